@@ -14,9 +14,10 @@ import click
 
 from paislurm import __version__
 
+from ..app.session import Session
 from ..errors import Diagnostic, PaislurmError
 from .command_group import OTHER_CHANGES, LazyGroup
-from .output.console import forget_what_was_told, log, log_diagnostics, print_error
+from .output.console import forget_what_was_told, log, log_diagnostics, print_error, tell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,11 +33,15 @@ INTERNAL_ERROR = 70
 
 
 class OutputMode:
-    """Hold the words of the command line; `json` is a guess of the error handler's until the options are read."""
+    """Hold the session and the words of the command line.
+
+    `json` is a guess of the error handler's until the options are read.
+    """
 
     def __init__(self, words: Sequence[str], *, json: bool) -> None:
         self.words = tuple(words)
         self.json = json
+        self.session = Session(say=tell)
 
 
 @click.group(

@@ -11,7 +11,6 @@ from paislurm.backends.slurm.backend import QUERY_SECONDS, SUBMIT_SECONDS
 from paislurm.backends.slurm.commands import TIMES
 from paislurm.backends.slurm.refusals import failure, is_unanswered, slurm_words
 
-from ...cli.output.console import log
 from ...errors import BackendError, RejectedError
 from ...plural import counted
 from ...site.detection.nodes import GPU
@@ -24,10 +23,12 @@ if TYPE_CHECKING:
 
     from paislurm.backends.runner import CommandRunner, Completed
 
+    from ..session import Session
     from .gpus import Pool
 
 
 def ask_start(
+    session: Session,
     runner: CommandRunner,
     script: str,
     partitions: Sequence[str],
@@ -51,10 +52,10 @@ def ask_start(
             WAITS_FOR_NODES.search(done.stderr) or WAITS.search(done.stderr)
         ):
             raise error
-        found = _pools(runner, each, cluster, gres_name)
+        found = _pools(session, runner, each, cluster, gres_name)
         return _waits(done, found, error), found
     start = start_of(done)
-    found = _pools(runner, each or tuple(filter(None, [start.partition])), cluster, gres_name)
+    found = _pools(session, runner, each or tuple(filter(None, [start.partition])), cluster, gres_name)
     start = replace(start, resources_free=fits_now(components, found))
     return _as_partitions_are(start, partitions, found), found
 
@@ -75,12 +76,14 @@ def ask_gpus(
     return pools(nodes, waiting, gres_name)
 
 
-def _pools(runner: CommandRunner, partitions: Sequence[str], cluster: str, gres_name: str) -> tuple[Pool, ...]:
+def _pools(
+    session: Session, runner: CommandRunner, partitions: Sequence[str], cluster: str, gres_name: str
+) -> tuple[Pool, ...]:
     """Return the GPUs of a job's partitions; none, and a word to the user, where Slurm does not tell."""
     try:
         found = ask_gpus(runner, partitions, cluster, gres_name)
     except BackendError as error:
-        log(f"Slurm does not say which GPUs are free: {error.diagnostics[0].message}")
+        session.say(f"Slurm does not say which GPUs are free: {error.diagnostics[0].message}")
         return ()
     return found if partitions else tuple(each for each in found if each.is_default)
 

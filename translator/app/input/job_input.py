@@ -11,7 +11,6 @@ import click
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ...cli.output.console import log_diagnostics
 from ...cli.shell.candidates import Assignment
 from ...cli.shell.known_names import OfSite
 from ...errors import Diagnostic, Location, PlanError, ProtocolError, Severity
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from ...pipeline import Compiled
     from ...reading.document import Value
     from ...site.profile import Site
+    from ..session import Session
 
 STDIN = "-"
 
@@ -152,6 +152,7 @@ def _with_source(command: Callable[..., int]) -> Callable[..., int]:
 
 
 def compile_source(
+    session: Session,
     source: Source,
     version: Callable[[str], str] | None = None,
     site: Site | None = None,
@@ -169,7 +170,7 @@ def compile_source(
     from .typed_options import options_named
 
     text = read_source(source.file) if source.text is None else source.text
-    site = site or site_of(source)
+    site = site or site_of(session, source)
     if version and not site.slurm_version:
         site = site.model_copy(update={"slurm_version": version(source.backend)})
     secrets = _secrets_of(source)
@@ -187,15 +188,15 @@ def compile_source(
             )
     except PlanError:
         if not quiet:
-            hint_at_profile(site)
+            hint_at_profile(session, site)
         raise
     if not quiet:
-        hint_at_profile(site)
-        log_diagnostics(compiled.warnings)
+        hint_at_profile(session, site)
+        session.warn(compiled.warnings)
     return text, compiled
 
 
-def load_source(source: Source) -> Job:
+def load_source(session: Session, source: Source) -> Job:
     """Return what a job file means, whether the site can run it or not."""
     from ...pipeline import load_job
     from .typed_options import options_named
@@ -205,7 +206,7 @@ def load_source(source: Source) -> Job:
         return load_job(
             text,
             file=shown_name(source.file),
-            site=site_of(source),
+            site=site_of(session, source),
             parameters=dict(source.parameters),
             suffix=source.suffix,
             secrets=_secrets_of(source),
@@ -221,45 +222,44 @@ def _secrets_of(source: Source) -> Mapping[str, Value]:
     return read_secrets(source.secrets)
 
 
-def check_source(source: Source, *, quiet: bool = False) -> tuple[Compiled, list[Diagnostic]]:
+def check_source(session: Session, source: Source, *, quiet: bool = False) -> tuple[Compiled, list[Diagnostic]]:
     """Compile a job file and have bash read its commands; return what was made of it, and all that it is warned of.
 
     Raises `ProtocolError` also for what bash cannot read, and for a codeDir that is too large; says warnings unless
     `quiet`.
     """
     from ...reading.read import read
-    from ..session import user_name
     from .bash_syntax import bash_syntax_errors, raw_syntax_errors
     from .code_size import code_size_errors
 
     text = read_source(source.file) if source.text is None else source.text
     source = replace(source, text=text)
     try:
-        _, compiled = compile_source(source, quiet=quiet)
+        _, compiled = compile_source(session, source, quiet=quiet)
     except (PlanError, ProtocolError) as error:
         found: list[Diagnostic] = []
         # A file without structure has no commands.
         with suppress(ProtocolError):
             found = raw_syntax_errors(read(text, file=shown_name(source.file)))
         if not quiet:
-            log_diagnostics(error.warnings)
+            session.warn(error.warnings)
         raise type(error)(dict.fromkeys([*error.diagnostics, *found])) from None
-    found = bash_syntax_errors(compiled.job, compiled.document) + code_size_errors(compiled, user_name())
+    found = bash_syntax_errors(compiled.job, compiled.document) + code_size_errors(compiled, session.user)
     if any(diagnostic.severity is Severity.ERROR for diagnostic in found):
         raise ProtocolError(found)
     if not quiet:
-        log_diagnostics(found)
+        session.warn(found)
     return compiled, [*compiled.warnings, *found]
 
 
-def site_of(source: Source) -> Site:
+def site_of(session: Session, source: Source) -> Site:
     """Return the site that a job is for: the local backend has its own, unless one is named for it."""
     from ...site.profile import local_site
     from .sites import find_site
 
     if source.backend == "local" and source.site is None:
         return local_site()
-    return find_site(source.site, host=source.host)
+    return find_site(session, source.site, host=source.host)
 
 
 def read_source(file: str) -> bytes:

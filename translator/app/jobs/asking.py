@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from functools import cache
 from typing import TYPE_CHECKING
 
 from paislurm.backends.registry import OF_THIS_SLURM
@@ -11,7 +10,6 @@ from paislurm.backends.registry import OF_THIS_SLURM
 from ...monitor.asking.answer import Answer, ask_now
 from ...monitor.asking.bill import HOUR, retry_times, room_at
 from ...monitor.asking.shared_answers import SharedAnswers
-from ..session import backend, bill, clock, home_of_caller, monitor_folder, this_process
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -20,6 +18,7 @@ if TYPE_CHECKING:
 
     from ...monitor.asking.answer import Ask
     from ...state.history import History
+    from ..session import Session
     from .job_sites import JobSites
 
 BY_A_PERSON = 15.0
@@ -29,36 +28,40 @@ SHARED = (*OF_THIS_SLURM, "ssh")
 
 
 def seldom(
-    max_age: float, others: Callable[[str], tuple[Collection[JobId], Collection[str]]] = lambda _: ((), ())
+    session: Session,
+    max_age: float,
+    others: Callable[[str], tuple[Collection[JobId], Collection[str]]] = lambda _: ((), ()),
 ) -> Ask:
     """Return what asks a backend unless it has answered in the last `max_age` seconds, for `others` of it as well."""
 
     def ask(name: str, ids: Collection[JobId], tags: Collection[str]) -> Answer:
         if not _is_shared(name):
-            return ask_now(lambda: backend(name), ids, tags, clock())
-        return _shared(name, *home_of_caller()).ask(ids, tags, max_age, lambda: others(name))
+            return ask_now(lambda: session.backend(name), ids, tags, session.now())
+        return _shared(session, name).ask(ids, tags, max_age, lambda: others(name))
 
     return ask
 
 
-def overheard(name: str) -> Answer | None:
+def overheard(session: Session, name: str) -> Answer | None:
     """Return what a backend has answered to another process of the user, None where this one knows that."""
-    return _shared(name, *home_of_caller()).news() if _is_shared(name) else None
+    return _shared(session, name).news() if _is_shared(name) else None
 
 
-def when_room(known: History, sites: JobSites) -> int:
+def when_room(session: Session, known: History, sites: JobSites) -> int:
     """Return from when on a job may be given one more attempt, 0 for now: the bill has those of the last hour."""
     if not _is_shared(known.backend):
         return 0
     now = time.time()
     most = sites.most_attempts(known)
-    return room_at(retry_times(bill().calls(now - HOUR)), now, most)
+    return room_at(retry_times(session.bill.calls(now - HOUR)), now, most)
 
 
-@cache
-def _shared(name: str, *_home: str) -> SharedAnswers:
-    folder = monitor_folder()
-    return SharedAnswers(lambda: backend(name), folder if name == "slurm" else folder / name, this_process())
+def _shared(session: Session, name: str) -> SharedAnswers:
+    if name not in session.answers:
+        folder = session.monitor_folder
+        folder = folder if name == "slurm" else folder / name
+        session.answers[name] = SharedAnswers(lambda: session.backend(name), folder, session.process)
+    return session.answers[name]
 
 
 def _is_shared(name: str) -> bool:

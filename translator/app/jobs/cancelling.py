@@ -14,7 +14,6 @@ from ...monitor.retry import STOPPED
 from ...monitor.transition import abandoned
 from ...state.records import Cancelled
 from ..ownership import check_own
-from ..session import backend, clock, user_name
 from .refresh import refresh, refresh_all
 
 if TYPE_CHECKING:
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
 
     from ...monitor.poll import View
     from ...state.job_folder import JobFolder
+    from ..session import Session
 
 TRIES = 3
 """While one attempt is being cancelled, it may end and another one begin."""
@@ -42,7 +42,7 @@ class _Asked(NamedTuple):
     job_id: str
 
 
-def cancel_jobs(folders: Sequence[JobFolder]) -> tuple[list[Done], list[PaislurmError]]:
+def cancel_jobs(session: Session, folders: Sequence[JobFolder]) -> tuple[list[Done], list[PaislurmError]]:
     """Cancel jobs, all of a backend by one call; return what was done, and what was not possible.
 
     One query for all tells how they stand.
@@ -52,16 +52,16 @@ def cancel_jobs(folders: Sequence[JobFolder]) -> tuple[list[Done], list[Paislurm
     known = [folder for folder in folders if refusals[folder.name] is None]
     done: list[Done] = []
     living: list[View] = []
-    for view in refresh_all([open_job(folder) for folder in known]):
-        settled = _settled(view)
+    for view in refresh_all(session, [open_job(folder) for folder in known]):
+        settled = _settled(session, view)
         if settled is None:
             living.append(view)
         else:
             done.append(settled)
     for tries_left in reversed(range(TRIES)):
-        asked = list(_ask(living, errors))
+        asked = list(_ask(session, living, errors))
         living = []
-        now = refresh_all([open_job(each.view.folder) for each in asked]) if asked else []
+        now = refresh_all(session, [open_job(each.view.folder) for each in asked]) if asked else []
         for (_, job_id), view in zip(asked, now, strict=True):
             if view.job_status.ended or view.history.job_id in ("", job_id) or not tries_left:
                 done.append(_asked(view, job_id))
@@ -90,16 +90,16 @@ def refusal(folder: JobFolder, what: str) -> PaislurmError | None:
     return None
 
 
-def _settled(view: View) -> Done | None:
+def _settled(session: Session, view: View) -> Done | None:
     """Return what there is to say of a job that needs no cancelling, None for one that does."""
     folder, known = view.folder, view.history
     if view.job_status.ended:
         return Done(f"{folder.name} has already ended: {view.job_status.state}", view, had_ended=True)
     if view.job_status.state == "UNKNOWN" and not view.backend_error and view.observation is None:
         reason = f"given up by the user: {known.backend_label} does not know the job, and it left no result"
-        folder.append(abandoned(known, clock(), STOPPED, reason))
+        folder.append(abandoned(known, session.now(), STOPPED, reason))
         message = f"{folder.name} is given up: {known.backend_label} does not know job {known.job_id}"
-        return Done(message, refresh(folder))
+        return Done(message, refresh(session, folder))
     return None
 
 
@@ -112,7 +112,7 @@ def _asked(view: View, job_id: str) -> Done:
     return Done(f"{name} is being cancelled ({which})", view)
 
 
-def _ask(views: Sequence[View], errors: list[PaislurmError]) -> Iterator[_Asked]:
+def _ask(session: Session, views: Sequence[View], errors: list[PaislurmError]) -> Iterator[_Asked]:
     """Cancel the jobs that backends have, and write down that they are to end; yield those for which that worked.
 
     Where a backend has none, the journal alone stops the next attempt, so that it must be written.
@@ -124,28 +124,28 @@ def _ask(views: Sequence[View], errors: list[PaislurmError]) -> Iterator[_Asked]
         if job_id:
             by_backend.setdefault(known.backend, []).append(_Asked(view, job_id))
         else:
-            view.folder.append(_record(view, ""))
+            view.folder.append(_record(session, view, ""))
             yield _Asked(view, "")
     for name, group in by_backend.items():
-        for each in _cancelled(name, group, errors):
+        for each in _cancelled(session, name, group, errors):
             with suppress(OSError):
-                each.view.folder.append(_record(each.view, each.job_id))
+                each.view.folder.append(_record(session, each.view, each.job_id))
                 # What the monitor watches of a living job: of one that has not begun no other file will tell.
                 os.utime(each.view.folder.attempt(each.view.history.attempt))
             yield each
 
 
-def _record(view: View, job_id: str) -> Cancelled:
-    return Cancelled(happened_at=clock(), attempt=view.history.attempt, user=user_name(), job_id=job_id)
+def _record(session: Session, view: View, job_id: str) -> Cancelled:
+    return Cancelled(happened_at=session.now(), attempt=view.history.attempt, user=session.user, job_id=job_id)
 
 
-def _cancelled(name: str, group: Sequence[_Asked], errors: list[PaislurmError]) -> Sequence[_Asked]:
+def _cancelled(session: Session, name: str, group: Sequence[_Asked], errors: list[PaislurmError]) -> Sequence[_Asked]:
     """Have a backend cancel jobs, and return those that it did. If it refuses all at once, it is asked for each."""
     try:
-        backend(name).cancel(*(JobId(each.job_id) for each in group))
+        session.backend(name).cancel(*(JobId(each.job_id) for each in group))
     except PaislurmError as error:
         if len(group) > 1 and not isinstance(error, UnreachableError):
-            return [done for each in group for done in _cancelled(name, [each], errors)]
+            return [done for each in group for done in _cancelled(session, name, [each], errors)]
         errors.append(error)
         return ()
     return group

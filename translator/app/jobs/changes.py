@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...state.job_folder import JobFolder
-from ..session import store
 from .asking import BY_A_PERSON
 from .job_sites import JobSites
 from .listing import lasting, lines
@@ -15,6 +14,7 @@ from .waiting import Pace
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
+    from ..session import Session
     from .listing import Line
 
 MIN_INTERVAL = 2.0
@@ -35,11 +35,11 @@ class Look(NamedTuple):
 class JobLines:
     """Gather a line for each job: of those that are named, or of all that have not ended at the first look or later."""
 
-    def __init__(self, names: Collection[str]) -> None:
-        self._names = names or None
+    def __init__(self, session: Session, names: Collection[str]) -> None:
+        self._session, self._names = session, names or None
         self._shown = set(names)
         self._pace = Pace(0)
-        self._max_age, self._later = BY_A_PERSON, JobSites().interval()
+        self._max_age, self._later = BY_A_PERSON, JobSites(session).interval()
         self._seen: list[Line] = []
 
     def look(self, now: float, *, fresh: bool = False) -> Look | None:
@@ -52,21 +52,23 @@ class JobLines:
         named = self._names is not None
         if fresh and any(line.state == "WAITING" for line in self._seen):
             self._max_age = min(BY_A_PERSON, self._later)
-        found, problems = lines(store(), everything=named, max_age=self._max_age, names=self._names)
+        found, problems = lines(
+            self._session, self._session.store, everything=named, max_age=self._max_age, names=self._names
+        )
         self._max_age = self._later
         if not named:
             self._shown |= {line.name for line in found if line.readable and not line.ended}
         news = [line for line in found if line.name in self._shown]
         if [lasting(line) for line in news] != self._seen:
-            self._pace = Pace(MIN_INTERVAL, *_watched_paths(news))
+            self._pace = Pace(MIN_INTERVAL, *_watched_paths(self._session, news))
             self._pace.due(now)
         self._seen = [lasting(line) for line in news]
         return Look(news, "; ".join(problems))
 
 
-def _watched_paths(found: Sequence[Line]) -> Iterator[Path]:
+def _watched_paths(session: Session, found: Sequence[Line]) -> Iterator[Path]:
     """Return what is written when something happens."""
-    yield store().jobs
+    yield session.store.jobs
     for line in found:
         folder = JobFolder(path=Path(line.folder))
         yield folder.journal

@@ -26,12 +26,13 @@ if TYPE_CHECKING:
     from ...monitor.task_status import TaskView
     from ...state.command_ends import CommandEnd
     from ...state.records import JobRole
+    from ..session import Session
 
 LINES = 10
 """So many lines of the end of a log are shown."""
 
 
-def failure_of(view: View) -> Failure | None:
+def failure_of(session: Session, view: View) -> Failure | None:
     """Return why a job failed, None for one that has not. What cannot be read is left out."""
     code = view.job_status.code
     if view.job_status.state != "FAILED" or code is None:
@@ -39,10 +40,10 @@ def failure_of(view: View) -> Failure | None:
     task, no_room = deciding_task(view), _no_room(view, code)
     role = next((role for role in view.history.roles if task is not None and role.name == task.role), None)
     if task is None or role is None:
-        lines = _batch_lines(view)
+        lines = _batch_lines(session, view)
         return Failure.of(view, code, None, command=None, stream="batch", last_lines=lines, no_room=no_room)
     in_hook = _failed_in_a_hook(view, role, task)
-    stream, lines = _task_lines(view, role, task, in_hook=in_hook)
+    stream, lines = _task_lines(session, view, role, task, in_hook=in_hook)
     place = None if in_hook else command_place(view.folder.path, role.name, _command_ends(view, role, task), lines)
     return Failure.of(view, code, task, command=place, stream=stream, last_lines=lines, no_room=no_room)
 
@@ -53,12 +54,12 @@ def _no_room(view: View, code: int) -> str:
     return no_room_text(view.folder.path, LocalRunner()) if may_be else ""
 
 
-def _batch_lines(view: View) -> tuple[str, ...]:
+def _batch_lines(session: Session, view: View) -> tuple[str, ...]:
     """Return the last lines of the batch log."""
     path = view.folder.batch_log(view.history.attempt)
     if not path.exists():
         with suppress(BackendError, OSError):
-            fetch(view.history, view.history.run_folder(view.folder.path))
+            fetch(session, view.history, view.history.run_folder(view.folder.path))
     return last_lines(path, LINES, _owner(view))
 
 
@@ -75,13 +76,15 @@ def _failed_in_a_hook(view: View, role: JobRole, task: TaskView) -> bool:
     return bool(failed) and not any(run.phase == "commands" for run in failed)
 
 
-def _task_lines(view: View, role: JobRole, task: TaskView, *, in_hook: bool) -> tuple[str, tuple[str, ...]]:
+def _task_lines(
+    session: Session, view: View, role: JobRole, task: TaskView, *, in_hook: bool
+) -> tuple[str, tuple[str, ...]]:
     """Return the last lines of the first log of a task that has any, and its name; that of its errors goes first."""
     streams = ("runtime", "stderr", "stdout") if in_hook else ("stderr", "stdout", "runtime")
     logs = {stream: _log(view, role, task, stream) for stream in streams}
     if not any(path.exists() for path in logs.values()):
         with suppress(BackendError, OSError):
-            fetch(view.history, run_folder_with_logs(view.folder, view.history, [(role, task.index)]))
+            fetch(session, view.history, run_folder_with_logs(view.folder, view.history, [(role, task.index)]))
     for stream in streams:
         lines = last_lines(logs[stream], LINES, _owner(view))
         if lines:

@@ -11,9 +11,7 @@ from msgspec.structs import replace
 
 from paislurm.backends.registry import is_elsewhere
 
-from ...cli.output.console import log
 from ...errors import BackendError
-from ..session import backend
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +21,7 @@ if TYPE_CHECKING:
     from ...state.history import History
     from ...state.job_folder import JobFolder
     from ...state.records import JobRole
+    from ..session import Session
 
 SHORTEST, LONGEST, GROWTH = 1.0, 10.0, 1.4
 """Seconds between two looks while somebody waits: longer each time that nothing has come."""
@@ -43,17 +42,17 @@ def run_folder_with_logs(
     )
 
 
-def fetch(known: History, run_folder: RunFolder) -> None:
+def fetch(session: Session, known: History, run_folder: RunFolder) -> None:
     """Bring what has come; BackendError if the login node does not answer."""
     if is_elsewhere(known.backend):
-        backend(known.backend).fetch([run_folder])
+        session.backend(known.backend).fetch([run_folder])
 
 
 class Fetcher:
     """Bring what comes of a job, each time that it is called, but not too often; tell of an outage once."""
 
-    def __init__(self, folder: JobFolder, tasks: Sequence[tuple[JobRole, int]] = ()) -> None:
-        self._folder = folder
+    def __init__(self, session: Session, folder: JobFolder, tasks: Sequence[tuple[JobRole, int]] = ()) -> None:
+        self._session, self._folder = session, folder
         self._tasks = tasks
         self._pause, self._next = SHORTEST, 0.0
         self._outage = ""
@@ -72,14 +71,16 @@ class Fetcher:
 
     def _bring(self, known: History) -> None:
         try:
-            has_news = backend(known.backend).fetch([run_folder_with_logs(self._folder, known, self._tasks)])
+            has_news = self._session.backend(known.backend).fetch(
+                [run_folder_with_logs(self._folder, known, self._tasks)]
+            )
         except BackendError as error:
             if not self._outage:
                 self._outage = error.diagnostics[0].message
-                log(f"still waiting: {self._outage}")
+                self._session.say(f"still waiting: {self._outage}")
             self._pause = LONGEST
             return
         if self._outage:
             self._outage = ""
-            log(f"{known.backend_label} answers again")
+            self._session.say(f"{known.backend_label} answers again")
         self._pause = SHORTEST if has_news else min(LONGEST, self._pause * GROWTH)

@@ -16,6 +16,7 @@ from ..ownership import writable_by_others
 if TYPE_CHECKING:
     from ...state.history import History
     from ...state.run_record import RunRecord
+    from ..session import Session
 
 INSTEAD = (
     "; no notification is sent, and the polling and retry bounds are those of the default profile: "
@@ -30,8 +31,8 @@ class JobSites:
     the user has named it.
     """
 
-    def __init__(self, own: Site | None = None, *, for_all: bool = False) -> None:
-        self._own = own
+    def __init__(self, session: Session, own: Site | None = None, *, for_all: bool = False) -> None:
+        self._session, self._own = session, own
         self._for_all = for_all
         self._read: dict[tuple[object, ...], tuple[Site, JobSite]] = {}
 
@@ -40,7 +41,7 @@ class JobSites:
         """The profile of this process; the defaults where that cannot be read."""
         if self._own is None:
             try:
-                self._own = find_site(None)
+                self._own = find_site(self._session, None)
             except PaislurmError:
                 self._own = Site.of()
         return self._own
@@ -61,26 +62,26 @@ class JobSites:
         run = None if self._for_all else known.run
         key = (*run.site_profiles, known.backend) if run is not None and run.site_profiles else ()
         if key not in self._read:
-            problem = missing_profile(known) if key else ""
+            problem = missing_profile(self._session, known) if key else ""
             site = self.own
             if run is not None and key and not problem:
                 try:
-                    site = _site_of(run, known.backend)
+                    site = _site_of(self._session, run, known.backend)
                 except PaislurmError as error:
                     problem = error.diagnostics[0].message + INSTEAD
             self._read[key] = site, _job_site(site, problem)
         return self._read[key]
 
 
-def missing_profile(known: History) -> str:
+def missing_profile(session: Session, known: History) -> str:
     """Say that the profile that a job was submitted with is gone; "" where it is not, or had no name."""
     files = [each.file for each in known.run.site_profiles] if known.run is not None else []
-    if not files or Path(files[0]).is_file() or profile_option(files) is None:
+    if not files or Path(files[0]).is_file() or profile_option(session, files) is None:
         return ""
     return f"the site profile {files[0]}, which the job was submitted with, is gone" + INSTEAD
 
 
-def _site_of(run: RunRecord, backend: str) -> Site:
+def _site_of(session: Session, run: RunRecord, backend: str) -> Site:
     """Read the profile of a run. Raises `SiteError`, also where others may have changed it since: it names programs."""
     digests = {each.sha256 for each in run.site_profiles}
 
@@ -88,12 +89,12 @@ def _site_of(run: RunRecord, backend: str) -> Site:
         why = "" if sha256(text).hexdigest() in digests else writable_by_others(path)
         return why and f"has changed since the job was submitted, and {why}"
 
-    option = profile_option([each.file for each in run.site_profiles])
-    unnamed = site_path(None)
+    option = profile_option(session, [each.file for each in run.site_profiles])
+    unnamed = site_path(session, None)
     if option and unnamed and os.path.realpath(option) == os.path.realpath(unnamed):
         # It is used for all else, whoever can write to it.
         option = None
-    return find_site(option, host=backend.partition(":")[2] or None, refuses=refuses if option else None)
+    return find_site(session, option, host=backend.partition(":")[2] or None, refuses=refuses if option else None)
 
 
 def _job_site(site: Site, problem: str) -> JobSite:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from ...monitor.poll import Opened, View
     from ...state.job_folder import JobFolder, Store
+    from ..session import Session
 
 
 class Line(Struct, frozen=True, kw_only=True):
@@ -96,7 +97,12 @@ def lasting(line: Line) -> Line:
 
 
 def lines(
-    store: Store, *, everything: bool, max_age: float = BY_A_PERSON, names: Collection[str] | None = None
+    session: Session,
+    store: Store,
+    *,
+    everything: bool,
+    max_age: float = BY_A_PERSON,
+    names: Collection[str] | None = None,
 ) -> tuple[list[Line], list[str]]:
     """Return the lines, the newest job first, and why backends did not answer, or did `max_age` seconds ago at most.
 
@@ -132,7 +138,7 @@ def lines(
         else:
             found.append(_unreadable(folder, next(iter(opened.read_errors), "it is empty")))
     problems: set[str] = set()
-    for view in refresh_all(living, max_age=max_age):
+    for view in refresh_all(session, living, max_age=max_age):
         found.append(line_of(view))
         problems |= {view.backend_error} - {""}
     found.sort(key=lambda line: (line.begun_at, by_numbers(line.name)), reverse=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...cli.output.console import log
 from ...cli.output.task_places import FEW, page_line
 from ...state.peers import read_peers
 from ..where.task_places import TaskPlace
@@ -12,13 +11,14 @@ from ..where.web_pages import may_have_pages, web_pages
 
 if TYPE_CHECKING:
     from ...state.job_folder import JobFolder
+    from ..session import Session
 
 
 class PageLines:
     """Look at the files of an attempt until they name addresses; of a job without pages at nothing."""
 
-    def __init__(self, folder: JobFolder) -> None:
-        self._folder = folder
+    def __init__(self, session: Session, folder: JobFolder) -> None:
+        self._session, self._folder = session, folder
         known = folder.history()
         self._roles = known.roles
         self._attempt = known.attempt
@@ -42,4 +42,4 @@ class PageLines:
             if role < len(self._roles)
         ]  # fmt: skip
         for page in web_pages(self._folder, places)[:FEW]:
-            log(page_line(page))
+            self._session.say(page_line(page))

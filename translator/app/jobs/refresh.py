@@ -16,7 +16,6 @@ from ...state.lock import Lock
 from ...state.shared_files import SharedFiles
 from ...state.tidying.tidy import is_tidy, tidy
 from ..ownership import is_private
-from ..session import backend, clock, monitor_folder, store, this_process, user_name
 from .asking import BY_A_PERSON, overheard, seldom, when_room
 from .job_sites import JobSites, missing_profile
 
@@ -28,14 +27,16 @@ if TYPE_CHECKING:
     from ...monitor.asking.answer import Ask
     from ...monitor.poll import Opened, View
     from ...state.job_folder import JobFolder
+    from ..session import Session
 
 
-def monitor_lock() -> Lock:
+def monitor_lock(session: Session) -> Lock:
     """Return the lock that one monitor of this user's jobs holds at a time."""
-    return Lock(SharedFiles(monitor_folder()), this_process())
+    return Lock(SharedFiles(session.monitor_folder), session.process)
 
 
 def dependencies(
+    session: Session,
     lock: Lock,
     sites: JobSites,
     *,
@@ -48,55 +49,57 @@ def dependencies(
     `ask`, `seldom` and `ahead` as in Dependencies.
     """
     return Dependencies(
-        backend=backend,
+        backend=session.backend,
         clock=lock.now,
         holds_lock=lock.holds_lock,
-        owns=is_own,
+        owns=partial(is_own, session),
         ask=ask,
         seldom=seldom,
-        overheard=overheard,
-        room_at=partial(when_room, sites=sites),
+        overheard=partial(overheard, session),
+        room_at=partial(when_room, session, sites=sites),
         site_of=sites.of,
         ahead=ahead,
     )
 
 
-def is_own(job: Opened | View) -> bool:
+def is_own(session: Session, job: Opened | View) -> bool:
     """Tell whether the job is this user's alone: those of others, or that others can write to, are left alone."""
-    return job.history.user == user_name() and is_private((job.folder.path, job.folder.journal))
+    return job.history.user == session.user and is_private((job.folder.path, job.folder.journal))
 
 
-def refresh(folder: JobFolder, *, max_age: float = BY_A_PERSON) -> View:
+def refresh(session: Session, folder: JobFolder, *, max_age: float = BY_A_PERSON) -> View:
     """Return how a job stands now; OSError if it has no journal that can be read. `max_age` as in `refresh_all`."""
-    return refresh_all([open_job(folder)], max_age=max_age)[0]
+    return refresh_all(session, [open_job(folder)], max_age=max_age)[0]
 
 
-def refresh_all(jobs: Sequence[Opened], *, max_age: float = BY_A_PERSON) -> list[View]:
+def refresh_all(session: Session, jobs: Sequence[Opened], *, max_age: float = BY_A_PERSON) -> list[View]:
     """Return how jobs stand now, by an answer of each backend that is at most `max_age` seconds old.
 
     The folders of jobs that ended a while ago are tidied.
     """
-    views = _refreshed(jobs, max_age)
-    views = [with_problem(view, missing_profile) if is_own(view) else view for view in views]
+    views = _refreshed(session, jobs, max_age)
+    views = [with_problem(view, partial(missing_profile, session)) if is_own(session, view) else view for view in views]
     for view in views:
         # Not by an end that only a monitor at work may write down: it judges by what is there.
-        if view.history.ended is not None and not view.news and is_own(view) and not is_tidy(view.folder):
-            tidy(view.folder, view.history, clock())
+        if view.history.ended is not None and not view.news and is_own(session, view) and not is_tidy(view.folder):
+            tidy(view.folder, view.history, session.now())
     return views
 
 
-def _refreshed(jobs: Sequence[Opened], max_age: float) -> list[View]:
-    lock, ask = monitor_lock(), seldom(max_age, everything)
-    wanted, jobs, sites = len(jobs), with_awaited(jobs), JobSites()
-    if any(job.history.ended is None and is_own(job) for job in jobs):
+def _refreshed(session: Session, jobs: Sequence[Opened], max_age: float) -> list[View]:
+    lock, ask = monitor_lock(session), seldom(session, max_age, partial(everything, session))
+    wanted, jobs, sites = len(jobs), with_awaited(jobs), JobSites(session)
+    if any(job.history.ended is None and is_own(session, job) for job in jobs):
         with lock.taken() as mine:
             if mine:
                 # What was read before the lock was taken may be old by now.
-                return reconcile([open_job(job.folder) for job in jobs], dependencies(lock, sites, ask=ask))[:wanted]
-    now = clock()
-    views = poll_jobs(jobs[:wanted], backend, now, ask)
-    room = partial(when_room, sites=sites)
-    return [held_up(view, now, room) if is_own(view) else view for view in views]
+                return reconcile([open_job(job.folder) for job in jobs], dependencies(session, lock, sites, ask=ask))[
+                    :wanted
+                ]
+    now = session.now()
+    views = poll_jobs(jobs[:wanted], session.backend, now, ask)
+    room = partial(when_room, session, sites=sites)
+    return [held_up(view, now, room) if is_own(session, view) else view for view in views]
 
 
 def with_awaited(jobs: Sequence[Opened]) -> list[Opened]:
@@ -111,13 +114,13 @@ def with_awaited(jobs: Sequence[Opened]) -> list[Opened]:
     return found
 
 
-def everything(name: str) -> tuple[set[JobId], set[str]]:
+def everything(session: Session, name: str) -> tuple[set[JobId], set[str]]:
     """Return what is to be asked of a backend for all of the user's jobs: so one answer is of use for every command."""
     jobs: list[Opened] = []
-    for _, job in store().look():
+    for _, job in session.store.look():
         if not isinstance(job, EndedJob):
             with suppress(OSError):
                 if job.read().ended is None:
                     jobs.append(open_job(job.folder))
-    files = (read_files(job.folder, job.history, late=False) for job in jobs if is_own(job))
+    files = (read_files(job.folder, job.history, late=False) for job in jobs if is_own(session, job))
     return questions(files).get(name, (set(), set()))

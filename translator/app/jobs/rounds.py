@@ -7,52 +7,51 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from ...cli.output.console import log
 from ...errors import FolderError
 from ...state.rounds import FILE, Round, add, overdue, rounds
-from ..session import monitor_folder, scrontab
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ...site.profile import Site
     from ...state.rounds import Who
+    from ..session import Session
 
 DISABLED = "#DISABLED"
 """What Slurm puts before an entry whose job somebody cancelled. Source: scrontab(1)."""
 _DAY, _HOUR, _MINUTE = 86400, 3600, 60
 
 
-def note_round(site: Site) -> None:
+def note_round(session: Session, site: Site) -> None:
     """Write down that `monitor --once` runs for all jobs, where the site, or that of a job, waits for that.
 
     Where it cannot be written down, it is as if it had not run.
     """
-    if site.monitor.at_end or (monitor_folder() / FILE).exists():
+    if site.monitor.at_end or (session.monitor_folder / FILE).exists():
         with suppress(OSError, FolderError):
-            add(monitor_folder(), Round(int(time.time()), _who()))
+            add(session.monitor_folder, Round(int(time.time()), _who()))
 
 
-def await_rounds() -> None:
+def await_rounds(session: Session) -> None:
     """Begin to wait for rounds, unless they are waited for."""
     with suppress(OSError, FolderError):
-        if not (monitor_folder() / FILE).exists():
-            add(monitor_folder(), Round(int(time.time()), "submit"))
+        if not (session.monitor_folder / FILE).exists():
+            add(session.monitor_folder, Round(int(time.time()), "submit"))
 
 
-def await_no_rounds() -> None:
+def await_no_rounds(session: Session) -> None:
     """Stop waiting for rounds: the site has a monitor of another kind by now."""
     with suppress(OSError, FolderError):
-        (monitor_folder() / FILE).unlink(missing_ok=True)
+        (session.monitor_folder / FILE).unlink(missing_ok=True)
 
 
-def warn_of_overdue_round() -> None:
+def warn_of_overdue_round(session: Session) -> None:
     """Say in a line that cron or scrontab seems to have stopped; Slurm is asked for its entries only then."""
     now = int(time.time())
     with suppress(FolderError):
-        late = overdue(rounds(monitor_folder()), now)
+        late = overdue(rounds(session.monitor_folder), now)
         if late is not None:
-            log(f"warning: {overdue_text(late, now, scrontab())}")
+            session.say(f"warning: {overdue_text(late, now, session.scrontab())}")
 
 
 def overdue_text(late: Round, now: int, entries: Sequence[str]) -> str:

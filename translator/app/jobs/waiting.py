@@ -7,7 +7,6 @@ import math
 import time
 from typing import TYPE_CHECKING
 
-from ...cli.output.console import log
 from ...cli.progress.shown import ShownProgress
 from ...cli.progress.told import ToldAttempts, ToldWaits
 from ...errors import Diagnostic, InterruptedWaitError, NotFoundError, WaitTimeoutError
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from ...state.history import History
     from ...state.job_folder import JobFolder
     from ...state.records import JobRole
+    from ..session import Session
 
 FIRST_TICK, TICK = 0.05, 0.5
 """Seconds between two looks at files: few at first, since a job that runs at once may print or end at once."""
@@ -64,6 +64,7 @@ class Pace:
 
 
 def wait_for_end(
+    session: Session,
     folder: JobFolder,
     *,
     max_age: float | None = None,
@@ -85,13 +86,16 @@ def wait_for_end(
     A backend that does not answer is waited for. Raises `InterruptedWaitError` on Ctrl-C, and `NotFoundError`
     for a job of which nobody knows anything any more.
     """
-    [end] = wait_for_ends([folder], max_age=max_age, shortest=shortest, between=between, tasks=tasks, quiet=quiet)
+    [end] = wait_for_ends(
+        session, [folder], max_age=max_age, shortest=shortest, between=between, tasks=tasks, quiet=quiet
+    )
     if isinstance(end, NotFoundError):
         raise end
     return end
 
 
 def wait_for_ends(
+    session: Session,
     folders: Sequence[JobFolder],
     *,
     first: bool = False,
@@ -109,16 +113,18 @@ def wait_for_ends(
     Raises `WaitTimeoutError` if that takes longer than `timeout` seconds.
     """
     until = math.inf if timeout is None else time.monotonic() + timeout
-    sites = JobSites()
+    sites = JobSites(session)
     gc.enable()
     ends: dict[str, View | NotFoundError] = {}
     tick = FIRST_TICK
     progress = ShownProgress(folders, between)
     try:
         # Who shows what tasks print says between two attempts that another one begins.
-        attempts = [ToldAttempts(folder.name, quiet=quiet, starts=between is None) for folder in folders]
+        attempts = [ToldAttempts(session, folder.name, quiet=quiet, starts=between is None) for folder in folders]
         waiting = [
-            _Waiter(folder, sites if max_age is None else max_age, shortest, tasks, progress.clear, told_attempts)
+            _Waiter(
+                session, folder, sites if max_age is None else max_age, shortest, tasks, progress.clear, told_attempts
+            )
             for folder, told_attempts in zip(folders, attempts, strict=True)
         ]
         while waiting:
@@ -172,6 +178,7 @@ class _Waiter:
 
     def __init__(
         self,
+        session: Session,
         folder: JobFolder,
         max_age: float | JobSites,
         shortest: float,
@@ -179,12 +186,13 @@ class _Waiter:
         clear: Callable[[], None],
         attempts: ToldAttempts,
     ) -> None:
+        self._session = session
         self._clear, self._attempts = clear, attempts
         known = folder.history()
         self._folder, self._shortest = folder, shortest
         self._max_age = max_age.of(known).poll_interval if isinstance(max_age, JobSites) else max_age
-        self.fetch = Fetcher(folder, tasks)
-        self._waits = ToldWaits(folder.name)
+        self.fetch = Fetcher(session, folder, tasks)
+        self._waits = ToldWaits(session, folder.name)
         self._outage, self._state, self._expects_news = "", "", False
         self._follow(known.attempt)
 
@@ -201,7 +209,7 @@ class _Waiter:
         self._clear()
         known = open_job(self._folder).history
         self._attempts.report(known)
-        view = _refresh(self._folder, known, self._waits, age)
+        view = _refresh(self._session, self._folder, known, self._waits, age)
         if view is None:
             return None
         self._attempts.report(view.history)
@@ -227,28 +235,28 @@ class _Waiter:
 
     def _tell_outage(self, view: View) -> None:
         if view.backend_error and not self._outage:
-            log(f"still waiting: {view.backend_error}")
+            self._session.say(f"still waiting: {view.backend_error}")
         elif self._outage and not view.backend_error:
-            log(f"{view.history.backend_label} answers again")
+            self._session.say(f"{view.history.backend_label} answers again")
         self._outage = view.backend_error
 
 
-def _refresh(folder: JobFolder, known: History, told: ToldWaits, max_age: float) -> View | None:
+def _refresh(session: Session, folder: JobFolder, known: History, told: ToldWaits, max_age: float) -> View | None:
     """Return how the job stands; None while a monitor is at work, which writes down why it waits, and its end.
 
     A monitor may ask for the end of a job that was cancelled before it began minutes later: so who waits asks.
     """
     if known.cancelled is not None:
-        return refresh(folder, max_age=min(max_age, BY_A_PERSON))
-    if known.ended is None and _is_watched():
+        return refresh(session, folder, max_age=min(max_age, BY_A_PERSON))
+    if known.ended is None and _is_watched(session):
         told.report(waits_by_journal(known), known.observed.happened_at if known.observed else None)
         return None
-    return refresh(folder, max_age=max_age)
+    return refresh(session, folder, max_age=max_age)
 
 
-def _is_watched() -> bool:
+def _is_watched(session: Session) -> bool:
     try:
-        return monitor_lock().owned()
+        return monitor_lock(session).owned()
     except OSError:
         return False
 

@@ -17,7 +17,6 @@ from ...state.task_reports import read_runs
 from ..jobs.failure import failure_of
 from ..jobs.fetching import fetch, run_folder_with_logs
 from ..jobs.refresh import refresh_all
-from ..session import clock
 from .run_facts import run_facts
 from .source import linked_source
 from .tails import first_failed, tails
@@ -31,23 +30,26 @@ if TYPE_CHECKING:
     from ...state.job_folder import JobFolder
     from ...state.records import JobRole
     from ...state.result import Result
+    from ..session import Session
 
 MAX_ATTEMPTS = 200
 """The newest ones are shown."""
 
 
-def job_reports(folders: Sequence[JobFolder], *, site: str | None = None, details: bool) -> list[JobReport]:
+def job_reports(
+    session: Session, folders: Sequence[JobFolder], *, site: str | None = None, details: bool
+) -> list[JobReport]:
     """Return the reports of jobs; with `details` with logs, job file and script. OSError for one without a journal."""
     from ...monitor.poll import open_job
 
-    views = refresh_all([open_job(folder) for folder in folders])
-    return [_report(view, site, details=details) for view in views]
+    views = refresh_all(session, [open_job(folder) for folder in folders])
+    return [_report(session, view, site, details=details) for view in views]
 
 
-def _report(view: View, site: str | None, *, details: bool) -> JobReport:
+def _report(session: Session, view: View, site: str | None, *, details: bool) -> JobReport:
     folder, known = view.folder, view.history
     records = (*read(folder.journal).records, *view.news)
-    used = usages(known, records) if details else {}
+    used = usages(session, known, records) if details else {}
     first = max(0, known.attempt - MAX_ATTEMPTS + 1)
     notes = [*view.read_errors, *([view.backend_error] if view.backend_error else [])]
     if first:
@@ -59,27 +61,27 @@ def _report(view: View, site: str | None, *, details: bool) -> JobReport:
         notes += errors
     run = run_facts(folder, known)
     if details:
-        notes += _bring_logs(view, attempts)
+        notes += _bring_logs(session, view, attempts)
     return job_report(
         JobEvidence(
             name=folder.name,
             folder=str(folder.path),
-            now=clock(),
+            now=session.now(),
             history=known,
             records=records,
             job_status=view.job_status,
             attempts=attempts,
             backend_state=backend_state(view),
             run=run,
-            failure=failure_of(view),
+            failure=failure_of(session, view),
             tails=tuple(tails(folder, known, attempts)) if details else (),
-            source=linked_source(folder, known, site, run.parameters) if details else None,
+            source=linked_source(session, folder, known, site, run.parameters) if details else None,
             notes=tuple(notes),
         )
     )
 
 
-def _bring_logs(view: View, attempts: Sequence[AttemptFiles]) -> list[str]:
+def _bring_logs(session: Session, view: View, attempts: Sequence[AttemptFiles]) -> list[str]:
     """Bring the logs of the tasks that failed, where they are at a login node; return in words why some are not."""
     folder, known = view.folder, view.history
     roles = {role.name: role for role in known.roles}
@@ -87,7 +89,7 @@ def _bring_logs(view: View, attempts: Sequence[AttemptFiles]) -> list[str]:
         for files in attempts[-DETAILED:]:
             tasks = [(roles[task.role], task.index) for task in first_failed(files.result) if task.role in roles]
             if tasks:
-                fetch(known, run_folder_with_logs(folder, known, tasks, files.number))
+                fetch(session, known, run_folder_with_logs(folder, known, tasks, files.number))
     except BackendError as error:
         return [f"lines of logs may be missing: {error.diagnostics[0].message}"]
     return []

@@ -17,9 +17,12 @@ if TYPE_CHECKING:
     from ...site.profile import Site
     from ...state.history import History
     from ...state.job_folder import JobFolder
+    from ..session import Session
 
 
-def linked_source(folder: JobFolder, known: History, site: str | None, parameters: Mapping[str, str]) -> LinkedSource:
+def linked_source(
+    session: Session, folder: JobFolder, known: History, site: str | None, parameters: Mapping[str, str]
+) -> LinkedSource:
     """Return the job file as submitted and the head of its newest script, with the links that can be known now."""
     text = read_owned(folder, folder.path / JOB_FILE, MAX_BYTES)
     scripts = (_script(folder, attempt) for attempt in range(known.attempt, -1, -1))
@@ -30,7 +33,7 @@ def linked_source(folder: JobFolder, known: History, site: str | None, parameter
     own = parameters_of(folder)
     changed = {name: value for name, value in parameters.items() if own.get(name) != value}
     try:
-        return _linked(text, job, script, _site(known, site), changed)
+        return _linked(text, job, script, _site(session, known, site), changed)
     except PaislurmError as error:
         why = diagnostic_text(error.diagnostics[0]).splitlines()[0]
         return linked(job, script, note=f"the job file cannot be compiled here, so there are no links: {why}")
@@ -53,7 +56,7 @@ def _linked(text: bytes, job: list[str], script: list[str], site: Site, paramete
     return linked(job, script, head_of(compiled.script), rows, plan=plan_text(compiled.plan))
 
 
-def _site(known: History, site: str | None) -> Site:
+def _site(session: Session, known: History, site: str | None) -> Site:
     """Return the site that a job was submitted for, as far as that can be known."""
     from ...site.profile import local_site
     from ..input.sites import find_site
@@ -61,4 +64,4 @@ def _site(known: History, site: str | None) -> Site:
     kind, _, host = known.backend.partition(":")
     if kind == "local" and site is None:
         return local_site()
-    return find_site(site, host=host or None)
+    return find_site(session, site, host=host or None)

@@ -11,7 +11,6 @@ from paislurm.backends.slurm.step_usage import accounted_usages
 
 from ...errors import BackendError
 from ...state.records import Submitted
-from ..session import slurm_runner
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
 
     from ...state.history import History
     from ...state.records import Record
+    from ..session import Session
 
 SECONDS = 60.0
 MAX_COMPONENTS = 128
@@ -27,7 +27,7 @@ MAX_COMPONENTS = 128
 LOCAL = "local"
 
 
-def usages(known: History, records: Iterable[Record]) -> Mapping[int, Mapping[str, StepUsage]]:
+def usages(session: Session, known: History, records: Iterable[Record]) -> Mapping[int, Mapping[str, StepUsage]]:
     """Return by attempt and role what each task used on average; nothing where Slurm keeps no accounts.
 
     A role that ran in several steps has the figures of the step with the most tasks.
@@ -35,7 +35,7 @@ def usages(known: History, records: Iterable[Record]) -> Mapping[int, Mapping[st
     jobs = {JobId(each.job_id): each.attempt for each in records if isinstance(each, Submitted) and each.job_id}
     if not jobs or known.backend == LOCAL:
         return {}
-    runner = slurm_runner(known.backend if is_elsewhere(known.backend) else "slurm")
+    runner = session.slurm_runner(known.backend if is_elsewhere(known.backend) else "slurm")
     try:
         answer = runner.run(commands.sacct_steps(jobs), timeout=SECONDS).stdout
     except BackendError:

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from paislurm import __version__
 from paislurm.backends.registry import SSH, is_elsewhere
 
-from ...cli.output.console import log
 from ...errors import Diagnostic, FolderError, UsageError
 from ...state.run_record import HIDDEN
 from ..input.job_input import Source
@@ -23,29 +22,32 @@ if TYPE_CHECKING:
     from ...state.job_folder import JobFolder
     from ...state.records import Created
     from ...state.run_record import RunRecord
+    from ..session import Session
 
 
-def source_again(folder: JobFolder, given: Source, *, backend: str | None, host: str | None) -> Source:
+def source_again(
+    session: Session, folder: JobFolder, given: Source, *, backend: str | None, host: str | None
+) -> Source:
     """Return the source of a job as it was submitted, with what is `given` now in place of what was given then.
 
     Raises FolderError where too little is kept of the job, and UsageError where a secret must be given once more.
     """
     check_own(folder, "submit --again")
     created, run = run_of(folder)
-    secrets = _secrets(folder, run, given.secrets)
+    secrets = _secrets(session, folder, run, given.secrets)
     again = Source(
         file=run.job_file.file,
-        text=file_again(folder, run, secrets_given=secrets is not None),
-        site=given.site or _site(run),
+        text=file_again(session, folder, run, secrets_given=secrets is not None),
+        site=given.site or _site(session, run),
         parameters=_parameters(folder, run, given),
         suffix=given.suffix or run.suffix,
         typed=given.typed,
         secrets=secrets,
         slurm=tuple({**run.slurm_options, **dict(given.slurm)}.items()),
-        submit_folder=_submit_folder(run),
+        submit_folder=_submit_folder(session, run),
     )
     again = _for_backend(again, created.backend, backend, host)
-    _tell_differences(run, again, names_site=given.site is not None)
+    _tell_differences(session, run, again, names_site=given.site is not None)
     return again
 
 
@@ -59,11 +61,11 @@ def run_of(folder: JobFolder) -> tuple[Created, RunRecord]:
     return created, created.run
 
 
-def source_of(created: Created) -> Source:
+def source_of(session: Session, created: Created) -> Source:
     """Return the source of a job but for its job file, its secrets and where it was submitted from."""
     source, run = Source(file=""), created.run
     if run is not None:
-        source = replace(source, site=_site(run), parameters=tuple(run.overrides.items()), suffix=run.suffix)
+        source = replace(source, site=_site(session, run), parameters=tuple(run.overrides.items()), suffix=run.suffix)
         source = replace(source, slurm=tuple(run.slurm_options.items()))
     return _for_backend(source, created.backend, None, None)
 
@@ -79,9 +81,9 @@ def _for_backend(source: Source, then: str, backend: str | None, host: str | Non
     return replace(source, backend=then)
 
 
-def _site(run: RunRecord) -> str | None:
+def _site(session: Session, run: RunRecord) -> str | None:
     """Return the profile as an option would name it; None where none was written, it is gone, or is found unnamed."""
-    file = profile_option([each.file for each in run.site_profiles])
+    file = profile_option(session, [each.file for each in run.site_profiles])
     return file if file and Path(file).is_file() else None
 
 
@@ -95,31 +97,33 @@ def _parameters(folder: JobFolder, run: RunRecord, given: Source) -> tuple[tuple
     return tuple(found.items())
 
 
-def _secrets(folder: JobFolder, run: RunRecord, given: str | None) -> str | None:
+def _secrets(session: Session, folder: JobFolder, run: RunRecord, given: str | None) -> str | None:
     """Return the file of secrets: the one that is given now, or that of then if it still is there."""
     if given or not run.secrets_file:
         return given
     if not Path(run.secrets_file).is_file():
         message = f"the secrets of {folder.name} were in {run.secrets_file}, which is not there any more"
         raise UsageError(Diagnostic(code="E576", message=message, hint="name a file of them: `--secrets FILE`"))
-    log(f"secrets are taken from {run.secrets_file}, as they are there now")
+    session.say(f"secrets are taken from {run.secrets_file}, as they are there now")
     return run.secrets_file
 
 
-def _submit_folder(run: RunRecord) -> str:
+def _submit_folder(session: Session, run: RunRecord) -> str:
     if run.submit_folder and not Path(run.submit_folder).is_dir():
-        log(f"{run.submit_folder}, where it was submitted from, is not there any more: the current folder is taken")
+        session.say(
+            f"{run.submit_folder}, where it was submitted from, is not there any more: the current folder is taken"
+        )
         return ""
     return run.submit_folder
 
 
-def _tell_differences(run: RunRecord, again: Source, *, names_site: bool) -> None:
+def _tell_differences(session: Session, run: RunRecord, again: Source, *, names_site: bool) -> None:
     """Say what is another one than then, and was not asked for."""
     if run.paislurm_version != __version__:
-        log(f"it was submitted with paislurm {run.paislurm_version}; this is {__version__}")
-    profiles = profiles_of(again)
+        session.say(f"it was submitted with paislurm {run.paislurm_version}; this is {__version__}")
+    profiles = profiles_of(session, again)
     if names_site or profiles == run.site_profiles:
         return
     then, now = (" and ".join(each.file for each in files) or "none" for files in (run.site_profiles, profiles))
     what = f"{then} has changed since" if then == now else f"was {then}, and is {now}"
-    log(f"the site profile {what}: `paislurm diff` of both jobs shows what comes of it")
+    session.say(f"the site profile {what}: `paislurm diff` of both jobs shows what comes of it")

@@ -13,7 +13,6 @@ from ...planning.plan_text import plan_dict
 from ...state.safe_read import CorruptDataError, json_object, read_end
 from ...state.tidying.kept_script import read_script
 from ..input.job_input import STDIN, compile_source, shown_name
-from ..session import store, user_name
 from .again import run_of, source_of
 from .differences import Compared
 from .recording import parameters_of
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ...state.job_folder import JobFolder
+    from ..session import Session
 
 MAX_BYTES = 64 << 20
 """Of a plan or a script: what is longer has been written by something else."""
@@ -43,11 +43,11 @@ def compared_job(folder: JobFolder) -> Compared:
         raise UsageError(Diagnostic(code="E579", message=message)) from None
 
 
-def compared_file(file: str, folder: JobFolder, version: Callable[[str], str]) -> Compared:
+def compared_file(session: Session, file: str, folder: JobFolder, version: Callable[[str], str]) -> Compared:
     """Return a job file as it would be submitted by the command that submitted a job."""
     created, run = run_of(folder)
-    source = replace(source_of(created), file=file, secrets=run.secrets_file or None)
-    _, compiled = compile_source(source, version)
+    source = replace(source_of(session, created), file=file, secrets=run.secrets_file or None)
+    _, compiled = compile_source(session, source, version)
     return Compared(
         name=shown_name(file),
         parameters=parameters_of(compiled.document, dict(source.parameters)),
@@ -56,10 +56,10 @@ def compared_file(file: str, folder: JobFolder, version: Callable[[str], str]) -
     )
 
 
-def is_job_file(word: str) -> bool:
+def is_job_file(session: Session, word: str) -> bool:
     """Tell whether a word means a job file: there is one of the name, and no job."""
     try:
-        store().find(word, user=user_name())
+        session.store.find(word, user=session.user)
     except NotFoundError:
         return word == STDIN or Path(word).is_file()
     return False

@@ -18,7 +18,6 @@ from ...state.run_record import HIDDEN, FileDigest, RunRecord
 from ..input.job_input import STDIN
 from ..input.secret_file import secret_texts
 from ..input.sites import profile_files, read_at_most
-from ..session import user_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -26,12 +25,15 @@ if TYPE_CHECKING:
     from ...pipeline import Compiled
     from ...reading.document import Document, Value
     from ..input.job_input import Source
+    from ..session import Session
 
 MIN_HIDDEN = 4
 """A secret of fewer characters is masked where it is all of a word or a value: inside others it would be anywhere."""
 
 
-def run_record(source: Source, text: bytes, kept: bytes, compiled: Compiled, hidden: Collection[str]) -> RunRecord:
+def run_record(
+    session: Session, source: Source, text: bytes, kept: bytes, compiled: Compiled, hidden: Collection[str]
+) -> RunRecord:
     """Return the record of a submit: `text` is the job file's, `kept` its copy's, `hidden` the secrets in it."""
     hide = masking({*hidden, *compiled.secrets.values(), *secret_texts(source.secrets)})
     overrides = dict(source.parameters)
@@ -45,10 +47,10 @@ def run_record(source: Source, text: bytes, kept: bytes, compiled: Compiled, hid
         job_file=FileDigest(file=absolute_path(source.file), sha256=digest(text)),
         kept_sha256=digest(kept),
         script_sha256=digest(compiled.script.encode(errors="surrogateescape")),
-        site_profiles=profiles_of(source),
+        site_profiles=profiles_of(session, source),
         secrets_file=absolute_path(source.secrets) if source.secrets else "",
         paislurm_version=__version__,
-        submitted_by=f"{user_name()}@{os.uname().nodename}",
+        submitted_by=f"{session.user}@{os.uname().nodename}",
         slurm_options=dict(source.slurm),
         result_pattern=hide(compiled.job.slurm_options.result) or None,
     )
@@ -65,14 +67,14 @@ def digest(data: bytes) -> str:
     return sha256(data).hexdigest()
 
 
-def profiles_of(source: Source) -> tuple[FileDigest, ...]:
+def profiles_of(session: Session, source: Source) -> tuple[FileDigest, ...]:
     """Return the files of the site profile that a source is compiled for, the one first that adds to the others."""
     if source.backend == "local" and source.site is None:
         return ()
     try:
         return tuple(
             FileDigest(file=absolute_path(str(path)), sha256=digest(read_at_most(path)))
-            for path in profile_files(source.site, host=source.host)
+            for path in profile_files(session, source.site, host=source.host)
         )
     except OSError:
         return ()

@@ -21,7 +21,6 @@ from ...site.detection.config import slurm_config
 from ...site.detection.detect import detect
 from ...site.detection.nodes import nodes
 from ...site.detection.probe import SYSFS
-from .. import session as context
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from paislurm.backends.runner import CommandRunner
 
     from ...site.detection.answers import Detection
+    from ..session import Session
     from .probe import ProbeOptions
 
 SECONDS = 60.0
@@ -97,9 +97,9 @@ def ask(
     )
 
 
-def detect_at(host: str) -> Detection:
+def detect_at(session: Session, host: str) -> Detection:
     """Return what Slurm says to this user at a login node. BackendError if it does not answer."""
-    runner = context.slurm_runner(f"{SSH}{host}")
+    runner = session.slurm_runner(f"{SSH}{host}")
     machine, user = machine_of(runner)
     found = detect(ask(runner, runner, machine, user))
     return replace(found, site=found.site.model_copy(update={"host": host}))
@@ -121,9 +121,9 @@ def machine_of(runner: CommandRunner) -> tuple[Machine, str]:
     return Machine(runtimes=runtimes, ephemeral_ports=ports.strip()), user
 
 
-def detect_from_here(look: ProbeOptions | None = None) -> Detection:
+def detect_from_here(session: Session, look: ProbeOptions | None = None) -> Detection:
     """Return what Slurm says to this user on this machine. BackendError if the controller does not answer."""
-    return detect(ask(context.slurm_runner(), LocalRunner(), this_machine(), context.user_name(), look))
+    return detect(ask(session.slurm_runner(), LocalRunner(), this_machine(), session.user, look))
 
 
 class _Questions:

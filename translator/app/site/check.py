@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from paislurm.backends.runner import LocalRunner
 
-from ...cli.output.console import log
 from ...errors import BackendError, Diagnostic, Location, PaislurmError, PlanError, ProtocolError, Severity, SiteError
 from ...pipeline import compile_job
 from ...sbatch_forms import slurm_time
@@ -25,7 +24,6 @@ from ..input.bash_syntax import bash_syntax_errors
 from ..input.job_input import read_source, shown_name
 from ..input.sites import find_site, site_path, user_path
 from ..room import check_room
-from ..session import store
 from .ask import detect_from_here
 
 if TYPE_CHECKING:
@@ -34,6 +32,7 @@ if TYPE_CHECKING:
     from ...pipeline import Compiled
     from ...reading.document import Document
     from ...site.profile import Site
+    from ..session import Session
 
 WRONG_FILE, CANNOT_RUN = ProtocolError.exit_code, PlanError.exit_code
 
@@ -66,13 +65,13 @@ class Checked(Struct, frozen=True, kw_only=True):
         }
 
 
-def site_to_check(option: str | None) -> Site:
+def site_to_check(session: Session, option: str | None) -> Site:
     """Return the site of the profile, and without one that which Slurm describes; SiteError if there is neither."""
-    if site_path(option) is not None:
+    if site_path(session, option) is not None:
         # A profile that is to take the place of the system's may lock something else.
-        return find_site(option, alone=True)
+        return find_site(session, option, alone=True)
     try:
-        return detect_from_here().site
+        return detect_from_here(session).site
     except BackendError as error:
         raise SiteError(
             Diagnostic(
@@ -83,14 +82,14 @@ def site_to_check(option: str | None) -> Site:
         ) from None
 
 
-def check_job(file: str, site: Site) -> Checked:
+def check_job(session: Session, file: str, site: Site) -> Checked:
     """Compile a job file for a site, and say what it comes to."""
     name = shown_name(file)
     try:
         compiled = compile_job(read_source(file), file=name, site=site)
         if wrong := [each for each in bash_syntax_errors(compiled.job, compiled.document) if each.code.startswith("E")]:
             raise ProtocolError(wrong)
-        check_room(store().home, compiled, LocalRunner())
+        check_room(session.store.home, compiled, LocalRunner())
     except PaislurmError as error:
         return Checked(file=name, exit_status=error.exit_code, diagnostics=error.diagnostics)
     return Checked(file=name, job=compiled.job.name, asks=asks(compiled), diagnostics=compiled.warnings)
@@ -118,7 +117,7 @@ def status_of(checked: list[Checked]) -> int:
     return WRONG_FILE if WRONG_FILE in found else max(found, default=0)
 
 
-def check_profile(layers: Sequence[Document]) -> tuple[tuple[Diagnostic, ...], bool]:
+def check_profile(session: Session, layers: Sequence[Document]) -> tuple[tuple[Diagnostic, ...], bool]:
     """Return what is wrong with a profile where it is, and whether Slurm answered; SiteError for a wrong one.
 
     `layers` are its files, the lowest first. What the cluster no longer has is an error, all else a warning.
@@ -126,9 +125,9 @@ def check_profile(layers: Sequence[Document]) -> tuple[tuple[Diagnostic, ...], b
     site = load_layers(layers)
     warnings = [*_writable(layers), *_programs(site, layers)]
     try:
-        found = detect_from_here().site
+        found = detect_from_here(session).site
     except BackendError as error:
-        log(f"Slurm was not asked whether the cluster is still so: {error.diagnostics[0].message}")
+        session.say(f"Slurm was not asked whether the cluster is still so: {error.diagnostics[0].message}")
         return tuple(warnings), False
     collector = DiagnosticCollector(layered(layers)[0])
     for each in differences(site, found):

@@ -8,17 +8,17 @@ from ...errors import Diagnostic, FolderError, UsageError
 from ...state.records import Dependency
 from ..jobs.refresh import is_own, refresh
 from ..jobs.selecting import select
-from ..session import store, user_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ...monitor.poll import View
+    from ..session import Session
 
 Until = Literal["succeeded", "ended"]
 
 
-def jobs_before(words: Sequence[str]) -> tuple[Dependency, ...]:
+def jobs_before(session: Session, words: Sequence[str]) -> tuple[Dependency, ...]:
     """Return the jobs that are still to be waited for; one that has ended as it should needs no waiting.
 
     Raises `NotFoundError` for a word that means no job, and `FolderError` for jobs that can never end as they should.
@@ -27,9 +27,9 @@ def jobs_before(words: Sequence[str]) -> tuple[Dependency, ...]:
     faults: list[Diagnostic] = []
     for word in words:
         address, until = _parse(word)
-        for folder in select(store(), [address], user=user_name()):
-            view = refresh(folder)
-            fault = _fault(view, until)
+        for folder in select(session.store, [address], user=session.user):
+            view = refresh(session, folder)
+            fault = _fault(session, view, until)
             if fault is not None:
                 faults.append(fault)
             elif not view.job_status.ended:
@@ -55,9 +55,9 @@ def _parse(word: str) -> tuple[str, Until]:
     return address, "succeeded"
 
 
-def _fault(view: View, until: Until) -> Diagnostic | None:
+def _fault(session: Session, view: View, until: Until) -> Diagnostic | None:
     name, state = view.folder.name, view.job_status.state
-    if not is_own(view):
+    if not is_own(session, view):
         message = f"--after {name}: that is no job of your own"
         return Diagnostic(code="E584", message=message, hint="`paislurm list` shows your jobs")
     if view.job_status.ended and until == "succeeded" and state != "SUCCEEDED":

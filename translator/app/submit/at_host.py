@@ -13,13 +13,14 @@ from ..input.job_input import site_of
 if TYPE_CHECKING:
     from ...site.profile import Site
     from ..input.job_input import Source
+    from ..session import Session
 
 
-def at_host(source: Source) -> tuple[Source, Site]:
+def at_host(session: Session, source: Source) -> tuple[Source, Site]:
     """Return the source with the backend and the host that it means, and the site profile."""
     if is_elsewhere(source.backend):
         source = replace(source, backend="slurm", host=source.backend.removeprefix(SSH))
-    site = site_of(source)
+    site = site_of(session, source)
     host = source.host or site.host
     if source.backend != "slurm" or not host:
         return source, site

@@ -6,11 +6,12 @@ import time
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, TypeVar
 
-from ...cli.output.console import log
 from ...errors import Diagnostic, InterruptedWaitError, RejectedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from ..session import Session
 
 T = TypeVar("T")
 LIMIT_REACHED = "E508"
@@ -18,7 +19,7 @@ _PAUSES = (5, 10, 20, 40)
 _LONGEST = 60
 
 
-def with_back_off(attempt: Callable[[], T], patience: int, name: str) -> T:
+def with_back_off(session: Session, attempt: Callable[[], T], patience: int, name: str) -> T:
     """Return what an attempt comes to; one that meets a limit of submitted jobs is made again.
 
     That goes on for `patience` seconds at most. An attempt leaves nothing behind when it fails, so that nothing is
@@ -33,7 +34,9 @@ def with_back_off(attempt: Callable[[], T], patience: int, name: str) -> T:
                 raise
             said = error.diagnostics[0].message
         seconds = min(pause, left)
-        log(f"{name} is not submitted yet: {said}; trying again in {seconds} s, {left} s at most; Ctrl-C gives up")
+        session.say(
+            f"{name} is not submitted yet: {said}; trying again in {seconds} s, {left} s at most; Ctrl-C gives up"
+        )
         try:
             time.sleep(seconds)
         except KeyboardInterrupt:

@@ -7,18 +7,17 @@ from contextlib import suppress
 from subprocess import DEVNULL, Popen
 from typing import TYPE_CHECKING
 
-from ..caller import environment
 from ..jobs.refresh import monitor_lock
 from ..own_call import own_call
-from ..session import monitor_folder
 
 if TYPE_CHECKING:
     from ...site.profile import Site
+    from ..session import Session
 
 MAX_LOG = 1 << 20
 
 
-def leave_monitor(site: Site, *, elsewhere: bool = False) -> bool:
+def leave_monitor(session: Session, site: Site, *, elsewhere: bool = False) -> bool:
     """Start a monitor unless there is one, or the site wants none; tell whether one was started.
 
     What the site wants is for its login nodes: a job that is `elsewhere` is watched from here.
@@ -29,8 +28,8 @@ def leave_monitor(site: Site, *, elsewhere: bool = False) -> bool:
     if not (site.monitor.background or elsewhere) or "SLURM_JOB_ID" in os.environ:
         return False
     with suppress(OSError):
-        if not monitor_lock().owned():
-            _start()
+        if not monitor_lock(session).owned():
+            _start(session)
             return True
     return False
 
@@ -39,8 +38,8 @@ def _private(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_CLOEXEC, 0o600)
 
 
-def _start() -> None:
-    path = monitor_folder() / "monitor.log"
+def _start(session: Session) -> None:
+    path = session.monitor_folder / "monitor.log"
     with suppress(FileNotFoundError):
         if path.stat().st_size > MAX_LOG:
             path.replace(path.with_name("monitor.1.log"))
@@ -51,7 +50,7 @@ def _start() -> None:
             stdout=log,
             stderr=log,
             cwd="/",
-            env=environment(),
+            env=session.environment,
             start_new_session=True,
         )
     # It outlives this process, which is not to wait for it, nor to warn of that.

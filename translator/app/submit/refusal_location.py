@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ...pipeline import Compiled
     from ...reading.document import Document, Path
     from ..input.job_input import Source
+    from ..session import Session
 
 _ROLE_FIELDS: dict[str, Path] = {
     "nodes": ("instances",),
@@ -41,13 +42,13 @@ MAX_OTHERS = 4
 """So many fields that can be meant, too, are named."""
 
 
-def located(error: RejectedError, compiled: Compiled, source: Source) -> RejectedError:
+def located(session: Session, error: RejectedError, compiled: Compiled, source: Source) -> RejectedError:
     """Return a refusal with its place in the job file, and with what the site has instead.
 
     Of a refusal that ends by itself, Slurm is not asked more.
     """
     ends_by_itself = error.diagnostics[0].code == LIMIT_REACHED
-    site = compiled.site if ends_by_itself else site_now(source.backend, compiled.site)
+    site = compiled.site if ends_by_itself else site_now(session, source.backend, compiled.site)
     error = with_suspects(error, compiled.document)
     values = site_values(error.options, site, partitions_of(compiled))
     refusal = locate_refusal(error, compiled.document, values)

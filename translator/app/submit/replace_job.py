@@ -16,15 +16,16 @@ if TYPE_CHECKING:
 
     from ...monitor.poll import View
     from ...state.job_folder import JobFolder
+    from ..session import Session
 
 
-def finished_in(folder: JobFolder) -> View | None:
+def finished_in(session: Session, folder: JobFolder) -> View | None:
     """Return the finished job that has the name, or None.
 
     Raises FolderError if a job that lives has it, and UnreachableError if nobody knows whether it lives.
     """
     try:
-        view = refresh(folder)
+        view = refresh(session, folder)
     except (FileNotFoundError, NotADirectoryError):
         if not folder.path.exists():
             return None

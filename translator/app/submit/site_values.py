@@ -15,16 +15,17 @@ if TYPE_CHECKING:
     from ...pipeline import Compiled
     from ...site.partitions import Amounts, Limits
     from ...site.profile import Site
+    from ..session import Session
 
 
-def site_now(backend: str, site: Site) -> Site:
+def site_now(session: Session, backend: str, site: Site) -> Site:
     """Return what Slurm says of the site now, as it has just refused what the profile allows; else the profile."""
     if backend != "slurm":
         return site
     from ..site.ask import detect_from_here
 
     try:
-        return detect_from_here().site
+        return detect_from_here(session).site
     except PaislurmError:
         return site
 

@@ -9,22 +9,23 @@ from ...errors import BackendError
 from ...site.slurm_version import slurm_version
 from ...state.publish import write_durably
 from ..input.sites import this_host
-from ..session import backend, clock, home_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ..session import Session
+
 DAY = 24 * 3600
 
 
-def installed_version(backend_name: str) -> str:
+def installed_version(session: Session, backend_name: str) -> str:
     """Return the version, "" where it cannot be found out: then nothing is known of its faults."""
-    file = home_folder() / "slurm-version" / f"{backend_name}@{this_host()}"
-    kept = _kept(file)
+    file = session.home / "slurm-version" / f"{backend_name}@{this_host()}"
+    kept = _kept(session, file)
     if kept:
         return kept
     try:
-        found = slurm_version(backend(backend_name).version())
+        found = slurm_version(session.backend(backend_name).version())
     except BackendError:
         # Whatever keeps it from answering, submitting says it better.
         return ""
@@ -33,9 +34,9 @@ def installed_version(backend_name: str) -> str:
     return str(found or "")
 
 
-def _kept(file: Path) -> str:
+def _kept(session: Session, file: Path) -> str:
     """Return what was kept in the last day, "" where there is nothing, or nothing that can be read."""
-    if not is_of_today(file):
+    if not is_of_today(session, file):
         return ""
     try:
         found = slurm_version(file.read_text(encoding="ascii"))
@@ -44,10 +45,10 @@ def _kept(file: Path) -> str:
     return str(found or "")
 
 
-def is_of_today(file: Path) -> bool:
+def is_of_today(session: Session, file: Path) -> bool:
     """Tell whether a file is there that was written in the last day."""
     try:
-        return abs(clock() - file.stat().st_mtime) < DAY
+        return abs(session.now() - file.stat().st_mtime) < DAY
     except OSError:
         return False
 

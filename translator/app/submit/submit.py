@@ -12,7 +12,6 @@ from paislurm.backends.environment import scrubbed
 from paislurm.backends.registry import is_elsewhere
 from paislurm.backends.runner import LocalRunner
 
-from ...cli.output.console import log
 from ...errors import BackendError, Diagnostic, InterruptedWaitError, RejectedError, UnreachableError
 from ...monitor.attempt import new_intent, submit_attempt
 from ...planning.plan_text import plan_dict
@@ -22,7 +21,6 @@ from ...state.records import Created, JobRole, dump
 from ...state.submit_environment import ENVIRONMENT, as_bytes
 from ..room import check_room
 from ..runs.recording import current_folder, run_record
-from ..session import backend, clock, store, user_name
 from .after import text_of
 from .back_off import with_back_off
 from .background import leave_monitor
@@ -41,6 +39,7 @@ if TYPE_CHECKING:
     from ...state.job_folder import JobFolder
     from ...state.records import Dependency, Record
     from ..input.job_input import Source
+    from ..session import Session
     from .prepare import Prepared
 
 
@@ -78,27 +77,27 @@ class Submitted(Struct, frozen=True, kw_only=True):
         }
 
 
-def submit(source: Source, *, dry_run: bool, after: tuple[Dependency, ...] = ()) -> Submitted:
+def submit(session: Session, source: Source, *, dry_run: bool, after: tuple[Dependency, ...] = ()) -> Submitted:
     """Submit a job file, which begins `after` other jobs. A backend that refuses leaves everything as it was."""
-    (prepared,) = prepare([source], keep=not dry_run, after=after)
-    found = [finished_in(prepared.folder)]
-    check_room(store().home, prepared.compiled, LocalRunner())
+    (prepared,) = prepare(session, [source], keep=not dry_run, after=after)
+    found = [finished_in(session, prepared.folder)]
+    check_room(session.store.home, prepared.compiled, LocalRunner())
     if dry_run:
-        return described(prepared, None)
+        return described(session, prepared, None)
     try:
-        job_id = take(prepared, found)
+        job_id = take(session, prepared, found)
     finally:
-        leave_behind(prepared)
-    say_what_follows(prepared)
-    return described(prepared, job_id)
+        leave_behind(session, prepared)
+    say_what_follows(session, prepared)
+    return described(session, prepared, job_id)
 
 
-def described(prepared: Prepared, job_id: str | None) -> Submitted:
+def described(session: Session, prepared: Prepared, job_id: str | None) -> Submitted:
     """Return what is said of a job that was submitted."""
     return Submitted(
         folder=prepared.folder,
         job=prepared.compiled.job.name,
-        user=user_name(),
+        user=session.user,
         backend=prepared.source.backend,
         job_id=job_id,
         compiled=prepared.compiled,
@@ -113,7 +112,7 @@ def taken_text(submitted: Submitted) -> str:
     return f"{submitted.folder.name} is job {submitted.job_id}"
 
 
-def take(prepared: Prepared, found: list[View | None]) -> str:
+def take(session: Session, prepared: Prepared, found: list[View | None]) -> str:
     """Submit a job that is ready, and return its id, "" for one that waits for others.
 
     `found` has the finished job whose name it takes; when it is tried again, that is looked up anew.
@@ -121,30 +120,32 @@ def take(prepared: Prepared, found: list[View | None]) -> str:
     folder = prepared.folder
 
     def attempt() -> str:
-        return _submit(prepared, found.pop() if found else finished_in(folder))
+        return _submit(session, prepared, found.pop() if found else finished_in(session, folder))
 
-    return with_back_off(attempt, prepared.compiled.site.retry.submit_wait, folder.name)
+    return with_back_off(session, attempt, prepared.compiled.site.retry.submit_wait, folder.name)
 
 
-def leave_behind(prepared: Prepared) -> None:
+def leave_behind(session: Session, prepared: Prepared) -> None:
     """Leave a monitor behind, also where it is not known whether the job was taken: the monitor finds out."""
-    leave_monitor(prepared.compiled.site, elsewhere=is_elsewhere(prepared.source.backend))
+    leave_monitor(session, prepared.compiled.site, elsewhere=is_elsewhere(prepared.source.backend))
 
 
-def say_what_follows(prepared: Prepared) -> None:
+def say_what_follows(session: Session, prepared: Prepared) -> None:
     """Say what looks after a job that was submitted, where no monitor does, and what submits one that waits."""
     site = prepared.compiled.site
     if not is_elsewhere(prepared.source.backend):
-        say_who_looks_after(site)
+        say_who_looks_after(session, site)
     if prepared.after and site.monitor.at_end:
-        log("what waits for other jobs is submitted by the next `paislurm monitor --once`, or command that shows it")
+        session.say(
+            "what waits for other jobs is submitted by the next `paislurm monitor --once`, or command that shows it"
+        )
 
 
-def _submit(prepared: Prepared, finished: View | None) -> str:
+def _submit(session: Session, prepared: Prepared, finished: View | None) -> str:
     """Make the folder, move a finished job's away, submit; undo it all if the backend refuses."""
     folder, compiled, source = prepared.folder, prepared.compiled, prepared.source
-    files, known = _files(prepared)
-    old = put_in_place(stage(store(), files), folder, finished)
+    files, known = _files(session, prepared)
+    old = put_in_place(stage(session.store, files), folder, finished)
     try:
         # Only now: of a folder that has its name the monitor knows, so that they go even if this process is killed.
         secrets = compiled.secrets.items()
@@ -155,11 +156,11 @@ def _submit(prepared: Prepared, finished: View | None) -> str:
     if known.is_held_back:
         return ""
     try:
-        job_id, unwritten = submit_attempt(folder, known, backend(source.backend), clock)
+        job_id, unwritten = submit_attempt(folder, known, session.backend(source.backend), session.now)
     except BackendError as error:
         if error.is_refusal:
             undo(folder, old)
-            raise (located(error, compiled, source) if isinstance(error, RejectedError) else error) from None
+            raise (located(session, error, compiled, source) if isinstance(error, RejectedError) else error) from None
         raise _unsure(error, folder, known) from None
     except KeyboardInterrupt:
         raise _unsure_by_user(folder, known) from None
@@ -167,7 +168,7 @@ def _submit(prepared: Prepared, finished: View | None) -> str:
         undo(folder, old)
         raise
     if unwritten is not None:
-        log(f"warning: {folder.journal} cannot be written ({unwritten}); the job is found again by its tag")
+        session.say(f"warning: {folder.journal} cannot be written ({unwritten}); the job is found again by its tag")
     return job_id
 
 
@@ -188,9 +189,9 @@ def _unsure_by_user(folder: JobFolder, known: History) -> InterruptedWaitError:
     return InterruptedWaitError(Diagnostic(code="E531", message=message, hint=hint))
 
 
-def _files(prepared: Prepared) -> tuple[dict[str, bytes], History]:
+def _files(session: Session, prepared: Prepared) -> tuple[dict[str, bytes], History]:
     """Return the files of a new job folder; its journal has the intent, unless the job waits for others."""
-    folder, compiled, source, now = prepared.folder, prepared.compiled, prepared.source, clock()
+    folder, compiled, source, now = prepared.folder, prepared.compiled, prepared.source, session.now()
     policy = retry_policy(compiled)
     intent = new_intent(0, now, cluster=compiled.plan.slurm.cluster)
     kept = kept_text(prepared.text, compiled.document)
@@ -198,7 +199,7 @@ def _files(prepared: Prepared) -> tuple[dict[str, bytes], History]:
     created = Created(
         happened_at=now,
         job=compiled.job.name,
-        user=user_name(),
+        user=session.user,
         backend=source.backend,
         roles=roles,
         retry_policy=policy,
@@ -207,7 +208,7 @@ def _files(prepared: Prepared) -> tuple[dict[str, bytes], History]:
         virtual_cluster=compiled.plan.virtual_cluster,
         partition=",".join(partitions_of(compiled)),
         backfill_interval=compiled.site.scheduler.backfill_interval,
-        run=run_record(source, prepared.text, kept, compiled, hidden_texts(compiled.document)),
+        run=run_record(session, source, prepared.text, kept, compiled, hidden_texts(compiled.document)),
         group=prepared.group,
         sweep=prepared.sweep,
         dependencies=prepared.after,
@@ -223,7 +224,7 @@ def _files(prepared: Prepared) -> tuple[dict[str, bytes], History]:
     if is_elsewhere(source.backend):
         return files, history(records)
     if compiled.plan.retry_policy.monitor_after:
-        files[MONITOR_CALL] = monitor_call(source.site)
+        files[MONITOR_CALL] = monitor_call(session, source.site)
     if policy.retry_limit or policy.max_transient_retries or prepared.after:
         files[ENVIRONMENT] = as_bytes(scrubbed(os.environ))
     if submit_folder := source.submit_folder or current_folder():

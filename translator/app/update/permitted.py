@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from ...cli.output.console import log
 from ...errors import PaislurmError, PlanError
 from ...state.changes import changed_options
 from ...state.records import Created
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from ...errors import Diagnostic
     from ...monitor.poll import View
     from ..input.job_input import Source
+    from ..session import Session
 
 
 _STAND_IN = """protocolVersion: 2
@@ -35,7 +35,7 @@ defaults: {{virtualCluster: {}}}
 """A job of which only the virtual cluster counts: with it, locks and names are checked where a job file cannot be."""
 
 
-def check_permitted(view: View, values: Mapping[str, str]) -> None:
+def check_permitted(session: Session, view: View, values: Mapping[str, str]) -> None:
     """Raise PlanError where the site locks what is to be changed, or has no room for it.
 
     What was wrong before, as by a profile of today, does not keep a job from being changed: then, and where its job
@@ -50,28 +50,32 @@ def check_permitted(view: View, values: Mapping[str, str]) -> None:
         happened_at=0, job=known.job, user=known.user, backend=known.backend, roles=()
     )
     before = {name: value for name, value in changed_options(known.changes).items() if name in SLURM_OPTIONS}
-    base = source_of(created)
+    base = source_of(session, created)
     source = replace(base, typed=typed_options((), tuple(wanted.items()), ""))
     why = "its job file is not known any more"
     if created.run is not None:
         with suppress(OSError):
             text = read_at_most(view.folder.path / "job.yaml")
-            refused = _check(replace(source, file=created.run.job_file.file, text=text), before, wanted)
+            refused = _check(session, replace(source, file=created.run.job_file.file, text=text), before, wanted)
             if not refused:
                 return
             why = refused[0].message
     stand_in = _STAND_IN.format(json.dumps(created.virtual_cluster or "default")).encode()
-    _check(replace(source, text=stand_in, parameters=(), suffix=""), before, wanted)
-    log(f"warning: {view.folder.name} could not be submitted today: {why}; Slurm alone checks whether the change fits")
+    _check(session, replace(source, text=stand_in, parameters=(), suffix=""), before, wanted)
+    session.say(
+        f"warning: {view.folder.name} could not be submitted today: {why}; Slurm alone checks whether the change fits"
+    )
 
 
-def _check(source: Source, before: Mapping[str, str], wanted: Mapping[str, str]) -> Sequence[Diagnostic]:
+def _check(
+    session: Session, source: Source, before: Mapping[str, str], wanted: Mapping[str, str]
+) -> Sequence[Diagnostic]:
     """Return what keeps a job from being submitted with or without a change; PlanError for what the change brings."""
     now = {**dict(source.slurm), **before}
-    refused = _refusals(source, {**now, **wanted})
+    refused = _refusals(session, source, {**now, **wanted})
     if not refused:
         return ()
-    known = _refusals(source, now)
+    known = _refusals(session, source, now)
     new = [diagnostic for diagnostic in refused if diagnostic not in known]
     if new:
         raise PlanError(_of_update(each, wanted) for each in new)
@@ -89,9 +93,9 @@ def _of_update(diagnostic: Diagnostic, wanted: Mapping[str, str]) -> Diagnostic:
     return replace(diagnostic, message=f"{given}: {diagnostic.message}", location=None, path="", hint=hint)
 
 
-def _refusals(source: Source, slurm: Mapping[str, str]) -> Sequence[Diagnostic]:
+def _refusals(session: Session, source: Source, slurm: Mapping[str, str]) -> Sequence[Diagnostic]:
     try:
-        compile_source(replace(source, slurm=tuple(slurm.items())), quiet=True)
+        compile_source(session, replace(source, slurm=tuple(slurm.items())), quiet=True)
     except PaislurmError as error:
         return error.diagnostics
     return ()

@@ -11,13 +11,13 @@ from ...monitor.attempt import is_unsettled
 from ...monitor.retry import ROOT
 from ...state.changes import HELD, RETRIES
 from ..input.job_input import SLURM_OPTIONS
-from ..session import user_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from ...monitor.poll import View
     from ...state.history import History
+    from ..session import Session
 
 
 def target_of(known: History, part: Iterable[str]) -> str:
@@ -30,7 +30,7 @@ def is_running(view: View) -> bool:
     return view.observation is not None and phase(view.observation.state) is Phase.RUNNING
 
 
-def check_possible(view: View, part: Mapping[str, str]) -> None:
+def check_possible(session: Session, view: View, part: Mapping[str, str]) -> None:
     """Raise an error where nothing can be changed of a job, or not this."""
     known, name = view.history, view.folder.name
     if view.job_status.ended:
@@ -43,7 +43,7 @@ def check_possible(view: View, part: Mapping[str, str]) -> None:
     if known.backend == "local" and set(part) != {RETRIES}:
         message = f"{name} is a job of the local backend, which begins at once, with no limit and on no partition"
         raise not_possible("E622", message, "of such a job `--retries` can be changed")
-    if part.get("nice", "").startswith("-") and not target_of(known, part) and user_name() != ROOT:
+    if part.get("nice", "").startswith("-") and not target_of(known, part) and session.user != ROOT:
         message = (
             f"{name} is not submitted yet, and {known.backend_label} will not take it with a nice of {part['nice']}"
         )

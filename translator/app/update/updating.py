@@ -16,7 +16,6 @@ from ...state.changes import HELD, OPTIONS, RETRIES
 from ..jobs.asking import BY_A_PERSON
 from ..jobs.cancelling import joined, refusal
 from ..jobs.refresh import refresh, refresh_all
-from ..session import backend, clock
 from .limit import check_limit, end_text
 from .permitted import check_permitted
 from .possible import check_possible, ended_text, target_of
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from ...state.history import History
     from ...state.job_folder import JobFolder
     from ...state.records import Changed
+    from ..session import Session
 
 TRIES = 3
 """While one attempt is being changed, it may end and another one begin."""
@@ -45,7 +45,7 @@ class Done(NamedTuple):
 
 
 def update_jobs(
-    folders: Sequence[JobFolder], values: Mapping[str, str], *, several: bool
+    session: Session, folders: Sequence[JobFolder], values: Mapping[str, str], *, several: bool
 ) -> tuple[list[Done], list[PaislurmError]]:
     """Change jobs, one by one; return what was done, and what was not possible. One query tells how all stand.
 
@@ -56,10 +56,10 @@ def update_jobs(
     known = [folder for folder, error in zip(folders, refusals, strict=True) if error is None]
     # Whether a job has begun decides about these two.
     views = refresh_all(
-        [open_job(folder) for folder in known], max_age=0 if {"time", HELD} & {*values} else BY_A_PERSON
+        session, [open_job(folder) for folder in known], max_age=0 if {"time", HELD} & {*values} else BY_A_PERSON
     )
     passes_over = several and any(not view.job_status.ended for view in views)
-    before = _options_of([view for view in views if not view.job_status.ended], values)
+    before = _options_of(session, [view for view in views if not view.job_status.ended], values)
     done: list[Done] = []
     for view in views:
         if passes_over and view.job_status.ended:
@@ -67,10 +67,10 @@ def update_jobs(
             continue
         written: list[Changed] = []
         try:
-            check_possible(view, values)
-            check_limit(view, values, clock())
-            check_permitted(view, values)
-            for change in _changes(view, values, before):
+            check_possible(session, view, values)
+            check_limit(view, values, session.now())
+            check_permitted(session, view, values)
+            for change in _changes(session, view, values, before):
                 written.append(change)  # noqa: PERF402 - what comes before an error counts
         except PaislurmError as error:
             errors.append(error)
@@ -78,11 +78,11 @@ def update_jobs(
             done.append(Done(_said(view, written), view, tuple(written)))
     # What Slurm said before is not true any more.
     fresh = any(change.job_id for each in done for change in each.changes)
-    now = refresh_all([open_job(each.view.folder) for each in done], max_age=0 if fresh else BY_A_PERSON)
+    now = refresh_all(session, [open_job(each.view.folder) for each in done], max_age=0 if fresh else BY_A_PERSON)
     return [each._replace(view=view) for each, view in zip(done, now, strict=True)], errors
 
 
-def _options_of(views: Sequence[View], values: Iterable[str]) -> dict[tuple[str, str], Options]:
+def _options_of(session: Session, views: Sequence[View], values: Iterable[str]) -> dict[tuple[str, str], Options]:
     """Return what jobs have until now, by their backends and numbers: one query of each, nothing if it is silent."""
     wanted: dict[str, list[JobId]] = {}
     for view in views:
@@ -91,11 +91,13 @@ def _options_of(views: Sequence[View], values: Iterable[str]) -> dict[tuple[str,
     found: dict[tuple[str, str], Options] = {(name, job_id): () for name, ids in wanted.items() for job_id in ids}
     for name, ids in wanted.items():
         with suppress(BackendError):
-            found |= {(name, job_id): options for job_id, options in backend(name).options(ids).items()}
+            found |= {(name, job_id): options for job_id, options in session.backend(name).options(ids).items()}
     return found
 
 
-def _changes(view: View, values: Mapping[str, str], before: dict[tuple[str, str], Options]) -> Iterator[Changed]:
+def _changes(
+    session: Session, view: View, values: Mapping[str, str], before: dict[tuple[str, str], Options]
+) -> Iterator[Changed]:
     """Change a job, and yield each change when it is in the journal; the error at the end is for what was refused.
 
     What its backend refuses of one that is between two attempts by then is tried again.
@@ -103,20 +105,20 @@ def _changes(view: View, values: Mapping[str, str], before: dict[tuple[str, str]
     errors: list[PaislurmError] = []
     for part in _parts(values):
         for tries_left in reversed(range(TRIES)):
-            check_possible(view, part)
+            check_possible(session, view, part)
             target = target_of(view.history, part)
             key = (view.history.backend, target)
             if target and key not in before:
-                before |= _options_of([view], part)
+                before |= _options_of(session, [view], part)
             had = before.get(key, ())
-            error = _ask(view.history.backend, target, part, had) if target else None
+            error = _ask(session, view.history.backend, target, part, had) if target else None
             taken = part if error is None else _taken(part, error)
             if isinstance(error, RejectedError):
-                earlier, view = view, refresh(view.folder, max_age=0)
+                earlier, view = view, refresh(session, view.folder, max_age=0)
                 if tries_left and not _is_as_before(earlier.history, view.history):
                     continue
             if taken:
-                yield write_down(view, taken, target, had)
+                yield write_down(session, view, taken, target, had)
             if error is not None:
                 errors.append(error)
                 break
@@ -129,10 +131,10 @@ def _changes(view: View, values: Mapping[str, str], before: dict[tuple[str, str]
         raise joined(errors)
 
 
-def _ask(name: str, target: str, part: Mapping[str, str], had: Options) -> BackendError | None:
+def _ask(session: Session, name: str, target: str, part: Mapping[str, str], had: Options) -> BackendError | None:
     """Ask a backend to change a job, and return why it did not, or not all of it."""
     try:
-        backend(name).change(JobId(target), part, had)
+        session.backend(name).change(JobId(target), part, had)
     except BackendError as error:
         return error
     return None

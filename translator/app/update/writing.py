@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from ...errors import Diagnostic, FolderError
 from ...state.changes import OPTIONS, RETRIES, changed_options
 from ...state.records import Changed
-from ..session import clock, user_name
 from .limit import options_of_script
 
 if TYPE_CHECKING:
@@ -18,14 +17,15 @@ if TYPE_CHECKING:
     from paislurm.backends.base import Options
 
     from ...monitor.poll import View
+    from ..session import Session
 
 
-def write_down(view: View, values: Mapping[str, str], target: str, had: Options) -> Changed:
+def write_down(session: Session, view: View, values: Mapping[str, str], target: str, had: Options) -> Changed:
     """Append a change to the journal of a job and return it; `had` is what the job `target` of its backend had."""
     change = Changed(
-        happened_at=clock(),
+        happened_at=session.now(),
         attempt=view.history.attempt,
-        user=user_name(),
+        user=session.user,
         values=dict(values),
         old_values=_old_values(view, values, had),
         job_id="" if set(values) == {RETRIES} else target,

@@ -14,7 +14,6 @@ from paislurm.backends.slurm.refusals import failure
 from ...errors import Diagnostic, UnreachableError
 from ...shipped import shipped_text
 from ...state.safe_read import parse_int
-from ..session import slurm_runner, store
 from .usage import Usage
 
 if TYPE_CHECKING:
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from paislurm.backends.runner import Completed
 
     from ...state.history import History
+    from ..session import Session
     from .running import RunningRole
 
 SECONDS = 60.0
@@ -32,7 +32,7 @@ _SCRIPT = "templates/usage.sh"
 _HUNDREDTHS = 100
 
 
-def usages_in_tasks(known: History, folder: Path, roles: Sequence[RunningRole]) -> list[Usage]:
+def usages_in_tasks(session: Session, known: History, folder: Path, roles: Sequence[RunningRole]) -> list[Usage]:
     """Return what each of the tasks uses that answer; `folder` is the job's where the tasks run.
 
     Raises `UnreachableError` where none does.
@@ -46,7 +46,7 @@ def usages_in_tasks(known: History, folder: Path, roles: Sequence[RunningRole]) 
     words = ["bash", "-c", shipped_text(_SCRIPT), "usage", str(folder), str(known.attempt), *places]
     nodes = sorted({node for _, _, node in names.values()})
     components = sorted({role.component for role in roles if role.component is not None})
-    done, argv = _run(known, nodes, components, words)
+    done, argv = _run(session, known, nodes, components, words)
     found = _parsed(done.stdout, names)
     if not found:
         if done.status:
@@ -58,18 +58,18 @@ def usages_in_tasks(known: History, folder: Path, roles: Sequence[RunningRole]) 
 
 
 def _run(
-    known: History, nodes: Sequence[str], components: Sequence[int], words: Sequence[str]
+    session: Session, known: History, nodes: Sequence[str], components: Sequence[int], words: Sequence[str]
 ) -> tuple[Completed, list[str]]:
     number = commands.number_of(JobId(known.job_id))
     if known.backend == LOCAL:
         from paislurm.backends.local.environment import called_environment
 
         argv = commands.srun_beside(number, nodes, (), words)
-        folder = (store().home / LOCAL / known.job_id).absolute()
+        folder = (session.store.home / LOCAL / known.job_id).absolute()
         return LocalRunner().run(argv, env=called_environment(os.environ, folder), timeout=SECONDS), argv
     check_cluster(JobId(known.job_id))
     argv = commands.srun_beside(number, nodes, components, words)
-    return slurm_runner(known.backend).run(argv, timeout=SECONDS), argv
+    return session.slurm_runner(known.backend).run(argv, timeout=SECONDS), argv
 
 
 def _parsed(text: str, names: Mapping[str, tuple[RunningRole, int, str]]) -> list[Usage]:

@@ -10,7 +10,6 @@ from paislurm.backends.slurm.backend import check_cluster
 from paislurm.backends.slurm.step_usage import step_usages
 
 from ...errors import BackendError, ThrottledError
-from ..session import slurm_runner
 from .in_tasks import LOCAL
 from .usage import Usage
 
@@ -21,19 +20,20 @@ if TYPE_CHECKING:
     from paislurm.backends.slurm.step_usage import StepUsage
 
     from ...monitor.poll import View
+    from ..session import Session
     from .running import RunningRole
 
 SECONDS = 60.0
 
 
-def slurm_usages(view: View, roles: Sequence[RunningRole], now: int) -> list[Usage] | None:
+def slurm_usages(session: Session, view: View, roles: Sequence[RunningRole], now: int) -> list[Usage] | None:
     """Return what each role of a job uses; None where Slurm does not tell, as of what runs without one."""
     known = view.history
     if known.backend == LOCAL:
         return None
     check_cluster(JobId(known.job_id))
     number = int(commands.number_of(JobId(known.job_id)))
-    return usages_of_steps(slurm_runner(known.backend), number, roles, now)
+    return usages_of_steps(session.slurm_runner(known.backend), number, roles, now)
 
 
 def usages_of_steps(runner: CommandRunner, number: int, roles: Sequence[RunningRole], now: int) -> list[Usage] | None:

@@ -5,21 +5,21 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from ...app.session import bill
 from ...monitor.asking.bill import DAY, HOUR, MONITOR, costs, retry_times
 from .console import log, print_json
 from .tables import print_table
 
 if TYPE_CHECKING:
+    from ...app.session import Session
     from ...monitor.asking.bill import Cost
 
 HOURS = DAY // HOUR
 
 
-def show_bill(most: int, *, as_json: bool) -> None:
+def show_bill(session: Session, most: int, *, as_json: bool) -> None:
     """Print the calls of the last day by program. `most` is how many attempts the site allows in an hour."""
     now = time.time()
-    calls = bill().calls(now - DAY)
+    calls = session.bill.calls(now - DAY)
     found = costs(calls)
     asked = [cost for cost in found if cost.program != MONITOR]
     own = sum(cost.cpu for cost in found if cost.program == MONITOR)

@@ -11,7 +11,6 @@ from typing import IO, TYPE_CHECKING, TextIO
 
 import click
 
-from ...app.caller import caller
 from ...errors import Severity, diagnostic_text
 
 if TYPE_CHECKING:
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
+    from ...app.session import Event
     from ...errors import Diagnostic
 
 
@@ -142,9 +142,7 @@ class _Told:
         self.diagnostic_is_last = False
 
     def is_new(self, what: object) -> bool:
-        """Tell whether it was not told yet, and take it for told. A client of the API is told everything."""
-        if caller() is not None:
-            return True
+        """Tell whether it was not told yet, and take it for told."""
         new = what not in self.once
         self.once.add(what)
         return new
@@ -165,29 +163,27 @@ def log(text: str) -> None:
     _tell(escape_control(text))
 
 
-def log_once(text: str) -> None:
-    """Tell the user something that is no result, unless this call of the program has done so."""
-    if _told.is_new(text):
-        log(text)
+def tell(event: Event) -> None:
+    """Tell the user an event of a session."""
+    if isinstance(event, str):
+        log(event)
+    else:
+        log_diagnostics([event])
 
 
 def log_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
     """Tell the user what is wrong, warnings once, with a blank line between two diagnostics, whenever they come."""
-    colours = caller() is None and colourful(sys.stderr)
+    colours = colourful(sys.stderr)
     new = [each for each in diagnostics if each.severity is Severity.ERROR or _told.is_new(each)]
     texts = [_diagnostic(diagnostic, colours=colours) for diagnostic in new]
     if texts:
-        before = "\n" if _told.diagnostic_is_last and caller() is None else ""
+        before = "\n" if _told.diagnostic_is_last else ""
         _tell(before + "\n\n".join(texts), colours=colours)
         _told.diagnostic_is_last = True
 
 
 def _tell(text: str, *, colours: bool | None = None) -> None:
-    client = caller()
-    if client is None:
-        click.echo(text, err=True, color=colours)
-    else:
-        client.tell(text)
+    click.echo(text, err=True, color=colours)
 
 
 def _diagnostic(diagnostic: Diagnostic, *, colours: bool) -> str:

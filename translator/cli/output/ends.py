@@ -15,11 +15,13 @@ from .several import A_FEW, cause_texts, total_texts
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from ...app.session import Session
     from ...monitor.poll import View
     from ...state.job_folder import JobFolder
 
 
 def log_ends(
+    session: Session,
     folders: Sequence[JobFolder],
     groups: Mapping[str, Iterable[str]],
     *,
@@ -37,15 +39,15 @@ def log_ends(
         if many:
             log(one_line(ending_text(view)))
         else:
-            log_ending(view, failure_of(view))
+            log_ending(view, failure_of(session, view))
 
-    views = known_ends(wait_for_ends(folders, first=first, told=tell, quiet=quiet, timeout=timeout))
+    views = known_ends(wait_for_ends(session, folders, first=first, told=tell, quiet=quiet, timeout=timeout))
     by_name = {view.folder.name: view for view in views}
     if many:
-        for text in cause_texts([line_of(view) for view in views], lambda name: failure_of(by_name[name])):
+        for text in cause_texts([line_of(view) for view in views], lambda name: failure_of(session, by_name[name])):
             log(text)
     if many or groups:
         for text in total_texts(views, groups):
             log(text)
-    tidy_what_has_just_ended(view.folder for view in views)
+    tidy_what_has_just_ended(session, [view.folder for view in views])
     return views

@@ -11,7 +11,6 @@ from paislurm.backends.registry import SSH, is_elsewhere
 from ...app.estimate.ask import ask_gpus, ask_start
 from ...app.estimate.start import Start
 from ...app.input.sites import find_site
-from ...app.session import clock, slurm_runner
 from ...app.submit.after import text_of
 from ...app.submit.prepare import prepare
 from ...app.submit.refusal_location import located
@@ -24,6 +23,7 @@ from .tables import print_table
 if TYPE_CHECKING:
     from ...app.estimate.gpus import Pool
     from ...app.input.job_input import Source
+    from ...app.session import Session
     from ...app.submit.submit import Submitted
     from ...pipeline import Compiled
     from ...state.records import Dependency
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 LOCAL = "local"
 
 
-def show_start(source: Source, after: tuple[Dependency, ...] = (), *, as_json: bool) -> int:
+def show_start(session: Session, source: Source, after: tuple[Dependency, ...] = (), *, as_json: bool) -> int:
     """Print when a job would start, whatever has its name or its folder's room now. BackendError as a submit has it."""
-    (prepared,) = prepare([source], keep=False, after=after)
-    submitted = described(prepared, None)
+    (prepared,) = prepare(session, [source], keep=False, after=after)
+    submitted = described(session, prepared, None)
     compiled, components = submitted.compiled, len(submitted.compiled.plan.components)
     partitions = _partitions(compiled)
-    start, found = _asked(submitted, source, partitions)
-    now = clock()
+    start, found = _asked(session, submitted, source, partitions)
+    now = session.now()
     if as_json:
         print_json(_document(submitted, start, found, components, now))
         return 0
@@ -55,13 +55,13 @@ def show_start(source: Source, after: tuple[Dependency, ...] = (), *, as_json: b
     return 0
 
 
-def show_gpus(partitions: tuple[str, ...], host: str | None, *, as_json: bool) -> int:
+def show_gpus(session: Session, partitions: tuple[str, ...], host: str | None, *, as_json: bool) -> int:
     """Print the GPUs of partitions, all of them without a name. BackendError if Slurm does not answer.
 
     It is asked at the login node `host`, or at that of the site profile.
     """
-    site = find_site(None)
-    runner = slurm_runner(f"{SSH}{host or site.host}" if host or site.host else "slurm")
+    site = find_site(session, None)
+    runner = session.slurm_runner(f"{SSH}{host or site.host}" if host or site.host else "slurm")
     found = ask_gpus(runner, partitions, site.cluster, site.gpus.gres)
     missing = [name for name in partitions if name not in [pool.partition for pool in found]]
     if missing:
@@ -78,13 +78,16 @@ def show_gpus(partitions: tuple[str, ...], host: str | None, *, as_json: bool) -
     return 0
 
 
-def _asked(submitted: Submitted, source: Source, partitions: tuple[str, ...]) -> tuple[Start, tuple[Pool, ...]]:
+def _asked(
+    session: Session, submitted: Submitted, source: Source, partitions: tuple[str, ...]
+) -> tuple[Start, tuple[Pool, ...]]:
     if submitted.backend == LOCAL:
-        return Start(at=clock(), resources_free=True), ()
+        return Start(at=session.now(), resources_free=True), ()
     compiled = submitted.compiled
-    runner = slurm_runner(submitted.backend if is_elsewhere(submitted.backend) else "slurm")
+    runner = session.slurm_runner(submitted.backend if is_elsewhere(submitted.backend) else "slurm")
     try:
         return ask_start(
+            session,
             runner,
             compiled.script,
             partitions,
@@ -93,7 +96,7 @@ def _asked(submitted: Submitted, source: Source, partitions: tuple[str, ...]) ->
             _options(compiled),
         )
     except RejectedError as error:
-        raise located(error, compiled, replace(source, backend=submitted.backend)) from None
+        raise located(session, error, compiled, replace(source, backend=submitted.backend)) from None
 
 
 def _partitions(compiled: Compiled) -> tuple[str, ...]:

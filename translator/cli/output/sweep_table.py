@@ -10,7 +10,6 @@ from ...app.jobs.groups import groups, jobs_of_group
 from ...app.jobs.logs.result import result_of
 from ...app.jobs.refresh import refresh_all
 from ...app.jobs.rounds import warn_of_overdue_round
-from ...app.session import clock, store, user_name
 from ...errors import Diagnostic, NotFoundError, did_you_mean
 from ...folded_names import by_numbers
 from ...monitor.last_attempt import ended_at, runs_since
@@ -22,6 +21,7 @@ from .tables import print_table
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from ...app.session import Session
     from ...monitor.poll import View
     from ...state.job_folder import JobFolder
 
@@ -61,37 +61,37 @@ def group_rows(views: Sequence[View], now: int) -> list[GroupRow]:
     return sorted(rows, key=lambda row: ([by_size(value) for value in row.sweep.values()], by_numbers(row.name)))
 
 
-def folders_of_group(group: str) -> list[JobFolder]:
+def folders_of_group(session: Session, group: str) -> list[JobFolder]:
     """Return the user's jobs of a group, by name; `NotFoundError` for no such group."""
-    folders = jobs_of_group(store(), group, user=user_name())
+    folders = jobs_of_group(session.store, group, user=session.user)
     if not folders:
-        message = f"there is no group `{group}` in {store().jobs}"
-        hint = did_you_mean(group, groups(store(), user=user_name())) or "`paislurm submit --sweep` makes one"
+        message = f"there is no group `{group}` in {session.store.jobs}"
+        hint = did_you_mean(group, groups(session.store, user=session.user)) or "`paislurm submit --sweep` makes one"
         raise NotFoundError(Diagnostic(code="E597", message=message, hint=hint))
     return folders
 
 
-def show_group(group: str, states: Sequence[str] = (), *, as_json: bool) -> int:
+def show_group(session: Session, group: str, states: Sequence[str] = (), *, as_json: bool) -> int:
     """Print the jobs of a group, those in one of these states if any are named; `NotFoundError` for no such group."""
-    views = refresh_all([open_job(folder) for folder in folders_of_group(group)])
-    rows = [row for row in group_rows(views, clock()) if not states or row.state in states]
+    views = refresh_all(session, [open_job(folder) for folder in folders_of_group(session, group)])
+    rows = [row for row in group_rows(views, session.now()) if not states or row.state in states]
     if as_json:
         print_json({"group": group, "jobs": [row.as_dict() for row in rows]})
     else:
         parameters = list(dict.fromkeys(name for row in rows for name in row.sweep))
         results = ["result"] if any(row.result is not None for row in rows) else []
         columns = ("job", *parameters, *results, "state", "elapsed", "code", "id")
-        print_table(columns, [_cells(row, parameters, with_result=bool(results)) for row in rows])
+        print_table(columns, [_cells(session, row, parameters, with_result=bool(results)) for row in rows])
     if any(not view.job_status.ended for view in views):
-        warn_of_overdue_round()
+        warn_of_overdue_round(session)
     for problem in sorted({view.backend_error for view in views} - {""}):
         log(f"states are those that were known last: {problem}")
     return 0
 
 
-def _cells(row: GroupRow, parameters: Sequence[str], *, with_result: bool) -> tuple[str, ...]:
+def _cells(session: Session, row: GroupRow, parameters: Sequence[str], *, with_result: bool) -> tuple[str, ...]:
     return (
-        row.name.removeprefix(f"{user_name()}~"),
+        row.name.removeprefix(f"{session.user}~"),
         *(row.sweep.get(name, "-") for name in parameters),
         *([decimal(row.result)] if with_result else []),
         row.state,

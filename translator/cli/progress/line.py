@@ -6,7 +6,6 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from ...app.caller import caller
 from ..output.console import colourful, one_line
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ class ProgressLine:
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stderr
-        self.shows = caller() is None and self._stream is not None and colourful(self._stream)
+        self.shows = self._stream is not None and colourful(self._stream)
         self._text = ""
 
     def show(self, words: str, done: int = 0, total: int = 0) -> None:

@@ -6,17 +6,17 @@ import math
 import time
 from typing import TYPE_CHECKING
 
-from ...app.session import clock
 from ...monitor.failure import advice_between
 from ...monitor.job_status import JobStatus, state_of
 from ...monitor.waits import SETTLED_SECONDS, advice, sentence
 from ...times import format_time, time_of_day
-from ..output.console import log, one_line
+from ..output.console import one_line
 from ..output.exit_status import state_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ...app.session import Session
     from ...exit_codes.advice import Advice
     from ...monitor.waits import Wait
     from ...state.history import History
@@ -32,8 +32,8 @@ class ToldWaits:
     A reason that comes again is not said more than once in a while: Slurm's words come and go.
     """
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    def __init__(self, session: Session, name: str) -> None:
+        self._session, self._name = session, name
         self._last: frozenset[object] = frozenset()
         self._told: dict[frozenset[object], float] = {}
 
@@ -45,8 +45,8 @@ class ToldWaits:
         if not found or reasons == self._last or now - self._told.get(reasons, -math.inf) < SETTLED_SECONDS:
             return
         self._last, self._told[reasons] = reasons, now
-        log(f"{self._name} waits, since {format_time(since)}: {sentence(found)}")
-        log(f"what helps: {advice(found)}")
+        self._session.say(f"{self._name} waits, since {format_time(since)}: {sentence(found)}")
+        self._session.say(f"what helps: {advice(found)}")
 
 
 class ToldAttempts:
@@ -55,8 +55,8 @@ class ToldAttempts:
     With `quiet` nothing is said, and without `starts` nothing of attempts that are submitted.
     """
 
-    def __init__(self, name: str, *, quiet: bool, starts: bool) -> None:
-        self._name, self._quiet, self._starts = name, quiet, starts
+    def __init__(self, session: Session, name: str, *, quiet: bool, starts: bool) -> None:
+        self._session, self._name, self._quiet, self._starts = session, name, quiet, starts
         self._ends: int | None = None
         self._start: int | None = None
         self._advised: list[Advice] = []
@@ -68,23 +68,24 @@ class ToldAttempts:
         if self._ends is None or self._start is None:
             self._ends = max(0, len(known.retries) - MAX_BEFORE)
             self._start = known.attempt
-        now = clock()
+        now = self._session.now()
         for retry in known.retries[self._ends :]:
-            log(one_line(f"{time_of_day(retry.ended_at or retry.happened_at)} {ended_text(self._name, retry, now)}"))
+            when = time_of_day(retry.ended_at or retry.happened_at)
+            self._session.say(one_line(f"{when} {ended_text(self._name, retry, now)}"))
         self._advise(known)
         self._ends = max(self._ends, len(known.retries))
         if known.attempt > self._start and known.job_id:
             self._start = known.attempt
             if self._starts:
                 when = time_of_day(known.submitted or now)
-                log(one_line(f"{when} attempt {known.attempt} of {self._name} is job {known.job_id}"))
+                self._session.say(one_line(f"{when} attempt {known.attempt} of {self._name} is job {known.job_id}"))
 
     def _advise(self, known: History) -> None:
         """Say once for each exit code what it usually means, as long as the next attempt can be cancelled."""
         said = advice_between(known)
         if said is not None and said not in self._advised:
             self._advised.append(said)
-            log(one_line(f"usually: {said.meaning}; try: {said.remedy}"))
+            self._session.say(one_line(f"usually: {said.meaning}; try: {said.remedy}"))
 
 
 def ended_text(name: str, retry: Retry, now: int) -> str:

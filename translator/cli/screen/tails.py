@@ -19,6 +19,7 @@ from .tasks import find, label
 from .world import Tail
 
 if TYPE_CHECKING:
+    from ...app.session import Session
     from pathlib import Path
 
     from ...app.where.task_places import TaskPlace
@@ -35,7 +36,8 @@ FETCH_SECONDS = 5.0
 class Tails:
     """Keep the last lines of the task that is looked at."""
 
-    def __init__(self) -> None:
+    def __init__(self, session: Session) -> None:
+        self._session = session
         self._stamp: tuple[object, ...] = ()
         self._last = Tail()
         self._fetched = ""
@@ -63,7 +65,7 @@ class Tails:
         if name == self._fetched and time.monotonic() < self._fetch_at:
             return
         with suppress(BackendError):
-            fetch(view.history, run_folder_with_logs(view.folder, view.history, [(role, index)]))
+            fetch(self._session, view.history, run_folder_with_logs(view.folder, view.history, [(role, index)]))
         self._fetched, self._fetch_at = name, time.monotonic() + FETCH_SECONDS
 
 

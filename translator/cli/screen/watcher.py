@@ -15,7 +15,6 @@ from ...app.jobs.job_sites import JobSites
 from ...app.jobs.listing import line_of
 from ...app.jobs.refresh import refresh
 from ...app.jobs.waiting import TICK, Pace
-from ...app.session import clock, store, user_name
 from ...app.usage.of_steps import slurm_usages
 from ...app.usage.running import running_roles
 from ...errors import PaislurmError
@@ -25,6 +24,7 @@ from .tails import Tails
 from .world import World, with_line
 
 if TYPE_CHECKING:
+    from ...app.session import Session
     from collections.abc import Callable, Collection
 
     from ...monitor.poll import View
@@ -43,11 +43,12 @@ REST = 3.0
 class _JobLook:
     """Look at one job, when its files have changed or it is time to ask; `asked` tells whether Slurm just was."""
 
-    def __init__(self, name: str, *, asked: bool) -> None:
-        self._folder = store().find(name, user=user_name())
+    def __init__(self, session: Session, name: str, *, asked: bool) -> None:
+        self._session = session
+        self._folder = session.store.find(name, user=session.user)
         self._pace = Pace(0)
         self._last: View | None = None
-        self._sites = JobSites()
+        self._sites = JobSites(session)
         self._later = self._sites.interval()
         self._max_age = self._later if asked else BY_A_PERSON
 
@@ -58,7 +59,7 @@ class _JobLook:
         if self._last is not None:
             soon = needs_answer(self._last) or (fresh and self._last.job_status.state == "WAITING")
             self._max_age = min(BY_A_PERSON, self._later) if soon else self._later
-        view = refresh(self._folder, max_age=self._max_age)
+        view = refresh(self._session, self._folder, max_age=self._max_age)
         self._later = self._sites.of(view.history).poll_interval
         folder, attempt = view.folder, view.history.attempt
         if view != self._last:
@@ -72,7 +73,8 @@ class _JobLook:
 class Watcher:
     """Keep a `world` up to date for what is looked at, and call `wake` when it is another one."""
 
-    def __init__(self, names: Collection[str], state: State, wake: Callable[[], None]) -> None:
+    def __init__(self, session: Session, names: Collection[str], state: State, wake: Callable[[], None]) -> None:
+        self._session = session
         self.world = World()
         self.messages: list[str] = []
         self.error: BaseException | None = None
@@ -81,9 +83,9 @@ class Watcher:
         self._lock = threading.Lock()
         self._over = threading.Event()
         self._news = threading.Event()
-        self._jobs = JobLines(names)
+        self._jobs = JobLines(session, names)
         self._job: tuple[str, _JobLook] | None = None
-        self._tails = Tails()
+        self._tails = Tails(session)
         self._used_at = time.monotonic()
         self._measured = ("", 0.0)
         self._looks = (self._look, self._read_tail, self._measure)
@@ -170,7 +172,7 @@ class Watcher:
             return
         job = self._job
         if job is None or job[0] != state.job:
-            job = self._job = (state.job, _JobLook(state.job, asked=self.world.looked))
+            job = self._job = (state.job, _JobLook(self._session, state.job, asked=self.world.looked))
         view = job[1].look(now, fresh=fresh)
         # Not where the page was left meanwhile.
         if view is not None and self._job is job:
@@ -200,7 +202,7 @@ class Watcher:
         if job != view.folder.name or now >= until:
             self._measured = (view.folder.name, now + MEASURE_SECONDS)
             try:
-                found = slurm_usages(view, running_roles(view), clock())
+                found = slurm_usages(self._session, view, running_roles(view), self._session.now())
             except PaislurmError:
                 found = None
             self._change(usages=(view.folder.name, tuple(found or ())))

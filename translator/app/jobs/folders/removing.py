@@ -12,7 +12,6 @@ from ....folded_names import by_numbers
 from ....monitor.poll import open_job
 from ....state.tidying.removal import BULKY, check_removable, delete, hide, hide_bulk
 from ...ownership import check_own
-from ...session import backend, clock, store, user_name
 from ..refresh import is_own, refresh_all
 from ..selecting import select
 
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 
     from ....monitor.poll import Opened, View
     from ....state.job_folder import JobFolder
+    from ...session import Session
 
 
 def ended_at(job: Opened | View) -> int | None:
@@ -29,44 +29,48 @@ def ended_at(job: Opened | View) -> int | None:
     return None if end is None else end.ended_at or end.happened_at
 
 
-def named(words: Sequence[str]) -> list[Opened]:
+def named(session: Session, words: Sequence[str]) -> list[Opened]:
     """Return the jobs that words mean, each of which has ended.
 
     Raises NotFoundError for words that mean none, and FolderError where one is another user's or has not ended; nothing
     is removed then.
     """
-    jobs = [_opened(folder) for folder in select(store(), words, user=user_name())]
+    jobs = [_opened(folder) for folder in select(session.store, words, user=session.user)]
     for job in jobs:
         check_own(job.folder, "remove")
-    living = [view for view in refresh_all(jobs) if not view.job_status.ended]
+    living = [view for view in refresh_all(session, jobs) if not view.job_status.ended]
     if living:
         several = len(jobs) > len(living)
         raise FolderError([_has_not_ended(view, several=several) for view in living])
     return [open_job(job.folder) for job in jobs]
 
 
-def matching(words: Sequence[str], older_than: int | None, states: Collection[str]) -> list[Opened]:
+def matching(session: Session, words: Sequence[str], older_than: int | None, states: Collection[str]) -> list[Opened]:
     """Return the user's own jobs that ended so long ago and so; only those that words mean, if there are any."""
-    folders = select(store(), words, user=user_name()) if words else store().all()
+    folders = select(session.store, words, user=session.user) if words else session.store.all()
     found = []
     for folder in folders:
         # What cannot be read may not have ended.
         with suppress(OSError):
             job = open_job(folder)
             end = ended_at(job)
-            old = end is not None and (older_than is None or clock() - end >= older_than)
-            if old and is_own(job) and (not states or (job.history.ended and job.history.ended.state in states)):
+            old = end is not None and (older_than is None or session.now() - end >= older_than)
+            if (
+                old
+                and is_own(session, job)
+                and (not states or (job.history.ended and job.history.ended.state in states))
+            ):
                 found.append(job)
     return found if words else sorted(found, key=lambda job: by_numbers(job.folder.name))
 
 
-def remove_job(job: Opened, *, keep_logs: bool = False) -> str:
+def remove_job(session: Session, job: Opened, *, keep_logs: bool = False) -> str:
     """Remove a job that has ended, or with `keep_logs` its working directories; return what is left, in words.
 
     Raises FolderError where it cannot be; OSError where its folder cannot be renamed.
     """
     check_removable(job.folder)
-    left = _remove_elsewhere(job, keep_logs=keep_logs) if is_elsewhere(job.history.backend) else ""
+    left = _remove_elsewhere(session, job, keep_logs=keep_logs) if is_elsewhere(job.history.backend) else ""
     if keep_logs:
         hidden = hide_bulk(job.folder)
     else:
@@ -79,12 +83,12 @@ def remove_job(job: Opened, *, keep_logs: bool = False) -> str:
     return "; ".join(filter(None, [left, behind and f"{behind} could not be deleted yet"]))
 
 
-def _remove_elsewhere(job: Opened, *, keep_logs: bool) -> str:
+def _remove_elsewhere(session: Session, job: Opened, *, keep_logs: bool) -> str:
     """Remove the folder of a job at its login node; return in words that this could not be done, if so."""
     from paislurm.backends.ssh.backend import SshBackend
 
     known = job.history
-    there = backend(known.backend)
+    there = session.backend(known.backend)
     assert isinstance(there, SshBackend)
     attempts = range(known.attempt + 1)
     below = [f"/attempts/{attempt}/{name}" for attempt in attempts for name in BULKY] if keep_logs else [""]

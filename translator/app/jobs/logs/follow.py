@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from ....cli.output.console import log, raw_output
+from ....cli.output.console import raw_output
 from ....errors import BackendError, NotFoundError
-from ...session import user_name
 from ..fetching import Fetcher, fetch, run_folder_with_logs
 from ..page_lines import PageLines
 from ..waiting import MAX_INTERVAL, wait_for_end
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from ....state.history import History
     from ....state.job_folder import JobFolder
     from ....state.records import JobRole
+    from ...session import Session
     from .selection import LogSelection
 
 
@@ -50,44 +50,44 @@ def targets(folders: Sequence[JobFolder], selection: LogSelection) -> list[Targe
     return found
 
 
-def bring_logs(target: Target, selection: LogSelection) -> None:
+def bring_logs(session: Session, target: Target, selection: LogSelection) -> None:
     """Bring the logs that are wanted, where they are at a login node; what does not answer is said, and no more."""
     first = selection.first_attempt(target.known)
     last = target.known.attempt if selection.all_attempts else first
     try:
         for attempt in range(first, last + 1):
-            fetch(target.known, run_folder_with_logs(target.folder, target.known, target.tasks, attempt))
+            fetch(session, target.known, run_folder_with_logs(target.folder, target.known, target.tasks, attempt))
     except BackendError as error:
-        log(f"warning: what is shown may be old: {error.diagnostics[0].message}")
+        session.say(f"warning: what is shown may be old: {error.diagnostics[0].message}")
 
 
-def _open(jobs: Sequence[Target], selection: LogSelection, *, follows: bool) -> list[JobLogs]:
+def _open(session: Session, jobs: Sequence[Target], selection: LogSelection, *, follows: bool) -> list[JobLogs]:
     for job in jobs:
-        bring_logs(job, selection)
+        bring_logs(session, job, selection)
     total = sum(len(job.tasks) for job in jobs)
     shown = printer(selection, several=total > 1)
-    names = [job.folder.name.removeprefix(f"{user_name()}~") if len(jobs) > 1 else "" for job in jobs]
+    names = [job.folder.name.removeprefix(f"{session.user}~") if len(jobs) > 1 else "" for job in jobs]
     return [
-        JobLogs(job.folder, job.known, selection, shown, follows=follows, name=name, total=total)
+        JobLogs(session, job.folder, job.known, selection, shown, follows=follows, name=name, total=total)
         for job, name in zip(jobs, names, strict=True)
     ]
 
 
-def show_once(jobs: Sequence[Target], selection: LogSelection) -> list[JobFolder]:
+def show_once(session: Session, jobs: Sequence[Target], selection: LogSelection) -> list[JobFolder]:
     """Print what is there, and return the jobs that have printed nothing."""
-    opened = _open(jobs, selection, follows=False)
+    opened = _open(session, jobs, selection, follows=False)
     return [job.folder for job, logs in zip(jobs, opened, strict=True) if not logs.print_last()]
 
 
 def follow_jobs(
-    folders: Sequence[JobFolder], selection: LogSelection, *, max_age: float | None = None
+    session: Session, folders: Sequence[JobFolder], selection: LogSelection, *, max_age: float | None = None
 ) -> Iterator[View]:
     """Print what comes until the jobs have ended, and yield how each did; `max_age` as in `wait_for_end`."""
     jobs = targets(folders, selection)
-    opened = _open(jobs, selection, follows=True)
-    fetchers = [Fetcher(job.folder, job.tasks) for job in jobs]
+    opened = _open(session, jobs, selection, follows=True)
+    fetchers = [Fetcher(session, job.folder, job.tasks) for job in jobs]
     # Of several jobs `status` tells the pages.
-    pages = [PageLines(job.folder) for job in jobs] if len(jobs) == 1 else []
+    pages = [PageLines(session, job.folder) for job in jobs] if len(jobs) == 1 else []
     for number, job in enumerate(jobs):
 
         def print_new(first: int = number) -> None:
@@ -99,14 +99,16 @@ def follow_jobs(
             for lines in pages:
                 lines.print_new()
 
-        view = wait_for_end(job.folder, max_age=max_age, shortest=MAX_INTERVAL, between=print_new, tasks=job.tasks)
+        view = wait_for_end(
+            session, job.folder, max_age=max_age, shortest=MAX_INTERVAL, between=print_new, tasks=job.tasks
+        )
         opened[number].print_last()
         yield view
 
 
-def follow_job(folder: JobFolder, *, max_age: float) -> View:
+def follow_job(session: Session, folder: JobFolder, *, max_age: float) -> View:
     """Print all that comes until the job has ended, and return how it did; `max_age` as in `wait_for_end`."""
-    return next(follow_jobs([folder], ALL_LOGS, max_age=max_age))
+    return next(follow_jobs(session, [folder], ALL_LOGS, max_age=max_age))
 
 
 def show_file(path: Path, tail: int | None, owner: int) -> bool:

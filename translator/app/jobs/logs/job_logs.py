@@ -6,13 +6,13 @@ import time
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from ....cli.output.console import log
 from .looks import Looks
 from .selection import attempt_logs
 
 if TYPE_CHECKING:
     from ....state.history import History
     from ....state.job_folder import JobFolder
+    from ...session import Session
     from .printer import Printer
     from .selection import LogSelection
 
@@ -26,6 +26,7 @@ class JobLogs:
 
     def __init__(
         self,
+        session: Session,
         folder: JobFolder,
         known: History,
         selection: LogSelection,
@@ -35,6 +36,7 @@ class JobLogs:
         name: str = "",
         total: int = 0,
     ) -> None:
+        self._session = session
         self._folder, self._known, self._selection, self._printer = folder, known, selection, printer
         self._follows, self._total = follows, total
         self._moves = selection.all_attempts or (follows and selection.attempt is None)
@@ -48,7 +50,7 @@ class JobLogs:
         self._looks = Looks(len(self._of.logs), self._total)
         self._numbers = {(log.role, log.index): number for number, log in enumerate(self._of.logs)}
         if self._selection.all_attempts or attempt > self._known.attempt:
-            log(f"attempt {attempt} of {self._folder.name}")
+            self._session.say(f"attempt {attempt} of {self._folder.name}")
 
     def print_new(self, *, everything: bool = False) -> bool:
         """Print what is new, and go on to the next attempt when there is one; tell whether there was anything.

@@ -9,16 +9,17 @@ from .selection import attempt_logs
 
 if TYPE_CHECKING:
     from ....state.job_folder import JobFolder
+    from ...session import Session
     from .selection import LogSelection
 
 
-def task_texts(folder: JobFolder, selection: LogSelection) -> dict[str, str]:
+def task_texts(session: Session, folder: JobFolder, selection: LogSelection) -> dict[str, str]:
     r"""Return by task, `worker-0`, what an attempt has printed, "" where a task has printed nothing.
 
     Streams that are wanted come one after the other. Bytes that are no UTF-8 become `\xff`; nothing else is escaped.
     """
     [job] = targets([folder], selection)
-    bring_logs(job, selection)
+    bring_logs(session, job, selection)
     logs = attempt_logs(job.folder, job.known, selection, selection.first_attempt(job.known)).logs
     pieces = {log.label: b"".join(piece.data for piece in log.read()) for log in logs}
     return {label: data.decode("utf-8", errors="backslashreplace") for label, data in pieces.items()}

@@ -16,7 +16,6 @@ from ....monitor.reconcile import REFUSED
 from ....state.safe_read import read_end
 from ...jobs.groups import jobs_of_group
 from ...jobs.refresh import refresh_all
-from ...session import store, user_name
 from ..masking import kept_text
 from ..replace_job import finished_in
 
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 
     from ....monitor.poll import View
     from ....state.history import History
+    from ...session import Session
     from ..prepare import Prepared
 
 MAX_TEXT = 64 << 20
@@ -38,7 +38,7 @@ class Group(Struct, frozen=True, kw_only=True):
     missing: tuple[tuple[Prepared, View | None], ...]
 
 
-def group_of(jobs: Sequence[Prepared], points: Sequence[Mapping[str, str]], name: str) -> Group:
+def group_of(session: Session, jobs: Sequence[Prepared], points: Sequence[Mapping[str, str]], name: str) -> Group:
     """Return the sweep that these jobs are, of a job of this name.
 
     A job is there if it was submitted of the same file for the same point, whatever became of it, unless it never
@@ -48,7 +48,7 @@ def group_of(jobs: Sequence[Prepared], points: Sequence[Mapping[str, str]], name
     missing: list[tuple[Prepared, View | None]] = []
     faults: list[PaislurmError] = []
     group = ""
-    found = _histories(jobs)
+    found = _histories(session, jobs)
     for job, point in zip(jobs, points, strict=True):
         known = found.get(job.folder.name)
         if known is not None and dict(known.sweep) == dict(point) and _has_text(job):
@@ -56,13 +56,13 @@ def group_of(jobs: Sequence[Prepared], points: Sequence[Mapping[str, str]], name
             group = group or known.group
             continue
         try:
-            missing.append((replace(job, sweep=dict(point)), finished_in(job.folder)))
+            missing.append((replace(job, sweep=dict(point)), finished_in(session, job.folder)))
         except PaislurmError as error:
             faults.append(error)
     if faults:
         faults[0].diagnostics = tuple(each for fault in faults for each in fault.diagnostics)
         raise faults[0]
-    group = group or _free_name(name, set(points[0]))
+    group = group or _free_name(session, name, set(points[0]))
     return Group(
         name=group,
         present=tuple(present),
@@ -70,13 +70,13 @@ def group_of(jobs: Sequence[Prepared], points: Sequence[Mapping[str, str]], name
     )
 
 
-def _histories(jobs: Sequence[Prepared]) -> dict[str, History]:
+def _histories(session: Session, jobs: Sequence[Prepared]) -> dict[str, History]:
     """Return what is known of the jobs that are there, by name, by one question for all of them."""
     opened = []
     for job in jobs:
         with suppress(OSError):
             opened.append(open_job(job.folder))
-    views = {view.folder.name: view.history for view in refresh_all(opened)} if opened else {}
+    views = {view.folder.name: view.history for view in refresh_all(session, opened)} if opened else {}
     return {name: known for name, known in views.items() if not _never_reached(known)}
 
 
@@ -93,15 +93,15 @@ def _has_text(job: Prepared) -> bool:
     return False
 
 
-def _free_name(name: str, parameters: set[str]) -> str:
+def _free_name(session: Session, name: str, parameters: set[str]) -> str:
     """Return the name, or with a number behind it the first that no living job has, nor a group of other parameters."""
     for number in count(1):
         group = name if number == 1 else f"{name}-{number}"
         try:
-            finished_in(store().folder(user_name(), group))
+            finished_in(session, session.store.folder(session.user, group))
         except PaislurmError:
             continue
-        members = jobs_of_group(store(), group, user=user_name())
+        members = jobs_of_group(session.store, group, user=session.user)
         if all(set(folder.history().sweep) == parameters for folder in members):
             return group
     raise AssertionError("numbers do not end")

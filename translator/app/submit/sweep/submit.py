@@ -9,12 +9,10 @@ from msgspec.structs import replace
 
 from paislurm.backends.runner import LocalRunner
 
-from ....cli.output.console import log
 from ....errors import Diagnostic, PaislurmError, UsageError
 from ....plural import counted, verb
 from ...input.typed_options import typed_options
 from ...room import check_room
-from ...session import store
 from ..prepare import prepare
 from ..submit import described, leave_behind, say_what_follows, take
 from .group import group_of
@@ -26,6 +24,7 @@ if TYPE_CHECKING:
 
     from ....state.records import Dependency
     from ...input.job_input import Source
+    from ...session import Session
     from ..submit import Submitted
     from .group import Group
     from .values import Point
@@ -51,6 +50,7 @@ class Sweep(Struct, frozen=True, kw_only=True):
 
 
 def submit_sweep(
+    session: Session,
     source: Source,
     words: Sequence[str],
     *,
@@ -68,10 +68,10 @@ def submit_sweep(
         message = f"the sweep has {len(found)} jobs, which is more than {MANY}"
         raise UsageError(Diagnostic(code="E582", message=message, hint="`--yes` submits them all"))
     sources = [_source(source, point, ending) for point, ending in zip(found, endings(found), strict=True)]
-    jobs = prepare(sources, keep=not dry_run, after=after)
+    jobs = prepare(session, sources, keep=not dry_run, after=after)
     name = jobs[0].compiled.job.name.removesuffix(sources[0].suffix.removeprefix(source.suffix))
-    group = group_of(jobs, found, name)
-    submitted = _submit(group, dry_run=dry_run, say=say)
+    group = group_of(session, jobs, found, name)
+    submitted = _submit(session, group, dry_run=dry_run, say=say)
     return Sweep(
         group=group.name,
         submitted=tuple(submitted),
@@ -85,17 +85,17 @@ def _source(source: Source, point: Point, ending: str) -> Source:
     return replace(source, parameters=parameters, suffix=f"{source.suffix}{ending}", typed=typed)
 
 
-def _submit(group: Group, *, dry_run: bool, say: Callable[[Submitted], None]) -> list[Submitted]:
+def _submit(session: Session, group: Group, *, dry_run: bool, say: Callable[[Submitted], None]) -> list[Submitted]:
     done: list[Submitted] = []
     if not group.missing:
         return done
     first = group.missing[0][0]
-    check_room(store().home, first.compiled, LocalRunner())
+    check_room(session.store.home, first.compiled, LocalRunner())
     if dry_run:
-        return [described(job, None) for job, _ in group.missing]
+        return [described(session, job, None) for job, _ in group.missing]
     try:
         for job, finished in group.missing:
-            done.append(described(job, take(job, [finished])))
+            done.append(described(session, job, take(session, job, [finished])))
             say(done[-1])
     except (PaislurmError, KeyboardInterrupt) as error:
         count = len(done) + len(group.present)
@@ -103,12 +103,12 @@ def _submit(group: Group, *, dry_run: bool, say: Callable[[Submitted], None]) ->
         words = f"{count} of {counted(total, 'job')} of {group.name} {verb(total, 'is', 'are')} submitted"
         hint = "the same command submits the others"
         if not isinstance(error, PaislurmError):
-            log(f"{words}; {hint}")
+            session.say(f"{words}; {hint}")
             raise
         rest = Diagnostic(code="E586", message=words, hint=f"{hint}; `paislurm list --group {group.name}` shows them")
         error.diagnostics = (*error.diagnostics, rest)
         raise
     finally:
-        leave_behind(first)
-    say_what_follows(first)
+        leave_behind(session, first)
+    say_what_follows(session, first)
     return done

@@ -10,13 +10,14 @@ from msgspec.structs import replace
 
 from ....app.input.job_input import job_file, read_source, shown_name
 from ....plural import counted
-from ...options import examples, json_option
+from ...options import examples, json_option, pass_session
 from ...output.console import log, print_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ....app.input.job_input import Source
+    from ....app.session import Session
     from ....rendering.provenance import Origin
 
 MAX_WIDTH = 70
@@ -31,7 +32,8 @@ MAX_WIDTH = 70
 )
 @job_file
 @json_option
-def command(source: Source, *, as_json: bool) -> int:
+@pass_session
+def command(session: Session, source: Source, *, as_json: bool) -> int:
     """Say where the lines of the script come from: lines of the job file, or rules.
 
     FILE is a job file, or - for standard input; FILE:LINE asks about one line of it.
@@ -44,7 +46,7 @@ def command(source: Source, *, as_json: bool) -> int:
     text = read_source(name)
     if line:
         _check_line(name, line, text)
-    _, compiled = compile_source(replace(source, file=name, text=text))
+    _, compiled = compile_source(session, replace(source, file=name, text=text))
     found = origins(compiled.plan, compiled.document)
     if line:
         found = [origin for origin in found if int(line) in origin.job_lines]

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 import click
 
 from ....app.input.job_input import job_file
-from ...options import examples, json_option
+from ...options import examples, json_option, pass_session
 from ...output.console import escape_control, print_json, print_result
 
 if TYPE_CHECKING:
     from ....app.input.job_input import Source
+    from ....app.session import Session
 
 
 @click.command(
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 )
 @job_file
 @json_option
-def command(source: Source, *, as_json: bool) -> int:
+@pass_session
+def command(session: Session, source: Source, *, as_json: bool) -> int:
     """Show what would be asked of Slurm, and why: layout, components, roles, ports.
 
     FILE is a job file, or - for standard input.
@@ -30,7 +32,7 @@ def command(source: Source, *, as_json: bool) -> int:
     from ....app.input.job_input import compile_source
     from ....planning.plan_text import plan_dict, plan_text
 
-    _, compiled = compile_source(source)
+    _, compiled = compile_source(session, source)
     if as_json:
         print_json(plan_dict(compiled.plan))
     else:

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 import click
 
 from ....app.input.job_input import job_file
-from ...options import examples, json_option
+from ...options import examples, json_option, pass_session
 from ...output.console import log, print_file, print_json
 
 if TYPE_CHECKING:
     from ....app.input.job_input import Source
+    from ....app.session import Session
 
 
 @click.command(
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 @click.option("--head", is_flag=True, help="Only the job's own part, for review, up to the seal of the runtime.")
 @click.option("-o", "--output", metavar="FILE", help="Write the script there instead of to standard output.")
 @json_option
-def command(source: Source, output: str | None, *, head: bool, as_json: bool) -> int:
+@pass_session
+def command(session: Session, source: Source, output: str | None, *, head: bool, as_json: bool) -> int:
     """Print the batch script of a job file. `sbatch` runs it, without paislurm.
 
     FILE is a job file, or - for standard input.
@@ -33,7 +35,7 @@ def command(source: Source, output: str | None, *, head: bool, as_json: bool) ->
     from ....app.input.job_input import compile_source
     from ....rendering.runtime_bundle import SEAL
 
-    _, compiled = compile_source(source)
+    _, compiled = compile_source(session, source)
     script = compiled.script.partition(SEAL)[0] if head else compiled.script
     if compiled.plan.secrets:
         where = f"{compiled.plan.job_name}.secrets, in the folder it is submitted from"

@@ -10,12 +10,13 @@ import click
 from paislurm import __version__
 
 from ....app.input.job_input import optional_job_file
-from ...options import examples, json_option
+from ...options import examples, json_option, pass_session
 from ...output.console import escape_control, print_json, print_result
 from ...shell.candidates import JobOrFile
 
 if TYPE_CHECKING:
     from ....app.input.job_input import Source
+    from ....app.session import Session
     from ....rendering.verify import Verdict
 
 
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
 @click.argument("script", metavar="SCRIPT|JOB", type=JobOrFile())
 @optional_job_file
 @json_option
-def command(source: Source, script: str, *, as_json: bool) -> int:
+@pass_session
+def command(session: Session, source: Source, script: str, *, as_json: bool) -> int:
     """Compare a script with what paislurm makes.
 
     SCRIPT is a file, or - for standard input; JOB is a job's name, user~name, or its Slurm id, and means its last
@@ -40,12 +42,12 @@ def command(source: Source, script: str, *, as_json: bool) -> int:
     """
     from ....rendering.verify import head_difference, verify
 
-    text = _text(script)
+    text = _text(session, script)
     verdict, difference = verify(text, __version__), ""
     if source.file:
         from ....app.input.job_input import compile_source
 
-        _, compiled = compile_source(source)
+        _, compiled = compile_source(session, source)
         difference = head_difference(text, compiled.script, (script, f"compiled from {source.file}"))
     if as_json:
         print_json(_as_dict(verdict, difference, compared=bool(source.file)))
@@ -54,11 +56,10 @@ def command(source: Source, script: str, *, as_json: bool) -> int:
     return 0 if verdict.is_genuine and not difference else 1
 
 
-def _text(script: str) -> str:
+def _text(session: Session, script: str) -> str:
     """Return the script that is meant, byte for byte."""
     from pathlib import Path
 
-    from ....app.session import store, user_name
     from ....state.tidying.kept_script import read_script
 
     if script == "-":
@@ -68,7 +69,7 @@ def _text(script: str) -> str:
         if path.is_file():
             data = path.read_bytes()
         else:
-            folder = store().find(script, user=user_name())
+            folder = session.store.find(script, user=session.user)
             data = read_script(folder, folder.history().attempt)
     return data.decode(errors="surrogateescape")
 

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...options import WholeNumber, examples, job_argument, json_option
+from ...options import WholeNumber, examples, job_argument, json_option, pass_session
 from ...output.console import log, print_json, print_result
 from ...shell.candidates import PortLabel, Task
 
 if TYPE_CHECKING:
     from paislurm.backends.ssh.address import Address
 
+    from ....app.session import Session
     from ....app.where.forwarding import Forwarding
     from ....app.where.task_places import TaskPlace
     from ....monitor.poll import View
@@ -38,8 +39,17 @@ if TYPE_CHECKING:
 )
 @click.option("--run", is_flag=True, help="Forward the port to this machine now, until Ctrl-C.")
 @json_option
+@pass_session
 def command(
-    job: str, task: str, port: str, *, local_port: int | None, login: str | None, run: bool, as_json: bool
+    session: Session,
+    job: str,
+    task: str,
+    port: str,
+    *,
+    local_port: int | None,
+    login: str | None,
+    run: bool,
+    as_json: bool,
 ) -> int:
     """Print the ssh command by which your own machine reaches a port of a task that runs.
 
@@ -50,11 +60,10 @@ def command(
     import shlex
 
     from ....app.jobs.refresh import refresh
-    from ....app.session import store, user_name
 
-    view = refresh(store().find(job, user=user_name()))
+    view = refresh(session, session.store.find(job, user=session.user))
     wanted = _forwarding(view, task, port, local_port)
-    node = _login(view, login)
+    node = _login(session, view, login)
     if as_json:
         print_json(_document(view, wanted, node))
     elif run:
@@ -104,20 +113,18 @@ def _is_elsewhere(view: View) -> bool:
     return is_elsewhere(view.history.backend)
 
 
-def _login(view: View, word: str | None) -> Address:
+def _login(session: Session, view: View, word: str | None) -> Address:
     """Return the login node: as the user says, as jobs are sent there by SSH, else this machine by its full name."""
     import socket
 
     from paislurm.backends.registry import SSH
     from paislurm.backends.ssh.address import Address, parse_address
 
-    from ....app.session import user_name
-
     if word is not None:
         return parse_address(word)
     if _is_elsewhere(view):
         return parse_address(view.history.backend.removeprefix(SSH))
-    return Address(host=socket.getfqdn(), user=user_name())
+    return Address(host=socket.getfqdn(), user=session.user)
 
 
 def _document(view: View, wanted: Forwarding, node: Address) -> dict[str, object]:

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import click
 
 from ....plural import counted
-from ...options import NearChoice, examples, json_option
+from ...options import NearChoice, examples, json_option, pass_session
 from ...output.console import is_terminal, log, one_line, print_json, print_result
 from ...shell.candidates import JobOrGroup
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
+    from ....app.session import Session
     from ....errors import Diagnostic
     from ....monitor.poll import Opened
     from ....state.tidying.room_taken import RoomTaken
@@ -52,7 +53,9 @@ def _age(_: click.Context, __: click.Parameter, value: str | None) -> int | None
 @click.option("--dry-run", is_flag=True, help="Say what would be removed, and remove nothing.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @json_option
+@pass_session
 def command(
+    session: Session,
     jobs: tuple[str, ...],
     older_than: int | None,
     states: tuple[str, ...],
@@ -73,21 +76,20 @@ def command(
     """
     from ....app.jobs.folders.removing import matching, named
     from ....app.jobs.selecting import is_pattern, named_groups
-    from ....app.session import store, user_name
     from ....state.tidying.removal import finish_removals
 
     filtered = older_than is not None or bool(states)
     if not jobs and not filtered:
         raise click.UsageError("which jobs? Name them, or say --older-than AGE or --state STATE")
-    groups = named_groups(store(), jobs, user=user_name())
-    found = matching(jobs, older_than, states) if filtered else named(jobs)
+    groups = named_groups(session.store, jobs, user=session.user)
+    found = matching(session, jobs, older_than, states) if filtered else named(session, jobs)
     if not dry_run:
         several = filtered or any(map(is_pattern, jobs)) or any(len(members) > 1 for members in groups.values())
         if not _is_sure(found, several=several, yes=yes):
             log("nothing was removed")
             return 1
-        finish_removals(store().jobs)
-    return _remove(found, groups, keep_logs=keep_logs, dry_run=dry_run, as_json=as_json)
+        finish_removals(session.store.jobs)
+    return _remove(session, found, groups, keep_logs=keep_logs, dry_run=dry_run, as_json=as_json)
 
 
 def _is_sure(found: list[Opened], *, several: bool, yes: bool) -> bool:
@@ -107,7 +109,13 @@ def _is_sure(found: list[Opened], *, several: bool, yes: bool) -> bool:
 
 
 def _remove(
-    found: list[Opened], groups: Mapping[str, Collection[str]], *, keep_logs: bool, dry_run: bool, as_json: bool
+    session: Session,
+    found: list[Opened],
+    groups: Mapping[str, Collection[str]],
+    *,
+    keep_logs: bool,
+    dry_run: bool,
+    as_json: bool,
 ) -> int:
     """Remove jobs and say so, of groups also what it came to.
 
@@ -131,7 +139,7 @@ def _remove(
         try:
             if not dry_run:
                 with writing(job.folder.path):
-                    left = remove_job(job, keep_logs=keep_logs)
+                    left = remove_job(session, job, keep_logs=keep_logs)
         except PaislurmError as error:
             diagnostics += error.diagnostics
             status = error.exit_code

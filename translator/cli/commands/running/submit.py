@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 import click
 
 from ....app.input.job_input import optional_job_file
-from ...options import examples, json_option
+from ...options import examples, json_option, pass_session
 from ...output.console import escape_control, log, print_json, print_result
 from ...shell.candidates import Assignment, Backend, Job, JobOrGroup
 
 if TYPE_CHECKING:
     from ....app.input.job_input import Source
+    from ....app.session import Session
     from ....app.submit.submit import Submitted
     from ....state.records import Dependency
 
@@ -62,7 +63,9 @@ if TYPE_CHECKING:
     help="Ask Slurm when it would start and which GPUs are free, and submit nothing.",
 )
 @json_option
+@pass_session
 def command(
+    session: Session,
     source: Source,
     backend: str | None,
     *,
@@ -104,19 +107,19 @@ def command(
         raise click.UsageError(
             "--test-only submits nothing and is about one job: it goes not with --dry-run, --sweep, --wait or --follow"
         )
-    source = _what_is_meant(source, again, backend, host)
-    before = _jobs_before(after)
+    source = _what_is_meant(session, source, again, backend, host)
+    before = _jobs_before(session, after)
     if sweep:
         if follow:
             raise click.UsageError("--follow shows the logs of one job: `paislurm list --group` shows a sweep")
         from .sweep import sweep_command
 
-        return sweep_command(source, sweep, dry_run=dry_run, after=before, yes=yes, wait=wait, as_json=as_json)
+        return sweep_command(session, source, sweep, dry_run=dry_run, after=before, yes=yes, wait=wait, as_json=as_json)
     if test_only:
         from ...output.estimate import show_start
 
-        return show_start(source, before, as_json=as_json)
-    submitted = submit(source, dry_run=dry_run, after=before)
+        return show_start(session, source, before, as_json=as_json)
+    submitted = submit(session, source, dry_run=dry_run, after=before)
     if dry_run:
         if as_json:
             print_json(submitted.as_dict())
@@ -135,10 +138,12 @@ def command(
             log(f"watch it: paislurm status {submitted.job}; paislurm logs -f {submitted.job}")
         return 0
     log(f"{taken_text(submitted)}, in {submitted.folder.path}")
-    return _wait(submitted, follow=follow, as_json=as_json)
+    return _wait(session, submitted, follow=follow, as_json=as_json)
 
 
-def _what_is_meant(source: Source, again: str | None, backend: str | None, host: str | None) -> Source:
+def _what_is_meant(
+    session: Session, source: Source, again: str | None, backend: str | None, host: str | None
+) -> Source:
     """Return what is to be submitted: a job file, or what a job was submitted with."""
     from msgspec.structs import replace
 
@@ -149,20 +154,19 @@ def _what_is_meant(source: Source, again: str | None, backend: str | None, host:
     if source.file:
         raise click.UsageError("--again takes the job file that JOB had: leave FILE out")
     from ....app.runs.again import source_again
-    from ....app.session import store, user_name
 
-    return source_again(store().find(again, user=user_name()), source, backend=backend, host=host)
+    return source_again(session, session.store.find(again, user=session.user), source, backend=backend, host=host)
 
 
-def _jobs_before(words: tuple[str, ...]) -> tuple[Dependency, ...]:
+def _jobs_before(session: Session, words: tuple[str, ...]) -> tuple[Dependency, ...]:
     if not words:
         return ()
     from ....app.submit.after import jobs_before
 
-    return jobs_before(words)
+    return jobs_before(session, words)
 
 
-def _wait(submitted: Submitted, *, follow: bool, as_json: bool) -> int:
+def _wait(session: Session, submitted: Submitted, *, follow: bool, as_json: bool) -> int:
     """Wait for the end of a job, and return what its end is worth."""
     from ....app.jobs.failure import failure_of
     from ....app.jobs.folders.housekeeping import tidy_what_has_just_ended
@@ -173,10 +177,14 @@ def _wait(submitted: Submitted, *, follow: bool, as_json: bool) -> int:
 
     max_age = submitted.compiled.site.monitor.max_poll_interval
     folder = submitted.folder
-    view = follow_job(folder, max_age=max_age) if follow else wait_for_end(folder, max_age=max_age, quiet=as_json)
-    failure = failure_of(view)
+    view = (
+        follow_job(session, folder, max_age=max_age)
+        if follow
+        else wait_for_end(session, folder, max_age=max_age, quiet=as_json)
+    )
+    failure = failure_of(session, view)
     if as_json:
         print_json(submitted.as_dict() | end_dict(view) | {"failure": failure.as_dict() if failure else None})
     log_ending(view, failure)
-    tidy_what_has_just_ended([view.folder])
+    tidy_what_has_just_ended(session, [view.folder])
     return exit_code(view)

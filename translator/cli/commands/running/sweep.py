@@ -13,12 +13,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ....app.input.job_input import Source
+    from ....app.session import Session
     from ....app.submit.submit import Submitted
     from ....app.submit.sweep.submit import Sweep
     from ....state.records import Dependency
 
 
 def sweep_command(
+    session: Session,
     source: Source,
     words: Sequence[str],
     *,
@@ -34,7 +36,7 @@ def sweep_command(
         if not as_json:
             print_result(taken_text(submitted))
 
-    sweep = submit_sweep(source, words, dry_run=dry_run, after=after, yes=yes, say=say)
+    sweep = submit_sweep(session, source, words, dry_run=dry_run, after=after, yes=yes, say=say)
     if as_json and not (wait and not dry_run):
         print_json(sweep.as_dict() | {"dry_run": dry_run})
     if dry_run:
@@ -44,7 +46,7 @@ def sweep_command(
         _say_group(sweep, dry_run=dry_run)
     if dry_run:
         return 0
-    return _wait(sweep, as_json=as_json) if wait else 0
+    return _wait(session, sweep, as_json=as_json) if wait else 0
 
 
 def _say_group(sweep: Sweep, *, dry_run: bool) -> None:
@@ -58,18 +60,17 @@ def _say_group(sweep: Sweep, *, dry_run: bool) -> None:
         log("`--suffix TEXT` submits all of them again, under other names")
 
 
-def _wait(sweep: Sweep, *, as_json: bool) -> int:
+def _wait(session: Session, sweep: Sweep, *, as_json: bool) -> int:
     from ....app.jobs.failure import failure_of
-    from ....app.session import store
     from ...output.ends import log_ends
     from ...output.exit_status import exit_code
     from ...output.views import end_dict
 
     names = [*sweep.present, *(each.folder.name for each in sweep.submitted)]
-    folders = [folder for folder in store().all() if folder.name in names]
-    views = {view.folder.name: view for view in log_ends(folders, {sweep.group: names}, quiet=as_json)}
+    folders = [folder for folder in session.store.all() if folder.name in names]
+    views = {view.folder.name: view for view in log_ends(session, folders, {sweep.group: names}, quiet=as_json)}
     if as_json:
-        failures = {name: failure_of(view) for name, view in views.items()}
+        failures = {name: failure_of(session, view) for name, view in views.items()}
         ends = {
             name: end_dict(views[name]) | {"failure": failure.as_dict() if failure else None}
             for name, failure in failures.items()

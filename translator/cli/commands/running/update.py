@@ -8,10 +8,11 @@ import click
 
 from ....app.input.job_input import slurm_options
 from ...command_group import OTHER_CHANGES
-from ...options import WholeNumber, examples, jobs_arguments, json_option
+from ...options import WholeNumber, examples, jobs_arguments, json_option, pass_session
 from ...output.console import log, one_line, print_json, print_result
 
 if TYPE_CHECKING:
+    from ....app.session import Session
     from ....app.update.updating import Done
 
 MAX_RETRIES = 1_000_000
@@ -38,7 +39,9 @@ MAX_RETRIES = 1_000_000
     help="How often the job is retried after a failure, in all (jobRetryCount).",
 )
 @json_option
+@pass_session
 def command(
+    session: Session,
     jobs: tuple[str, ...],
     *,
     last: bool,
@@ -62,7 +65,6 @@ def command(
     """
     from ....app.jobs.cancelling import joined
     from ....app.jobs.selecting import asks_for_several, select
-    from ....app.session import store, user_name
     from ....app.update.updating import update_jobs
     from ....app.update.values import values_of
 
@@ -72,9 +74,9 @@ def command(
     values = values_of(options, nice=nice, held=hold if hold or release else None, retries=retries)
     if not values:
         raise click.UsageError(f"say what to change: --time, --partition, --retries ...\nhint: {OTHER_CHANGES}")
-    folders = select(store(), jobs, user=user_name(), last=last)
+    folders = select(session.store, jobs, user=session.user, last=last)
     several = len(folders) > 1 or asks_for_several(jobs, last=last)
-    done, errors = update_jobs(folders, values, several=several)
+    done, errors = update_jobs(session, folders, values, several=several)
     if errors:
         for each in done:
             log(one_line(each.message))

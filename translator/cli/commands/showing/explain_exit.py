@@ -8,11 +8,12 @@ import click
 from msgspec import Struct
 
 from ....errors import Diagnostic, NotFoundError, did_you_mean
-from ...options import examples, json_option
+from ...options import examples, json_option, pass_session
 from ...output.console import print_json, print_result
 from ...shell.known_names import Exit, ExitCommand
 
 if TYPE_CHECKING:
+    from ....app.session import Session
     from ....exit_codes.advice import Advice
     from ....exit_codes.table import ExitCode, ExitTable
 
@@ -47,7 +48,8 @@ class Explanation(Struct, frozen=True, kw_only=True):
 @click.argument("what", metavar="CODE|STATE", type=Exit())
 @click.option("--site", metavar="FILE", help="The site profile, which may change what codes and states mean.")
 @json_option
-def command(what: str, site: str | None, *, as_json: bool) -> int:
+@pass_session
+def command(session: Session, what: str, site: str | None, *, as_json: bool) -> int:
     """Say what an exit code means, or a state of Slurm, and whether a job that ends so is retried.
 
     CODE is OpenPAI's exit code of a job or task, or its name, or the exit status of a command. STATE is Slurm's word,
@@ -56,7 +58,7 @@ def command(what: str, site: str | None, *, as_json: bool) -> int:
     from ....app.input.sites import find_site
     from ....exit_codes.table import ExitTable
 
-    explanation = explain(what, ExitTable(find_site(site).exit_rows))
+    explanation = explain(what, ExitTable(find_site(session, site).exit_rows))
     if as_json:
         print_json(_as_dict(explanation))
     else:

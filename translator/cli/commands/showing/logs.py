@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...options import WholeNumber, examples, json_option
+from ...options import WholeNumber, examples, json_option, pass_session
 from ...output.console import log, print_json
 from ...shell.candidates import JobThenTask
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from ....app.jobs.logs.follow import Target
     from ....app.jobs.logs.selection import LogSelection
+    from ....app.session import Session
     from ....state.job_folder import JobFolder
 
 
@@ -80,7 +81,9 @@ def _since(_: click.Context, __: click.Parameter, value: str | None) -> float | 
 )
 @click.option("--batch", is_flag=True, help="What the batch script itself says, instead of the tasks.")
 @json_option
+@pass_session
 def command(
+    session: Session,
     words: tuple[str, ...],
     *,
     last: bool,
@@ -118,7 +121,6 @@ def command(
     from ....app.jobs.logs.follow import follow_jobs, show_once, targets
     from ....app.jobs.logs.selection import LogSelection
     from ....app.jobs.logs.words import jobs_and_tasks
-    from ....app.session import store, user_name
     from ...output.exit_status import log_ending
 
     if follow and (as_json or batch):
@@ -127,7 +129,7 @@ def command(
         raise click.UsageError("--batch goes with --tail and a single --attempt alone")
     if as_json and (grep is not None or timestamps):
         raise click.UsageError("--json tells of files: it goes neither with --grep nor with --timestamps")
-    folders, tasks = jobs_and_tasks(store(), words, user=user_name(), last=last)
+    folders, tasks = jobs_and_tasks(session.store, words, user=session.user, last=last)
     selection = LogSelection(
         tasks=tasks,
         streams=_streams(stdout=stdout, stderr=stderr, runtime=runtime),
@@ -140,8 +142,8 @@ def command(
         timestamps=timestamps,
     )
     if follow:
-        for view in follow_jobs(folders, selection):
-            log_ending(view, failure_of(view))
+        for view in follow_jobs(session, folders, selection):
+            log_ending(view, failure_of(session, view))
         return 0
     jobs = targets(folders, selection)
     if as_json:
@@ -149,9 +151,9 @@ def command(
 
         print_json({"files": [file for job in jobs for file in log_files(job, selection)]})
     elif batch:
-        _log_nothing_yet(_show_batch_logs(jobs, selection))
+        _log_nothing_yet(session, _show_batch_logs(session, jobs, selection))
     else:
-        _log_nothing_yet(show_once(jobs, selection))
+        _log_nothing_yet(session, show_once(session, jobs, selection))
     return 0
 
 
@@ -178,13 +180,13 @@ def _expression(text: str | None, *, ignore_case: bool) -> re.Pattern[str] | Non
         raise click.BadParameter(f"{text} is no regular expression: {error}", param_hint="--grep") from None
 
 
-def _show_batch_logs(jobs: Sequence[Target], selection: LogSelection) -> list[JobFolder]:
+def _show_batch_logs(session: Session, jobs: Sequence[Target], selection: LogSelection) -> list[JobFolder]:
     """Print what the batch scripts of jobs say, and return those that say nothing."""
     from ....app.jobs.logs.follow import bring_logs, show_file
 
     silent: list[JobFolder] = []
     for job in jobs:
-        bring_logs(job, selection)
+        bring_logs(session, job, selection)
         if len(jobs) > 1:
             log(f"{job.folder.name}:")
         path = job.folder.batch_log(selection.first_attempt(job.known))
@@ -193,12 +195,12 @@ def _show_batch_logs(jobs: Sequence[Target], selection: LogSelection) -> list[Jo
     return silent
 
 
-def _log_nothing_yet(folders: Sequence[JobFolder]) -> None:
+def _log_nothing_yet(session: Session, folders: Sequence[JobFolder]) -> None:
     """Say of each job why there is nothing to show."""
     from ....app.jobs.refresh import refresh
 
     for folder in folders:
-        job_status = refresh(folder).job_status
+        job_status = refresh(session, folder).job_status
         if job_status.ended:
             log(f"nothing was printed; {folder.name} {job_status.state}: {job_status.reason}")
         else:
