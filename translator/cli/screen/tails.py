@@ -19,9 +19,9 @@ from .tasks import find, label
 from .world import Tail
 
 if TYPE_CHECKING:
-    from ...app.session import Session
     from pathlib import Path
 
+    from ...app.session import Session
     from ...app.where.task_places import TaskPlace
     from ...monitor.poll import View
     from ...monitor.task_status import TaskView

@@ -24,9 +24,9 @@ from .tails import Tails
 from .world import World, with_line
 
 if TYPE_CHECKING:
-    from ...app.session import Session
     from collections.abc import Callable, Collection
 
+    from ...app.session import Session
     from ...monitor.poll import View
     from .state import State
 

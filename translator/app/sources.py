@@ -6,8 +6,8 @@ import json
 import os
 from typing import TYPE_CHECKING, TypeAlias
 
-from ..app.input.job_input import STDIN, Source
 from ..errors import Diagnostic, UsageError
+from .input.job_input import STDIN, Source
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
