@@ -63,7 +63,7 @@ def test_each_wheel_is_pinned_by_its_hash(wheelhouse: Path) -> None:
     assert len(pins) == len(list(wheelhouse.glob("*.whl")))
     assert all(re.fullmatch(r"[A-Za-z0-9_.]+==\S+ --hash=sha256:[0-9a-f]{64}", pin) for pin in pins)
     names = {pin.partition("==")[0] for pin in pins}
-    assert {"paislurm", "click", "jinja2", "pydantic", "pyyaml", "rich", "fabric"} <= names
+    assert {"paislurm", "click", "jinja2", "msgspec", "pydantic", "pyyaml", "rich", "fabric"} <= names
     assert install("wheelhouse.sh", wheelhouse, alone=False).stderr.endswith("name a new folder\n")
 
 
