@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from paislurm import __version__
 
@@ -32,8 +34,7 @@ _NO_SECRETS: Mapping[str, Value] = {}
 _UNKNOWN_SITE = Site.of()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Compiled:
+class Compiled(Struct, frozen=True, kw_only=True, dict=True):
     """Hold what each stage made of a job file for a site, and the warnings of all of them in that order."""
 
     document: Document
@@ -41,10 +42,14 @@ class Compiled:
     job: Job
     plan: Plan
     warnings: tuple[Diagnostic, ...]
-    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    secrets: Mapping[str, str] = field(default_factory=dict)
     """The texts of the secrets that the script needs, by name; they are in nothing else here but the document."""
     templates: Path | None = None
     """The folder that keeps the templates compiled."""
+
+    def __repr__(self) -> str:
+        """Name the job, and show nothing of its secrets."""
+        return f"Compiled(job={self.job.name!r})"
 
     @cached_property
     def script(self) -> str:

@@ -52,7 +52,7 @@ CASES = _cases()
 
 
 def compiled(case: Case) -> Compiled:
-    site = load_site(case.site, file="site.yaml") if case.site else Site()
+    site = load_site(case.site, file="site.yaml") if case.site else Site.of()
     return compile_job(case.job.read_bytes(), file=case.job.name, site=site, version="1.0")
 
 

@@ -69,7 +69,7 @@ def test_what_slurm_calls_otherwise_is_divided_by_the_tasks() -> None:
 
 def without_nodes(roles: dict[str, Any], extras: dict[str, Any] | None = None, site: Site | None = None) -> Compiled:
     job = changed(changed(JOB, "taskRoles", roles), "extras", extras or {})
-    return compile_job(yaml.safe_dump(job, sort_keys=False), site=site or Site())
+    return compile_job(yaml.safe_dump(job, sort_keys=False), site=site or Site.of())
 
 
 def needed(found: Compiled) -> list[str]:

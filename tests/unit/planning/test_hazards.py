@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
@@ -55,7 +54,7 @@ def compiled(version: str, site: Site = SITE, gpu: int = 0, **slurm: Any) -> Com
         "taskRoles": {"master": role | {"instances": 1}, "worker": role | {"instances": 2}},
         "extras": {"slurm": slurm},
     }
-    return compile_job(yaml.safe_dump(job, sort_keys=False), site=replace(site, slurm_version=version))
+    return compile_job(yaml.safe_dump(job, sort_keys=False), site=site.model_copy(update={"slurm_version": version}))
 
 
 def warned(found: Compiled) -> list[str]:
