@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from paislurm.translator.sbatch_forms import seconds_of
+from paislurm.translator.times import seconds_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from paislurm.translator.sbatch_forms import WARNED_FROM, is_plain, seconds_of
+from paislurm.translator.slurm_options import WARNED_FROM, is_plain
+from paislurm.translator.times import seconds_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -125,7 +125,7 @@ def _checked(
 
 
 def _check_locks(document: Document, site: Site, job: Job) -> None:
-    from .site.locks import locked_wishes
+    from .site.layers import locked_wishes
 
     if refused := locked_wishes(document, site, job.virtual_cluster):
         raise PlanError(refused)

@@ -11,6 +11,20 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+WARNED_FROM = timedelta(minutes=5)
+"""Jobs of this time limit or less get no warning signal: it comes up to a minute early. Source: sbatch(1), --signal."""
+
+
+def is_plain(text: str) -> bool:
+    """Tell whether a text can stand in an `#SBATCH` line as it is.
+
+    sbatch splits the line at blanks, knows quotes and backslashes, and stops at a `#`. A backquote means nothing to it,
+    and something to the shells that see such an option later. Source: sbatch(1), and `src/sbatch/opt.c: _get_argument`
+    of Slurm as observed on 22.05.
+    """
+    return text.isprintable() and not any(char in " \"'`\\#" for char in text)
+
+
 class PassThroughOption(Struct, frozen=True, kw_only=True):
     """Describe an option of sbatch that `extras.slurm` has as a key of the same name, for the job and for each role.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from paislurm.translator.errors import Diagnostic, UnreachableError
-from paislurm.translator.sbatch_forms import seconds_of, slurm_time
+from paislurm.translator.times import seconds_of, slurm_time
 
 from ..base import JobId
 from ..batch_script import UNLIMITED

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from ..errors import Diagnostic
-from ..site.container_runtimes import CONTAINER_RUNTIMES, NO_CONTAINERS
+from ..site.containers import CONTAINER_RUNTIMES, NO_CONTAINERS
 from .directories import parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..job import Job, Role
-    from ..site.container_runtimes import ContainerRuntime
+    from ..site.containers import ContainerRuntime
     from ..site.profile import Site
     from .storages import Mount
 

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from ..errors import Diagnostic, PlanError, did_you_mean
-from ..site.container_runtimes import image_suffix
+from ..site.containers import image_suffix
 
 if TYPE_CHECKING:
     from ..job import Job
-    from ..site.container_runtimes import ContainerRuntime
-    from ..site.containers import Containers
+    from ..site.containers import ContainerRuntime, Containers
     from ..site.profile import Site
 
 DOCKER_HUB = "registry-1.docker.io"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ..errors import PlanError
 from ..job import RESTART_ALWAYS
-from ..sbatch_forms import WARNED_FROM
+from ..slurm_options import WARNED_FROM
 from .containers import container_plan, container_warnings, workdir
 from .directories import path_variables
 from .environment import job_variables, role_variables, variable_names

@@ -15,8 +15,8 @@ from pydantic_core import PydanticCustomError
 
 from ..job import AS_LONG_AS_ALLOWED
 from ..reading.document import SourceInt
-from ..sbatch_forms import is_plain, seconds_of
-from ..slurm_options import PASS_THROUGH, CompatOptions, Mpi, RoleSlurmOptions, SlurmOptions
+from ..slurm_options import PASS_THROUGH, CompatOptions, Mpi, RoleSlurmOptions, SlurmOptions, is_plain
+from ..times import seconds_of
 from ..validation.strict_model import (
     NOT_EMPTY,
     Boolean,

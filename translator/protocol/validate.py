@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ..errors import Diagnostic, ProtocolError, Severity
 from ..job import Job
-from ..reading.other_kinds import error_of_mapping
+from ..reading.refusals import error_of_mapping
 from ..slurm_options import CompatOptions
 from ..validation.diagnostics import DiagnosticCollector, near_hint
 from ..validation.partial_model import placed

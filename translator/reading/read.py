@@ -8,12 +8,21 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from ..errors import Diagnostic, Location, ProtocolError
-from .decode import MAX_FILE, UTF_16, UndecodableError, decode, lines_of, refuse_foreign_breaks
+from .decode import (
+    MAX_FILE,
+    UTF_16,
+    UndecodableError,
+    decode,
+    lines_of,
+    refuse_foreign_breaks,
+    shown_of_document,
+    shown_of_text,
+    with_sources,
+)
 from .document import Document
 from .json_nodes import JsonReader, looks_like_v1
-from .source_lines import shown_of_document, shown_of_text, with_sources
-from .spans import Spans
-from .yaml_errors import yaml_error
+from .nodes import Spans
+from .refusals import error_of_text, yaml_error
 from .yaml_nodes import Composer, FatalReadError
 
 if TYPE_CHECKING:
@@ -72,8 +81,6 @@ def read(text: str | bytes, *, file: str) -> Document:
 
 def _refusal(found: Sequence[Diagnostic], text: str, lines: tuple[str, ...], file: str) -> ProtocolError:
     """Return what is wrong with a text; of a script, that it is one."""
-    from .other_kinds import error_of_text
-
     return ProtocolError(error_of_text(text, file) or with_sources(found, shown_of_text(lines)))
 
 

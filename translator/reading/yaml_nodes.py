@@ -13,10 +13,9 @@ import yaml
 from msgspec import Struct, field
 
 from ..errors import Diagnostic, Location
-from .decode import MAX_FILE
+from .decode import MAX_FILE, SECRET_KEYS
 from .nodes import Node, shape
 from .scalars import TAGGED, is_null, plain_value
-from .source_lines import SECRET_KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

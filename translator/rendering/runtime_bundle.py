@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from ..exit_codes.rules import exit_rules
 from ..planning.settings.choose import defaults
-from ..site.container_runtimes import BASH_PARTS, BASH_WITH_STORE, CONTAINER_RUNTIMES
+from ..site.containers import BASH_PARTS, BASH_WITH_STORE, CONTAINER_RUNTIMES
 from .engine import load
 from .shell import our_own, quote
 

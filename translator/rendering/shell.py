@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from ..sbatch_forms import is_plain
+from ..slurm_options import is_plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from .durations import duration
+from ..times import duration_text
 from .model import PHASES
 from .timeline import running_counts, segments
 
@@ -130,7 +130,7 @@ def _zero(attempt: AttemptEntry) -> int:
 
 def _bars(row: str, parts: Iterable[Segment], zero: int) -> Iterator[Bar]:
     for part in parts:
-        says = f"{row}: {part.phase} for {duration(part.ends - part.begins)}"
+        says = f"{row}: {part.phase} for {duration_text(part.ends - part.begins)}"
         yield Bar(row=row, phase=part.phase, begins=part.begins - zero, ends=part.ends - zero, says=says)
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 from pydantic import BeforeValidator
 
-from ..ages import AGE_PATTERN, age_seconds
 from ..exit_codes.table import BEHAVIOURS, Behaviour, ExitTable, SiteRow
+from ..times import DURATION_PATTERN, duration
 from ..validation.diagnostics import near_hint
 from ..validation.partial_model import placed
 from ..validation.strict_model import (
@@ -68,7 +68,7 @@ class Logs(StrictModel):
 
 
 def _age(value: object) -> int:
-    seconds = age_seconds(value) if isinstance(value, str) else None
+    seconds = duration(value) if isinstance(value, str) else None
     if seconds is None or seconds < DAY:
         raise expected("an age of a day at least, such as `30d`")
     return seconds
@@ -77,7 +77,7 @@ def _age(value: object) -> int:
 class Jobs(StrictModel):
     """For how long jobs that have ended are kept. Source: this project's docs, run folder."""
 
-    remove_after: Annotated[int, Validator(_age, {"type": "string", "pattern": AGE_PATTERN})] | None = None
+    remove_after: Annotated[int, Validator(_age, {"type": "string", "pattern": DURATION_PATTERN})] | None = None
     """The age, from its end on, at which the monitor removes a job, such as `30d`. Default: jobs stay."""
 
 

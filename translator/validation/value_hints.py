@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from math import ceil
 
+from ..times import duration, elapsed_text
+
 _AMOUNT = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s*([kmgtp])?(?:i?b(?:ytes?)?)?", re.IGNORECASE)
 _MIB = {"k": 1 / 1024, "m": 1, "g": 1024, "t": 1024**2, "p": 1024**3}
-_DURATION = re.compile(
-    r"(?:(\d{1,5})\s*w(?:eeks?)?)?\s*(?:(\d{1,5})\s*d(?:ays?)?)?\s*(?:(\d{1,5})\s*h(?:(?:ou)?rs?)?)?\s*(?:(\d{1,5})\s*m(?:in(?:ute)?s?)?)?"
-    r"\s*(?:(\d{1,5})\s*s(?:ec(?:ond)?s?)?)?",
-    re.IGNORECASE,
-)
+_REST_OF_UNIT = re.compile(r"(?<=[wdhms])(?:eeks?|ays?|(?:ou)?rs?|in(?:ute)?s?|ec(?:ond)?s?)\b|\s", re.ASCII)
+"""What `90 minutes` has beside `90m`."""
 
 
 def hint_at_value(key: str, what: str, value: object) -> str:
@@ -41,14 +40,8 @@ def hint_at_time(text: str) -> str:
     >>> hint_at_time("1.5"), hint_at_time("90min"), hint_at_time("1 day 2h")
     ('', 'write `01:30:00`', 'write `1-02:00:00`')
     """
-    match = _DURATION.fullmatch(text.strip())
-    if match is None or not any(match.groups()):
-        return ""
-    weeks, days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
-    total = (((weeks * 7 + days) * 24 + hours) * 60 + minutes) * 60 + seconds
-    days, rest = divmod(total, 24 * 3600)
-    clock = f"{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}"
-    return f"write `{days}-{clock}`" if days else f"write `{clock}`"
+    seconds = duration(_REST_OF_UNIT.sub("", text.lower()))
+    return "" if seconds is None else f"write `{elapsed_text(seconds)}`"
 
 
 def _in_mib(text: str) -> str:

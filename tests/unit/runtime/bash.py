@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from paislurm.translator.rendering.engine import load
 from paislurm.translator.rendering.runtime_bundle import ALL_USES, runtime
-from paislurm.translator.site.container_runtimes import BASH_PARTS, CONTAINER_RUNTIMES
+from paislurm.translator.site.containers import BASH_PARTS, CONTAINER_RUNTIMES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

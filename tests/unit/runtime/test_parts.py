@@ -10,7 +10,7 @@ import pytest
 
 from paislurm.translator.rendering.engine import load
 from paislurm.translator.rendering.runtime_bundle import ALL_USES, runtime
-from paislurm.translator.site.container_runtimes import BASH_PARTS
+from paislurm.translator.site.containers import BASH_PARTS
 
 from .bash import DISPATCHES
 

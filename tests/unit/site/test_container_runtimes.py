@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from paislurm.translator.site.container_runtimes import BASH_PARTS, CONTAINER_RUNTIMES, RUNTIME_NAMES
+from paislurm.translator.site.containers import BASH_PARTS, CONTAINER_RUNTIMES, RUNTIME_NAMES
 from paislurm.translator.site.load import load_site
 
 ROOT = Path(__file__).parents[3]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from ...site.detection.config import number
 from ...site.detection.nodes import GPU, gres
-from ...site.detection.records import number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

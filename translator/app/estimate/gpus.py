@@ -12,8 +12,8 @@ from msgspec import Struct, field
 from paislurm.backends.slurm.estimate_commands import NODE_COLUMNS, WAITING_COLUMNS
 from paislurm.backends.slurm.reasons import explained
 
+from ...site.detection.config import NOTHING, number
 from ...site.detection.nodes import GPU, gres
-from ...site.detection.records import NOTHING, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...sbatch_forms import seconds_of
 from ...state.kept_plan import directives, gpu_count, kept_plan
+from ...times import seconds_of
 
 if TYPE_CHECKING:
     from ...monitor.poll import View

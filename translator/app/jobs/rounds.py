@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ...errors import FolderError
 from ...state.rounds import FILE, Round, add, overdue, rounds
+from ...times import duration_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 DISABLED = "#DISABLED"
 """What Slurm puts before an entry whose job somebody cancelled. Source: scrontab(1)."""
-_DAY, _HOUR, _MINUTE = 86400, 3600, 60
 
 
 def note_round(session: Session, site: Site) -> None:
@@ -56,7 +56,7 @@ def warn_of_overdue_round(session: Session) -> None:
 
 def overdue_text(late: Round, now: int, entries: Sequence[str]) -> str:
     """Return the words for a round that is overdue; `entries` are the lines of the user's scrontab."""
-    no_round = f"no `paislurm monitor --once` has run for {_duration(now - late.time)}"
+    no_round = f"no `paislurm monitor --once` has run for {duration_text(now - late.time)}"
     own = [line for line in entries if "paislurm" in line and "--once" in line]
     if any(not line.startswith("#") for line in own):
         return f"{no_round}, though its scrontab entry is there: `squeue --me` shows it"
@@ -77,9 +77,3 @@ def _who() -> Who:
     except OSError:
         return "cron"
     return "person"
-
-
-def _duration(seconds: int) -> str:
-    if seconds >= 2 * _DAY:
-        return f"{seconds // _DAY} days"
-    return f"{seconds // _HOUR} h" if seconds >= 2 * _HOUR else f"{seconds // _MINUTE} minutes"

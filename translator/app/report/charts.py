@@ -5,8 +5,6 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...report.durations import axis_unit
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -26,6 +24,10 @@ _PLOT = 160
 """Height of the plot of a chart of counts."""
 _COLOURS = 4
 """Roles that have a colour and a dash pattern of their own; a fifth has those of the first."""
+
+
+_UNITS = (("days", 86400, 3 * 86400), ("hours", 3600, 3 * 3600), ("minutes", 60, 180), ("seconds", 1, 0))
+"""A unit, its seconds, and from how many seconds on an axis has it."""
 
 
 class Tick(NamedTuple):
@@ -160,6 +162,11 @@ def _time_axis(left: float, right: float, top: float, seconds: int, since: str, 
     times = [number * step for number in range(int(end / step) + 1)]
     ticks = tuple(Tick(round(left + time * scale, 2), f"{time:g}") for time in times)
     return TimeAxis(left, right, top, ticks, f"{unit} since {since}")
+
+
+def axis_unit(seconds: int) -> tuple[str, int]:
+    """Return the name of the unit for an axis of so many seconds, and how many seconds it has."""
+    return next((name, size) for name, size, least in _UNITS if seconds >= least)
 
 
 def _step(end: float, most: int) -> float:

@@ -20,10 +20,9 @@ from ...cli.output.usage_table import used_text
 from ...plural import counted, some_of
 from ...report.build import DETAILED
 from ...report.chart_rows import MAX_TASKS, attempts_gantt, runs_gantt, short_names, task_counts, tasks_gantt
-from ...report.durations import duration
 from ...report.reasons import by_reason
 from ...shipped import shipped_text
-from ...times import by_size, decimal, format_time
+from ...times import by_size, decimal, duration_text, format_time
 from .charts import NARROW, WIDE, drawn_counts, drawn_gantt
 
 if TYPE_CHECKING:
@@ -141,7 +140,7 @@ def in_phase(attempt: AttemptEntry, phase: str) -> int:
 
 def span(begins: int | None, ends: int | None) -> str:
     """Return the time between two times; a dash where one is not known."""
-    return duration(None if begins is None or ends is None else ends - begins)
+    return duration_text(None if begins is None or ends is None else ends - begins)
 
 
 def usage_text(usage: StepUsage, tasks: Sequence[TaskEntry]) -> str:
@@ -169,7 +168,7 @@ def _engine() -> jinja2.Environment:
         lstrip_blocks=True,
         autoescape=True,
     )
-    engine.filters |= {"time": format_time, "duration": duration, "by_role": by_role, "counted": counted}
+    engine.filters |= {"time": format_time, "duration": duration_text, "by_role": by_role, "counted": counted}
     engine.filters |= {
         "retry_sentence": retry_sentence,
         "some_of": some_of,

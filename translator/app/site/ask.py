@@ -15,7 +15,7 @@ from paislurm.backends.slurm import commands
 from paislurm.backends.slurm.refusals import failure, is_unanswered
 
 from ...errors import BackendError, RejectedError
-from ...site.container_runtimes import PROGRAMS
+from ...site.containers import PROGRAMS
 from ...site.detection.answers import Answers
 from ...site.detection.config import slurm_config
 from ...site.detection.detect import detect

@@ -15,10 +15,10 @@ from paislurm.backends.runner import LocalRunner
 
 from ...errors import BackendError, Diagnostic, Location, PaislurmError, PlanError, ProtocolError, Severity, SiteError
 from ...pipeline import compile_job
-from ...sbatch_forms import slurm_time
 from ...site.differences import differences
 from ...site.layers import layered
 from ...site.load import load_layers
+from ...times import slurm_time
 from ...validation.diagnostics import DiagnosticCollector
 from ..input.bash_syntax import bash_syntax_errors
 from ..input.job_input import read_source, shown_name

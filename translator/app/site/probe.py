@@ -15,7 +15,7 @@ from paislurm.backends.slurm.refusals import failure
 
 from ...errors import BackendError
 from ...shipped import shipped_text
-from ...site.container_runtimes import PROGRAMS
+from ...site.containers import PROGRAMS
 
 if TYPE_CHECKING:
     from paislurm.backends.runner import CommandRunner

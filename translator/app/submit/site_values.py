@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from ...errors import PaislurmError
 from ...plural import counted
-from ...sbatch_forms import slurm_time
 from ...site.partitions import Qos
+from ...times import slurm_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from paislurm.backends.batch_script import components
 from paislurm.backends.slurm_emulator.files import read_text
 
-from ...sbatch_forms import WARNED_FROM, seconds_of, slurm_time
+from ...slurm_options import WARNED_FROM
 from ...state.safe_read import parse_int
-from ...times import elapsed_text, time_of_day
+from ...times import elapsed_text, seconds_of, slurm_time, time_of_day
 from .possible import is_running, not_possible, target_of
 
 if TYPE_CHECKING:

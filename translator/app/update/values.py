@@ -20,7 +20,7 @@ def values_of(
     `options` are those that `submit` has, too, None for what is not given.
     """
     from ...protocol.extras_slurm import time_limit
-    from ...sbatch_forms import slurm_time
+    from ...times import slurm_time
 
     given = {name: value for name, value in options.items() if value is not None}
     faults = [fault for name, value in given.items() if (fault := value_fault(name, value))]

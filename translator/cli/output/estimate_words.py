@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ...app.estimate.gpus import UP
 from ...plural import counted
-from ...times import format_time
+from ...times import duration_text, format_time
 
 GPU_COLUMNS = ("PARTITION", "TYPE", "GPUS", "FREE", "JOBS WAITING", "NOTE")
 
@@ -29,7 +29,7 @@ def start_text(name: str, start: Start, partitions: Sequence[str], *, components
     named = [start.partition] if start.partition else [*partitions]
     where = f" in partition{'s' * (len(named) > 1)} {' and '.join(named)}" if named else ""
     place = f"{f' on {start.nodes}' if start.nodes else ''}{where}"
-    when = f"{format_time(start.at)} (in {span(seconds)})"
+    when = f"{format_time(start.at)} (in {duration_text(seconds)})"
     if seconds and start.resources_free:
         said = (
             f"resources for {name} are free now: by backfill it may start at once, if its time limit ends before jobs "
@@ -83,15 +83,3 @@ def _waiting(pool: Pool) -> str:
         return "no waiting job asks for any"
     asks = "asks" if pool.waiting_jobs == 1 else "ask"
     return f"{counted(pool.waiting_jobs, 'waiting job')} {asks} for {pool.waiting_gpus}"
-
-
-def span(seconds: int) -> str:
-    """Return a time to wait in its two largest units.
-
-    >>> span(7800), span(90), span(200000)
-    ('2 h 10 min', '1 min', '2 d 7 h')
-    """
-    days, hours, minutes = seconds // 86400, seconds // 3600 % 24, seconds // 60 % 60
-    parts = [f"{count} {unit}" for count, unit in ((days, "d"), (hours, "h"), (minutes, "min"))]
-    first = 0 if days else 1 if hours else 2
-    return " ".join(part for part in parts[first : first + 2] if part[0] != "0" or first == 2)

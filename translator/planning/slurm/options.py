@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...sbatch_forms import slurm_time
 from ...slurm_options import PASS_THROUGH
+from ...times import slurm_time
 from ..infiniband import infiniband_gres, infiniband_options, joined_constraint
 from ..layout.capacity import ceil_div
 

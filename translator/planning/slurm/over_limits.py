@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from ...errors import Diagnostic
 from ...plural import counted
-from ...sbatch_forms import slurm_time
 from ...site.slurm_version import SlurmVersion, slurm_version
+from ...times import slurm_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -9,10 +9,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...errors import Diagnostic, PlanError, did_you_mean
-from ...sbatch_forms import slurm_time
 from ...site.partitions import Partition
 from ...site.profile import NodeType, Priority, VirtualCluster
 from ...slurm_options import PASS_THROUGH
+from ...times import slurm_time
 
 if TYPE_CHECKING:
     from ...job import Job, Role

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from ...sbatch_forms import is_plain
+from ...slurm_options import is_plain
 from ..partitions import Account, Amounts, Qos
-from .nodes import counted
-from .partitions import time_limit
+from .nodes import counted, time_limit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,10 +9,53 @@ from msgspec import Struct, field
 
 from ..profile import Ports, Scheduler
 from ..slurm_version import slurm_version
-from .records import number, settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+
+
+_SETTING = re.compile(r"^(\S+) += ?(.*)$", re.MULTILINE)
+_KEY = re.compile(r"(?:^|\s)([A-Za-z_]\w*)=")
+NOTHING = ("", "(null)", "N/A")
+
+
+def settings(text: str) -> dict[str, str]:
+    """Return the settings of `scontrol show config`; of a name that comes again, in a section below, the first."""
+    found: dict[str, str] = {}
+    for name, value in _SETTING.findall(text):
+        found.setdefault(name, "" if value.strip() in NOTHING else value.strip())
+    return found
+
+
+def records(text: str, first: str) -> list[dict[str, str]]:
+    """Return the fields of each line of `scontrol --oneliner` that begins with the field `first`.
+
+    A value ends where the next field begins, because some have blanks in them (`OS`, `Reason`). Of a field that comes
+    again, which can only be part of such a value, the first counts; so it does of a line that is about the same thing.
+    """
+    found: dict[str, dict[str, str]] = {}
+    for line in text.splitlines():
+        if line.startswith(f"{first}="):
+            fields = _fields(line)
+            found.setdefault(fields[first], fields)
+    return list(found.values())
+
+
+def _fields(line: str) -> dict[str, str]:
+    keys = list(_KEY.finditer(line))
+    ends = [key.start() for key in keys[1:]] + [len(line)]
+    found: dict[str, str] = {}
+    for key, end in zip(keys, ends, strict=True):
+        value = line[key.end() : end].strip()
+        found.setdefault(key[1], "" if value in NOTHING else value)
+    return found
+
+
+def number(text: str) -> int:
+    """Return the whole number that a text begins with, 0 where there is none: `5 sec`, `UNLIMITED`."""
+    found = re.match(r"\d{1,15}", text, re.ASCII)
+    return int(found[0]) if found else 0
+
 
 _PORTS = ("SlurmctldPort", "SlurmdPort", "AccountingStoragePort", "SrunPortRange")
 _LOWEST, _HIGHEST = 10_000, 65_535
@@ -102,3 +145,21 @@ def _between(taken: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
         if first < start:
             yield first, min(start - 1, _HIGHEST)
         first = max(first, end + 1)
+
+
+_PLUGIN = re.compile(r"[a-z0-9_.]{1,32}")
+_VERSIONS = re.compile(r"plugin versions available: *(.+)")
+_PREFERRED = ("pmix", "pmi2")
+_NONE = "none"
+
+
+def mpi_plugins(text: str, default: str) -> tuple[str, ...]:
+    """Return the plugins of `srun --mpi=list`, the usual one first: Slurm's default, else pmix, else pmi2.
+
+    The list is a word a line, and versions of one in a line of their own. srun before 22.05 has `srun: ` before each.
+    """
+    words = [line.removeprefix("srun: ").strip() for line in text.splitlines()]
+    words += [word.strip() for line in _VERSIONS.findall(text) for word in line.split(",")]
+    found = [word for word in dict.fromkeys(words) if _PLUGIN.fullmatch(word) and word != _NONE]
+    order = (default, *_PREFERRED)
+    return tuple(sorted(found, key=lambda word: order.index(word) if word in order else len(order)))

@@ -9,15 +9,12 @@ from ..containers import Containers
 from ..devices import Gpus
 from ..profile import Address, Ports, Site, Times, VirtualCluster
 from .accounts import Accounts
-from .answers import Detection
-from .gaps import gaps
-from .parsed import parse
-from .partitions import with_nodes
-from .remarks import remarks
+from .answers import Detection, parse
+from .nodes import with_nodes
+from .remarks import gaps, remarks
 
 if TYPE_CHECKING:
-    from .answers import Answers
-    from .parsed import Parsed
+    from .answers import Answers, Parsed
 
 _MAX_KILL_WAIT = 24 * 3600
 _ROOT = "root"

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from ..container_runtimes import PROGRAMS
+from ..containers import PROGRAMS
 from ..devices import Infiniband
-from .config import port_range
-from .records import number
+from .config import number, port_range
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

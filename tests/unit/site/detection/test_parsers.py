@@ -7,11 +7,15 @@ from datetime import timedelta
 import pytest
 
 from paislurm.translator.site.detection.accounts import Accounts, accounts
-from paislurm.translator.site.detection.config import SlurmConfig, free_ports, port_range, slurm_config
-from paislurm.translator.site.detection.mpi import mpi_plugins
-from paislurm.translator.site.detection.nodes import Gres, gres, nodes
-from paislurm.translator.site.detection.partitions import partition_records
-from paislurm.translator.site.detection.records import records
+from paislurm.translator.site.detection.config import (
+    SlurmConfig,
+    free_ports,
+    mpi_plugins,
+    port_range,
+    records,
+    slurm_config,
+)
+from paislurm.translator.site.detection.nodes import Gres, gres, nodes, partition_records
 from paislurm.translator.site.limits import Account, Amounts, Limits
 from paislurm.translator.site.partitions import Shape
 from paislurm.translator.site.profile import Ports, Scheduler

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from paislurm.translator.shipped import shipped_text
-from paislurm.translator.site.container_runtimes import PROGRAMS
+from paislurm.translator.site.containers import PROGRAMS
 from paislurm.translator.site.detection.probe import Interface, Probe, probe
 from paislurm.translator.site.detection.profile_text import profile_text
 from paislurm.translator.site.load import load_site

@@ -8,12 +8,12 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paislurm.translator.sbatch_forms import is_plain
 from paislurm.translator.site.detection.answers import Detection, Gap
 from paislurm.translator.site.detection.profile_text import profile_text
 from paislurm.translator.site.limits import Account, Amounts, Limits
 from paislurm.translator.site.load import load_site
 from paislurm.translator.site.profile import GRES, Gpus, Partition, Ports, Shape, Site, VirtualCluster
+from paislurm.translator.slurm_options import is_plain
 
 WORDS = st.sampled_from(
     ("yes", "null", "1e3", "0o7", "1_000", "1:30:00", "<<", "=", "~", ".inf", "2026-11-23", "!", "- a")

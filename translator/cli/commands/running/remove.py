@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ....plural import counted
+from ....times import duration
 from ...options import NearChoice, examples, json_option, pass_session
 from ...output.console import is_terminal, log, one_line, print_json, print_result
 from ...shell.candidates import JobOrGroup
@@ -24,11 +25,9 @@ ENDS = ("SUCCEEDED", "FAILED", "STOPPED")
 
 
 def _age(_: click.Context, __: click.Parameter, value: str | None) -> int | None:
-    from ....ages import age_seconds
-
-    seconds = age_seconds(value) if value is not None else None
-    if value is not None and seconds is None:
-        raise click.BadParameter(f"`{value}` is no age: a number with s, m, h, d or w behind it, such as `30d`")
+    seconds = duration(value) if value is not None else None
+    if value is not None and not seconds:
+        raise click.BadParameter(f"`{value}` is no age: it is `30d`, `12h` or `1d12h`, of s, m, h, d and w")
     return seconds
 
 

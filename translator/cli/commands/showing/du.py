@@ -26,11 +26,11 @@ def command(session: Session, jobs: tuple[str, ...], *, as_json: bool) -> int:
     JOB is a job's name, user~name, its Slurm id, a group, or a pattern; without one it is all of your jobs, also those
     whose name was used again. A group has a line with the room of all its jobs.
     """
-    from ....ages import age_text
     from ....app.input.sites import find_site
     from ....app.jobs.folders.sizes import room_dict, size_text, sizes, total
     from ....app.jobs.selecting import named_groups, select
     from ....plural import counted
+    from ....times import duration_text
     from ...output.tables import print_table
 
     user = session.user
@@ -54,5 +54,5 @@ def command(session: Session, jobs: tuple[str, ...], *, as_json: bool) -> int:
     if remove_after is None:
         log("`paislurm remove --older-than 30d` removes jobs that ended so long ago")
     else:
-        log(f"the site removes jobs {age_text(remove_after)} after their end")
+        log(f"the site removes jobs {duration_text(remove_after)} after their end")
     return 0

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ....plural import counted, verb
+from ....times import MOMENTS, moment
 from ...options import STATES, NearChoice, WholeNumber, examples, json_option, pass_session
 from ...output.console import is_terminal, log, print_json
 from ...shell.candidates import Columns, Group, JobOrGroup
@@ -45,7 +46,7 @@ ON_A_TERMINAL = 30
 @click.option(
     "--group", metavar="GROUP", type=Group(), help="The jobs of a sweep, with its parameters and how each job ended."
 )
-@click.option("--since", metavar="TIME", help="Only jobs submitted since: 12h or 2d ago, or a date and time.")
+@click.option("--since", metavar="TIME", help="Only jobs submitted since: 12h or 1h30m ago, or a date and time.")
 @click.option("--limit", type=WholeNumber(min=0), metavar="N", help="At most N jobs; 0 is all. A terminal has 30.")
 @click.option("--sort", "by", metavar="COLUMN", type=Columns(), help="Sort by a column; -COLUMN has the largest first.")
 @click.option(
@@ -136,11 +137,9 @@ def _named(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _since(text: str, now: int) -> int:
-    from ....app.input.moment import FORMS, moment
-
     found = moment(text, now)
     if found is None:
-        raise click.UsageError(f"--since {text!r} is no time: it is {FORMS}")
+        raise click.UsageError(f"--since {text!r} is no time: it is {MOMENTS}")
     return found
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ....times import MOMENTS, moment
 from ...options import WholeNumber, examples, json_option, pass_session
 from ...output.console import log, print_json
 from ...shell.candidates import JobThenTask
@@ -29,17 +30,11 @@ def _attempt(_: click.Context, __: click.Parameter, value: str | None) -> int | 
     return int(value)
 
 
-def _since(_: click.Context, __: click.Parameter, value: str | None) -> float | None:
-    if value is None:
-        return None
-    from ....app.jobs.logs.since import since
-
-    try:
-        return since(value, time.time())
-    except (ValueError, OverflowError, OSError):
-        raise click.BadParameter(
-            f"{value} is neither like 10m, 2h or 1h30m, nor like 14:00 or 2026-11-23T14:00"
-        ) from None
+def _since(_: click.Context, __: click.Parameter, value: str | None) -> int | None:
+    found = None if value is None else moment(value, time.time())
+    if value is not None and found is None:
+        raise click.BadParameter(f"{value!r} is no time: it is {MOMENTS}")
+    return found
 
 
 @click.command(

@@ -6,8 +6,8 @@ import pytest
 import yaml
 
 from paislurm.translator.errors import ProtocolError
-from paislurm.translator.reading.other_kinds import SITE_KEYS, error_of_mapping, error_of_text
 from paislurm.translator.reading.read import read
+from paislurm.translator.reading.refusals import SITE_KEYS, error_of_mapping, error_of_text
 from paislurm.translator.site.schema import SiteFile
 
 from ..protocol.jobs import JOB
