@@ -12,10 +12,12 @@ import os
 import re
 import subprocess
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, TypedDict
+
+from msgspec.structs import replace
 
 from paislurm.translator.pipeline import compile_job
 from paislurm.translator.site.profile import AddressMethod, Partition, Shape, Site

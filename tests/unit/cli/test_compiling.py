@@ -105,7 +105,7 @@ def test_bash_reads_the_commands(run: Runner, tmp_path: Path) -> None:
     ],
 )
 def test_what_bash_says(commands: str, codes: list[str]) -> None:
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     compiled = paislurm.compile_job(JOB)
     job = compiled.job

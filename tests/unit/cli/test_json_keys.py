@@ -6,15 +6,15 @@ import json
 import os
 import re
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
 from paislurm.translator.app import session as context
-from paislurm.translator.app.session import clock, user_name
+from paislurm.translator.app.session import user_name
 from paislurm.translator.app.site import ask as ask_module
 from paislurm.translator.cli.output.documents import document as shown
 from paislurm.translator.cli.schemas.output_schema import meanings
@@ -27,6 +27,7 @@ from paislurm.translator.planning.plan_text import plan_dict
 from paislurm.translator.site.profile import Site
 from paislurm.translator.state.history import history
 from paislurm.translator.state.records import Cancelled, Changed, Dependency, Notified, Observed, Retry, dump
+from tests.clock import clock
 from tests.documents import faults
 from tests.golden.remake import CASES, compiled
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from paislurm.translator.app.site import ask as ask_module
 from paislurm.translator.errors import Diagnostic, UnreachableError

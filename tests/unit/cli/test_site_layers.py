@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from paislurm.translator.app.input.sites import find_site, profile_files
-from paislurm.translator.app.session import _transport
+from paislurm.translator.app.session import Session
 from paislurm.translator.app.site import ask as ask_module
 from paislurm.translator.errors import Diagnostic, SiteError, UnreachableError
 from paislurm.translator.state.job_folder import JobFolder
@@ -104,7 +104,7 @@ def test_a_variable_passes_no_lock_by(system: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("PAISLURM_TRANSPORT", "fabric")
     for text, wanted in (("transport: ssh\n", "fabric"), ("transport: ssh\nlocked: [transport]\n", "ssh")):
         written(system, text)
-        assert _transport() == wanted
+        assert Session()._transport() == wanted
 
 
 def test_an_organisations_locks_hold_below_a_profile_that_is_named(system: Path, named: Path, tmp_path: Path) -> None:

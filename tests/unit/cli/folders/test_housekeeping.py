@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from paislurm.translator.app.jobs.folders.housekeeping import DAY, HOUR, REMOVED, TIDIED, keep_house
-from paislurm.translator.app.session import clock, monitor_folder, user_name
+from paislurm.translator.app.session import Session, user_name
 from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.tidying import removal
 from paislurm.translator.state.tidying.kept_script import read_script
 from paislurm.translator.state.tidying.removal import HIDDEN
+from tests.clock import clock
 
 from ...monitor.jobs import CREATED, ENDED, INTENT, SUBMITTED, leave_result
 from ...state.tidying.left import SCRIPT, left
@@ -49,7 +50,7 @@ def job(surroundings: Path, name: str, age: int, *, ended: bool = True) -> JobFo
 def age_stamp(name: str, seconds: int) -> None:
     """Let it be so long ago that something was done."""
     at = clock() - seconds
-    os.utime(monitor_folder() / name, (at, at))
+    os.utime(Session().monitor_folder / name, (at, at))
 
 
 def test_what_ended_an_hour_ago_is_tidied_and_that_is_looked_at_each_hour(surroundings: Path) -> None:
@@ -84,7 +85,7 @@ def test_nothing_is_removed_unless_the_site_says_so(surroundings: Path) -> None:
     old = job(surroundings, "old", 9999 * DAY)
     keep_house(None, print)
     assert old.path.exists()
-    assert not (monitor_folder() / REMOVED).exists()
+    assert not (Session().monitor_folder / REMOVED).exists()
 
 
 def test_a_journal_that_only_looks_old_is_read(surroundings: Path) -> None:

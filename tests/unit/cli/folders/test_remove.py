@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from paislurm.translator.app.jobs.folders import removing
 from paislurm.translator.app.jobs.folders.sizes import size_text
-from paislurm.translator.app.session import clock, user_name
+from paislurm.translator.app.session import user_name
 from paislurm.translator.state.publish import RETIRED
 from paislurm.translator.state.tidying import removal
 from paislurm.translator.state.tidying.room_taken import room_taken
+from tests.clock import clock
 
 from ...monitor.jobs import CREATED, ENDED, INTENT, SUBMITTED, job_folder, leave_result
 

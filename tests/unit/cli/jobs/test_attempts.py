@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
 from paislurm.translator.app.jobs import waiting
-from paislurm.translator.app.session import clock, user_name
+from paislurm.translator.app.session import user_name
 from paislurm.translator.state.records import Ended, Intent, Retry, RetryPolicy, Submitted
+from tests.clock import clock
 
 from ...monitor.jobs import CREATED, INTENT, SUBMITTED, FakeBackend, job_folder, leave_result, observed
 from ..running import ME

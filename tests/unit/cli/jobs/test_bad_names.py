@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from paislurm.translator.app.session import clock, user_name
+from paislurm.translator.app.session import user_name
 from paislurm.translator.state.records import Changed, Observed, dump
+from tests.clock import clock
 
 from ...monitor.jobs import FAILED, result, task
 from ..running import ME, job_file

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 import time
-from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
 from paislurm.translator.app.jobs.refresh import monitor_lock

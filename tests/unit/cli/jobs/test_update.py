@@ -5,16 +5,17 @@ from __future__ import annotations
 import errno
 import json
 import os
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
-from paislurm.translator.app.session import clock, user_name
+from paislurm.translator.app.session import user_name
 from paislurm.translator.errors import Diagnostic, RejectedError
 from paislurm.translator.state.journal import read
 from paislurm.translator.state.records import Cancelled, Changed, Dependency, Refused, Retry
+from tests.clock import clock
 
 from ...monitor.jobs import (
     CREATED,

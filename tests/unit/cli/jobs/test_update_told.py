@@ -10,8 +10,8 @@ import pytest
 
 from paislurm.backends.base import JobId
 from paislurm.translator.app.jobs import asking
-from paislurm.translator.app.session import clock
 from paislurm.translator.times import time_of_day
+from tests.clock import clock
 
 from ...monitor.jobs import ENDED, FakeBackend, observed
 from ..running import JOB, ME, SITE, job_file

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
 from paislurm.translator.app.jobs import changes
-from paislurm.translator.app.session import clock, user_name
+from paislurm.translator.app.session import user_name
 from paislurm.translator.cli.commands.showing import watch
 from paislurm.translator.monitor.transition import without_countdown
+from tests.clock import clock
 
 from ...monitor.jobs import CREATED, ENDED, INTENT, SUBMITTED, FakeBackend, job_folder, leave_result, observed
 

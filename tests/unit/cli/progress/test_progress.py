@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import io
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from paislurm.translator.cli.progress import shown
 from paislurm.translator.cli.progress.job_progress import Progress, ProgressReader, progress_of
