@@ -185,8 +185,8 @@ class Client(Session):
         tail: int | None = None,
     ) -> dict[str, str]:
         """Return what tasks of a job have printed until now, by task; see `JobRun.logs`."""
+        from ..app.jobs.logs.targets import task_texts
         from .jobs.logs.selection import LogSelection
-        from .jobs.logs.task_texts import task_texts
 
         with self._call():
             wanted = LogSelection(tasks=tasks, streams=(stream,), attempt=attempt, task_attempt=task_attempt, tail=tail)

@@ -7,7 +7,6 @@ import pwd
 import stat
 from typing import TYPE_CHECKING
 
-from ..cli.compiled_modules import OTHERS_WRITE
 from ..errors import Diagnostic, FolderError
 from ..rendering.shell import quote
 
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
 
     from ..state.job_folder import JobFolder
 
+OTHERS_WRITE = 0o022
 MAX_LINKS = 40
 """Of a path, as the kernel follows them. Source: path_resolution(7)."""
 TRUSTED = 0

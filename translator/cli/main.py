@@ -215,8 +215,7 @@ def run() -> NoReturn:
 
 
 if __name__ == "__main__":
-    from .start import keep_compiled_modules_private, leave_types_of_schemas_out
+    from .start import keep_compiled_modules_private
 
     keep_compiled_modules_private()
-    leave_types_of_schemas_out()
     run()

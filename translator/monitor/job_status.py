@@ -296,3 +296,14 @@ def _last_known(evidence: Evidence) -> JobStatus:
     if last is None:
         return _status("WAITING", "it has been submitted")
     return _live(last.backend_state, None, evidence)
+
+
+def state_text(job_status: JobStatus) -> str:
+    """Return the state and, of a job that failed or was stopped, its exit code with what OpenPAI calls it."""
+    if not job_status.code:
+        return job_status.state
+    from ..exit_codes.table import exit_codes
+
+    listed = exit_codes().get(job_status.code)
+    phrase = f", {listed.phrase}" if listed else ""
+    return f"{job_status.state} (exit code {job_status.code}{phrase})"

@@ -55,3 +55,14 @@ def folded_nodes(nodes: str) -> str:
         with suppress(ValueError):
             return folded(expand(nodes))
     return nodes
+
+
+def backend_state(view: View) -> str:
+    """Return the backend's own word for the state, as it was last heard."""
+    if view.observation is not None:
+        return view.observation.raw_state
+    if view.history.ended is not None:
+        return view.history.ended.backend_state
+    if view.history.retry is not None:
+        return view.history.retry.backend_state
+    return view.history.observed.backend_state if view.history.observed else ""

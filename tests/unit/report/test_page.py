@@ -23,11 +23,11 @@ from paislurm.translator.app.report.charts import NARROW, WIDE, drawn_counts, dr
 from paislurm.translator.app.report.gather import job_reports
 from paislurm.translator.app.report.page import Chart, job_page
 from paislurm.translator.app.session import user_name
-from paislurm.translator.cli.output.console import one_line
 from paislurm.translator.errors import BackendError, Diagnostic
 from paislurm.translator.report.build import DETAILED
 from paislurm.translator.report.chart_rows import Bar, Counts, Gantt, Mark, task_counts, tasks_gantt
 from paislurm.translator.state.task_reports import read_runs
+from paislurm.translator.terminal_text import one_line
 
 from .made import HOSTILE, Made, T, failed, hostile, large, retried, sweep
 

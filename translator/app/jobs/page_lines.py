@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...cli.output.task_places import FEW, page_line
 from ...state.peers import read_peers
 from ..where.task_places import TaskPlace
-from ..where.web_pages import may_have_pages, web_pages
+from ..where.web_pages import FEW, may_have_pages, page_line, web_pages
 
 if TYPE_CHECKING:
     from ...state.job_folder import JobFolder

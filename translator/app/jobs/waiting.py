@@ -5,10 +5,8 @@ from __future__ import annotations
 import gc
 import math
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from ...cli.progress.shown import ShownProgress
-from ...cli.progress.told import ToldAttempts, ToldWaits
 from ...errors import Diagnostic, InterruptedWaitError, NotFoundError, WaitTimeoutError
 from ...monitor.poll import open_job
 from ...monitor.waits import waits_by_journal
@@ -19,6 +17,7 @@ from .asking import BY_A_PERSON
 from .fetching import Fetcher
 from .job_sites import JobSites
 from .refresh import monitor_lock, refresh
+from .told import ToldAttempts, ToldWaits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -72,12 +71,13 @@ def wait_for_end(
     between: Callable[[], object] | None = None,
     tasks: Sequence[tuple[JobRole, int]] = (),
     quiet: bool = False,
+    progress: Progress | None = None,
 ) -> View:
     """Return how the job ended. `between`, which prints, is called twice a second meanwhile, at first more often.
 
     Why the job waits is told, and without `quiet` each attempt that ends before the last one.
 
-    A terminal that is standard error shows how far the job is, unless `between` prints there what the tasks print.
+    `progress` shows how far the job is, where it is given.
 
     The logs of `tasks` are brought here meanwhile, where the job is at a login node that is not this machine.
 
@@ -87,7 +87,14 @@ def wait_for_end(
     for a job of which nobody knows anything any more.
     """
     [end] = wait_for_ends(
-        session, [folder], max_age=max_age, shortest=shortest, between=between, tasks=tasks, quiet=quiet
+        session,
+        [folder],
+        max_age=max_age,
+        shortest=shortest,
+        between=between,
+        tasks=tasks,
+        quiet=quiet,
+        progress=progress,
     )
     if isinstance(end, NotFoundError):
         raise end
@@ -106,6 +113,7 @@ def wait_for_ends(
     told: Callable[[View], object] = lambda _: None,
     quiet: bool = False,
     timeout: float | None = None,
+    progress: Progress | None = None,
 ) -> list[View | NotFoundError]:
     """Return how jobs ended, in their order, as `wait_for_end` does; an error for a job of which nobody knows anything.
 
@@ -117,14 +125,11 @@ def wait_for_ends(
     gc.enable()
     ends: dict[str, View | NotFoundError] = {}
     tick = FIRST_TICK
-    progress = ShownProgress(folders, between)
     try:
         # Who shows what tasks print says between two attempts that another one begins.
         attempts = [ToldAttempts(session, folder.name, quiet=quiet, starts=between is None) for folder in folders]
         waiting = [
-            _Waiter(
-                session, folder, sites if max_age is None else max_age, shortest, tasks, progress.clear, told_attempts
-            )
+            _Waiter(session, folder, sites if max_age is None else max_age, shortest, tasks, progress, told_attempts)
             for folder, told_attempts in zip(folders, attempts, strict=True)
         ]
         while waiting:
@@ -137,7 +142,7 @@ def wait_for_ends(
                         told(end)
                 else:
                     waiter.fetch()
-            progress.show(len(ends))
+            _show_news(between, progress, len(ends))
             if first and ends:
                 break
             if waiting:
@@ -148,7 +153,8 @@ def wait_for_ends(
     except KeyboardInterrupt:
         raise _interrupted([folder.name for folder in folders if folder.name not in ends]) from None
     finally:
-        progress.clear()
+        if progress:
+            progress.clear()
     return [ends[folder.name] for folder in folders if folder.name in ends]
 
 
@@ -173,6 +179,26 @@ def _time_is_up(names: Sequence[str], number: int, timeout: float | None) -> Wai
     return WaitTimeoutError(Diagnostic(code="E533", message=message, hint="the same command waits again"))
 
 
+def _show_news(between: Callable[[], object] | None, progress: Progress | None, ended: int) -> None:
+    """Print what there is to print, and then how far the jobs are."""
+    if between is not None:
+        if progress:
+            progress.clear()
+        between()
+    if progress:
+        progress.show(ended)
+
+
+class Progress(Protocol):
+    """What shows how far jobs are, and goes away before anything else is printed."""
+
+    def show(self, ended: int) -> None:
+        """Show how far the jobs are, of which so many have ended."""
+
+    def clear(self) -> None:
+        """Take away what is shown."""
+
+
 class _Waiter:
     """Wait for the end of one job: it looks when it is time to."""
 
@@ -183,11 +209,11 @@ class _Waiter:
         max_age: float | JobSites,
         shortest: float,
         tasks: Sequence[tuple[JobRole, int]],
-        clear: Callable[[], None],
+        progress: Progress | None,
         attempts: ToldAttempts,
     ) -> None:
         self._session = session
-        self._clear, self._attempts = clear, attempts
+        self._progress, self._attempts = progress, attempts
         known = folder.history()
         self._folder, self._shortest = folder, shortest
         self._max_age = max_age.of(known).poll_interval if isinstance(max_age, JobSites) else max_age
@@ -206,7 +232,8 @@ class _Waiter:
         age = min(self._max_age, BY_A_PERSON) if self._expects_news else self._max_age
         if not self._pace.due(time.monotonic()):
             return None
-        self._clear()
+        if self._progress:
+            self._progress.clear()
         known = open_job(self._folder).history
         self._attempts.report(known)
         view = _refresh(self._session, self._folder, known, self._waits, age)

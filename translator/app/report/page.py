@@ -14,7 +14,6 @@ from markupsafe import Markup
 from paislurm import __version__
 
 from ...cli.options import STATES
-from ...cli.output.console import one_line, visible
 from ...cli.output.failure import failure_rows
 from ...cli.output.usage_table import used_text
 from ...plural import counted, some_of
@@ -22,6 +21,7 @@ from ...report.build import DETAILED
 from ...report.chart_rows import MAX_TASKS, attempts_gantt, runs_gantt, short_names, task_counts, tasks_gantt
 from ...report.reasons import by_reason
 from ...shipped import shipped_text
+from ...terminal_text import one_line, visible
 from ...times import by_size, decimal, duration_text, format_time
 from .charts import NARROW, WIDE, drawn_counts, drawn_gantt
 

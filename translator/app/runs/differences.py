@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from ...cli.output.console import one_line
 from ...rendering.runtime_bundle import SEAL
+from ...terminal_text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

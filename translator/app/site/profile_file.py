@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from ...cli.output.output_file import write_output
 from ...errors import ProtocolError
 from ..input.sites import read_at_most
+from ..output_file import write_output
 
 if TYPE_CHECKING:
     from pathlib import Path

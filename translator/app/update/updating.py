@@ -9,10 +9,9 @@ from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
 
-from ...cli.output.change_rows import change_text
 from ...errors import BackendError, PaislurmError, RejectedError
 from ...monitor.poll import open_job
-from ...state.changes import HELD, OPTIONS, RETRIES
+from ...state.changes import HELD, OPTIONS, RETRIES, change_text
 from ..jobs.asking import BY_A_PERSON
 from ..jobs.cancelling import joined, refusal
 from ..jobs.refresh import refresh, refresh_all

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...state.kept_plan import MAX_BYTES, kept_plan, objects
 from ...state.safe_read import parse_int, read_end
+from ...terminal_text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -126,3 +127,12 @@ def _asks_for_http(role: object) -> bool:
 def _lists_http(ports: object) -> bool:
     """Tell whether a list of ports of protocol v1 has such a label."""
     return any(port.get("label") == "http" for port in objects(ports))
+
+
+FEW = 4
+"""The addresses and ports of so many running tasks are shown unasked."""
+
+
+def page_line(page: WebPage) -> str:
+    """Return what a user is told of a page: `TensorBoard: http://10.0.0.1:5000 (worker-0)`."""
+    return one_line(f"{page.title}: {page.url} ({page.task})")

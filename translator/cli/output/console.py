@@ -5,13 +5,13 @@ from __future__ import annotations
 import codecs
 import io
 import os
-import re
 import sys
 from typing import IO, TYPE_CHECKING, TextIO
 
 import click
 
 from ...errors import Severity, diagnostic_text
+from ...terminal_text import escape_control, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 
     from ...app.session import Event
     from ...errors import Diagnostic
-
-
-_MAY_ACT = re.compile(r"[^\x20-\x7e\n\r\t]+")
 
 
 NO_CURSOR = ("", "dumb", "unknown")
@@ -49,23 +46,6 @@ def is_terminal(stream: TextIO | None) -> bool:
 def takes_a_screen(typed: TextIO | None, shown: TextIO | None) -> bool:
     """Tell whether a person types and reads at a terminal whose cursor can be moved; it need not have colours."""
     return is_terminal(typed) and is_terminal(shown) and os.environ.get("TERM", "dumb") not in NO_CURSOR
-
-
-def escape_control(text: str) -> str:
-    r"""Return text in which nothing but line breaks acts on a terminal: `\x1b[2J` is shown, not obeyed."""
-    if text.isprintable() or text.replace("\n", "").isprintable():
-        return text
-    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
-
-
-def visible(text: str) -> str:
-    """Return the text of a file as a person can look at it: like `escape_control`, but tabs and progress bars stay."""
-    return _MAY_ACT.sub(lambda found: escape_control(found[0]), text)
-
-
-def one_line(text: str) -> str:
-    """Return text that keeps to one line and acts on nothing: for a cell of a table."""
-    return text if text.isprintable() else escape_control(text).replace("\n", "\\n")
 
 
 def print_result(text: str) -> None:

@@ -8,7 +8,9 @@ from ...app.jobs.failure import failure_of
 from ...app.jobs.folders.housekeeping import tidy_what_has_just_ended
 from ...app.jobs.listing import line_of
 from ...app.jobs.waiting import known_ends, wait_for_ends
-from .console import log, one_line
+from ...terminal_text import one_line
+from ..progress.shown import ShownProgress
+from .console import log
 from .exit_status import ending_text, log_ending
 from .several import A_FEW, cause_texts, total_texts
 
@@ -41,7 +43,16 @@ def log_ends(
         else:
             log_ending(view, failure_of(session, view))
 
-    views = known_ends(wait_for_ends(session, folders, first=first, told=tell, quiet=quiet, timeout=timeout))
+    ends = wait_for_ends(
+        session,
+        folders,
+        first=first,
+        told=tell,
+        quiet=quiet,
+        timeout=timeout,
+        progress=ShownProgress(folders),
+    )
+    views = known_ends(ends)
     by_name = {view.folder.name: view for view in views}
     if many:
         for text in cause_texts([line_of(view) for view in views], lambda name: failure_of(session, by_name[name])):

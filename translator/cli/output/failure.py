@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...terminal_text import one_line
 from ...text_tables import pairs_text
-from .console import one_line
 
 if TYPE_CHECKING:
     from ...monitor.failure import Failure

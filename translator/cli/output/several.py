@@ -9,9 +9,10 @@ from ...monitor.last_attempt import ended_at, expected_start_at, runs_since
 from ...monitor.waits import advice
 from ...plural import counted, some_of
 from ...report.reasons import by_reason
+from ...terminal_text import one_line
 from ...times import elapsed, format_time
 from ..options import STATES
-from .console import log, one_line, print_result
+from .console import log, print_result
 from .job_table import DEFAULT_COLUMNS, cells, fitted
 from .tables import print_table, terminal_width
 

@@ -11,16 +11,17 @@ from msgspec import to_builtins
 from ...app.jobs.asked import asked_of
 from ...app.where.task_places import place_dict, task_places
 from ...monitor.failure import advice_between
-from ...monitor.last_attempt import ended_at, expected_start_at, node_list, runs_since, started_at
+from ...monitor.job_status import state_text
+from ...monitor.last_attempt import backend_state, ended_at, expected_start_at, node_list, runs_since, started_at
 from ...monitor.status import Status
 from ...monitor.waits import advice
 from ...state.script_reports import read_scripts
+from ...terminal_text import one_line
 from ...text_tables import pairs_text
 from ...times import elapsed, elapsed_text, format_time
 from ..options import STATES
 from .change_rows import change_dict, change_rows
-from .console import one_line, print_result
-from .exit_status import state_text
+from .console import print_result
 from .failure import failure_text
 from .run_rows import run_rows
 from .tables import print_table
@@ -103,17 +104,6 @@ def attempt_dict(retry: Retry) -> dict[str, object]:
         "ended_at": retry.ended_at,
         "retry_at": retry.retry_at,
     }
-
-
-def backend_state(view: View) -> str:
-    """Return the backend's own word for the state, as it was last heard."""
-    if view.observation is not None:
-        return view.observation.raw_state
-    if view.history.ended is not None:
-        return view.history.ended.backend_state
-    if view.history.retry is not None:
-        return view.history.retry.backend_state
-    return view.history.observed.backend_state if view.history.observed else ""
 
 
 def print_view(

@@ -6,7 +6,8 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from ..output.console import colourful, one_line
+from ...terminal_text import one_line
+from ..output.console import colourful
 
 if TYPE_CHECKING:
     from typing import TextIO

@@ -10,7 +10,7 @@ from .job_progress import Progress, ProgressReader
 from .line import ProgressLine
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from ...state.job_folder import JobFolder
 
@@ -21,12 +21,12 @@ TICKS = 4
 class ShownProgress:
     """Show on a terminal how far a job is, or of several how many have ended.
 
-    It is a line that is away whenever something else may be printed, as by `between`.
+    It is a line that is away whenever something else may be printed; with `prints` that is what tasks print.
     """
 
-    def __init__(self, folders: Sequence[JobFolder], between: Callable[[], object] | None) -> None:
+    def __init__(self, folders: Sequence[JobFolder], *, prints: bool = False) -> None:
         self._line = ProgressLine()
-        self._between = between
+        self._prints = prints
         self._folders = folders
         single = self._line.shows and len(folders) == 1
         self._reader = ProgressReader(folders[0]) if single else None
@@ -38,10 +38,7 @@ class ShownProgress:
         self._line.clear()
 
     def show(self, ended: int) -> None:
-        """Print what there is to print, and then how far the job is, or how many have `ended`."""
-        if self._between is not None:
-            self.clear()
-            self._between()
+        """Show how far the job is, or how many have `ended`."""
         if ended == len(self._folders) or not self._line.shows:
             return
         if self._reader is None:
@@ -52,5 +49,5 @@ class ShownProgress:
         self._tick += 1
         begun = self._now.total and not self._now.staging
         # What a task prints need not end with a line.
-        if self._between is None or not (begun and is_terminal(sys.stdout)):
+        if not self._prints or not (begun and is_terminal(sys.stdout)):
             self._line.show(f"{self._folders[0].name} {self._now.words}", self._now.done, self._now.total)

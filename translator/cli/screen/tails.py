@@ -14,7 +14,7 @@ from ...app.jobs.folders.one_log import has_one_log
 from ...app.jobs.logs.tail import open_log
 from ...app.where.task_places import task_places
 from ...errors import BackendError
-from ..output.console import escape_control
+from ...terminal_text import escape_control
 from .tasks import find, label
 from .world import Tail
 

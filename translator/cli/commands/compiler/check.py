@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ....app.input.job_input import job_files
+from ....cli.job_file_options import job_files
 from ....plural import counted
 from ...options import examples, json_option, pass_session
 from ...output.console import log_diagnostics, print_json, print_result

@@ -28,12 +28,12 @@ def command(file: str, output: str | None, *, as_json: bool) -> int:
     from pathlib import Path, PurePath
 
     from ....app.input.job_input import read_source, shown_name
+    from ....app.output_file import write_output
     from ....convert import converted
     from ....protocol.validate import validate
     from ....protocol.versions import is_v1
     from ....reading.document import path_of
     from ....reading.read import read
-    from ...output.output_file import write_output
 
     name = shown_name(file)
     document = read(read_source(file), file=name)

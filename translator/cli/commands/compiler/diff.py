@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ....terminal_text import escape_control
 from ...options import examples, json_option, pass_session
-from ...output.console import colourful, escape_control, log, print_json
+from ...output.console import colourful, log, print_json
 from ...shell.candidates import Job, JobOrFile
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ import click
 from msgspec import to_builtins
 from msgspec.structs import replace
 
-from ....app.input.job_input import job_file, read_source, shown_name
+from ....app.input.job_input import read_source, shown_name
+from ....cli.job_file_options import job_file
 from ....plural import counted
 from ...options import examples, json_option, pass_session
 from ...output.console import log, print_json

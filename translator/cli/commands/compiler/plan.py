@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ....app.input.job_input import job_file
+from ....cli.job_file_options import job_file
+from ....terminal_text import escape_control
 from ...options import examples, json_option, pass_session
-from ...output.console import escape_control, print_json, print_result
+from ...output.console import print_json, print_result
 
 if TYPE_CHECKING:
     from ....app.input.job_input import Source

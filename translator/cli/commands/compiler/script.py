@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ....app.input.job_input import job_file
+from ....cli.job_file_options import job_file
 from ...options import examples, json_option, pass_session
 from ...output.console import log, print_file, print_json
 
@@ -43,7 +43,7 @@ def command(session: Session, source: Source, output: str | None, *, head: bool,
     if output is not None:
         from pathlib import Path
 
-        from ...output.output_file import write_output
+        from ....app.output_file import write_output
 
         write_output(Path(output), script.encode(errors="surrogateescape"), mode=0o644)
     if as_json:

@@ -9,9 +9,10 @@ import click
 
 from paislurm import __version__
 
-from ....app.input.job_input import optional_job_file
+from ....cli.job_file_options import optional_job_file
+from ....terminal_text import escape_control
 from ...options import examples, json_option, pass_session
-from ...output.console import escape_control, print_json, print_result
+from ...output.console import print_json, print_result
 from ...shell.candidates import JobOrFile
 
 if TYPE_CHECKING:

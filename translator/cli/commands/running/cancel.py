@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ....terminal_text import one_line
 from ...options import examples, jobs_arguments, json_option, pass_session
-from ...output.console import log, one_line, print_json, print_result
+from ...output.console import log, print_json, print_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

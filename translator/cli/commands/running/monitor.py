@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ....terminal_text import one_line
 from ...options import examples, json_option, pass_session
-from ...output.console import log, one_line, print_json
+from ...output.console import log, print_json
 from ...shell.candidates import Job
 
 if TYPE_CHECKING:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from ....plural import counted
+from ....terminal_text import one_line
 from ....times import duration
 from ...options import NearChoice, examples, json_option, pass_session
-from ...output.console import is_terminal, log, one_line, print_json, print_result
+from ...output.console import is_terminal, log, print_json, print_result
 from ...shell.candidates import JobOrGroup
 
 if TYPE_CHECKING:

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ....app.input.job_input import optional_job_file
+from ....cli.job_file_options import optional_job_file
+from ....terminal_text import escape_control
 from ...options import examples, json_option, pass_session
-from ...output.console import escape_control, log, print_json, print_result
+from ...output.console import log, print_json, print_result
 from ...shell.candidates import Assignment, Backend, Job, JobOrGroup
 
 if TYPE_CHECKING:
@@ -170,17 +171,18 @@ def _wait(session: Session, submitted: Submitted, *, follow: bool, as_json: bool
     """Wait for the end of a job, and return what its end is worth."""
     from ....app.jobs.failure import failure_of
     from ....app.jobs.folders.housekeeping import tidy_what_has_just_ended
-    from ....app.jobs.logs.follow import follow_job
     from ....app.jobs.waiting import wait_for_end
     from ...output.exit_status import exit_code, log_ending
+    from ...output.follow import follow_job
     from ...output.views import end_dict
+    from ...progress.shown import ShownProgress
 
     max_age = submitted.compiled.site.monitor.max_poll_interval
     folder = submitted.folder
     view = (
         follow_job(session, folder, max_age=max_age)
         if follow
-        else wait_for_end(session, folder, max_age=max_age, quiet=as_json)
+        else wait_for_end(session, folder, max_age=max_age, quiet=as_json, progress=ShownProgress([folder]))
     )
     failure = failure_of(session, view)
     if as_json:

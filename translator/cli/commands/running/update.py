@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ....app.input.job_input import slurm_options
+from ....cli.job_file_options import slurm_options
+from ....terminal_text import one_line
 from ...command_group import OTHER_CHANGES
 from ...options import WholeNumber, examples, jobs_arguments, json_option, pass_session
-from ...output.console import log, one_line, print_json, print_result
+from ...output.console import log, print_json, print_result
 
 if TYPE_CHECKING:
     from ....app.session import Session

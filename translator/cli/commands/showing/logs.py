@@ -16,8 +16,8 @@ from ...shell.candidates import JobThenTask
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ....app.jobs.logs.follow import Target
     from ....app.jobs.logs.selection import LogSelection
+    from ....app.jobs.logs.targets import Target
     from ....app.session import Session
     from ....state.job_folder import JobFolder
 
@@ -113,10 +113,11 @@ def command(
     a file gets everything as it was printed.
     """
     from ....app.jobs.failure import failure_of
-    from ....app.jobs.logs.follow import follow_jobs, show_once, targets
     from ....app.jobs.logs.selection import LogSelection
+    from ....app.jobs.logs.targets import targets
     from ....app.jobs.logs.words import jobs_and_tasks
     from ...output.exit_status import log_ending
+    from ...output.follow import follow_jobs, show_once
 
     if follow and (as_json or batch):
         raise click.UsageError("--follow shows the logs of tasks: it goes neither with --json nor with --batch")
@@ -142,7 +143,7 @@ def command(
         return 0
     jobs = targets(folders, selection)
     if as_json:
-        from ....app.jobs.logs.files import log_files
+        from ....app.jobs.logs.targets import log_files
 
         print_json({"files": [file for job in jobs for file in log_files(job, selection)]})
     elif batch:
@@ -177,7 +178,8 @@ def _expression(text: str | None, *, ignore_case: bool) -> re.Pattern[str] | Non
 
 def _show_batch_logs(session: Session, jobs: Sequence[Target], selection: LogSelection) -> list[JobFolder]:
     """Print what the batch scripts of jobs say, and return those that say nothing."""
-    from ....app.jobs.logs.follow import bring_logs, show_file
+    from ....app.jobs.logs.targets import bring_logs
+    from ...output.follow import show_file
 
     silent: list[JobFolder] = []
     for job in jobs:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ....terminal_text import one_line
 from ...options import examples, jobs_arguments, json_option, pass_session
-from ...output.console import log, one_line, print_json, print_result
+from ...output.console import log, print_json, print_result
 from ...shell.candidates import Group
 
 if TYPE_CHECKING:
@@ -46,9 +47,9 @@ def command(
     """
     from pathlib import Path
 
+    from ....app.output_file import write_output
     from ....app.report.gather import job_reports
     from ....app.report.page import comparison_page, job_page
-    from ...output.output_file import write_output
 
     folders = _folders(session, jobs, group, last=last)
     several = group is not None or len(folders) > 1

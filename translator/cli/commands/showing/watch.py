@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ....terminal_text import one_line
 from ...options import examples, json_option, pass_session
-from ...output.console import log, one_line, print_json_line, print_result, takes_a_screen
+from ...output.console import log, print_json_line, print_result, takes_a_screen
 from ...shell.candidates import JobOrGroup
 
 if TYPE_CHECKING:

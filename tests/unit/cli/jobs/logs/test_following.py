@@ -15,12 +15,13 @@ from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
 from paislurm.translator.app.jobs import waiting
-from paislurm.translator.app.jobs.logs import looks, printer, task_log
-from paislurm.translator.app.jobs.logs.job_logs import JobLogs
+from paislurm.translator.app.jobs.logs import looks, task_log
 from paislurm.translator.app.jobs.logs.log_folder import LogFolder
 from paislurm.translator.app.jobs.logs.looks import Looks
 from paislurm.translator.app.jobs.logs.selection import ALL_LOGS, BOTH
 from paislurm.translator.cli.output import console
+from paislurm.translator.cli.output import log_printer as printer
+from paislurm.translator.cli.output.job_logs import JobLogs
 
 from ....monitor.jobs import CREATED, INTENT, ROLES, SUBMITTED, FakeBackend, job_folder, leave_result, observed
 from .printed import JOB, print_to
@@ -225,7 +226,7 @@ def test_thousands_of_quiet_logs_are_left_alone(
         print_to(folder, index, "begun\n")
     os.utime(logs, (1, 1))
     now = [100.0]
-    monkeypatch.setattr("paislurm.translator.app.jobs.logs.job_logs.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("paislurm.translator.cli.output.job_logs.time.monotonic", lambda: now[0])
     followed = JobLogs(folder, folder.history(), ALL_LOGS, printer.printer(ALL_LOGS, several=True), follows=True)
     assert followed.print_new()
     assert capfdbinary.readouterr().out.count(b"| begun\n") == 1000

@@ -7,20 +7,19 @@ import time
 from typing import TYPE_CHECKING
 
 from ...monitor.failure import advice_between
-from ...monitor.job_status import JobStatus, state_of
+from ...monitor.job_status import JobStatus, state_of, state_text
 from ...monitor.waits import SETTLED_SECONDS, advice, sentence
+from ...terminal_text import one_line
 from ...times import format_time, time_of_day
-from ..output.console import one_line
-from ..output.exit_status import state_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...app.session import Session
     from ...exit_codes.advice import Advice
     from ...monitor.waits import Wait
     from ...state.history import History
     from ...state.records import Retry
+    from ..session import Session
 
 MAX_BEFORE = 3
 """Of attempts that had ended before somebody began to wait, so many are told."""

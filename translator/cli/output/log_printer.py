@@ -9,14 +9,15 @@ from typing import IO, TYPE_CHECKING, Protocol
 
 import click
 
-from ....cli.output.console import EscapingStream, colourful, one_line, raw_output
-from .lines import MAX_LINE, Lines
+from ...app.jobs.logs.lines import MAX_LINE, Lines
+from ...terminal_text import one_line
+from .console import EscapingStream, colourful, raw_output
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .selection import LogSelection
-    from .task_log import Piece
+    from ...app.jobs.logs.selection import LogSelection
+    from ...app.jobs.logs.task_log import Piece
 
 COLOURS = tuple(
     f"{bright}{name}" for bright in ("", "bright_") for name in ("cyan", "yellow", "green", "magenta", "blue")
@@ -163,7 +164,7 @@ class LinePrinter:
         """Return by when a line was written, of one that came while it was looked for when it came."""
         if not self._selection.timestamps:
             return ""
-        from ....times import format_time
+        from ...times import format_time
 
         if (written_by := self._written_by.get(key)) is not None:
             return f"<= {format_time(math.ceil(written_by))} "

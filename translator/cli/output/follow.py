@@ -3,62 +3,27 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from ....cli.output.console import raw_output
-from ....errors import BackendError, NotFoundError
-from ..fetching import Fetcher, fetch, run_folder_with_logs
-from ..page_lines import PageLines
-from ..waiting import MAX_INTERVAL, wait_for_end
+from ...app.jobs.fetching import Fetcher
+from ...app.jobs.logs.selection import ALL_LOGS
+from ...app.jobs.logs.tail import open_log, start_of_last_lines, written
+from ...app.jobs.logs.targets import Target, bring_logs, targets
+from ...app.jobs.page_lines import PageLines
+from ...app.jobs.waiting import MAX_INTERVAL, wait_for_end
+from ..progress.shown import ShownProgress
+from .console import raw_output
 from .job_logs import JobLogs
-from .printer import printer
-from .selection import ALL_LOGS, chosen
-from .tail import open_log, start_of_last_lines, written
+from .log_printer import printer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from ....monitor.poll import View
-    from ....state.history import History
-    from ....state.job_folder import JobFolder
-    from ....state.records import JobRole
-    from ...session import Session
-    from .selection import LogSelection
-
-
-class Target(NamedTuple):
-    """A job and those of its tasks that are meant."""
-
-    folder: JobFolder
-    known: History
-    tasks: Sequence[tuple[JobRole, int]]
-
-
-def targets(folders: Sequence[JobFolder], selection: LogSelection) -> list[Target]:
-    """Return the jobs that have such tasks; NotFoundError if none has."""
-    found: list[Target] = []
-    errors: list[NotFoundError] = []
-    for folder in folders:
-        known = folder.history()
-        try:
-            found.append(Target(folder, known, chosen(known.roles, selection.tasks)))
-        except NotFoundError as error:
-            errors.append(error)
-    if errors and not found:
-        raise errors[0]
-    return found
-
-
-def bring_logs(session: Session, target: Target, selection: LogSelection) -> None:
-    """Bring the logs that are wanted, where they are at a login node; what does not answer is said, and no more."""
-    first = selection.first_attempt(target.known)
-    last = target.known.attempt if selection.all_attempts else first
-    try:
-        for attempt in range(first, last + 1):
-            fetch(session, target.known, run_folder_with_logs(target.folder, target.known, target.tasks, attempt))
-    except BackendError as error:
-        session.say(f"warning: what is shown may be old: {error.diagnostics[0].message}")
+    from ...app.jobs.logs.selection import LogSelection
+    from ...app.session import Session
+    from ...monitor.poll import View
+    from ...state.job_folder import JobFolder
 
 
 def _open(session: Session, jobs: Sequence[Target], selection: LogSelection, *, follows: bool) -> list[JobLogs]:
@@ -100,7 +65,13 @@ def follow_jobs(
                 lines.print_new()
 
         view = wait_for_end(
-            session, job.folder, max_age=max_age, shortest=MAX_INTERVAL, between=print_new, tasks=job.tasks
+            session,
+            job.folder,
+            max_age=max_age,
+            shortest=MAX_INTERVAL,
+            between=print_new,
+            tasks=job.tasks,
+            progress=ShownProgress([job.folder], prints=True),
         )
         opened[number].print_last()
         yield view

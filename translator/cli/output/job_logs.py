@@ -6,15 +6,15 @@ import time
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from .looks import Looks
-from .selection import attempt_logs
+from ...app.jobs.logs.looks import Looks
+from ...app.jobs.logs.selection import attempt_logs
 
 if TYPE_CHECKING:
-    from ....state.history import History
-    from ....state.job_folder import JobFolder
-    from ...session import Session
-    from .printer import Printer
-    from .selection import LogSelection
+    from ...app.jobs.logs.selection import LogSelection
+    from ...app.session import Session
+    from ...state.history import History
+    from ...state.job_folder import JobFolder
+    from .log_printer import Printer
 
 
 class JobLogs:
