@@ -83,6 +83,11 @@ def image_plans(job: Job, site: Site) -> tuple[ImagePlan, ...]:
     return tuple(_plan(role.image.uri, settings) for role in job.roles)
 
 
+def secrets_of(job: Job, images: tuple[ImagePlan, ...]) -> tuple[str, ...]:
+    """Return the names of the secrets that the script has from files: logins only where a registry is asked."""
+    return (*job.secrets, *(job.logins if any(image.reference for image in images) else ()))
+
+
 def _plan(uri: str, settings: Containers) -> ImagePlan:
     path = _path(uri, settings)
     return ImagePlan(path=path) if path else ImagePlan(reference=reference_of(uri))

@@ -126,6 +126,11 @@ def _texts(job: Job) -> Iterator[str]:
                 yield script.text
 
 
+def infiniband_of(role: Role, site: Site) -> Infiniband | None:
+    """Return the InfiniBand for a role that asks for it."""
+    return site.infiniband if role.resources.infiniband else None
+
+
 def joined_constraint(own: str | None, infiniband: Infiniband | None) -> str | None:
     """Return a constraint that asks for both: that of the role's place, and nodes with InfiniBand.
 

@@ -14,8 +14,7 @@ from ..text_tables import columns_text, pairs_text
 
 if TYPE_CHECKING:
     from ..job import PortRequest
-    from .plan import HookScript, MpiWorld, Plan, RolePlan
-    from .plan_parts import RetryPlan
+    from .plan import HookScript, MpiWorld, Plan, RetryPlan, RolePlan
 
 PLAN_VERSION = 2
 """Of the keys of `plan.json` and of `paislurm plan --json`."""

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from ..planning.settings.choose import job_settings, role_settings
+from ..planning.settings.of_job import job_settings
+from ..planning.settings.of_role import role_settings
 from ..plural import counted
 from ..protocol.expressions.secrets import TAG
 from .lines import Line, setting_lines

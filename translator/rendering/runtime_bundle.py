@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from ..exit_codes.rules import exit_rules
-from ..planning.settings.choose import defaults
+from ..planning.settings.of_job import OF_JOB
+from ..planning.settings.of_role import OF_ROLE
 from ..site.containers import BASH_PARTS, BASH_WITH_STORE, CONTAINER_RUNTIMES
 from .engine import load
 from .shell import our_own, quote
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from ..planning.plan import Plan
+    from ..planning.settings.setting import Owner, Row
     from .shell import ShellWord
 
 
@@ -178,12 +180,16 @@ def _text(section: Section, wanted: frozenset[str]) -> str:
 
 def _set_defaults() -> str:
     """Return the function that gives settings which the head does not have their defaults."""
-    of_job, of_role = defaults()
     lines = ["", "# What the head of the script does not say has its default.", "set_defaults() {", "  local role"]
-    lines += [f"  PSL_{name}=${{PSL_{name}-{value}}}" for name, value in of_job]
+    lines += [f"  PSL_{name}=${{PSL_{name}-{value}}}" for name, value in _defaults(OF_JOB)]
     lines += ["  PSL_MOUNTS+=()", '  for role in "${!PSL_ROLE_NAME[@]}"; do']
-    lines += [f"    PSL_{name}[role]=${{PSL_{name}[role]-{value}}}" for name, value in of_role]
+    lines += [f"    PSL_{name}[role]=${{PSL_{name}[role]-{value}}}" for name, value in _defaults(OF_ROLE)]
     return "\n".join([*lines, "  done", "}", ""])
+
+
+def _defaults(rows: tuple[Row[Owner], ...]) -> Iterator[tuple[str, str]]:
+    """Yield the settings that have a default, with its value as bash writes it."""
+    return ((row.name, row.default) for row in rows if row.default is not None)
 
 
 def _exit_rules(patterns: str) -> str:

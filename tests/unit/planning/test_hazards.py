@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paislurm.translator.pipeline import Compiled, compile_job
+from paislurm.translator.planning.plan import Concern, Consequence
 from paislurm.translator.planning.plan_text import plan_dict, plan_text
-from paislurm.translator.planning.slurm.hazards import Concern, Consequence, _table, hazards
+from paislurm.translator.planning.slurm.hazards import _table, hazards
 from paislurm.translator.site.load import load_site
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from paislurm.translator.pipeline import compile_job
-from paislurm.translator.planning.peers import MAX_LIST_BYTES, MAX_PEER_VARIABLES, names_peers
+from paislurm.translator.planning.environment import MAX_LIST_BYTES, MAX_PEER_VARIABLES, names_peers
 
 from .bash import run
 

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from ...errors import Diagnostic, PlanError
 from ...plural import counted
+from ..mpi import has_several_ranks, is_feasible
+from ..slurm.components import batch_memory_mib
+from ..slurm.hazards import danger_of
+from ..slurm.target import compatible
 from .capacity import Demand, Nodes, allocate_disjoint, node_capacity, nodes_for
 from .infeasible import components_refused, infeasible, names, node_count, role_too_large
-from .layout import Layout, Overheads
-from .packing import Packing, pack
+from .layout import Allocation, Conditions, Layout
+from .packing import pack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ...job import Job
     from ...site.partitions import Partition
+    from ..slurm.request import Request
 
 MAX_COMPONENTS = 128
 """`srun --het-group` refuses 128 and above. Source: observed on Slurm 22.05 and 24.11."""
@@ -26,50 +30,43 @@ MANY_ROLES = 8
 """From so many roles on, one shared allocation is preferred where it halves the number of nodes."""
 
 
-class Allocation(Struct, frozen=True, kw_only=True):
-    """Hold the layout, the slots of each role, and where they go: nodes by role, or one packing of all.
+def allocate(request: Request) -> Allocation:
+    """Return the arrangement of a job; PlanError if it can never start."""
+    job, site = request.job, request.site
+    danger = danger_of(request)
+    conditions = Conditions(
+        batch_memory_mib=batch_memory_mib(len(job.roles)),
+        gpu_types=tuple(each.target.gpu_type or "" for each in request.asked),
+        constraints=tuple(each.constraint(site) for each in request.asked),
+        gpus_by_node=tuple(site.gpus.gres != "gpu" or has_several_ranks(job, role) for role in job.roles),
+        all_partitions=tuple(site.partitions.values()),
+        alike=compatible(job, site, request.targets),
+        danger=danger if danger and is_feasible(job, site, "shared") else "",
+        no_components=site.scheduler.why_no_components,
+    )
+    return _choose_layout(request.sized, request.partitions, conditions)
 
-    `nodes_known` is false where nobody says what nodes there are: whether there are enough is not known.
-    """
 
-    layout: Layout
-    slots: tuple[int, ...]
-    nodes: tuple[Nodes | None, ...]
-    packing: Packing | None = None
-    nodes_known: bool = True
-
-
-def choose_layout(
-    job: Job,
-    partitions: Sequence[Partition],
-    overheads: Overheads,
-    *,
-    compatible_roles: bool = True,
-    danger: str = "",
-    no_components: str = "",
-) -> Allocation:
-    """Return the arrangement of a job whose roles go to these partitions; PlanError if it can never start.
-
-    `compatible_roles` is false where the roles ask for different nodes or accounts, which one allocation cannot have.
-    `danger` says what speaks against a component for each role, `no_components` why Slurm never starts such a job.
-    """
+def _choose_layout(job: Job, partitions: Sequence[Partition], conditions: Conditions) -> Allocation:
     known = all(partition.nodes for partition in partitions)
-    requested = job.slurm_options.layout
-    if no_components and len(job.roles) > 1 and (requested == "het" or not known or not compatible_roles):
+    requested, no_components = job.slurm_options.layout, conditions.no_components
+    if no_components and len(job.roles) > 1 and (requested == "het" or not known or not conditions.alike):
         raise PlanError(components_refused(job, no_components, nodes_known=known))
     if not known:
-        return _without_shapes(job, overheads)
+        return _without_shapes(job, conditions)
     if len(job.roles) == 1:
-        return _plain(job, partitions[0], overheads)
+        return _plain(job, partitions[0], conditions)
     het = shared = None
     if requested != "shared" and len(job.roles) <= MAX_COMPONENTS and not no_components:
-        het = _slots_that_fit(job, lambda slots: _het(job, partitions, slots, overheads))
-    if requested != "het" and compatible_roles:
-        shared = _slots_that_fit(job, lambda slots: _shared(job, partitions, slots, overheads))
-    return _choose(job, partitions, overheads, het, shared, danger, no_components)
+        het = _slots_that_fit(job, lambda slots: _het(job, partitions, slots, conditions))
+    if requested != "het" and conditions.alike:
+        shared = _slots_that_fit(job, lambda slots: _shared(job, partitions, slots, conditions))
+    if requested is not None:
+        return _as_requested(job, partitions, het if requested == "het" else shared, requested)
+    return _choose(job, partitions, conditions, het, shared)
 
 
-def _without_shapes(job: Job, overheads: Overheads) -> Allocation:
+def _without_shapes(job: Job, conditions: Conditions) -> Allocation:
     """Trust Slurm with the packing.
 
     A role with fixed ports, of which a node has one each, gets a node for each task, and so does one with GPUs that
@@ -87,7 +84,7 @@ def _without_shapes(job: Job, overheads: Overheads) -> Allocation:
         )
     nodes = tuple(
         Nodes(count=count, tasks_per_node=1) if role.has_fixed_ports or (role.resources.gpus and by_node) else None
-        for role, count, by_node in zip(job.roles, slots, overheads.gpus_by_node, strict=True)
+        for role, count, by_node in zip(job.roles, slots, conditions.gpus_by_node, strict=True)
     )
     if len(job.roles) == 1:
         layout = Layout(kind="plain", reason="a job of one role")
@@ -131,48 +128,50 @@ def _slots_that_fit(job: Job, attempt: Callable[[tuple[int, ...]], Allocation | 
     return best
 
 
-def _demands(job: Job, slots: tuple[int, ...], overheads: Overheads, *, batch: bool = True) -> list[Demand]:
+def _demands(job: Job, slots: tuple[int, ...], conditions: Conditions, *, batch: bool = True) -> list[Demand]:
     """Return the demand of each role; the first one's nodes also hold the batch script, unless all share nodes."""
     return [
         Demand(
             slots=count,
             resources=role.resources,
-            extra_memory_mib=overheads.batch_memory_mib if batch and not position else 0,
+            extra_memory_mib=conditions.batch_memory_mib if batch and not position else 0,
             one_per_node=role.has_fixed_ports,
-            gpu_type=overheads.gpu_types[position],
-            constraint=overheads.constraints[position],
+            gpu_type=conditions.gpu_types[position],
+            constraint=conditions.constraints[position],
         )
         for position, (role, count) in enumerate(zip(job.roles, slots, strict=True))
     ]
 
 
-def _plain(job: Job, partition: Partition, overheads: Overheads) -> Allocation:
+def _plain(job: Job, partition: Partition, conditions: Conditions) -> Allocation:
     def attempt(slots: tuple[int, ...]) -> Allocation | None:
-        nodes = nodes_for(partition.nodes, _demands(job, slots, overheads)[0])
+        nodes = nodes_for(partition.nodes, _demands(job, slots, conditions)[0])
         layout = Layout(kind="plain", reason="a job of one role")
         return None if nodes is None else Allocation(layout=layout, slots=slots, nodes=(nodes,))
 
-    found = _slots_that_fit(job, attempt) or _unevenly(job, partition, overheads)
+    found = _slots_that_fit(job, attempt) or _unevenly(job, partition, conditions)
     if found is None:
-        raise PlanError(role_too_large(job, 0, partition, overheads))
+        raise PlanError(role_too_large(job, 0, partition, conditions))
     return found
 
 
-def _unevenly(job: Job, partition: Partition, overheads: Overheads) -> Allocation | None:
+def _unevenly(job: Job, partition: Partition, conditions: Conditions) -> Allocation | None:
     """Leave it to Slurm to pack the tasks of a role that do fit, more on some nodes than on others.
 
     None where they do not, or where Slurm counts their GPUs by node, which is the same number on each.
     """
-    (demand,) = _demands(job, _stated_slots(job), overheads)
+    (demand,) = _demands(job, _stated_slots(job), conditions)
     room = sum(shape.count * node_capacity(shape, demand) for shape in partition.nodes)
-    if demand.slots > room or demand.one_per_node or (demand.resources.gpus and overheads.gpus_by_node[0]):
+    if demand.slots > room or demand.one_per_node or (demand.resources.gpus and conditions.gpus_by_node[0]):
         return None
     layout = Layout(kind="plain", reason="a job of one role, of which some nodes hold more tasks than others")
     return Allocation(layout=layout, slots=(demand.slots,), nodes=(None,))
 
 
-def _het(job: Job, partitions: Sequence[Partition], slots: tuple[int, ...], overheads: Overheads) -> Allocation | None:
-    demands = _demands(job, slots, overheads)
+def _het(
+    job: Job, partitions: Sequence[Partition], slots: tuple[int, ...], conditions: Conditions
+) -> Allocation | None:
+    demands = _demands(job, slots, conditions)
     nodes: list[Nodes | None] = [None] * len(demands)
     for partition in dict.fromkeys(partitions):
         members = [k for k, other in enumerate(partitions) if other == partition]
@@ -193,15 +192,15 @@ def _nodes(partitions: Sequence[Partition]) -> str:
 
 
 def _shared(
-    job: Job, partitions: Sequence[Partition], slots: tuple[int, ...], overheads: Overheads
+    job: Job, partitions: Sequence[Partition], slots: tuple[int, ...], conditions: Conditions
 ) -> Allocation | None:
     if len(set(partitions)) > 1:
         return None
     shapes = [
-        shape.model_copy(update={"memory_mib": shape.memory_mib - overheads.batch_memory_mib})
+        shape.model_copy(update={"memory_mib": shape.memory_mib - conditions.batch_memory_mib})
         for shape in partitions[0].nodes
     ]
-    packing = pack(shapes, _demands(job, slots, overheads, batch=False))
+    packing = pack(shapes, _demands(job, slots, conditions, batch=False))
     if packing is None:
         return None
     reason = f"all roles share {packing.nodes} of {_nodes(partitions)}"
@@ -212,32 +211,27 @@ def _shared(
 def _choose(
     job: Job,
     partitions: Sequence[Partition],
-    overheads: Overheads,
+    conditions: Conditions,
     het: Allocation | None,
     shared: Allocation | None,
-    danger: str,
-    no_components: str,
 ) -> Allocation:
     """Prefer het; take shared where het can never start, holds fewer slots, wastes nodes, or is dangerous."""
-    requested = job.slurm_options.layout
-    if requested is not None:
-        return _as_requested(job, partitions, het if requested == "het" else shared, requested)
-    if no_components:
-        why = f"Slurm starts no job with a component for each role here: {no_components}"
+    if conditions.no_components:
+        why = f"Slurm starts no job with a component for each role here: {conditions.no_components}"
     elif len(job.roles) > MAX_COMPONENTS:
         why = f"srun cannot address the components of {len(job.roles)} roles"
     else:
         why = f"a component for each role needs more than {_nodes(partitions)}"
     if het is None and shared is None:
-        raise PlanError(infeasible(job, partitions, overheads))
+        raise PlanError(infeasible(job, partitions, conditions))
     if het is None and shared is not None:
         return _with_reason(shared, why)
     if shared is None and het is not None:
         return het
     assert het is not None
     assert shared is not None
-    if danger:
-        return _with_reason(shared, danger)
+    if conditions.danger:
+        return _with_reason(shared, conditions.danger)
     het_nodes = sum(need.count for need in het.nodes if need)
     shared_nodes = shared.packing.nodes if shared.packing else 0
     if sum(shared.slots) > sum(het.slots):

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from ..plan import Plan
+    from .setting import Setting
 
 _SITE_PORTS = "the site profile, ports; without it OpenPAI's range, below the kernel's own"
 
@@ -257,3 +258,8 @@ OF_JOB: tuple[Row[Plan], ...] = (
         ("secrets",),
     ),
 )
+
+
+def job_settings(plan: Plan) -> list[Setting]:
+    """Return the settings of a job that are not their default."""
+    return [setting for row in OF_JOB if (setting := row.setting(plan))]

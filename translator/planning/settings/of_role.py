@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from ...job import NEVER, RESTART_ALWAYS
-from ..peers import names_peers
+from ..environment import names_peers
 from .setting import Row
 
 if TYPE_CHECKING:
     from ..layout.packing import Placement
     from ..plan import Plan, RolePlan
+    from .setting import Setting
 
 
 class RoleOfPlan(Struct, frozen=True):
@@ -191,6 +192,12 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
         "the order of the start in reverse: PAI runtime",
     ),
 )
+
+
+def role_settings(role: RolePlan, plan: Plan) -> list[Setting]:
+    """Return the settings of a role that are not their default."""
+    of = RoleOfPlan(role, plan)
+    return [setting for row in OF_ROLE if (setting := row.setting(of))]
 
 
 def placement_text(placement: Placement) -> str:

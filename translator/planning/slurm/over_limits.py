@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from ...job import Job, Role
     from ...site.partitions import Amounts, Limits
     from ...site.profile import Site
-    from ..layout.choose_layout import Allocation
-    from .permitted import Asked
+    from ..layout.layout import Allocation
+    from .request import Asked, Request
 
 _UNITS = {"nodes": "node", "cpus": "CPU", "memory_mib": "MiB", "gpus": "GPU"}
 _OTHERS = "another `account` or `qos` under extras.slurm may allow more"
@@ -46,18 +46,17 @@ class _Owner(Struct, frozen=True, kw_only=True):
     limits: Limits
 
 
-def over_limits(
-    job: Job, site: Site, asked: Sequence[Asked], allocation: Allocation, limit: timedelta | None
-) -> tuple[Diagnostic, ...]:
+def over_limits(request: Request, allocation: Allocation) -> tuple[Diagnostic, ...]:
     """Return which limits the job is over, whatever else runs. Of what is not known nothing is refused."""
-    parts = _parts(job, asked, allocation)
+    site = request.site
+    parts = _parts(request.sized, request.asked, allocation)
     found = [diagnostic for part in parts for diagnostic in _over_nodes(site, part)]
     by_owners: dict[tuple[str | None, str | None], list[_Part]] = {}
     for part in parts:
         by_owners.setdefault((part.asked.account, part.asked.qos), []).append(part)
     for members in by_owners.values():
         owners = _owners(site, members[0].asked)
-        found += _over_time(owners, limit)
+        found += _over_time(owners, request.limit)
         found += _over_counts(site, owners, members)
         for part in members:
             found += _over_amounts(owners, part)

@@ -4,62 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
 from ...errors import Diagnostic, did_you_mean
-from ..infiniband import joined_constraint
-from ..layout.constraint import features_of, is_satisfied
-from .options import infiniband_of
+from ..infiniband import infiniband_of
+from ..layout.capacity import features_of, is_satisfied
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from datetime import timedelta
 
-    from ...job import Job, Role
-    from ...site.partitions import Partition, Shape
+    from ...job import Job
+    from ...site.partitions import Shape
     from ...site.profile import Site
-    from .target import SlurmTarget
+    from .request import Asked
 
 _OUT_OF_DATE = "`paislurm site detect` asks Slurm again what there is"
 _OF_SITE = "the site profile names it for this job; "
-
-
-class Asked(Struct, frozen=True, kw_only=True):
-    """Hold what one role asks for, and where; `account` and `qos` are those that Slurm takes where it names none."""
-
-    role: Role
-    target: SlurmTarget
-    partition: Partition
-    account: str | None
-    qos: str | None
-
-    @property
-    def named(self) -> dict[str, str]:
-        """Return the options that are asked for, by name."""
-        return dict(self.target.options)
-
-
-def asked_of(job: Job, site: Site, targets: Sequence[SlurmTarget], partitions: Sequence[Partition]) -> list[Asked]:
-    """Return what each role asks for, with the site's defaults for what it does not name."""
-    found = []
-    for role, target, partition in zip(job.roles, targets, partitions, strict=True):
-        named = dict(target.options)
-        account = named.get("account", site.default_account)
-        known = (site.accounts or {}).get(account or "")
-        qos = named.get("qos", known.default_qos if known else None)
-        found.append(Asked(role=role, target=target, partition=partition, account=account, qos=qos))
-    return found
-
-
-def is_over_partition_time(site: Site, asked: Asked) -> bool:
-    """Tell whether the QOS of a role lets it over the time limit of its partition."""
-    qos = (site.qos or {}).get(asked.qos or "")
-    return qos is not None and qos.over_partition_time
-
-
-def constraint_of(role: Role, target: SlurmTarget, site: Site) -> str:
-    """Return the features that the nodes of a role must have, "" for none."""
-    return joined_constraint(dict(target.options).get("constraint"), infiniband_of(role, site)) or ""
 
 
 def refusals(job: Job, site: Site, asked: Sequence[Asked], limit: timedelta | None) -> tuple[Diagnostic, ...]:
@@ -129,7 +88,7 @@ def _in_partition(job: Job, asked: Asked) -> Iterator[Diagnostic]:
 
 def _features(job: Job, site: Site, asked: Asked) -> Iterator[Diagnostic]:
     """Yield what is wrong with features that no node has, or none of the partition all together."""
-    expression, shapes = constraint_of(asked.role, asked.target, site), asked.partition.nodes
+    expression, shapes = asked.constraint(site), asked.partition.nodes
     if not expression or not shapes or any(shape.features is None for shape in shapes):
         return
     path, of_site = _path(job, asked, "constraint")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -12,7 +11,6 @@ from ...errors import Diagnostic, PlanError, did_you_mean
 from ...site.partitions import Partition
 from ...site.profile import NodeType, Priority, VirtualCluster
 from ...slurm_options import PASS_THROUGH
-from ...times import slurm_time
 
 if TYPE_CHECKING:
     from ...job import Job, Role
@@ -35,7 +33,7 @@ class SlurmTarget(Struct, frozen=True, kw_only=True):
         return dict(self.options).get("partition")
 
 
-def virtual_cluster(job: Job, site: Site) -> tuple[VirtualCluster, tuple[Diagnostic, ...]]:
+def virtual_cluster(job: Job, site: Site) -> VirtualCluster:
     """Return where the job's virtual cluster goes, by the profile or by a partition of the same name.
 
     Raises PlanError where a profile is there and knows neither. Source: PAI protocol v2, defaults.virtualCluster.
@@ -43,25 +41,33 @@ def virtual_cluster(job: Job, site: Site) -> tuple[VirtualCluster, tuple[Diagnos
     name = job.virtual_cluster
     mapped = site.virtual_cluster(name)
     if mapped is not None:
-        return mapped, ()
+        return mapped
     if name in site.partitions:
-        return VirtualCluster.of(partition=name), ()
-    if name == "default" or "partition" in job.slurm_options.job.pass_through:
-        return VirtualCluster(), ()
-    path = job.paths.virtual_cluster
-    if not site.is_known:
-        hint = "write a site profile that maps virtual clusters to partitions, or set extras.slurm.partition"
-        message = f"virtual cluster {name!r} is not known here; the job goes to Slurm's default partition"
-        return VirtualCluster(), (Diagnostic(code="W401", message=message, path=path, hint=hint),)
+        return VirtualCluster.of(partition=name)
+    if _needs_no_cluster(job) or not site.is_known:
+        return VirtualCluster()
     known = [*site.virtual_clusters, *site.partitions]
     raise PlanError(
         Diagnostic(
             code="E401",
             message=f"the site has no virtual cluster {name!r}; it has {', '.join(known) or 'none'}",
-            path=path,
+            path=job.paths.virtual_cluster,
             hint=did_you_mean(name, known) or "map it to a partition under virtualClusters in site.yaml",
         )
     )
+
+
+def _needs_no_cluster(job: Job) -> bool:
+    return job.virtual_cluster == "default" or "partition" in job.slurm_options.job.pass_through
+
+
+def cluster_warnings(job: Job, site: Site) -> tuple[Diagnostic, ...]:
+    """Warn of a virtual cluster where no site profile says what it is."""
+    if site.is_known or _needs_no_cluster(job):
+        return ()
+    message = f"virtual cluster {job.virtual_cluster!r} is not known here; the job goes to Slurm's default partition"
+    hint = "write a site profile that maps virtual clusters to partitions, or set extras.slurm.partition"
+    return (Diagnostic(code="W401", message=message, path=job.paths.virtual_cluster, hint=hint),)
 
 
 def targets_of(job: Job, cluster: VirtualCluster, site: Site) -> list[SlurmTarget]:
@@ -190,27 +196,3 @@ def partition_of(target: SlurmTarget, site: Site) -> Partition:
             )
         )
     return Partition().named(target.partition or "")
-
-
-def time_limit(job: Job, site: Site, partitions: list[Partition]) -> timedelta | None:
-    """Return the job's time limit, None for the partition's default. PlanError if a partition allows less."""
-    wanted = job.slurm_options.job.time or site.time.default
-    for partition in partitions:
-        if wanted is not None and partition.time_limit is not None and wanted > partition.time_limit:
-            raise PlanError(
-                Diagnostic(
-                    code="E403",
-                    message=f"a time limit of {slurm_time(wanted)} is more than partition {partition.name} allows "
-                    f"({slurm_time(partition.time_limit)})",
-                    path="$.extras.slurm.time",
-                    hint=_shorter(wanted, partition.time_limit, site),
-                )
-            )
-    return wanted
-
-
-def _shorter(wanted: timedelta, most: timedelta, site: Site) -> str:
-    """Say what a job could ask for instead of more time than its partition has."""
-    longer = [each.name for each in site.partitions.values() if each.time_limit is None or each.time_limit >= wanted]
-    others = f"; so long a job may run in {', '.join(longer)}" if longer else ""
-    return f"write `time: {slurm_time(most)}` under extras.slurm, or less{others}"

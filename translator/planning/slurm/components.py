@@ -6,18 +6,21 @@ from typing import TYPE_CHECKING
 
 from ...slurm_options import PASS_THROUGH
 from ...times import slurm_time
-from ..infiniband import infiniband_gres, infiniband_options, joined_constraint
+from ..infiniband import infiniband_gres, infiniband_of, infiniband_options, joined_constraint
 from ..layout.capacity import ceil_div
+from ..limits import time_plan
+from ..plan import Component
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from datetime import timedelta
 
-    from ...job import Job, Resources, Role
+    from ...job import Resources, Role
     from ...site.devices import Infiniband
     from ...site.profile import Site
     from ..layout.capacity import Nodes
+    from ..layout.layout import Allocation
     from ..layout.packing import Packing
+    from .request import Request
     from .target import SlurmTarget
 
 Options = tuple[tuple[str, str | None], ...]
@@ -31,17 +34,43 @@ def batch_memory_mib(roles: int) -> int:
     return 64 + 8 * roles
 
 
-def role_component(
-    job: Job,
-    role: Role,
-    site: Site,
-    target: SlurmTarget,
-    nodes: Nodes | None,
-    slots: int,
-    *,
-    by_node: bool,
-    extra: int,
-) -> Options:
+def components(request: Request, allocation: Allocation) -> tuple[Component, ...]:
+    """Return what is asked of Slurm: one component for each role, or one for all."""
+    job, packing = request.sized, allocation.packing
+    first, extra = _first_component(request), batch_memory_mib(len(job.roles))
+    if packing is not None:
+        options = _shared_component(request, packing, extra)
+        note = _memory_note(job.roles[0], options, packing.nodes, extra)
+        roles = tuple(range(len(job.roles)))
+        return (Component(directives=(*first, *options), roles=roles, nodes=packing.nodes, note=note),)
+    by_node = all(allocation.nodes) and not any(
+        _is_uneven(role, nodes, slots, request.site)
+        for role, nodes, slots in zip(job.roles, allocation.nodes, allocation.slots, strict=True)
+    )
+    made: list[Component] = []
+    for position, role in enumerate(job.roles):
+        added = 0 if made else extra
+        options = _role_component(request, allocation, position, by_node=by_node, extra=added)
+        nodes = allocation.nodes[position]
+        count = nodes.count if nodes else None
+        directives = options if made else (*first, *options)
+        note = _memory_note(role, options, count, added)
+        made.append(Component(directives=directives, roles=(position,), nodes=count, note=note))
+    return tuple(made)
+
+
+def _memory_note(role: Role, options: Options, nodes: int | None, extra: int) -> str:
+    """Return what a component says of its `extra` memory, of which a role gives each CPU its part; "" for none."""
+    each = {"mem": " of each node" if nodes and nodes > 1 else "", "mem-per-cpu": " of each CPU"}
+    asked = next((name for name, _ in options if name in each), None)
+    if not asked or not extra:
+        return ""
+    wanted = role.resources
+    added = extra if asked == "mem" else _memory_per_cpu(wanted, extra) - _memory_per_cpu(wanted)
+    return f"memory{each[asked]} raised by {added} MiB for the batch script and its sruns"
+
+
+def _role_component(request: Request, allocation: Allocation, position: int, *, by_node: bool, extra: int) -> Options:
     """Return the options of the component of one role; `extra` memory goes to component 0.
 
     `by_node`: memory is asked for each node, else for each CPU; one job must not mix the two. The job's raw options
@@ -51,8 +80,10 @@ def role_component(
     stated, GPUs are counted by task, and Slurm packs as many tasks on a node as it has GPUs for.
     Source: sbatch(1), --nodes --ntasks --ntasks-per-node --cpus-per-task --mem --mem-per-cpu --gres --gpus-per-task.
     """
+    job, site, target = request.sized, request.site, request.asked[position].target
+    role, nodes, slots = job.roles[position], allocation.nodes[position], allocation.slots[position]
     wanted, infiniband = role.resources, infiniband_of(role, site)
-    counted_by_task = nodes is None or site.gres_style == "gpus-per-task" or is_uneven(role, nodes, slots, site)
+    counted_by_task = nodes is None or site.gres_style == "gpus-per-task" or _is_uneven(role, nodes, slots, site)
     by_task = wanted.gpus > 0 and counted_by_task
     options: list[tuple[str, str | None]] = [*_where(target, infiniband)]
     if nodes is not None:
@@ -64,7 +95,7 @@ def role_component(
     if wanted.memory_mib and by_node and nodes is not None:
         options.append(("mem", f"{nodes.tasks_per_node * wanted.memory_mib + extra}M"))
     elif wanted.memory_mib:
-        options.append(("mem-per-cpu", f"{memory_per_cpu(wanted, extra)}M"))
+        options.append(("mem-per-cpu", f"{_memory_per_cpu(wanted, extra)}M"))
     gres = list(infiniband_gres(infiniband))
     if by_task:
         options.append(("gpus-per-task", _typed(target.gpu_type, wanted.gpus)))
@@ -82,7 +113,7 @@ def role_component(
     )
 
 
-def is_uneven(role: Role, nodes: Nodes | None, slots: int, site: Site) -> bool:
+def _is_uneven(role: Role, nodes: Nodes | None, slots: int, site: Site) -> bool:
     """Tell whether GPUs of the last node would be taken and left idle if every node were asked for as many.
 
     Slurm counts by task only what it calls `gpu`. Source: sbatch(1), --gpus-per-task.
@@ -91,18 +122,15 @@ def is_uneven(role: Role, nodes: Nodes | None, slots: int, site: Site) -> bool:
     return uneven and role.resources.gpus > 0 and site.gpus.gres == "gpu"
 
 
-def infiniband_of(role: Role, site: Site) -> Infiniband | None:
-    """Return the InfiniBand for a role that asks for it."""
-    return site.infiniband if role.resources.infiniband else None
-
-
-def memory_per_cpu(wanted: Resources, extra: int = 0) -> int:
+def _memory_per_cpu(wanted: Resources, extra: int = 0) -> int:
     """Return the MiB for each CPU of a task, rounded up, with `extra` MiB for the task."""
     return ceil_div(wanted.memory_mib + extra, wanted.cpus)
 
 
-def shared_component(job: Job, target: SlurmTarget, packing: Packing, site: Site, *, extra: int) -> Options:
+def _shared_component(request: Request, packing: Packing, extra: int) -> Options:
     """Return the options of the one component of the shared layout: equal nodes, each as the fullest needs."""
+    job, site, targets = request.sized, request.site, request.targets
+    target = next((each for each in targets if each.gpu_type), targets[0])
     asking = [infiniband for role in job.roles if (infiniband := infiniband_of(role, site))]
     infiniband = asking[0] if asking else None
     options: list[tuple[str, str | None]] = [
@@ -134,15 +162,16 @@ def _typed(gpu_type: str | None, number: int) -> str:
     return f"{gpu_type}:{number}" if gpu_type else str(number)
 
 
-def first_component(job: Job, site: Site, time_limit: timedelta | None, warning: timedelta) -> Options:
+def _first_component(request: Request) -> Options:
     """Return the options that hold for the whole job and stand in its first component."""
-    options: list[tuple[str, str | None]] = [("job-name", job.name)]
-    if site.cluster:
-        options.append(("clusters", site.cluster))
-    if time_limit is not None:
-        options.append(("time", slurm_time(time_limit)))
-    if warning:
-        options.append(("signal", f"B:USR1@{int(warning.total_seconds())}"))
+    options: list[tuple[str, str | None]] = [("job-name", request.job.name)]
+    if request.site.cluster:
+        options.append(("clusters", request.site.cluster))
+    times = time_plan(request.job, request.site, request.limit)
+    if times.limit is not None:
+        options.append(("time", slurm_time(times.limit)))
+    if times.warning:
+        options.append(("signal", f"B:USR1@{int(times.warning.total_seconds())}"))
     return tuple(options)
 
 
