@@ -38,6 +38,22 @@ _BYTES_IN_A_LIST = 22
 """Of a task at most, with an address of IPv4: `255.255.255.255:65535,`."""
 _PEER_VARIABLE = re.compile(r"PAI_(HOST_IP|PORT_LIST)_|PAI_TASK_ROLE_(\w+_HOST_LIST|INSTANCES)|PAI_\w+_PORT\b")
 _OWN_VARIABLE = re.compile(r"PAI_(CONTAINER|CURRENT)_\w+_PORT\b")
+SECOND_NAMES = frozenset(
+    {
+        "PAI_VIRTUAL_CLUSTER",
+        "PAI_TASKS_NUM",
+        "PAI_JOB_TASK_ROLE_COUNT",
+        "PAI_TASK_ROLES_NUM",
+        "PAI_JOB_TASK_ROLE_LIST",
+        "PAI_TASK_ROLE_NAME",
+        "FC_TASKROLE_NAME",
+        "PAI_TASK_ROLE_NUM",
+        "PAI_TASK_CPU_NUM",
+        "PAI_TASK_MEM_MB",
+        "PAI_TASK_GPU_NUM",
+    }
+)
+"""Variables that mean the same as the one before them, and share its line in the script where they have its value."""
 _PART = re.compile(r"\w+", re.ASCII)
 """A part of the name of a shell variable."""
 

@@ -14,7 +14,7 @@ from ..planning.settings.of_job import OF_JOB
 from ..planning.settings.of_role import OF_ROLE
 from ..site.containers import BASH_PARTS, BASH_WITH_STORE, CONTAINER_RUNTIMES
 from .engine import load
-from .shell import our_own, quote
+from .shell import here_document, our_own, quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -69,6 +69,7 @@ _BATCH = (
     _section("images/images", "registry"),
     _section("images/cache", "registry"),
     *(_section(f"images/{name}", name) for name in BASH_PARTS),
+    *(_section(f"plugins/{name}", f"plugin-{name}") for name in ("git", "ssh", "storages", "tensorboard")),
     _section("batch/state"),
     _section("batch/signals"),
     _section("batch/folder"),
@@ -100,10 +101,11 @@ ALL_USES = tuple(sorted(frozenset({"openpai-exit-rules"}).union(*_USES)))
 def uses_of(plan: Plan) -> tuple[str, ...]:
     """Return which parts of the runtime a job needs beyond those of every job, by name, sorted."""
     container_runtime = CONTAINER_RUNTIMES.get(plan.containers.runtime)
+    steps = [step for role in plan.roles for step in (*role.before, *role.after)]
     needed = {
         container_runtime.bash if container_runtime else "": True,
         "registry": plan.fetches_images and container_runtime is not None,
-        "hooks": any(role.before or role.after for role in plan.roles),
+        "hooks": bool(steps),
         "secrets": bool(plan.secrets),
         "native-mpi": any(role.mpi_world for role in plan.roles),
         "slots": not plan.gang,
@@ -112,6 +114,7 @@ def uses_of(plan: Plan) -> tuple[str, ...]:
         "monitor-step": bool(plan.retry_policy.monitor_after),
         "export-env": plan.environment.exported is not None,
         "openpai-exit-rules": plan.exit_patterns == "original",
+        **{f"plugin-{step.script.program}": True for step in steps if step.script.program},
     }
     return tuple(sorted(use for use, wanted in needed.items() if use and wanted))
 
@@ -158,7 +161,7 @@ def _chosen(sections: Iterable[Section], wanted: frozenset[str]) -> list[Section
 
 
 def _entry(section: Section) -> str:
-    first = load(f"runtime/{section.file}.sh").split("\n", 1)[0]
+    first = _load(section).split("\n", 1)[0]
     purpose = re.split(r"(?<=[a-z)]): |\. |\.$", first.removeprefix("# "), maxsplit=1)[0]
     return f"#   {section.file:<28}{purpose}"
 
@@ -170,12 +173,24 @@ def _printed(sections: Iterable[Section], wanted: frozenset[str]) -> Iterator[st
 
 
 def _text(section: Section, wanted: frozenset[str]) -> str:
-    text = load(f"runtime/{section.file}.sh")
+    text = _load(section)
+    if section.file.startswith("plugins/"):
+        return _program(section.file.partition("/")[2])
     if section.file == "common/start":
         return text + _set_defaults()
     if section.file == "task/exit_rules":
         return text + _exit_rules("original" if "openpai-exit-rules" in wanted else "fixed")
     return text
+
+
+def _load(section: Section) -> str:
+    return load(f"{'' if section.file.startswith('plugins/') else 'runtime/'}{section.file}.sh")
+
+
+def _program(name: str) -> str:
+    """Return the function that prints the bash of a runtime plugin, which runs after its settings in the task."""
+    delimiter, text = here_document(program(name), "END_OF_PROGRAM")
+    return f"program_of_{name}() {{\n  cat_stdin <<'{delimiter}'\n{text}\n{delimiter}\n}}\n"
 
 
 def _set_defaults() -> str:

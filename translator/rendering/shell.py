@@ -52,11 +52,12 @@ def array(values: Iterable[str]) -> ShellWord:
     return ShellWord(f"({' '.join(word(value) if value else quote(value) for value in values)})")
 
 
-def export(name: str, value: str) -> ShellWord:
-    """Return a line that exports a variable; `name` must be a shell identifier."""
-    if not is_identifier(name):
-        raise ValueError(f"{name!r} cannot be the name of a shell variable")
-    return ShellWord(f"export {name}={quote(value)}")
+def export(name: str, value: str, *more: str) -> ShellWord:
+    """Return a line that exports a variable, and `more` of the same value; the names must be shell identifiers."""
+    for each in (name, *more):
+        if not is_identifier(each):
+            raise ValueError(f"{each!r} cannot be the name of a shell variable")
+    return ShellWord(f"export {' '.join(f'{each}={quote(value)}' for each in (name, *more))}")
 
 
 def is_identifier(name: str) -> bool:

@@ -85,14 +85,14 @@ ask_nodes() {
 # task: three tasks of 3 CPUs on cores of two threads get 5 cores and wait for a sixth for ever.
 # Source: observed on 22.05 and 24.11.
 find_shared_cores() {
-  local role odd='--cpus-per-task=([3579]|[0-9]+[13579])( |$)'
-  grep -qE -e "$odd" "$PSL_SCRIPT" && [[ $(srun --version) =~ \ ([0-9]+)\.([0-9]+) ]] || return 0
-  ((10#${BASH_REMATCH[1]}${BASH_REMATCH[2]} < 2411)) || return 0
-  [[ $(scontrol --oneliner show node "$SLURMD_NODENAME") =~ ThreadsPerCore=[2-9] ]] || return 0
+  local role version=''
   for role in "${!PSL_ROLE_NAME[@]}"; do
-    if [[ $(declare -f "srun_of_role_$role") =~ $odd ]]; then
-      PSL_SHARES_CORES[role]=1
-    fi
+    [[ ${PSL_ODD_CPUS[role]-} ]] || continue
+    version=${version:-$(srun --version)}
+    [[ $version =~ \ ([0-9]+)\.([0-9]+) ]] || return 0
+    ((10#${BASH_REMATCH[1]}${BASH_REMATCH[2]} < 2411)) || return 0
+    [[ $(scontrol --oneliner show node "$SLURMD_NODENAME") =~ ThreadsPerCore=[2-9] ]] || return 0
+    PSL_SHARES_CORES[role]=1
   done
 }
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from ...job import NEVER, RESTART_ALWAYS
+from ...site.slurm_version import SlurmVersion, slurm_version
 from ..environment import names_peers
 from .setting import Row
 
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from ..layout.packing import Placement
     from ..plan import Plan, RolePlan
     from .setting import Setting
+
+_WHOLE_CORES = SlurmVersion(24, 11, 0)
+"""From here on an allocation has as many cores as its steps count."""
 
 
 class RoleOfPlan(Struct, frozen=True):
@@ -152,6 +156,14 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
         "one for each task, where ranksPerInstance is left out",
     ),
     Row(
+        "ODD_CPUS",
+        "1: before Slurm 24.11 a step may need more cores than its allocation has, of two threads each",
+        lambda of: int(_counts_half_cores(of)),
+        None,
+        ("cpus",),
+        "an odd number of CPUs above 1, where Slurm is older than 24.11 or not known",
+    ),
+    Row(
         "MPI_WORLD_OF",
         "roles of its MPI world, by their number",
         lambda of: " ".join(str(position) for position in of.role.mpi_world.roles) if of.role.mpi_world else "",
@@ -218,6 +230,14 @@ def _shell_options(role: RolePlan) -> str:
     command = role.command
     switches = (("-e", command.errexit), ("-u", command.nounset), ("-o pipefail", command.pipefail))
     return " ".join([option for option, wanted in switches if wanted])
+
+
+def _counts_half_cores(of: RoleOfPlan) -> bool:
+    """Tell whether a step has to share cores. Source: observed on 22.05 and 24.11, see `find_shared_cores`."""
+    version = slurm_version(of.plan.slurm.version)
+    started = [of.plan.roles[position] for position in of.role.mpi_world.roles] if of.role.mpi_world else [of.role]
+    cpus = [int(dict(role.step_options)["cpus-per-task"] or 1) for role in started]
+    return (version is None or version < _WHOLE_CORES) and any(count > 1 and count % 2 for count in cpus)
 
 
 def _names_peers(role: RolePlan) -> bool:
