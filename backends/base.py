@@ -143,3 +143,18 @@ class Backend(Protocol):
         It has our streams, and a terminal if that is wanted. It may not return: this process can become the program.
         """
         ...
+
+
+class SharedFolders:
+    """Be of a backend that reaches the folders of jobs where everybody else does: nothing is brought, or removed."""
+
+    def fetch(self, run_folders: Collection[RunFolder]) -> bool:  # noqa: ARG002 - as in Backend
+        """Bring nothing: it is here."""
+        return False
+
+    def folder(self, run_folder: RunFolder) -> Path:
+        """Return the folder: the nodes have it under the same path."""
+        return run_folder.folder
+
+    def forget(self, run_folder: RunFolder) -> None:
+        """Remove nothing: who writes the end into the journal has removed the secrets."""

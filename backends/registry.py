@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from .base import Backend, JobId, RunFolder
-    from .billed_runner import Charge
+    from .runner import Charge
     from .slurm.backend import SlurmBackend
 
     Components: TypeAlias = Callable[[JobId], int]
@@ -47,8 +47,7 @@ class BackendDependencies(Struct, frozen=True, kw_only=True):
 
 
 def _slurm(dependencies: BackendDependencies) -> SlurmBackend:
-    from .billed_runner import BilledRunner
-    from .runner import LocalRunner
+    from .runner import BilledRunner, LocalRunner
     from .slurm.backend import SlurmBackend
 
     return SlurmBackend(BilledRunner(LocalRunner(), dependencies.charge), dependencies.components)

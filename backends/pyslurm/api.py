@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from paislurm.translator.errors import BackendError
 
-from ..slurm_emulator.hostlist import expand
+from ..hostlist import expand
 from .answers import is_doubtful, rows, unavailable
 from .errors import UnusableError, unusable
 from .process import PYTHON

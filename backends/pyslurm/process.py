@@ -15,15 +15,14 @@ from typing import IO, TYPE_CHECKING, Any
 
 from paislurm.translator.errors import Diagnostic, UnreachableError
 
-from ..environment import scrubbed
-from ..runner import Completed
+from ..runner import Completed, scrubbed
 from ..slurm.refusals import failure
 from .errors import unusable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..billed_runner import Charge
+    from ..runner import Charge
 
 PYTHON = "PAISLURM_PYSLURM_PYTHON"
 """Names the Python that has pyslurm, where this one has not."""

@@ -10,9 +10,8 @@ from msgspec.structs import replace
 
 from paislurm.translator.errors import Diagnostic, RejectedError, ThrottledError, UnreachableError
 
-from ..base import JobId, Observation
-from ..environment import scrubbed
-from ..runner import NO_ANSWER_HINT, become
+from ..base import JobId, Observation, SharedFolders
+from ..runner import NO_ANSWER_HINT, become, scrubbed
 from . import commands
 from .changing.change import change
 from .observation import MANY, observed
@@ -31,9 +30,8 @@ from .states import FORGOTTEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-    from pathlib import Path
 
-    from ..base import Options, RunFolder, Submission
+    from ..base import Options, Submission
     from ..runner import CommandRunner, Completed
     from .output import Row
 
@@ -56,7 +54,7 @@ def _one(_: JobId) -> int:
     return 1
 
 
-class SlurmBackend:
+class SlurmBackend(SharedFolders):
     """Submit, observe and cancel through sbatch, squeue, sacct and scancel.
 
     `components` says how many components a job has: its script tells (`batch_script.components`). It is asked of
@@ -106,17 +104,6 @@ class SlurmBackend:
             if missing := [tag for tag in wanted if tag not in found]:
                 found |= self._find_in_accounts(missing, cluster)
         return found
-
-    def fetch(self, run_folders: Collection[RunFolder]) -> bool:  # noqa: ARG002 - as in Backend
-        """Bring nothing: the nodes and this machine share the folders of jobs."""
-        return False
-
-    def folder(self, run_folder: RunFolder) -> Path:
-        """Return the folder: the nodes have it under the same path."""
-        return run_folder.folder
-
-    def forget(self, run_folder: RunFolder) -> None:
-        """Remove nothing: who writes the end into the journal has removed the secrets."""
 
     def attach(self, argv: list[str], job_id: JobId, *, terminal: bool) -> int:  # noqa: ARG002 - as in Backend
         """Become the program, in the caller's environment without what Slurm left in it.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..batch_script import components
-from ..slurm_emulator.files import read_text
+from ..files import read_text
 from .estimate_commands import is_test
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from paislurm.translator.errors import BackendError, Diagnostic, RejectedError, ThrottledError, UnreachableError
 
+from ..runner import NOT_CONNECTED
 from .estimate_commands import is_test
 from .refusal_table import REFUSALS
 
@@ -45,10 +46,6 @@ THROTTLED = re.compile(
 Source: slurm_errno.c of 24.11, SLURMCTLD_COMMUNICATIONS_BACKOFF and _HARD_DROP. squeue itself asks again for some time
 before it says so.
 """
-
-NOT_CONNECTED = "(connect failure)"
-"""No connection to the controller, so that it cannot have got the request; "(send failure)" and "(receive failure)"
-are other cases. Source: slurm_errno.h, SLURMCTLD_COMMUNICATIONS_CONNECTION_ERROR."""
 
 MAX_WORDS = 1 << 14
 """Characters of what a program says that are looked at: a site's wrapper, or a login node, can say anything."""

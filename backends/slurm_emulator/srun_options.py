@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-
-from msgspec import Struct
+from typing import NamedTuple
 
 FLAGS = ("--exact", "--exclusive", "--overlap", "--quiet", "-Q")
 """Options without a value that have no effect on one machine."""
@@ -18,7 +17,7 @@ VALUES = (
 """Options with a value that have no effect on one machine."""
 
 
-class Options(Struct, frozen=True):
+class Options(NamedTuple):
     """Say what a step runs, how often, and where its streams go.
 
     `output` and `error` are files, "" for srun's own; `input` is `all`, `none` or the number of a task.

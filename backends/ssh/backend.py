@@ -19,9 +19,8 @@ from msgspec.structs import replace
 from paislurm.translator.errors import BackendError, UnreachableError
 
 from ..base import RunFolder
-from ..billed_runner import BilledRunner, call_end
 from ..registry import SSH
-from ..runner import silent
+from ..runner import BilledRunner, call_end, silent
 from ..slurm import commands
 from ..slurm.backend import SlurmBackend, check_cluster
 from . import errors
@@ -36,8 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from ..base import JobId, Observation, Submission
-    from ..billed_runner import Charge
-    from ..runner import CommandRunner, Completed
+    from ..runner import Charge, CommandRunner, Completed
     from .address import Address
     from .bring import Brought
     from .command_line import Outcome

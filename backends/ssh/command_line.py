@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from ..environment import KEPT, LEAKING
+from ..runner import KEPT, LEAKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from paislurm.backends.base import Backend, JobId, RunFolder
-    from paislurm.backends.billed_runner import CallEnd
-    from paislurm.backends.runner import CommandRunner
+    from paislurm.backends.runner import CallEnd, CommandRunner
 
     from ..monitor.asking.bill import Bill
     from ..monitor.asking.shared_answers import SharedAnswers
@@ -176,8 +175,7 @@ class Session:
             elsewhere = self.backend(backend_name)
             assert isinstance(elsewhere, SshBackend)
             return elsewhere.runner
-        from paislurm.backends.billed_runner import BilledRunner
-        from paislurm.backends.runner import LocalRunner
+        from paislurm.backends.runner import BilledRunner, LocalRunner
 
         return BilledRunner(LocalRunner(), self._charge)
 
@@ -228,7 +226,7 @@ class Session:
     def _components(self, backend_name: str, job_id: JobId) -> int:
         """Return how many components the script of a job has; 1 if it cannot be read."""
         from paislurm.backends.batch_script import components
-        from paislurm.backends.slurm_emulator.files import read_text
+        from paislurm.backends.files import read_text
 
         folder = self.store.by_id(job_id, backend=backend_name)
         if folder is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from paislurm.backends.slurm_emulator.hostlist import expand
+from paislurm.backends.hostlist import expand
 
 from ..folded_names import folded
 

@@ -10,9 +10,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
+from paislurm.backends.hostlist import expand
 from paislurm.backends.registry import is_elsewhere
 from paislurm.backends.slurm.states import Phase, phase
-from paislurm.backends.slurm_emulator.hostlist import expand
 
 from ..errors import BackendError
 from ..exit_codes.table import ExitTable

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..job import NEVER
 from ..planning.containers import is_of_submit
 from ..plural import counted, verb
-from ..site.container_runtimes import NO_CONTAINERS
+from ..site.containers import NO_CONTAINERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from paislurm.backends import hostlist
 from paislurm.backends.batch_script import components, seconds
-from paislurm.backends.environment import scrubbed
 from paislurm.backends.registry import BACKENDS, BackendDependencies, backend
-from paislurm.backends.runner import LocalRunner
-from paislurm.backends.slurm_emulator import hostlist, scontrol
+from paislurm.backends.runner import LocalRunner, scrubbed
+from paislurm.backends.slurm_emulator import scontrol
 from paislurm.translator.errors import UnreachableError, UsageError
 
 if TYPE_CHECKING:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from paislurm.backends.environment import scrubbed
 from paislurm.backends.registry import is_elsewhere
-from paislurm.backends.runner import LocalRunner
+from paislurm.backends.runner import LocalRunner, scrubbed
 
 from ...errors import BackendError, Diagnostic, InterruptedWaitError, RejectedError, UnreachableError
 from ...monitor.attempt import new_intent, submit_attempt

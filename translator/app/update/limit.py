@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from paislurm.backends.batch_script import components
-from paislurm.backends.slurm_emulator.files import read_text
+from paislurm.backends.files import read_text
 
 from ...slurm_options import WARNED_FROM
 from ...state.safe_read import parse_int

@@ -62,7 +62,7 @@ def _run(
 ) -> tuple[Completed, list[str]]:
     number = commands.number_of(JobId(known.job_id))
     if known.backend == LOCAL:
-        from paislurm.backends.local.environment import called_environment
+        from paislurm.backends.local.job import called_environment
 
         argv = commands.srun_beside(number, nodes, (), words)
         folder = (session.store.home / LOCAL / known.job_id).absolute()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from paislurm.backends.billed_runner import CallEnd
+    from paislurm.backends.runner import CallEnd
 
 FILE, OLDER_FILE = "bill.log", "bill.1.log"
 MAX_BYTES = 1 << 20

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from ..running import Runs
 
 UNTIL_GO = "until [[ -e go ]]; do sleep 0.01; done\n"
-STANDINS = str(Path(records.__file__).parents[1])
+STANDINS = str(Path(records.__file__).parents[2])
 NO_ROOM = """
 import errno, sys
 sys.path.insert(0, sys.argv[1])
-from slurm_emulator import records, supervisor
+from backends.slurm_emulator import records, supervisor
 def refuse(path, value):
     raise OSError(errno.ENOSPC, "No space left on device")
 records.write_json = refuse
@@ -97,7 +97,7 @@ def test_room_for_the_end_is_reserved_before_anything_runs(tmp_path: Path) -> No
     order = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
-from slurm_emulator import records, supervisor
+from backends.slurm_emulator import records, supervisor
 reserve, spawn = records.reserve, os.posix_spawnp
 records.reserve = lambda path: (print("reserve", flush=True), reserve(path))
 os.posix_spawnp = lambda *words, **more: (print("start", flush=True), spawn(*words, **more))[1]
