@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from .base import Backend, JobId, RunFolder
     from .runner import Charge
-    from .slurm.backend import SlurmBackend
 
     Components: TypeAlias = Callable[[JobId], int]
     Say: TypeAlias = Callable[[str], None]
@@ -46,7 +45,7 @@ class BackendDependencies(Struct, frozen=True, kw_only=True):
     transport: str = "auto"
 
 
-def _slurm(dependencies: BackendDependencies) -> SlurmBackend:
+def _slurm(dependencies: BackendDependencies) -> Backend:
     from .runner import BilledRunner, LocalRunner
     from .slurm.backend import SlurmBackend
 
@@ -54,13 +53,12 @@ def _slurm(dependencies: BackendDependencies) -> SlurmBackend:
 
 
 def _pyslurm(dependencies: BackendDependencies) -> Backend:
-    from .pyslurm.api import PyslurmApi
     from .pyslurm.backend import PyslurmBackend
     from .pyslurm.process import Process
+    from .runner import BilledRunner, LocalRunner
 
-    programs = _slurm(dependencies)
-    api = PyslurmApi(programs, Process(dependencies.charge))
-    return PyslurmBackend(programs, api, dependencies.components, dependencies.say)
+    runner, process = BilledRunner(LocalRunner(), dependencies.charge), Process(dependencies.charge)
+    return PyslurmBackend(runner, process, dependencies.components, dependencies.say)
 
 
 def _local(dependencies: BackendDependencies) -> Backend:

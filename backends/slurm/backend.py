@@ -50,7 +50,7 @@ _UNACCOUNTED = re.compile(r"accounting storage is disabled|[Pp]ermission denied|
 """What sacct says where there are no accounts for this user. Source: observed on 22.05; wrappers of sites."""
 
 
-def _one(_: JobId) -> int:
+def one_component(_: JobId) -> int:
     return 1
 
 
@@ -63,7 +63,7 @@ class SlurmBackend(SharedFolders):
 
     name = "slurm"
 
-    def __init__(self, runner: CommandRunner, components: Callable[[JobId], int] = _one) -> None:
+    def __init__(self, runner: CommandRunner, components: Callable[[JobId], int] = one_component) -> None:
         self._runner = runner
         self._components = components
 
