@@ -79,10 +79,45 @@ class Evidence(Struct, frozen=True, kw_only=True):
     table: ExitTable = field(default_factory=ExitTable)
 
 
+class DueAttempt(Struct, frozen=True, kw_only=True):
+    """Say when the next attempt is submitted: in `seconds`, or if it is `held_back` for that reason, not before.
+
+    `before` is how the last one ended, and what else is to be said.
+    """
+
+    number: int
+    seconds: int
+    held_back: str = ""
+    before: str = ""
+
+    @property
+    def text(self) -> str:
+        """The reason for which the job waits."""
+        return self._text(f"{self.seconds} s")
+
+    @property
+    def lasting_text(self) -> str:
+        """The text without the seconds."""
+        return self._text("")
+
+    def _text(self, seconds: str) -> str:
+        if self.held_back:
+            when = f"held back {f'for {seconds}' if seconds else 'later'}: {self.held_back}"
+        else:
+            when = "submitted " + ("next" if self.seconds <= 0 else f"in {seconds}" if seconds else "later")
+        return f"waiting for attempt {self.number}, which is {when}" + (f"; {self.before}" if self.before else "")
+
+    @property
+    def status(self) -> JobStatus:
+        """How the job stands that waits for it. Source: OpenPAI job states, AttemptCompleted."""
+        return JobStatus(state="RUNNING", code=None, reason=self.text, ended=False, due=self)
+
+
 class JobStatus(Struct, frozen=True, kw_only=True):
     """Say how a job stands. `ended` is true when nothing can change any more.
 
-    `waits` is why the backend does not start it, and `since` from when on the journal knows that.
+    `waits` is why the backend does not start it, and `since` from when on the journal knows that. `due` is set while
+    the next attempt is: then the `reason` begins with the time until it is submitted.
     """
 
     state: State
@@ -91,6 +126,12 @@ class JobStatus(Struct, frozen=True, kw_only=True):
     ended: bool
     waits: tuple[Wait, ...] = ()
     since: int | None = None
+    due: DueAttempt | None = None
+
+    @property
+    def lasting_reason(self) -> str:
+        """The reason as it stays while seconds pass."""
+        return self.due.lasting_text if self.due is not None else self.reason
 
 
 def tells_all(result: Result | None) -> bool:

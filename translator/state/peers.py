@@ -7,17 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from .safe_read import host_or_empty, parse_int, read_end
+from .safe_read import MAX_PORT, host_or_empty, parse_int, read_lines
 from .task_reports import MAX_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
-    from typing import TypeGuard
 
 MAX_LINE = 1 << 16
 """Bytes; a port takes six."""
-MAX_PORT = 65535
 
 
 class Peer(NamedTuple):
@@ -32,16 +30,8 @@ class Peer(NamedTuple):
 def read_peers(folder: Path) -> dict[tuple[int, int], Peer]:
     """Return what is known of the last attempt of each task, by the position of its role and its index."""
     found: dict[tuple[int, int], Peer] = {}
-    try:
-        files = sorted(folder.glob("*.log"))
-    except OSError:
-        return {}
-    for file in files:
-        try:
-            data, whole = read_end(file, MAX_BYTES)
-        except OSError:
-            continue
-        apply_peers(found, data.split(b"\n")[0 if whole else 1 : -1])
+    for file in sorted(folder.glob("*.log")):
+        apply_peers(found, read_lines(file, MAX_BYTES))
     return found
 
 
@@ -66,10 +56,6 @@ def _ports(words: Iterable[str]) -> dict[str, tuple[int, ...]]:
     for word in words:
         label, _, numbers = word.partition(":")
         if label:
-            found[label] = tuple(port for port in map(parse_int, numbers.split(",")) if is_port(port))
+            ports = (parse_int(word) for word in numbers.split(","))
+            found[label] = tuple(port for port in ports if port is not None and 0 < port <= MAX_PORT)
     return found
-
-
-def is_port(number: object) -> TypeGuard[int]:
-    """Tell whether something is the number of a port."""
-    return isinstance(number, int) and not isinstance(number, bool) and 0 < number <= MAX_PORT

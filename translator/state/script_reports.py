@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from .safe_read import parse_int, read_end
+from .safe_read import parse_int, read_lines
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,19 +37,10 @@ class ScriptRun(Struct, frozen=True, kw_only=True):
 def read_scripts(folder: Path) -> dict[int, tuple[ScriptRun, ...]]:
     """Return what the tasks of a role ran, by index, in the order in which it ended; `folder` is below `tasks`."""
     found: dict[int, tuple[ScriptRun, ...]] = {}
-    try:
-        files = sorted(folder.glob("*.scripts"))
-    except OSError:
-        return {}
-    for file in files:
+    for file in sorted(folder.glob("*.scripts")):
         index = parse_int(file.stem)
-        try:
-            data, whole = read_end(file, MAX_BYTES)
-        except OSError:
-            continue
-        lines = data.split(b"\n")[0 if whole else 1 : -1]
-        if index is not None:
-            found[index] = tuple(run for run in map(_run, lines) if run is not None)
+        if index is not None and file.is_file():
+            found[index] = tuple(run for run in map(_run, read_lines(file, MAX_BYTES)) if run is not None)
     return found
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from .safe_read import parse_int, read_end
+from .safe_read import parse_int, read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -63,16 +63,8 @@ def read_runs(folder: Path) -> dict[int, dict[int, tuple[Report, ...]]]:
 
 def _files(folder: Path) -> Iterator[list[bytes]]:
     """Yield the complete lines of the file of each node."""
-    try:
-        files = sorted(folder.glob("*.log"))
-    except OSError:
-        return
-    for file in files:
-        try:
-            data, whole = read_end(file, MAX_BYTES)
-        except OSError:
-            continue
-        yield data.split(b"\n")[0 if whole else 1 : -1]
+    for file in sorted(folder.glob("*.log")):
+        yield read_lines(file, MAX_BYTES)
 
 
 def apply_reports(latest: dict[int, dict[int, Report]], lines: Iterable[bytes]) -> None:

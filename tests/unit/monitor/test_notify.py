@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import stat
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from paislurm.translator.monitor.job_site import JobSite
 from paislurm.translator.monitor.job_status import JobStatus

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...state.kept_plan import directives, gpu_count, kept_plan
+from ...state.kept_plan import kept_plan
 from ...times import seconds_of
 
 if TYPE_CHECKING:
@@ -21,12 +21,12 @@ class Asked(NamedTuple):
 
 def asked_of(view: View) -> Asked:
     """Return what a job asks of Slurm, as far as its folder tells."""
-    plan = kept_plan(view.folder)
-    now = dict(directives(plan))
+    plan = kept_plan(view.folder.path)
+    now = plan.directives
     for change in view.history.changes:
         now |= change.values
     try:
         limit = seconds_of(now.get("time", ""))
     except ValueError:
         limit = None
-    return Asked(now.get("account") or None, limit, gpu_count(plan))
+    return Asked(now.get("account") or None, limit, plan.gpu_count)

@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from ...monitor.failure import CommandPlace
-from ...state.kept_plan import objects
-from ...state.safe_read import CorruptDataError, json_object, read_end, require_int, require_objects, require_str
+from ...state.kept_plan import kept_plan
 from ..input.bash_reading import file_line, is_bash
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from ...state.command_ends import CommandEnd
+    from ...state.kept_plan import KeptCommand
 
-MAX_PLAN = 64 << 20
 MAX_LINES = 40
 """So many lines back the start of a command is looked for; each takes a bash that reads all lines before."""
 _OTHER_LINES = re.compile(r"\b(?:trap|eval)\b")
@@ -38,35 +37,22 @@ def command_place(folder: Path, role: str, ends: Sequence[CommandEnd], printed: 
 
     `printed` are the last lines of the task. None where the plan cannot be read, or does not tell.
     """
-    try:
-        data, whole = read_end(folder / "plan.json", MAX_PLAN)
-        plan = json_object(data) if whole else {}
-        found = next(each for each in require_objects(plan, "roles") if each.get("name") == role)
-        place = _place(require_str(plan, "file"), found["command"], ends, printed)
-        workdir, warning = found.get("workdir"), _image_warning(plan)
-        known = workdir if isinstance(workdir, str) else ""
-        return place and replace(place, workdir=known, image_warning=warning)
-    except (OSError, CorruptDataError, StopIteration, KeyError):
+    plan = kept_plan(folder)
+    found = plan.roles_by_name.get(role)
+    if found is None or found.command is None:
         return None
+    place = _place(plan.file, found.command, ends, printed)
+    # That tasks do not run in their image.
+    warning = next((each.message for each in plan.diagnostics if each.code == "W402"), "")
+    return place and replace(place, workdir=found.workdir or "", image_warning=warning)
 
 
-def _image_warning(plan: Mapping[str, object]) -> str:
-    """Return the warning that tasks do not run in their image, "" where there is none."""
-    found = (each.get("message") for each in objects(plan.get("diagnostics")) if each.get("code") == "W402")
-    return str(next(found, ""))
-
-
-def _place(file: str, command: object, ends: Sequence[CommandEnd], printed: Sequence[str]) -> CommandPlace | None:
-    if not isinstance(command, dict):
-        return None
-    text = require_str(command, "text")
-    pairs = command.get("item_lines")
-    in_file = [_pair(pair) for pair in pairs] if isinstance(pairs, list) else []
-    first, last = failed_lines(text, ends, printed)
-    line, last_line = file_line(in_file, first), file_line(in_file, last)
+def _place(file: str, command: KeptCommand, ends: Sequence[CommandEnd], printed: Sequence[str]) -> CommandPlace | None:
+    first, last = failed_lines(command.text, ends, printed)
+    line, last_line = file_line(command.item_lines, first), file_line(command.item_lines, last)
     if not line:
         return None
-    shown = text.split("\n")[first - 1].strip() if first == last else ""
+    shown = command.text.split("\n")[first - 1].strip() if first == last else ""
     return CommandPlace(file=file, line=line, last_line=last_line, text=shown)
 
 
@@ -132,11 +118,3 @@ def _places(text: str, command: str) -> list[tuple[int, int]]:
         places.append((text.count("\n", 0, first) + 1, text.count("\n", 0, last) + 1))
         found = packed.find(wanted, found + 1)
     return places
-
-
-def _pair(pair: object) -> tuple[int, int]:
-    """Return a line of the text (from 0) at which an item starts, and its line in the job file."""
-    if not isinstance(pair, list) or len(pair) != 2:
-        raise CorruptDataError("`item_lines` has no pairs")
-    named = dict(zip(("start", "line"), pair, strict=True))
-    return require_int(named, "start"), require_int(named, "line")

@@ -12,7 +12,6 @@ from ...folded_names import by_numbers
 from ...monitor.job_status import JobStatus
 from ...monitor.last_attempt import ended_at, expected_start_at, node_list, started_at
 from ...monitor.poll import final_state, open_job
-from ...monitor.transition import without_countdown
 from ...monitor.waits import advice
 from ...state.ended_jobs import EndedJob, summary
 from ...state.history import History
@@ -66,6 +65,8 @@ class Line(Struct, frozen=True, kw_only=True):
     time_limit: int | None = None
     parameters: Mapping[str, str] = field(default_factory=dict)
     result: float | None = None
+    lasting_reason: str = ""
+    """The reason as it stays while seconds pass, "" where it is the same."""
 
     @property
     def begun_at(self) -> int:
@@ -86,14 +87,15 @@ class Line(Struct, frozen=True, kw_only=True):
         """Return the line for `--json`, without what `with_run` adds."""
         nulls = ("job_id", "virtual_cluster", "partition", "node_list", "group")
         found = {**asdict(self), **{name: getattr(self, name) or None for name in nulls}}
-        del found["parameters"], found["result"]
+        del found["parameters"], found["result"], found["lasting_reason"]
         return found
 
 
 def lasting(line: Line) -> Line:
     """Return a line without what changes by itself while the job stands as it does."""
-    reason = without_countdown(line.reason)
-    return replace(line, reason=reason, expected_start_at=None, waits_began_at=None, time_limit=None)
+    return replace(
+        line, reason=line.lasting_reason or line.reason, expected_start_at=None, waits_began_at=None, time_limit=None
+    )
 
 
 def lines(
@@ -219,6 +221,7 @@ def _line(folder: JobFolder, known: History, job_status: JobStatus, completed: i
         state=job_status.state,
         exit_code=job_status.code,
         reason=job_status.reason,
+        lasting_reason=job_status.lasting_reason,
         attempt=known.attempt,
         backend=known.backend,
         job_id=known.job_id,

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from ...errors import Diagnostic, NotFoundError, UsageError
 from ...planning.plan_text import plan_dict
-from ...state.safe_read import CorruptDataError, json_object, read_end
+from ...state.safe_read import CorruptDataError, read_end, read_json
 from ...state.tidying.kept_script import read_script
 from ..input.job_input import STDIN, compile_source, shown_name
 from .again import run_of, source_of
@@ -34,7 +34,7 @@ def compared_job(folder: JobFolder) -> Compared:
         return Compared(
             name=folder.name,
             parameters=created.run.parameters if created and created.run else None,
-            plan=json_object(_read(folder.path / "plan.json")),
+            plan=read_json(_read(folder.path / "plan.json"), dict),
             script=read_script(folder, 0).decode(errors="surrogateescape"),
         )
     except (OSError, CorruptDataError) as error:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from ...state.kept_plan import kept_plan, objects
+from ...state.kept_plan import kept_plan
 from ...state.peers import read_peers
 from ...state.task_reports import read_reports
 
@@ -57,8 +57,6 @@ def running_roles(view: View) -> list[RunningRole]:
 
 def _components(folder: JobFolder) -> dict[str, int]:
     """Return the components of roles, by the plan; none where the job is not heterogeneous."""
-    plan = kept_plan(folder)
-    layout = plan.get("layout")
-    kind = layout.get("kind") if isinstance(layout, dict) else layout
-    pairs = [(role.get("name"), role.get("component")) for role in objects(plan.get("roles"))]
-    return {str(name): number for name, number in pairs if isinstance(number, int)} if kind == "het" else {}
+    plan = kept_plan(folder.path)
+    pairs = [(role.name, role.component) for role in plan.roles if plan.layout.kind == "het"]
+    return {name: number for name, number in pairs if number is not None}

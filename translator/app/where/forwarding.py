@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from ...errors import Diagnostic, NotFoundError
-from ...state.peers import MAX_PORT
-from ...state.safe_read import parse_int
+from ...state.safe_read import MAX_PORT, parse_int
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

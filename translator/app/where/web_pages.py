@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...state.kept_plan import MAX_BYTES, kept_plan, objects
+from ...state.kept_plan import MAX_BYTES, KeptRole, kept_plan
 from ...state.safe_read import parse_int, read_end
 from ...terminal_text import one_line
 
@@ -31,8 +31,8 @@ class WebPage(NamedTuple):
 
 def may_have_pages(folder: JobFolder) -> bool:
     """Tell whether the job file asks for anything that serves a page."""
-    roles = _roles_of_plan(folder).values()
-    labels = {str(port.get("label")).lower() for role in roles for port in objects(role.get("ports"))}
+    roles = kept_plan(folder.path).roles
+    labels = {port.label.lower() for role in roles for port in role.ports}
     named = any(word in label for word in TITLES for label in labels)
     return named or any(_port_of_plugin(role) is not None for role in roles) or bool(_roles_with_http(folder))
 
@@ -42,11 +42,11 @@ def web_pages(folder: JobFolder, places: Iterable[TaskPlace]) -> list[WebPage]:
     running = [place for place in places if place.is_running and place.host]
     if not running:
         return []
-    roles = _roles_of_plan(folder)
+    roles = kept_plan(folder.path).roles_by_name
     labelled = _roles_with_http(folder)
     found: dict[str, WebPage] = {}
     for place in running:
-        for title, port in _ports(place, roles.get(place.role, {}), has_http=place.role in labelled):
+        for title, port in _ports(place, roles.get(place.role), has_http=place.role in labelled):
             host = f"[{place.host}]" if ":" in place.host else place.host
             url = f"http://{host}:{port}"
             found.setdefault(url, WebPage(title, place.name, url))
@@ -55,21 +55,20 @@ def web_pages(folder: JobFolder, places: Iterable[TaskPlace]) -> list[WebPage]:
 
 def port_labels(folder: JobFolder, role: str, index: int) -> list[str]:
     """Return the labels by which a task's ports are asked for, as the plan has them; `tensorboard` for the plugin's."""
-    planned = _roles_of_plan(folder).get(role, {})
-    labels = [str(port.get("label")) for port in objects(planned.get("ports"))]
+    planned = kept_plan(folder.path).roles_by_name.get(role)
+    labels = [port.label for port in planned.ports] if planned else []
     has_plugin = index == 0 and _port_of_plugin(planned) is not None
     return list(dict.fromkeys([*labels, *(["tensorboard"] if has_plugin else [])]))
 
 
 def labels_in_job_file(folder: JobFolder, role: str) -> list[str]:
     """Return the labels of the ports that the job file asks for; each task has `ssh` and `http` unasked."""
-    planned = objects(_roles_of_plan(folder).get(role, {}).get("ports"))
-    labels = [str(port.get("label")) for port in planned]
+    planned = kept_plan(folder.path).roles_by_name.get(role)
     unasked = {"ssh"} if role in _roles_with_http(folder) else {"ssh", "http"}
-    return [label for label in labels if label not in unasked]
+    return [port.label for port in planned.ports if port.label not in unasked] if planned else []
 
 
-def _ports(place: TaskPlace, role: Mapping[str, object], *, has_http: bool) -> Iterator[tuple[str, int]]:
+def _ports(place: TaskPlace, role: KeptRole | None, *, has_http: bool) -> Iterator[tuple[str, int]]:
     if place.index == 0 and (port := _port_of_plugin(role)) is not None:
         yield "TensorBoard", port
     for label, ports in place.ports.items():
@@ -78,19 +77,11 @@ def _ports(place: TaskPlace, role: Mapping[str, object], *, has_http: bool) -> I
             yield title or "HTTP", ports[0]
 
 
-def _roles_of_plan(folder: JobFolder) -> dict[str, Mapping[str, object]]:
-    """Return the roles of the plan by name; none where it cannot be read."""
-    return {str(role.get("name")): role for role in objects(kept_plan(folder).get("roles"))}
-
-
-def _port_of_plugin(role: Mapping[str, object]) -> int | None:
+def _port_of_plugin(role: KeptRole | None) -> int | None:
     """Return the port of the plugin tensorboard, which the first task of the first role runs."""
-    for script in objects([hook.get("script") for hook in objects(role.get("before"))]):
-        if script.get("program") == "tensorboard":
-            settings = script.get("settings")
-            pairs = settings if isinstance(settings, list) else []
-            ports = [pair[1] for pair in pairs if isinstance(pair, list) and len(pair) == 2 and pair[0] == "PORT"]
-            return parse_int(str(ports[0])) if ports else None
+    for hook in role.before if role else ():
+        if hook.script is not None and hook.script.program == "tensorboard":
+            return parse_int(str(dict(hook.script.settings).get("PORT", "")))
     return None
 
 
@@ -114,7 +105,7 @@ def _declaring(text: bytes) -> set[str]:
     roles = root.get("taskRoles") if isinstance(root, Mapping) else None
     if isinstance(roles, Mapping):
         return {name for name, role in roles.items() if _asks_for_http(role)}
-    return {str(role.get("name")) for role in objects(roles) if _lists_http(role.get("portList"))}
+    return {str(role.get("name")) for role in _mappings(roles) if _lists_http(role.get("portList"))}
 
 
 def _asks_for_http(role: object) -> bool:
@@ -126,7 +117,7 @@ def _asks_for_http(role: object) -> bool:
 
 def _lists_http(ports: object) -> bool:
     """Tell whether a list of ports of protocol v1 has such a label."""
-    return any(port.get("label") == "http" for port in objects(ports))
+    return any(port.get("label") == "http" for port in _mappings(ports))
 
 
 FEW = 4
@@ -136,3 +127,7 @@ FEW = 4
 def page_line(page: WebPage) -> str:
     """Return what a user is told of a page: `TensorBoard: http://10.0.0.1:5000 (worker-0)`."""
     return one_line(f"{page.title}: {page.url} ({page.task})")
+
+
+def _mappings(value: object) -> list[Mapping[str, object]]:
+    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, (list, tuple)) else []

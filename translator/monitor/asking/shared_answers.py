@@ -12,16 +12,14 @@ import os
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec import Struct, to_builtins
 
 from paislurm.backends.base import JobId, Observation
 
-from ...state.codec import decode
 from ...state.lock import Lock
-from ...state.safe_read import CorruptDataError, json_object, read_end
+from ...state.safe_read import CorruptDataError, read_end, read_json
 from ...state.shared_files import SharedFiles
 from .answer import NOT_ASKED, Answer, ask_now
 
@@ -132,7 +130,7 @@ class SharedAnswers:
         answer = ask_now(self._backend, {*ids, *more_ids}, {*tags, *more_tags}, began)
         self._last = (began, _kept(answer, before.throttled))
         with suppress(OSError):
-            self._write(json.dumps(_plain(self._last[1]), default=_plain).encode(), began)
+            self._write(json.dumps(to_builtins(self._last[1])).encode(), began)
         return answer
 
     def _write(self, data: bytes, time: float) -> None:
@@ -171,7 +169,7 @@ class SharedAnswers:
             if _stamp(status) == self._stamp or status.st_mtime < self._last[0] - AHEAD:
                 return
             data, whole = read_end(self._file, MAX_BYTES)
-            kept = decode(_Kept, json_object(data)) if whole else _NOTHING
+            kept = read_json(data, _Kept) if whole else _NOTHING
         except (OSError, CorruptDataError):
             return
         self._stamp, self._last = _stamp(status), (status.st_mtime, kept)
@@ -181,11 +179,6 @@ class SharedAnswers:
             return self._server.now()
         except OSError:
             return time.time()
-
-
-def _plain(record: Any) -> dict[str, Any]:
-    """Return a record for JSON."""
-    return asdict(record)
 
 
 def _stamp(status: os.stat_result) -> tuple[int, int]:

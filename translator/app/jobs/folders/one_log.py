@@ -5,13 +5,11 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from ....state.safe_read import CorruptDataError, json_object, read_end
+from ....state.kept_plan import kept_plan
 from ....state.tidying.tidy import is_tidied
 
 if TYPE_CHECKING:
     from ....state.job_folder import JobFolder
-
-MAX_PLAN = 64 << 20
 
 
 def has_one_log(folder: JobFolder, attempt: int) -> bool:
@@ -25,8 +23,4 @@ def has_one_log(folder: JobFolder, attempt: int) -> bool:
 @lru_cache(maxsize=16)
 def _planned(folder: JobFolder) -> bool:
     """Tell whether the plan of a job has one log; False where it cannot be read."""
-    try:
-        data, _ = read_end(folder.path / "plan.json", MAX_PLAN)
-        return json_object(data).get("one_log") is True
-    except (OSError, CorruptDataError):
-        return False
+    return kept_plan(folder.path).one_log
