@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from ..exit_codes.advice import BATCH, UNEXPLAINED, advice, lacks_something, retry_rule
-from ..exit_codes.rules import conditions
-from ..exit_codes.table import ExitTable
+from ..exit_codes.table import ExitTable, conditions
 from ..job import RESTART_ALWAYS
 from .retry import WITHOUT_LIMIT
 

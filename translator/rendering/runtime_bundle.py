@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from ..exit_codes.rules import exit_rules
+from ..exit_codes.table import exit_rules
 from ..planning.settings.of_job import OF_JOB
 from ..planning.settings.of_role import OF_ROLE
 from ..site.containers import BASH_PARTS, BASH_WITH_STORE, CONTAINER_RUNTIMES

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from paislurm.translator.exit_codes.rules import ExitRule, exit_rules
+from paislurm.translator.exit_codes.table import ExitRule, exit_rules
 from paislurm.translator.rendering.shell import quote
 
 from .bash import run

@@ -95,7 +95,7 @@ _OF_CODES = (
 
 def _as_dict(explanation: Explanation) -> dict[str, object]:
     from ....exit_codes.advice import retry_rule
-    from ....exit_codes.rules import conditions
+    from ....exit_codes.table import conditions
 
     row = explanation.row
     state: dict[str, object] = {"backend_state": explanation.state or None, "meaning": explanation.meaning or None}
@@ -137,7 +137,7 @@ def _of_status(code: int) -> str:
 
 def _as_text(explanation: Explanation) -> str:
     from ....exit_codes.advice import retry_rule
-    from ....exit_codes.rules import conditions
+    from ....exit_codes.table import conditions
     from ....text_tables import pairs_text
 
     row = explanation.row
