@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from ..folded_names import folded
 from ..state.records import Ended, Observed, Retry
 from .job_status import LOST_NODES, DueAttempt, JobStatus, state_of
-from .last_attempt import folded_nodes
 from .retry import STOPPED, AttemptEnd, RetryAfter, decide_retry
+from .status import folded_nodes
 from .waits import is_news
 
 if TYPE_CHECKING:

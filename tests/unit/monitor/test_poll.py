@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from paislurm.backends.base import JobId
 from paislurm.translator.app.jobs.listing import line_of
 from paislurm.translator.monitor.attempt import SETTLED_SECONDS
-from paislurm.translator.monitor.last_attempt import runs_since
 from paislurm.translator.monitor.poll import open_job, poll_jobs
+from paislurm.translator.monitor.status import runs_since
 from paislurm.translator.state.journal import read
 from paislurm.translator.state.records import Cancelled, Ended, Observed, Submitted
 

@@ -10,8 +10,8 @@ from msgspec.structs import asdict, replace
 
 from ...folded_names import by_numbers
 from ...monitor.job_status import JobStatus
-from ...monitor.last_attempt import ended_at, expected_start_at, node_list, started_at
 from ...monitor.poll import final_state, open_job
+from ...monitor.status import ended_at, expected_start_at, node_list, started_at
 from ...monitor.waits import advice
 from ...state.ended_jobs import EndedJob, summary
 from ...state.history import History

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from ...errors import BackendError
-from ...monitor.last_attempt import backend_state
+from ...monitor.status import backend_state
 from ...monitor.watching.job_files import result_of
 from ...report.build import DETAILED, AttemptFiles, Endpoint, JobEvidence, job_report
 from ...state.journal import read

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from ...monitor.last_attempt import ended_at, expected_start_at, runs_since
+from ...monitor.status import ended_at, expected_start_at, runs_since
 from ...monitor.waits import advice
 from ...plural import counted, some_of
 from ...report.reasons import by_reason

@@ -12,8 +12,8 @@ from ...app.jobs.refresh import refresh_all
 from ...app.jobs.rounds import warn_of_overdue_round
 from ...errors import Diagnostic, NotFoundError, did_you_mean
 from ...folded_names import by_numbers
-from ...monitor.last_attempt import ended_at, runs_since
 from ...monitor.poll import open_job
+from ...monitor.status import ended_at, runs_since
 from ...times import by_size, decimal, elapsed_seconds, elapsed_text, number
 from .console import log, print_json
 from .tables import print_table

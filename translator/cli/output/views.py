@@ -12,8 +12,7 @@ from ...app.jobs.asked import asked_of
 from ...app.where.task_places import place_dict, task_places
 from ...monitor.failure import advice_between
 from ...monitor.job_status import state_text
-from ...monitor.last_attempt import backend_state, ended_at, expected_start_at, node_list, runs_since, started_at
-from ...monitor.status import Status
+from ...monitor.status import Status, backend_state, ended_at, expected_start_at, node_list, runs_since, started_at
 from ...monitor.waits import advice
 from ...state.script_reports import read_scripts
 from ...terminal_text import one_line
