@@ -1,4 +1,4 @@
-"""How a job stands, as a record: what `--json` has of it, and what the Python API returns; and when and where it ran."""
+"""How a job stands, as a record, and when and where it ran: what `--json` has of it, and what the Python API returns."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from paislurm.backends.slurm_emulator.hostlist import expand
+from paislurm.backends.hostlist import expand
 
 from ..folded_names import folded
 

@@ -67,7 +67,7 @@ def command(session: Session, site: str | None, job: str | None, *, as_bill: boo
     from ....app.jobs.job_sites import JobSites
     from ....app.jobs.refresh import monitor_lock
     from ....app.jobs.rounds import note_round
-    from ....monitor.watching.cpu_limit import outlive_warning
+    from ....monitor.watching.folder_watch import outlive_warning
     from ...output.bill_table import show_bill
 
     profile = find_site(session, site)
@@ -168,7 +168,7 @@ def _work(monitor: Monitor, *, once: bool) -> bool:
 def _charging(session: Session, ask: Callable[[float], Ask]) -> Callable[[float], Ask]:
     """Return the same questions, which put this process's own CPU time on the bill whenever they are asked."""
     from ....monitor.asking.bill import MONITOR, Call
-    from ....monitor.watching.cpu_limit import used
+    from ....monitor.watching.folder_watch import used
 
     charged = 0.0
 
@@ -192,7 +192,7 @@ def _go_on_in_another(site: str | None, *, as_json: bool) -> int:
     import subprocess
 
     from ....app.own_call import own_call
-    from ....monitor.watching.cpu_limit import used
+    from ....monitor.watching.folder_watch import used
 
     _log(f"{used():.0f} CPU seconds are used, nearly as many as are allowed: another process goes on")
     argv = [*own_call(), "monitor"]
