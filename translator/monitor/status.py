@@ -1,4 +1,4 @@
-"""How a job stands, as a record, and when and where it ran: what `--json` has of it, and what the Python API returns."""
+"""How a job stands, and when and where it ran, as `--json` and the Python API have it."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from paislurm.translator.app.jobs.folders.sizes import size_text
 from paislurm.translator.app.session import user_name
-from paislurm.translator.state.tidying.room_taken import RoomTaken, room_taken
+from paislurm.translator.state.tidying.removal import RoomTaken, room_taken
 
 from ...monitor.jobs import CREATED, ENDED, INTENT, SUBMITTED, job_folder
 

@@ -14,6 +14,7 @@ from paislurm.translator.app.jobs.folders.sizes import size_text
 from paislurm.translator.app.session import user_name
 from paislurm.translator.state.publish import RETIRED
 from paislurm.translator.state.tidying import removal
+from paislurm.translator.state.tidying.removal import room_taken
 from paislurm.translator.state.tidying.room_taken import room_taken
 from tests.clock import clock
 

@@ -6,8 +6,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, NamedTuple
 
 from ....folded_names import by_numbers
-from ....state.tidying.removal import bulk
-from ....state.tidying.room_taken import RoomTaken, room_taken
+from ....state.tidying.removal import RoomTaken, bulk, room_taken
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

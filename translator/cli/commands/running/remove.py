@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ....app.session import Session
     from ....errors import Diagnostic
     from ....monitor.poll import Opened
-    from ....state.tidying.room_taken import RoomTaken
+    from ....state.tidying.removal import RoomTaken
 
 ENDS = ("SUCCEEDED", "FAILED", "STOPPED")
 
@@ -125,7 +125,7 @@ def _remove(
     from ....app.jobs.folders.sizes import JobSize, bulk_of, total
     from ....errors import PaislurmError
     from ....state.publish import writing
-    from ....state.tidying.room_taken import room_taken
+    from ....state.tidying.removal import room_taken
     from ...output.console import log_diagnostics
 
     removed: list[dict[str, object]] = []
