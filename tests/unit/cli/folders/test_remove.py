@@ -15,7 +15,6 @@ from paislurm.translator.app.session import user_name
 from paislurm.translator.state.publish import RETIRED
 from paislurm.translator.state.tidying import removal
 from paislurm.translator.state.tidying.removal import room_taken
-from paislurm.translator.state.tidying.room_taken import room_taken
 from tests.clock import clock
 
 from ...monitor.jobs import CREATED, ENDED, INTENT, SUBMITTED, job_folder, leave_result
