@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ..state.history import History
     from ..state.records import JobRole, Record
     from ..state.result import Result
-    from ..state.script_reports import ScriptRun
+    from ..state.task_reports import ScriptRun
     from .model import LinkedSource, Tail
 
 

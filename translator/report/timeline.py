@@ -9,8 +9,7 @@ from .model import Segment
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ..state.script_reports import ScriptRun
-    from ..state.task_reports import Report
+    from ..state.task_reports import Report, ScriptRun
     from .model import Phase
 
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from ...state.command_ends import CommandEnd
     from ...state.kept_plan import KeptCommand
+    from ...state.task_reports import CommandEnd
 
 MAX_LINES = 40
 """So many lines back the start of a command is looked for; each takes a bash that reads all lines before."""

@@ -12,8 +12,7 @@ from ...errors import BackendError
 from ...exit_codes.advice import UNEXPLAINED
 from ...monitor.failure import Failure, deciding_task
 from ...monitor.job_status import FOLDER_FULL
-from ...state.command_ends import read_command_ends
-from ...state.script_reports import read_scripts
+from ...state.task_reports import read_command_ends, read_scripts
 from ..room import no_room_text
 from .command_place import command_place
 from .fetching import fetch, run_folder_with_logs
@@ -24,8 +23,8 @@ if TYPE_CHECKING:
 
     from ...monitor.poll import View
     from ...monitor.task_status import TaskView
-    from ...state.command_ends import CommandEnd
     from ...state.records import JobRole
+    from ...state.task_reports import CommandEnd
     from ..session import Session
 
 LINES = 10

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...state.peers import read_peers
+from ...state.task_reports import read_peers
 from ..where.task_places import TaskPlace
 from ..where.web_pages import FEW, may_have_pages, page_line, web_pages
 

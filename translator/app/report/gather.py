@@ -11,9 +11,7 @@ from ...monitor.status import backend_state
 from ...monitor.watching.job_files import result_of
 from ...report.build import DETAILED, AttemptFiles, Endpoint, JobEvidence, job_report
 from ...state.journal import read
-from ...state.peers import read_peers
-from ...state.script_reports import read_scripts
-from ...state.task_reports import read_runs
+from ...state.task_reports import read_peers, read_runs, read_scripts
 from ..jobs.failure import failure_of
 from ..jobs.fetching import fetch, run_folder_with_logs
 from ..jobs.refresh import refresh_all

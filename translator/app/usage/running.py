@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from ...state.kept_plan import kept_plan
-from ...state.peers import read_peers
-from ...state.task_reports import read_reports
+from ...state.task_reports import read_peers, read_reports
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

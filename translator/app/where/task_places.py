@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from ...state.peers import read_peers
 from ...state.safe_read import host_or_empty
+from ...state.task_reports import read_peers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,7 +14,7 @@ from ...monitor.failure import advice_between
 from ...monitor.job_status import state_text
 from ...monitor.status import Status, backend_state, ended_at, expected_start_at, node_list, runs_since, started_at
 from ...monitor.waits import advice
-from ...state.script_reports import read_scripts
+from ...state.task_reports import read_scripts
 from ...terminal_text import one_line
 from ...text_tables import pairs_text
 from ...times import elapsed, elapsed_text, format_time
