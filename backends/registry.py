@@ -68,10 +68,9 @@ def _local(dependencies: BackendDependencies) -> Backend:
 
 
 def _ssh(host: str, dependencies: BackendDependencies) -> Backend:
-    from .ssh.address import parse_address
     from .ssh.backend import SshBackend
-    from .ssh.removals import Removals
-    from .ssh.transport import choose_transport
+    from .ssh.remote_files import Removals
+    from .ssh.transport import choose_transport, parse_address
 
     address = parse_address(host)
     transport = choose_transport(address, dependencies.transport)

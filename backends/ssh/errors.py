@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from paislurm.translator.errors import Diagnostic, RejectedError, UnreachableError
 
 if TYPE_CHECKING:
-    from .address import Address
+    from .transport import Address
 
 _UNKNOWN_KEY = re.compile(r"host key is known for|Host key verification failed")
 _OTHER_KEY = re.compile(r"REMOTE HOST IDENTIFICATION HAS CHANGED|Host key for .* has changed")

@@ -12,7 +12,7 @@ from ...state.safe_read import MAX_PORT, parse_int
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from paislurm.backends.ssh.address import Address
+    from paislurm.backends.ssh.transport import Address
 
     from .task_places import TaskPlace
     from .web_pages import WebPage

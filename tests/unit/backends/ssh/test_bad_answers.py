@@ -16,11 +16,11 @@ from paislurm.backends.base import JobId, RunFolder, Submission
 from paislurm.backends.runner import LocalRunner
 from paislurm.backends.ssh import backend as ssh
 from paislurm.backends.ssh import fabric_transport
-from paislurm.backends.ssh.address import Address
 from paislurm.backends.ssh.backend import SshBackend
 from paislurm.backends.ssh.mirrored import mirrored
 from paislurm.backends.ssh.program import ProgramTransport
-from paislurm.backends.ssh.removals import Removals
+from paislurm.backends.ssh.remote_files import Removals
+from paislurm.backends.ssh.transport import Address
 from paislurm.translator.app.estimate.ask import ask_gpus, ask_start
 from paislurm.translator.app.site.ask import ask, machine_of
 from paislurm.translator.app.usage.of_steps import usages_of_steps

@@ -11,7 +11,7 @@ from ...output.console import log, print_json, print_result
 from ...shell.candidates import PortLabel, Task
 
 if TYPE_CHECKING:
-    from paislurm.backends.ssh.address import Address
+    from paislurm.backends.ssh.transport import Address
 
     from ....app.session import Session
     from ....app.where.forwarding import Forwarding
@@ -118,7 +118,7 @@ def _login(session: Session, view: View, word: str | None) -> Address:
     import socket
 
     from paislurm.backends.registry import SSH
-    from paislurm.backends.ssh.address import Address, parse_address
+    from paislurm.backends.ssh.transport import Address, parse_address
 
     if word is not None:
         return parse_address(word)
@@ -149,7 +149,7 @@ def _run(view: View, wanted: Forwarding, node: Address) -> None:
         import os
 
         from paislurm.backends.runner import become
-        from paislurm.backends.ssh.host_keys import no_new_keys
+        from paislurm.backends.ssh.openssh import no_new_keys
 
         log(f"open {wanted.url}; Ctrl-C ends this")
         program, *words = wanted.argv(node)

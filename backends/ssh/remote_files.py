@@ -1,17 +1,20 @@
-"""Send the files of a job to a login node: a folder there comes to be whole, with its modes, or not at all."""
+"""Files at a login node: a new folder there is whole or is not there; what is to go is kept on a list."""
 
 from __future__ import annotations
 
+import fcntl
+import os
+from contextlib import contextmanager
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from paislurm.translator.errors import Diagnostic, RejectedError
 
-from .remote_script import remote_script
+from .runner import remote_script
 from .transport import Sent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from .runner import SshRunner
@@ -49,3 +52,44 @@ def _run(runner: SshRunner, argv: list[str], stdin: bytes, name: str) -> None:
 
 def _digest(path: Path) -> str:
     return sha256(path.read_bytes()).hexdigest()
+
+
+class Removals:
+    """Keep what is still to be removed there in a file that outlives a connection, and this process.
+
+    A line is a path, relative to the folder of all jobs there.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def add(self, *paths: str) -> None:
+        """Add paths to the list. OSError if it cannot be written."""
+        self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with self._held() as descriptor:
+            os.lseek(descriptor, 0, os.SEEK_END)
+            os.write(descriptor, "".join(f"{path}\n" for path in paths).encode())
+            os.fsync(descriptor)
+
+    def due(self) -> list[str]:
+        """Return what is on the list."""
+        try:
+            return self._file.read_text(encoding="utf-8").splitlines()
+        except FileNotFoundError:
+            return []
+
+    def done(self, paths: Sequence[str]) -> None:
+        """Take paths off the list."""
+        with self._held() as descriptor:
+            left = [path for path in self.due() if path not in paths]
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, "".join(f"{path}\n" for path in left).encode(), 0)
+
+    @contextmanager
+    def _held(self) -> Iterator[int]:
+        descriptor = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield descriptor
+        finally:
+            os.close(descriptor)
