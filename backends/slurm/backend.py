@@ -13,7 +13,7 @@ from paislurm.translator.errors import Diagnostic, RejectedError, ThrottledError
 from ..base import JobId, Observation, SharedFolders
 from ..runner import NO_ANSWER_HINT, become, scrubbed
 from . import commands
-from .changing.change import change
+from .change import change
 from .observation import MANY, observed
 from .output import (
     accounting_records,

@@ -18,7 +18,7 @@ from .timeline import segments, task_segments
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from paislurm.backends.slurm.step_usage import StepUsage
+    from paislurm.backends.slurm.steps import StepUsage
 
     from ..monitor.failure import Failure
     from ..monitor.job_status import JobStatus, State

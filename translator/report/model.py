@@ -9,7 +9,7 @@ from msgspec import Struct, field
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from paislurm.backends.slurm.step_usage import StepUsage
+    from paislurm.backends.slurm.steps import StepUsage
 
     from ..exit_codes.table import ExitCode
     from ..monitor.failure import Failure

@@ -28,7 +28,7 @@ from .charts import NARROW, WIDE, drawn_counts, drawn_gantt
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from paislurm.backends.slurm.step_usage import StepUsage
+    from paislurm.backends.slurm.steps import StepUsage
 
     from ...report.chart_rows import Counts, Gantt
     from ...report.model import AttemptEntry, JobReport, TaskEntry

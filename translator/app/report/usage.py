@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from paislurm.backends.base import JobId
 from paislurm.backends.registry import is_elsewhere
 from paislurm.backends.slurm import commands
-from paislurm.backends.slurm.step_usage import accounted_usages
+from paislurm.backends.slurm.steps import accounted_usages, sacct_steps
 
 from ...errors import BackendError
 from ...state.records import Submitted
@@ -15,7 +15,7 @@ from ...state.records import Submitted
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from paislurm.backends.slurm.step_usage import StepUsage
+    from paislurm.backends.slurm.steps import StepUsage
 
     from ...state.history import History
     from ...state.records import Record
@@ -37,7 +37,7 @@ def usages(session: Session, known: History, records: Iterable[Record]) -> Mappi
         return {}
     runner = session.slurm_runner(known.backend if is_elsewhere(known.backend) else "slurm")
     try:
-        answer = runner.run(commands.sacct_steps(jobs), timeout=SECONDS).stdout
+        answer = runner.run(sacct_steps(jobs), timeout=SECONDS).stdout
     except BackendError:
         return {}
     leaders = {int(commands.number_of(job)): attempt for job, attempt in jobs.items()}

@@ -10,6 +10,7 @@ from paislurm.backends.runner import LocalRunner
 from paislurm.backends.slurm import commands
 from paislurm.backends.slurm.backend import check_cluster
 from paislurm.backends.slurm.refusals import failure
+from paislurm.backends.slurm.steps import srun_beside
 
 from ...errors import Diagnostic, UnreachableError
 from ...shipped import shipped_text
@@ -64,11 +65,11 @@ def _run(
     if known.backend == LOCAL:
         from paislurm.backends.local.job import called_environment
 
-        argv = commands.srun_beside(number, nodes, (), words)
+        argv = srun_beside(number, nodes, (), words)
         folder = (session.store.home / LOCAL / known.job_id).absolute()
         return LocalRunner().run(argv, env=called_environment(os.environ, folder), timeout=SECONDS), argv
     check_cluster(JobId(known.job_id))
-    argv = commands.srun_beside(number, nodes, components, words)
+    argv = srun_beside(number, nodes, components, words)
     return session.slurm_runner(known.backend).run(argv, timeout=SECONDS), argv
 
 

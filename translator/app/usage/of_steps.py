@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from paislurm.backends.base import JobId
 from paislurm.backends.slurm import commands
 from paislurm.backends.slurm.backend import check_cluster
-from paislurm.backends.slurm.step_usage import step_usages
+from paislurm.backends.slurm.steps import sstat, step_usages
 
 from ...errors import BackendError, ThrottledError
 from .in_tasks import LOCAL
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from paislurm.backends.runner import CommandRunner
-    from paislurm.backends.slurm.step_usage import StepUsage
+    from paislurm.backends.slurm.steps import StepUsage
 
     from ...monitor.poll import View
     from ..session import Session
@@ -46,7 +46,7 @@ def usages_of_steps(runner: CommandRunner, number: int, roles: Sequence[RunningR
     steps = [(numbers[role.folder], role.step) for role in roles]
     if len(set(steps)) < len(steps):
         return None
-    argv = commands.sstat(str(each) for each in sorted(set(numbers.values())))
+    argv = sstat(str(each) for each in sorted(set(numbers.values())))
     try:
         # Of jobs of which it knows nothing it says so, and goes on.
         known = step_usages(runner.run(argv, timeout=SECONDS).stdout)

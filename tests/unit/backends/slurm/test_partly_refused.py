@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from paislurm.backends.base import JobId
 from paislurm.backends.runner import Completed
 from paislurm.backends.slurm.backend import SlurmBackend
-from paislurm.backends.slurm.changing.change import FIELDS
+from paislurm.backends.slurm.change import FIELDS
 from paislurm.translator.errors import BackendError, Diagnostic, RejectedError, UnreachableError
 
 if TYPE_CHECKING:

@@ -1,15 +1,24 @@
-"""What sstat and sacct print of steps: the CPU time, memory and GPUs of their tasks, on average and at most."""
+"""What the steps of jobs use, as sstat and sacct tell: CPU time, memory and GPUs of their tasks."""
 
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from .commands import STEP_FIELDS
+from paislurm.translator.sbatch_forms import seconds_of
+
+from .commands import cluster_of, clusters, number_of
 from .output import whole
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ..base import JobId
+
+STEP_FIELDS = ("JobID", "NTasks", "AveCPU", "AveRSS", "MaxRSS", "TRESUsageInAve")
+"""Source: sstat(1), --format."""
+
 MIB = 1 << 20
-_TIME = re.compile(r"(?:(\d{1,9})-)?(?:(\d{1,9}):)?(\d{1,9}):(\d{1,9})(?:\.\d+)?", re.ASCII)
 _SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,15})?)([KMGTP]?)", re.ASCII)
 _POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5}
 
@@ -26,6 +35,68 @@ class StepUsage(NamedTuple):
     max_memory_mib: int
     gpu_percent: int | None
     gpu_memory_mib: int | None
+
+
+def sstat(ids: Iterable[str]) -> list[str]:
+    """Return the query for what the steps of running jobs use, each component by the number that it has as a job.
+
+    Each node takes a sample when it is asked. Of a number and a component, `100+1`, sstat reads the number alone.
+    Source: Slurm, jobacct_gather_stat_task; observed on 24.11.
+    """
+    columns = ",".join(STEP_FIELDS)
+    return [
+        "sstat",
+        "--allsteps",
+        "--parsable2",
+        "--noheader",
+        "--noconvert",
+        f"--jobs={','.join(ids)}",
+        f"--format={columns}",
+    ]
+
+
+def sacct_steps(ids: Iterable[JobId]) -> list[str]:
+    """Return the accounting query for what the steps of jobs of one cluster used, with the name of each step."""
+    wanted = sorted(ids)
+    numbers, cluster = ",".join(map(number_of, wanted)), cluster_of(wanted[0])
+    columns = ",".join(("JobIDRaw", *STEP_FIELDS[1:], "JobName"))
+    return [
+        "sacct",
+        "--parsable2",
+        "--noheader",
+        "--noconvert",
+        f"--jobs={numbers}",
+        f"--format={columns}",
+        *clusters(cluster),
+    ]
+
+
+def srun_beside(number: str, nodes: Sequence[str], components: Sequence[int], argv: Sequence[str]) -> list[str]:
+    """Return what runs a program once on each of some nodes of a job that runs, and takes none of its resources.
+
+    Of a heterogeneous job it runs on every node of `components`, which are none of any other job.
+    """
+    where = (
+        [f"--het-group={','.join(map(str, components))}"]
+        if components
+        else [f"--nodelist={','.join(nodes)}", f"--nodes={len(nodes)}", f"--ntasks={len(nodes)}"]
+    )
+    return [
+        "srun",
+        f"--jobid={number}",
+        *where,
+        "--ntasks-per-node=1",
+        "--overlap",
+        "--mem=0",
+        "--gres=none",
+        "--mpi=none",
+        "--cpus-per-task=1",
+        "--cpu-bind=none",
+        "--quiet",
+        "--job-name=top",
+        "--chdir=/",
+        *argv,
+    ]
 
 
 def step_usages(text: str) -> dict[tuple[int, int], StepUsage]:
@@ -84,12 +155,11 @@ def _usage(tasks: str, cpu: str, memory: str, most: str, tres: str) -> StepUsage
 
 
 def _seconds(text: str) -> int | None:
-    """Return the seconds of `1-02:03:04`, `02:03:04` or `03:04`."""
-    found = _TIME.fullmatch(text)
-    if found is None:
+    """Return the seconds of a CPU time, which may have a fraction."""
+    try:
+        return seconds_of(text.partition(".")[0])
+    except ValueError:
         return None
-    days, hours, minutes, seconds = (int(word or 0) for word in found.groups())
-    return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
 
 
 def _number(text: str) -> float | None:

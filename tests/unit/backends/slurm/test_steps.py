@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paislurm.backends.slurm.commands import srun_beside, sstat
-from paislurm.backends.slurm.step_usage import StepUsage, accounted_usages, step_usages
+from paislurm.backends.slurm.steps import StepUsage, accounted_usages, srun_beside, sstat, step_usages
 
 LINES = """\
 3.batch|1|00:00:00|40316928|40316928|cpu=00:00:00,energy=0,mem=40316928

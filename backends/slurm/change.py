@@ -2,25 +2,58 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
-from paislurm.translator.errors import BackendError, RejectedError
+from paislurm.translator.errors import BackendError, Diagnostic, RejectedError
 
-from ..commands import cluster_of, number_of
-from .refused import HELD, is_over, option_name, refused
+from .commands import cluster_of, number_of, scontrol
+from .refusals import failure, slurm_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from ...base import JobId, Options
-    from ...runner import CommandRunner
+    from ..base import JobId, Options
+    from ..runner import CommandRunner, Completed
 
 FIELDS = {"time": "TimeLimit", "partition": "Partition", "account": "Account", "qos": "QOS", "nice": "Nice"}
 """What scontrol calls options of sbatch. Source: scontrol(1), SPECIFICATIONS FOR UPDATE COMMAND."""
 SECONDS = 60.0
+HELD = "held"
+"""Whether a job is kept from beginning: no option of sbatch, and a command of scontrol of its own."""
+
+
+class _Refusal(NamedTuple):
+    """Say what a message of scontrol means where one of some options was to be changed (none: any), and what helps."""
+
+    says: re.Pattern[str]
+    options: tuple[str, ...]
+    hint: str
+
+
+_ENDED = re.compile("already finished|[Ii]nvalid job id")
+_REFUSALS = (
+    _Refusal(_ENDED, (), "it ended in this moment: `paislurm submit --again JOB` submits it once more"),
+    _Refusal(
+        re.compile("no longer pending"),
+        ("partition", "account", "qos", "nice"),
+        "where a job goes, and who is charged, can be changed only while it waits",
+    ),
+    _Refusal(
+        re.compile("denied"),
+        ("time",),
+        "a user may lower the time limit of a job that runs, and change that of one that waits up to what the "
+        "partition allows; an administrator may do more",
+    ),
+    _Refusal(re.compile("denied"), ("nice",), "a user may only put a job behind others: a nice of 0 or more"),
+    _Refusal(re.compile("denied"), (HELD,), "an administrator holds it: only an administrator can release it"),
+    _Refusal(re.compile("[Ii]nvalid partition"), (), "`sinfo` lists the partitions"),
+    _Refusal(re.compile("[Ii]nvalid (?:account|qos)"), (), "`sacctmgr show associations user=$USER` lists yours"),
+)
+"""Source: observed on 22.05, 24.11 and 26.05, whose words are the same."""
 
 
 def commands(job_id: JobId, values: Mapping[str, str]) -> Iterator[tuple[tuple[str, ...], list[str]]]:
@@ -33,7 +66,8 @@ def commands(job_id: JobId, values: Mapping[str, str]) -> Iterator[tuple[tuple[s
     if options:
         yield options, _update(job_id, {name: values[name] for name in options})
     if HELD in values:
-        yield (HELD,), [*_scontrol(job_id), "hold" if values[HELD] == "yes" else "release", number_of(job_id)]
+        word = "hold" if values[HELD] == "yes" else "release"
+        yield (HELD,), [*scontrol(cluster_of(job_id)), word, number_of(job_id)]
 
 
 def change(
@@ -56,7 +90,7 @@ def change(
         errors, wanted = {}, {name: values[name] for name in options}
         if error is not None:
             is_alone = len(options) == 1 and len(before) < 2
-            if is_alone or not isinstance(error, RejectedError) or is_over(error):
+            if is_alone or not isinstance(error, RejectedError) or _is_over(error):
                 raise error
             now = _asked(ask)
             if not now:
@@ -65,7 +99,7 @@ def change(
         taken = {name: value for name, value in wanted.items() if name not in errors}
         errors |= _in_components(runner, job_id, taken, before, ask)
         if errors:
-            names = [option_name(name, wanted) for name in wanted if name not in errors]
+            names = [_option_name(name, wanted) for name in wanted if name not in errors]
             kept = _set_back(runner, job_id, {name: wanted[name] for name in errors}, before, ask)
             raise _joined(errors, [*([f"it took {' and '.join(names)}"] if names else []), *kept])
 
@@ -78,7 +112,7 @@ def _error(
         done = runner.run(argv, timeout=SECONDS)
     except BackendError as error:
         return error
-    return refused(options, job_id, values, argv, done) if done.status else None
+    return _refused(options, job_id, values, argv, done) if done.status else None
 
 
 def _one_by_one(
@@ -157,12 +191,35 @@ def _names(value: str) -> set[str]:
     return {*value.casefold().split(",")}
 
 
-def _scontrol(job_id: JobId) -> list[str]:
-    cluster = cluster_of(job_id)
-    return ["scontrol", *([f"--clusters={cluster}"] if cluster else [])]
-
-
 def _update(job_id: JobId, values: Mapping[str, str], component: str = "") -> list[str]:
     """Return the command line that changes options of a job, or of one component: `+1`."""
     settings = (f"{FIELDS[name]}={value}" for name, value in values.items())
-    return [*_scontrol(job_id), "update", f"JobId={number_of(job_id)}{component}", *settings]
+    return [*scontrol(cluster_of(job_id)), "update", f"JobId={number_of(job_id)}{component}", *settings]
+
+
+def _refused(
+    options: Sequence[str], job_id: JobId, values: Mapping[str, str], argv: Sequence[str], done: Completed
+) -> BackendError:
+    """Return the error for a change of these options that has failed; no answer is never called a refusal."""
+    error = failure(argv, done)
+    if not isinstance(error, RejectedError):
+        return error
+    words = slurm_words(done)
+    fits = (
+        each for each in _REFUSALS if each.says.search(words) and (not each.options or {*each.options} & {*options})
+    )
+    found = next(fits, None)
+    named = " and ".join(_option_name(name, values) for name in options)
+    message = f"Slurm refuses {named} of job {job_id}: {words}"
+    diagnostic = Diagnostic(code="E621", message=message, hint=found.hint if found else "see scontrol(1), update")
+    return RejectedError(diagnostic, argv=tuple(argv), status=done.status, stderr=done.stderr, options=tuple(options))
+
+
+def _option_name(name: str, values: Mapping[str, str]) -> str:
+    """Return what `paislurm update` calls an option: `--time`, `--release`."""
+    return f"--{name}" if name != HELD else "--hold" if values[name] == "yes" else "--release"
+
+
+def _is_over(error: BackendError) -> bool:
+    """Tell whether Slurm refuses because the job has ended: nothing of it can be changed."""
+    return _ENDED.search(error.stderr) is not None
