@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from paislurm.translator.sbatch_forms import seconds_of
+from paislurm.translator.times import seconds_of
 
 from .commands import cluster_of, clusters, number_of
 from .output import whole
