@@ -54,8 +54,8 @@ class Compiled(Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def script(self) -> str:
         """The batch script. It is rendered when it is first asked for: much of what users ask is in the plan."""
+        from .rendering.engine import template_cache
         from .rendering.render import render
-        from .rendering.template_cache import template_cache
 
         return render(self.plan, template_cache(self.templates) if self.templates else None)
 

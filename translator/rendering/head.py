@@ -12,9 +12,8 @@ from ..planning.settings.of_job import job_settings
 from ..planning.settings.of_role import role_settings
 from ..plural import counted
 from ..protocol.expressions.secrets import TAG
-from .lines import Line, setting_lines
+from .lines import Line, setting_lines, srun, started_by
 from .shell import ShellWord, export, export_around, here_document, our_own, quote, sbatch_line
-from .srun import srun, started_by
 from .summary import completion_sentence, component_comment
 
 if TYPE_CHECKING:

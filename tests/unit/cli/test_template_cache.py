@@ -13,7 +13,7 @@ import pytest
 from paislurm.translator.app.input.template_folder import template_folder
 from paislurm.translator.pipeline import compile_job
 from paislurm.translator.rendering import engine
-from paislurm.translator.rendering.template_cache import template_cache
+from paislurm.translator.rendering.engine import template_cache
 
 from ..protocol.jobs import job
 from .running import job_file
