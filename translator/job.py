@@ -131,7 +131,7 @@ class Prerequisite(Struct, frozen=True, kw_only=True):
 class Hooks(Struct, frozen=True, kw_only=True):
     """Hold all that runs around a role's commands.
 
-    `requested` are the names that the role lists, in their order; `known` the prerequisites that these names and
+    `requested` are the names that the role lists, in their order; `resolved` the prerequisites that these names and
     their requirements stand for, in the order of the file; `plugins` come after them.
     """
 
