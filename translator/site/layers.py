@@ -160,7 +160,7 @@ def _unknown_locks(layer: Document) -> Iterator[Diagnostic]:
         known: list[str] = []
         for step in lock.split("."):
             known = [field.alias for kind in kinds for field in getattr(kind, "model_fields", {}).values()]
-            kinds = [inner for kind in kinds if get_origin(kind) is not list for inner in inside(kind, step)]
+            kinds = [inner for kind in kinds if get_origin(kind) not in (list, tuple) for inner in inside(kind, step)]
             if not kinds:
                 hint = near_hint(step, known) or "a key as `paislurm schema site` has it, `containers.runtime`"
                 collector.add("E469", path, f"`{lock}` is no key of a site profile", hint=hint)

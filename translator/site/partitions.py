@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field, PrivateAttr
+from pydantic import Field, PrivateAttr
 
 from ..protocol.extras_slurm import SbatchText, Time, sbatch_value
-from ..validation.strict_model import Boolean, StrictModel, int_range, pattern
+from ..validation.strict_model import Boolean, StrictModel, Validator, int_range, pattern
 
 WORD = r"[A-Za-z][A-Za-z0-9_.-]*"
 GRES_PATTERN = rf"{WORD}(?::{WORD})?:[1-9]\d{{0,5}}"
 Gres = Annotated[str, pattern("a generic resource of a node, such as `hca:1`", GRES_PATTERN)]
 """A generic resource of a node with its number. Source: sbatch(1), --gres."""
-GpuType = Annotated[str, BeforeValidator(lambda value: "" if value is None else sbatch_value(value))]
+GpuType = Annotated[
+    str,
+    Validator(lambda value: "" if value is None else sbatch_value(value), {"type": ["string", "null"], "minLength": 1}),
+]
 Count = Annotated[int, int_range(0)]
 Positive = Annotated[int, int_range(1)]
 

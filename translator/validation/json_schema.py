@@ -27,6 +27,11 @@ class _Generator(GenerateJsonSchema):
         """Give keys no titles: they are called what they are."""
         return False
 
+    def dict_schema(self, schema: Any) -> dict[str, Any]:
+        """Refuse keys that do not match the pattern of keys."""
+        found = super().dict_schema(schema)
+        return {**found, "additionalProperties": False} if "patternProperties" in found else found
+
     def encode_default(self, dft: Any) -> Any:
         """Return a default as it would be written."""
         if isinstance(dft, timedelta):
@@ -46,7 +51,7 @@ def json_schema(model: type[BaseModel], title: str) -> dict[str, Any]:
 def field_notes(model: type[BaseModel]) -> dict[str, str]:
     """Return the docstring of each field of a model, by its key; those of models above it are inherited."""
     notes = field_notes(model.__mro__[1]) if model.__mro__[1] is not BaseModel else {}
-    (body,) = ast.parse(inspect.cleandoc(inspect.getsource(model))).body
+    (body,) = ast.parse(inspect.getsource(model)).body
     assert isinstance(body, ast.ClassDef)
     for field, note in pairwise(body.body):
         if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(note, ast.Expr):

@@ -29,8 +29,8 @@ _Model = TypeVar("_Model", bound=BaseModel)
 
 def partial_model(model: type[_Model], value: Mapping[str, object]) -> _Model:
     """Return the model of a mapping, whatever is wrong in it."""
-    fields = {name: _of_field(field, value) for name, field in model.model_fields.items()}
     keys = {field.alias or name: name for name, field in model.model_fields.items()}
+    fields = {name: _of_field(model.model_fields[name], key, value) for key, name in keys.items()}
     given = {keys[key] for key in value if key in keys}
     others = {} if model.model_config.get("extra") != "allow" else {k: v for k, v in value.items() if k not in keys}
     return model.model_construct(_fields_set=given, **fields, **others)
@@ -61,13 +61,13 @@ def tags_of(model: type[BaseModel]) -> tuple[Any, ...]:
     return get_args(field.annotation) if field else ()
 
 
-def _of_field(field: FieldInfo, value: Mapping[str, object]) -> Any:
-    if field.alias not in value and not field.is_required():
+def _of_field(field: FieldInfo, key: str, value: Mapping[str, object]) -> Any:
+    if key not in value and not field.is_required():
         return field.get_default(call_default_factory=True)
     hint: Any = field.annotation
     if field.metadata:
         hint = Annotated.__class_getitem__((hint, *field.metadata))  # type: ignore[attr-defined] # of typing
-    return _or_empty(hint, value.get(field.alias or ""))
+    return _or_empty(hint, value.get(key))
 
 
 def _or_empty(hint: Any, value: object) -> Any:
@@ -81,14 +81,16 @@ def _or_empty(hint: Any, value: object) -> Any:
     if any(isinstance(mark, Validator) for mark in getattr(hint, "__metadata__", ())):
         return None
     kinds = [kind for kind in alternatives(hint) if kind is not type(None)]
-    models = [kind for kind in kinds if is_model(kind)]
+    models = list(filter(is_model, kinds))
     if models and (type(None) not in alternatives(hint) or isinstance(value, Mapping)):
         found = value if isinstance(value, Mapping) else {}
         tagged = [model for model in models if found.get("type") in tags_of(model)]
         return partial_model((tagged or models[-1:])[0], found)
     if get_origin(kinds[0]) in (list, tuple):
-        inner = get_args(kinds[0])[0]
-        return get_origin(kinds[0])(_or_empty(inner, each) for each in value) if isinstance(value, list) else ()
+        inner, items = get_args(kinds[0])[0], value if isinstance(value, list) else []
+        only_models = any(map(is_model, alternatives(inner)))
+        right = (None if only_models and not isinstance(each, Mapping) else _or_empty(inner, each) for each in items)
+        return get_origin(kinds[0])(right)
     if get_origin(kinds[0]) is dict:
         of = get_args(kinds[0])[1]
         return {key: _or_empty(of, each) for key, each in value.items()} if isinstance(value, Mapping) else {}

@@ -8,14 +8,14 @@ import yaml
 from paislurm.translator.errors import ProtocolError
 from paislurm.translator.reading.read import read
 from paislurm.translator.reading.refusals import SITE_KEYS, error_of_mapping, error_of_text
-from paislurm.translator.site.schema import SiteFile
+from paislurm.translator.site.profile import Site
 
 from ..protocol.jobs import JOB
 from ..protocol.jobs_v1 import job as job_v1
 
 
 def test_keys_by_which_a_profile_is_known_are_its_own() -> None:
-    assert {each.alias for each in SiteFile.model_fields.values()} >= SITE_KEYS
+    assert {each.alias for each in Site.model_fields.values()} >= SITE_KEYS
     assert not SITE_KEYS & JOB.keys()
 
 

@@ -88,10 +88,15 @@ class _Described(StrictModel):
     """Informational keys that any prerequisite may have. Source: PAI protocol v2, prerequisites."""
 
     name: Name
+    """The name that task roles refer to."""
     protocol_version: Version = 2
+    """Informational, 2."""
     version: TextOrNumber = ""
+    """Informational."""
     contributor: Text = ""
+    """Informational."""
     description: Text = ""
+    """Informational."""
 
 
 class DockerImage(_Described):
@@ -117,11 +122,17 @@ class Plugged(_Described, extra="allow"):
     """
 
     plugin: Text = ""
+    """The plugin that prepares it. Default: `com.microsoft.pai.runtimeplugin.cmd`."""
     require: list[Text] = []
+    """Names of prerequisites that must be prepared before it."""
     failure_policy: Any = None
+    """Whether a failure of its commands fails the task (`fail`) or is ignored (`ignore`)."""
     callbacks: Any = None
+    """Commands at events of the task, in place of `preCommands` and `postCommands`."""
     pre_commands: Any = None
+    """Commands before those of the role."""
     post_commands: Any = None
+    """Commands after those of the role, if they succeed."""
 
     @property
     def acts(self) -> bool:

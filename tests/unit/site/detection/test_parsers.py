@@ -16,8 +16,7 @@ from paislurm.translator.site.detection.config import (
     slurm_config,
 )
 from paislurm.translator.site.detection.nodes import Gres, gres, nodes, partition_records
-from paislurm.translator.site.limits import Account, Amounts, Limits
-from paislurm.translator.site.partitions import Shape
+from paislurm.translator.site.partitions import Account, Amounts, Qos, Shape
 from paislurm.translator.site.profile import Ports, Scheduler
 
 from .answered import NODE, PARTITION
@@ -161,30 +160,28 @@ def test_accounts_come_in_order_with_their_limits() -> None:
     assert found.accounts["a"] == Account.of(qos=("normal",))
     assert found.accounts["c"] == Account.of(qos=("odd",)), "it is the user's on one partition alone"
     assert found.accounts["b"] == Account.of(
-        limits=Limits.of(
-            max_jobs=2,
-            max_submit_jobs=3,
-            max_time=timedelta(minutes=90),
-            per_job=Amounts.of(nodes=1, cpus=8, memory_mib=10240, gpus=2),
-            total=Amounts.of(cpus=100),
-        ),
+        max_jobs=2,
+        max_submit_jobs=3,
+        max_time=timedelta(minutes=90),
+        per_job=Amounts.of(nodes=1, cpus=8, memory_mib=10240, gpus=2),
+        total=Amounts.of(cpus=100),
         qos=("high", "normal"),
         default_qos="high",
     )
-    high = Limits.of(
+    high = Qos.of(
         over_partition_nodes=True,
         max_jobs=4,
         max_submit_jobs=5,
         max_time=timedelta(days=1),
         per_user=Amounts.of(cpus=5, memory_mib=7),
     )
-    assert found.qos == {"high": high, "normal": Limits(), "odd": Limits()}
+    assert found.qos == {"high": high, "normal": Qos(), "odd": Qos()}
 
 
 def test_limits_that_slurm_does_not_enforce_are_none() -> None:
     users = USERS + "b|b||high||7|3|01:30:00|cpu=8|cpu=100|2|\n"
     found = accounts(users, QOS + "high||1-00:00:00|4|5|||||\n", limited=False)
-    assert (found.accounts, found.qos) == ({"b": Account.of(qos=("high",))}, {"high": Limits()})
+    assert (found.accounts, found.qos) == ({"b": Account.of(qos=("high",))}, {"high": Qos()})
 
 
 @pytest.mark.parametrize("text", ["", "\n", "|\n", "sacctmgr: nothing\n"])
@@ -218,11 +215,11 @@ def test_a_plugin_that_requires_a_time_limit(plugins: str, required: bool) -> No
 @pytest.mark.parametrize(
     ("text", "scheduler"),
     [
-        ("SchedulerType = sched/builtin\nSchedulerParameters = bf_interval=9\n", Scheduler(kind="builtin")),
-        ("SchedulerType = sched/backfill\nSchedulerParameters = (null)\n", Scheduler(backfill_interval=30)),
+        ("SchedulerType = sched/builtin\nSchedulerParameters = bf_interval=9\n", Scheduler.of(type="builtin")),
+        ("SchedulerType = sched/backfill\nSchedulerParameters = (null)\n", Scheduler.of(backfill_interval=30)),
         ("SchedulerType = sched/backfill\nSchedulerParameters = defer,bf_interval=60,bf_window=9\n",
-         Scheduler(backfill_interval=60)),
-        ("SchedulerType = sched/backfill\nSchedulerParameters = bf_interval=-1\n", Scheduler(backfill_interval=-1)),
+         Scheduler.of(backfill_interval=60)),
+        ("SchedulerType = sched/backfill\nSchedulerParameters = bf_interval=-1\n", Scheduler.of(backfill_interval=-1)),
         ("SchedulerType = sched/other\n", Scheduler()),
         ("", Scheduler()),
     ],

@@ -88,7 +88,7 @@ def test_the_profile_of_such_a_node() -> None:
     site = detection.site
     assert site.infiniband == Infiniband.of(adapters=("mlx5_0",), interface="ib1", ethernet="eth0", memlock_mib=64)
     assert site.containers.installed == ("podman", "charliecloud")
-    assert site.address == "getent"
+    assert site.address.method == "getent"
     text = profile_text(detection)
     assert load_site(text, file="site.yaml") == site
     assert "# Adapters without an active InfiniBand port: mlx5_1, mlx5_2." in text
@@ -103,7 +103,7 @@ def test_a_node_that_has_little() -> None:
         probe="node n2\nmemlock unlimited\ndevice /dev/kfd\nports 20000 60999\nshared tmp\n", gres="gpu:1"
     )
     site = detection.site
-    assert (site.infiniband, site.containers.installed, site.address) == (None, (), "node-address")
+    assert (site.infiniband, site.containers.installed, site.address.method) == (None, (), "node-address")
     assert (site.gpus.vendor, site.ports.last) == ("amd", 19999)
     reasons = {gap.key: gap.reason for gap in detection.gaps}
     assert list(reasons) == ["infiniband", "containers.runtime", "PAISLURM_HOME", "storages"]
