@@ -68,8 +68,8 @@ def is_identifier(name: str) -> bool:
 def export_around(name: str, parts: Iterable[str], variable: str) -> ShellWord:
     r"""Return a line that exports a variable whose value has that of another one between its parts.
 
-    >>> export_around("HOME_DIR", ["/home/", ""], "USER")
-    "export HOME_DIR='/home/'\"$USER\"''"
+    >>> print(export_around("HOME_DIR", ["/home/", ""], "USER"))
+    export HOME_DIR='/home/'"$USER"''
     """
     if not (is_identifier(name) and is_identifier(variable)):
         raise ValueError(f"{name!r} or {variable!r} cannot be the name of a shell variable")
