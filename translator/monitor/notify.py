@@ -13,15 +13,14 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, to_builtins
 
 from ..state.records import Notified
-from .job_site import JobSite
-from .notification import OLDEST_SECONDS, due_notifications
+from .job_site import OLDEST_SECONDS, JobSite, due_notifications
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from ..state.history import History
     from ..state.job_folder import JobFolder
-    from .notification import Notification
+    from .job_site import Notification
     from .poll import View
 
 MAX_AT_ONCE = 4

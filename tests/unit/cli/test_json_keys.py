@@ -20,7 +20,7 @@ from paislurm.translator.cli.output.documents import document as shown
 from paislurm.translator.cli.schemas.output_schema import meanings
 from paislurm.translator.exit_codes.table import SiteRow
 from paislurm.translator.monitor.asking.bill import Call
-from paislurm.translator.monitor.notification import due_notifications
+from paislurm.translator.monitor.job_site import due_notifications
 from paislurm.translator.monitor.notify import message
 from paislurm.translator.pipeline import compile_job
 from paislurm.translator.planning.plan_text import plan_dict
