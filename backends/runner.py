@@ -39,6 +39,7 @@ NOT_CONNECTED = "(connect failure)"
 """No connection to the controller, so that it cannot have got the request; "(send failure)" and "(receive failure)"
 are other cases. Source: slurm_errno.h, SLURMCTLD_COMMUNICATIONS_CONNECTION_ERROR."""
 
+RETRIED_HINT = "try again later: nothing is lost, and a job is not submitted twice"
 NO_ANSWER_HINT = "see whether `{}` is a wrapper of the site's, and what it prints"
 
 
@@ -174,7 +175,7 @@ def too_long(argv: Sequence[str]) -> UnreachableError:
 def silent(argv: Sequence[str], timeout: float) -> UnreachableError:
     """Return the error for a program that gave no answer in time."""
     message = f"`{argv[0]}` gave no answer within {timeout:g} s; what was asked may have been done or not"
-    return _error(argv, "E502", message, "try again later: nothing is lost, and a job is not submitted twice")
+    return _error(argv, "E502", message, RETRIED_HINT)
 
 
 def _error(argv: Sequence[str], code: str, message: str, hint: str) -> UnreachableError:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 
-from paislurm.translator.errors import Diagnostic, RejectedError, ThrottledError, UnreachableError
+from paislurm.translator.errors import BackendError, Diagnostic, RejectedError, ThrottledError, UnreachableError
 
 from ..base import JobId, Observation, SharedFolders
 from ..runner import NO_ANSWER_HINT, become, scrubbed
@@ -156,19 +156,12 @@ class SlurmBackend(SharedFolders):
         """
         if not ids:
             return []
-        argv = commands.sacct(ids)
         try:
-            done = self._runner.run(argv, env=commands.TIMES, timeout=QUERY_SECONDS)
-            if is_unaccounted(done):
-                return None
-            if is_unanswered(done):
-                raise failure(argv, done)
-            return accounting_rows(done.stdout, commands.cluster_of(ids[0]))
+            stdout = self._sacct(commands.sacct(ids), commands.TIMES)
+            return None if stdout is None else accounting_rows(stdout, commands.cluster_of(ids[0]))
         except ThrottledError:
             raise
-        except UnreachableError as error:
-            if is_uncallable(error):
-                return None
+        except UnreachableError:
             if must:
                 raise
             return []
@@ -206,23 +199,29 @@ class SlurmBackend(SharedFolders):
         return done.stdout
 
     def _find_in_accounts(self, tags: Collection[str], cluster: str) -> dict[str, JobId]:
-        argv = commands.sacct_tags(FIND_DAYS, cluster)
         try:
-            done = self._runner.run(argv, timeout=QUERY_SECONDS)
-        except UnreachableError as error:
-            if is_uncallable(error):
-                return {}
-            raise
-        if "Invalid field" in done.stderr:
-            argv = commands.sacct_tags(FIND_DAYS, cluster, submit_line=False)
-            done = self._runner.run(argv, timeout=QUERY_SECONDS)
-        if is_unaccounted(done):
-            return {}
-        if is_unanswered(done):
-            raise failure(argv, done)
-        rows = accounting_records(done.stdout, ("JobID", "Comment"))
+            stdout = self._sacct(commands.sacct_tags(FIND_DAYS, cluster))
+        except BackendError as error:
+            if "Invalid field" not in error.stderr:
+                raise
+            stdout = self._sacct(commands.sacct_tags(FIND_DAYS, cluster, submit_line=False))
+        rows = accounting_records(stdout or "", ("JobID", "Comment"))
         words = ((word, row) for row in rows for word in (row["Comment"], *row.get("SubmitLine", "").split()[-1:]))
         return {word: _leader(row["JobID"], cluster) for word, row in words if word in tags}
+
+    def _sacct(self, argv: Sequence[str], env: Mapping[str, str] | None = None) -> str | None:
+        """Return what the accounts say, None where the site keeps none, or does not show them to its users."""
+        try:
+            done = self._runner.run(argv, env=env, timeout=QUERY_SECONDS)
+        except UnreachableError as error:
+            if error.diagnostics[0].code == "E501":
+                return None
+            raise
+        if done.status and _UNACCOUNTED.search(done.stderr):
+            return None
+        if is_unanswered(done):
+            raise failure(argv, done)
+        return done.stdout
 
 
 def check_cluster(job_id: JobId) -> None:
@@ -234,16 +233,6 @@ def check_cluster(job_id: JobId) -> None:
             hint=f"call this on a login node of the cluster {cluster}",
         )
         raise RejectedError(diagnostic)
-
-
-def is_unaccounted(done: Completed) -> bool:
-    """Tell whether sacct failed because the site keeps no accounts, or shows them to nobody."""
-    return bool(done.status) and _UNACCOUNTED.search(done.stderr) is not None
-
-
-def is_uncallable(error: UnreachableError) -> bool:
-    """Tell whether a program is not there, or not for this user."""
-    return error.diagnostics[0].code == "E501"
 
 
 def by_cluster(words: Iterable[Word], cluster_of: Callable[[Word], str]) -> dict[str, list[Word]]:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from paislurm.translator.errors import BackendError, Diagnostic, RejectedError, ThrottledError, UnreachableError
 
-from ..runner import NOT_CONNECTED
+from ..runner import NOT_CONNECTED, RETRIED_HINT
 from .estimate_commands import is_test
 from .refusal_table import REFUSALS
 
@@ -157,44 +157,38 @@ _ELSEWHERE = {
 
 def _throttled(argv: Sequence[str], done: Completed) -> ThrottledError:
     """Return the error for a controller that was asked too often: it did nothing of what it was asked for."""
-    asked = "nothing was submitted" if argv[0] == "sbatch" else "nothing is lost"
-    message, hint = f"Slurm is asked too often, and did not answer: {slurm_words(done)}", f"try again later: {asked}"
-    diagnostic = Diagnostic(code="E507", message=message, hint=hint)
+    message = f"Slurm is asked too often, and did not answer: {slurm_words(done)}"
+    diagnostic = Diagnostic(code="E507", message=message, hint=f"try again later: {_nothing_done(argv)}")
     return ThrottledError(diagnostic, argv=tuple(argv), status=done.status, stderr=done.stderr)
 
 
 def _unreachable(argv: Sequence[str], done: Completed, words: str) -> UnreachableError:
     """Return the error for no answer. A request that was sent may have been taken though the answer was lost."""
     if NOT_CONFIGURED in done.stderr:
-        diagnostic = Diagnostic(
-            code="E506",
-            message=f"Slurm is not set up on this machine: `{argv[0]}` finds no slurm.conf and no controller",
-            hint=_ELSEWHERE[argv[0] == "sbatch"],
-        )
-    elif NOT_CONNECTED in done.stderr:
-        asked = "nothing was submitted" if argv[0] == "sbatch" else "nothing is lost"
-        diagnostic = Diagnostic(
-            code="E506", message=f"Slurm cannot be reached: {words}", hint=f"try again later: {asked}"
-        )
-    else:
-        submits = argv[0] == "sbatch" and not is_test(argv)
-        unsure = "; it may have taken the job all the same" if submits else ""
-        diagnostic = Diagnostic(
-            code="E502",
-            message=f"Slurm does not respond: {words}{unsure}",
-            hint="try again later: nothing is lost, and a job is not submitted twice",
-        )
-    return UnreachableError(diagnostic, argv=tuple(argv), status=done.status, stderr=done.stderr)
+        message = f"Slurm is not set up on this machine: `{argv[0]}` finds no slurm.conf and no controller"
+        return _no_answer(argv, done, "E506", message, _ELSEWHERE[argv[0] == "sbatch"])
+    if NOT_CONNECTED in done.stderr:
+        message = f"Slurm cannot be reached: {words}"
+        return _no_answer(argv, done, "E506", message, f"try again later: {_nothing_done(argv)}")
+    unsure = "; it may have taken the job all the same" if argv[0] == "sbatch" and not is_test(argv) else ""
+    return _no_answer(argv, done, "E502", f"Slurm does not respond: {words}{unsure}")
 
 
 def _killed(argv: Sequence[str], done: Completed) -> UnreachableError:
     """Return the error for a program that a signal ended: what it had sent may have been taken."""
-    diagnostic = Diagnostic(
-        code="E502",
-        message=f"`{argv[0]}` was ended by signal {-done.status}; what was asked may have been done or not",
-        hint="try again later: nothing is lost, and a job is not submitted twice",
-    )
+    message = f"`{argv[0]}` was ended by signal {-done.status}; what was asked may have been done or not"
+    return _no_answer(argv, done, "E502", message)
+
+
+def _no_answer(
+    argv: Sequence[str], done: Completed, code: str, message: str, hint: str = RETRIED_HINT
+) -> UnreachableError:
+    diagnostic = Diagnostic(code=code, message=message, hint=hint)
     return UnreachableError(diagnostic, argv=tuple(argv), status=done.status, stderr=done.stderr)
+
+
+def _nothing_done(argv: Sequence[str]) -> str:
+    return "nothing was submitted" if argv[0] == "sbatch" else "nothing is lost"
 
 
 def slurm_words(done: Completed) -> str:

@@ -25,7 +25,7 @@ def _with_pyslurm(site: Site) -> Mapping[str, str]:
     """Name the Python that has pyslurm; on a cluster that somebody has, it is the one that runs paislurm."""
     if site.cluster is None:
         asked = site.run(
-            "python", "-c", "from paislurm.translator.app.session import backend; backend('pyslurm').check()"
+            "python", "-c", "from paislurm.translator.app.session import Session; Session().backend('pyslurm').check()"
         )
         if asked.returncode != 0:
             pytest.skip(next((line for line in asked.stderr.splitlines() if "E509" in line), asked.stderr[-200:]))
