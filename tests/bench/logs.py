@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from unittest.mock import patch
 
 from paislurm.translator.app.jobs.logs.selection import ALL_LOGS
+from paislurm.translator.app.session import Session
 from paislurm.translator.cli.output.job_logs import JobLogs
 from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.records import Created, Intent, JobRole, dump
@@ -61,7 +62,7 @@ def run() -> Iterator[Ratio]:
         # A folder that is just being filled is listed each time.
         os.utime(logs, (1, 1))
         printed = _Counted()
-        followed = JobLogs(folder, folder.history(), ALL_LOGS, printed, follows=True)
+        followed = JobLogs(Session(), folder, folder.history(), ALL_LOGS, printed, follows=True)
         followed.print_new()
         assert printed.count == 2 * TASKS
         stat_of_each = times_of(lambda: [os.stat(path) for path in paths], clock=time.process_time)[0]  # noqa: PTH116 - what is compared

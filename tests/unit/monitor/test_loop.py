@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
 from paislurm.translator.app.jobs import cancelling
+from paislurm.translator.app.session import Session
 from paislurm.translator.monitor.asking.answer import Answer
 from paislurm.translator.monitor.job_site import JobSite
 from paislurm.translator.monitor.loop import AFTER_SECONDS, Monitor
@@ -158,7 +159,7 @@ def test_the_end_of_a_job_that_is_cancelled_before_it_begins_is_asked_soon(
     monkeypatch.setattr(cancelling, "refresh_all", lambda jobs: [stepped(job.folder, backend, NOW) for job in jobs])
 
     def cancel() -> None:
-        cancelling.cancel_jobs([folder])
+        cancelling.cancel_jobs(Session(), [folder])
         ended(backend, state="CANCELLED", ended=NOW + 100)
 
     clock, said = Clock(t100=cancel), []

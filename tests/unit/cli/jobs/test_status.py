@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
 from paislurm.translator.app.jobs.refresh import monitor_lock
+from paislurm.translator.app.session import Session
 from paislurm.translator.state.records import Changed
 
 from ...monitor.jobs import (
@@ -261,7 +262,7 @@ def test_by_an_end_that_only_a_monitor_may_write_down_nothing_is_tidied(
 ) -> None:
     claim(folder, "7", 1)
     ended(slurm, state="CANCELLED")
-    with monitor_lock().taken():
+    with monitor_lock(Session()).taken():
         assert "STOPPED" in run("status", "demo").out
     assert folder.claim(0).exists()
     assert "STOPPED" in run("status", "demo").out

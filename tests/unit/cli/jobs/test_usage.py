@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from paislurm.backends.runner import Completed, missing
+from paislurm.translator.app.session import Session
 from paislurm.translator.app.usage import in_tasks
 from paislurm.translator.app.usage.in_tasks import usages_in_tasks
 from paislurm.translator.app.usage.of_steps import usages_of_steps
@@ -91,7 +92,7 @@ def test_tasks_that_answer_are_told_of(folder: JobFolder, tmp_path: Path, monkey
     )
     said = Said(text)
     monkeypatch.setattr(in_tasks, "slurm_runner", lambda _: said)
-    worker, ps = usages_in_tasks(folder.history(), tmp_path, [WORKER, PS])
+    worker, ps = usages_in_tasks(Session(), folder.history(), tmp_path, [WORKER, PS])
     assert "--het-group=0,1" in said.asked[0]
     assert said.asked[0][-3:] == ["n1:0.5", "n1:0.6", "n2:1.5"]
     assert (worker.index, worker.node, worker.cpu_time, worker.cpus_busy, worker.used_memory_mib) == (
@@ -111,4 +112,4 @@ def test_that_no_task_answers_is_said(
 ) -> None:
     monkeypatch.setattr(in_tasks, "slurm_runner", lambda _: Said("", status))
     with pytest.raises(BackendError, match=words):
-        usages_in_tasks(folder.history(), tmp_path, [WORKER])
+        usages_in_tasks(Session(), folder.history(), tmp_path, [WORKER])

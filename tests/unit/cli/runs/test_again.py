@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from paislurm.translator.app.input.job_input import Source
 from paislurm.translator.app.runs import again as again_module
+from paislurm.translator.app.session import Session
 from paislurm.translator.app.submit.submit import SUBMIT_DIR
 from paislurm.translator.state.job_folder import JobFolder
 
@@ -201,7 +202,9 @@ def test_the_backend_and_the_host_of_then(
     other = job_folder(jobs, replace(created, backend=then), name=f"{demo.name}-x")
     (other.path / "job.yaml").write_text(JOB, encoding="utf-8")
     options = {"backend": None, "host": None, **named}
-    source = again_module.source_again(other, Source(file=""), backend=options["backend"], host=options["host"])
+    source = again_module.source_again(
+        Session(), other, Source(file=""), backend=options["backend"], host=options["host"]
+    )
     assert (source.backend, source.host, source.text) == (backend, host, JOB.encode())
 
 

@@ -10,6 +10,7 @@ import pytest
 from paislurm.backends.base import JobId
 from paislurm.backends.runner import Completed
 from paislurm.translator.app.jobs.asking import interval
+from paislurm.translator.app.session import Session
 from paislurm.translator.cli.screen import watcher as module
 from paislurm.translator.cli.screen.state import State
 from paislurm.translator.cli.screen.watcher import Watcher
@@ -44,7 +45,7 @@ def watching(
     started: list[Watcher] = []
 
     def watch(state: State) -> Watcher:
-        started.append(Watcher((), state, lambda: None))
+        started.append(Watcher(Session(), (), state, lambda: None))
         started[-1].start()
         return started[-1]
 
@@ -144,7 +145,7 @@ def test_why_a_job_waits_is_as_fresh_as_in_the_list_while_somebody_looks(
     slurm.observations[JobId("7")] = observed(state, reason="Priority")
     if state == "RUNNING":
         write_reports(folder, REPORTS)
-    watcher = Watcher((), State(page=page, job=folder.name), lambda: None)
+    watcher = Watcher(Session(), (), State(page=page, job=folder.name), lambda: None)
     for _ in range(2):
         watcher.look_once()
         now[0] += later
@@ -167,7 +168,7 @@ def test_slurm_is_asked_what_an_open_job_uses_no_more_often_than_it_knows(
     monkeypatch.setattr("paislurm.translator.app.usage.of_steps.slurm_runner", lambda _: Sstat())
     now = [100.0]
     monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
-    watcher = Watcher((), State(page="job", job=ME), lambda: None)
+    watcher = Watcher(Session(), (), State(page="job", job=ME), lambda: None)
     for seconds in (0, 20, 70):
         now[0] = 100.0 + seconds
         job, usages = watcher.look_once().usages

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from paislurm.backends.pyslurm.backend import PyslurmBackend
 from paislurm.translator.app import session as context
 from paislurm.translator.app.jobs import asking
-from paislurm.translator.app.session import user_name
+from paislurm.translator.app.session import Session, user_name
 from paislurm.translator.app.submit.choose_backend import choose_backend
 from paislurm.translator.errors import UnreachableError, UsageError
 
@@ -53,16 +53,16 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Calla
 
 def test_auto_takes_a_pyslurm_of_slurms_own_version(installed: Callable[[str], None]) -> None:
     installed("25.11.0")
-    assert (choose_backend("auto"), choose_backend("pyslurm")) == ("pyslurm", "pyslurm")
+    assert (choose_backend(Session(), "auto"), choose_backend(Session(), "pyslurm")) == ("pyslurm", "pyslurm")
 
 
 @pytest.mark.parametrize("version", ["24.11.0", ""])
 def test_auto_takes_no_other(installed: Callable[[str], None], version: str) -> None:
     if version:
         installed(version)
-    assert choose_backend("auto") == "slurm"
+    assert choose_backend(Session(), "auto") == "slurm"
     with pytest.raises(UnreachableError, match="pyslurm cannot be used"):
-        choose_backend("pyslurm")
+        choose_backend(Session(), "pyslurm")
 
 
 @pytest.mark.usefixtures("installed")
@@ -79,7 +79,7 @@ def test_a_pyslurm_that_is_not_there_leaves_nothing_behind(run: Runner, job: str
 
 def test_a_name_that_no_backend_has() -> None:
     with pytest.raises(UsageError, match="there is no backend 'slrum'") as caught:
-        choose_backend("slrum")
+        choose_backend(Session(), "slrum")
     assert caught.value.diagnostics[0].hint == "there are: auto, local, pyslurm, slurm"
 
 
@@ -98,5 +98,5 @@ def test_a_job_stays_readable_where_pyslurm_is_gone(run: Runner, surroundings: P
 
 def test_backends_do_not_share_an_answer() -> None:
     """One that was asked for the jobs of the one says nothing of those of the other."""
-    files = {asking._shared(name)._file for name in ("slurm", "pyslurm")}
+    files = {asking._shared(Session(), name)._file for name in ("slurm", "pyslurm")}
     assert len(files) == 2

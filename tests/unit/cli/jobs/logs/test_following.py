@@ -19,6 +19,7 @@ from paislurm.translator.app.jobs.logs import looks, task_log
 from paislurm.translator.app.jobs.logs.log_folder import LogFolder
 from paislurm.translator.app.jobs.logs.looks import Looks
 from paislurm.translator.app.jobs.logs.selection import ALL_LOGS, BOTH
+from paislurm.translator.app.session import Session
 from paislurm.translator.cli.output import console
 from paislurm.translator.cli.output import log_printer as printer
 from paislurm.translator.cli.output.job_logs import JobLogs
@@ -227,7 +228,9 @@ def test_thousands_of_quiet_logs_are_left_alone(
     os.utime(logs, (1, 1))
     now = [100.0]
     monkeypatch.setattr("paislurm.translator.cli.output.job_logs.time.monotonic", lambda: now[0])
-    followed = JobLogs(folder, folder.history(), ALL_LOGS, printer.printer(ALL_LOGS, several=True), follows=True)
+    followed = JobLogs(
+        Session(), folder, folder.history(), ALL_LOGS, printer.printer(ALL_LOGS, several=True), follows=True
+    )
     assert followed.print_new()
     assert capfdbinary.readouterr().out.count(b"| begun\n") == 1000
     looked: list[int] = []

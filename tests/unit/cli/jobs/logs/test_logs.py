@@ -15,6 +15,7 @@ from paislurm.translator.app.jobs import waiting
 from paislurm.translator.app.jobs.logs.lines import Lines
 from paislurm.translator.app.jobs.logs.selection import ALL_LOGS, chosen
 from paislurm.translator.app.jobs.logs.tail import start_of_last_lines
+from paislurm.translator.app.session import Session
 from paislurm.translator.cli.output import console
 from paislurm.translator.cli.output.documents import iso_time
 from paislurm.translator.cli.output.job_logs import JobLogs
@@ -168,7 +169,7 @@ def test_where_the_logs_are(run: Runner, folder: JobFolder) -> None:
 def test_attempts_that_begin_and_end_between_two_looks_are_followed(
     folder: JobFolder, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    logs = JobLogs(folder, folder.history(), ALL_LOGS, printer(ALL_LOGS, several=True), follows=True)
+    logs = JobLogs(Session(), folder, folder.history(), ALL_LOGS, printer(ALL_LOGS, several=True), follows=True)
     for attempt, text in enumerate(["first", "second\n", "third\n"]):
         print_to(folder, 0, text, attempt=attempt)
     logs.print_last()
