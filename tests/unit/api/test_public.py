@@ -15,6 +15,7 @@ import pytest
 import paislurm
 from paislurm.translator.app import session as context
 from paislurm.translator.app.caller import Caller, calling
+from paislurm.translator.app.session import Session
 from paislurm.translator.app.submit import background
 
 from .page import PAGE, page
@@ -110,7 +111,7 @@ def test_the_example_has_the_types_of_the_package(tmp_path: Path, monkeypatch: p
 
 
 def test_a_backend_is_kept_for_each_home(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(context, "_choose", lambda *key: key)
+    monkeypatch.setattr(Session, "_choose", lambda *_: key)
     with calling(Caller({"PAISLURM_HOME": "/one"}, print)):
         inside: object = context.backend("local")
     assert (inside, context.backend("local")) == (("local", "/one"), ("local",))

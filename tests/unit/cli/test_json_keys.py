@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
 from paislurm.translator.app import session as context
-from paislurm.translator.app.session import user_name
+from paislurm.translator.app.session import Session, user_name
 from paislurm.translator.app.site import ask as ask_module
 from paislurm.translator.cli.output.documents import document as shown
 from paislurm.translator.cli.schemas.output_schema import meanings
@@ -122,7 +122,7 @@ def documents(
     retried = f"{user_name()}~retried"
     job_folder(surroundings, *records, replace(RETRY, retry_at=clock() + 500), name=retried)
     slurm = FakeBackend(observed("PENDING", reason="Resources"))
-    monkeypatch.setattr(context, "_choose", lambda _: slurm)
+    monkeypatch.setattr(Session, "_choose", lambda *_: slurm)
     job = job_file(tmp_path, JOB.replace("name: demo", "name: other"))
     old = job_file(tmp_path, job_v1(), name="old.json")
     run("script", job, "-o", str(tmp_path / "job.sbatch"))

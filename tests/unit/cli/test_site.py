@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from paislurm.backends.runner import Completed, LocalRunner
-from paislurm.translator.app import session as context
+from paislurm.translator.app.session import Session
 from paislurm.translator.app.site import ask as ask_module
 from paislurm.translator.app.site.ask import Machine, ask, machine_of, this_machine
 from paislurm.translator.errors import BackendError, Diagnostic, UnreachableError
@@ -113,7 +113,7 @@ def test_a_resolver_that_does_not_know_nodes_or_is_silent() -> None:
 
 def test_a_controller_that_is_away_is_6(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
     away = refusal("slurm_load_ctl_conf error: Unable to contact slurm controller (connect failure)")
-    monkeypatch.setattr(context, "slurm_runner", lambda: Slurm(config=away))
+    monkeypatch.setattr(Session, "slurm_runner", lambda *_: Slurm(config=away))
     said = run("site", "detect")
     assert (said.code, said.out) == (6, "")
     assert "error E506: Slurm cannot be reached" in said.err

@@ -18,7 +18,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from paislurm.backends.runner import Completed
-from paislurm.translator.app.report import gather, page, usage
+from paislurm.translator.app.report import gather, page
 from paislurm.translator.app.report.charts import NARROW, WIDE, drawn_counts, drawn_gantt
 from paislurm.translator.app.report.gather import job_reports
 from paislurm.translator.app.report.page import Chart, job_page
@@ -285,7 +285,7 @@ def test_accounts_of_slurm_are_read_once_for_all_attempts(
             ]
             return Completed(status=0, stdout="\n".join(lines) + "\n", stderr="")
 
-    monkeypatch.setattr(usage, "slurm_runner", lambda _: Sacct())
+    monkeypatch.setattr(Session, "slurm_runner", lambda *_: Sacct())
     folder = retried(jobs, user_name())
     journal = folder.journal.read_text().replace('"backend": "slurm"', f'"backend": "{backend}"')
     folder.journal.write_text(journal)

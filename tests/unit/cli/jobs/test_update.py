@@ -208,14 +208,14 @@ def test_what_slurm_would_refuse_when_it_is_submitted_is_refused_now(
     records: Callable[[], tuple[Record, ...]],
 ) -> None:
     folder = not_submitted(surroundings, slurm, *records())
-    monkeypatch.setattr("paislurm.translator.app.update.possible.user_name", lambda: "alice")
+    monkeypatch.setattr("paislurm.translator.app.session.user_name", lambda: "alice")
     said = run("update", "next", "--nice", "-4", "--time", "30")
     assert (said.code, changes(folder), slurm.changed) == (4, [], [])
     assert "error E625: " in said.err
     assert "will not take it with a nice of -4" in said.err
     assert run("update", "next", "--nice", "4").code == 0
     assert [values for values, _, _ in changes(folder)] == [{"nice": "4"}]
-    monkeypatch.setattr("paislurm.translator.app.update.possible.user_name", lambda: "root")
+    monkeypatch.setattr("paislurm.translator.app.session.user_name", lambda: "root")
     assert run("update", "next", "--nice", "-4").code == 0
 
 

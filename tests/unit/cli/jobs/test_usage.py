@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from paislurm.backends.runner import Completed, missing
 from paislurm.translator.app.session import Session
-from paislurm.translator.app.usage import in_tasks
 from paislurm.translator.app.usage.in_tasks import usages_in_tasks
 from paislurm.translator.app.usage.of_steps import usages_of_steps
 from paislurm.translator.app.usage.running import RunningRole
@@ -91,7 +90,7 @@ def test_tasks_that_answer_are_told_of(folder: JobFolder, tmp_path: Path, monkey
         "0.6 gpu 0 nan 1\n0.9 usage 1 1 1 1 1\n0.6 usage 1 2 x 1 1\n1.5 usage 1 0 0 0 4096\nnonsense\n\n"
     )
     said = Said(text)
-    monkeypatch.setattr(in_tasks, "slurm_runner", lambda _: said)
+    monkeypatch.setattr(Session, "slurm_runner", lambda *_: said)
     worker, ps = usages_in_tasks(Session(), folder.history(), tmp_path, [WORKER, PS])
     assert "--het-group=0,1" in said.asked[0]
     assert said.asked[0][-3:] == ["n1:0.5", "n1:0.6", "n2:1.5"]
@@ -110,6 +109,6 @@ def test_tasks_that_answer_are_told_of(folder: JobFolder, tmp_path: Path, monkey
 def test_that_no_task_answers_is_said(
     folder: JobFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int, words: str
 ) -> None:
-    monkeypatch.setattr(in_tasks, "slurm_runner", lambda _: Said("", status))
+    monkeypatch.setattr(Session, "slurm_runner", lambda *_: Said("", status))
     with pytest.raises(BackendError, match=words):
         usages_in_tasks(Session(), folder.history(), tmp_path, [WORKER])

@@ -165,7 +165,7 @@ def test_slurm_is_asked_what_an_open_job_uses_no_more_often_than_it_knows(
             calls.append(argv)
             return Completed(status=0, stdout="7.0|2|00:00:50|1024M|2048M|gres/gpuutil=71\n", stderr="")
 
-    monkeypatch.setattr("paislurm.translator.app.usage.of_steps.slurm_runner", lambda _: Sstat())
+    monkeypatch.setattr(Session, "slurm_runner", lambda *_: Sstat())
     now = [100.0]
     monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
     watcher = Watcher(Session(), (), State(page="job", job=ME), lambda: None)
