@@ -7,6 +7,7 @@ import io
 import os
 import sys
 from contextlib import suppress
+from functools import cached_property
 from itertools import takewhile
 from typing import TYPE_CHECKING, NoReturn
 
@@ -14,13 +15,14 @@ import click
 
 from paislurm import __version__
 
-from ..app.session import Session
 from ..errors import Diagnostic, PaislurmError
 from .command_group import OTHER_CHANGES, LazyGroup
 from .output.console import forget_what_was_told, log, log_diagnostics, print_error, tell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from ..app.session import Session
 
 INTERRUPTED = 130
 BROKEN_PIPE = 141
@@ -41,7 +43,13 @@ class OutputMode:
     def __init__(self, words: Sequence[str], *, json: bool) -> None:
         self.words = tuple(words)
         self.json = json
-        self.session = Session(say=tell)
+
+    @cached_property
+    def session(self) -> Session:
+        """The session of this call of the program."""
+        from ..app.session import Session
+
+        return Session(say=tell)
 
 
 @click.group(

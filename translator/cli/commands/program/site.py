@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...options import examples, json_option
+from ...options import examples, json_option, pass_session
 from ...output.console import log, log_diagnostics, print_file, print_json, print_result
 from ...shell.known_names import OfSite
 
@@ -54,6 +54,7 @@ def command() -> None:
 )
 @click.option("--sysfs", default="/sys/class", metavar="DIR", help="With --probe: where nodes have infiniband and net.")
 @json_option
+@pass_session
 def detect(
     session: Session,
     output: str | None,
@@ -113,6 +114,7 @@ def detect(
     help="The site profile. Default: $PAISLURM_SITE, ~/.config/paislurm/site.yaml, /etc/paislurm/site.yaml.",
 )
 @json_option
+@pass_session
 def show(session: Session, site: str | None, *, as_json: bool) -> int:
     """Show the site profile in force. Each setting has the place that it comes from.
 
@@ -175,6 +177,7 @@ def show(session: Session, site: str | None, *, as_json: bool) -> int:
     help="The site profile. Default: $PAISLURM_SITE, ~/.config/paislurm/site.yaml, /etc/paislurm/site.yaml.",
 )
 @json_option
+@pass_session
 def check(session: Session, jobs: tuple[str, ...], site: str | None, *, as_json: bool) -> int:
     """Say of job files what they would have here, or why they can never start.
 
@@ -227,6 +230,7 @@ def check(session: Session, jobs: tuple[str, ...], site: str | None, *, as_json:
 )
 @click.option("--host", metavar="HOST", help="Ask at this login node, by SSH. Default: the site profile's, or here.")
 @json_option
+@pass_session
 def gpus(session: Session, partitions: tuple[str, ...], *, host: str | None, as_json: bool) -> int:
     """Show the GPUs of each partition by type: how many there are, how many are free, how many jobs wait for some.
 
