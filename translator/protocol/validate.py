@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ..errors import Diagnostic, ProtocolError, Severity
@@ -49,14 +49,16 @@ _NO_PARAMETERS: Mapping[str, str] = {}
 _NO_SECRETS: Mapping[str, Value] = {}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Checked:
+class Checked(Struct, frozen=True, kw_only=True):
     """Hold a job and the warnings about its file, in the order of the file."""
 
     job: Job
     warnings: tuple[Diagnostic, ...]
-    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    secrets: Mapping[str, str] = field(default_factory=dict)
     """The texts of the secrets that the job uses, by name."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.job!r})"
 
 
 def validate(
