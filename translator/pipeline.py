@@ -13,9 +13,8 @@ from paislurm import __version__
 
 from .errors import Diagnostic, PlanError
 from .planning.planner import plan
-from .protocol.slurm_overrides import with_slurm_options
+from .protocol.overrides import is_v1, with_slurm_options
 from .protocol.validate import validate
-from .protocol.versions import is_v1
 from .reading.document import path_of
 from .reading.read import read
 from .site.profile import Site

@@ -17,16 +17,13 @@ from ..validation.schema_errors import parse_model
 from .expressions.command_builder import RoleContext
 from .expressions.references import TextBudget
 from .expressions.secrets import secret_texts, substitute_placeholders
-from .v2.build import build
+from .overrides import apply_overrides, draft_error, is_v1
+from .v2.build import build, with_v1
 from .v2.extras_schema import PLUGINS
-from .v2.overrides import apply_overrides
 from .v2.prerequisite_index import PrerequisiteIndex
-from .v2.prerequisites import role_hooks
-from .v2.registry_credentials import registry_credentials
+from .v2.prerequisites import registry_credentials, role_hooks
 from .v2.schema import DeploymentRole, JobFile
 from .v2.semantic_checks import check_semantics
-from .v2.v1_extras import with_v1
-from .versions import draft_error, is_v1
 from .wording import WORDING
 
 if TYPE_CHECKING:

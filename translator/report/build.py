@@ -12,8 +12,7 @@ from ..monitor.task_status import task_views
 from ..state.history import reasons_of
 from ..state.records import Ended, Observed, Retry, Submitted
 from ..state.task_reports import Report
-from .model import AttemptEntry, JobReport, RunFacts, TaskEntry
-from .timeline import segments, task_segments
+from .model import AttemptEntry, JobReport, RunFacts, TaskEntry, segments, task_segments
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -205,3 +204,20 @@ def _only_run(view: TaskView) -> tuple[Report, ...]:
     if view.started_at is None:
         return ()
     return (Report(index=view.index, attempt=0, node=view.node, started=view.started_at, ended=view.ended_at),)
+
+
+class Reason(NamedTuple):
+    """Say why jobs stand as they do, and which: there is one at least."""
+
+    state: str
+    text: str
+    names: tuple[str, ...]
+
+
+def by_reason(jobs: Iterable[tuple[str, str, str]]) -> list[Reason]:
+    """Return the reasons of jobs, each a name, a state and a reason: that of most jobs first, else in their order."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for name, state, text in jobs:
+        found.setdefault((state, text), []).append(name)
+    reasons = [Reason(state, text, tuple(names)) for (state, text), names in found.items()]
+    return sorted(reasons, key=lambda reason: -len(reason.names))

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from ..times import duration_text
-from .model import PHASES
-from .timeline import running_counts, segments
+from .model import PHASES, running_counts, segments
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

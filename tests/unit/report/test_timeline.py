@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paislurm.translator.app.report.charts import axis_unit
-from paislurm.translator.report.model import PHASES, Segment
-from paislurm.translator.report.timeline import running_counts, segments, task_segments
+from paislurm.translator.report.model import PHASES, Segment, running_counts, segments, task_segments
 from paislurm.translator.state.task_reports import Report, ScriptRun
 
 TIME = st.none() | st.integers(0, 50)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from ...errors import PlanError, ProtocolError
-from ...protocol.slurm_overrides import TABLE
+from ...protocol.overrides import TABLE
 from ...reading.document import path_text
 
 if TYPE_CHECKING:

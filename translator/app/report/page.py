@@ -17,9 +17,8 @@ from ...cli.options import STATES
 from ...cli.output.failure import failure_rows
 from ...cli.output.usage_table import used_text
 from ...plural import counted, some_of
-from ...report.build import DETAILED
+from ...report.build import DETAILED, by_reason
 from ...report.chart_rows import MAX_TASKS, attempts_gantt, runs_gantt, short_names, task_counts, tasks_gantt
-from ...report.reasons import by_reason
 from ...shipped import shipped_text
 from ...terminal_text import one_line, visible
 from ...times import by_size, decimal, duration_text, format_time

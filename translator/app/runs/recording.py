@@ -13,7 +13,7 @@ import click
 
 from paislurm import __version__
 
-from ...protocol.v2.overrides import value_of
+from ...protocol.overrides import value_of
 from ...state.run_record import HIDDEN, FileDigest, RunRecord
 from ..input.job_input import STDIN
 from ..input.secret_file import secret_texts

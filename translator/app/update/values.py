@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...errors import UsageError
-from ...protocol.slurm_overrides import value_fault
+from ...protocol.overrides import value_fault
 from ...state.changes import HELD, NO, RETRIES, YES
 
 if TYPE_CHECKING:

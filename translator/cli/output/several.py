@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ...monitor.status import ended_at, expected_start_at, runs_since
 from ...monitor.waits import advice
 from ...plural import counted, some_of
-from ...report.reasons import by_reason
+from ...report.build import by_reason
 from ...terminal_text import one_line
 from ...times import elapsed, format_time
 from ..options import STATES

@@ -17,15 +17,14 @@ from msgspec.structs import replace
 
 from ...plural import counted
 from ...reading.decode import MAX_FILE
-from .js_string import NotAStringError, js_string
-from .offsets import Moves
 from .secrets import placeholder
+from .texts import Moves, NotAStringError, js_string
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from ...reading.document import Value
-    from .offsets import Replaced
+    from .texts import Replaced
 
 OPEN, CLOSE = "<%", "%>"
 ROOTS = ("parameters", "script", "output", "data", "secrets")

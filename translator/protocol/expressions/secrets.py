@@ -14,7 +14,7 @@ from urllib.parse import quote, unquote
 
 from msgspec.structs import replace
 
-from .js_string import js_string
+from .texts import js_string
 
 if TYPE_CHECKING:
     from ...job import Job, Role, Script

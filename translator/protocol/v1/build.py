@@ -26,12 +26,11 @@ from ...job import (
 from ...slurm_options import RoleSlurmOptions
 from ...validation.partial_model import placed
 from ...validation.schema_errors import parse_model
-from ..expressions.js_string import js_string
+from ..expressions.texts import js_string
 from ..extras_slurm import SlurmExtras, slurm_options_of, wishes_of_job
 from ..v2.semantic_checks import controller_name
 from . import schema
-from .idle_keys import warn_of_idle_wishes
-from .semantic_checks import check_semantics_v1
+from .semantic_checks import check_semantics_v1, warn_of_idle_wishes
 
 if TYPE_CHECKING:
     from ...reading.document import Path

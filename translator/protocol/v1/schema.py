@@ -30,8 +30,8 @@ from ...validation.strict_model import (
     positive,
 )
 from ..extras_slurm import SlurmExtras
+from ..overrides import NAME_PATTERN_V1, NAME_V1
 from ..v2.schema import MAX_INSTANCES, ImageUri
-from ..versions import NAME_PATTERN_V1, NAME_V1
 
 _WORD = r"[A-Za-z0-9._~]{1,255}"
 _Name = Annotated[str, name_pattern(NAME_V1, NAME_PATTERN_V1)]

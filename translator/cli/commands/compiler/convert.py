@@ -30,8 +30,8 @@ def command(file: str, output: str | None, *, as_json: bool) -> int:
     from ....app.input.job_input import read_source, shown_name
     from ....app.output_file import write_output
     from ....convert import converted
+    from ....protocol.overrides import is_v1
     from ....protocol.validate import validate
-    from ....protocol.versions import is_v1
     from ....reading.document import path_of
     from ....reading.read import read
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from paislurm.translator.app.submit.sweep.names import LONGEST, endings
 from paislurm.translator.app.submit.sweep.values import MAX_JOBS, points, values
 from paislurm.translator.errors import UsageError
-from paislurm.translator.protocol.v2.overrides import value_of
+from paislurm.translator.protocol.overrides import value_of
 
 any_text = st.text(st.characters(blacklist_categories=("Cs",)), max_size=12)
 whole = st.integers(-40, 40)
