@@ -15,7 +15,7 @@ Gres = Annotated[str, pattern("a generic resource of a node, such as `hca:1`", G
 """A generic resource of a node with its number. Source: sbatch(1), --gres."""
 GpuType = Annotated[
     str,
-    Validator(lambda value: "" if value is None else sbatch_value(value), {"type": ["string", "null"], "minLength": 1}),
+    Validator(lambda value: "" if value is None else sbatch_value(value), {"type": ["string", "null"], "pattern": r"^[^\s\"'`\\#]+$"}),
 ]
 Count = Annotated[int, int_range(0)]
 Positive = Annotated[int, int_range(1)]

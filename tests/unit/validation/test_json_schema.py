@@ -110,6 +110,7 @@ compat: {nounset: true}
 }
 LOOSE = (
     "time",
+    "isDebug",
     "timeLimit",
     "default",
     "nodelist",

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ...report.model import AttemptEntry, JobReport, TaskEntry
     from .charts import DrawnCounts, DrawnGantt
 
-_FOLDER = "translator/cli/report/pages"
+_FOLDER = "templates/report"
 NAMED = 6
 """So many jobs are named that stand as they do for the same reason; the others are counted."""
 
