@@ -13,10 +13,8 @@ WORD = r"[A-Za-z][A-Za-z0-9_.-]*"
 GRES_PATTERN = rf"{WORD}(?::{WORD})?:[1-9]\d{{0,5}}"
 Gres = Annotated[str, pattern("a generic resource of a node, such as `hca:1`", GRES_PATTERN)]
 """A generic resource of a node with its number. Source: sbatch(1), --gres."""
-GpuType = Annotated[
-    str,
-    Validator(lambda value: "" if value is None else sbatch_value(value), {"type": ["string", "null"], "pattern": r"^[^\s\"'`\\#]+$"}),
-]
+_GPU_TYPE = {"type": ["string", "null"], "pattern": r"^[^\s\"'`\\#]+$"}
+GpuType = Annotated[str, Validator(lambda value: "" if value is None else sbatch_value(value), _GPU_TYPE)]
 Count = Annotated[int, int_range(0)]
 Positive = Annotated[int, int_range(1)]
 

@@ -7,25 +7,26 @@ import hashlib
 import json
 import os
 import re
-from dataclasses import asdict
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
+import msgspec
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from paislurm.backends.runner import Completed
-from paislurm.translator.app.report import gather, page
-from paislurm.translator.app.report.charts import NARROW, WIDE, drawn_counts, drawn_gantt
+from paislurm.translator.app.report import gather
 from paislurm.translator.app.report.gather import job_reports
-from paislurm.translator.app.report.page import Chart, job_page
 from paislurm.translator.app.session import Session, user_name
 from paislurm.translator.errors import BackendError, Diagnostic
+from paislurm.translator.report import page
 from paislurm.translator.report.build import DETAILED
 from paislurm.translator.report.chart_rows import Bar, Counts, Gantt, Mark, task_counts, tasks_gantt
+from paislurm.translator.report.charts import NARROW, WIDE, drawn_counts, drawn_gantt
+from paislurm.translator.report.page import Chart, job_page
 from paislurm.translator.state.task_reports import read_runs
 from paislurm.translator.terminal_text import one_line
 
@@ -62,7 +63,7 @@ class Elements(HTMLParser):
 def test_what_a_report_says_of_a_job_that_was_retried(jobs: Path, pytestconfig: pytest.Config) -> None:
     """The expected file is made anew where it is missing: delete it, run this, read the difference."""
     (report,) = job_reports(Session(), [retried(jobs, user_name())], details=True)
-    said: dict[str, Any] = json.loads(json.dumps(asdict(report)))
+    said: dict[str, Any] = msgspec.to_builtins(report)
     for key in ("failure", "source", "folder", "now", "user", "name"):
         del said[key]
     text = json.dumps(said, indent=1) + "\n"
@@ -77,7 +78,7 @@ def test_the_logs_of_what_failed_are_brought_of_each_attempt_and_no_others(
     jobs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     brought: list[tuple[int, tuple[tuple[str, int], ...]]] = []
-    monkeypatch.setattr(gather, "fetch", lambda _, wanted: brought.append((wanted.attempt, wanted.tasks)))
+    monkeypatch.setattr(gather, "fetch", lambda *each: brought.append((each[-1].attempt, each[-1].tasks)))
     job_reports(Session(), [retried(jobs, user_name())], details=True)
     assert brought == [(0, (("logs/1-role", 3),)), (1, (("logs/1-role", 4),))]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paislurm.translator.app.report.charts import axis_unit
+from paislurm.translator.report.charts import axis_unit
 from paislurm.translator.report.model import PHASES, Segment, running_counts, segments, task_segments
 from paislurm.translator.state.task_reports import Report, ScriptRun
 

@@ -6,29 +6,67 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from paislurm.backends.base import JobId
+from paislurm.backends.registry import is_elsewhere
+from paislurm.backends.slurm import commands
+from paislurm.backends.slurm.steps import accounted_usages, sacct_steps
+
 from ...errors import BackendError
 from ...monitor.status import backend_state
 from ...monitor.watching.job_files import result_of
 from ...report.build import DETAILED, AttemptFiles, Endpoint, JobEvidence, job_report
 from ...state.journal import read
+from ...state.records import Submitted
 from ...state.task_reports import read_peers, read_runs, read_scripts
 from ..jobs.failure import failure_of
 from ..jobs.fetching import fetch, run_folder_with_logs
 from ..jobs.refresh import refresh_all
-from .run_facts import run_facts
-from .source import linked_source
+from .source import linked_source, run_facts
 from .tails import first_failed, tails
-from .usage import usages
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from paislurm.backends.slurm.steps import StepUsage
 
     from ...monitor.poll import View
     from ...report.model import JobReport
+    from ...state.history import History
     from ...state.job_folder import JobFolder
-    from ...state.records import JobRole
+    from ...state.records import JobRole, Record
     from ...state.result import Result
     from ..session import Session
+
+
+SECONDS = 60.0
+MAX_COMPONENTS = 128
+"""Components of a heterogeneous job have consecutive numbers. Source: srun(1), --het-group."""
+LOCAL = "local"
+
+
+def usages(session: Session, known: History, records: Iterable[Record]) -> Mapping[int, Mapping[str, StepUsage]]:
+    """Return by attempt and role what each task used on average; nothing where Slurm keeps no accounts.
+
+    A role that ran in several steps has the figures of the step with the most tasks.
+    """
+    jobs = {JobId(each.job_id): each.attempt for each in records if isinstance(each, Submitted) and each.job_id}
+    if not jobs or known.backend == LOCAL:
+        return {}
+    runner = session.slurm_runner(known.backend if is_elsewhere(known.backend) else "slurm")
+    try:
+        answer = runner.run(sacct_steps(jobs), timeout=SECONDS).stdout
+    except BackendError:
+        return {}
+    leaders = {int(commands.number_of(job)): attempt for job, attempt in jobs.items()}
+    roles = {role.name for role in known.roles}
+    found: dict[int, dict[str, StepUsage]] = {attempt: {} for attempt in jobs.values()}
+    for number, name, usage in accounted_usages(answer):
+        leader = max((each for each in leaders if each <= number < each + MAX_COMPONENTS), default=None)
+        if leader is not None and name in roles:
+            of_attempt = found[leaders[leader]]
+            of_attempt[name] = max(of_attempt.get(name, usage), usage, key=lambda each: each.tasks)
+    return found
+
 
 MAX_ATTEMPTS = 200
 """The newest ones are shown."""

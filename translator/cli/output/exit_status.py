@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...monitor.job_status import state_text
+from ...report.failure_text import failure_text
 from ...terminal_text import one_line
 from .console import log
-from .failure import failure_text
 from .task_table import task_name
 
 if TYPE_CHECKING:

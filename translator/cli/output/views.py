@@ -14,6 +14,7 @@ from ...monitor.failure import advice_between
 from ...monitor.job_status import state_text
 from ...monitor.status import Status, backend_state, ended_at, expected_start_at, node_list, runs_since, started_at
 from ...monitor.waits import advice
+from ...report.failure_text import failure_text
 from ...state.task_reports import read_scripts
 from ...terminal_text import one_line
 from ...text_tables import pairs_text
@@ -21,7 +22,6 @@ from ...times import elapsed, elapsed_text, format_time
 from ..options import STATES
 from .change_rows import change_dict, change_rows
 from .console import print_result
-from .failure import failure_text
 from .run_rows import run_rows
 from .tables import print_table
 from .task_places import pages_dicts, print_places

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len, chop_cells
 
 from ...monitor.job_status import state_text
-from ...plural import counted
+from ...plural import counted, used_text
 from ...times import age, elapsed, elapsed_text, format_time, number
-from ..output.usage_table import used_text
 from .jobs_page import short_name
 from .paint import counts_pieces, state_style
 from .tasks import GROUP, MARKS, counts_of, failed, find, grid, label, name_width, tasks_per_row, window

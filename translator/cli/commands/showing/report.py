@@ -49,7 +49,7 @@ def command(
 
     from ....app.output_file import write_output
     from ....app.report.gather import job_reports
-    from ....app.report.page import comparison_page, job_page
+    from ....report.page import comparison_page, job_page
 
     folders = _folders(session, jobs, group, last=last)
     several = group is not None or len(folders) > 1

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...terminal_text import one_line
-from ...text_tables import pairs_text
+from ..terminal_text import one_line
+from ..text_tables import pairs_text
 
 if TYPE_CHECKING:
-    from ...monitor.failure import Failure
+    from ..monitor.failure import Failure
 
 MAX_COMMAND = 60
 MAX_LINE = 200

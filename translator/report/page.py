@@ -6,34 +6,34 @@ import base64
 import hashlib
 from collections import Counter, defaultdict
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, get_args
 
 import jinja2
 from markupsafe import Markup
 
 from paislurm import __version__
 
-from ...cli.options import STATES
-from ...cli.output.failure import failure_rows
-from ...cli.output.usage_table import used_text
-from ...plural import counted, some_of
-from ...report.build import DETAILED, by_reason
-from ...report.chart_rows import MAX_TASKS, attempts_gantt, runs_gantt, short_names, task_counts, tasks_gantt
-from ...shipped import shipped_text
-from ...terminal_text import one_line, visible
-from ...times import by_size, decimal, duration_text, format_time
+from ..monitor.job_status import State
+from ..plural import counted, some_of, used_text
+from ..shipped import shipped_text
+from ..terminal_text import one_line, visible
+from ..times import by_size, decimal, duration_text, format_time
+from .build import DETAILED, by_reason
+from .chart_rows import MAX_TASKS, attempts_gantt, runs_gantt, short_names, task_counts, tasks_gantt
 from .charts import NARROW, WIDE, drawn_counts, drawn_gantt
+from .failure_text import failure_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from paislurm.backends.slurm.steps import StepUsage
 
-    from ...report.chart_rows import Counts, Gantt
-    from ...report.model import AttemptEntry, JobReport, TaskEntry
+    from .chart_rows import Counts, Gantt
     from .charts import DrawnCounts, DrawnGantt
+    from .model import AttemptEntry, JobReport, TaskEntry
 
 _FOLDER = "templates/report"
+STATES: tuple[State, ...] = get_args(State)
 NAMED = 6
 """So many jobs are named that stand as they do for the same reason; the others are counted."""
 
@@ -80,7 +80,7 @@ def comparison_page(reports: Sequence[JobReport], group: str) -> str:
         names=[name for name in names if name in swept or _differs(name, reports)] or list(names),
         has_results=any(report.run.result is not None for report in reports),
         short=short,
-        states={state: states[state] for state in (*STATES, "UNKNOWN") if states[state]},
+        states={state: states[state] for state in STATES if states[state]},
         reasons=by_reason(
             (short[report.name], report.state, report.reason)
             for report in reports

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ...report.chart_rows import Counts, Gantt
+    from .chart_rows import Counts, Gantt
 
 WIDE, NARROW = 1040, 340
 """CSS pixels of a chart, its labels included."""
