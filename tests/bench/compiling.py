@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SHAPE = Shape.of(count=100, cpus=64, memory_mib=1 << 18)
-BIG = Site.of(partitions={"big": Partition.of(name="big", shapes=(SHAPE,))}, default_partition="big").known()
+BIG = Site.of(partitions={"big": Partition.of(nodes=(SHAPE,))}, default_partition="big").known()
 HEAD = """protocolVersion: 2
 name: bench
 type: job

@@ -40,7 +40,7 @@ class Options(TypedDict, total=False):
 SIZES = (1250, 2500, 5000, 10_000)
 A_NODE = 8
 SHAPE = Shape.of(count=1250, cpus=A_NODE, memory_mib=1 << 18)
-SITE = Site(known=True, partitions=(Partition.of(name="big", shapes=(SHAPE,)),), default_partition="big")
+SITE = Site.of(partitions={"big": Partition.of(nodes=(SHAPE,))}, default_partition="big").known()
 ROLE = """  r%d:
     instances: %d
     dockerImage: plain

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 CPUS = 64
 SHAPE = Shape.of(count=1000, cpus=CPUS, memory_mib=1 << 18)
-SITE = Site(known=True, partitions=(Partition.of(name="big", shapes=(SHAPE,)),), default_partition="big")
+SITE = Site.of(partitions={"big": Partition.of(nodes=(SHAPE,))}, default_partition="big").known()
 ROLE = """  r%d:
     instances: 1
     dockerImage: plain

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from hashlib import sha256
 from typing import TYPE_CHECKING
@@ -11,7 +10,7 @@ from msgspec import Struct
 
 from ..exit_codes.table import exit_rules
 from ..planning.settings.of_job import OF_JOB
-from ..planning.settings.of_role import OF_ROLE
+from ..planning.settings.of_role import OF_ROLE, role_settings
 from ..site.containers import BASH_PARTS, BASH_WITH_STORE, CONTAINER_RUNTIMES
 from .engine import load
 from .shell import here_document, our_own, quote
@@ -19,7 +18,7 @@ from .shell import here_document, our_own, quote
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from ..planning.plan import Plan
+    from ..planning.plan import Plan, RolePlan
     from ..planning.settings.setting import Owner, Row
     from .shell import ShellWord
 
@@ -44,7 +43,7 @@ _CONTAINER = (
     _section("task/hooks", "hooks"),
     _section("task/secrets", "secrets"),
     _section("task/environment"),
-    _section("task/devices"),
+    _section("task/gpus", "gpus"),
     _section("task/control_fifo"),
     _section("remote_exec/server"),
     _section("task/ranks", "native-mpi"),
@@ -52,14 +51,17 @@ _CONTAINER = (
     _section("containers/container_side", *BASH_PARTS),
 )
 _TASK = (
-    _section("task/ports"),
-    _section("task/exit_rules"),
     _section("containers/containers", *BASH_PARTS),
     *(_section(f"containers/{name}", name) for name in BASH_PARTS),
     _section("task/task"),
+)
+_FIRST_TASK = (
+    _section("node/ports"),
+    _section("node/more_ports", "more-ports"),
     _section("node/prepare"),
 )
 _BATCH = (
+    _section("node/exit_rules"),
     _section("remote_exec/client"),
     _section("remote_exec/ssh"),
     _section("remote_exec/terminal"),
@@ -75,12 +77,17 @@ _BATCH = (
     _section("batch/folder"),
     _section("batch/secrets", "secrets"),
     _section("batch/nodes"),
+    _section("batch/gpu_gres", "gpu-gres"),
     _section("batch/environment"),
     _section("batch/peers"),
+    _section("batch/many_tasks", "many-tasks", "slots"),
+    _section("batch/hosts", *BASH_PARTS),
     _section("batch/code", "code"),
     _section("batch/infiniband", "infiniband"),
     _section("batch/steps"),
+    _section("batch/shared_cores", "odd-cpus"),
     _section("batch/readiness"),
+    _section("batch/barrier", "plugin-ssh"),
     _section("batch/supervise"),
     _section("batch/slots", "slots"),
     _section("batch/lost_tasks"),
@@ -91,10 +98,12 @@ _BATCH = (
     _section("batch/exports", "export-env"),
     _section("batch/main"),
 )
-"""The runtime in its order: what a shell in a container needs, what tasks and the preparation of a node need beyond
-that, and what only the batch script and remote calls do. Functions come before their use; what runs is a dispatch after
-each of the three."""
-_USES = (section.uses for section in (*_CONTAINER, *_TASK, *_BATCH))
+"""The runtime in its order: what a shell in a container needs, what all tasks need beyond that, what the first task
+of a node needs, and what only the batch script and calls do. Functions come before their use; a dispatch comes after
+each of the four."""
+_USES = (section.uses for section in (*_CONTAINER, *_TASK, *_FIRST_TASK, *_BATCH))
+_SHORT_REPORT = 900
+"""The most characters that the ports of a task have in a report of one line; `report_ports` has the limit."""
 ALL_USES = tuple(sorted(frozenset({"openpai-exit-rules"}).union(*_USES)))
 
 
@@ -105,7 +114,12 @@ def uses_of(plan: Plan) -> tuple[str, ...]:
     needed = {
         container_runtime.bash if container_runtime else "": True,
         "registry": plan.fetches_images and container_runtime is not None,
-        "hooks": bool(steps),
+        "hooks": bool(steps) or bool(plan.times.debug_hold),
+        "gpus": bool(plan.nodes.gpu_gres) or any(role.resources.gpus for role in plan.roles),
+        "gpu-gres": bool(plan.nodes.gpu_gres),
+        "more-ports": any(_has_more_ports(role) for role in plan.roles),
+        "many-tasks": not plan.environment.exports_all_peers,
+        "odd-cpus": any(_has_setting(role, plan, "ODD_CPUS") for role in plan.roles),
         "secrets": bool(plan.secrets),
         "native-mpi": any(role.mpi_world for role in plan.roles),
         "slots": not plan.gang,
@@ -119,6 +133,16 @@ def uses_of(plan: Plan) -> tuple[str, ...]:
     return tuple(sorted(use for use, wanted in needed.items() if use and wanted))
 
 
+def _has_setting(role: RolePlan, plan: Plan, name: str) -> bool:
+    return any(setting.name == name for setting in role_settings(role, plan))
+
+
+def _has_more_ports(role: RolePlan) -> bool:
+    """Tell whether ports of a role are fixed, or too many for one line of a report."""
+    longest = sum(len(f" {port.label}:") + port.count * len("65535,") for port in role.ports)
+    return any(port.first for port in role.ports) or longest > _SHORT_REPORT
+
+
 def program(name: str) -> str:
     """Return the bash of a runtime plugin: `templates/plugins/<name>.sh`."""
     return load(f"plugins/{name}.sh").rstrip("\n")
@@ -126,24 +150,23 @@ def program(name: str) -> str:
 
 @cache
 def runtime(uses: tuple[str, ...] = ()) -> ShellWord:
-    """Return the runtime for a selection of uses, without its seal: table of contents, sections, dispatcher."""
+    """Return the runtime for a selection of uses, without its seal."""
     wanted = frozenset(uses)
     if unknown := wanted - frozenset(ALL_USES):
         raise ValueError(f"the runtime has no part for: {', '.join(sorted(unknown))}")
-    container, task, batch = (_chosen(part, wanted) for part in (_CONTAINER, _TASK, _BATCH))
-    contents = [_entry(section) for section in (*container, *task, *batch)]
-    enters = [load("runtime/container_dispatch.sh").rstrip("\n")] if wanted.intersection(BASH_PARTS) else []
+    container, task, first, batch = (_chosen(part, wanted) for part in (_CONTAINER, _TASK, _FIRST_TASK, _BATCH))
+    enters = [_dispatch("container_dispatch")] if wanted.intersection(BASH_PARTS) else []
     return our_own(
         [
-            "#",
-            "# Contents, each with its first line below a line of =:",
-            *contents,
+            "# Each part begins with a line of =. The job starts at the last one.",
             *_printed(container, wanted),
             *enters,
             *_printed(task, wanted),
-            load("runtime/task_dispatch.sh").rstrip("\n"),
+            _dispatch("task_dispatch"),
+            *_printed(first, wanted),
+            _dispatch("first_task_dispatch"),
             *_printed(batch, wanted),
-            load("runtime/dispatch.sh").rstrip("\n"),
+            _dispatch("dispatch"),
             "",
         ]
     )
@@ -160,10 +183,8 @@ def _chosen(sections: Iterable[Section], wanted: frozenset[str]) -> list[Section
     ]
 
 
-def _entry(section: Section) -> str:
-    first = _load(section).split("\n", 1)[0]
-    purpose = re.split(r"(?<=[a-z)]): |\. |\.$", first.removeprefix("# "), maxsplit=1)[0]
-    return f"#   {section.file:<28}{purpose}"
+def _dispatch(name: str) -> str:
+    return load(f"runtime/{name}.sh").rstrip("\n")
 
 
 def _printed(sections: Iterable[Section], wanted: frozenset[str]) -> Iterator[str]:
@@ -178,7 +199,7 @@ def _text(section: Section, wanted: frozenset[str]) -> str:
         return _program(section.file.partition("/")[2])
     if section.file == "common/start":
         return text + _set_defaults()
-    if section.file == "task/exit_rules":
+    if section.file == "node/exit_rules":
         return text + _exit_rules("original" if "openpai-exit-rules" in wanted else "fixed")
     return text
 

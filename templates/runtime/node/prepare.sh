@@ -1,44 +1,9 @@
-# Prepare a node before tasks begin, and clean it up.
+# Prepare a node before tasks begin. Only the first task of a node, of all roles, does this.
 
-# await_begin: wait until all nodes are ready. The first task of a node prepares the node, and the
-# first task of a role tells the step of the role. Fails if the task is not to begin.
-await_begin() {
-  local word=''
-  report_launch
-  if is_first_of_node; then
-    prepare_node
-  fi
-  if [[ $PSL_LAYOUT == het && ${PSL_MPI_WORLD_OF[PSL_ROLE]-} == *' '* ]]; then
-    read_command_from_file
-  else
-    read -r word
-  fi
-  [[ $word == begin ]]
-}
-
-# Report the step of the role, once.
-report_launch() {
-  if ((PSL_SLOT == 0 && PSL_RANK == 0)); then
-    printf 'launched %s %s\n' "$PSL_ROLE" "$SLURM_STEP_ID" >&"$PSL_REPORT_FD"
-  fi
-}
-
-# read_command_from_file: read `word` from the file with commands, as soon as it is there. To open
-# a file makes NFS look whether it has changed.
-read_command_from_file() {
-  local idle
-  exec {idle}<> <(:)
-  until read -r word <"$PSL_ATTEMPT_FOLDER/commands.txt"; do
-    read -r -t 0.1 -u "$idle"
-  done
-  exec {idle}>&-
-}
-
-# is_first_of_node: tell whether this is the first task on its node of all roles. In its step it is
-# the first where Slurm says so, and no step of an earlier role is there.
+# is_first_of_node: tell whether no earlier role has a task on this node. The caller is the first of
+# its own role here.
 is_first_of_node() {
   local role
-  ((SLURM_LOCALID == 0)) || return
   for role in "${!PSL_NODES_OF[@]}"; do
     if ((role == PSL_ROLE)); then
       return 0
@@ -111,50 +76,5 @@ report_ports_of() {
     printf '%s\n' "${PSL_PORT_LINES[slot]}" >"$PSL_NODE_FOLDER/${request/ /.}.ports" || return
     report_peer "${PSL_PORT_LINES[slot]}" 0 "${request#* }"
     report_ports "${PSL_PORT_LINES[slot]}"
-  done
-}
-
-# report_ports "ROLE INDEX LABEL:N,N ...": report the ports of a task. Slurm cuts lines of more than
-# 1024 bytes, and others may come between the pieces; so a long list goes in pieces that begin with
-# `+`. Source: slurmstepd, io.c, MAX_MSG_LEN.
-report_ports() {
-  local pair rest piece plus
-  local -a words
-  if ((${#1} < 1000)); then
-    printf 'ports %s\n' "$1" >&"$PSL_REPORT_FD"
-    return
-  fi
-  read -ra words <<<"$1"
-  for pair in "${words[@]:2}"; do
-    rest=${pair#*:} plus=''
-    while [[ $rest ]]; do
-      piece=${rest:0:700}
-      if ((${#rest} > 700)); then
-        piece=${piece%,*}
-      fi
-      printf 'ports %s %s:%s\n' "${words[*]:0:2}" "${pair%%:*}" "$plus$piece" >&"$PSL_REPORT_FD"
-      rest=${rest#"$piece"} rest=${rest#,} plus=+
-    done
-  done
-}
-
-# Remove what tasks that ended out of turn have left on this node.
-clean_up_node() {
-  local folder
-  for folder in "$PSL_NODE_FOLDER" "/dev/shm/${PSL_NODE_FOLDER##*/}"-*; do
-    if is_own_folder "$folder"; then
-      remove_trees "$folder"
-    fi
-  done
-}
-
-# mark_control_fifos MARK: make a file FIFO.MARK beside each control FIFO of this node.
-mark_control_fifos() {
-  local fifo
-  check_node_folder || return
-  for fifo in "$PSL_NODE_FOLDER"/*; do
-    if [[ -p $fifo ]]; then
-      : >"$fifo.$1"
-    fi
   done
 }

@@ -117,3 +117,21 @@ name_gloo_interface() {
     fi
   done <"$routes"
 }
+
+# take_devices ROLE: give the task its own GPUs, and hide the others. Slurm lists the GPUs of a task
+# in CUDA_VISIBLE_DEVICES (NVIDIA) or ROCR_VISIBLE_DEVICES (AMD). For a task without GPUs it sets no
+# list, and then a library would see every GPU. Source: OpenPAI environment variables.
+take_devices() {
+  local name=CUDA_VISIBLE_DEVICES
+  # HIP reads its list as positions in the list of ROCm, so a list for both would be wrong.
+  unset HIP_VISIBLE_DEVICES
+  if [[ $PSL_GPU_VENDOR == amd ]]; then
+    name=ROCR_VISIBLE_DEVICES
+    unset CUDA_VISIBLE_DEVICES GPU_DEVICE_ORDINAL
+  fi
+  if ((PSL_ROLE_GPUS[$1])); then
+    take_gpus "$name" "$1"
+  else
+    export "$name=" NVIDIA_VISIBLE_DEVICES=none
+  fi
+}

@@ -47,10 +47,8 @@ name_logs() {
   fi
   PSL_STDOUT_LOG=$logs.stdout$suffix.log
   PSL_STDERR_LOG=$logs.stderr$suffix.log
-  PSL_RUNTIME_LOG=$logs.runtime$suffix.log
   PSL_END_LOG=$logs.end$suffix.log
   if ((PSL_ONE_LOG)); then
     PSL_STDERR_LOG=$PSL_STDOUT_LOG
   fi
-  PSL_SCRIPTS_LOG=$PSL_ATTEMPT_FOLDER/tasks/${PSL_ROLE_FOLDER[PSL_ROLE]}/$1.scripts
 }

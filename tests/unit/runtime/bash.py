@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-DISPATCHES = ("container_dispatch", "task_dispatch", "dispatch")
-"""What runs, after the functions of a container's shell, of a task, and of the batch script."""
+DISPATCHES = ("container_dispatch", "task_dispatch", "first_task_dispatch", "dispatch")
+"""What runs, after the functions of a container's shell, a task, a node's first task, and the batch script."""
 FILES = tempfile.TemporaryDirectory(prefix="paislurm-runtime-")
 
 

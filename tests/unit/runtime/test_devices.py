@@ -139,7 +139,12 @@ def test_tasks_raise_their_limit_to_that_of_the_node() -> None:
     code = """
         ulimit -S -l 8 && ulimit -H -l 64
         PSL_INFINIBAND_CHECKS=(net:ib0 memlock:64)
-        for role in 0 1; do raise_memlock $role; ulimit -S -l; done
+        PSL_CONTAINER_RUNTIME=apptainer PSL_GANG=1
+        check_slot_node() { :; }
+        check_node_folder() { :; }
+        enter_task_folder() { :; }
+        take_devices() { :; }
+        for PSL_ROLE in 0 1; do prepare_task 0 0; ulimit -S -l; done
     """
     assert bash(code) == ["8", "64"]
 

@@ -20,26 +20,45 @@ CALLED = re.compile(
     r"\s*(?=(\w+)(?![\w-]))",
     re.MULTILINE,
 )
-IN_CONTAINERS, OF_TASKS = (load(f"runtime/{name}_dispatch.sh").strip() for name in ("container", "task"))
+IN_CONTAINERS, OF_TASKS, OF_FIRST_TASKS = (
+    load(f"runtime/{name}_dispatch.sh").strip() for name in ("container", "task", "first_task")
+)
 GUARDED = {
     "code": {"fetch_code", "make_output"},
     "containers": {
         "find_binds",
         "make_container_folders",
         "run_contained",
+        "write_hosts",
     },
     "export-env": {"limit_exports"},
-    "hooks": {"run_hook"},
+    "gpu-gres": {"print_gpus_on_nodes"},
+    "gpus": {"take_gpus"},
+    "hooks": {"run_hooks_and_commands"},
     "infiniband": {"check_infiniband", "print_infiniband_problems"},
+    "many-tasks": {"print_exported_peers"},
     "monitor-step": {"needs_monitor_step", "take_monitor_step"},
-    "native-mpi": {"join_ranks", "on_end_of_rank", "on_start_of_rank", "release_ranks", "run_follower_rank"},
+    "more-ports": {"first_fixed_port", "report_ports_in_pieces", "take_fixed_ports"},
+    "native-mpi": {
+        "join_ranks",
+        "on_end_of_rank",
+        "on_start_of_rank",
+        "read_command_from_file",
+        "release_ranks",
+        "run_follower_rank",
+    },
+    "plugin-ssh": {"lift_barrier", "mark_control_fifos"},
+    "odd-cpus": {"find_shared_cores"},
     "registry": {"fetch_images_main", "stage_images"},
     "secrets": {"check_secrets", "forget_secrets", "insert_secrets"},
     "slots": {
+        "count_exported_peers",
         "describe_peer",
         "export_known_peers",
         "fill_free_slots",
-        "forget_free_slot",
+        "explain_limit",
+        "put_back",
+        "take_from_slot",
         "grant_retry",
         "on_free",
         "read_peers",
@@ -71,13 +90,15 @@ def every_function() -> set[str]:
 
 ONLY_OUTSIDE = {"prepare_task", "report_launch", "run_task"}
 """What only the shell outside of a container calls, from functions that the shell inside has, too."""
+ONLY_FIRST = {"assign_ports", "is_first_of_node", "prepare_node"}
+"""What only the first task of a node, or one without gang allocation, calls."""
 OPTIONAL = tuple(use for use in ALL_USES if use not in (*BASH_PARTS, "openpai-exit-rules", "registry"))
 SELECTIONS = [
     tuple(sorted((*chosen, *extra)))
-    for number in (0, 1, 2, len(OPTIONAL))
+    for number in (0, 1, len(OPTIONAL) - 1, len(OPTIONAL))
     for chosen in combinations(OPTIONAL, number)
     for extra in ((), *((name,) for name in BASH_PARTS), *((name, "registry") for name in BASH_PARTS))
-    if number != 2 or not extra  # where two parts meet a third, each of the three has met the other before
+    if number in (0, len(OPTIONAL)) or not extra
 ]
 
 
@@ -86,10 +107,14 @@ def test_a_script_has_what_it_calls(uses: tuple[str, ...]) -> None:
     has_containers = bool(set(uses) & set(BASH_PARTS))
     absent = [use for use in GUARDED if use not in uses and not (use == "containers" and has_containers)]
     allowed = set().union(*(GUARDED[use] for use in absent)) if absent else set()
+    if "many-tasks" in uses:
+        allowed -= {"count_exported_peers"}
+    if "slots" in uses:
+        allowed -= {"print_exported_peers"}
     text = runtime(uses)
     assert missing(text, every_function()) == allowed
     # Nothing reads further than its dispatch.
-    for dispatch, others in ((IN_CONTAINERS, ONLY_OUTSIDE), (OF_TASKS, set())):
+    for dispatch, others in ((IN_CONTAINERS, ONLY_OUTSIDE), (OF_TASKS, ONLY_FIRST), (OF_FIRST_TASKS, set())):
         read, found, _ = text.partition(dispatch)
         assert missing(read + found, every_function()) <= allowed | others
 

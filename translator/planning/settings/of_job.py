@@ -48,6 +48,14 @@ OF_JOB: tuple[Row[Plan], ...] = (
         ("min-succeeded-of-job",),
     ),
     Row(
+        "MANY_TASKS",
+        "1: tasks inherit variables about some of the others, and have all in a file",
+        lambda plan: int(not plan.environment.exports_all_peers),
+        "0",
+        ("instances", "ports"),
+        "more tasks than those whose variables a process inherits",
+    ),
+    Row(
         "CLUSTER",
         "cluster to which sbatch hands the job",
         lambda plan: plan.slurm.cluster,

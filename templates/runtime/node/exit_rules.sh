@@ -1,19 +1,16 @@
-# Look up the OpenPAI exit code of a task that has ended.
+# Look up the OpenPAI exit code of a task that failed.
 #
 # Source: OpenPAI exit specification; the first rule that matches wins.
 
-# classify_exit STATUS: set PSL_CODE and PSL_BEHAVIOUR for a task that ended with STATUS.
-classify_exit() {
+# print_exit STATUS ROLE STDOUT STDERR: print "CODE BEHAVIOUR" of a task that failed with STATUS.
+# STDOUT and STDERR are its logs. The failed task starts a bash for this: few tasks fail, and the
+# others need not read it.
+print_exit() {
   local status=$1 rule code behaviour wanted pattern
-  PSL_CODE=0 PSL_BEHAVIOUR=success
-  ((status)) || return 0
-  if [[ $PSL_CODE_OF_SCRIPT ]]; then
-    read -r PSL_CODE PSL_BEHAVIOUR <<<"$PSL_CODE_OF_SCRIPT"
-    return 0
-  fi
+  PSL_ROLE=$2 PSL_STDOUT_LOG=$3 PSL_STDERR_LOG=$4
   if ((status == 137)) && killed_for_memory; then
-    PSL_CODE=-1200 PSL_BEHAVIOUR=permanent
-    return 0
+    printf '%s\n' '-1200 permanent'
+    return
   fi
   for rule in "${PSL_EXIT_RULES[@]}"; do
     read -r code behaviour wanted pattern <<<"$rule"
@@ -23,11 +20,11 @@ classify_exit() {
       *) ((wanted == status)) || continue ;;
     esac
     if [[ -z $pattern ]] || log_matches "$pattern"; then
-      PSL_CODE=$code PSL_BEHAVIOUR=$behaviour
-      return 0
+      printf '%s %s\n' "$code" "$behaviour"
+      return
     fi
   done
-  PSL_CODE=255 PSL_BEHAVIOUR=unknown
+  printf '%s\n' '255 unknown'
 }
 
 # log_matches PATTERN: tell whether the last 10 MB of what the commands printed match.

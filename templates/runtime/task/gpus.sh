@@ -1,11 +1,11 @@
-# Give a task its own GPUs, and hide the others.
+# Give a task its own GPUs.
 #
-# Slurm lists the GPUs of a task in CUDA_VISIBLE_DEVICES (NVIDIA) or ROCR_VISIBLE_DEVICES (AMD).
-# Where Slurm cannot count by task, it lists all GPUs of the node. In a task without GPUs it sets
-# no list, and then a library would see every GPU. Slurm lists no GPUs whose GRES is not called
-# `gpu`, but it says which ones each node gave the job.
-# Source: gres.conf(5), Flags; cgroup.conf(5), ConstrainDevices; ROCm, GPU isolation techniques;
-# OpenPAI environment variables.
+# Where Slurm cannot count GPUs by task, it lists all GPUs of the node. Slurm lists no GPUs whose
+# GRES is not called `gpu`, but it reports which ones each node gave the job.
+# Source: gres.conf(5), Flags; cgroup.conf(5), ConstrainDevices; ROCm, GPU isolation techniques.
+
+# By node, the GPUs that the job has there, where Slurm does not call them `gpu`.
+declare -A PSL_GPUS_ON=()
 
 # list_gpus NAME: set the variable NAME to the list that Slurm does not make.
 # CUDA and ROCm count the GPUs that a task can open, from 0.
@@ -34,26 +34,16 @@ cannot_open_all_gpus() {
   return 1
 }
 
-# take_devices ROLE: set the variables that say which GPUs the task has.
-take_devices() {
-  local want=${PSL_ROLE_GPUS[$1]} name=CUDA_VISIBLE_DEVICES list first
+# take_gpus NAME ROLE: set NAME, the variable of the GPUs' vendor, to the GPUs that the task has.
+take_gpus() {
+  local name=$1 want=${PSL_ROLE_GPUS[$2]} list first
   local -a found
-  # HIP reads its list as positions in the list of ROCm, so a list for both would be wrong.
-  unset HIP_VISIBLE_DEVICES
-  if [[ $PSL_GPU_VENDOR == amd ]]; then
-    name=ROCR_VISIBLE_DEVICES
-    unset CUDA_VISIBLE_DEVICES GPU_DEVICE_ORDINAL
-  fi
-  if ((!want)); then
-    export "$name=" NVIDIA_VISIBLE_DEVICES=none
-    return
-  fi
   if [[ ${PSL_GPU_GRES-} ]]; then
     list_gpus "$name"
   fi
   IFS=, read -ra found <<<"${!name-}"
   if ((${#found[@]} > want)); then
-    count_gpus_of_earlier_slots first "$1"
+    count_gpus_of_earlier_slots first "$2"
     found=("${found[@]:first:want}")
   fi
   if ((${#found[@]} && ${#found[@]} != want)); then
@@ -83,13 +73,4 @@ count_gpus_of_earlier_slots() {
     fi
   done
   printf -v "$1" '%d' "$count"
-}
-
-# raise_memlock ROLE: raise the limit of locked memory as far as it goes, for InfiniBand.
-# Slurm gives tasks the limit of the shell that submitted the job. On most login nodes that is far
-# too low. Source: slurm.conf(5), PropagateResourceLimits.
-raise_memlock() {
-  if [[ ${PSL_INFINIBAND_CHECKS[$1]-} == *memlock:* ]]; then
-    ulimit -S -l "$(ulimit -H -l)"
-  fi
 }

@@ -15,7 +15,9 @@ assign_ports() {
   read_listeners
   for request; do
     read -r role index _ <<<"$request"
-    take_fixed_ports "$role" "$index" || return
+    if [[ ${PSL_FIXED_PORTS[role]-} ]]; then
+      take_fixed_ports "$role" "$index" || return
+    fi
   done
   PSL_PORT_LINES=() PSL_NEXT_DIGEST=0
   for request; do
@@ -52,8 +54,10 @@ hash_requests() {
 take_ports_of_task() {
   local role=$1 ask label k ports line="$1 $2"
   for ask in ${PSL_PORT_COUNTS[role]}; do
-    label=${ask%:*} ports=''
-    first_fixed_port "$role" "$label"
+    label=${ask%:*} ports='' PSL_FIRST_FIXED=0
+    if [[ ${PSL_FIXED_PORTS[role]-} ]]; then
+      first_fixed_port "$role" "$label"
+    fi
     for ((k = 0; k < ${ask#*:}; k++, PSL_NEXT_DIGEST++)); do
       if ((PSL_FIRST_FIXED)); then
         PSL_PORT=$((PSL_FIRST_FIXED + k))
@@ -72,32 +76,6 @@ take_ports_of_task() {
 hash_port() {
   local sum=$((16#${1:0:12} + 16#${1:12:12} + 16#${1:24:8}))
   PSL_PORT=$((sum % (PSL_LAST_PORT + 1 - PSL_FIRST_PORT) + PSL_FIRST_PORT))
-}
-
-# first_fixed_port ROLE LABEL: set PSL_FIRST_FIXED to the first fixed port of a label; 0 for none.
-first_fixed_port() {
-  local pair
-  PSL_FIRST_FIXED=0
-  for pair in ${PSL_FIXED_PORTS[$1]-}; do
-    if [[ ${pair%:*} == "$2" ]]; then
-      PSL_FIRST_FIXED=${pair#*:}
-    fi
-  done
-}
-
-# take_fixed_ports ROLE INDEX: take the fixed ports of a task, before another task takes them.
-take_fixed_ports() {
-  local ask end
-  for ask in ${PSL_PORT_COUNTS[$1]}; do
-    first_fixed_port "$1" "${ask%:*}"
-    end=$((PSL_FIRST_FIXED + ${ask#*:}))
-    for ((PSL_PORT = PSL_FIRST_FIXED; PSL_FIRST_FIXED && PSL_PORT < end; PSL_PORT++)); do
-      if ! take_port; then
-        log "error: port $PSL_PORT of task ${PSL_ROLE_NAME[$1]}-$2 is taken on $SLURMD_NODENAME"
-        return 1
-      fi
-    done
-  done
 }
 
 # take_port: take PSL_PORT for a task of this node; fail if somebody else has it.
