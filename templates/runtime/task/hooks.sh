@@ -6,6 +6,9 @@
 # Source: OpenPAI runtime; issue 5145 for exports and containerExit, and for what is done after a
 # failure (alerts, uploads of logs), which is our moment `failure`.
 
+# The logs of hooks, and "MOMENT KIND NAME" of the hook that failed the task.
+PSL_RUNTIME_LOG='' PSL_SCRIPTS_LOG='' PSL_FAILED_SCRIPT=''
+
 # run_hooks_and_commands INDEX ATTEMPT: run the start hooks, the commands, and the hooks after them.
 # A start hook that fails fails the task, and so does a hook that runs after success.
 run_hooks_and_commands() {

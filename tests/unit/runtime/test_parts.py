@@ -90,7 +90,7 @@ def every_function() -> set[str]:
 
 ONLY_OUTSIDE = {"prepare_task", "report_launch", "run_task"}
 """What only the shell outside of a container calls, from functions that the shell inside has, too."""
-ONLY_FIRST = {"assign_ports", "is_first_of_node", "prepare_node"}
+ONLY_FIRST = {"assign_ports", "is_first_of_node", "prepare_node", "report_ports_in_pieces"}
 """What only the first task of a node, or one without gang allocation, calls."""
 OPTIONAL = tuple(use for use in ALL_USES if use not in (*BASH_PARTS, "openpai-exit-rules", "registry"))
 SELECTIONS = [
@@ -126,7 +126,7 @@ def test_what_is_missing_is_found() -> None:
 
 def test_functions_come_before_what_runs() -> None:
     """But for what runs at the end, and the dispatch of tasks, lines outside of functions only set variables."""
-    text = runtime(tuple(use for use in ALL_USES if use not in BASH_PARTS[1:]))
+    text = runtime(tuple(use for use in ALL_USES if use not in BASH_PARTS[1:] and not use.startswith("plugin-")))
     for part in DISPATCHES:
         text = text.replace(load(f"runtime/{part}.sh").strip(), "")
     bare = re.sub(r"(?m)^\s*#.*", "", FUNCTION.sub("", text))
