@@ -1,5 +1,5 @@
 
-# ==== dispatch ==================================================================
+# ==== dispatch ====
 # Slurm calls this script for the job. For everything else, the script calls itself.
 case ${1-} in
   --image) open_attempt "${@:2}" && fetch_images_main ;;

@@ -1,4 +1,4 @@
-# ==== dispatch of tasks =========================================================
+# ==== dispatch of tasks ====
 # Of the tasks of a node only the first one of each role reads on, to prepare the node, and tasks
 # without gang allocation, to find ports of their own.
 start_up "$@"

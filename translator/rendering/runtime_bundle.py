@@ -38,6 +38,7 @@ _CONTAINER = (
     _section("common/state"),
     _section("common/start"),
     _section("common/messages"),
+    _section("containers/own_part", "code", *BASH_PARTS),
     _section("task/reports"),
     _section("task/commands"),
     _section("task/hooks", "hooks"),
@@ -189,7 +190,7 @@ def _dispatch(name: str) -> str:
 
 def _printed(sections: Iterable[Section], wanted: frozenset[str]) -> Iterator[str]:
     for section in sections:
-        yield f"\n# ==== {section.file} ".ljust(81, "=")
+        yield f"\n# ==== {section.file} ===="
         yield _text(section, wanted).rstrip("\n")
 
 

@@ -78,3 +78,80 @@ report_ports_of() {
     report_ports "${PSL_PORT_LINES[slot]}"
   done
 }
+
+# find_gloo_interface ADDRESS [HOSTS ROUTES]: print the network interface that Gloo is to take.
+# By itself Gloo takes the interface of the node's own name. Where that name has a loopback address,
+# as Debian has it, Gloo needs the name of the interface with the node's address.
+# Source: PyTorch, torch.distributed, choosing the network interface to use; proc(5), net/route.
+find_gloo_interface() {
+  local hosts=${2:-/etc/hosts} routes=${3:-/proc/net/route} text own loopback
+  local address interface network gateway mask
+  local -a bytes
+  [[ $1 == *.*.*.* && -r $hosts && -r $routes ]] || return 0
+  # Do not read HOSTNAME: Slurm has set that for the batch script.
+  read -r own </proc/sys/kernel/hostname
+  IFS= read -r -d '' text <"$hosts"
+  loopback=$'(^|\n)127\\.[^\n]*[ \t]'$own$'([ \t\n]|$)'
+  [[ $text =~ $loopback ]] || return 0
+  IFS=. read -ra bytes <<<"$1"
+  # The table has a network's numbers with the first byte last. Networks of the node's own need no
+  # gateway.
+  address=$((bytes[0] | bytes[1] << 8 | bytes[2] << 16 | bytes[3] << 24))
+  while read -r interface network gateway _ _ _ _ mask _; do
+    [[ $gateway == 00000000 && $mask != 00000000 ]] || continue
+    if (((address & 16#$mask) == 16#$network)); then
+      printf '%s\n' "$interface"
+      return
+    fi
+  done <"$routes"
+}
+
+# make_control_fifos NAME ...: make all of them at once, in the node folder, and note there which
+# interface Gloo is to take.
+make_control_fifos() {
+  mkdir -m 0700 -- "$PSL_NODE_FOLDER" 2>/dev/null
+  check_node_folder || return
+  if [[ $PSL_HOST_SUFFIX ]]; then
+    set -- "$@" "${@/%/$PSL_HOST_SUFFIX}"
+  fi
+  # On one machine all components are one node, and each of their steps makes all of them.
+  mkfifo -m 0600 -- "${@/#/$PSL_NODE_FOLDER/}" 2>/dev/null
+  local name
+  for name; do
+    if [[ ! -p $PSL_NODE_FOLDER/$name ]]; then
+      log "error: cannot make $PSL_NODE_FOLDER/$name on $SLURMD_NODENAME"
+      return 1
+    fi
+  done
+  find_gloo_interface "${PSL_ADDRESS_OF[$SLURMD_NODENAME]}" >"$PSL_NODE_FOLDER/gloo"
+  # The last task of another step may have removed the folder meanwhile, and another user may have
+  # made one with its name.
+  check_node_folder
+}
+
+# report_ports "ROLE INDEX LABEL:N,N ...": report the ports of a task.
+report_ports() {
+  if ((${#1} < 1000)); then
+    printf 'ports %s\n' "$1" >&"$PSL_REPORT_FD"
+  else
+    report_ports_in_pieces "$1"
+  fi
+}
+
+# report_peer LINE ATTEMPT SLOT: leave a task's address and ports in the file of the node, where
+# other tasks and people find them. LINE is "ROLE INDEX LABEL:N,N ...".
+report_peer() {
+  local -a words
+  split_words ' ' "$1"
+  words=("${PSL_WORDS[@]:0:2}" "$2" "${PSL_ADDRESS_OF[$SLURMD_NODENAME]}" "$3")
+  printf '%s\n' "peer ${words[*]} ${PSL_WORDS[*]:2}" >>"$PSL_REPORT_FILE"
+}
+
+# make_folders FOLDER ...: make folders, some hundreds for each process; the umask keeps them
+# private.
+make_folders() {
+  while (($#)); do
+    mkdir -p -- "${@:1:500}" || return
+    shift $(($# < 500 ? $# : 500))
+  done
+}

@@ -152,3 +152,14 @@ run_and_take_exports() {
   exec {out}>&- {in}<&-
   return "$status"
 }
+
+# remove_logins: remove the credentials that the plugin git keeps for as long as the task is there.
+remove_logins() {
+  local file
+  is_own_folder "$PSL_NODE_FOLDER" || return 0
+  for file in "$PSL_NODE_FOLDER/$PSL_ROLE.$PSL_SLOT.git."*; do
+    if [[ -f $file ]]; then
+      command -p rm -f -- "$file"
+    fi
+  done
+}

@@ -29,15 +29,6 @@ report() {
   printf '%s\n' "$*" >>"$PSL_REPORT_FILE"
 }
 
-# report_peer LINE ATTEMPT SLOT: leave a task's address and ports in the file of the node, where
-# other tasks and people find them. LINE is "ROLE INDEX LABEL:N,N ...".
-report_peer() {
-  local -a words
-  split_words ' ' "$1"
-  words=("${PSL_WORDS[@]:0:2}" "$2" "${PSL_ADDRESS_OF[$SLURMD_NODENAME]}" "$3")
-  printf '%s\n' "peer ${words[*]} ${PSL_WORDS[*]:2}" >>"$PSL_REPORT_FILE"
-}
-
 # name_logs INDEX ATTEMPT: set the names of the logs of a task. A site may want one file for both
 # streams, because each file costs an inode.
 name_logs() {

@@ -78,15 +78,6 @@ find_rank() {
   PSL_SLOT=$((number / PSL_RANKS)) PSL_RANK=$((number % PSL_RANKS))
 }
 
-# report_ports "ROLE INDEX LABEL:N,N ...": report the ports of a task.
-report_ports() {
-  if ((${#1} < 1000)); then
-    printf 'ports %s\n' "$1" >&"$PSL_REPORT_FD"
-  else
-    report_ports_in_pieces "$1"
-  fi
-}
-
 # run_task INDEX ATTEMPT: run a task to its end, and report how it ended.
 run_task() {
   local index=$1 attempt=$2 status=0
@@ -113,7 +104,9 @@ run_task() {
   if ((!PSL_GANG)); then
     release_ports
   fi
-  remove_logins
+  if [[ ${PSL_HOOKS_BEFORE[PSL_ROLE]-} ]]; then
+    remove_logins
+  fi
   pass_on_term
   read_clock
   PSL_RUNNING=''
@@ -211,27 +204,4 @@ enter_task_folder() {
   if ((PSL_RANK == 0)) && [[ ${PSL_STAGE_CODE-} ]]; then
     cp -R -- "$PSL_ATTEMPT_FOLDER/code/." .
   fi
-}
-
-# take_ports_for_slot INDEX ATTEMPT: take a task's ports, leave them where other tasks find them,
-# and tell the batch script.
-take_ports_for_slot() {
-  PSL_CODE=253 PSL_BEHAVIOUR=transient
-  assign_ports "$PSL_ROLE $1 $2" || return
-  # shellcheck disable=SC2086 # words
-  remember_ports ${PSL_PORT_LINES[0]}
-  PSL_CODE=255 PSL_BEHAVIOUR=unknown
-  report_peer "${PSL_PORT_LINES[0]}" "$2" "$PSL_SLOT"
-  report_ports "${PSL_PORT_LINES[0]}"
-}
-
-# remove_logins: remove the credentials that the plugin git keeps for as long as the task is there.
-remove_logins() {
-  local file
-  is_own_folder "$PSL_NODE_FOLDER" || return 0
-  for file in "$PSL_NODE_FOLDER/$PSL_ROLE.$PSL_SLOT.git."*; do
-    if [[ -f $file ]]; then
-      command -p rm -f -- "$file"
-    fi
-  done
 }

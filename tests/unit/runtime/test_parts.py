@@ -34,7 +34,7 @@ GUARDED = {
     "export-env": {"limit_exports"},
     "gpu-gres": {"print_gpus_on_nodes"},
     "gpus": {"take_gpus"},
-    "hooks": {"run_hooks_and_commands"},
+    "hooks": {"remove_logins", "run_hooks_and_commands"},
     "infiniband": {"check_infiniband", "print_infiniband_problems"},
     "many-tasks": {"print_exported_peers"},
     "monitor-step": {"needs_monitor_step", "take_monitor_step"},
@@ -59,6 +59,7 @@ GUARDED = {
         "explain_limit",
         "put_back",
         "take_from_slot",
+        "take_ports_for_slot",
         "grant_retry",
         "on_free",
         "read_peers",
@@ -90,7 +91,16 @@ def every_function() -> set[str]:
 
 ONLY_OUTSIDE = {"prepare_task", "report_launch", "run_task"}
 """What only the shell outside of a container calls, from functions that the shell inside has, too."""
-ONLY_FIRST = {"assign_ports", "is_first_of_node", "prepare_node", "report_ports_in_pieces"}
+ONLY_FIRST = {
+    "assign_ports",
+    "make_control_fifos",
+    "make_folders",
+    "report_peer",
+    "report_ports",
+    "is_first_of_node",
+    "prepare_node",
+    "report_ports_in_pieces",
+}
 """What only the first task of a node, or one without gang allocation, calls."""
 OPTIONAL = tuple(use for use in ALL_USES if use not in (*BASH_PARTS, "openpai-exit-rules", "registry"))
 SELECTIONS = [
@@ -114,7 +124,11 @@ def test_a_script_has_what_it_calls(uses: tuple[str, ...]) -> None:
     text = runtime(uses)
     assert missing(text, every_function()) == allowed
     # Nothing reads further than its dispatch.
-    for dispatch, others in ((IN_CONTAINERS, ONLY_OUTSIDE), (OF_TASKS, ONLY_FIRST), (OF_FIRST_TASKS, set())):
+    for dispatch, others in (
+        (IN_CONTAINERS, ONLY_OUTSIDE | ONLY_FIRST),
+        (OF_TASKS, ONLY_FIRST),
+        (OF_FIRST_TASKS, set()),
+    ):
         read, found, _ = text.partition(dispatch)
         assert missing(read + found, every_function()) <= allowed | others
 
