@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace as placed
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -142,4 +141,4 @@ def _with_source(diagnostic: Diagnostic, shown: Sequence[str]) -> Diagnostic:
     where = diagnostic.location
     if where is None or not 0 < where.line <= len(shown):
         return diagnostic
-    return replace(diagnostic, location=placed(where, source=shown[where.line - 1]))
+    return replace(diagnostic, location=replace(where, source=shown[where.line - 1]))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import replace as placed
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -69,7 +68,7 @@ def texts_of(value: Value) -> Iterator[str]:
 
 def _bare(location: Location | None) -> Location | None:
     """Return a place without the text of its line."""
-    return placed(location, source="") if location else None
+    return replace(location, source="") if location else None
 
 
 def _opener(path: str, flags: int) -> int:

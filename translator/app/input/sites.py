@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 from ...errors import Diagnostic, PlanError
 from ...reading.decode import MAX_FILE
-from ...site.profile import Site
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ...reading.document import Document
+    from ...site.profile import Site
     from ..session import Session
     from .extended import Refuses
 
@@ -36,6 +36,8 @@ def find_site(
     One that was not named is of the cluster here, unless it says of which `host` it is. One that was named is held to
     the locks of the system's, but for `alone`. `refuses` as in `layers_of`.
     """
+    from ...site.profile import Site
+
     path = site_path(session, option)
     site = _load(session, path, option, alone=alone, refuses=refuses) if path is not None else Site.of()
     if host is not None:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from ...errors import PaislurmError
 from ...monitor.job_site import JobSite
-from ...site.profile import Site
 from ..input.sites import find_site, profile_option, site_path
 from ..ownership import writable_by_others
 
 if TYPE_CHECKING:
+    from ...site.profile import Site
     from ...state.history import History
     from ...state.run_record import RunRecord
     from ..session import Session
@@ -43,6 +43,8 @@ class JobSites:
             try:
                 self._own = find_site(self._session, None)
             except PaislurmError:
+                from ...site.profile import Site
+
                 self._own = Site.of()
         return self._own
 
