@@ -61,7 +61,7 @@ _WHERE = {
     "FolderError": "errors",
     "InterruptedWaitError": "errors",
     "Job": "job",
-    "JobLine": "cli.jobs.listing",
+    "JobLine": "app.jobs.listing",
     "JobRun": "app.job_run",
     "NotFoundError": "errors",
     "PaislurmError": "errors",

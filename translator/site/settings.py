@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from ..reading.document import SourceInt, path_text
 from ..validation.strict_model import StrictModel
 from .layers import LOCKED, covers
-from .profile import Site
+from .profile import Address, Site
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,15 +69,15 @@ def _defaults(model: StrictModel, given: Value, path: Path) -> Iterator[Setting]
         value = getattr(model, name, None)
         if isinstance(value, StrictModel):
             yield from _defaults(value, given.get(key, {}), (*path, key))
-        elif key not in given and value not in (None, "", [], {}):
+        elif key not in given and value not in (None, "", (), {}):
             yield Setting(key=_key((*path, key)), value=_default(value))
 
 
 def _default(value: object) -> str:
-    """Return a default as it would be written; that of `address` is a pair."""
+    """Return a default as it would be written."""
     if isinstance(value, timedelta):
         return f"{value.total_seconds():g}"
-    return _text(value[0] if isinstance(value, tuple) else value)
+    return _text(value.method if isinstance(value, Address) else value)
 
 
 def _key(path: Path) -> str:
@@ -88,7 +88,7 @@ def _text(value: object) -> str:
     """Return a value on one line, in the form of YAML."""
     if isinstance(value, Mapping):
         return f"{{{', '.join(f'{key}: {_text(inner)}' for key, inner in value.items())}}}"
-    if isinstance(value, list):
+    if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(_text, value))}]"
     if isinstance(value, bool) or value is None:
         return "null" if value is None else str(value).lower()

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 import paislurm
 from paislurm.translator.app.input.bash_syntax import bash_syntax_errors
-from paislurm.translator.app.input.sites import local_site
 from paislurm.translator.app.submit.masking import kept_text
 from paislurm.translator.errors import PlanError, ProtocolError
 from paislurm.translator.protocol.validate import validate
 from paislurm.translator.reading.read import read
+from paislurm.translator.site.profile import local_site
 
 from ..protocol.jobs_v1 import job as v1
 from .running import JOB, SITE, job_file

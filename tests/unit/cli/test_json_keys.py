@@ -13,7 +13,6 @@ import pytest
 from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
-from paislurm.translator.app import session as context
 from paislurm.translator.app.session import Session, user_name
 from paislurm.translator.app.site import ask as ask_module
 from paislurm.translator.cli.output.documents import document as shown
@@ -112,7 +111,7 @@ def documents(
         ("result.json", left.result),
         *(("journal", json.loads(line)) for line in (*journal, *map(dump, RECORDS))),
         *(("plan", plan_dict(compiled(case).plan)) for case in CASES),
-        ("plan", plan_dict(compile_job(JOB.encode(), site=Site(slurm_version="24.11.0")).plan)),
+        ("plan", plan_dict(compile_job(JOB.encode(), site=Site.of(slurm_version="24.11.0")).plan)),
         *(("notification", json.loads(message(told, mail=False))) for told in due_notifications(history(RECORDS))),
     ]
     ours, ended = f"{user_name()}~ours", f"{user_name()}~demo"
@@ -157,7 +156,7 @@ def documents(
     sstat.write_text("#!/bin/sh\necho '7.4|1|00:00:03|51019776|51314688|gres/gpumem=1073741824,gres/gpuutil=87'\n")
     sstat.chmod(0o755)
     monkeypatch.setenv("PATH", f"{sstat.parent}:{os.environ['PATH']}")
-    context.bill().add(Call(time=time.time(), program="squeue", cpu=0.25))
+    Session().bill.add(Call(time=time.time(), program="squeue", cpu=0.25))
     for line in (
         ("update", ours, "--retries", "2"),
         ("status", ours),

@@ -1,4 +1,4 @@
-"""Make JSON Schemas of dataclasses, as `asdict` and the plan turn them into plain values."""
+"""Make JSON Schemas of records, as `asdict` and the plan turn them into plain values."""
 
 from __future__ import annotations
 

@@ -11,8 +11,8 @@ from paislurm.backends.slurm.commands import submits_retry
 from paislurm.backends.slurm.estimate_commands import sbatch_test_only
 from paislurm.translator.app.estimate.ask import ask_gpus, ask_start
 from paislurm.translator.app.estimate.start import Start, as_of_submit, start_of
-from paislurm.translator.app.session import Session
-from paislurm.translator.cli.output.estimate_words import gpus_text, span, start_text
+from paislurm.translator.app.session import Event, Session
+from paislurm.translator.cli.output.estimate_words import gpus_text, start_text
 from paislurm.translator.errors import RejectedError, UnreachableError
 
 from ...backends.recording import Recording, Replay, read
@@ -130,15 +130,17 @@ def test_no_answer_is_no_estimate_and_took_no_job() -> None:
     assert caught.value.diagnostics[0].message.endswith("Socket timed out")
 
 
-def test_busy_nodes_are_no_refusal(capsys: pytest.CaptureFixture[str]) -> None:
+def test_busy_nodes_are_no_refusal() -> None:
     """And where Slurm does not say which GPUs are free, that is told beside the start."""
     _, sinfo, _ = read("estimate_idle", "24.11")
     answers = [
         Recording(("sbatch", "--test-only"), told("allocation failure: Requested nodes are busy\n", status=1)),
         Recording(sinfo.argv, told(NO_ANSWER, status=1)),
     ]
-    assert ask_start(Session(), Replay(answers), SCRIPT, ["pair"]) == (Start(reason="Requested nodes are busy"), ())
-    assert "Slurm does not say which GPUs are free: " in capsys.readouterr().err
+    said: list[Event] = []
+    session = Session(say=said.append)
+    assert ask_start(session, Replay(answers), SCRIPT, ["pair"]) == (Start(reason="Requested nodes are busy"), ())
+    assert str(*said).startswith("Slurm does not say which GPUs are free: ")
 
 
 def test_a_question_is_no_retry_on_the_bill() -> None:
@@ -172,10 +174,6 @@ def test_only_partitions_with_gpus_are_asked_for_waiting_jobs() -> None:
     assert (pool.total, pool.nodes, pool.types) == (0, 2, ())
 
 
-@pytest.mark.parametrize(
-    ("seconds", "text"), [(61, "1 min"), (3600, "1 h"), (86400, "1 d"), (90000, "1 d 1 h"), (86400 * 365, "365 d")]
-)
-def test_how_long_it_takes(seconds: int, text: str) -> None:
-    assert span(seconds) == text
-    assert Start(at=seconds).seconds_from(0) == seconds
-    assert Start(at=seconds).seconds_from(seconds - 60) == 0
+def test_how_long_it_takes() -> None:
+    assert Start(at=90).seconds_from(0) == 90
+    assert Start(at=90).seconds_from(30) == 0

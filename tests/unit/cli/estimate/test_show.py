@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from paislurm.translator.app.session import Session
-from paislurm.translator.cli.output import estimate as show
 from paislurm.translator.errors import Diagnostic, UnreachableError
 
 from ...backends.recording import Replay, read
@@ -32,6 +31,8 @@ class Slurm:
         self.script = ""
 
     def run(self, argv: list[str], *, stdin: str = "", **_: Any) -> Any:
+        if argv[0] not in self.answers:
+            raise UnreachableError(Diagnostic(code="E501", message=f"there is no `{argv[0]}` here"))
         self.asked.append(argv)
         self.script = self.script or stdin
         return self.answers[argv[0]]
@@ -49,7 +50,8 @@ def answers(monkeypatch: pytest.MonkeyPatch, slurm: FakeBackend) -> Slurm:
     answering = Slurm("busy")
     monkeypatch.setattr(Session, "slurm_runner", lambda *_: answering)
     # The day of the test is no concern of its: it is ten minutes before the start that was recorded.
-    monkeypatch.setattr(Session, "now", lambda _: recorded_start(answering) - 600)
+    now = recorded_start(answering) - 600
+    monkeypatch.setattr(Session, "now", lambda _: now)
     return answering
 
 
@@ -120,11 +122,11 @@ def test_this_machine_has_no_queue(run: Runner, job: str, surroundings: Path) ->
 def test_at_a_login_node_it_is_asked_there(run: Runner, job: str, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
-    def runner(name: str) -> Slurm:
+    def runner(_: Session, name: str) -> Slurm:
         asked.append(name)
         return Slurm("idle")
 
-    monkeypatch.setattr(show, "slurm_runner", runner)
+    monkeypatch.setattr(Session, "slurm_runner", runner)
     assert run("submit", job, "--test-only", "--host", "login1").code == 0
     assert run("site", "gpus", "--host", "login1").code == 0
     profile = Path(os.environ["PAISLURM_SITE"])
