@@ -20,6 +20,8 @@ CALLED = re.compile(
     r"\s*(?=(\w+)(?![\w-]))",
     re.MULTILINE,
 )
+PROGRAM = re.compile(r"^program_of_\w+\(\) \{\n.*?\nEND_OF_PROGRAM\n\}", re.DOTALL | re.MULTILINE)
+"""A plugin's program, which another bash runs."""
 IN_CONTAINERS, OF_TASKS, OF_FIRST_TASKS = (
     load(f"runtime/{name}_dispatch.sh").strip() for name in ("container", "task", "first_task")
 )
@@ -76,6 +78,7 @@ def code_of(text: str) -> str:
 
 def missing(text: str, names: set[str]) -> set[str]:
     """Return the functions among some that a text calls and does not have."""
+    text = PROGRAM.sub("", text)
     own = {match[1] for match in FUNCTION.finditer(text)}
     return (names - own) & set(CALLED.findall(code_of(text)))
 
