@@ -173,8 +173,8 @@ def _wait(session: Session, submitted: Submitted, *, follow: bool, as_json: bool
     from ....app.jobs.folders.housekeeping import tidy_what_has_just_ended
     from ....app.jobs.waiting import wait_for_end
     from ...output.exit_status import exit_code, log_ending
-    from ...output.follow import follow_job
     from ...output.views import end_dict
+    from ...progress.follow import follow_job
     from ...progress.shown import ShownProgress
 
     max_age = submitted.compiled.site.monitor.max_poll_interval

@@ -62,9 +62,9 @@ def _say_group(sweep: Sweep, *, dry_run: bool) -> None:
 
 def _wait(session: Session, sweep: Sweep, *, as_json: bool) -> int:
     from ....app.jobs.failure import failure_of
-    from ...output.ends import log_ends
     from ...output.exit_status import exit_code
     from ...output.views import end_dict
+    from ...progress.ends import log_ends
 
     names = [*sweep.present, *(each.folder.name for each in sweep.submitted)]
     folders = [folder for folder in session.store.all() if folder.name in names]

@@ -40,9 +40,9 @@ def command(
     """
     from ....app.jobs.failure import failure_of
     from ....app.jobs.selecting import asks_for_several, named_groups, select
-    from ...output.ends import log_ends
     from ...output.exit_status import exit_code
     from ...output.views import view_dict
+    from ...progress.ends import log_ends
 
     folders = select(session.store, jobs, user=session.user, last=last)
     groups = named_groups(session.store, jobs, user=session.user)

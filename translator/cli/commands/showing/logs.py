@@ -117,7 +117,7 @@ def command(
     from ....app.jobs.logs.targets import targets
     from ....app.jobs.logs.words import jobs_and_tasks
     from ...output.exit_status import log_ending
-    from ...output.follow import follow_jobs, show_once
+    from ...progress.follow import follow_jobs, show_once
 
     if follow and (as_json or batch):
         raise click.UsageError("--follow shows the logs of tasks: it goes neither with --json nor with --batch")
@@ -179,7 +179,7 @@ def _expression(text: str | None, *, ignore_case: bool) -> re.Pattern[str] | Non
 def _show_batch_logs(session: Session, jobs: Sequence[Target], selection: LogSelection) -> list[JobFolder]:
     """Print what the batch scripts of jobs say, and return those that say nothing."""
     from ....app.jobs.logs.targets import bring_logs
-    from ...output.follow import show_file
+    from ...progress.follow import show_file
 
     silent: list[JobFolder] = []
     for job in jobs:

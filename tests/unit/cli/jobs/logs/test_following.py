@@ -21,8 +21,8 @@ from paislurm.translator.app.jobs.logs.looks import Looks
 from paislurm.translator.app.jobs.logs.selection import ALL_LOGS, BOTH
 from paislurm.translator.app.session import Session
 from paislurm.translator.cli.output import console
-from paislurm.translator.cli.output import log_printer as printer
-from paislurm.translator.cli.output.job_logs import JobLogs
+from paislurm.translator.cli.progress import log_printer as printer
+from paislurm.translator.cli.progress.job_logs import JobLogs
 
 from ....monitor.jobs import CREATED, INTENT, ROLES, SUBMITTED, FakeBackend, job_folder, leave_result, observed
 from .printed import JOB, print_to
@@ -227,7 +227,7 @@ def test_thousands_of_quiet_logs_are_left_alone(
         print_to(folder, index, "begun\n")
     os.utime(logs, (1, 1))
     now = [100.0]
-    monkeypatch.setattr("paislurm.translator.cli.output.job_logs.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("paislurm.translator.cli.progress.job_logs.time.monotonic", lambda: now[0])
     followed = JobLogs(
         Session(), folder, folder.history(), ALL_LOGS, printer.printer(ALL_LOGS, several=True), follows=True
     )

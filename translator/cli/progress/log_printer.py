@@ -11,7 +11,7 @@ import click
 
 from ...app.jobs.logs.lines import MAX_LINE, Lines
 from ...terminal_text import one_line
-from .console import EscapingStream, colourful, raw_output
+from ..output.console import EscapingStream, colourful, raw_output
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,10 +11,10 @@ from ...app.jobs.logs.tail import open_log, start_of_last_lines, written
 from ...app.jobs.logs.targets import Target, bring_logs, targets
 from ...app.jobs.page_lines import PageLines
 from ...app.jobs.waiting import MAX_INTERVAL, wait_for_end
-from ..progress.shown import ShownProgress
-from .console import raw_output
+from ..output.console import raw_output
 from .job_logs import JobLogs
 from .log_printer import printer
+from .shown import ShownProgress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -9,10 +9,10 @@ from ...app.jobs.folders.housekeeping import tidy_what_has_just_ended
 from ...app.jobs.listing import line_of
 from ...app.jobs.waiting import known_ends, wait_for_ends
 from ...terminal_text import one_line
-from ..progress.shown import ShownProgress
-from .console import log
-from .exit_status import ending_text, log_ending
-from .several import A_FEW, cause_texts, total_texts
+from ..output.console import log
+from ..output.exit_status import ending_text, log_ending
+from ..output.several import A_FEW, cause_texts, total_texts
+from .shown import ShownProgress
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
