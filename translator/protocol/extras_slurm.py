@@ -17,6 +17,7 @@ from ..job import AS_LONG_AS_ALLOWED
 from ..reading.document import SourceInt
 from ..slurm_options import PASS_THROUGH, CompatOptions, Mpi, RoleSlurmOptions, SlurmOptions, is_plain
 from ..times import seconds_of
+from ..validation.schema_errors import hint_at_time
 from ..validation.strict_model import (
     NOT_EMPTY,
     Boolean,
@@ -28,7 +29,6 @@ from ..validation.strict_model import (
     int_range,
     pattern,
 )
-from ..validation.value_hints import hint_at_time
 
 _RESERVED_REASONS = """
     array chdir clusters comment container container-id cpus-per-gpu cpus-per-task distribution error export

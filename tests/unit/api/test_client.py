@@ -17,7 +17,7 @@ import pytest
 import paislurm
 from paislurm.translator.app.caller import caller
 from paislurm.translator.app.jobs import waiting
-from paislurm.translator.cli.progress.line import ProgressLine
+from paislurm.translator.cli.progress.shown import ProgressLine
 
 from ..cli.running import JOB, SITE, job_file
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import jinja2
 import pytest
 
-from paislurm.translator.app.input.template_folder import template_folder
+from paislurm.translator.app.input.job_input import template_folder
 from paislurm.translator.pipeline import compile_job
 from paislurm.translator.rendering import engine
 from paislurm.translator.rendering.engine import template_cache

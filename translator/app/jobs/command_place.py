@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ...monitor.failure import CommandPlace
 from ...state.kept_plan import kept_plan
-from ..input.bash_reading import file_line, is_bash
+from ..input.bash_syntax import file_line, is_bash
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

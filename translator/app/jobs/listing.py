@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct, field
 from msgspec.structs import asdict, replace
@@ -15,8 +15,9 @@ from ...monitor.status import ended_at, expected_start_at, node_list, started_at
 from ...monitor.waits import advice
 from ...state.ended_jobs import EndedJob, summary
 from ...state.history import History
+from ...state.kept_plan import kept_plan
+from ...times import seconds_of
 from ..session import user_name
-from .asked import asked_of
 from .asking import BY_A_PERSON
 from .logs.result import result_of
 from .refresh import refresh_all
@@ -237,3 +238,24 @@ def _line(folder: JobFolder, known: History, job_status: JobStatus, completed: i
         advice=advice(job_status.waits),
         group=known.group,
     )
+
+
+class Asked(NamedTuple):
+    """Hold what a job asks of Slurm, after all changes: its time limit in seconds, and the GPUs of all its tasks."""
+
+    account: str | None
+    time_limit: int | None
+    job_gpus: int
+
+
+def asked_of(view: View) -> Asked:
+    """Return what a job asks of Slurm, as far as its folder tells."""
+    plan = kept_plan(view.folder.path)
+    now = plan.directives
+    for change in view.history.changes:
+        now |= change.values
+    try:
+        limit = seconds_of(now.get("time", ""))
+    except ValueError:
+        limit = None
+    return Asked(now.get("account") or None, limit, plan.gpu_count)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -15,26 +16,29 @@ from ...errors import BackendError
 from ...monitor.status import backend_state
 from ...monitor.watching.job_files import result_of
 from ...report.build import DETAILED, AttemptFiles, Endpoint, JobEvidence, job_report
+from ...report.model import Tail
 from ...state.journal import read
 from ...state.records import Submitted
 from ...state.task_reports import read_peers, read_runs, read_scripts
 from ..jobs.failure import failure_of
 from ..jobs.fetching import fetch, run_folder_with_logs
+from ..jobs.logs.tail import open_log, start_of_last_lines
 from ..jobs.refresh import refresh_all
 from .source import linked_source, run_facts
-from .tails import first_failed, tails
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from paislurm.backends.slurm.steps import StepUsage
 
     from ...monitor.poll import View
+    from ...report.build import AttemptFiles
     from ...report.model import JobReport
     from ...state.history import History
     from ...state.job_folder import JobFolder
     from ...state.records import JobRole, Record
-    from ...state.result import Result
+    from ...state.result import Result, TaskResult
     from ..session import Session
 
 
@@ -165,3 +169,46 @@ def _endpoints(
         if task.address:
             found[task.role, task.index] = Endpoint(task.address, task.ports)
     return found
+
+
+MAX_TASKS, MAX_LINES, MAX_BYTES = 8, 40, 16 << 10
+"""Of an attempt, of a log, and of a log."""
+STREAMS = ("stderr", "stdout", "runtime")
+
+
+def tails(folder: JobFolder, known: History, attempts: Iterable[AttemptFiles]) -> Iterator[Tail]:
+    """Yield the last lines of the first tasks that failed of each attempt, the newest attempt first."""
+    roles = {role.name: role for role in known.roles}
+    for files in reversed(list(attempts)):
+        for task in first_failed(files.result):
+            name = f"{task.role}-{task.index}"
+            for stream in STREAMS if task.role in roles else ():
+                log = folder.log(files.number, roles[task.role], task.index, task.task_attempt, stream)
+                if text := _last(log, folder.path.stat().st_uid):
+                    yield Tail(attempt=files.number, task=name, stream=stream, text=_settled(text[1]), whole=text[0])
+
+
+def first_failed(result: Result | None) -> list[TaskResult]:
+    """Return the tasks of an attempt that failed first, as many as a report shows lines of."""
+    failed = [task for task in result.tasks if task.state == "FAILED"] if result else []
+    return sorted(failed, key=lambda task: task.ended_at or 0)[:MAX_TASKS]
+
+
+def _last(log: Path, owner: int) -> tuple[bool, str] | None:
+    """Return whether it is all, and the last lines of a log; None where there are none."""
+    start = start_of_last_lines(log, MAX_LINES, owner)
+    try:
+        descriptor = open_log(log, owner)
+    except OSError:
+        return None
+    with os.fdopen(descriptor, "rb") as file:
+        size = os.fstat(descriptor).st_size
+        start = max(start, size - MAX_BYTES)
+        file.seek(start)
+        data = file.read(MAX_BYTES)
+    return (start == 0, data.decode(errors="replace")) if data.strip() else None
+
+
+def _settled(text: str) -> str:
+    """Return text as a terminal shows it in the end: of a progress bar what was written last."""
+    return "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.splitlines())

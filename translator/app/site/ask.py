@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +18,7 @@ from paislurm.backends.slurm import commands
 from paislurm.backends.slurm.refusals import failure, is_unanswered
 
 from ...errors import BackendError, RejectedError
+from ...shipped import shipped_text
 from ...site.containers import PROGRAMS
 from ...site.detection.answers import Answers
 from ...site.detection.config import slurm_config
@@ -29,7 +33,6 @@ if TYPE_CHECKING:
 
     from ...site.detection.answers import Detection
     from ..session import Session
-    from .probe import ProbeOptions
 
 SECONDS = 60.0
 RESOLVE_SECONDS = 10.0
@@ -75,8 +78,6 @@ def ask(
     found = nodes(all_nodes)
     said = ""
     if look is not None:
-        from .probe import look_at_node
-
         said, reason = look_at_node(slurm, look)
         questions.refused |= {"probe": reason} if reason else {}
     return Answers(
@@ -155,3 +156,51 @@ def _resolves(runner: CommandRunner, node: str) -> bool:
         return runner.run(["getent", "ahosts", node], timeout=RESOLVE_SECONDS).status == 0
     except BackendError:
         return False
+
+
+WAIT_SECONDS = 120
+"""How long the job may wait for a node."""
+RUN_SECONDS = 60
+_SCRIPT = "templates/probe.sh"
+
+
+class ProbeOptions(Struct, frozen=True, kw_only=True):
+    """Say which node is looked at: one of a partition, by an account; "" for Slurm's defaults."""
+
+    partition: str = ""
+    account: str = ""
+    sysfs: str = "/sys/class"
+
+
+def look_at_node(runner: CommandRunner, options: ProbeOptions) -> tuple[str, str]:
+    """Return what the node said, and why it said nothing; one of them is ""."""
+    with ExitStack() as stack:
+        marks = [_mark(stack, folder) for folder in (_home(), Path("/tmp"))]  # noqa: S108 - that very folder is asked about
+        argv = commands.srun_probe(
+            shipped_text(_SCRIPT),
+            (options.sysfs, *marks, *PROGRAMS),
+            wait=WAIT_SECONDS,
+            partition=options.partition,
+            account=options.account,
+        )
+        try:
+            done = runner.run(argv, timeout=WAIT_SECONDS + RUN_SECONDS)
+            if done.status:
+                raise failure(argv, done)
+        except BackendError as error:
+            return "", error.diagnostics[0].message
+    return done.stdout, ""
+
+
+def _mark(stack: ExitStack, folder: Path) -> str:
+    """Make a file that the node may see, which goes away by itself; "" where none can be made."""
+    try:
+        return stack.enter_context(tempfile.NamedTemporaryFile(dir=folder, prefix=".paislurm-probe-")).name
+    except OSError:
+        return ""
+
+
+def _home() -> Path:
+    """Return the folder of jobs, or the nearest one above it that there is."""
+    home = Path(os.environ.get("PAISLURM_HOME") or "~/.paislurm").expanduser()
+    return next(path for path in (home, *home.parents) if path.is_dir())

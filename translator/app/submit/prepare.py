@@ -9,20 +9,18 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from paislurm.backends.registry import is_elsewhere
+from paislurm.backends.registry import AUTO, OF_THIS_SLURM, SSH, is_elsewhere
 
-from ...errors import PaislurmError, PlanError, ProtocolError
+from ...errors import BackendError, PaislurmError, PlanError, ProtocolError, UnreachableError
 from ..input.code_size import code_size_errors
-from ..input.job_input import compile_source, read_source
-from ..input.sites import hint_at_profile
+from ..input.job_input import compile_source, read_source, site_of
+from ..input.sites import detected_path, find_site, hint_at_profile, is_named, site_path, user_path
 from ..jobs.folders.housekeeping import HOUR, is_due
-from .at_host import at_host
-from .choose_backend import choose_backend
-from .detected_site import detect_site
-from .slurm_version import installed_version
+from .slurm_version import installed_version, is_of_today
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
 
     from ...errors import Diagnostic
     from ...pipeline import Compiled
@@ -111,3 +109,83 @@ def _compile_all(session: Session, sources: Sequence[Source], site: Site) -> lis
         faults[0].diagnostics = tuple(dict.fromkeys(each for fault in faults for each in fault.diagnostics))
         raise faults[0]
     return compiled
+
+
+def at_host(session: Session, source: Source) -> tuple[Source, Site]:
+    """Return the source with the backend and the host that it means, and the site profile."""
+    if is_elsewhere(source.backend):
+        source = replace(source, backend="slurm", host=source.backend.removeprefix(SSH))
+    site = site_of(session, source)
+    host = source.host or site.host
+    if source.backend != "slurm" or not host:
+        return source, site
+    return replace(source, backend=f"{SSH}{host}", host=host), site
+
+
+def choose_backend(session: Session, name: str) -> str:
+    """Return the name of a backend, for `auto` of the one that it stands for here.
+
+    Raises UsageError where there is none of the name, and BackendError where pyslurm cannot be used.
+    """
+    if name == AUTO:
+        try:
+            return choose_backend(session, "pyslurm")
+        except BackendError:
+            return "slurm"
+    chosen = session.backend(name)
+    if name == "pyslurm":
+        from paislurm.backends.pyslurm.backend import PyslurmBackend
+
+        assert isinstance(chosen, PyslurmBackend)
+        chosen.check()
+    return name
+
+
+def detect_site(session: Session, source: Source, *, keep: bool, again: bool = False) -> Site | None:
+    """Return what Slurm says of the site, None where there is a profile, or Slurm was asked in the last day.
+
+    With `again` it is asked once more: a job is refused by what it said before. Where Slurm does not answer there is
+    nothing: submitting says better what keeps it from answering. A login node that cannot be reached is not tried
+    again: UnreachableError.
+    """
+    path = detected_path(session, source.host if is_elsewhere(source.backend) else None)
+    if _has_profile(session, source, path) or (is_of_today(session, path) and not again):
+        return None
+    try:
+        return _ask(session, source, path, keep=keep)
+    except PaislurmError as error:
+        if is_elsewhere(source.backend) and isinstance(error, UnreachableError) and error.is_refusal:
+            raise
+    except OSError:
+        pass
+    return None
+
+
+def _has_profile(session: Session, source: Source, detected: Path) -> bool:
+    """Tell whether there is a profile that somebody wrote, or none is of use."""
+    if is_elsewhere(source.backend):
+        return is_named(session, source.site) or find_site(session, None).host == source.host
+    return source.backend not in OF_THIS_SLURM or site_path(session, source.site) not in (None, detected)
+
+
+def _ask(session: Session, source: Source, path: Path, *, keep: bool) -> Site:
+    from ...site.detection.profile_text import profile_text
+    from ...site.load import load_site
+    from ...state.publish import write_durably
+    from ..site.ask import detect_at, detect_from_here
+
+    host = source.host if is_elsewhere(source.backend) else None
+    detection = detect_at(session, host) if host else detect_from_here(session)
+    text = profile_text(detection).encode()
+    found = load_site(text, file=str(path))
+    if keep:
+        for folder in (session.store.home, path.parent):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_durably(path, text)
+    kept = f", which is {path} for a day" if keep else ""
+    option = f" --host {host}" if host else ""
+    session.say(
+        f"there is no site profile: Slurm was asked for one{kept}; "
+        f"`paislurm site detect{option} --output {user_path()}` makes it yours"
+    )
+    return found

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import time
+from itertools import chain, repeat
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 
 from paislurm.backends.slurm.refusal_table import NODE_OPTIONS, OTHER_OPTIONS, UNKNOWN_OPTION
 from paislurm.backends.slurm.refusals import named_options
 
-from ...errors import RejectedError, nearest
+from ...errors import Diagnostic, InterruptedWaitError, RejectedError, nearest
 from ...plural import some_of, verb
 from ...reading.document import path_text
 from ..input.typed_options import with_options
-from .back_off import LIMIT_REACHED
 from .site_values import partitions_of, site_now, site_values
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from ...errors import Diagnostic
     from ...pipeline import Compiled
@@ -152,3 +153,36 @@ def _fields(option: str, document: Document) -> Iterator[Path]:
     if option in _ROLE_FIELDS:
         for role in document.mapping(("taskRoles",)):
             yield ("taskRoles", role, *_ROLE_FIELDS[option])
+
+
+T = TypeVar("T")
+LIMIT_REACHED = "E508"
+_PAUSES = (5, 10, 20, 40)
+_LONGEST = 60
+
+
+def with_back_off(session: Session, attempt: Callable[[], T], patience: int, name: str) -> T:
+    """Return what an attempt comes to; one that meets a limit of submitted jobs is made again.
+
+    That goes on for `patience` seconds at most. An attempt leaves nothing behind when it fails, so that nothing is
+    submitted twice. Other errors pass, and so does the last refusal.
+    """
+    left = patience
+    for pause in chain(_PAUSES, repeat(_LONGEST)):
+        try:
+            return attempt()
+        except RejectedError as error:
+            if error.diagnostics[0].code != LIMIT_REACHED or left <= 0:
+                raise
+            said = error.diagnostics[0].message
+        seconds = min(pause, left)
+        session.say(
+            f"{name} is not submitted yet: {said}; trying again in {seconds} s, {left} s at most; Ctrl-C gives up"
+        )
+        try:
+            time.sleep(seconds)
+        except KeyboardInterrupt:
+            message = f"interrupted while {name} waited for room in the queue: it was not submitted"
+            raise InterruptedWaitError(Diagnostic(code="E532", message=message)) from None
+        left -= seconds
+    raise AssertionError

@@ -21,12 +21,10 @@ from ...state.submit_environment import ENVIRONMENT, as_bytes
 from ..room import check_room
 from ..runs.recording import current_folder, run_record
 from .after import text_of
-from .back_off import with_back_off
-from .background import leave_monitor
+from .background import MONITOR_CALL, leave_monitor, monitor_call, say_who_looks_after
 from .masking import hidden_texts, kept_text
-from .monitor_call import MONITOR_CALL, monitor_call, say_who_looks_after
 from .prepare import prepare
-from .refusal_location import located
+from .refusal_location import located, with_back_off
 from .replace_job import finished_in, put_in_place, undo
 from .retry_policy import retry_policy
 from .site_values import partitions_of

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from paislurm.backends.slurm.states import Phase, phase
 
-from ...errors import Diagnostic, RejectedError
+from ...errors import Diagnostic, RejectedError, UsageError
 from ...monitor.attempt import is_unsettled
 from ...monitor.retry import ROOT
-from ...state.changes import HELD, RETRIES
+from ...protocol.overrides import value_fault
+from ...state.changes import HELD, NO, RETRIES, YES
 from ..input.job_input import SLURM_OPTIONS
 
 if TYPE_CHECKING:
@@ -69,3 +70,23 @@ def _once_more(known: History, part: Mapping[str, str]) -> str:
     command = " ".join([f"paislurm submit --again {known.job}", *given])
     which = "" if not given else ", with this option" if len(given) == 1 else ", with these options"
     return f"`{command}` submits it once more{which}"
+
+
+def values_of(
+    options: Mapping[str, str | None], *, nice: int | None, held: bool | None, retries: int | None
+) -> dict[str, str]:
+    """Return the values to be changed; UsageError with all that cannot be meant. A time has the form that a script has.
+
+    `options` are those that `submit` has, too, None for what is not given.
+    """
+    from ...protocol.extras_slurm import time_limit
+    from ...times import slurm_time
+
+    given = {name: value for name, value in options.items() if value is not None}
+    faults = [fault for name, value in given.items() if (fault := value_fault(name, value))]
+    if faults:
+        raise UsageError(faults)
+    if "time" in given:
+        given["time"] = slurm_time(time_limit(given["time"]))
+    others = {"nice": nice, RETRIES: retries, HELD: None if held is None else YES if held else NO}
+    return given | {name: str(value) for name, value in others.items() if value is not None}

@@ -15,10 +15,9 @@ from ...state.changes import HELD, OPTIONS, RETRIES, change_text
 from ..jobs.asking import BY_A_PERSON
 from ..jobs.cancelling import joined, refusal
 from ..jobs.refresh import refresh, refresh_all
-from .limit import check_limit, end_text
 from .permitted import check_permitted
 from .possible import check_possible, ended_text, target_of
-from .writing import write_down
+from .writing import check_limit, end_text, write_down
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 from ...plural import counted
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from ...state.records import Changed
+    from ...state.run_record import RunRecord
 
 SHOWN = 5
 """So many changes of a job are shown, the last ones."""
@@ -36,3 +38,20 @@ def change_dict(change: Changed) -> dict[str, object]:
         "values": dict(change.values),
         "old_values": {name: value or None for name, value in change.old_values.items()},
     }
+
+
+MAX_VALUE, MAX_LINE = 40, 200
+"""Characters of a parameter, and of a line: `status --json` has all of them."""
+
+
+def run_rows(run: RunRecord) -> Iterator[tuple[str, str]]:
+    """Yield names and texts: the parameters, those that were set first, the command, and who called it where."""
+    names = [*run.overrides, *(name for name in run.parameters if name not in run.overrides)]
+    texts = (f"{name}={_cut(run.parameters.get(name, ''), MAX_VALUE)}" for name in names)
+    yield "parameters", _cut(" ".join(texts), MAX_LINE)
+    yield "command", _cut(shlex.join(("paislurm", *run.argv)), MAX_LINE) if run.argv else ""
+    yield "from", f"{run.submitted_by}:{run.submit_folder}"
+
+
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[: length - 1]}…"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import to_builtins
 
-from ...app.jobs.asked import asked_of
+from ...app.jobs.listing import asked_of
 from ...app.where.task_places import place_dict, task_places
 from ...monitor.failure import advice_between
 from ...monitor.job_status import state_text
@@ -20,9 +20,8 @@ from ...terminal_text import one_line
 from ...text_tables import pairs_text
 from ...times import elapsed, elapsed_text, format_time
 from ..options import STATES
-from .change_rows import change_dict, change_rows
+from .change_rows import change_dict, change_rows, run_rows
 from .console import print_result
-from .run_rows import run_rows
 from .tables import print_table
 from .task_places import pages_dicts, print_places
 from .task_table import COLUMNS, TaskFilter, task_name, task_rows
@@ -30,7 +29,7 @@ from .task_table import COLUMNS, TaskFilter, task_name, task_rows
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...app.jobs.asked import Asked
+    from ...app.jobs.listing import Asked
     from ...monitor.failure import Failure
     from ...monitor.job_status import State
     from ...monitor.poll import View

@@ -9,8 +9,10 @@ from ...app.jobs.fetching import Fetcher
 from ...app.jobs.logs.selection import ALL_LOGS
 from ...app.jobs.logs.tail import open_log, start_of_last_lines, written
 from ...app.jobs.logs.targets import Target, bring_logs, targets
-from ...app.jobs.page_lines import PageLines
 from ...app.jobs.waiting import MAX_INTERVAL, wait_for_end
+from ...app.where.task_places import TaskPlace
+from ...app.where.web_pages import FEW, may_have_pages, page_line, web_pages
+from ...state.task_reports import read_peers
 from ..output.console import raw_output
 from .job_logs import JobLogs
 from .log_printer import printer
@@ -96,3 +98,34 @@ def show_file(path: Path, tail: int | None, owner: int) -> bool:
         os.close(descriptor)
     output.flush()
     return True
+
+
+class PageLines:
+    """Look at the files of an attempt until they name addresses; of a job without pages at nothing."""
+
+    def __init__(self, session: Session, folder: JobFolder) -> None:
+        self._session, self._folder = session, folder
+        known = folder.history()
+        self._roles = known.roles
+        self._attempt = known.attempt
+        self._is_due = known.ended is None and may_have_pages(folder)
+
+    def print_new(self) -> None:
+        """Tell what is new."""
+        while self._folder.attempt(self._attempt + 1).is_dir():
+            self._attempt += 1
+            self._is_due = may_have_pages(self._folder)
+        peers = read_peers(self._folder.reports(self._attempt)) if self._is_due else {}
+        if not peers:
+            return
+        self._is_due = False
+        places = [
+            TaskPlace(
+                role=self._roles[role].name, index=index, node="", address=peer.address, ports=peer.ports,
+                is_running=True,
+            )
+            for (role, index), peer in sorted(peers.items())
+            if role < len(self._roles)
+        ]  # fmt: skip
+        for page in web_pages(self._folder, places)[:FEW]:
+            self._session.say(page_line(page))

@@ -10,8 +10,7 @@ from msgspec.structs import replace
 
 from paislurm.translator.cli.progress import shown
 from paislurm.translator.cli.progress.job_progress import Progress, ProgressReader, progress_of
-from paislurm.translator.cli.progress.line import CLEAR, ProgressLine
-from paislurm.translator.cli.progress.shown import ShownProgress
+from paislurm.translator.cli.progress.shown import CLEAR, ProgressLine, ShownProgress
 
 from ...monitor.jobs import CREATED, INTENT, SUBMITTED, job_folder
 

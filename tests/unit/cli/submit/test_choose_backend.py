@@ -13,7 +13,7 @@ from paislurm.backends.pyslurm.backend import PyslurmBackend
 from paislurm.translator.app import session as context
 from paislurm.translator.app.jobs import asking
 from paislurm.translator.app.session import Session, user_name
-from paislurm.translator.app.submit.choose_backend import choose_backend
+from paislurm.translator.app.submit.prepare import choose_backend
 from paislurm.translator.errors import UnreachableError, UsageError
 
 from ...monitor.jobs import CREATED, INTENT, SUBMITTED, job_folder

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
+from shlex import join
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ....errors import Diagnostic, NotFoundError
-from ..selecting import is_pattern
-from .log_folder import LogFolder
-from .task_log import TaskLog
+from ..selecting import is_pattern, last_job, select
+from .task_log import LogFolder, TaskLog
 
 if TYPE_CHECKING:
     import re
     from collections.abc import Mapping, Sequence
 
     from ....state.history import History
-    from ....state.job_folder import JobFolder
+    from ....state.job_folder import JobFolder, Store
     from ....state.records import JobRole
 
 BOTH = ("stdout", "stderr")
@@ -141,3 +142,30 @@ def task_names(roles: Sequence[JobRole]) -> str:
     return ", ".join(
         role.name if role.instances == 1 else f"{role.name}-0 to {role.name}-{role.instances - 1}" for role in roles
     )
+
+
+def jobs_and_tasks(
+    store: Store, words: Sequence[str], *, user: str, last: bool
+) -> tuple[list[JobFolder], tuple[str, ...]]:
+    """Return the jobs that the first word means, and the words for tasks; with `last` all words are for tasks.
+
+    Raises `NotFoundError`, with a hint where the first word is a task of the last job.
+    """
+    if last or not words:
+        return select(store, (), user=user), tuple(words)
+    try:
+        return select(store, words[:1], user=user), tuple(words[1:])
+    except NotFoundError as error:
+        if (hint := _task_of_last_job(store, words, user=user)) is None:
+            raise
+        raise NotFoundError([replace(each, hint=hint) for each in error.diagnostics]) from None
+
+
+def _task_of_last_job(store: Store, words: Sequence[str], *, user: str) -> str | None:
+    """Return what would be a hint, if the words mean tasks of the job that was submitted last."""
+    try:
+        job = last_job(store, user=user)
+        chosen(job.history().roles, words)
+    except (NotFoundError, OSError):
+        return None
+    return f"it is a task of your last job, {job.name}: `paislurm logs --last {join(words)}`"

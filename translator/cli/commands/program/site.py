@@ -78,8 +78,7 @@ def detect(
     """
     from pathlib import Path
 
-    from ....app.site.ask import detect_at, detect_from_here
-    from ....app.site.probe import ProbeOptions
+    from ....app.site.ask import ProbeOptions, detect_at, detect_from_here
     from ....app.site.profile_file import Written, write_profile
     from ....site.detection.profile_text import profile_text
 

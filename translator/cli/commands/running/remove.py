@@ -121,8 +121,7 @@ def _remove(
 
     The exit code is that of the last error, and other jobs are removed all the same.
     """
-    from ....app.jobs.folders.removing import remove_job
-    from ....app.jobs.folders.sizes import JobSize, bulk_of, total
+    from ....app.jobs.folders.removing import JobSize, bulk_of, remove_job, total
     from ....errors import PaislurmError
     from ....state.publish import writing
     from ....state.tidying.removal import room_taken
@@ -165,6 +164,6 @@ def _remove(
 
 
 def _say(verb: str, what: str, room: RoomTaken) -> None:
-    from ....app.jobs.folders.sizes import size_text
+    from ....app.jobs.folders.removing import size_text
 
     print_result(one_line(f"{verb} {what} ({size_text(room.size)}, {counted(room.inodes, 'file')})"))

@@ -66,8 +66,8 @@ def command(
     """
     from ....app.jobs.cancelling import joined
     from ....app.jobs.selecting import asks_for_several, select
+    from ....app.update.possible import values_of
     from ....app.update.updating import update_jobs
-    from ....app.update.values import values_of
 
     if hold and release:
         raise click.UsageError("--hold and --release cannot go together")

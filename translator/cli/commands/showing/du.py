@@ -27,7 +27,7 @@ def command(session: Session, jobs: tuple[str, ...], *, as_json: bool) -> int:
     whose name was used again. A group has a line with the room of all its jobs.
     """
     from ....app.input.sites import find_site
-    from ....app.jobs.folders.sizes import room_dict, size_text, sizes, total
+    from ....app.jobs.folders.removing import room_dict, size_text, sizes, total
     from ....app.jobs.selecting import named_groups, select
     from ....plural import counted
     from ....times import duration_text

@@ -113,9 +113,8 @@ def command(
     a file gets everything as it was printed.
     """
     from ....app.jobs.failure import failure_of
-    from ....app.jobs.logs.selection import LogSelection
+    from ....app.jobs.logs.selection import LogSelection, jobs_and_tasks
     from ....app.jobs.logs.targets import targets
-    from ....app.jobs.logs.words import jobs_and_tasks
     from ...output.exit_status import log_ending
     from ...progress.follow import follow_jobs, show_once
 

@@ -15,14 +15,14 @@ from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
 from paislurm.translator.app.jobs import waiting
-from paislurm.translator.app.jobs.logs import looks, task_log
-from paislurm.translator.app.jobs.logs.log_folder import LogFolder
-from paislurm.translator.app.jobs.logs.looks import Looks
+from paislurm.translator.app.jobs.logs import task_log
 from paislurm.translator.app.jobs.logs.selection import ALL_LOGS, BOTH
+from paislurm.translator.app.jobs.logs.task_log import LogFolder
 from paislurm.translator.app.session import Session
 from paislurm.translator.cli.output import console
+from paislurm.translator.cli.progress import job_logs as looks
 from paislurm.translator.cli.progress import log_printer as printer
-from paislurm.translator.cli.progress.job_logs import JobLogs
+from paislurm.translator.cli.progress.job_logs import JobLogs, Looks
 
 from ....monitor.jobs import CREATED, INTENT, ROLES, SUBMITTED, FakeBackend, job_folder, leave_result, observed
 from .printed import JOB, print_to
