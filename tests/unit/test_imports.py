@@ -99,10 +99,7 @@ PURE = (
     "rendering",
     "report",
     *(f"state/{name}.py" for name in ("changes", "history", "records", "run_record")),
-    *(
-        f"monitor/{name}.py"
-        for name in ("job_status", "task_status", "retry", "transition", "notification", "waits", "failure")
-    ),
+    *(f"monitor/{name}.py" for name in ("job_status", "task_status", "retry", "transition", "waits", "failure")),
 )
 EFFECTS = {
     "os",

@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING, TypeAlias
 
 from ..errors import Diagnostic, UsageError
-from .input.job_input import STDIN, Source
+from .input.source import STDIN, Source
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec.structs import replace
 
-from ..app.input.job_input import SLURM_OPTIONS, Source
+from ..app.input.source import SLURM_OPTIONS, Source
 from .shell.candidates import Assignment
 from .shell.known_names import OfSite
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
@@ -12,8 +12,10 @@ from ..job import RESTART_ALWAYS, Command, Completion, Image, Lines, Phase, Port
 from ..site.containers import CONTAINER_RUNTIMES
 from .images import ImagePlan
 from .infiniband import RoleInfiniband
-from .layout.layout import Layout
-from .layout.packing import Placement
+
+if TYPE_CHECKING:
+    from .layout.layout import Layout
+    from .layout.packing import Placement
 
 Mount = tuple[str, str, str]
 """Whether it is the user's own part of a storage (`own`, else `all`), its path on the nodes, and where it is wanted."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..errors import PlanError
+from .choose_layout import allocate
 from .containers import container_plan, container_warnings, mounts, storage_warnings
 from .environment import environment_plan, node_plan, path_warnings
 from .images import image_plans, secrets_of
 from .infiniband import infiniband_warnings
 from .layout.capacity import whole_cores
-from .layout.choose_layout import allocate
 from .limits import check_restarts, restart_warnings, retry_plan, time_limit, time_plan
-from .mpi import mpi_warnings, mpi_worlds
+from .mpi import has_pmix, mpi_warnings, mpi_worlds
 from .plan import Plan
 from .roles import role_plans
 from .slurm.components import components
@@ -82,7 +82,7 @@ def _request(job: Job, site: Site) -> Request:
         limit=limit,
         mounts=mounted,
         images=images,
-        hazards=hazards_of(job, site, partitions),
+        hazards=hazards_of(job, site, partitions, pmix=has_pmix(job, site)),
     )
 
 

@@ -8,11 +8,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ...errors import Diagnostic, Location, PlanError, ProtocolError, Severity
 from ..ownership import OTHERS_WRITE
+from .source import STDIN, Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -22,36 +22,6 @@ if TYPE_CHECKING:
     from ...reading.document import Value
     from ...site.profile import Site
     from ..session import Session
-
-STDIN = "-"
-
-
-class Source(Struct, frozen=True, kw_only=True):
-    """Say what to compile: a job file (`-` is standard input), for which site, with what changed.
-
-    `text` is what the job file is taken to hold, None to read it; `submit_folder` is where the job is submitted from,
-    "" for the current folder. `typed` has the options that messages name, by the paths of what they take the place of.
-    """
-
-    file: str
-    site: str | None = None
-    parameters: tuple[tuple[str, str], ...] = ()
-    suffix: str = ""
-    secrets: str | None = None
-    slurm: tuple[tuple[str, str], ...] = ()
-    backend: str = "slurm"
-    host: str | None = None
-    text: bytes | None = None
-    submit_folder: str = ""
-    typed: Mapping[str, str] = field(default_factory=dict)
-
-    def __repr__(self) -> str:
-        # The text may hold secrets.
-        return f"Source(file={self.file!r})"
-
-
-SLURM_OPTIONS = ("time", "partition", "account", "qos")
-"""Keys of `extras.slurm` that are options of the command line, too, which go before the job file and the profile."""
 
 
 def compile_source(

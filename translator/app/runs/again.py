@@ -12,8 +12,8 @@ from paislurm.backends.registry import SSH, is_elsewhere
 
 from ...errors import Diagnostic, FolderError, UsageError
 from ...state.run_record import HIDDEN
-from ..input.job_input import Source
 from ..input.sites import profile_option
+from ..input.source import Source
 from ..ownership import check_own
 from .kept_file import file_again
 from .recording import profiles_of

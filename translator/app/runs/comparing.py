@@ -12,7 +12,8 @@ from ...errors import Diagnostic, NotFoundError, UsageError
 from ...planning.plan_text import plan_dict
 from ...state.safe_read import CorruptDataError, read_end, read_json
 from ...state.tidying.kept_script import read_script
-from ..input.job_input import STDIN, compile_source, shown_name
+from ..input.job_input import compile_source, shown_name
+from ..input.source import STDIN
 from .again import run_of, source_of
 from .differences import Compared
 from .recording import parameters_of

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from ...errors import Diagnostic, FolderError, UsageError
 from ...reading.read import read
 from ...state.run_record import HIDDEN
-from ..input.job_input import STDIN
 from ..input.sites import read_at_most
+from ..input.source import STDIN
 from .recording import digest
 
 if TYPE_CHECKING:

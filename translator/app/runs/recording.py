@@ -15,16 +15,16 @@ from paislurm import __version__
 
 from ...protocol.overrides import value_of
 from ...state.run_record import HIDDEN, FileDigest, RunRecord
-from ..input.job_input import STDIN
 from ..input.secret_file import secret_texts
 from ..input.sites import profile_files, read_at_most
+from ..input.source import STDIN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from ...pipeline import Compiled
     from ...reading.document import Document, Value
-    from ..input.job_input import Source
+    from ..input.source import Source
     from ..session import Session
 
 MIN_HIDDEN = 4

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ...site.profile import Site
     from ...state.job_folder import JobFolder
     from ...state.records import Dependency
-    from ..input.job_input import Source
+    from ..input.source import Source
     from ..session import Session
 
 

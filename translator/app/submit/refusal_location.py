@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ...errors import Diagnostic
     from ...pipeline import Compiled
     from ...reading.document import Document, Path
-    from ..input.job_input import Source
+    from ..input.source import Source
     from ..session import Session
 
 _ROLE_FIELDS: dict[str, Path] = {

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ...state.history import History
     from ...state.job_folder import JobFolder
     from ...state.records import Dependency, Record
-    from ..input.job_input import Source
+    from ..input.source import Source
     from ..session import Session
     from .prepare import Prepared
 

@@ -11,8 +11,9 @@ from msgspec.structs import replace
 from ...errors import PaislurmError, PlanError
 from ...state.changes import changed_options
 from ...state.records import Created
-from ..input.job_input import SLURM_OPTIONS, compile_source
+from ..input.job_input import compile_source
 from ..input.sites import read_at_most
+from ..input.source import SLURM_OPTIONS
 from ..input.typed_options import hint_with_options, typed_options
 from ..runs.again import source_of
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from ...errors import Diagnostic
     from ...monitor.poll import View
-    from ..input.job_input import Source
+    from ..input.source import Source
     from ..session import Session
 
 

@@ -11,7 +11,7 @@ from ...monitor.attempt import is_unsettled
 from ...monitor.retry import ROOT
 from ...protocol.overrides import value_fault
 from ...state.changes import HELD, NO, RETRIES, YES
-from ..input.job_input import SLURM_OPTIONS
+from ..input.source import SLURM_OPTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -22,7 +22,7 @@ from .tables import print_table
 
 if TYPE_CHECKING:
     from ...app.estimate.gpus import Pool
-    from ...app.input.job_input import Source
+    from ...app.input.source import Source
     from ...app.session import Session
     from ...app.submit.submit import Submitted
     from ...pipeline import Compiled

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get
 from msgspec import Struct
 
 from ...monitor.job_status import State
+from ...planning.layout.layout import Layout
+from ...planning.layout.packing import Placement
 from ...planning.plan_text import KEYS
 from ..output.documents import NULL_IF_EMPTY
 
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
 PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", timedelta: "integer", type(None): "null"}
 TIME = {"type": "string", "format": "date-time"}
-FOR_TYPES_ALONE = {"Mapping": Mapping, "State": State}
+FOR_TYPES_ALONE = {"Layout": Layout, "Mapping": Mapping, "Placement": Placement, "State": State}
 """What modules import for annotations alone, and fields have as their types."""
 
 

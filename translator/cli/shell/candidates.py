@@ -183,7 +183,8 @@ def _tasks(session: Session, job: str | None) -> list[str]:
 
 def _parameters(file: object) -> dict[str, str]:
     """Return the parameters of a job file, as its text has them; whatever is wrong with it is for `check`."""
-    from ...app.input.job_input import STDIN, read_source
+    from ...app.input.job_input import read_source
+    from ...app.input.source import STDIN
     from ...reading.read import read
 
     if not isinstance(file, str) or file == STDIN:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from ...errors import Diagnostic
 from ...shipped import shipped_table
 from ...site.slurm_version import SlurmVersion, slurm_version
-from ..mpi import has_pmix
 from ..plan import Hazard, SlurmPlan
 
 if TYPE_CHECKING:
@@ -30,13 +29,16 @@ def hazards(version: str) -> tuple[Hazard, ...]:
     return tuple(hazard for hazard, ranges in _table() if any(first <= found < fixed for first, fixed in ranges))
 
 
-def hazards_of(job: Job, site: Site, partitions: Sequence[Partition]) -> tuple[Hazard, ...]:
-    """Return the faults of the site's Slurm that the job would meet with a component for each role."""
+def hazards_of(job: Job, site: Site, partitions: Sequence[Partition], *, pmix: bool) -> tuple[Hazard, ...]:
+    """Return the faults of the site's Slurm that the job would meet with a component for each role.
+
+    `pmix` tells whether srun starts ranks by PMIx.
+    """
     concerns: set[Concern] = {"jobs"}
     if site.slurm_version and len(job.roles) > 1:
         concerns |= {"components"}
         concerns |= {"partitions"} if len(set(partitions)) > 1 else set()
-        concerns |= {"native-mpi"} if has_pmix(job, site) else set()
+        concerns |= {"native-mpi"} if pmix else set()
     return tuple(hazard for hazard in hazards(site.slurm_version) if hazard.concerns in concerns)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from paislurm.translator.app.input.job_input import Source
+from paislurm.translator.app.input.source import Source
 from paislurm.translator.app.runs import again as again_module
 from paislurm.translator.app.session import Session
 from paislurm.translator.app.submit.submit import SUBMIT_DIR

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from ....state.records import Dependency
-    from ...input.job_input import Source
+    from ...input.source import Source
     from ...session import Session
     from ..submit import Submitted
     from .group import Group

@@ -14,7 +14,7 @@ from ...output.console import log_diagnostics, print_json, print_result
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ....app.input.job_input import Source
+    from ....app.input.source import Source
     from ....app.session import Session
     from ....errors import Diagnostic
 

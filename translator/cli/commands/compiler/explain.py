@@ -17,7 +17,7 @@ from ...output.console import log, print_json
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ....app.input.job_input import Source
+    from ....app.input.source import Source
     from ....app.session import Session
     from ....rendering.provenance import Origin
 

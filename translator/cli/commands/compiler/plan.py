@@ -12,7 +12,7 @@ from ...options import examples, json_option, pass_session
 from ...output.console import print_json, print_result
 
 if TYPE_CHECKING:
-    from ....app.input.job_input import Source
+    from ....app.input.source import Source
     from ....app.session import Session
 
 

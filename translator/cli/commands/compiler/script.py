@@ -11,7 +11,7 @@ from ...options import examples, json_option, pass_session
 from ...output.console import log, print_file, print_json
 
 if TYPE_CHECKING:
-    from ....app.input.job_input import Source
+    from ....app.input.source import Source
     from ....app.session import Session
 
 

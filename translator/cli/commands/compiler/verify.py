@@ -16,7 +16,7 @@ from ...output.console import print_json, print_result
 from ...shell.candidates import JobOrFile
 
 if TYPE_CHECKING:
-    from ....app.input.job_input import Source
+    from ....app.input.source import Source
     from ....app.session import Session
     from ....rendering.verify import Verdict
 

@@ -13,7 +13,7 @@ from ...output.console import log, print_json, print_result
 from ...shell.candidates import Assignment, Backend, Job, JobOrGroup
 
 if TYPE_CHECKING:
-    from ....app.input.job_input import Source
+    from ....app.input.source import Source
     from ....app.session import Session
     from ....app.submit.submit import Submitted
     from ....state.records import Dependency

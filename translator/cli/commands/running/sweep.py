@@ -12,7 +12,7 @@ from ...output.console import log, print_json, print_result
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ....app.input.job_input import Source
+    from ....app.input.source import Source
     from ....app.session import Session
     from ....app.submit.submit import Submitted
     from ....app.submit.sweep.submit import Sweep

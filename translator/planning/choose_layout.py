@@ -6,23 +6,23 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from ...errors import Diagnostic, PlanError
-from ...plural import counted
-from ..mpi import has_several_ranks, is_feasible
-from ..slurm.components import batch_memory_mib
-from ..slurm.hazards import danger_of
-from ..slurm.target import compatible
-from .capacity import Demand, Nodes, allocate_disjoint, node_capacity, nodes_for
-from .infeasible import components_refused, infeasible, names, node_count, role_too_large
-from .layout import Allocation, Conditions, Layout
-from .packing import pack
+from ..errors import Diagnostic, PlanError
+from ..plural import counted
+from .layout.capacity import Demand, Nodes, allocate_disjoint, node_capacity, nodes_for
+from .layout.infeasible import components_refused, infeasible, names, node_count, role_too_large
+from .layout.layout import Allocation, Conditions, Layout
+from .layout.packing import pack
+from .mpi import has_several_ranks, is_feasible
+from .slurm.components import batch_memory_mib
+from .slurm.hazards import danger_of
+from .slurm.target import compatible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ...job import Job
-    from ...site.partitions import Partition
-    from ..slurm.request import Request
+    from ..job import Job
+    from ..site.partitions import Partition
+    from .slurm.request import Request
 
 MAX_COMPONENTS = 128
 """`srun --het-group` refuses 128 and above. Source: observed on Slurm 22.05 and 24.11."""
