@@ -113,7 +113,7 @@ def test_a_parameter_is_read_from_the_journal_when_its_column_is_asked_for(
         (("--columns", "nme"), "there is no column 'nme' (did you mean `name`?); columns are name, state"),
         (("--columns", "-name"), "there is no column '-name'"),
         (("--sort", "frob"), "there is no column 'frob'"),
-        (("--since", "yesterday"), "--since 'yesterday' is no time: it is 30m"),
+        (("--since", "yesterday"), "--since 'yesterday' is no time: it is 10m"),
         (("--limit", "-1"), "expected a whole number from 0 on, found '-1'"),
     ],
 )

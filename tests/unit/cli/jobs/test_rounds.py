@@ -53,7 +53,7 @@ def test_what_is_said_of_a_round_that_is_overdue(who: Who, entries: list[str], w
     assert words in text
 
 
-@pytest.mark.parametrize(("seconds", "words"), [(960, "16 minutes"), (7100, "118 minutes"), (200_000, "2 days")])
+@pytest.mark.parametrize(("seconds", "words"), [(960, "16 min"), (7100, "1 h 58 min"), (200_000, "2 d 7 h")])
 def test_how_long_that_is(seconds: int, words: str) -> None:
     assert f"for {words}:" in overdue_text(Round(NOW, "cron"), NOW + seconds, [])
 
