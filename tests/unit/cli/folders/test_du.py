@@ -67,7 +67,7 @@ def test_what_the_site_removes_is_told(run: Runner, two: Path, tmp_path: Path, m
     assert "paislurm remove --older-than" in run("du").err
     (tmp_path / "site.yaml").write_text("jobs: {removeAfter: 4w}\n", encoding="utf-8")
     monkeypatch.setenv("PAISLURM_SITE", str(tmp_path / "site.yaml"))
-    assert run("du").err == "the site removes jobs 28d after their end\n"
+    assert run("du").err == "the site removes jobs 28 d after their end\n"
 
 
 @pytest.mark.parametrize(

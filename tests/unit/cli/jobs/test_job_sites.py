@@ -11,14 +11,15 @@ import pytest
 from paislurm.translator.app.input import sites
 from paislurm.translator.app.jobs.job_sites import JobSites, missing_profile
 from paislurm.translator.app.session import Session
-from paislurm.translator.site.profile import MonitorSettings, Notifier, Site
+from paislurm.translator.site.policies import Monitor, Notifications
+from paislurm.translator.site.profile import Site
 from paislurm.translator.state.history import History
 from paislurm.translator.state.run_record import FileDigest, RunRecord
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-OWN = Site(monitor=MonitorSettings(max_poll_interval=99), notifier=Notifier(argv=("/own",), mail=False))
+OWN = Site.of(monitor=Monitor.of(max_poll_interval=99), notifications=Notifications.of(command=("/own",)))
 TEXT = "monitor: {maxPollInterval: 7}\nretry: {maxAttemptsPerHour: 3}\nnotifications: {sendmail: /usr/sbin/sendmail}\n"
 OTHER = TEXT.replace("7", "8")
 

@@ -46,7 +46,10 @@ def test_what_a_job_asks_for_is_shown_as_it_was_changed_last(
     slurm.observations[JobId("7")] = observed("PENDING", reason="Resources")
     plan = {
         "components": [{"directives": [["time", "01:30:00"], ["account", "deep"], ["no-requeue", None]]}],
-        "roles": [{"resources": {"gpus": 4}, "slots": 2}, {"resources": {"gpus": 1}, "slots": 3}],
+        "roles": [
+            {"name": "a", "resources": {"gpus": 4}, "slots": 2},
+            {"name": "b", "resources": {"gpus": 1}, "slots": 3},
+        ],
     }
     (folder.path / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
     said = run("status", "demo").out

@@ -27,7 +27,7 @@ def test_a_log_is_brought_when_its_task_is_chosen(tmp_path: Path, monkeypatch: p
     shown = view([task(0, "RUNNING"), task(1, "RUNNING")], folder=folder)
     brought: list[tuple[tuple[str, int], ...]] = []
 
-    def fetch(_: History, wanted: RunFolder) -> None:
+    def fetch(_: Session, __: History, wanted: RunFolder) -> None:
         brought.append(wanted.tasks)
         (_, index) = wanted.tasks[0]
         log = folder.log(0, shown.history.roles[0], index, 0, "stdout")

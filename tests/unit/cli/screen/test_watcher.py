@@ -9,7 +9,7 @@ import pytest
 
 from paislurm.backends.base import JobId
 from paislurm.backends.runner import Completed
-from paislurm.translator.app.jobs.asking import interval
+from paislurm.translator.app.jobs.job_sites import JobSites
 from paislurm.translator.app.session import Session
 from paislurm.translator.cli.screen import watcher as module
 from paislurm.translator.cli.screen.state import State
@@ -136,7 +136,7 @@ def test_why_a_job_waits_is_as_fresh_as_in_the_list_while_somebody_looks(
     """Of a job that waits Slurm is asked every 15 s for five minutes after a key, else as seldom as by who waits."""
     now, ages = [100.0], list[float]()
 
-    def seldom(max_age: float, *_: object) -> Ask:
+    def seldom(_: Session, max_age: float, *__: object) -> Ask:
         ages.append(max_age)
         return lambda *_: Answer(time=now[0], asked=frozenset({JobId("7")}), observations=dict(slurm.observations))
 
@@ -150,7 +150,7 @@ def test_why_a_job_waits_is_as_fresh_as_in_the_list_while_somebody_looks(
         watcher.look_once()
         now[0] += later
     watcher.look_once()
-    assert ages == [15.0, *([15.0 if asked else interval()] * 2)]
+    assert ages == [15.0, *([15.0 if asked else JobSites(Session()).interval()] * 2)]
 
 
 def test_slurm_is_asked_what_an_open_job_uses_no_more_often_than_it_knows(
