@@ -155,10 +155,9 @@ def test_what_a_cluster_can_lack(text: str, message: str) -> None:
 
 @pytest.mark.parametrize("text", ["name: a\n", "scheduler: {type: backfill}\n", "scheduler: {type: builtin}\n"])
 def test_a_scheduler_that_starts_no_components_is_told_unless_the_profile_knows(text: str) -> None:
-    found = differences(load_site(text, file="site.yaml"), Site.of(scheduler=Scheduler.of(type="builtin")))
-    words = [
-        f"the cluster starts no job with a component for each role: {Scheduler.of(type='builtin').why_no_components}"
-    ]
+    builtin = Scheduler.of(type="builtin")
+    found = differences(load_site(text, file="site.yaml"), Site.of(scheduler=builtin))
+    words = [f"the cluster starts no job with a component for each role: {builtin.why_no_components}"]
     assert [each.message for each in found] == ([] if "builtin" in text else words)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from ...app.jobs.groups import groups, jobs_of_group
 from ...app.jobs.logs.result import result_of
@@ -40,7 +41,7 @@ class GroupRow(Struct, frozen=True, kw_only=True):
 
     def as_dict(self) -> dict[str, object]:
         """Return the row for `--json`."""
-        return {**vars(self), "sweep": dict(self.sweep), "job_id": self.job_id or None}
+        return {**asdict(self), "sweep": dict(self.sweep), "job_id": self.job_id or None}
 
 
 def group_rows(views: Sequence[View], now: int) -> list[GroupRow]:

@@ -10,7 +10,6 @@ import pytest
 from msgspec.structs import replace
 
 from paislurm.backends.pyslurm.backend import PyslurmBackend
-from paislurm.translator.app import session as context
 from paislurm.translator.app.jobs import asking
 from paislurm.translator.app.session import Session, user_name
 from paislurm.translator.app.submit.prepare import choose_backend
@@ -27,7 +26,17 @@ STAND_IN = Path(__file__).parents[2] / "backends" / "pyslurm" / "stand_in"
 
 
 @pytest.fixture
-def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+def session() -> Iterator[Session]:
+    """Return a session whose pyslurm ends with the test."""
+    session = Session()
+    yield session
+    chosen = session.backend("pyslurm")
+    assert isinstance(chosen, PyslurmBackend)
+    chosen.close()
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     """Have a Slurm 25.11, which says that job 7 waits, and a pyslurm of the version that the test wants."""
     programs = tmp_path / "programs"
     programs.mkdir()
@@ -45,24 +54,21 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Calla
         (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: pyslurm\nVersion: {version}\n")
         monkeypatch.setenv("PYTHONPATH", f"{STAND_IN}:{tmp_path}")
 
-    yield install
-    chosen = context.backend("pyslurm")
-    assert isinstance(chosen, PyslurmBackend)
-    chosen.close()
+    return install
 
 
-def test_auto_takes_a_pyslurm_of_slurms_own_version(installed: Callable[[str], None]) -> None:
+def test_auto_takes_a_pyslurm_of_slurms_own_version(installed: Callable[[str], None], session: Session) -> None:
     installed("25.11.0")
-    assert (choose_backend(Session(), "auto"), choose_backend(Session(), "pyslurm")) == ("pyslurm", "pyslurm")
+    assert (choose_backend(session, "auto"), choose_backend(session, "pyslurm")) == ("pyslurm", "pyslurm")
 
 
 @pytest.mark.parametrize("version", ["24.11.0", ""])
-def test_auto_takes_no_other(installed: Callable[[str], None], version: str) -> None:
+def test_auto_takes_no_other(installed: Callable[[str], None], session: Session, version: str) -> None:
     if version:
         installed(version)
-    assert choose_backend(Session(), "auto") == "slurm"
+    assert choose_backend(session, "auto") == "slurm"
     with pytest.raises(UnreachableError, match="pyslurm cannot be used"):
-        choose_backend(Session(), "pyslurm")
+        choose_backend(session, "pyslurm")
 
 
 @pytest.mark.usefixtures("installed")

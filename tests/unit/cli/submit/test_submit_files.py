@@ -134,7 +134,7 @@ def test_a_name_that_is_too_long_is_told(run: Runner, tmp_path: Path, slurm: Fak
 
 RACE = """
 import sys, time
-from paislurm.translator.app import session as context
+from paislurm.translator.app.session import Session
 from paislurm.translator.cli.main import main
 
 class Slow:
@@ -146,7 +146,7 @@ class Slow:
     def observe(self, ids): return {}
     def find(self, tags): return {}
 
-context._choose = lambda name: Slow()
+Session._choose = lambda self, name: Slow()
 while time.time() < float(sys.argv[2]): pass
 sys.exit(main(["submit", sys.argv[1]]))
 """
