@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import pwd
 import time
@@ -238,4 +237,6 @@ class Session:
 
 
 def _log(event: Event) -> None:
+    import logging
+
     logging.getLogger("paislurm").info("%s", event if isinstance(event, str) else diagnostic_text(event))
