@@ -10,12 +10,14 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from paislurm.backends.registry import AUTO, OF_THIS_SLURM, SSH, is_elsewhere
+from paislurm.backends.runner import LocalRunner
 
 from ...errors import BackendError, PaislurmError, PlanError, ProtocolError, UnreachableError
 from ..input.code_size import code_size_errors
 from ..input.job_input import compile_source, read_source, site_of
 from ..input.sites import detected_path, find_site, hint_at_profile, is_named, site_path, user_path
 from ..jobs.folders.housekeeping import HOUR, is_due
+from ..room import check_room
 from .slurm_version import installed_version, is_of_today
 
 if TYPE_CHECKING:
@@ -71,6 +73,8 @@ def prepare(
         errors = dict.fromkeys(error for each in compiled for error in code_size_errors(each, session.user))
         if errors:
             raise ProtocolError(errors)
+    # Before anything is written, as when a warning was told.
+    check_room(session.store.home, compiled[0], LocalRunner())
     session.warn(_due(session, dict.fromkeys(warning for each in compiled for warning in each.warnings), keep=keep))
     return [
         Prepared(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from paislurm.backends.registry import is_elsewhere
-from paislurm.backends.runner import LocalRunner, scrubbed
+from paislurm.backends.runner import scrubbed
 
 from ...errors import BackendError, Diagnostic, InterruptedWaitError, RejectedError, UnreachableError
 from ...monitor.attempt import new_intent, submit_attempt
@@ -18,7 +18,6 @@ from ...state.history import history
 from ...state.publish import stage, write_files
 from ...state.records import Created, JobRole, dump
 from ...state.submit_environment import ENVIRONMENT, as_bytes
-from ..room import check_room
 from ..runs.recording import current_folder, run_record
 from .after import text_of
 from .background import MONITOR_CALL, leave_monitor, monitor_call, say_who_looks_after
@@ -78,7 +77,6 @@ def submit(session: Session, source: Source, *, dry_run: bool, after: tuple[Depe
     """Submit a job file, which begins `after` other jobs. A backend that refuses leaves everything as it was."""
     (prepared,) = prepare(session, [source], keep=not dry_run, after=after)
     found = [finished_in(session, prepared.folder)]
-    check_room(session.store.home, prepared.compiled, LocalRunner())
     if dry_run:
         return described(session, prepared, None)
     try:

@@ -11,12 +11,9 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from paislurm.backends.runner import LocalRunner
-
 from ....errors import Diagnostic, PaislurmError, UsageError
 from ....plural import counted, verb
 from ...input.typed_options import typed_options
-from ...room import check_room
 from ..prepare import prepare
 from ..submit import described, leave_behind, say_what_follows, take
 from .group import group_of
@@ -93,7 +90,6 @@ def _submit(session: Session, group: Group, *, dry_run: bool, say: Callable[[Sub
     if not group.missing:
         return done
     first = group.missing[0][0]
-    check_room(session.store.home, first.compiled, LocalRunner())
     if dry_run:
         return [described(session, job, None) for job, _ in group.missing]
     try:
