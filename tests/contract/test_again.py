@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
-
-from msgspec.structs import replace
 
 from tests.cluster.jobs import ONE_ATTEMPT, job_text, role
 from tests.contract.site import Job, merged

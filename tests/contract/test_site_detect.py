@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from msgspec.structs import replace
 
 from paislurm.translator.site.load import load_site
 from tests.cluster.jobs import ROOT
@@ -32,12 +32,12 @@ def profile(site: Site, folder: Path) -> Path:
 def test_the_cluster_is_as_it_was_made(site: Site, profile: Path) -> None:
     assert site.administrator
     found = load_site(profile.read_bytes(), file="site.yaml")
-    assert {partition.name: partition.node_count for partition in found.partitions} == PARTITIONS
-    assert {(shape.gpus, shape.gpu_type) for each in found.partitions for shape in each.shapes} == {(4, "v100")}
-    assert {shape.memory_mib for each in found.partitions for shape in each.shapes} == {1000000}
+    assert {partition.name: partition.node_count for partition in found.partitions.values()} == PARTITIONS
+    assert {(shape.gpus, shape.gpu_type) for each in found.partitions.values() for shape in each.nodes} == {(4, "v100")}
+    assert {shape.memory_mib for each in found.partitions.values() for shape in each.nodes} == {1000000}
     assert (found.name, found.default_partition) == ("paislurm", "normal")
     assert found.slurm_version == site.slurm
-    assert found.kill_wait.total_seconds() == 5
+    assert found.time.kill_wait.total_seconds() == 5
     assert found.mpi
     assert (found.mpi[0] == "pmix") == ("pmix" in site.run("srun", "--mpi=list").stdout.split())
     assert "# Accounts of alice: extra, research." in profile.read_text()

@@ -70,6 +70,8 @@ def in_the_backends() -> Found:
                 case ast.List(elts=[ast.Constant(value=str(program)), *_]) if program in PROGRAMS:
                     inner = [each.value for each in ast.walk(node) if isinstance(each, ast.Constant)]
                     found[program] |= {option for text in inner for option in OPTION.findall(str(text))}
+                    if any(isinstance(each, ast.Name) and each.id == "clusters" for each in ast.walk(node)):
+                        found[program].add("--clusters")
     return found
 
 

@@ -11,7 +11,9 @@ from ..errors import Severity
 from ..protocol.extras_slurm import SlurmCompat
 from ..reading.document import Document
 from ..validation.diagnostics import DiagnosticCollector, near_hint
+from ..validation.partial_model import is_model
 from ..validation.schema_errors import inside
+from ..validation.strict_model import key_of
 from .profile import Site
 
 if TYPE_CHECKING:
@@ -159,7 +161,8 @@ def _unknown_locks(layer: Document) -> Iterator[Diagnostic]:
         kinds: list[object] = [Site]
         known: list[str] = []
         for step in lock.split("."):
-            known = [field.alias for kind in kinds for field in getattr(kind, "model_fields", {}).values()]
+            models = [kind for kind in kinds if is_model(kind)]
+            known = [key_of(model, name) for model in models for name in model.model_fields]
             kinds = [inner for kind in kinds if get_origin(kind) not in (list, tuple) for inner in inside(kind, step)]
             if not kinds:
                 hint = near_hint(step, known) or "a key as `paislurm schema site` has it, `containers.runtime`"

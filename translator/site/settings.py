@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..reading.document import SourceInt, path_text
-from ..validation.strict_model import StrictModel
+from ..validation.strict_model import StrictModel, key_of
 from .layers import LOCKED, covers
 from .profile import Address, Site
 
@@ -64,8 +64,8 @@ def _defaults(model: StrictModel, given: Value, path: Path) -> Iterator[Setting]
     """Yield the values of keys that are not given; a value that says nothing is none."""
     if not isinstance(given, Mapping):
         return
-    for name, field in type(model).model_fields.items():
-        key = field.alias or name
+    for name in type(model).model_fields:
+        key = key_of(type(model), name)
         value = getattr(model, name, None)
         if isinstance(value, StrictModel):
             yield from _defaults(value, given.get(key, {}), (*path, key))

@@ -16,6 +16,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
 
 from .partial_model import alternatives, is_model
+from .strict_model import key_of
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -56,7 +57,7 @@ def field_notes(model: type[BaseModel]) -> dict[str, str]:
     for field, note in pairwise(body.body):
         if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(note, ast.Expr):
             text = inspect.cleandoc(ast.literal_eval(note.value)).replace("\n", " ")
-            notes[model.model_fields[field.target.id].alias or field.target.id] = text
+            notes[key_of(model, field.target.id)] = text
     return notes
 
 

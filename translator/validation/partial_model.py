@@ -7,14 +7,15 @@ does not match its pattern stays: others may refer to it.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
 from functools import cache
 from types import UnionType
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, TypeGuard, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from .strict_model import Validator
+from .strict_model import Validator, key_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,7 +30,7 @@ _Model = TypeVar("_Model", bound=BaseModel)
 
 def partial_model(model: type[_Model], value: Mapping[str, object]) -> _Model:
     """Return the model of a mapping, whatever is wrong in it."""
-    keys = {field.alias or name: name for name, field in model.model_fields.items()}
+    keys = {key_of(model, name): name for name in model.model_fields}
     fields = {name: _of_field(model.model_fields[name], key, value) for key, name in keys.items()}
     given = {keys[key] for key in value if key in keys}
     others = {} if model.model_config.get("extra") != "allow" else {k: v for k, v in value.items() if k not in keys}
@@ -50,7 +51,7 @@ def alternatives(annotation: Any) -> list[Any]:
     return [annotation]
 
 
-def is_model(kind: Any) -> bool:
+def is_model(kind: object) -> TypeGuard[type[BaseModel]]:
     """Tell whether a type is a model."""
     return isinstance(kind, type) and issubclass(kind, BaseModel)
 
@@ -66,7 +67,7 @@ def _of_field(field: FieldInfo, key: str, value: Mapping[str, object]) -> Any:
         return field.get_default(call_default_factory=True)
     hint: Any = field.annotation
     if field.metadata:
-        hint = Annotated.__class_getitem__((hint, *field.metadata))  # type: ignore[attr-defined] # of typing
+        hint = operator.getitem(Annotated, (hint, *field.metadata))
     return _or_empty(hint, value.get(key))
 
 

@@ -18,6 +18,7 @@ from ..reading.document import path_text
 from ..times import duration, elapsed_text
 from .diagnostics import MAX_FAULTS, near_hint
 from .partial_model import alternatives, is_model, partial_model, tags_of
+from .strict_model import key_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -154,7 +155,7 @@ def inside(kind: Any, step: int | str) -> list[Any]:
 
 
 def _fields(model: type[BaseModel]) -> dict[str, FieldInfo]:
-    return {field.alias or name: field for name, field in model.model_fields.items()}
+    return {key_of(model, name): field for name, field in model.model_fields.items()}
 
 
 def _misplaced(path: Path, wording: Wording) -> str:

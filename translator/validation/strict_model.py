@@ -43,7 +43,16 @@ class StrictModel(BaseModel):
     @classmethod
     def key(cls, name: str) -> str:
         """Return the key of a field."""
-        return cls.model_fields[name].alias or name
+        return key_of(cls, name)
+
+
+def key_of(model: type[BaseModel], name: str) -> str:
+    """Return the key of a field. A model that no value was read with may not have been told its keys.
+
+    Source: pydantic, defer_build; observed with 2.10.
+    """
+    made = to_camel(name) if model.model_config.get("alias_generator") else name
+    return model.model_fields[name].alias or made
 
 
 class OpenModel(StrictModel):

@@ -14,7 +14,6 @@ from ...monitor.failure import Failure, deciding_task
 from ...monitor.job_status import FOLDER_FULL
 from ...state.task_reports import read_command_ends, read_scripts
 from ..room import no_room_text
-from .command_place import command_place
 from .fetching import fetch, run_folder_with_logs
 from .logs.tail import last_lines
 
@@ -41,6 +40,8 @@ def failure_of(session: Session, view: View) -> Failure | None:
     if task is None or role is None:
         lines = _batch_lines(session, view)
         return Failure.of(view, code, None, command=None, stream="batch", last_lines=lines, no_room=no_room)
+    from .command_place import command_place
+
     in_hook = _failed_in_a_hook(view, role, task)
     stream, lines = _task_lines(session, view, role, task, in_hook=in_hook)
     place = None if in_hook else command_place(view.folder.path, role.name, _command_ends(view, role, task), lines)

@@ -8,7 +8,6 @@ import click
 from msgspec import to_builtins
 from msgspec.structs import replace
 
-from ....app.input.job_input import read_source, shown_name
 from ....cli.job_file_options import job_file
 from ....plural import counted
 from ...options import examples, json_option, pass_session
@@ -39,7 +38,7 @@ def command(session: Session, source: Source, *, as_json: bool) -> int:
 
     FILE is a job file, or - for standard input; FILE:LINE asks about one line of it.
     """
-    from ....app.input.job_input import compile_source
+    from ....app.input.job_input import compile_source, read_source, shown_name
     from ....rendering.provenance import origins
     from ...output.tables import print_table
 
@@ -72,6 +71,7 @@ def _split(file: str) -> tuple[str, str]:
 
 def _check_line(name: str, line: str, text: bytes) -> None:
     """Raise `UsageError` for what is no line of the file."""
+    from ....app.input.job_input import shown_name
     from ....reading.decode import lines_of
 
     lines = lines_of(text.decode("utf-8", "replace"))
