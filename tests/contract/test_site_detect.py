@@ -104,7 +104,7 @@ def test_a_probe_looks_at_a_node(site: Site, folder: Path) -> None:
     assert (found.infiniband.adapters, found.infiniband.interface) == (("mlx5_0",), "ib0")
     assert found.infiniband.memlock_mib
     assert found.containers.installed is not None
-    assert found.address == "getent"
+    assert found.address.method == "getent"
     assert re.search(
         r"It sees files that are made in your home here, and has a /tmp of its own, mounted as \w+\.", text
     )
