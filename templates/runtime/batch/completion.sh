@@ -5,44 +5,17 @@
 # over the whole job is killAllOnCompletedTaskNumber of protocol v1 of 2018; it comes last in a tie.
 # Source: OpenPAI completion policy.
 check_completion() {
-  find_first_threshold
-  if [[ $PSL_FIRST_RULE ]]; then
-    if has_unaccepted_exit "$PSL_FIRST_AT"; then
-      return 0
-    fi
-    "complete_by_$PSL_FIRST_RULE" "${PSL_FIRST_TASK%.*}" "${PSL_FIRST_TASK#*.}"
-  elif ((PSL_TASKS_COMPLETED == PSL_TASK_COUNT)); then
-    complete_by_C4
-  fi
-}
-
-# Set PSL_FIRST_RULE, PSL_FIRST_AT and PSL_FIRST_TASK by the threshold that was reached first.
-find_first_threshold() {
-  local role at
-  PSL_FIRST_RULE='' PSL_FIRST_AT='' PSL_FIRST_TASK=''
-  if ((${#PSL_FAILURE_AT[@]} + ${#PSL_SUCCESS_AT[@]} == 0)) && [[ ! $PSL_JOB_SUCCESS_AT ]]; then
-    return 0
-  fi
-  for role in "${!PSL_ROLE_NAME[@]}"; do
-    at=${PSL_FAILURE_AT[role]-}
-    if [[ $at ]]; then
-      note_threshold C2 "${at% *}" "$role.${at#* }"
-    fi
-    at=${PSL_SUCCESS_AT[role]-}
-    if [[ $at ]]; then
-      note_threshold C3 "${at% *}" "$role.${at#* }"
+  local reached at rule task first=''
+  for reached in ${PSL_REACHED[@]+"${PSL_REACHED[@]}"}; do
+    if [[ ! $first ]] || ((${reached%% *} < ${first%% *})); then
+      first=$reached
     fi
   done
-  at=$PSL_JOB_SUCCESS_AT
-  if [[ $at ]]; then
-    note_threshold C3_of_job "${at% *}" "${at#* }"
-  fi
-}
-
-# note_threshold RULE TIME TASK: keep this threshold if it was reached before the ones noted so far.
-note_threshold() {
-  if [[ ! $PSL_FIRST_AT ]] || (($2 < PSL_FIRST_AT)); then
-    PSL_FIRST_RULE=$1 PSL_FIRST_AT=$2 PSL_FIRST_TASK=$3
+  if [[ $first ]]; then
+    read -r at rule task <<<"$first"
+    has_unaccepted_exit "$at" || "complete_by_$rule" "${task%.*}" "${task#*.}"
+  elif ((PSL_TASKS_COMPLETED == PSL_TASK_COUNT)); then
+    complete_by_C4
   fi
 }
 
@@ -95,21 +68,6 @@ explain_failure() {
   if ((!PSL_GANG)); then
     explain_limit "$task"
   fi
-}
-
-# complete_by_C3 ROLE INDEX: so many tasks of a role have succeeded that the job succeeds.
-complete_by_C3() {
-  local role=$1 index=$2 name=${PSL_ROLE_NAME[$1]}
-  describe_threshold "${PSL_MIN_SUCCEEDED[role]}" succeeded "role $name" complete
-  PSL_TRIGGER="C3 $role $index ${PSL_MIN_SUCCEEDED[role]}"
-  decide succeeded 0 success "task $name-$index succeeded: $PSL_THRESHOLD"
-}
-
-# complete_by_C3_of_job ROLE INDEX: so many tasks of all roles have succeeded that the job succeeds.
-complete_by_C3_of_job() {
-  describe_threshold "$PSL_MIN_SUCCEEDED_OF_JOB" succeeded 'all roles' complete
-  PSL_TRIGGER="C3 $1 $2 $PSL_MIN_SUCCEEDED_OF_JOB"
-  decide succeeded 0 success "task ${PSL_ROLE_NAME[$1]}-$2 succeeded: $PSL_THRESHOLD"
 }
 
 # All tasks have ended, and no threshold was reached.

@@ -5,6 +5,12 @@
 readonly PSL_LOGIN_ENV='_|PWD|OLDPWD|SHLVL|HOME|HOSTNAME|KRB5CCNAME|LANG|LANGUAGE|LC_*|LOGNAME|'\
 'PATH|SHELL|TERM|TMPDIR|TZ|USER|XDG_RUNTIME_DIR|ENVIRONMENT|SLURM_*|SLURMD_*|_SLURM_*|PAISLURM_*'
 
+# is_listed NAME: tell whether extras.slurm.exportEnv has this variable, or a pattern for it.
+is_listed() {
+  # shellcheck disable=SC2053 # patterns
+  [[ $1 == @(${PSL_EXPORT_ENV-}) ]]
+}
+
 # limit_exports ARGUMENT ...: start this script again without the variables and functions that the
 # job is not to have, if there are any. Only env can remove functions, which bash passes on without
 # having them. No value appears on a command line. All that the job starts gets its environment from

@@ -18,14 +18,21 @@ readonly PSL_IRRELEVANT_ERRORS='^srun: (warning: |Job step aborted|Force Termina
 '|.*step creation|Step created)|^slurmstepd-[^ ]+: error: \*\*\* '
 
 # explain_launch LOG STATUS: set PSL_LAUNCH_FAILURE to "CODE BEHAVIOUR" of a launch whose srun ended
-# so, PSL_LAUNCH_WORDS to its first errors and PSL_LAUNCH_NODE to the node that it blames. Return
-# false, with no PSL_LAUNCH_FAILURE, where srun does not speak of a launch.
+# so, PSL_LAUNCH_WORDS to its first three errors and PSL_LAUNCH_NODE to the node that it blames. Only
+# the beginning of the log is read. Return false, with no PSL_LAUNCH_FAILURE, where srun does not
+# speak of a launch.
 explain_launch() {
-  local status=$2
+  # In the C locale bytes of any encoding become text that result.json can hold.
+  local status=$2 line='' count=0 kept=0 LC_ALL=C
   PSL_LAUNCH_FAILURE='' PSL_LAUNCH_NODE='' PSL_LAUNCH_WORDS=''
-  if [[ -r $1 ]]; then
-    read_srun_errors "$1"
-  fi
+  while ((count++ < 1000)) && { IFS= read -r -n 1000 line || [[ $line ]]; }; do
+    line=${line//[![:print:]]/?}
+    classify_srun_error "$line"
+    if [[ ! $line =~ $PSL_IRRELEVANT_ERRORS ]] && ((kept++ < 3)); then
+      line=${line#srun: } line=${line#error: } line=${line#fatal: }
+      PSL_LAUNCH_WORDS+=${PSL_LAUNCH_WORDS:+; }${line:0:200}
+    fi
+  done < <(cat -- "$1" 2>/dev/null)
   if [[ ! $PSL_LAUNCH_WORDS ]] && ((status > 128)); then
     PSL_LAUNCH_FAILURE='-1402 transient'
     PSL_LAUNCH_WORDS="srun was killed by signal $((status - 128)) and said nothing"
@@ -34,27 +41,6 @@ explain_launch() {
   fi
   PSL_LAUNCH_WORDS=${PSL_LAUNCH_WORDS:-srun ended with status $status and said nothing}
   [[ $PSL_LAUNCH_FAILURE ]]
-}
-
-# read_srun_errors LOG: classify what the log of srun says, and keep the first three errors. Only
-# the beginning of the log is read.
-read_srun_errors() {
-  # In the C locale bytes of any encoding become text that result.json can hold.
-  local line='' read_lines=0 kept=0 LC_ALL=C
-  while IFS= read -r -n 1000 line || [[ $line ]]; do
-    if ((read_lines++ >= 1000)); then
-      break
-    fi
-    line=${line//[![:print:]]/?}
-    classify_srun_error "$line"
-    if [[ $line =~ $PSL_IRRELEVANT_ERRORS ]]; then
-      continue
-    fi
-    line=${line#srun: } line=${line#error: } line=${line#fatal: }
-    if ((kept++ < 3)); then
-      PSL_LAUNCH_WORDS+=${PSL_LAUNCH_WORDS:+; }${line:0:200}
-    fi
-  done <"$1"
 }
 
 # classify_srun_error LINE: which failure of a launch the line tells, if any.
@@ -147,30 +133,4 @@ settle_failed_launch() {
     end_by_failed_launch "$PSL_FAILED_LAUNCH_OF"
   fi
   PSL_FAILED_LAUNCH_OF=''
-}
-
-# check_step_began NAME COMPONENT STATUS: a step before those of the tasks has ended so. If it never
-# began, end the job.
-check_step_began() {
-  if [[ $PSL_OUTCOME ]]; then
-    return 0
-  fi
-  explain_launch "srun/$1-$2.log" "$3" || return 0
-  # The failure may come from the end of the whole job, of which a signal tells later.
-  if [[ $PSL_LAUNCH_FAILURE == -1402* ]]; then
-    run_interruptibly sleep "$PSL_PROVISIONAL_SECONDS"
-  fi
-  end_by_failed_launch "step $1"
-  die "$PSL_OUTCOME_REASON"
-}
-
-# has_unbegun_tasks ROLE: whether a task of the role has not begun.
-has_unbegun_tasks() {
-  local index
-  for ((index = 0; index < PSL_INSTANCES[$1]; index++)); do
-    if [[ ! ${PSL_STATE[$1.$index]-} ]]; then
-      return 0
-    fi
-  done
-  return 1
 }

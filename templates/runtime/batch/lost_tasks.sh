@@ -32,7 +32,11 @@ left_tasks_unbegun() {
   if ((!PSL_GANG)) && [[ ${PSL_STEP_ID[$1]-} ]]; then
     return 1
   fi
-  has_unbegun_tasks "$1"
+  local index
+  for ((index = 0; index < PSL_INSTANCES[$1]; index++)); do
+    [[ ${PSL_STATE[$1.$index]-} ]] || return 0
+  done
+  return 1
 }
 
 # on_slots_died ROLE FIRST LAST STATUS: the shells of these slots have ended so; their step goes on.
@@ -96,33 +100,23 @@ on_node_loss() {
 # Slurm does not answer, steps wait for its controller and are not given up.
 fail_waiting_steps() {
   local role
-  [[ $PSL_STEP_DEADLINE ]] || return 0
-  ((PSL_NOW >= PSL_STEP_DEADLINE)) || return 0
+  [[ $PSL_STEP_DEADLINE ]] && ((PSL_NOW >= PSL_STEP_DEADLINE)) || return 0
   PSL_STEP_DEADLINE=$((PSL_NOW + PSL_STEP_SECONDS / 2))
   for role in "${!PSL_STEP_RUNNING[@]}"; do
-    if [[ ! ${PSL_STEP_ID[role]-} ]]; then
-      check_waiting_step "$role"
-      return
-    fi
-  done
-}
-
-# check_waiting_step ROLE: fail the job if Slurm has answered now and at the last check.
-check_waiting_step() {
-  local role=$1
-  if ! scontrol show job "$SLURM_JOB_ID" >/dev/null 2>&1; then
-    PSL_FOUND_NO_ROOM=''
-    return
-  fi
-  if [[ ! $PSL_FOUND_NO_ROOM ]]; then
-    PSL_FOUND_NO_ROOM=1
-    return
-  fi
-  unset "PSL_STEP_RUNNING[$role]"
-  PSL_NEEDS_CLEANUP=1
-  decide failed 252 permanent \
-    "Slurm gave role ${PSL_ROLE_NAME[role]} its CPUs but found no room for its step in \
+    [[ ! ${PSL_STEP_ID[role]-} ]] || continue
+    if ! scontrol show job "$SLURM_JOB_ID" >/dev/null 2>&1; then
+      PSL_FOUND_NO_ROOM=''
+    elif [[ ! $PSL_FOUND_NO_ROOM ]]; then
+      PSL_FOUND_NO_ROOM=1
+    else
+      unset "PSL_STEP_RUNNING[$role]"
+      PSL_NEEDS_CLEANUP=1
+      decide failed 252 permanent \
+        "Slurm gave role ${PSL_ROLE_NAME[role]} its CPUs but found no room for its step in \
 $PSL_STEP_SECONDS s, as happens where cores have several threads (site profile: threadsPerCore)"
+    fi
+    return
+  done
 }
 
 # read_reports_of NODE ...: act on what the tasks of these nodes have reported to the nodes' files.

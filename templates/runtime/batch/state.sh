@@ -15,12 +15,10 @@ readonly PSL_PROVISIONAL_SECONDS=2
 # After how many events in a row they are read in blocks, which takes a process.
 readonly PSL_EVENTS_BEFORE_BLOCK=50
 
-# Task roles, by position: counts of completed tasks, and "TIME INDEX" of the exit that reached a
-# threshold ("TIME ROLE.INDEX" for the threshold of the whole job).
-PSL_SUCCEEDED=() PSL_FAILED=() PSL_SUCCESS_AT=() PSL_FAILURE_AT=()
-PSL_SUCCEEDED_OF_JOB=0 PSL_JOB_SUCCESS_AT=''
-# The first threshold that was reached: its rule, and the time and the task of that exit.
-PSL_FIRST_RULE='' PSL_FIRST_AT='' PSL_FIRST_TASK=''
+# Task roles, by position: counts of completed tasks.
+PSL_SUCCEEDED=() PSL_FAILED=()
+# "TIME RULE TASK" of the exits that reached a threshold. In a tie the first one decides.
+PSL_REACHED=()
 # Steps: which roles have one that runs, its Slurm step id, and roles that began after the decision.
 # Roles for which srun is told to share cores.
 PSL_SHARES_CORES=()

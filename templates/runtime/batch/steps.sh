@@ -76,7 +76,9 @@ ask_nodes() {
     read_event
   fi
   for component in "${!ends[@]}"; do
-    check_step_began "$name" "$component" "${ends[component]}"
+    if [[ ! $PSL_OUTCOME ]]; then
+      check_step_began "$name" "$component" "${ends[component]}"
+    fi
   done
 }
 

@@ -169,7 +169,7 @@ accept_exits() {
   done
 }
 
-# accept_exit ROLE INDEX: retry the task, or count it as completed.
+# accept_exit ROLE INDEX: retry the task, or count it, and note when that reaches a threshold.
 accept_exit() {
   local role=$1 index=$2 task=$1.$2
   if ((!PSL_GANG)) && grant_retry "$role" "$task"; then
@@ -179,31 +179,15 @@ accept_exit() {
   fi
   PSL_TASKS_COMPLETED=$((PSL_TASKS_COMPLETED + 1))
   if [[ ${PSL_BEHAVIOUR_OF[$task]} == success ]]; then
-    count_success "$role" "$index"
-  else
-    count_failure "$role" "$index"
+    PSL_STATE[$task]=succeeded PSL_SUCCEEDED[role]=$((PSL_SUCCEEDED[role] + 1))
+    if ((PSL_MIN_SUCCEEDED[role] > 0 || PSL_MIN_SUCCEEDED_OF_JOB > 0)); then
+      note_success "$role" "$task"
+    fi
+    return
   fi
-}
-
-# count_success ROLE INDEX: count a task that succeeded, and note when that reaches a threshold.
-count_success() {
-  local role=$1 index=$2 task=$1.$2
-  PSL_STATE[$task]=succeeded PSL_SUCCEEDED[role]=$((PSL_SUCCEEDED[role] + 1))
-  if ((PSL_SUCCEEDED[role] == PSL_MIN_SUCCEEDED[role])); then
-    PSL_SUCCESS_AT[role]="${PSL_ENDED[$task]} $index"
-  fi
-  PSL_SUCCEEDED_OF_JOB=$((PSL_SUCCEEDED_OF_JOB + 1))
-  if ((PSL_SUCCEEDED_OF_JOB == ${PSL_MIN_SUCCEEDED_OF_JOB:-0})); then
-    PSL_JOB_SUCCESS_AT="${PSL_ENDED[$task]} $role.$index"
-  fi
-}
-
-# count_failure ROLE INDEX: count a task that failed, and note when that reaches a threshold.
-count_failure() {
-  local role=$1 index=$2 task=$1.$2
   PSL_STATE[$task]=failed PSL_FAILED[role]=$((PSL_FAILED[role] + 1))
   if ((PSL_FAILED[role] == PSL_MIN_FAILED[role])); then
-    PSL_FAILURE_AT[role]="${PSL_ENDED[$task]} $index"
+    PSL_REACHED[2 * role]="${PSL_ENDED[$task]} C2 $task"
   fi
 }
 

@@ -7,9 +7,9 @@ PSL_RUN_ID='' PSL_JOB_ID='' PSL_JOB_USER='' PSL_NOW=0
 # Nodes by role, addresses by node, and ports by ROLE.INDEX.LABEL.
 PSL_NODES_OF=() PSL_NODES=()
 declare -A PSL_ADDRESS_OF=() PSL_PORTS_OF=()
-# The words of the line that was read last. Where slots reserve ports, the ports of this slot, and
-# "ROLE INDEX LABEL:N,N ..." of tasks.
-PSL_WORDS=() PSL_LAST_MESSAGE='' PSL_RESERVE_PORTS='' PSL_TAKEN_PORTS=() PSL_PORT_LINES=()
+# The words of the line that was read last. Where slots reserve ports, the beginning of the
+# paths for that, and "ROLE INDEX LABEL:N,N ..." of tasks.
+PSL_WORDS=() PSL_LAST_MESSAGE='' PSL_RESERVE_PORTS='' PSL_PORT_LINES=()
 
 # The state of a task's shell. PSL_STOPPED is set when TERM has come, and PSL_RUNNING has the index
 # and attempt of the task. PSL_COMMAND is the process group of what the task runs. PSL_ENDING is set

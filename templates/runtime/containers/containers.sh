@@ -69,7 +69,8 @@ write_variables() {
       NCCL_* | GLOO_* | UCX_* | FI_* | OMPI_* | PRTE_* | HYDRA_* | I_MPI_*) names+=("$name") ;;
       PATH | HOME | USER | SHELL | TMPDIR | LD_* | SLURM* | BASH*) ;;
       *)
-        if is_listed "$name"; then
+        # shellcheck disable=SC2053 # patterns
+        if [[ $name == @(${PSL_EXPORT_ENV-}) ]]; then
           names+=("$name")
         fi
         ;;

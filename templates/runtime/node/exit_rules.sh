@@ -16,7 +16,11 @@ print_exit() {
     read -r code behaviour wanted pattern <<<"$rule"
     case $wanted in
       any) ;;
-      ecc) has_ecc_error || continue ;;
+      ecc)
+        if ((!PSL_ROLE_GPUS[PSL_ROLE])) || ! has_ecc_error; then
+          continue
+        fi
+        ;;
       *) ((wanted == status)) || continue ;;
     esac
     if [[ -z $pattern ]] || log_matches "$pattern"; then
@@ -79,14 +83,4 @@ killed_for_memory() {
     folder=${folder%/*}
   done
   grep -qsE '^oom_kill [1-9]' "$folder/$file"
-}
-
-# has_ecc_error: tell whether a GPU had an uncorrectable memory error since its driver was loaded.
-# Only a task that has GPUs asks. GPUs before Turing print these errors below a heading of their
-# own. Source: nvidia-smi(1), ECC Errors.
-has_ecc_error() {
-  ((PSL_ROLE_GPUS[PSL_ROLE] > 0)) && command -v nvidia-smi >/dev/null &&
-    timeout 1 nvidia-smi -q -d ECC 2>/dev/null |
-    sed -nE '/Volatile/,/Aggregate/{ /Double Bit/,/Single Bit|Aggregate/s/^/double bit/; p; }' |
-    grep -qiE '(double bit|dram uncorrectable|sram uncorrectable).*: *[1-9]'
 }

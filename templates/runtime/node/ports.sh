@@ -84,8 +84,7 @@ take_port() {
     return 1
   fi
   if [[ $PSL_RESERVE_PORTS ]]; then
-    mkdir -- "$PSL_RESERVE_PORTS$PSL_PORT" 2>/dev/null || return 1
-    PSL_TAKEN_PORTS+=("$PSL_PORT")
+    reserve_port || return
   fi
   PSL_PORT_TAKEN[PSL_PORT]=1
 }

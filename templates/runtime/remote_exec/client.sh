@@ -71,8 +71,8 @@ copy_call_output() {
   wait
 }
 
-# Tell whether standard output blocks. rsync gives its ssh one that does not: there neither bash nor
-# cat waits until there is room.
+# rsync gives its ssh a standard output that does not block: there neither bash nor cat waits until
+# there is room.
 output_blocks() {
   local name value
   while read -r name value; do
@@ -82,7 +82,6 @@ output_blocks() {
   done </proc/self/fdinfo/1
 }
 
-# Make standard output block, by whichever program is there.
 make_output_block() {
   perl -e 'use Fcntl; fcntl(STDOUT, F_SETFL, fcntl(STDOUT, F_GETFL, 0) & ~O_NONBLOCK) or exit 1' ||
     python3 -I -c 'import os; os.set_blocking(1, True)'
@@ -149,11 +148,11 @@ run_relay() {
   copy_output "$output_read" "$srun" &
   output=$!
   exec {output_read}<&-
-  copy_errors "$errors_read" &
+  (keep_open "$errors_read" && exec cat <&"$errors_read" >&2) &
   errors=$!
-  copy_messages "$messages_read" "$node" &
+  (keep_open "$messages_read" && show_errors "$node" <&"$messages_read") &
   messages=$!
-  end_with_this_shell "$life_read" "$srun" >/dev/null 2>&1 &
+  (keep_open "$life_read" && kill_when_over "$life_read" "$srun") >/dev/null 2>&1 &
   watcher=$!
   # Bash may print messages about its jobs.
   exec 2>/dev/null
@@ -197,36 +196,6 @@ copy_output() {
   exec {pipe}<&-
   end_group "$2" &
   exit 1
-}
-
-# copy_errors PIPE: copy the errors of the command.
-copy_errors() {
-  keep_open "$1"
-  exec cat <&"$1" >&2
-}
-
-# copy_messages PIPE NODE: print the messages of srun, and return the status of show_errors.
-copy_messages() {
-  keep_open "$1"
-  exec <&"$1"
-  show_errors "$2"
-}
-
-# end_with_this_shell LIFE SRUN: wait until the shell that started srun is gone, and kill srun.
-end_with_this_shell() {
-  keep_open "$1"
-  kill_when_over "$1" "$2"
-}
-
-# host_side_main FOLDER ATTEMPT CALL: pass on a call that comes out of a container. The call's
-# folder has the task and the command.
-host_side_main() {
-  local role slot command
-  open_attempt "$1" "$2" || exit 255
-  {
-    read -r role slot && IFS= read -r -d '' command
-  } <"$3/command"
-  exec_in_task "$role" "$slot" "$command"
 }
 
 # show_errors NODE: print srun's own messages from standard input, but not how the command ended.

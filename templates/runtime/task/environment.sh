@@ -4,18 +4,16 @@
 # a task knows other tasks from what the tasks that began before have left in the files of nodes.
 # Source: OpenPAI environment variables, protocol v1 and v2.
 
-# is_listed NAME: tell whether extras.slurm.exportEnv has this variable, or a pattern for it.
-is_listed() {
-  # shellcheck disable=SC2053 # patterns
-  [[ $1 == @(${PSL_EXPORT_ENV-}) ]]
-}
-
 # read_environment: read what all tasks share, and put this task's ports into PSL_PORTS_OF.
 read_environment() {
+  local line
   # shellcheck source=/dev/null # written by write_environment
   source "$PSL_ATTEMPT_FOLDER/env.sh" || return
   if ((PSL_GANG)); then
-    read_own_ports
+    # The first task of the node found the ports of all.
+    read -r line <"$PSL_NODE_FOLDER/$PSL_ROLE.$PSL_SLOT.ports" || return
+    # shellcheck disable=SC2086 # words
+    remember_ports $line
   else
     # shellcheck disable=SC2086 # words
     remember_ports ${PSL_PORT_LINES[0]}
@@ -34,15 +32,6 @@ remember_ports() {
     fi
     PSL_PORTS_OF[$key]=$ports
   done
-}
-
-# read_own_ports: fill PSL_PORTS_OF with the ports that the first task of the node found for this
-# one.
-read_own_ports() {
-  local line
-  read -r line <"$PSL_NODE_FOLDER/$PSL_ROLE.$PSL_SLOT.ports" || return
-  # shellcheck disable=SC2086 # words
-  remember_ports $line
 }
 
 # export_task_environment ROLE INDEX ATTEMPT: export the task's own variables.

@@ -3,6 +3,8 @@
 # The batch script says which task a slot runs next. Each task leaves its address and ports in the
 # file of its node, for tasks that begin later.
 
+# The ports that this task has reserved.
+PSL_TAKEN_PORTS=()
 # By ROLE.INDEX, what tasks have left; and what is known of the one that was described last.
 declare -A PSL_PEER_OF=()
 PSL_PEER_VARIABLES=() PSL_PEER_SLOT='' PSL_PEER_SSH=''
@@ -23,6 +25,12 @@ serve_slot() {
       printf 'died %s %s %s %s\n' "$PSL_ROLE" "$PSL_SLOT" "$PSL_SLOT" "$?" >&"$PSL_REPORT_FD"
     printf 'free %s %s\n' "$PSL_ROLE" "$PSL_SLOT" >&"$PSL_REPORT_FD"
   done
+}
+
+# reserve_port: keep PSL_PORT from the other tasks of the node; fail if one of them has it.
+reserve_port() {
+  mkdir -- "$PSL_RESERVE_PORTS$PSL_PORT" 2>/dev/null || return 1
+  PSL_TAKEN_PORTS+=("$PSL_PORT")
 }
 
 # release_ports: let other tasks of the node have the ports of a task that has ended.

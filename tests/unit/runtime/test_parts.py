@@ -29,15 +29,17 @@ GUARDED = {
     "code": {"fetch_code", "make_output"},
     "containers": {
         "find_binds",
+        "host_side_main",
         "make_container_folders",
         "run_contained",
         "write_hosts",
     },
     "export-env": {"limit_exports"},
     "gpu-gres": {"print_gpus_on_nodes"},
-    "gpus": {"take_gpus"},
+    "gpus": {"has_ecc_error", "take_gpus"},
     "hooks": {"remove_logins", "run_hooks_and_commands"},
     "infiniband": {"check_infiniband", "print_infiniband_problems"},
+    "min-succeeded": {"note_success"},
     "many-tasks": {"print_exported_peers"},
     "monitor-step": {"needs_monitor_step", "take_monitor_step"},
     "more-ports": {"first_fixed_port", "report_ports_in_pieces", "take_fixed_ports"},
@@ -66,6 +68,7 @@ GUARDED = {
         "on_free",
         "read_peers",
         "release_ports",
+        "reserve_port",
         "serve_slot",
     },
 }
@@ -124,6 +127,8 @@ def test_a_script_has_what_it_calls(uses: tuple[str, ...]) -> None:
         allowed -= {"count_exported_peers"}
     if "slots" in uses:
         allowed -= {"print_exported_peers"}
+    if not {"infiniband", "registry"} & set(uses):
+        allowed |= {"check_step_began"}
     text = runtime(uses)
     assert missing(text, every_function()) == allowed
     # Nothing reads further than its dispatch.
@@ -150,6 +155,19 @@ def test_functions_come_before_what_runs() -> None:
     rest = code_of(re.sub(r"\$?'[^']*'", "''", bare))
     setting = re.compile(r"(readonly( -a)? |declare -A )?(PSL_\w+=|\s|\'|\)|\[).*")
     assert [line for line in rest.split("\n") if line and not setting.match(line)] == []
+
+
+def unread(text: str) -> set[str]:
+    """Return the variables of a runtime that it only sets."""
+    text = re.sub(r"(?m)^\s*#.*", "", text)
+    read = re.sub(r"(?<![\w{$#!])PSL_\w+(?:\[[^\]]*\])?\+?=(?!=)", "", text)
+    return set(re.findall(r"\bPSL_\w+", text)) - set(re.findall(r"\bPSL_\w+", read))
+
+
+@pytest.mark.parametrize("uses", SELECTIONS, ids=",".join)
+def test_a_script_reads_the_variables_that_it_sets(uses: tuple[str, ...]) -> None:
+    """A part that reads a variable also declares it; GPUs of another name are nothing without GPUs."""
+    assert unread(runtime(uses)) <= ({"PSL_GPUS_ON"} if "gpu-gres" in uses and "gpus" not in uses else set())
 
 
 def test_unknown_parts_are_refused() -> None:
