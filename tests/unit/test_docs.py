@@ -1,4 +1,7 @@
-"""The pages say what the program does: codes, keys, files."""
+"""The pages say what the program does: codes, keys, files.
+
+`.venv/bin/python -m tests.unit.test_docs` writes the page of codes.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ import pytest
 from paislurm.translator.cli.command_group import COMMANDS
 from paislurm.translator.pipeline import compile_job
 from paislurm.translator.protocol.extras_slurm import SlurmCompat, SlurmExtras, SlurmRole, SlurmV1
+from paislurm.translator.site.containers import CONTAINER_RUNTIMES
 from paislurm.translator.validation.diagnostic_codes import ALL, CODES
 
 if TYPE_CHECKING:
@@ -46,13 +50,28 @@ def test_every_code_is_listed_and_used() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_codes_that_are_named_exist(page: Path) -> None:
-    assert set(re.findall(r"\b[EW]\d{3}\b", page.read_text(encoding="utf-8"))) <= set(ALL)
+    text = re.sub(r"(?ms)^ *```diff$.*?^ *```$", "", page.read_text(encoding="utf-8"))
+    assert set(re.findall(r"\b[EW]\d{3}\b", text)) <= set(ALL)
+
+
+PAGE_OF_CODES = ROOT / "docs/reference/codes.md"
+
+
+def page_of_codes() -> str:
+    """Return the page of codes as the list has them."""
+    rows = "".join(f"| {code} | {meaning} |\n" for code, meaning in sorted(ALL.items(), key=lambda row: row[0][1:]))
+    return "".join([*PAGE_OF_CODES.read_text(encoding="utf-8").partition("| --- | --- |\n")[:2], rows])
 
 
 def test_the_page_of_codes_is_the_list() -> None:
-    rows = "".join(f"| {code} | {meaning} |\n" for code, meaning in sorted(ALL.items(), key=lambda row: row[0][1:]))
-    page = (ROOT / "docs/reference/codes.md").read_text(encoding="utf-8")
-    assert page.partition("| --- | --- |\n")[2] == rows
+    assert PAGE_OF_CODES.read_text(encoding="utf-8") == page_of_codes()
+
+
+def test_the_page_of_containers_has_every_runtime() -> None:
+    text = (ROOT / "docs/user/containers.md").read_text(encoding="utf-8")
+    (table,) = re.findall(r"^## Runtimes\n(.*?)^## ", text, re.MULTILINE | re.DOTALL)
+    rows = [name for row in re.findall(r"^\| (`.*?) \|", table, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)]
+    assert sorted(rows) == sorted(CONTAINER_RUNTIMES)
 
 
 def test_every_command_is_in_the_readme() -> None:
@@ -99,3 +118,7 @@ def test_every_promise_of_security_names_a_test_that_there_is() -> None:
     ]
     assert named
     assert missing == []
+
+
+if __name__ == "__main__":
+    PAGE_OF_CODES.write_text(page_of_codes(), encoding="utf-8")

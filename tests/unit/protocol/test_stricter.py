@@ -7,6 +7,7 @@ import random
 import re
 from itertools import groupby
 from operator import itemgetter
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -108,6 +109,20 @@ def test_the_page_has_every_rule_that_is_stricter_and_no_rule_is_laxer(name: str
             laxer, found = judged(changed(JOBS[name], *change), USUAL[name])
             assert not laxer, change
             assert [each for each in found if not is_listed(*kind(each))] == [], change
+
+
+REJECTED = Path(__file__).parents[2] / "rejected"
+UNSEEN = {"E102", "E103", "E321", "W305", "W320"}
+"""Sizes and characters that no job has by accident, and references that a job asks to keep."""
+
+
+@pytest.mark.parametrize("file", sorted(REJECTED.glob("[EW][23]*.yaml")), ids=lambda file: file.stem)
+def test_what_openpai_took_of_the_rejected_files_has_a_row(file: Path) -> None:
+    """Keys below extras.slurm are none of OpenPAI's."""
+    job = yaml.safe_load(file.read_text(encoding="utf-8"))
+    if not refusal(job):
+        found = {kind(each) for each in told(job) if each.code == file.name[:4] and each.code not in UNSEEN}
+        assert [each for each in found if not each[1].startswith("extras.slurm") and not is_listed(*each)] == []
 
 
 @pytest.mark.parametrize("row", TEXTS, ids=lambda row: f"{row.code} {row.example}"[:60])

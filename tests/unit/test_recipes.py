@@ -1,0 +1,179 @@
+"""The recipes of CONTRIBUTING.md, carried out in a copy of the tree: no place is missing, and no step is idle."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+from msgspec import Struct
+
+ROOT = Path(__file__).parents[2]
+PARTS = ("src", "translator", "backends", "templates", "tests", "docs", "examples", "install", "pyproject.toml")
+JOB = """\
+protocolVersion: 2
+name: tried
+type: job
+prerequisites:
+  - {name: image, type: dockerimage, uri: "python:3.11"}
+taskRoles:
+  worker:
+    instances: 2
+    dockerImage: image
+    resourcePerInstance: {cpu: 1, memoryMB: 100, gpu: 0}
+    commands: ["true"]
+"""
+TRY = """\
+import runpy, sys
+import pytest
+from paislurm.translator.cli.main import main
+site = ["--site", "site.yaml"]
+for words in "script job.yaml --output job.sbatch", "explain job.yaml", "verify job.sbatch job.yaml":
+    if main([*words.split(), *site]):
+        sys.exit(f"fails: {words}")
+for module in "tests.rejected.remake", "tests.unit.test_site_page", "tests.unit.test_docs":
+    runpy.run_module(module, run_name="__main__")
+sys.exit(pytest.main(["-q", "-x", "-p", "no:cacheprovider", *sys.argv[1:]]))
+"""
+"""What a recipe is tried with: the commands, `make golden` but for the scripts, and tests."""
+BLOCK = re.compile(r"^   ```(diff|sh)\n(.*?)^   ```$", re.MULTILINE | re.DOTALL)
+LICENSES = "extras: {slurm: {licenses: matlab}}\n"
+
+
+class Recipe(Struct, frozen=True):
+    """Say what a recipe adds: a job and a site that use it, what is said of it, and the tests that see it."""
+
+    title: str
+    tests: tuple[str, ...]
+    said: tuple[str, ...]
+    job: str = JOB
+    site: str = "name: tried\n"
+
+
+RECIPES = (
+    Recipe(
+        "An option of sbatch that extras.slurm passes on",
+        ("tests/unit/test_docs.py",),
+        ("12        #SBATCH --licenses=matlab\n"),
+        job=JOB + "extras: {slurm: {licenses: matlab}}\n",
+    ),
+    Recipe(
+        "A key of the site profile",
+        ("tests/unit/test_site_page.py",),
+        ("#SBATCH --exclude=n9\n", "virtual cluster"),
+        site="virtualClusters: {default: {exclude: n9}}\n",
+    ),
+    Recipe(
+        "An error code",
+        ("tests/unit/test_docs.py", "tests/rejected", "tests/unit/protocol/test_stricter.py", "-k", "rejected or docs"),
+        ("W209",),
+        job=JOB.replace("instances: 2", "instances: 6000"),
+    ),
+    Recipe(
+        "A container runtime",
+        ("tests/unit/test_docs.py",),
+        ("# ==== containers/sarus ====", "# ==== images/sarus ====", "PSL_CONTAINER_RUNTIME='sarus'"),
+        site="containers: {runtime: sarus, cache: /images}\n",
+    ),
+)
+
+
+def blocks(title: str) -> list[tuple[str, str]]:
+    """Return the kind and the text of each block of a recipe."""
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    (section,) = re.findall(rf"^### {re.escape(title)}\n(.*?)(?=^##|\Z)", page, re.MULTILINE | re.DOTALL)
+    return [(kind, re.sub(r"(?m)^   ", "", text)) for kind, text in BLOCK.findall(section)]
+
+
+def carry_out(tree: Path, kind: str, text: str) -> None:
+    """Change a file as a block says, or run its command."""
+    if kind == "sh":
+        subprocess.run(text.removeprefix("$ "), shell=True, cwd=tree, check=True)
+        return
+    name, _, hunks = text.removeprefix("--- ").partition("\n")
+    file = tree / name
+    for hunk in hunks.split("@@\n"):
+        lines = [line or " " for line in hunk.removesuffix("\n").split("\n")]
+        old = "".join(f"{line[1:]}\n" for line in lines if line[0] in " -")
+        new = "".join(f"{line[1:]}\n" for line in lines if line[0] in " +")
+        before = file.read_text(encoding="utf-8") if old else ""
+        assert not old or before.count(old) == 1, f"{name} does not have once: {old}"
+        file.write_text(before.replace(old, new) if old else new, encoding="utf-8")
+
+
+def copy(tree: Path) -> None:
+    for part in PARTS:
+        source = ROOT / part
+        if source.is_dir():
+            shutil.copytree(source, tree / part, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(source, tree / part)
+    for page in ROOT.glob("*.md"):
+        shutil.copy(page, tree)
+
+
+def faults(tree: Path, recipe: Recipe) -> str:
+    """Return what is wrong in a copy after a recipe: compile, explain, verify and document with it; "" for nothing."""
+    (tree / "job.yaml").write_text(recipe.job)
+    (tree / "site.yaml").write_text(recipe.site)
+    environment = {**os.environ, "PYTHONPATH": str(tree / "src"), "PAISLURM_HOME": str(tree / "home")}
+    done = subprocess.run(
+        [sys.executable, "-c", TRY, *recipe.tests],
+        cwd=tree,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        return done.stdout
+    said = done.stdout + (tree / "job.sbatch").read_text()
+    return "".join(f"nothing says {words}\n" for words in recipe.said if words not in said)
+
+
+@pytest.mark.slow("compiles and tests in a copy of the tree")
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.title)
+def test_a_recipe_is_whole(tmp_path: Path, recipe: Recipe) -> None:
+    copy(tmp_path)
+    for kind, text in blocks(recipe.title):
+        carry_out(tmp_path, kind, text)
+    assert faults(tmp_path, recipe) == ""
+
+
+STEPS = [
+    pytest.param(recipe, step, id=f"{recipe.title}: {step + 1}")
+    for recipe in RECIPES
+    for step in range(len(blocks(recipe.title)))
+]
+
+
+@pytest.mark.slow("compiles and tests in a copy of the tree")
+@pytest.mark.parametrize(("recipe", "left_out"), STEPS)
+def test_a_step_that_is_forgotten_is_named(tmp_path: Path, recipe: Recipe, left_out: int) -> None:
+    copy(tmp_path)
+    for step, (kind, text) in enumerate(blocks(recipe.title)):
+        if step != left_out:
+            carry_out(tmp_path, kind, text)
+    assert faults(tmp_path, recipe) != ""
+
+
+def test_an_edit_needs_its_place(tmp_path: Path) -> None:
+    (tmp_path / "page").write_text("a\nb\n")
+    carry_out(
+        tmp_path,
+        "diff",
+        dedent("""\
+        --- page
+         a
+        +new
+        """),
+    )
+    assert (tmp_path / "page").read_text() == "a\nnew\nb\n"
+    with pytest.raises(AssertionError, match="does not have once"):
+        carry_out(tmp_path, "diff", "--- page\n c\n+d\n")
