@@ -119,15 +119,10 @@ def poll_jobs(
 def evaluate(files: JobFiles, answer: Answer, now: int, backend: Callable[[str], Backend], *, tasks: bool) -> View:
     """Put together how a job stands, and what is new about it."""
     folder, known, result, read_errors = files.folder, files.known, files.result, files.read_errors
-    if known.ended is not None:
-        return _ended(files, tasks=tasks)
+    at_rest = _at_rest(files, now, tasks=tasks)
+    if at_rest is not None:
+        return at_rest
     heard = _heard(files, answer, now)
-    if known.is_held_back:
-        return held_back(folder, known, now, read_errors)
-    if known.retry is not None:
-        return _unasked(folder, known, read_errors, between_attempts(known, known.retry, now))
-    if known.refused is not None:
-        return _unasked(folder, known, read_errors, while_refused(known, known.refused, now))
     observation, backend_error = None, ""
     if known.job_id and not tells_all(result):
         observation, backend_error = answer.observations.get(JobId(known.job_id)), answer.error
@@ -178,6 +173,20 @@ def evaluate(files: JobFiles, answer: Answer, now: int, backend: Callable[[str],
         read_errors=read_errors,
         news=news,
     )
+
+
+def _at_rest(files: JobFiles, now: int, *, tasks: bool) -> View | None:
+    """Return how a job stands that has no attempt in Slurm, None for one that has; no backend is asked."""
+    folder, known, read_errors = files.folder, files.known, files.read_errors
+    if known.ended is not None:
+        return _ended(files, tasks=tasks)
+    if known.is_held_back:
+        return held_back(folder, known, now, read_errors)
+    if known.retry is not None:
+        return _unasked(folder, known, read_errors, between_attempts(known, known.retry, now))
+    if known.refused is not None:
+        return _unasked(folder, known, read_errors, while_refused(known, known.refused, now))
+    return None
 
 
 def held_back(folder: JobFolder, known: History, now: int, read_errors: tuple[str, ...]) -> View:

@@ -83,10 +83,8 @@ def apply_reports(latest: dict[int, dict[int, Report]], lines: Iterable[bytes]) 
             case ["start", _, _, index, attempt, node, step, time]:
                 _on_start(of_role, parse_int(index), parse_int(attempt), node, parse_int(step), parse_int(time))
             case ["exit", _, _, index, attempt, status, code, behaviour, time]:
-                _on_exit(
-                    of_role, parse_int(index), parse_int(attempt), parse_int(status), parse_int(code), behaviour,
-                    parse_int(time),
-                )  # fmt: skip
+                numbers = (parse_int(index), parse_int(attempt), parse_int(status), parse_int(code), parse_int(time))
+                _on_exit(of_role, numbers, behaviour)
             case ["held", _, _, index, attempt, status, until]:
                 _on_held(of_role, parse_int(index), parse_int(attempt), parse_int(status), parse_int(until))
             case _:
@@ -105,15 +103,8 @@ def _on_start(
         latest[index] = Report(index=index, attempt=attempt, node=node, started=time, step=-1 if step is None else step)
 
 
-def _on_exit(
-    latest: dict[int, Report],
-    index: int | None,
-    attempt: int | None,
-    status: int | None,
-    code: int | None,
-    behaviour: str,
-    time: int | None,
-) -> None:
+def _on_exit(latest: dict[int, Report], numbers: tuple[int | None, ...], behaviour: str) -> None:
+    index, attempt, status, code, time = numbers
     known = latest.get(index) if index is not None else None
     if known is None or known.attempt != attempt or time is None or status is None or code is None:
         return

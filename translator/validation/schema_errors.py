@@ -67,20 +67,15 @@ def parse_model(
         for detail in details:
             if detail["type"] == "missing" and detail["loc"] in meant.values():
                 continue  # it is there, misspelt
-            _add(detail, model, collector, codes, wording, start, meant)
+            number, path, message, hint, key = _told(detail, model, wording, meant)
+            collector.add(f"E{codes + number}", (*start, *path), message, hint=hint, key=key)
     return partial_model(model, value)
 
 
-def _add(
-    detail: ErrorDetails,
-    model: type[BaseModel],
-    collector: DiagnosticCollector,
-    codes: int,
-    wording: Wording,
-    start: Path,
-    meant: Mapping[_Loc, _Loc],
-) -> None:
-    """Add the diagnostic for one of pydantic's errors."""
+def _told(
+    detail: ErrorDetails, model: type[BaseModel], wording: Wording, meant: Mapping[_Loc, _Loc]
+) -> tuple[int, Path, str, str, bool]:
+    """Return the diagnostic for one of pydantic's errors: number, path, message, hint, whether it is of the key."""
     loc, kind, value = detail["loc"], detail["type"], detail["input"]
     # Pydantic's word for a diagnostic of a key, unless the file has such a key.
     key = len(loc) > 1 and loc[-1] == "[key]" and kind != "extra_forbidden" and value == loc[-2]
@@ -109,7 +104,7 @@ def _add(
         hint, key = context.get("hint", ""), key or context.get("key", False)
         if not context.get("bare"):
             message, hint = f"{message}, found {found}", hint or hint_at_value(str(path[-1]), what, value)
-    collector.add(f"E{codes + number}", (*start, *path), message, hint=hint, key=key)
+    return number, path, message, hint, key
 
 
 def _meant(details: Sequence[ErrorDetails]) -> dict[_Loc, _Loc]:

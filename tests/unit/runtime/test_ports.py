@@ -65,17 +65,22 @@ PSL_RUN_ID=77-0 PSL_NODE_FOLDER=$PWD
 
 
 def test_ports_of_tasks_are_hashed_by_run_role_index_and_attempt(tmp_path: Path) -> None:
+    """A port that somebody listens on is passed over, and so is one that another task has."""
+    busy = hashed("77-0-a-2-1", "tcp", 0, 15000, 40000)
     printed = "printf '%s\\n' \"${PSL_PORT_LINES[@]}\""
-    code = f"{JOB} PSL_FIRST_PORT=15000 PSL_LAST_PORT=39999; assign_ports '0 2 1' '1 0 0' && {printed}"
+    code = f"read_listeners() {{ PSL_PORT_TAKEN[{busy}]=1; }}\n"
+    code += f"{JOB} PSL_FIRST_PORT=15000 PSL_LAST_PORT=39999; assign_ports '0 2 1' '1 0 0' && {printed}"
     lines = [line.split() for line in bash(code, cwd=tmp_path)]
     found = [(role, index, *pair.split(":")) for role, index, *pairs in lines for pair in pairs]
     assert list(tmp_path.iterdir()) == []
-    taken: set[int] = set()
+    taken = {busy}
     for role, index, label, text in found:
         uid = f"77-0-{'ab'[int(role)]}-{index}-{1 if role == '0' else 0}"
         for number, port in enumerate(map(int, text.split(","))):
             wanted = hashed(uid, label, number, 15000, 40000)
-            assert port == wanted or wanted in taken or port > wanted
+            while wanted in taken:
+                wanted = wanted + 1 if wanted < 39999 else 15000
+            assert port == wanted
             taken.add(port)
     assert [(role, label) for role, _, label, _ in found] == [
         ("0", "tcp"), ("0", "ssh"), ("0", "http"), ("1", "ssh"), ("1", "http"),

@@ -27,7 +27,7 @@ def js_string(value: Value) -> str | None:
     Integers keep all their digits, where JavaScript loses those beyond 2**53. Raises `NotAStringError` for a
     mapping.
 
-    >>> js_text([1.0, 1e-4, True, "x"])
+    >>> js_string([1.0, 1e-4, True, "x"])
     '1,0.0001,true,x'
     """
     if value is None:

@@ -5,7 +5,7 @@ Source: PAI protocol v2 and PAI rest-server for the defaults.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
@@ -78,7 +78,7 @@ def build(
         retry_limit=file.job_retry_count,
         gang=file.extras.gang_allocation,
         roles=tuple(
-            _role(name, file, index, commands[name], hooks_by_role[name], switches, collector)
+            _role(name, commands[name], hooks_by_role[name], _Reading(file, index, switches, collector))
             for name in file.task_roles
         ),
         slurm_options=wishes_of_job(slurm),
@@ -96,15 +96,17 @@ def _notify(extras: Extras) -> tuple[Event, ...]:
     return tuple(event for event in EVENTS if isinstance(wanted, dict) and wanted.get(event))
 
 
-def _role(
-    name: str,
-    file: schema.JobFile,
-    index: PrerequisiteIndex,
-    command: BuiltCommand,
-    hooks: Hooks,
-    switches: CompatOptions,
-    collector: DiagnosticCollector,
-) -> Role:
+class _Reading(NamedTuple):
+    """Hold what all roles are read by."""
+
+    file: schema.JobFile
+    prerequisites: PrerequisiteIndex
+    switches: CompatOptions
+    collector: DiagnosticCollector
+
+
+def _role(name: str, command: BuiltCommand, hooks: Hooks, reading: _Reading) -> Role:
+    file, index, switches, collector = reading
     role, path, slurm = file.task_roles[name], ("taskRoles", name), file.extras.slurm
     slurm_options = slurm.task_roles.get(name) if slurm else None
     image = index.find("dockerimage", role.docker_image)
