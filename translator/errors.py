@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from msgspec import Struct
 
-from .excerpt import excerpt
+from .terminal_text import excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -16,9 +16,8 @@ from ..base import JobId
 from ..hostlist import expand
 from ..slurm.backend import SlurmBackend, one_component
 from ..slurm.commands import is_federated
-from ..slurm.observation import observed
 from ..slurm.output import Row, is_out_of_order, text
-from ..slurm.states import normalize
+from ..slurm.states import normalize, observed
 from .process import PYTHON, UnusableError, unusable
 
 if TYPE_CHECKING:

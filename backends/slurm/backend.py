@@ -14,7 +14,6 @@ from ..base import JobId, Observation, SharedFolders
 from ..runner import NO_ANSWER_HINT, become, scrubbed
 from . import commands
 from .change import change
-from .observation import MANY, observed
 from .output import (
     accounting_records,
     accounting_rows,
@@ -26,7 +25,7 @@ from .output import (
     unavailable_nodes,
 )
 from .refusals import failure, is_unanswered
-from .states import FORGOTTEN
+from .states import FORGOTTEN, MANY, observed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

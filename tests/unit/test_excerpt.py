@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paislurm.translator.excerpt import WIDTH, excerpt
+from paislurm.translator.terminal_text import WIDTH, excerpt
 
 
 @pytest.mark.parametrize(

@@ -18,18 +18,16 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 BASE = {
-    *("errors", "exit_codes", "folded_names", "plural", "shipped", "slurm_options", "terminal_text", "text_tables"),
+    *("errors", "exit_codes", "folded_names", "plural", "shipped", "slurm_options", "terminal_text"),
     "times",
 }
 MAY_IMPORT = {
     "shipped": set(),
     "terminal_text": set(),
-    "excerpt": {"terminal_text"},
-    "errors": {"excerpt", "terminal_text"},
+    "errors": {"terminal_text"},
     "times": set(),
     "slurm_options": set(),
     "exit_codes": {"shipped"},
-    "text_tables": set(),
     "folded_names": set(),
     "plural": set(),
     "job": {"slurm_options"},
@@ -47,7 +45,6 @@ MAY_IMPORT = {
     "pipeline": {"job", "errors", "reading", "protocol", "site", "planning", "rendering"},
     "app": {
         *BASE,
-        "excerpt",
         "job",
         "reading",
         "validation",
@@ -84,9 +81,8 @@ MAY_IMPORT = {
 """What the parts of the program import of one another, themselves aside: each only of those above it."""
 PURE = (
     "job.py",
-    "text_tables.py",
+    "terminal_text.py",
     "folded_names.py",
-    "excerpt.py",
     "plural.py",
     "slurm_options.py",
     "pipeline.py",

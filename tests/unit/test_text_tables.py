@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paislurm.translator.text_tables import columns_text, pairs_text
+from paislurm.translator.terminal_text import columns_text, pairs_text
 
 
 def test_columns() -> None:

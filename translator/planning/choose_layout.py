@@ -10,8 +10,7 @@ from ..errors import Diagnostic, PlanError
 from ..plural import counted
 from .layout.capacity import Demand, Nodes, allocate_disjoint, node_capacity, nodes_for
 from .layout.infeasible import components_refused, infeasible, names, node_count, role_too_large
-from .layout.layout import Allocation, Conditions, Layout
-from .layout.packing import pack
+from .layout.layout import Allocation, Conditions, Layout, pack
 from .mpi import has_several_ranks, is_feasible
 from .slurm.components import batch_memory_mib
 from .slurm.hazards import danger_of

@@ -14,8 +14,7 @@ from .images import ImagePlan
 from .infiniband import RoleInfiniband
 
 if TYPE_CHECKING:
-    from .layout.layout import Layout
-    from .layout.packing import Placement
+    from .layout.layout import Layout, Placement
 
 Mount = tuple[str, str, str]
 """Whether it is the user's own part of a storage (`own`, else `all`), its path on the nodes, and where it is wanted."""

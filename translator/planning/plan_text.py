@@ -10,7 +10,7 @@ from msgspec import Struct
 from ..errors import Diagnostic
 from ..job import RESTART_ALWAYS
 from ..plural import counted
-from ..text_tables import columns_text, pairs_text
+from ..terminal_text import columns_text, pairs_text
 
 if TYPE_CHECKING:
     from ..job import PortRequest

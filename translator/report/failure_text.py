@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..terminal_text import one_line
-from ..text_tables import pairs_text
+from ..terminal_text import one_line, pairs_text
 
 if TYPE_CHECKING:
     from ..monitor.failure import Failure

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from paislurm.translator.job import Resources
 from paislurm.translator.planning.layout.capacity import Demand, ceil_div, node_capacity
-from paislurm.translator.planning.layout.packing import NodeRange, pack
+from paislurm.translator.planning.layout.layout import NodeRange, pack
 from paislurm.translator.site.profile import Shape
 
 NOTHING = Resources(cpus=1, memory_mib=0, gpus=0, shm_mib=0, declared_shm_mib=0, infiniband=False)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from ...terminal_text import one_line
-from ...text_tables import columns_text
+from ...terminal_text import columns_text, one_line
 from .console import colourful, print_result
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from ...monitor.status import Status, backend_state, ended_at, expected_start_at
 from ...monitor.waits import advice
 from ...report.failure_text import failure_text
 from ...state.task_reports import read_scripts
-from ...terminal_text import one_line
-from ...text_tables import pairs_text
+from ...terminal_text import one_line, pairs_text
 from ...times import elapsed, elapsed_text, format_time
 from ..options import STATES
 from .change_rows import change_dict, change_rows, run_rows

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get
 from msgspec import Struct
 
 from ...monitor.job_status import State
-from ...planning.layout.layout import Layout
-from ...planning.layout.packing import Placement
+from ...planning.layout.layout import Layout, Placement
 from ...planning.plan_text import KEYS
 from ..output.documents import NULL_IF_EMPTY
 

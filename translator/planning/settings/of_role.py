@@ -12,7 +12,7 @@ from ..environment import names_peers
 from .setting import Row
 
 if TYPE_CHECKING:
-    from ..layout.packing import Placement
+    from ..layout.layout import Placement
     from ..plan import Plan, RolePlan
     from .setting import Setting
 

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from ...site.devices import Infiniband
     from ...site.profile import Site
     from ..layout.capacity import Nodes
-    from ..layout.layout import Allocation
-    from ..layout.packing import Packing
+    from ..layout.layout import Allocation, Packing
     from .request import Request
     from .target import SlurmTarget
 

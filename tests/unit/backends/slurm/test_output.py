@@ -7,9 +7,8 @@ import pytest
 from paislurm.backends.base import JobId, Submission
 from paislurm.backends.batch_script import components, seconds
 from paislurm.backends.slurm.commands import sbatch
-from paislurm.backends.slurm.observation import MAX_REASON, by_job, observation
 from paislurm.backends.slurm.output import Row, accounting_rows, queue_rows, submitted_id
-from paislurm.backends.slurm.states import CAUSES, STATES, Phase, normalize, phase
+from paislurm.backends.slurm.states import CAUSES, MAX_REASON, STATES, Phase, by_job, normalize, observation, phase
 from paislurm.translator.errors import UnreachableError
 
 ACCOUNTS = "JobID|JobIDRaw|State|ExitCode|Submit|Start|End|NodeList|Reason\n"

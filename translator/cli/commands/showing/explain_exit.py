@@ -138,7 +138,7 @@ def _of_status(code: int) -> str:
 def _as_text(explanation: Explanation) -> str:
     from ....exit_codes.advice import retry_rule
     from ....exit_codes.table import conditions
-    from ....text_tables import pairs_text
+    from ....terminal_text import pairs_text
 
     row = explanation.row
     if row is None:
