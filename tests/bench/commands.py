@@ -67,8 +67,10 @@ def _run(*words: str, **variables: str) -> Callable[[], object]:
 
 def _help() -> Iterator[Ratio]:
     nothing = process(python("-c", "pass"))
-    taken, bare = _times(_run("--help"), nothing)
-    yield Ratio("paislurm --help : python -c pass", taken, bare, 5.5)
+    completing = {"_PAISLURM_COMPLETE": "bash_complete", "COMP_WORDS": "paislurm sta", "COMP_CWORD": "1"}
+    taken, completed, bare = _times(_run("--help"), _run(**completing), nothing)
+    yield Ratio("paislurm --help : python -c pass", taken, bare, 4.5)
+    yield Ratio("completing a word : python -c pass", completed, bare, 7)
     *times, bare = _times(*(_run(name, "--help") for name in COMMANDS), nothing)
     dearest = max(range(len(times)), key=times.__getitem__)
     yield Ratio(f"the dearest help, {list(COMMANDS)[dearest]} --help : python -c pass", times[dearest], bare, 6.5)
@@ -92,7 +94,7 @@ def _jobs(folder: Path) -> Iterator[Ratio]:
         for first in runs:
             first()
         few, all_of_them, bare = _times(*runs, process(python("-c", "pass")))
-        yield Ratio(f"paislurm {words[0]}, one job : python -c pass", few, bare, 10)
+        yield Ratio(f"paislurm {words[0]}, one job : python -c pass", few, bare, 8.5 if words[0] != "logs" else 10)
         limit = 1.5 if words[0] == "list" else 1.2
         yield Ratio(f"paislurm {words[0]}, {JOBS:,} jobs : one", all_of_them, few, limit)
 

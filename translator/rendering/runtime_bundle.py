@@ -41,6 +41,7 @@ _CONTAINER = (
     _section("common/messages"),
     _section("containers/own_part", "code", *BASH_PARTS),
     _section("task/reports"),
+    _section("task/workdir", "workdir"),
     _section("task/commands"),
     _section("task/hooks", "hooks"),
     _section("task/secrets", "secrets"),
@@ -92,6 +93,7 @@ _BATCH = (
     _section("batch/shared_cores", "odd-cpus"),
     _section("batch/readiness"),
     _section("batch/barrier", "plugin-ssh"),
+    _section("batch/event_blocks", "event-blocks"),
     _section("batch/supervise"),
     _section("batch/slots", "slots"),
     _section("batch/lost_tasks"),
@@ -111,6 +113,8 @@ _USES = (section.uses for section in (*_CONTAINER, *_TASK, *_FIRST_TASK, *_BATCH
 _NAME = re.compile(r"\bPSL_(\w+)")
 _SHORT_REPORT = 900
 """The most characters that the ports of a task have in a report of one line; `report_ports` has the limit."""
+_FEW_TASKS = 50
+"""So many tasks report line by line: a block of lines takes a process."""
 ALL_USES = tuple(sorted(frozenset({"openpai-exit-rules"}).union(*_USES)))
 
 
@@ -129,6 +133,8 @@ def uses_of(plan: Plan) -> tuple[str, ...]:
         "min-succeeded": plan.min_succeeded > 0 or any(role.completion.min_succeeded > 0 for role in plan.roles),
         "odd-cpus": any(_has_setting(role, plan, "ODD_CPUS") for role in plan.roles),
         "secrets": bool(plan.secrets),
+        "event-blocks": sum(role.instances for role in plan.roles) > _FEW_TASKS,
+        "workdir": any(_has_setting(role, plan, "WORKDIR") for role in plan.roles),
         "native-mpi": any(role.mpi_world for role in plan.roles),
         "slots": not plan.gang,
         "infiniband": plan.checks_infiniband,

@@ -12,9 +12,6 @@ PSL_EXITS=() PSL_NEXT_EXIT=0
 declare -A PSL_PROVISIONAL_UNTIL=()
 readonly PSL_PROVISIONAL_SECONDS=2
 
-# After how many events in a row they are read in blocks, which takes a process.
-readonly PSL_EVENTS_BEFORE_BLOCK=50
-
 # Task roles, by position: counts of completed tasks.
 PSL_SUCCEEDED=() PSL_FAILED=()
 # "TIME RULE TASK" of the exits that reached a threshold. In a tie the first one decides.

@@ -26,33 +26,20 @@ supervise() {
   done
 }
 
-# Wait for an event, one second at most. Read all that are there before anything is decided. After
-# some events in a row the rest comes in blocks: to read a line takes bash a system call a byte.
+# Wait for an event, one second at most. Read all that are there before anything is decided. With
+# many tasks, after some events in a row the rest comes in blocks.
 read_all_events() {
   local count=1
   read_words "$PSL_EVENT_FD" || return 0
   read_clock
   dispatch_event ${PSL_WORDS[@]+"${PSL_WORDS[@]}"}
   while read -r -t 0 <&"$PSL_EVENT_FD"; do
-    if ((count++ % PSL_EVENTS_BEFORE_BLOCK == 0)); then
+    if [[ ${PSL_EVENTS_BEFORE_BLOCK-} ]] && ((count++ % PSL_EVENTS_BEFORE_BLOCK == 0)); then
       read_block_of_events
     elif read_words "$PSL_EVENT_FD"; then
       dispatch_event ${PSL_WORDS[@]+"${PSL_WORDS[@]}"}
     fi
   done
-}
-
-# read_block_of_events: read what the channel has, 64 KiB at most, by one process, and act on it.
-# Something must be there. A block may end within a line.
-read_block_of_events() {
-  local text rest=''
-  text=$(dd bs=65536 count=1 2>/dev/null <&"$PSL_EVENT_FD" && printf 'x')
-  text=${text%x}
-  if [[ $text && $text != *$'\n' ]]; then
-    IFS= read -r rest <&"$PSL_EVENT_FD"
-  fi
-  split_words $'\n' "$text$rest"
-  dispatch_lines ${PSL_WORDS[@]+"${PSL_WORDS[@]}"}
 }
 
 # dispatch_lines LINE ...: act on events.

@@ -21,7 +21,7 @@ container_side_main() {
   export_task_environment "$PSL_ROLE" "$5" "$6"
   limit_ucx
   export PAISLURM_INSIDE=1
-  if enter_workdir; then
+  if [[ ${PSL_WORKDIR[PSL_ROLE]-task} == task ]] || enter_workdir; then
     run_task_commands "$5" "$6" || status=$?
   else
     status=1 PSL_CODE_OF_SCRIPT='252 permanent'

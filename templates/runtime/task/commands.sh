@@ -2,31 +2,6 @@
 #
 # The commands run in a bash and a process group of their own, and so does each hook.
 
-# enter_workdir: go from the task's own folder to the folder in which the commands start.
-enter_workdir() {
-  local folder=${PSL_WORKDIR[PSL_ROLE]-task} where=$SLURMD_NODENAME
-  if [[ $folder == task ]]; then
-    return 0
-  fi
-  if [[ $folder == submit ]]; then
-    folder=$PSL_SUBMIT_DIR
-  elif [[ $folder == ./* ]]; then
-    folder=${PSL_SUBMIT_DIR%/}/${folder#./}
-  fi
-  if cd -- "$folder" 2>/dev/null; then
-    return 0
-  fi
-  if [[ $PSL_CONTAINER_RUNTIME != none ]]; then
-    where="$where, in the container"
-  fi
-  if [[ -d $folder ]]; then
-    log "error: the folder $folder cannot be entered on $where (extras.slurm.workdir)"
-  else
-    log "error: there is no folder $folder on $where (extras.slurm.workdir)"
-  fi
-  return 1
-}
-
 # run_task_commands INDEX ATTEMPT: run the commands, with the hooks around them, and return the
 # status of the task.
 run_task_commands() {

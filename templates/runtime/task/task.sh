@@ -177,8 +177,10 @@ prepare_task() {
   fi
   [[ $PSL_CONTAINER_RUNTIME == none ]] || return 0
   export_task_environment "$PSL_ROLE" "$index" "$attempt"
-  PSL_CODE=252 PSL_BEHAVIOUR=permanent
-  enter_workdir
+  if [[ ${PSL_WORKDIR[PSL_ROLE]-task} != task ]]; then
+    PSL_CODE=252 PSL_BEHAVIOUR=permanent
+    enter_workdir
+  fi
 }
 
 # check_slot_node: fail unless this is the node that the batch script has for the slot.

@@ -34,6 +34,7 @@ GUARDED = {
         "run_contained",
         "write_hosts",
     },
+    "event-blocks": {"read_block_of_events"},
     "export-env": {"limit_exports"},
     "gpu-gres": {"print_gpus_on_nodes"},
     "gpus": {"has_ecc_error", "take_gpus"},
@@ -55,6 +56,7 @@ GUARDED = {
     "odd-cpus": {"find_shared_cores"},
     "registry": {"fetch_images_main", "stage_images"},
     "secrets": {"check_secrets", "forget_secrets", "insert_secrets"},
+    "workdir": {"enter_workdir"},
     "slots": {
         "count_exported_peers",
         "describe_peer",
