@@ -99,6 +99,7 @@ _BATCH = (
     _section("batch/lost_tasks"),
     _section("batch/launches"),
     _section("batch/step_launches", "infiniband", "registry"),
+    _section("batch/failed_hooks", "hooks"),
     _section("batch/completion"),
     _section("batch/successes", "min-succeeded"),
     _section("batch/result"),

@@ -53,15 +53,11 @@ describe_threshold() {
 
 # explain_failure TASK: set PSL_EXPLANATION to what is known of a failure beside its status.
 explain_failure() {
-  local task=$1 attempt moment kind name
+  local task=$1
   PSL_EXPLANATION=''
-  read -r attempt moment kind name <<<"${PSL_FAILED_IN[$task]-}"
-  case $attempt.$moment in
-    "${PSL_ATTEMPTS[$task]}.start") PSL_EXPLANATION=" in the $kind $name, before its commands" ;;
-    "${PSL_ATTEMPTS[$task]}.success")
-      PSL_EXPLANATION=" in the $kind $name, after its commands succeeded"
-      ;;
-  esac
+  if [[ ${PSL_FAILED_IN[$task]-} ]]; then
+    explain_failed_hook "$task"
+  fi
   if ((PSL_CODE_OF[$task] == -1200)); then
     PSL_EXPLANATION+=' because it used more memory than it had asked for'
   fi

@@ -60,35 +60,27 @@ classify_srun_error() {
   fi
 }
 
-# end_by_failed_launch WHAT: end the job by the failed launch that was explained.
+# end_by_failed_launch WHAT FAILURE NODE WORDS: end the job by a failed launch. The tasks that were to
+# begin on the node that srun blames fail, so that the next attempt leaves the node out; the others
+# stay without a state.
 end_by_failed_launch() {
-  local reason where=${PSL_LAUNCH_NODE:+ on node $PSL_LAUNCH_NODE}
-  if [[ $PSL_LAUNCH_NODE ]]; then
-    fail_tasks_of_launch_node
-  fi
-  case $PSL_LAUNCH_FAILURE in
-    -1401*) reason="srun refused to start $1, which is no failure of the job's own" ;;
-    -1403*) reason="$1 could not be started, because the Prolog failed$where" ;;
-    *) reason="$1 could not be started$where" ;;
-  esac
-  decide failed "${PSL_LAUNCH_FAILURE% *}" "${PSL_LAUNCH_FAILURE#* }" "$reason: $PSL_LAUNCH_WORDS"
-}
-
-# Fail the tasks that were to begin on the node that srun blames, so that the next attempt leaves
-# the node out. The other tasks stay without a state.
-fail_tasks_of_launch_node() {
-  local role slot task
+  local reason code=${2% *} behaviour=${2#* } node=$3 where=${3:+ on node $3} role slot task
   for role in "${!PSL_NODES_OF[@]}"; do
     nodes_of "$role"
     for ((slot = 0; slot < PSL_INSTANCES[role]; slot++)); do
       task=$role.$slot
-      if [[ ${PSL_NODES[slot]-} == "$PSL_LAUNCH_NODE" && ! ${PSL_STATE[$task]-} ]]; then
-        PSL_STATE[$task]=failed PSL_NODE_OF[$task]=$PSL_LAUNCH_NODE
-        PSL_CODE_OF[$task]=${PSL_LAUNCH_FAILURE% *}
-        PSL_BEHAVIOUR_OF[$task]=${PSL_LAUNCH_FAILURE#* }
+      if [[ $node && ${PSL_NODES[slot]-} == "$node" && ! ${PSL_STATE[$task]-} ]]; then
+        PSL_STATE[$task]=failed PSL_NODE_OF[$task]=$node
+        PSL_CODE_OF[$task]=$code PSL_BEHAVIOUR_OF[$task]=$behaviour
       fi
     done
   done
+  case $code in
+    -1401) reason="srun refused to start $1, which is no failure of the job's own" ;;
+    -1403) reason="$1 could not be started, because the Prolog failed$where" ;;
+    *) reason="$1 could not be started$where" ;;
+  esac
+  decide failed "$code" "$behaviour" "$reason: $4"
 }
 
 # on_launch_failure ROLE NODE: srun says that nothing of the role's step begins on the node. The
@@ -110,27 +102,25 @@ note_failed_launch() {
     return 0
   fi
   # Keep the first failure, but prefer that of a Prolog.
-  if [[ $PSL_FAILED_LAUNCH_OF && $PSL_LAUNCH_FAILURE != -1403* ]]; then
+  if ((${#PSL_FAILED_LAUNCH[@]})) && [[ $PSL_LAUNCH_FAILURE != -1403* ]]; then
     return 0
   fi
-  PSL_FAILED_LAUNCH_OF="role ${PSL_ROLE_NAME[$1]}" PSL_FAILED_LAUNCH_AT=$PSL_NOW
+  PSL_FAILED_LAUNCH=("role ${PSL_ROLE_NAME[$1]}" "$PSL_LAUNCH_FAILURE" "$PSL_LAUNCH_NODE"
+    "$PSL_LAUNCH_WORDS")
+  PSL_FAILED_LAUNCH_AT=$PSL_NOW
   if [[ $PSL_LAUNCH_FAILURE == -1402* ]]; then
     PSL_FAILED_LAUNCH_AT=$((PSL_NOW + PSL_PROVISIONAL_SECONDS))
   fi
-  PSL_FAILED_LAUNCH=("$PSL_LAUNCH_FAILURE" "$PSL_LAUNCH_NODE" "$PSL_LAUNCH_WORDS")
   # Slots that were prepared and never begin leave something on their nodes.
   PSL_NEEDS_CLEANUP=1
 }
 
-# End the job by the failed launch that was noted, once it is believed.
+# End the job by the failed launch that was noted, once it is believed. A job that is being ended
+# from outside blames no node.
 settle_failed_launch() {
   ((PSL_NOW >= PSL_FAILED_LAUNCH_AT)) || return 0
-  # A job that is being ended from outside blames no node.
   if [[ ! $PSL_OUTCOME ]]; then
-    PSL_LAUNCH_FAILURE=${PSL_FAILED_LAUNCH[0]}
-    PSL_LAUNCH_NODE=${PSL_FAILED_LAUNCH[1]}
-    PSL_LAUNCH_WORDS=${PSL_FAILED_LAUNCH[2]}
-    end_by_failed_launch "$PSL_FAILED_LAUNCH_OF"
+    end_by_failed_launch ${PSL_FAILED_LAUNCH[@]+"${PSL_FAILED_LAUNCH[@]}"}
   fi
-  PSL_FAILED_LAUNCH_OF=''
+  PSL_FAILED_LAUNCH=()
 }

@@ -8,6 +8,6 @@ check_step_began() {
   if [[ $PSL_LAUNCH_FAILURE == -1402* ]]; then
     run_interruptibly sleep "$PSL_PROVISIONAL_SECONDS"
   fi
-  end_by_failed_launch "step $1"
+  end_by_failed_launch "step $1" "$PSL_LAUNCH_FAILURE" "$PSL_LAUNCH_NODE" "$PSL_LAUNCH_WORDS"
   die "$PSL_OUTCOME_REASON"
 }

@@ -7,7 +7,7 @@ supervise() {
   while ((${#PSL_STEP_RUNNING[@]})) || [[ ! $PSL_OUTCOME ]]; do
     read_all_events
     read_clock
-    if [[ $PSL_FAILED_LAUNCH_OF ]]; then
+    if ((${#PSL_FAILED_LAUNCH[@]})); then
       settle_failed_launch
     else
       accept_exits

@@ -38,7 +38,7 @@ GUARDED = {
     "export-env": {"limit_exports"},
     "gpu-gres": {"print_gpus_on_nodes"},
     "gpus": {"has_ecc_error", "take_gpus"},
-    "hooks": {"remove_logins", "run_hooks_and_commands"},
+    "hooks": {"explain_failed_hook", "remove_logins", "run_hooks_and_commands"},
     "infiniband": {"check_infiniband", "print_infiniband_problems"},
     "min-succeeded": {"note_success"},
     "many-tasks": {"print_exported_peers"},
