@@ -18,14 +18,17 @@ readonly PSL_IRRELEVANT_ERRORS='^srun: (warning: |Job step aborted|Force Termina
 '|.*step creation|Step created)|^slurmstepd-[^ ]+: error: \*\*\* '
 
 # explain_launch LOG STATUS: set PSL_LAUNCH_FAILURE to "CODE BEHAVIOUR" of a launch whose srun ended
-# so, PSL_LAUNCH_WORDS to its first three errors and PSL_LAUNCH_NODE to the node that it blames. Only
-# the beginning of the log is read. Return false, with no PSL_LAUNCH_FAILURE, where srun does not
-# speak of a launch.
+# so, PSL_LAUNCH_WORDS to its first three errors and PSL_LAUNCH_NODE to the node that it blames.
+# Only the beginning of the log is read. Return false, with no PSL_LAUNCH_FAILURE, where srun does
+# not speak of a launch.
 explain_launch() {
   # In the C locale bytes of any encoding become text that result.json can hold.
   local status=$2 line='' count=0 kept=0 LC_ALL=C
   PSL_LAUNCH_FAILURE='' PSL_LAUNCH_NODE='' PSL_LAUNCH_WORDS=''
-  while ((count++ < 1000)) && { IFS= read -r -n 1000 line || [[ $line ]]; }; do
+  while IFS= read -r -n 1000 line || [[ $line ]]; do
+    if ((count++ >= 1000)); then
+      break
+    fi
     line=${line//[![:print:]]/?}
     classify_srun_error "$line"
     if [[ ! $line =~ $PSL_IRRELEVANT_ERRORS ]] && ((kept++ < 3)); then
@@ -60,9 +63,9 @@ classify_srun_error() {
   fi
 }
 
-# end_by_failed_launch WHAT FAILURE NODE WORDS: end the job by a failed launch. The tasks that were to
-# begin on the node that srun blames fail, so that the next attempt leaves the node out; the others
-# stay without a state.
+# end_by_failed_launch WHAT FAILURE NODE WORDS: end the job by a failed launch. The tasks that were
+# to begin on the node that srun blames fail, so that the next attempt leaves the node out; the
+# others stay without a state.
 end_by_failed_launch() {
   local reason code=${2% *} behaviour=${2#* } node=$3 where=${3:+ on node $3} role slot task
   for role in "${!PSL_NODES_OF[@]}"; do

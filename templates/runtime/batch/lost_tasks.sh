@@ -103,7 +103,9 @@ fail_waiting_steps() {
   [[ $PSL_STEP_DEADLINE ]] && ((PSL_NOW >= PSL_STEP_DEADLINE)) || return 0
   PSL_STEP_DEADLINE=$((PSL_NOW + PSL_STEP_SECONDS / 2))
   for role in "${!PSL_STEP_RUNNING[@]}"; do
-    [[ ! ${PSL_STEP_ID[role]-} ]] || continue
+    if [[ ${PSL_STEP_ID[role]-} ]]; then
+      continue
+    fi
     if ! scontrol show job "$SLURM_JOB_ID" >/dev/null 2>&1; then
       PSL_FOUND_NO_ROOM=''
     elif [[ ! $PSL_FOUND_NO_ROOM ]]; then

@@ -42,8 +42,8 @@ PSL_STOP_AT=0 PSL_KILL_SENT=0
 # step had no room at the last check.
 readonly PSL_STEP_SECONDS=300
 PSL_STEP_DEADLINE='' PSL_FOUND_NO_ROOM=''
-# A launch that failed: whose it was, its failure ("CODE BEHAVIOUR"), node and words, and the time at
-# which the script believes it.
+# A launch that failed: whose it was, its failure ("CODE BEHAVIOUR"), node and words, and the time
+# at which the script believes it.
 PSL_FAILED_LAUNCH=() PSL_FAILED_LAUNCH_AT=0
 # Whether something of the tasks may be left on the nodes that they do not remove themselves.
 PSL_NEEDS_CLEANUP=''

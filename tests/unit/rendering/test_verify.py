@@ -12,7 +12,6 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from paislurm.translator.cli.commands.program.runtime import command as runtime_command
 from paislurm.translator.errors import PaislurmError
 from paislurm.translator.pipeline import compile_job
 from paislurm.translator.rendering.runtime_bundle import ALL_USES, SEAL, runtime, uses_of
@@ -180,11 +179,6 @@ def test_the_runtime_of_another_version_is_not_judged() -> None:
 
 def test_a_runtime_has_only_what_is_asked_for() -> None:
     assert len(runtime(())) < len(runtime(("slots",))) < len(runtime(tuple(use for use in ALL_USES if use != "podman")))
-
-
-def test_the_help_of_runtime_names_all_parts() -> None:
-    named = (runtime_command.help or "").partition("names it: ")[2].partition(".")[0]
-    assert tuple(" ".join(named.split()).split(", ")) == ALL_USES
 
 
 @pytest.mark.parametrize(

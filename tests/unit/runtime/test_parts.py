@@ -29,7 +29,6 @@ GUARDED = {
     "code": {"fetch_code", "make_output"},
     "containers": {
         "find_binds",
-        "host_side_main",
         "make_container_folders",
         "run_contained",
         "write_hosts",
