@@ -1,4 +1,4 @@
-# Handle signals to the batch script, and wait for processes.
+# Handle signals to the batch script.
 
 # TERM says that Slurm ends the job (scancel, time limit, node failure); every task has got TERM,
 # too. USR1 says that the time limit is near; the tasks then get TERM, so that they can save.
@@ -57,28 +57,4 @@ read_event() {
     2:signal) on_signal "${PSL_WORDS[1]}" ;;
     3:end) PSL_EXIT_BY_PID[${PSL_WORDS[1]}]=${PSL_WORDS[2]} ;;
   esac
-}
-
-# run_interruptibly WORD ...: run a command that may take long, and act on signals meanwhile.
-run_interruptibly() {
-  start_in_background "$@"
-  await_end "$!"
-}
-
-# start_in_background WORD ...: run a command in the background, and send its end as an event.
-start_in_background() {
-  {
-    "$@"
-    printf 'end %s %s\n' "$BASHPID" "$?" >&"$PSL_EVENT_FD"
-  } &
-}
-
-# await_end PID: wait for a command that start_in_background started, and return its status. A
-# command that was killed sends no event.
-await_end() {
-  while [[ ! ${PSL_EXIT_BY_PID[$1]-} ]] && kill -0 "$1" 2>/dev/null; do
-    read_event
-  done
-  handle_pending_signals
-  return "${PSL_EXIT_BY_PID[$1]-137}"
 }

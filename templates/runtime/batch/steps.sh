@@ -51,37 +51,6 @@ run_on_nodes() {
     bash -p "$PSL_SCRIPT" "--$name" "$PSL_FOLDER" "$PSL_ATTEMPT" 2>"srun/$name-$component.log"
 }
 
-# ask_nodes NAME COMPONENT ...: run_on_nodes for all of the components at once. The answers of their
-# nodes go to NAME.COMPONENT in the scratch folder. PSL_FAILED_COMPONENTS are the components whose
-# step failed; a step that never began ends the job.
-ask_nodes() {
-  local name=$1 component status
-  local -a steps=() ends=()
-  shift
-  PSL_FAILED_COMPONENTS=()
-  for component; do
-    start_in_background run_on_nodes "$name" "$component" >"$PSL_SCRATCH/$name.$component"
-    steps[component]=$!
-  done
-  for component; do
-    await_end "${steps[component]}"
-    status=$?
-    if ((status)); then
-      ends[component]=$status
-      PSL_FAILED_COMPONENTS+=("$component")
-    fi
-  done
-  # A step that fails may be the first sign that the job is being ended.
-  if ((${#PSL_FAILED_COMPONENTS[@]})) && [[ ! $PSL_OUTCOME ]]; then
-    read_event
-  fi
-  for component in "${!ends[@]}"; do
-    if [[ ! $PSL_OUTCOME ]]; then
-      check_step_began "$name" "$component" "${ends[component]}"
-    fi
-  done
-}
-
 # start_role ROLE: start the step of a role in the background, with the srun_of_role_* function in
 # the head of the script. The reports of its tasks come as events, and so does the end of the step.
 # srun passes this shell's exports on to the tasks, so neither start_role nor its caller may have a
@@ -206,11 +175,17 @@ clean_up_node() {
 # what their containers wrote, and what slots have that never got a task. In a job that Slurm ends
 # no step can start any more, nor on a lost node.
 clean_up_nodes() {
+  local component
+  local -a steps=()
   [[ $PSL_NEEDS_CLEANUP ]] || return 0
   if [[ $PSL_OUTCOME == interrupted || $PSL_OUTCOME_CODE == -1001 ]]; then
     return 0
   fi
   # The name of the run folder may be another job's by now.
   [[ . -ef $PSL_ATTEMPT_FOLDER ]] || return 0
-  PSL_STEP_LIMIT=30 ask_nodes sweep "${PSL_EVERY_COMPONENT[@]}"
+  for component in "${PSL_EVERY_COMPONENT[@]}"; do
+    PSL_STEP_LIMIT=30 run_on_nodes sweep "$component" >/dev/null &
+    steps+=("$!")
+  done
+  wait "${steps[@]}"
 }

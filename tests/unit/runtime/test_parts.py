@@ -128,8 +128,6 @@ def test_a_script_has_what_it_calls(uses: tuple[str, ...]) -> None:
         allowed -= {"count_exported_peers"}
     if "slots" in uses:
         allowed -= {"print_exported_peers"}
-    if not {"infiniband", "registry"} & set(uses):
-        allowed |= {"check_step_began"}
     text = runtime(uses)
     assert missing(text, every_function()) == allowed
     # Nothing reads further than its dispatch.

@@ -41,6 +41,7 @@ NEVER_EMPTY = {
     "relay",
     "requests",
     "slots",
+    "steps",
     "store",
     "tables",
     "tasks",

@@ -1,0 +1,47 @@
+# Run steps once on each node, before those of the tasks.
+
+# The components whose step failed.
+PSL_FAILED_COMPONENTS=()
+
+# ask_nodes NAME COMPONENT ...: run_on_nodes for all of the components at once. The answers of their
+# nodes go to NAME.COMPONENT in the scratch folder. PSL_FAILED_COMPONENTS are the components whose
+# step failed; a step that never began ends the job.
+ask_nodes() {
+  local name=$1 component status
+  local -a steps=() ends=()
+  shift
+  PSL_FAILED_COMPONENTS=()
+  for component; do
+    start_in_background run_on_nodes "$name" "$component" >"$PSL_SCRATCH/$name.$component"
+    steps[component]=$!
+  done
+  for component; do
+    await_end "${steps[component]}"
+    status=$?
+    if ((status)); then
+      ends[component]=$status
+      PSL_FAILED_COMPONENTS+=("$component")
+    fi
+  done
+  # A step that fails may be the first sign that the job is being ended.
+  if ((${#PSL_FAILED_COMPONENTS[@]})) && [[ ! $PSL_OUTCOME ]]; then
+    read_event
+  fi
+  for component in "${!ends[@]}"; do
+    if [[ ! $PSL_OUTCOME ]]; then
+      check_step_began "$name" "$component" "${ends[component]}"
+    fi
+  done
+}
+
+# check_step_began NAME COMPONENT STATUS: a step before those of the tasks has ended so. If it never
+# began, end the job.
+check_step_began() {
+  explain_launch "srun/$1-$2.log" "$3" || return 0
+  # The failure may come from the end of the whole job, of which a signal tells later.
+  if [[ $PSL_LAUNCH_FAILURE == -1402* ]]; then
+    run_interruptibly sleep "$PSL_PROVISIONAL_SECONDS"
+  fi
+  end_by_failed_launch "step $1" "$PSL_LAUNCH_FAILURE" "$PSL_LAUNCH_NODE" "$PSL_LAUNCH_WORDS"
+  die "$PSL_OUTCOME_REASON"
+}
