@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..planning.settings.of_role import role_settings
+from ..site.containers import CONTAINER_RUNTIMES
 from .engine import engine
 from .head import (
     component_sections,
@@ -13,14 +15,20 @@ from .head import (
     settings,
     variables_of_every_role,
 )
-from .runtime_bundle import runtime, seal, uses_of
+from .runtime_bundle import runtime, seal
 from .summary import summary
 
 if TYPE_CHECKING:
     from jinja2 import BytecodeCache
 
-    from ..planning.plan import Plan
+    from ..planning.plan import Plan, RolePlan
     from .lines import Line
+
+
+_SHORT_REPORT = 900
+"""The most characters that the ports of a task have in a report of one line; `report_ports` has the limit."""
+_FEW_TASKS = 50
+"""So many tasks report line by line: a block of lines takes a process."""
 
 
 def render(plan: Plan, compiled: BytecodeCache | None = None) -> str:
@@ -46,3 +54,42 @@ def render_head(plan: Plan, compiled: BytecodeCache | None = None, *, marks: lis
         roles=[role_section(role, plan, same) for role in plan.roles],
         marks=marks,
     )
+
+
+def uses_of(plan: Plan) -> tuple[str, ...]:
+    """Return which parts of the runtime a job needs beyond those of every job, by name, sorted."""
+    container_runtime = CONTAINER_RUNTIMES.get(plan.containers.runtime)
+    steps = [step for role in plan.roles for step in (*role.before, *role.after)]
+    needed = {
+        container_runtime.bash if container_runtime else "": True,
+        "registry": plan.fetches_images and container_runtime is not None,
+        "hooks": bool(steps) or bool(plan.times.debug_hold),
+        "gpus": bool(plan.nodes.gpu_gres) or any(role.resources.gpus for role in plan.roles),
+        "gpu-gres": bool(plan.nodes.gpu_gres),
+        "more-ports": any(_has_more_ports(role) for role in plan.roles),
+        "many-tasks": not plan.environment.exports_all_peers,
+        "min-succeeded": plan.min_succeeded > 0 or any(role.completion.min_succeeded > 0 for role in plan.roles),
+        "odd-cpus": any(_has_setting(role, plan, "ODD_CPUS") for role in plan.roles),
+        "secrets": bool(plan.secrets),
+        "event-blocks": sum(role.instances for role in plan.roles) > _FEW_TASKS,
+        "workdir": any(role.workdir != "task" for role in plan.roles),
+        "native-mpi": any(role.mpi_world for role in plan.roles),
+        "slots": not plan.gang,
+        "infiniband": plan.checks_infiniband,
+        "code": plan.stages_code or plan.environment.makes_output,
+        "monitor-step": bool(plan.retry_policy.monitor_after),
+        "export-env": plan.environment.exported is not None,
+        "openpai-exit-rules": plan.exit_patterns == "original",
+        **{f"plugin-{step.script.program}": True for step in steps if step.script.program},
+    }
+    return tuple(sorted(use for use, wanted in needed.items() if use and wanted))
+
+
+def _has_setting(role: RolePlan, plan: Plan, name: str) -> bool:
+    return any(setting.name == name for setting in role_settings(role, plan))
+
+
+def _has_more_ports(role: RolePlan) -> bool:
+    """Tell whether ports of a role are fixed, or too many for one line of a report."""
+    longest = sum(len(f" {port.label}:") + port.count * len("65535,") for port in role.ports)
+    return any(port.first for port in role.ports) or longest > _SHORT_REPORT

@@ -11,15 +11,14 @@ from msgspec import Struct
 
 from ..exit_codes.table import exit_rules
 from ..planning.settings.of_job import OF_JOB
-from ..planning.settings.of_role import OF_ROLE, role_settings
-from ..site.containers import BASH_PARTS, BASH_WITH_STORE, CONTAINER_RUNTIMES
+from ..planning.settings.of_role import OF_ROLE
+from ..site.containers import BASH_PARTS, BASH_WITH_STORE
 from .engine import load
 from .shell import here_document, our_own, quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from ..planning.plan import Plan, RolePlan
     from ..planning.settings.setting import Owner, Row
     from .shell import ShellWord
 
@@ -113,50 +112,7 @@ of a node needs, and what only the batch script and calls do. Functions come bef
 each of the four."""
 _USES = (section.uses for section in (*_CONTAINER, *_TASK, *_FIRST_TASK, *_BATCH))
 _NAME = re.compile(r"\bPSL_(\w+)")
-_SHORT_REPORT = 900
-"""The most characters that the ports of a task have in a report of one line; `report_ports` has the limit."""
-_FEW_TASKS = 50
-"""So many tasks report line by line: a block of lines takes a process."""
 ALL_USES = tuple(sorted(frozenset({"openpai-exit-rules"}).union(*_USES)))
-
-
-def uses_of(plan: Plan) -> tuple[str, ...]:
-    """Return which parts of the runtime a job needs beyond those of every job, by name, sorted."""
-    container_runtime = CONTAINER_RUNTIMES.get(plan.containers.runtime)
-    steps = [step for role in plan.roles for step in (*role.before, *role.after)]
-    needed = {
-        container_runtime.bash if container_runtime else "": True,
-        "registry": plan.fetches_images and container_runtime is not None,
-        "hooks": bool(steps) or bool(plan.times.debug_hold),
-        "gpus": bool(plan.nodes.gpu_gres) or any(role.resources.gpus for role in plan.roles),
-        "gpu-gres": bool(plan.nodes.gpu_gres),
-        "more-ports": any(_has_more_ports(role) for role in plan.roles),
-        "many-tasks": not plan.environment.exports_all_peers,
-        "min-succeeded": plan.min_succeeded > 0 or any(role.completion.min_succeeded > 0 for role in plan.roles),
-        "odd-cpus": any(_has_setting(role, plan, "ODD_CPUS") for role in plan.roles),
-        "secrets": bool(plan.secrets),
-        "event-blocks": sum(role.instances for role in plan.roles) > _FEW_TASKS,
-        "workdir": any(_has_setting(role, plan, "WORKDIR") for role in plan.roles),
-        "native-mpi": any(role.mpi_world for role in plan.roles),
-        "slots": not plan.gang,
-        "infiniband": plan.checks_infiniband,
-        "code": plan.stages_code or plan.environment.makes_output,
-        "monitor-step": bool(plan.retry_policy.monitor_after),
-        "export-env": plan.environment.exported is not None,
-        "openpai-exit-rules": plan.exit_patterns == "original",
-        **{f"plugin-{step.script.program}": True for step in steps if step.script.program},
-    }
-    return tuple(sorted(use for use, wanted in needed.items() if use and wanted))
-
-
-def _has_setting(role: RolePlan, plan: Plan, name: str) -> bool:
-    return any(setting.name == name for setting in role_settings(role, plan))
-
-
-def _has_more_ports(role: RolePlan) -> bool:
-    """Tell whether ports of a role are fixed, or too many for one line of a report."""
-    longest = sum(len(f" {port.label}:") + port.count * len("65535,") for port in role.ports)
-    return any(port.first for port in role.ports) or longest > _SHORT_REPORT
 
 
 def program(name: str) -> str:

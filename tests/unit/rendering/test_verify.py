@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from paislurm.translator.errors import PaislurmError
 from paislurm.translator.pipeline import compile_job
-from paislurm.translator.rendering.runtime_bundle import ALL_USES, SEAL, runtime, uses_of
+from paislurm.translator.rendering.render import uses_of
+from paislurm.translator.rendering.runtime_bundle import ALL_USES, SEAL, runtime
 from paislurm.translator.rendering.verify import head_difference, verify
 from paislurm.translator.site.containers import RUNTIME_NAMES
 from paislurm.translator.site.load import load_site
