@@ -10,7 +10,8 @@ from ..errors import Diagnostic, PlanError
 from ..plural import counted
 from .layout.capacity import Demand, Nodes, allocate_disjoint, node_capacity, nodes_for
 from .layout.infeasible import components_refused, infeasible, names, node_count, role_too_large
-from .layout.layout import Allocation, Conditions, Layout, pack
+from .layout.layout import Allocation, Conditions, Layout, LayoutKind, pack
+from .layout.prefer import prefer
 from .mpi import has_several_ranks, is_feasible
 from .slurm.components import batch_memory_mib
 from .slurm.hazards import danger_of
@@ -25,14 +26,13 @@ if TYPE_CHECKING:
 
 MAX_COMPONENTS = 128
 """`srun --het-group` refuses 128 and above. Source: observed on Slurm 22.05 and 24.11."""
-MANY_ROLES = 8
-"""From so many roles on, one shared allocation is preferred where it halves the number of nodes."""
+_OF_SEVERAL_ROLES: tuple[LayoutKind, ...] = ("het", "shared")
 
 
 def allocate(request: Request) -> Allocation:
     """Return the arrangement of a job; PlanError if it can never start."""
     job, site = request.job, request.site
-    danger = danger_of(request)
+    feasible = [kind for kind in _OF_SEVERAL_ROLES if is_feasible(job, site, kind)]
     conditions = Conditions(
         batch_memory_mib=batch_memory_mib(len(job.roles)),
         gpu_types=tuple(each.target.gpu_type or "" for each in request.asked),
@@ -40,8 +40,12 @@ def allocate(request: Request) -> Allocation:
         gpus_by_node=tuple(site.gpus.gres != "gpu" or has_several_ranks(job, role) for role in job.roles),
         all_partitions=tuple(site.partitions.values()),
         alike=compatible(job, site, request.targets),
-        danger=danger if danger and is_feasible(job, site, "shared") else "",
+        danger=danger_of(request) if "shared" in feasible else "",
         no_components=site.scheduler.why_no_components,
+        only_layout=feasible[0] if len(feasible) == 1 else None,
+        site_layout=None if site.layout == "auto" else site.layout,
+        whole_nodes=site.whole_nodes,
+        backfill_interval=site.scheduler.backfill_interval,
     )
     return _choose_layout(request.sized, request.partitions, conditions)
 
@@ -62,6 +66,8 @@ def _choose_layout(job: Job, partitions: Sequence[Partition], conditions: Condit
         shared = _slots_that_fit(job, lambda slots: _shared(job, partitions, slots, conditions))
     if requested is not None:
         return _as_requested(job, partitions, het if requested == "het" else shared, requested)
+    if het is not None and shared is not None and conditions.only_layout:
+        het, shared = (found if found.layout.kind == conditions.only_layout else None for found in (het, shared))
     return _choose(job, partitions, conditions, het, shared)
 
 
@@ -214,7 +220,7 @@ def _choose(
     het: Allocation | None,
     shared: Allocation | None,
 ) -> Allocation:
-    """Prefer het; take shared where het can never start, holds fewer slots, wastes nodes, or is dangerous."""
+    """Return the layout that can start, the better one where both can."""
     if conditions.no_components:
         why = f"Slurm starts no job with a component for each role here: {conditions.no_components}"
     elif len(job.roles) > MAX_COMPONENTS:
@@ -229,15 +235,7 @@ def _choose(
         return het
     assert het is not None
     assert shared is not None
-    if conditions.danger:
-        return _with_reason(shared, conditions.danger)
-    het_nodes = sum(need.count for need in het.nodes if need)
-    shared_nodes = shared.packing.nodes if shared.packing else 0
-    if sum(shared.slots) > sum(het.slots):
-        return _with_reason(shared, f"more tasks at a time than with a component for each role ({sum(het.slots)})")
-    if len(job.roles) >= MANY_ROLES and 2 * shared_nodes <= het_nodes:
-        return _with_reason(shared, f"many small roles, which would take {het_nodes} nodes with a component for each")
-    return het
+    return prefer(job.roles, het, shared, conditions)
 
 
 def _with_reason(allocation: Allocation, why: str) -> Allocation:

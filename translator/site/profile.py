@@ -229,6 +229,10 @@ class Site(StrictModel):
     """The reservations that jobs may name. Default: any."""
     require_time_limit: Boolean = False
     """Whether Slurm refuses a job without a time limit."""
+    layout: Annotated[Literal["auto", "het", "shared"], choice("auto", "het", "shared")] = "auto"
+    """The layout of jobs of several roles that name none: `het`, `shared`, or `auto`, the better one for each job."""
+    whole_nodes: Boolean = False
+    """Whether jobs get nodes whole (slurm.conf, OverSubscribe=EXCLUSIVE), so that idle GPUs of a node cost nothing."""
     gres_style: Annotated[GresStyle, choice("gres", "gpus-per-task")] = "gres"
     """Whether GPUs are asked for with --gres and a layout, or with --gpus-per-task."""
     gpus: Gpus = Gpus.of()

@@ -34,7 +34,8 @@ class Conditions(Struct, frozen=True, kw_only=True):
     `gpus_by_node` says, by role, whether Slurm cannot count the GPUs by task. `all_partitions` are those of the site,
     of which messages name the ones that would hold a role. `alike` is false where the roles ask for different nodes or
     accounts, which one allocation cannot have. `danger` says what speaks against a component for each role,
-    `no_components` why Slurm never starts such a job.
+    `no_components` why Slurm never starts such a job. `site_layout` is the layout that the site prefers, None for the
+    better one, `whole_nodes` whether jobs get nodes whole, `backfill_interval` is in seconds, None if it is not known.
     """
 
     batch_memory_mib: int
@@ -45,6 +46,10 @@ class Conditions(Struct, frozen=True, kw_only=True):
     alike: bool
     danger: str
     no_components: str
+    only_layout: LayoutKind | None
+    site_layout: Literal["het", "shared"] | None
+    whole_nodes: bool
+    backfill_interval: int | None
 
 
 class Allocation(Struct, frozen=True, kw_only=True):
@@ -58,6 +63,11 @@ class Allocation(Struct, frozen=True, kw_only=True):
     nodes: tuple[Nodes | None, ...]
     packing: Packing | None = None
     nodes_known: bool = True
+
+    @property
+    def node_count(self) -> int:
+        """The number of nodes, as far as it is stated."""
+        return self.packing.nodes if self.packing else sum(need.count for need in self.nodes if need)
 
 
 _STEPS = 16

@@ -1,0 +1,59 @@
+"""Which layout a job gets where a component for each role and one allocation for all can both start."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from ...plural import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...job import Role
+    from .layout import Allocation, Conditions
+
+
+def prefer(roles: Sequence[Role], het: Allocation, shared: Allocation, conditions: Conditions) -> Allocation:
+    """Return the better of two layouts, with the reason and what the other one costs.
+
+    First comes what is safe, then what the site asks for, then more tasks at a time, no idle GPUs, fewer nodes. At a
+    tie roles of one size share an allocation, because the main scheduler starts it at once; roles of different sizes
+    get a component each, so that no node is asked for more than its role needs.
+    Source: Slurm's documentation, heterogeneous jobs: only the backfill scheduler starts them.
+    """
+    if conditions.danger:
+        return _because(shared, conditions.danger)
+    if conditions.site_layout:
+        return _because(het if conditions.site_layout == "het" else shared, "the site prefers it")
+    if sum(shared.slots) > sum(het.slots):
+        return _because(shared, f"more tasks at a time than with a component for each role ({sum(het.slots)})")
+    if (idle := _idle_gpus(roles, shared)) and not conditions.whole_nodes:
+        return _because(het, f"one allocation for all roles would leave {counted(idle, 'GPU')} idle")
+    nodes_of_het, nodes_of_shared = het.node_count, shared.node_count
+    if nodes_of_shared < nodes_of_het:
+        why = f"{counted(nodes_of_het, 'node')} and the backfill scheduler{_every(conditions)}"
+        return _because(shared, f"a component for each role would need {why}")
+    if nodes_of_het < nodes_of_shared:
+        return _because(het, f"one allocation for all roles would need {counted(nodes_of_shared, 'node')}")
+    if len({role.resources for role in roles}) == 1:
+        why = f"would need as many nodes and the backfill scheduler{_every(conditions)}"
+        return _because(shared, f"a component for each role {why}")
+    return _because(het, "one allocation for all roles would need as many nodes, each as large as the largest role")
+
+
+def _because(allocation: Allocation, why: str) -> Allocation:
+    layout = allocation.layout
+    return replace(allocation, layout=replace(layout, reason=f"{layout.reason}; {why}"))
+
+
+def _idle_gpus(roles: Sequence[Role], shared: Allocation) -> int:
+    """Return how many GPUs one allocation of equal nodes asks for and no task uses; a component asks for none."""
+    used = sum(role.resources.gpus * slots for role, slots in zip(roles, shared.slots, strict=True))
+    return shared.packing.gpus * shared.packing.nodes - used if shared.packing else 0
+
+
+def _every(conditions: Conditions) -> str:
+    interval = conditions.backfill_interval
+    return f", which runs every {interval} s" if interval else ""
