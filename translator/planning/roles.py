@@ -49,6 +49,7 @@ def _role(
     if request.mounts and job.storages and site.containers.row is None:
         hooks = (storage_prerequisite(request.mounts, site, job.storages.lines), *hooks)
     before, after = hook_scripts(hooks)
+    most, even = _tasks_per_node(allocation, position)
     return RolePlan(
         position=position,
         name=role.name,
@@ -63,7 +64,8 @@ def _role(
             request.sized.roles[position],
             site,
             shared=packing is not None,
-            tasks_per_node=nodes.tasks_per_node if nodes else 1,
+            tasks_per_node=most,
+            even=even,
             ranks=ranks.count if ranks else 1,
         ),
         resources=role.resources,
@@ -82,6 +84,17 @@ def _role(
         infiniband=infiniband,
         lines=role.lines,
     )
+
+
+def _tasks_per_node(allocation: Allocation, position: int) -> tuple[int, bool]:
+    """Return the most tasks of a role that a node holds, and whether each of its nodes holds as many."""
+    nodes, packing = allocation.nodes[position], allocation.packing
+    if packing is not None:
+        counts = {each.slots for each in packing.placements[position]}
+        return max(counts), len(counts) == 1
+    if nodes is None:
+        return 1, False
+    return nodes.tasks_per_node, nodes.count * nodes.tasks_per_node == allocation.slots[position]
 
 
 def folder_name(name: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...site.slurm_version import slurm_version
 from ...slurm_options import PASS_THROUGH
 from ...times import slurm_time
 from ..infiniband import infiniband_gres, infiniband_of, infiniband_options, joined_constraint
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from .target import SlurmTarget
 
 Options = tuple[tuple[str, str | None], ...]
+OPENS_GPUS_OF_SIBLINGS = (24, 5, 0)
+"""From this version on `--gres-flags=allow-task-sharing` exists and lists the right GPUs. Source: Slurm, CHANGELOG."""
 
 
 def batch_memory_mib(roles: int) -> int:
@@ -188,20 +191,26 @@ def _raw(options: Iterable[str]) -> Options:
     return tuple((name, value if equals else None) for name, equals, value in split)
 
 
-def step_options(role: Role, site: Site, *, shared: bool, tasks_per_node: int = 1, ranks: int = 1) -> Options:
+def step_options(
+    role: Role, site: Site, *, shared: bool, tasks_per_node: int = 1, even: bool = True, ranks: int = 1
+) -> Options:
     """Return the srun options of a role's step: what its tasks take of the allocation.
 
     In the shared layout the step takes its own CPUs, memory and GPUs (`--exact`); else its component is all its own.
-    Where a task is several ranks, they have its CPUs between them. GPUs under another name than `gpu`, and those of
-    ranks, cannot be counted by task: the step has those of the node, and tasks divide them.
-    Source: srun(1), --exact --gpus-per-task --gres --mem-per-cpu --hint.
+    Where a task is several ranks, they have its CPUs between them. `even` is whether each node holds `tasks_per_node`
+    tasks: they get the GPUs of a node together and divide them, so that each sees its own and can open those of the
+    others, which CUDA IPC needs. GPUs that Slurm counts by task are closed to the others before 24.05.
+    Source: srun(1), --exact --gpus-per-task --gres --gres-flags --mem-per-cpu --hint.
     """
     wanted = role.resources
     cpus_of_rank = wanted.cpus // ranks
     options: list[tuple[str, str | None]] = [*_cpus(cpus_of_rank, site)]
     gres = list(infiniband_gres(infiniband_of(role, site)))
-    if wanted.gpus and site.gpus.gres == "gpu" and ranks == 1:
+    if wanted.gpus and site.gpus.gres == "gpu" and ranks == 1 and not (even and tasks_per_node > 1):
         options.append(("gpus-per-task", str(wanted.gpus)))
+        found = slurm_version(site.slurm_version)
+        if not even and found is not None and found >= OPENS_GPUS_OF_SIBLINGS:
+            options.append(("gres-flags", "allow-task-sharing"))
     elif wanted.gpus:
         gres.insert(0, f"{site.gpus.gres}:{wanted.gpus * tasks_per_node}")
     if gres or not wanted.gpus:
