@@ -82,9 +82,12 @@ def test_two_lists_of_interfaces_are_never_made_of_one_that_the_command_has() ->
 
 def test_gpus_have_transports_of_their_own() -> None:
     with_gpus = {**ON, "resourcePerInstance": {"cpu": 1, "memoryMB": 100, "gpu": 1}}
-    assert variables(compiled({"worker": with_gpus}))["UCX_TLS"] == "rc,ud,sm,self,cuda"
+    """UCX itself takes the best transports of an InfiniBand; off it, it must not lose those of the GPUs."""
+    assert "UCX_TLS" not in variables(compiled({"worker": with_gpus}))
+    off = {**with_gpus, "extraContainerOptions": {}}
+    assert variables(compiled({"worker": off}))["UCX_TLS"] == "tcp,sm,self,cuda"
     amd = PARTITION + FABRIC + "gpus: {vendor: amd}\n"
-    assert variables(compiled({"worker": with_gpus}, site=amd))["UCX_TLS"] == "rc,ud,sm,self,rocm"
+    assert variables(compiled({"worker": off}, site=amd))["UCX_TLS"] == "tcp,sm,self,rocm"
 
 
 def test_what_is_not_known_is_left_out() -> None:
@@ -96,8 +99,8 @@ def test_what_is_not_known_is_left_out() -> None:
 
 
 def test_the_site_has_the_last_word_of_the_sites() -> None:
-    own = "infiniband: {adapters: [mlx5_0], variables: {enabled: {UCX_TLS: null, A: 1}, "
+    own = "infiniband: {adapters: [mlx5_0], variables: {enabled: {I_MPI_OFI_PROVIDER: null, A: 1}, "
     own += "disabled: {NCCL_IB_DISABLE: 2}}}\n"
     found = variables(compiled({"a": ON}, site=PARTITION + own))
-    assert ("UCX_TLS" in found, found["A"], found["NCCL_IB_DISABLE"]) == (False, "1", "0")
+    assert ("I_MPI_OFI_PROVIDER" in found, found["A"], found["NCCL_IB_DISABLE"]) == (False, "1", "0")
     assert variables(compiled({"a": ROLE}, site=PARTITION + own))["NCCL_IB_DISABLE"] == "2"
