@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from paislurm.translator.site.profile import Site
 
 NODES = "{nodes: [{count: 8, cpus: 16, memoryMB: 100000, gpus: 4}]}"
-SITE = load_site(f"partitions: {{a: {NODES}, b: {NODES}}}\ndefaultPartition: a\nmpi: [pmix, pmi2]\n", file="site.yaml")
+SITE = load_site(
+    f"partitions: {{a: {NODES}, b: {NODES}}}\ndefaultPartition: a\nmpi: [pmix, pmi2]\nlayout: het\n", file="site.yaml"
+)
 UNKNOWN = load_site("mpi: [pmix]\n", file="site.yaml")
 BY_VERSION = {
     "20.11.8": {"pmix-names", "pmix-races", "pmix-plain-step"},

@@ -80,7 +80,7 @@ def test_ranks_divide_the_cpus_and_see_all_gpus() -> None:
 
 
 def test_without_a_list_of_plugins_nobody_knows() -> None:
-    found = compiled({"mpi": {}}, load_site(NODES, file="site.yaml"))
+    found = compiled({"mpi": {}}, load_site(NODES + "layout: het\n", file="site.yaml"))
     assert [diagnostic.code for diagnostic in found.warnings if diagnostic.code not in ("W402", "W202")] == [
         "W414",
         "W413",
@@ -95,7 +95,7 @@ def test_without_a_list_of_plugins_nobody_knows() -> None:
         ({"mpi": {"roles": ["mastr"]}}, "E417", "no role 'mastr'"),
         ({"mpi": {"ranksPerInstance": 5, "roles": ["master"]}}, "E417", "a task of it has 4"),
         ({"layout": "shared", "mpi": {"ranksPerInstance": 5, "roles": ["master"]}}, "E417", "a task of it has 4"),
-        ({"mpi": {"plugin": "pmi2"}}, "E417", "pmi2 hangs"),
+        ({"layout": "het", "mpi": {"plugin": "pmi2"}}, "E417", "pmi2 hangs"),
         (
             {"mpi": {"plugin": "pmi2"}, "taskRoles": {"worker": {"mpi": {"plugin": "pmix"}}}},
             "E417",

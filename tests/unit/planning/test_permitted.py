@@ -108,7 +108,7 @@ def test_words_of_a_job(extras: dict[str, Any], code: str, path: str, message: s
          "the job asks for 1100 MiB, and the QOS high allows 1000 for all jobs of a user", "at most 10 of these 11"),
         ({"a": role(1, 4), "b": role(1, 4)}, {}, "E423",
          "the job asks for 8 GPUs, and the account research allows 6 for all jobs together", "6 GPUs at most in all"),
-        ({"a": role(1, 0), "b": role(1, 0), "c": role(1, 0)}, {}, "E428",
+        ({"a": role(1, 0), "b": role(1, 0), "c": role(1, 0)}, {"layout": "het"}, "E428",
          "the job is 3 jobs to Slurm, a component for each role, and the account research allows 2 in the queue",
          "write `layout: shared`"),
         ({"w": role(6, 0, 6)}, {"layout": "het"}, "", "", ""),
@@ -133,12 +133,15 @@ def test_an_account_that_may_run_nothing() -> None:
     assert (found.code, found.message) == ("E428", "the QOS tiny allows no job at a time")
 
 
+HET = {"slurm": {"layout": "het"}}
+
+
 def test_newer_slurms_count_a_job_in_the_queue_once() -> None:
     roles = {"a": role(1, 0), "b": role(1, 0), "c": role(1, 0)}
     for version in ("25.05.1", "26.05.5"):
-        assert refused(roles, {}, (NODES + NAMES).replace("24.11.5", version)) == ()
-    assert refused(roles, {}, (NODES + NAMES).replace("slurmVersion: 24.11.5", "name: unknown")) == ()
-    (found,) = refused(roles, {}, (NODES + NAMES).replace("24.11.5", "26.05.5").replace("maxSubmitJobs", "maxJobs"))
+        assert refused(roles, HET, (NODES + NAMES).replace("24.11.5", version)) == ()
+    assert refused(roles, HET, (NODES + NAMES).replace("slurmVersion: 24.11.5", "name: unknown")) == ()
+    (found,) = refused(roles, HET, (NODES + NAMES).replace("24.11.5", "26.05.5").replace("maxSubmitJobs", "maxJobs"))
     assert "allows 2 at a time" in found.message
 
 

@@ -40,8 +40,9 @@ def test_all_roles_share_one_allocation(scheduler: str, why: str) -> None:
 
 
 @pytest.mark.parametrize("scheduler", ["", "scheduler: {}\n", "scheduler: {type: backfill, backfillInterval: 30}\n"])
-def test_with_backfill_each_role_has_a_component(scheduler: str) -> None:
-    assert compiled(SHAPES + scheduler).plan.layout.kind == "het"
+def test_with_backfill_each_role_can_have_a_component(scheduler: str) -> None:
+    layout = compiled(SHAPES + scheduler + "layout: het\n").plan.layout
+    assert (layout.kind, layout.reason.partition("; ")[2]) == ("het", "the site prefers it")
 
 
 @pytest.mark.parametrize(

@@ -18,15 +18,17 @@ if TYPE_CHECKING:
 def prefer(roles: Sequence[Role], het: Allocation, shared: Allocation, conditions: Conditions) -> Allocation:
     """Return the better of two layouts, with the reason and what the other one costs.
 
-    First comes what is safe, then what the site asks for, then more tasks at a time, no idle GPUs, fewer nodes. At a
-    tie roles of one size share an allocation, because the main scheduler starts it at once; roles of different sizes
-    get a component each, so that no node is asked for more than its role needs.
+    What is safe comes first, then what the site asks for, roles that need different nodes, more tasks at a time, no
+    idle GPUs, fewer nodes. At a tie roles of one size share an allocation, because the main scheduler starts it at
+    once; roles of different sizes get a component each, so that no node is asked for more than its role needs.
     Source: Slurm's documentation, heterogeneous jobs: only the backfill scheduler starts them.
     """
     if conditions.danger:
         return _because(shared, conditions.danger)
     if conditions.site_layout:
         return _because(het if conditions.site_layout == "het" else shared, "the site prefers it")
+    if len(set(conditions.constraints)) > 1:
+        return _because(het, "the roles need different nodes")
     if sum(shared.slots) > sum(het.slots):
         return _because(shared, f"more tasks at a time than with a component for each role ({sum(het.slots)})")
     if (idle := _idle_gpus(roles, shared)) and not conditions.whole_nodes:

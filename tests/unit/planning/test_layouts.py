@@ -1,0 +1,62 @@
+"""Which layout a job gets where a component for each role and one allocation can both start."""
+
+from __future__ import annotations
+
+import pytest
+
+from .test_gpus import compiled, role, step
+
+
+def chosen(roles: dict[str, tuple[int, int, int]], more: str = "", **slurm: object) -> tuple[str, str]:
+    """Return the kind and the last reason; a role is (tasks, GPUs, CPUs)."""
+    found = compiled({name: role(*size) for name, size in roles.items()}, {"slurm": slurm}, more)
+    return found.plan.layout.kind, found.plan.layout.reason.rpartition("; ")[2]
+
+
+@pytest.mark.parametrize("count", range(2, 9))
+def test_small_roles_share_a_node(count: int) -> None:
+    kind, why = chosen({f"r{number}": (1, 0, 1 + number % 2) for number in range(count)})
+    nodes = f"a component for each role would need {count} nodes"
+    assert (kind, why) == ("shared", f"{nodes} and the backfill scheduler")
+
+
+def test_the_interval_of_the_backfill_scheduler_is_named() -> None:
+    found = chosen({"a": (1, 0, 1), "b": (1, 0, 1)}, "scheduler: {backfillInterval: 30}\n")
+    assert found[1].endswith("the backfill scheduler, which runs every 30 s")
+
+
+def test_at_a_tie_roles_of_one_size_share_and_others_do_not() -> None:
+    assert chosen({"a": (1, 0, 16), "b": (1, 0, 16)})[0] == "shared"
+    kind, why = chosen({"a": (1, 0, 16), "b": (1, 0, 15)})
+    assert (kind, why) == (
+        "het", "one allocation for all roles would need as many nodes, each as large as the largest role",
+    )  # fmt: skip
+
+
+def test_no_gpu_is_left_idle_for_a_node_less_unless_nodes_are_given_whole() -> None:
+    roles = {"a": (1, 3, 1), "b": (1, 3, 1), "c": (1, 3, 1)}
+    assert chosen(roles) == ("het", "one allocation for all roles would leave 3 GPUs idle")
+    assert chosen(roles, "wholeNodes: true\n")[0] == "shared"
+
+
+def test_roles_that_need_different_nodes_have_components() -> None:
+    features = {"taskRoles": {"b": {"constraint": "big"}}}
+    assert chosen({"a": (1, 0, 1), "b": (1, 0, 1)}, **features)[0] == "het"
+
+
+def test_the_word_of_the_site_and_that_of_the_job() -> None:
+    two = {"a": (1, 0, 1), "b": (1, 0, 1)}
+    assert chosen(two, "layout: het\n") == ("het", "the site prefers it")
+    assert chosen(two, "layout: het\n", layout="shared") == ("shared", "the job asks for it")
+    many = {f"r{number}": (1, 0, 1) for number in range(9)}
+    assert chosen(many, "layout: het\n")[0] == "shared"
+
+
+def test_tasks_of_one_node_can_open_the_gpus_of_each_other() -> None:
+    even = step(compiled({"w": role(4, 2)}))
+    assert (even.get("gres"), "gpus-per-task" in even) == ("gpu:8", False)
+    alone = step(compiled({"w": role(1, 2)}))
+    assert (alone["gpus-per-task"], "gres-flags" in alone) == ("2", False)
+    uneven = {version: step(compiled({"w": role(3, 4)}, more=f"slurmVersion: {version}\n")) for version in
+              ("22.05.8", "24.05.0")}  # fmt: skip
+    assert [each.get("gres-flags") for each in uneven.values()] == [None, "allow-task-sharing"]
