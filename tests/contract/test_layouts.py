@@ -111,3 +111,22 @@ def test_a_plan_and_its_script_are_what_is_submitted(site: Site, folder: Path) -
     assert done.returncode == 0, (here / "slurm.log").read_text()
     (log,) = here.glob("*/attempts/0/logs/0-w/1.stdout.log")
     assert log.read_text() == "out\n"
+
+
+@BOTH
+@pytest.mark.parametrize(("count", "gpus"), [(4, 1), (3, 2)], ids=["even", "uneven"])
+def test_tasks_of_a_node_have_gpus_of_their_own(site: Site, folder: Path, layout: str, count: int, gpus: int) -> None:
+    """Beside a role without GPUs. On a node that is not full, Slurm counts GPUs by task, else the tasks divide them."""
+    see = 'echo "$SLURMD_NODENAME ${CUDA_VISIBLE_DEVICES-unset}"; sleep 1'
+    roles = role("w", count, see).replace("gpu: 0", f"gpu: {gpus}") + role("v", 1, see)
+    job = site.submit(folder, roles, f"{{slurm: {{layout: {layout}}}}}")
+    code, result = job.ended()
+    assert (code, result["outcome"]) == (0, "succeeded"), result
+    assert job.log("1-v/0").split()[1:] == []
+    seen: dict[str, list[str]] = {}
+    for index in range(count):
+        node, devices = job.log(f"0-w/{index}").split()
+        assert len(devices.split(",")) == gpus
+        seen.setdefault(node, []).extend(devices.split(","))
+    assert max(map(len, seen.values())) == 4
+    assert all(len(devices) == len(set(devices)) for devices in seen.values()), seen
