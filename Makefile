@@ -33,20 +33,23 @@ test: horovod-begun check  ## everything: lint, types, and all tests, on a real 
 	PAISLURM_OPENPAI_JOBS=$(abspath $(JOBS)) $(HELD) sh -c '$(BIN)/pytest -n $(WORKERS) || { test $$? -eq 1 && \
 	  echo "make test: once more, what failed:" && $(BIN)/pytest --last-failed --last-failed-no-failures none --maxfail=1; }'
 
-contract: $(VENV)/ready $(if $(PROFILE),,cluster-packages)  ## what must hold on every Slurm: on three of ours, of which the README tells then, or on yours with PROFILE=site.yaml
+contract: $(VENV)/ready $(if $(PROFILE),,cluster-packages)  ## what must hold on every Slurm: on three of ours, which the README then names, or on yours with PROFILE=site.yaml
 	$(if $(PROFILE),PAISLURM_CONTRACT_PROFILE=$(abspath $(PROFILE)),$(HELD)) $(BIN)/pytest -n $(WORKERS) tests/contract
 	$(if $(PROFILE),,$(BIN)/python -m tests.contract.tried)
 
-check: $(VENV)/ready  ## lint of Python and bash, and types, in seconds
+check: $(VENV)/ready  ## lint of Python and bash, types, and links of the documentation, in seconds
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m tests.golden.lint
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-golden: $(VENV)/ready  ## remake the expected messages, plans and scripts, and the tables of the site profile and of codes; read the difference before committing it
+golden: $(VENV)/ready  ## remake expected messages, plans and scripts, and the generated pages; read the difference before committing it
 	$(BIN)/python -m tests.rejected.remake
 	$(BIN)/python -m tests.golden.remake
 	$(BIN)/python -m tests.unit.test_site_page
+	$(BIN)/python -m tests.unit.test_commands_page
+	$(BIN)/python -m tests.unit.api.page
 	$(BIN)/python -m tests.unit.test_docs
 
 fuzz: $(VENV)/ready  ## fuzz the compiler for FUZZ_SECONDS

@@ -116,11 +116,11 @@ class PyslurmBackend(SlurmBackend):
         slurm = _release(version)
         if not found.pyslurm:
             message = f"it is not installed for {self._process.python}"
-            hint = f"install {_wanted(slurm)}, or set {PYTHON}: docs/administrator/pyslurm.md has how"
+            hint = f"install {_wanted(slurm)}, or set {PYTHON}: docs/how-to/cluster/pyslurm.md has how"
             raise unusable(message, hint)
         if _release(found.pyslurm) != slurm and os.environ.get(UNSUPPORTED) != "1":
             message = f"it is {found.pyslurm}, and {version} needs one of its own version"
-            raise unusable(message, f"install {_wanted(slurm)}: docs/administrator/pyslurm.md has how")
+            raise unusable(message, f"install {_wanted(slurm)}: docs/how-to/cluster/pyslurm.md has how")
         self._is_checked = True
 
     def observe(self, ids: Collection[JobId]) -> Mapping[JobId, Observation]:

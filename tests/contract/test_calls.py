@@ -83,7 +83,7 @@ def test_mpirun_starts_its_ranks_in_the_tasks(site: Site, folder: Path, layout: 
 def mpirun_over(site: Site, hosts: str) -> tuple[str, int]:
     """Return mpirun with the options of the published Horovod jobs, and the CPUs that each task needs for it.
 
-    docs/user/mpi.md says why Open MPI 6.0.0rc2 needs others.
+    docs/how-to/jobs/mpi.md says why Open MPI 6.0.0rc2 needs others.
     """
     if "Open MPI v6" not in site.run("ompi_info", "--version").stdout:
         return f"mpirun -H {hosts} -bind-to none -map-by slot -mca pml ob1", 1

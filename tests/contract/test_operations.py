@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tests.cluster.cluster import Cluster
     from tests.contract.site import Site
 
-PAGE = Path(__file__).parents[2] / "docs/administrator/operations.md"
+PAGE = Path(__file__).parents[2] / "docs/how-to/cluster/operations.md"
 SQUEUE, SACCT = re.findall(r"^\$ (s(?:queue|acct) .*)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
 
 

@@ -1,4 +1,4 @@
-"""Every option of docs/user/slurm-options.md on a real Slurm: it is taken, and Slurm has nothing to say of it."""
+"""Every option of docs/reference/slurm-options.md on a real Slurm: it is taken, and Slurm has nothing to say of it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ APART = {"--mem-per-cpu", "--gpus-per-task", "--hint"}
 
 def options(program: str, values: dict[str, str] | None = None) -> list[str]:
     """Return the options of the page with their values, and for sbatch those that are passed on."""
-    page = (ROOT / "docs/user/slurm-options.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/reference/slurm-options.md").read_text(encoding="utf-8")
     (table,) = re.findall(rf"(?ms)^## {program}\n(.*?)(?=^## |\Z)", page)
     names = [name for name in re.findall(r"(?m)^\| `(--[\w-]+)", table) if name not in ALONE]
     names += [f"--{name}" for name in PASS_THROUGH if program == "sbatch"]

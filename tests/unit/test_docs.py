@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.cli.command_group import COMMANDS
 from paislurm.translator.pipeline import compile_job
 from paislurm.translator.protocol.extras_slurm import SlurmCompat, SlurmExtras, SlurmRole, SlurmV1
 from paislurm.translator.site.containers import CONTAINER_RUNTIMES
@@ -74,12 +73,7 @@ def test_the_page_of_containers_has_every_runtime() -> None:
     assert sorted(rows) == sorted(CONTAINER_RUNTIMES)
 
 
-def test_every_command_is_in_the_readme() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert [name for name in COMMANDS if f"paislurm {name}" not in text] == []
-
-
-EXTRAS = ROOT / "docs/user/extras-slurm.md"
+EXTRAS = ROOT / "docs/reference/extras-slurm.md"
 
 
 @pytest.mark.parametrize(

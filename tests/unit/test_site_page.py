@@ -18,10 +18,15 @@ from paislurm.translator.validation.json_schema import json_schema
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PAGES = Path(__file__).parents[2] / "docs" / "administrator"
-PAGE = (PAGES / "site-profile.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[2] / "docs"
+FILE = DOCS / "reference/site-profile.md"
+PAGE = FILE.read_text(encoding="utf-8")
 ROW = re.compile(r"^\| `([^`]+)` \| (.*) \| (.*) \|$", re.MULTILINE)
-EXAMPLES = re.findall(r"```yaml\n(.*?)```", PAGE + (PAGES / "profiles.md").read_text(encoding="utf-8"), re.DOTALL)
+EXAMPLES = re.findall(
+    r"```yaml\n(.*?)```", PAGE + (DOCS / "how-to/cluster/lock-settings.md").read_text(encoding="utf-8"), re.DOTALL
+)
+AMOUNTS = "#/$defs/Amounts"
+"""The keys of this table are in a sentence of the page: it occurs five times."""
 SCHEMA = json_schema(Site, "site")
 
 
@@ -33,7 +38,8 @@ def keys(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, str, str
         yield from keys(inner, path)
     for key, value in schema.get("properties", {}).items():
         yield f"{path}{key}", value["description"], default(value.get("default"))
-        yield from keys(value, f"{path}{key}.")
+        if value.get("$ref") != AMOUNTS:
+            yield from keys(value, f"{path}{key}.")
     if isinstance(values := schema.get("additionalProperties"), dict):
         yield from keys(values, f"{path}NAME.")
     if "items" in schema:
@@ -70,4 +76,4 @@ def test_there_are_examples() -> None:
 
 
 if __name__ == "__main__":
-    (PAGES / "site-profile.md").write_text(remade(PAGE), encoding="utf-8")
+    FILE.write_text(remade(PAGE), encoding="utf-8")

@@ -30,7 +30,7 @@ Found = dict[str, set[str]]
 
 
 def on_the_page() -> Found:
-    page = (ROOT / "docs/user/slurm-options.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/reference/slurm-options.md").read_text(encoding="utf-8")
     found: Found = {}
     for program, table in re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL):
         options = re.findall(r"^\| `(--[\w-]+)", table, re.MULTILINE)
@@ -68,7 +68,12 @@ def in_the_backends() -> Found:
         for node in ast.walk(ast.parse(file.read_bytes())):
             match node:
                 case ast.List(elts=[ast.Constant(value=str(program)), *_]) if program in PROGRAMS:
-                    inner = [each.value for each in ast.walk(node) if isinstance(each, ast.Constant)]
+                    inner: list[object] = [each.value for each in ast.walk(node) if isinstance(each, ast.Constant)]
+                    inner += [
+                        f"--{each.id}"
+                        for each in ast.walk(node)
+                        if isinstance(each, ast.Name) and each.id == "clusters"
+                    ]
                     found[program] |= {option for text in inner for option in OPTION.findall(str(text))}
                     if any(isinstance(each, ast.Name) and each.id == "clusters" for each in ast.walk(node)):
                         found[program].add("--clusters")

@@ -66,7 +66,7 @@ def container_warnings(job: Job, site: Site, found: tuple[Mount, ...]) -> tuple[
     names = ", ".join(dict.fromkeys(role.image.uri for role in job.roles))
     message = (
         f"the container image is not used ({names}): tasks run on the node itself, "
-        "unless the site profile has `containers` (docs/user/containers.md)"
+        "unless the site profile has `containers` (docs/how-to/jobs/containers.md)"
     )
     return (Diagnostic(code="W402", message=message, path=job.paths.images),)
 

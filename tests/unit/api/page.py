@@ -1,4 +1,4 @@
-"""The reference of docs/user/python.md, made of the code: `python -m tests.unit.api.page` remakes it."""
+"""The reference of docs/reference/python.md, made of the code: `python -m tests.unit.api.page` remakes it."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import ast
 import inspect
 from itertools import pairwise
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[3]
-PAGE = ROOT / "docs" / "user" / "python.md"
+PAGE = ROOT / "docs" / "reference" / "python.md"
 BEGIN = "## Reference\n"
 CLASSES = (
     ("app/client.py", "Client", "Client"),
@@ -86,7 +87,8 @@ def _signature(name: str, method: ast.FunctionDef) -> str:
     line = f"    {name}({', '.join(arguments)}){returns}"
     if len(line) <= MAX_WIDTH:
         return line
-    return "\n".join([f"    {name}(", *(f"        {each}," for each in arguments), f"    ){returns}"])
+    filled = fill(", ".join(arguments), MAX_WIDTH, initial_indent=" " * 8, subsequent_indent=" " * 8)
+    return f"    {name}(\n{filled},\n    ){returns}"
 
 
 def _arguments(found: ast.arguments) -> Iterator[str]:

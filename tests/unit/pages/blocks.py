@@ -2,7 +2,7 @@
 
 A block is indented or fenced. Its commands begin with `$ `, what they print follows them. Comments above it say more:
 
-    <!-- first: COMMAND -->     run this before it, which the page does not show
+    <!-- first: COMMAND -->     run this before it, which the page does not show; $PAGE is the page
     <!-- status: NUMBER -->     its commands end with this exit status, or with 0
     <!-- not run: REASON -->    it cannot be run here
 """

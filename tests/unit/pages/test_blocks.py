@@ -27,17 +27,17 @@ PAGES = {
 BLOCKS = {name: found for name, page in sorted(PAGES.items()) if (found := blocks(page))}
 NOT_RUN = {
     "CONTRIBUTING.md": 1,
-    "README.md": 2,
-    "docs/administrator/install.md": 4,
-    "docs/administrator/operations.md": 3,
-    "docs/administrator/site-profile.md": 1,
-    "docs/user/faq.md": 2,
-    "docs/user/ports.md": 3,
-    "docs/user/recipes.md": 1,
-    "docs/user/ssh.md": 2,
-    "docs/user/update.md": 1,
-    "docs/user/waiting.md": 2,
-    "docs/user/watch.md": 1,
+    "README.md": 1,
+    "docs/how-to/cluster/install.md": 3,
+    "docs/how-to/cluster/operations.md": 3,
+    "docs/how-to/cluster/site-profile.md": 1,
+    "docs/how-to/jobs/tensorboard.md": 2,
+    "docs/how-to/run/login-node.md": 3,
+    "docs/how-to/run/start-time.md": 2,
+    "docs/how-to/run/update.md": 1,
+    "docs/how-to/run/watch.md": 2,
+    "docs/tutorial/first-job.md": 2,
+    "docs/tutorial/openpai-job.md": 2,
 }
 """How many blocks of a page cannot be run here."""
 LONGEST = 120
@@ -84,19 +84,20 @@ def test_the_commands_of_a_page(page: str, here: Path) -> None:
 
 def run(block: Block, here: Path, page: str) -> None:
     for text in block.first:
-        call(text, here)
+        call(text, here, page)
     for command in block.commands:
         where = f"{page}:{block.line}: {command.text}"
-        status, said = call(command.text, here)
+        status, said = call(command.text, here, page)
         assert status in {0, block.status}, f"{where}\n{said}"
         missing = [line for line in command.printed if line.strip() and not prints(said, line, user_name())]
         assert missing == [], f"{where}\n{said}"
 
 
-def call(text: str, here: Path) -> tuple[int, str]:
+def call(text: str, here: Path, page: str) -> tuple[int, str]:
     done = subprocess.run(
-        ["bash", "-c", text], cwd=here, env=environment(here.parent / "home"), stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=LONGEST, check=False,
+        ["bash", "-c", text], cwd=here, env={**environment(here.parent / "home"), "PAGE": str(ROOT / page)},
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True, timeout=LONGEST, check=False,
     )  # fmt: skip
     return done.returncode, done.stdout
 

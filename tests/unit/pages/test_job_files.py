@@ -16,7 +16,7 @@ from paislurm.translator.validation.json_schema import json_schema
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PAGE = Path(__file__).parents[3] / "docs/user/job-files.md"
+PAGE = Path(__file__).parents[3] / "docs/reference/job-file.md"
 ROW = re.compile(r"^\| `([^`]+)` \| (.*) \| (.*) \|$", re.MULTILINE)
 PLUGINS = {
     "cmd": plugin_parameters.Cmd,

@@ -25,7 +25,7 @@ _WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
 """What some reader of YAML takes for something else than text. Source: YAML 1.1, types."""
 _HEAD = (
     "What Slurm says of this cluster, as `paislurm site detect` wrote it down. Change what you know better: "
-    "docs/administrator/site-profile.md has every key, and `paislurm schema site` has them for editors."
+    "docs/reference/site-profile.md has every key, and `paislurm schema site` has them for editors."
 )
 _METHODS = {"getent": "getent", "node-address": "nodeAddress"}
 

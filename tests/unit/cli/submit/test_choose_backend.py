@@ -77,7 +77,7 @@ def test_a_pyslurm_that_is_not_there_leaves_nothing_behind(run: Runner, job: str
     assert done.code == 6
     assert "error E509: pyslurm cannot be used: it is not installed for" in done.err
     assert (
-        "hint: install 'pyslurm==25.11.*', or set PAISLURM_PYSLURM_PYTHON: docs/administrator/pyslurm.md has how"
+        "hint: install 'pyslurm==25.11.*', or set PAISLURM_PYSLURM_PYTHON: docs/how-to/cluster/pyslurm.md has how"
         in done.err
     )
     assert not surroundings.exists()

@@ -15,8 +15,12 @@ from ...protocol.jobs import JOB, changed
 from ..running import job_file
 
 ROOT = Path(__file__).parents[4]
-PAGE = (ROOT / "docs/user/code-and-environment.md").read_text(encoding="utf-8")
-EXAMPLES = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+PAGES = [ROOT / "docs/how-to/jobs" / name for name in ("code-and-environment.md", "modules.md")]
+EXAMPLES = [
+    example
+    for page in PAGES
+    for example in re.findall(r"```yaml\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+]
 PROGRAM = (sys.executable, "-m", "paislurm.translator.cli.main")
 MODULES = Path("/etc/profile.d/modules.sh")
 MODULEFILE = "#%Module\nprepend-path PATH {}\n"
