@@ -48,9 +48,9 @@ golden: $(VENV)/ready  ## remake expected messages, plans and scripts, and the g
 	$(BIN)/python -m tests.rejected.remake
 	$(BIN)/python -m tests.golden.remake
 	$(BIN)/python -m tests.unit.test_site_page
+	$(BIN)/python -m tests.unit.test_codes_page
 	$(BIN)/python -m tests.unit.test_commands_page
 	$(BIN)/python -m tests.unit.api.page
-	$(BIN)/python -m tests.unit.test_docs
 
 fuzz: $(VENV)/ready  ## fuzz the compiler for FUZZ_SECONDS
 	PAISLURM_FUZZ_SECONDS=$(FUZZ_SECONDS) PAISLURM_OPENPAI_JOBS=$(abspath $(JOBS)) $(BIN)/pytest -o timeout=0 tests/fuzz
