@@ -1,7 +1,4 @@
-"""The pages say what the program does: codes, keys, files.
-
-`.venv/bin/python -m tests.unit.test_docs` writes the page of codes.
-"""
+"""The pages say what the program does: codes, keys, files."""
 
 from __future__ import annotations
 
@@ -99,7 +96,3 @@ def test_every_promise_of_security_names_a_test_that_there_is() -> None:
     ]
     assert named
     assert missing == []
-
-
-if __name__ == "__main__":
-    PAGE_OF_CODES.write_text(page_of_codes(), encoding="utf-8")

@@ -36,7 +36,7 @@ site = ["--site", "site.yaml"]
 for words in "script job.yaml --output job.sbatch", "explain job.yaml", "verify job.sbatch job.yaml":
     if main([*words.split(), *site]):
         sys.exit(f"fails: {words}")
-for module in "tests.rejected.remake", "tests.unit.test_site_page", "tests.unit.test_docs":
+for module in "tests.rejected.remake", "tests.unit.test_site_page", "tests.unit.test_codes_page":
     runpy.run_module(module, run_name="__main__")
 sys.exit(pytest.main(["-q", "-x", "-p", "no:cacheprovider", *sys.argv[1:]]))
 """

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = pytest.mark.slow("installs two versions, and runs jobs that are retried")
-NEW = "0.2.0"
+NEW = "0.3.0"
 
 
 @pytest.fixture

@@ -42,5 +42,5 @@ def test_a_file_is_cut_off_somewhere() -> None:
 
 
 def test_the_head_ends_where_the_runtime_begins() -> None:
-    assert head_of("a\n# ---- paislurm runtime 0.1.0, sha256 0\nb\n") == ["a"]
+    assert head_of("a\n# ---- paislurm runtime 0.2.0, sha256 0\nb\n") == ["a"]
     assert head_of("a\nb") == ["a", "b"]

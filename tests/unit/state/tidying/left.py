@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 LATER = ENDED.happened_at + TIDY_AFTER
 BODY = b"echo runtime\n" * 1000
 SEAL = (
-    f"# ---- paislurm runtime 0.1.0, sha256 {sha256(BODY).hexdigest()}: the same in every job ----\n"
+    f"# ---- paislurm runtime 0.2.0, sha256 {sha256(BODY).hexdigest()}: the same in every job ----\n"
     f"# ---- head as compiled, sha256 {'0' * 64} ----\n"
 ).encode()
 SCRIPT = b"#!/bin/bash\nPSL_JOB_NAME='demo'\n" + SEAL + BODY
