@@ -90,7 +90,7 @@ def test_what_the_row_says_instead_is_right(row: Row, key: str) -> None:
 
 @pytest.mark.parametrize("protocol", ["1", "2"])
 def test_the_jobs_that_are_changed_have_every_key_that_means_something(protocol: str) -> None:
-    page = PAGE.parents[1].joinpath("user/job-files.md").read_text(encoding="utf-8")
+    page = PAGE.with_name("job-file.md").read_text(encoding="utf-8")
     _, _, section = page.partition(f"## Protocol v{protocol}\n")
     keys = set(
         re.findall(r"^\| `([^`]+)` \| .* \| .* \|$", section.partition("\n## ")[0].partition("\n### ")[0], re.MULTILINE)

@@ -22,7 +22,7 @@ def test_every_runtime_has_its_bash(folder: str) -> None:
 
 
 def test_every_runtime_is_documented() -> None:
-    page = (ROOT / "docs" / "user" / "containers.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/how-to/jobs/containers.md").read_text(encoding="utf-8")
     (table,) = re.findall(r"^## Runtimes\n\n(.*?)\n\n", page, re.MULTILINE | re.DOTALL)
     documented = {name for row in table.splitlines() for name in re.findall(r"`(\w+)`", row.split("|")[1])}
     assert documented == set(CONTAINER_RUNTIMES)
