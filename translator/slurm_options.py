@@ -104,6 +104,8 @@ class RoleSlurmOptions(Struct, frozen=True, kw_only=True):
     mpi: Mpi | None = None
     options: tuple[str, ...] = ()
     """Raw sbatch options, each `--name` or `--name=value`."""
+    srun: tuple[str, ...] = ()
+    """Raw options of the srun that starts the tasks, each `--name` or `--name=value`."""
     workdir: str | None = None
     """Where the commands start: `task`, `submit`, or an absolute path."""
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from ..errors import Diagnostic, PlanError, did_you_mean
 from .plan import MpiWorld
-from .slurm.components import step_options
+from .slurm.components import own_step_options, step_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -188,11 +188,17 @@ def _incompatible(job: Job, site: Site, found: Worlds, layout: LayoutKind) -> It
                 code="E417", message=message, path=_path_of_first(job), hint="take pmix, or `layout: shared`"
             )
         options = {
-            step_options(job.roles[position], site, shared=shared, ranks=found[position].count)
+            (
+                *step_options(job.roles[position], site, shared=shared, ranks=found[position].count),
+                *own_step_options(job, job.roles[position]),
+            )
             for position in mpi_world.roles
         }
         if shared and len(options) > 1:
-            message = f"in the shared layout the ranks of {names} need equal CPUs, memory and GPUs to be one world"
+            message = (
+                f"in the shared layout the ranks of {names} need equal CPUs, memory, GPUs and srun options "
+                "to be one world"
+            )
             hint = "ask for the same for each rank, or set `layout: het`"
             yield Diagnostic(code="E417", message=message, path=_path_of_first(job), hint=hint)
         if shared and any(found[k].count > 1 and job.roles[k].resources.gpus for k in mpi_world.roles):

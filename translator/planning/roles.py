@@ -12,7 +12,7 @@ from .containers import storage_prerequisite, workdir
 from .environment import role_variables, variable_names
 from .infiniband import infiniband_of_roles
 from .plan import HookScript, RolePlan
-from .slurm.components import step_options
+from .slurm.components import own_step_options, step_options
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,13 +60,16 @@ def _role(
         slots=allocation.slots[position],
         tasks_per_node=nodes.tasks_per_node if nodes else None,
         placement=packing.placements[position] if packing else (),
-        step_options=step_options(
-            request.sized.roles[position],
-            site,
-            shared=packing is not None,
-            tasks_per_node=most,
-            even=even,
-            ranks=ranks.count if ranks else 1,
+        step_options=(
+            *step_options(
+                request.sized.roles[position],
+                site,
+                shared=packing is not None,
+                tasks_per_node=most,
+                even=even,
+                ranks=ranks.count if ranks else 1,
+            ),
+            *own_step_options(job, role),
         ),
         resources=role.resources,
         ports=role.ports,

@@ -29,18 +29,8 @@ from ..validation.strict_model import (
     int_range,
     pattern,
 )
+from .raw_options import sbatch_option, srun_option
 
-_RESERVED_REASONS = """
-    array chdir clusters comment container container-id cpus-per-gpu cpus-per-task distribution error export
-    export-file get-user-env gid gpu-bind gpus gpus-per-node gpus-per-socket gpus-per-task gres gres-flags
-    help het-group hetjob hold ignore-pbs input job job-name mem mem-bind mem-per-cpu mem-per-gpu no-kill
-    no-requeue nodefile nodes ntasks ntasks-per-core ntasks-per-gpu ntasks-per-node ntasks-per-socket
-    open-mode output overcommit parsable quiet requeue signal test-only time time-min tres-per-job
-    tres-per-node tres-per-socket tres-per-task uid usage verbose version wait wait-all-nodes wrap
-"""
-RESERVED = frozenset((*_RESERVED_REASONS.split(), *PASS_THROUGH))
-"""The sbatch options that the planner writes, or that would take the script from it. Source: sbatch(1)."""
-OWN_KEYS = ("time", *PASS_THROUGH)
 _MAX_TIME = 3650 * 24 * 3600
 _TIME_FORMS = "a time limit: minutes, MM:SS, HH:MM:SS, D-HH, D-HH:MM or D-HH:MM:SS"
 _VARIABLE = r"[A-Za-z_][A-Za-z0-9_]*\*?"
@@ -85,29 +75,6 @@ def host_list(value: object) -> str:
     """Return a list of hosts as Slurm writes them. Source: sbatch(1), --nodelist."""
     if not isinstance(value, str) or not _HOSTS.fullmatch(value) or value[0] in "-,":
         raise expected("a list of hosts such as `node[01-04],node7`")
-    return value
-
-
-def raw_option(value: object) -> str:
-    """Return a raw sbatch option; one of ours is refused, and so is what sbatch takes for one.
-
-    Source: sbatch(1); getopt_long(3) completes abbreviated names.
-    """
-    name, equals, setting = str(value).partition("=")
-    plain = is_plain(setting) and (setting or not equals)
-    if not isinstance(value, str) or not re.fullmatch(r"--[a-z][a-z0-9-]*", name) or not plain:
-        raise expected("an sbatch option `--name` or `--name=value`, without blanks, quotes, backslashes or `#`")
-    owned = sorted(option for option in RESERVED if option.startswith(name[2:]))
-    if owned:
-        full = name[2:] if name[2:] in owned else owned[0]
-        hint = (
-            f"write `{full}` under `extras.slurm` instead"
-            if full in OWN_KEYS
-            else "leave it out"
-            if full == name[2:]
-            else f"sbatch reads it as `--{full}`"
-        )
-        raise expected("an option that paislurm does not set itself", hint, 7)
     return value
 
 
@@ -164,7 +131,8 @@ Time = Annotated[timedelta, Validator(time_limit, {"type": ["string", "integer"]
 DebugHold = Annotated[
     timedelta | None, Validator(debug_hold, {"type": ["boolean", "string", "integer"], "minimum": 1, "minLength": 1})
 ]
-RawOption = Annotated[str, Validator(raw_option, {"type": "string", "pattern": "^--[a-z]"})]
+SbatchOption = Annotated[str, Validator(sbatch_option, {"type": "string", "pattern": "^--[a-z]"})]
+SrunOption = Annotated[str, Validator(srun_option, {"type": "string", "pattern": "^--[a-z]"})]
 Workdir = Annotated[str, Validator(workdir, {"type": "string", "pattern": r"^(?:task|submit|\.?/.*)$"})]
 _NAMES = {"type": "array", "items": {"type": "string", "pattern": f"^{_VARIABLE}$"}}
 ExportEnv = Annotated[
@@ -244,8 +212,10 @@ class SlurmRole(StrictModel):
     """The folder in which the commands start, which is the task's own, that of the submit or one below it, or any
     other.
     """
-    options: list[RawOption] = []
+    options: list[SbatchOption] = []
     """Raw sbatch options, `--name` or `--name=value`."""
+    srun: list[SrunOption] = []
+    """Raw options of the srun that starts the tasks, such as `--cpu-bind=cores`."""
 
 
 class SlurmV1(StrictModel):
@@ -311,6 +281,7 @@ def slurm_options_of(slurm_options: SlurmRole) -> RoleSlurmOptions:
         slots=slurm_options.slots,
         mpi=_mpi(slurm_options.mpi) if slurm_options.mpi else None,
         options=tuple(slurm_options.options),
+        srun=tuple(slurm_options.srun),
         workdir=slurm_options.workdir,
     )
 

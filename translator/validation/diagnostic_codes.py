@@ -32,7 +32,7 @@ SCHEMA = {
     "E204": "a name with characters that it cannot have",
     "E205": "an empty list or mapping",
     "E206": "secrets that OpenPAI has hidden",
-    "E207": "a raw sbatch option that paislurm sets itself",
+    "E207": "a raw option of sbatch or srun that a job file cannot have",
     "W201": "a completion threshold without a value",
     "W202": "a job of several roles that leaves out minSucceededInstances",
     "W203": "a completion threshold above the number of instances",

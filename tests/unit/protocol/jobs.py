@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from paislurm.translator.errors import ProtocolError
+from paislurm.translator.errors import Diagnostic, ProtocolError
 from paislurm.translator.protocol.validate import Checked, validate
 from paislurm.translator.reading.read import read
 
@@ -67,8 +67,13 @@ def codes(checked: Checked) -> list[str]:
     return [diagnostic.code for diagnostic in checked.warnings]
 
 
-def error_codes(text: str) -> list[str]:
-    """Return the codes of the errors of a job file."""
+def faults(text: str) -> tuple[Diagnostic, ...]:
+    """Return the errors of a job file."""
     with pytest.raises(ProtocolError) as caught:
         check(text)
-    return [diagnostic.code for diagnostic in caught.value.diagnostics]
+    return caught.value.diagnostics
+
+
+def error_codes(text: str) -> list[str]:
+    """Return the codes of the errors of a job file."""
+    return [diagnostic.code for diagnostic in faults(text)]

@@ -7,10 +7,13 @@ from datetime import timedelta
 import pytest
 
 from paislurm.translator.job import AS_LONG_AS_ALLOWED
-from paislurm.translator.protocol.extras_slurm import RESERVED, SlurmExtras, SlurmRole
+from paislurm.translator.pipeline import compile_job
+from paislurm.translator.protocol.extras_slurm import SlurmExtras, SlurmRole
+from paislurm.translator.protocol.raw_options import SBATCH, SRUN
+from paislurm.translator.site.profile import Site
 from paislurm.translator.slurm_options import PASS_THROUGH, RoleSlurmOptions
 
-from .jobs import check, error_codes, job
+from .jobs import check, error_codes, faults, job
 
 
 @pytest.mark.parametrize(
@@ -89,9 +92,45 @@ def test_no_raw_options(option: object) -> None:
     assert error_codes(job("extras/slurm/options", [option])) == ["E203"]
 
 
-@pytest.mark.parametrize("name", sorted(RESERVED))
+@pytest.mark.parametrize("name", sorted(SBATCH))
 def test_options_of_ours_and_their_abbreviations_are_refused(name: str) -> None:
     assert error_codes(job("extras/slurm/options", [f"--{name}", f"--{name}=1", f"--{name[:-1]}=1"])) == ["E207"] * 3
+
+
+@pytest.mark.parametrize("name", sorted(SRUN))
+def test_options_of_srun_that_a_job_cannot_have_say_why(name: str) -> None:
+    for option in (f"--{name}", f"--{name}=1"):
+        (found,) = faults(job("extras/slurm/srun", [option]))
+        assert (found.code, bool(found.hint)) == ("E207", True)
+
+
+@pytest.mark.parametrize(
+    ("key", "option", "hint"),
+    [
+        ("options", "--cpu-bind=cores", "sbatch does not bind tasks: write it under `extras.slurm.srun`"),
+        ("options", "--tres-bind=gres/gpu:closest", "sbatch does not bind tasks: write it under `extras.slurm.srun`"),
+        ("options", "--partitio=x", "sbatch reads it as `--partition`: write `partition` under `extras.slurm` instead"),
+        ("options", "--mem=4", "`resourcePerInstance` and the planner say what a task gets"),
+        ("srun", "--distribution=block", "the planner gives each task its node by a host file"),
+        ("srun", "--mpi=none", "`mpi` under `extras.slurm` names the plugin"),
+    ],
+)
+def test_why_an_option_is_refused(key: str, option: str, hint: str) -> None:
+    (found,) = faults(job(f"extras/slurm/{key}", [option]))
+    assert (found.code, found.hint) == ("E207", hint)
+
+
+@pytest.mark.parametrize(
+    "option",
+    ["--cpu-bind=cores", "--gpu-bind=closest", "--tres-bind=gres/gpu:per_task", "--mem-bind=local",
+     "--hint=multithread", "--gres-flags=allow-task-sharing", "--ntasks-per-socket=1", "--threads-per-core=1",
+     "--network=sn_all"],
+)  # fmt: skip
+def test_options_of_srun_reach_the_step(option: str) -> None:
+    text = job("extras/slurm", {"srun": [option], "taskRoles": {"worker": {"srun": ["--cpu-freq=high"]}}})
+    plan = compile_job(text, site=Site.of()).plan
+    name, _, value = option[2:].partition("=")
+    assert plan.roles[0].step_options[-2:] == ((name, value), ("cpu-freq", "high"))
 
 
 def test_wishes_of_a_role() -> None:

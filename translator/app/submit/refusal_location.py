@@ -99,19 +99,17 @@ def locate_refusal(error: RejectedError, document: Document, values: str = "") -
 
 def _with_near_option(error: RejectedError) -> Diagnostic:
     """Return the diagnostic of a refusal, with an option that is near to one that sbatch does not know."""
-    from ...protocol.extras_slurm import OWN_KEYS, RESERVED
+    from ...protocol.raw_options import OWN_KEYS, SBATCH
 
     diagnostic = error.diagnostics[0]
     unknown = UNKNOWN_OPTION.search(error.stderr)
-    near = nearest(unknown[1], (*RESERVED, *OTHER_OPTIONS)) if unknown else ""
+    near = nearest(unknown[1], (*SBATCH, *OTHER_OPTIONS)) if unknown else ""
     if not near:
         return diagnostic
-    where = ""
+    why = f" A job file cannot have it: {SBATCH[near]}" if near in SBATCH else ""
     if near in OWN_KEYS:
-        where = f" Write `{near}` under `extras.slurm`"
-    elif near in RESERVED:
-        where = " paislurm sets it itself"
-    return replace(diagnostic, hint=f"{diagnostic.hint}; did you mean `--{near}`?{where}")
+        why = f" Write `{near}` under `extras.slurm`"
+    return replace(diagnostic, hint=f"{diagnostic.hint}; did you mean `--{near}`?{why}")
 
 
 def _with(error: RejectedError, values: str) -> RejectedError:

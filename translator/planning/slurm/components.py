@@ -15,7 +15,7 @@ from ..plan import Component
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ...job import Resources, Role
+    from ...job import Job, Resources, Role
     from ...site.devices import Infiniband
     from ...site.profile import Site
     from ..layout.capacity import Nodes
@@ -220,3 +220,8 @@ def step_options(
         memory = ceil_div(wanted.memory_mib, cpus_of_rank * ranks)
         options += [("exact", None), ("mem-per-cpu", f"{memory}M") if memory else ("mem", "0")]
     return tuple(options)
+
+
+def own_step_options(job: Job, role: Role) -> Options:
+    """Return the srun options that the job file has for a role, the job's first: of two srun takes the later one."""
+    return _raw((*job.slurm_options.job.srun, *role.slurm_options.srun))

@@ -9,7 +9,7 @@ from paislurm.backends.slurm.refusal_table import OTHER_OPTIONS
 from paislurm.backends.slurm.refusals import failure
 from paislurm.translator.app.submit.refusal_location import locate_refusal, with_suspects
 from paislurm.translator.errors import Diagnostic, RejectedError
-from paislurm.translator.protocol.extras_slurm import RESERVED
+from paislurm.translator.protocol.raw_options import SBATCH
 from paislurm.translator.reading.read import read
 
 from ..running import JOB
@@ -121,7 +121,10 @@ def test_without_bounds_and_for_other_refusals_nothing_else_is_suspected() -> No
     ("name", "hint"),
     [
         ("tme", "; did you mean `--time`? Write `time` under `extras.slurm`"),
-        ("nodess", "; did you mean `--nodes`? paislurm sets it itself"),
+        (
+            "nodess",
+            "; did you mean `--nodes`? A job file cannot have it: `resourcePerInstance` and the planner say what a task gets",
+        ),
         ("licences", "; did you mean `--licenses`?"),
         ("qqqqq", "does not know the option"),
     ],
@@ -136,7 +139,7 @@ def test_the_option_that_may_be_meant_is_named(name: str, hint: str) -> None:
 
 def test_no_option_is_both_for_the_job_file_and_refused_there() -> None:
     assert "begin" in OTHER_OPTIONS
-    assert OTHER_OPTIONS.isdisjoint(RESERVED)
+    assert OTHER_OPTIONS.isdisjoint(SBATCH)
 
 
 JOB_V1 = """\
