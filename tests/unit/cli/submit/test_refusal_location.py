@@ -121,10 +121,7 @@ def test_without_bounds_and_for_other_refusals_nothing_else_is_suspected() -> No
     ("name", "hint"),
     [
         ("tme", "; did you mean `--time`? Write `time` under `extras.slurm`"),
-        (
-            "nodess",
-            "; did you mean `--nodes`? A job file cannot have it: `resourcePerInstance` and the planner say what a task gets",
-        ),
+        ("nodess", "did you mean `--nodes`? A job file cannot have it: " + SBATCH["nodes"]),
         ("licences", "; did you mean `--licenses`?"),
         ("qqqqq", "does not know the option"),
     ],
