@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from ..errors import Diagnostic, NotFoundError, did_you_mean
 from ..exit_codes.advice import UNEXPLAINED, UNLISTED, advice, retry_rule
-from ..exit_codes.table import ExitTable, conditions, exit_codes
+from ..exit_codes.table import Behaviour, ExitTable, conditions, exit_codes
 from .input.sites import find_site
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
 
     from ..exit_codes.advice import Advice
-    from ..exit_codes.table import Behaviour, ExitCode
+    from ..exit_codes.table import ExitCode
     from .session import Session
 
 LIVING = {
@@ -32,38 +32,32 @@ class ExitMeaning(Struct, frozen=True, kw_only=True):
 
     backend_state: str | None
     """The state of Slurm; None for an exit code."""
-    exit_code: int | None
+    exit_code: int | None = None
     """The exit code of OpenPAI."""
-    phrase: str | None
+    phrase: str | None = None
     """What OpenPAI calls the exit code."""
-    behaviour: Behaviour | None
+    behaviour: Behaviour | None = None
     """How the exit code is retried."""
-    meaning: str | None
+    meaning: str | None = None
     """What the state or the exit code means."""
-    advice: str | None
+    advice: str | None = None
     """What users can do."""
-    retry_rule: str | None
+    retry_rule: str | None = None
     """By which rule a job that ends so is retried, or not."""
-    type: str | None
+    type: str | None = None
     """OpenPAI's type of the exit code."""
-    issuer: str | None
+    issuer: str | None = None
     """Who reports the exit code, in OpenPAI's word."""
-    causer: str | None
+    causer: str | None = None
     """Who causes the exit code, in OpenPAI's word."""
-    stage: str | None
+    stage: str | None = None
     """When the exit code comes, in OpenPAI's word."""
-    exclude_node: bool | None
+    exclude_node: bool | None = None
     """Whether the next attempts leave the node out."""
-    backend_states: Mapping[str, str]
+    backend_states: Mapping[str, str] = field(default_factory=dict)
     """The ends in Slurm that mean the exit code, each with a sentence."""
-    conditions: tuple[str, ...]
+    conditions: tuple[str, ...] = ()
     """By what a failed command gets the exit code."""
-
-
-_OF_CODES = (
-    "exit_code", "phrase", "behaviour", "advice", "retry_rule", "type", "issuer", "causer", "stage", "exclude_node",
-)  # fmt: skip
-"""Fields that are None where a state means no exit code."""
 
 
 class Explanation(Struct, frozen=True, kw_only=True):
@@ -97,10 +91,7 @@ class Explanation(Struct, frozen=True, kw_only=True):
         """The explanation as programs read it."""
         row, said, state = self.row, self.advice, self.state or None
         if row is None or said is None:
-            none = dict.fromkeys(_OF_CODES)
-            return ExitMeaning(
-                backend_state=state, meaning=self.meaning or None, backend_states={}, conditions=(), **none
-            )
+            return ExitMeaning(backend_state=state, meaning=self.meaning or None)
         return ExitMeaning(
             backend_state=state,
             exit_code=row.code,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct
+from msgspec import field
+
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -16,8 +18,7 @@ Stream = Literal["stdout", "stderr", "runtime"]
 """What the commands print, or `runtime`: what prerequisites and plugins print."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class JobRun:
+class JobRun(Struct, frozen=True, kw_only=True):
     """One job of a client's, from its submit on, also when a later job takes its name.
 
     `name` is `user~job`, as its folder was called when it was found, and `created_at` when it was made, in seconds
