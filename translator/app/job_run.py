@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
-from msgspec import field
-
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -18,7 +16,8 @@ Stream = Literal["stdout", "stderr", "runtime"]
 """What the commands print, or `runtime`: what prerequisites and plugins print."""
 
 
-class JobRun(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class JobRun:
     """One job of a client's, from its submit on, also when a later job takes its name.
 
     `name` is `user~job`, as its folder was called when it was found, and `created_at` when it was made, in seconds

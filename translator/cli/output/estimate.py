@@ -6,19 +6,17 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from paislurm.backends.registry import SSH, is_elsewhere
+from paislurm.backends.registry import is_elsewhere
 
-from ...app.estimate.ask import ask_gpus, ask_start
+from ...app.estimate.ask import ask_start
 from ...app.estimate.start import Start
-from ...app.input.sites import find_site
 from ...app.submit.after import text_of
 from ...app.submit.prepare import prepare
 from ...app.submit.refusal_location import located
 from ...app.submit.submit import described
-from ...errors import Diagnostic, NotFoundError, RejectedError
+from ...errors import RejectedError
 from .console import log, print_json, print_result
-from .estimate_words import GPU_COLUMNS, gpu_rows, gpus_text, start_text
-from .tables import print_table
+from .estimate_words import gpus_text, start_text
 
 if TYPE_CHECKING:
     from ...app.estimate.gpus import Pool
@@ -52,29 +50,6 @@ def show_start(session: Session, source: Source, after: tuple[Dependency, ...] =
                 print_result(gpus_text(pool))
     if submitted.after:
         log(f"it waits first: it is submitted after {text_of(submitted.after)}")
-    return 0
-
-
-def show_gpus(session: Session, partitions: tuple[str, ...], host: str | None, *, as_json: bool) -> int:
-    """Print the GPUs of partitions, all of them without a name. BackendError if Slurm does not answer.
-
-    It is asked at the login node `host`, or at that of the site profile.
-    """
-    site = find_site(session, None)
-    runner = session.slurm_runner(f"{SSH}{host or site.host}" if host or site.host else "slurm")
-    found = ask_gpus(runner, partitions, site.cluster, site.gpus.gres)
-    missing = [name for name in partitions if name not in [pool.partition for pool in found]]
-    if missing:
-        message = f"Slurm shows no partition '{missing[0]}', or no node of it"
-        raise NotFoundError(Diagnostic(code="E630", message=message, hint="`paislurm site gpus` shows all of them"))
-    if as_json:
-        print_json({"partitions": [pool.as_dict() for pool in found]})
-        return 0
-    rows = [row for pool in found for row in gpu_rows(pool)]
-    if rows:
-        print_table(GPU_COLUMNS, rows)
-    else:
-        log("Slurm shows no GPUs")
     return 0
 
 
