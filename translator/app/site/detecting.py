@@ -52,9 +52,7 @@ class DetectedSite(Struct, frozen=True, kw_only=True):
         if self.written:
             return f"wrote {self.file}" + (f"; what was there is in {self.kept_as}" if self.kept_as else "")
         if self.difference:
-            return (
-                f"{self.file} stays as it is: Slurm says something else. Take over what you like, or all with --force"
-            )
+            return f"{self.file} stays as it is: Slurm says something else. Take over what you like, or all by --force"
         return f"{self.file} says what Slurm says"
 
 

@@ -7,18 +7,18 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ...errors import Diagnostic, UsageError
-from .forwarding import LOOPBACK
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .forwarding import Forwarding
+    from .port_forward import PortForward
 
+LOOPBACK = "127.0.0.1"
 CHUNK = 1 << 16
 CONNECT_SECONDS = 10.0
 
 
-def forward(wanted: Forwarding, ready: Callable[[], None], say: Callable[[str], None]) -> None:
+def forward(wanted: PortForward, ready: Callable[[], None], say: Callable[[str], None]) -> None:
     """Forward until Ctrl-C. `ready` is called when connections are taken, `say` told of those that fail.
 
     Raises `UsageError` where the local port cannot be had.
@@ -27,12 +27,12 @@ def forward(wanted: Forwarding, ready: Callable[[], None], say: Callable[[str], 
         asyncio.run(_serve(wanted, ready, say))
 
 
-async def _serve(wanted: Forwarding, ready: Callable[[], None], say: Callable[[str], None]) -> None:
+async def _serve(wanted: PortForward, ready: Callable[[], None], say: Callable[[str], None]) -> None:
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             await _connect(wanted, reader, writer)
         except (OSError, asyncio.TimeoutError) as error:
-            say(f"{wanted.host}:{wanted.port} does not answer: {_words(error)}")
+            say(f"{wanted.node_address}:{wanted.port} does not answer: {_words(error)}")
         finally:
             writer.close()
 
@@ -46,9 +46,9 @@ async def _serve(wanted: Forwarding, ready: Callable[[], None], say: Callable[[s
         await server.serve_forever()
 
 
-async def _connect(wanted: Forwarding, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _connect(wanted: PortForward, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """Join a connection to one of the node, until both directions have ended."""
-    there = asyncio.open_connection(wanted.host, wanted.port)
+    there = asyncio.open_connection(wanted.node_address, wanted.port)
     reader_there, writer_there = await asyncio.wait_for(there, CONNECT_SECONDS)
     try:
         await asyncio.gather(_copy(reader, writer_there), _copy(reader_there, writer))
