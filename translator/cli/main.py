@@ -49,7 +49,9 @@ class OutputMode:
         """The session of this call of the program."""
         from ..app.session import Session
 
-        return Session(say=tell)
+        session = Session(say=tell)
+        session.words = self.words
+        return session
 
 
 @click.group(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 import click
 
 from ..errors import nearest
+from ..times import duration
 from .shell.candidates import Job, JobOrGroup
 
 if TYPE_CHECKING:
@@ -65,6 +66,14 @@ class WholeNumber(click.IntRange):
         if self.min is None:
             return "" if self.max is None else f" up to {self.max}"
         return f" from {self.min} on" if self.max is None else f" from {self.min} to {self.max}"
+
+
+def age(_: click.Context, __: click.Parameter, value: str | None) -> int | None:
+    """Return an age such as `30d` in seconds, for an option that has it."""
+    seconds = duration(value) if value is not None else None
+    if value is not None and not seconds:
+        raise click.BadParameter(f"`{value}` is no age: it is `30d`, `12h` or `1d12h`, of s, m, h, d and w")
+    return seconds
 
 
 def _remember_json(context: click.Context, _: click.Parameter, value: bool) -> bool:

@@ -153,7 +153,7 @@ def test_a_person_is_asked_where_it_is_more_than_one(
 ) -> None:
     ended("a")
     ended("b")
-    monkeypatch.setattr("paislurm.translator.cli.commands.running.remove.is_terminal", lambda _: True)
+    monkeypatch.setattr("paislurm.translator.cli.output.removal.is_terminal", lambda _: True)
     asked = []
 
     def confirm(text: str, **_: object) -> bool:
