@@ -16,7 +16,7 @@ import click
 from paislurm import __version__
 
 from ..errors import Diagnostic, PaislurmError
-from .command_group import OTHER_CHANGES, LazyGroup
+from .command_group import LazyGroup
 from .output.console import forget_what_was_told, log, log_diagnostics, print_error, tell
 
 if TYPE_CHECKING:
@@ -158,6 +158,8 @@ def _explained(error: click.ClickException) -> click.ClickException:
     if error.option_name in ("-o", "--output"):
         return click.UsageError(f"No such option '{error.option_name}'; for a JSON document there is --json", error.ctx)
     if error.ctx is not None and error.ctx.info_name == "update":
+        from ..app.update.possible import OTHER_CHANGES
+
         return click.UsageError(f"{error.format_message()}\nhint: {OTHER_CHANGES}", error.ctx)
     return error
 

@@ -8,11 +8,12 @@ import click
 
 from ....cli.job_file_options import slurm_options
 from ....terminal_text import one_line
-from ...command_group import OTHER_CHANGES
 from ...options import WholeNumber, examples, jobs_arguments, json_option, pass_session
 from ...output.console import log, print_json, print_result
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ....app.session import Session
     from ....app.update.updating import Done
 
@@ -46,10 +47,7 @@ def command(
     jobs: tuple[str, ...],
     *,
     last: bool,
-    time: str | None,
-    partition: str | None,
-    account: str | None,
-    qos: str | None,
+    slurm: Mapping[str, str],
     nice: int | None,
     hold: bool,
     release: bool,
@@ -71,10 +69,7 @@ def command(
 
     if hold and release:
         raise click.UsageError("--hold and --release cannot go together")
-    options = {"time": time, "partition": partition, "account": account, "qos": qos}
-    values = values_of(options, nice=nice, held=hold if hold or release else None, retries=retries)
-    if not values:
-        raise click.UsageError(f"say what to change: --time, --partition, --retries ...\nhint: {OTHER_CHANGES}")
+    values = values_of(slurm, nice=nice, held=hold if hold or release else None, retries=retries)
     folders = select(session.store, jobs, user=session.user, last=last)
     several = len(folders) > 1 or asks_for_several(jobs, last=last)
     done, errors = update_jobs(session, folders, values, several=several)
