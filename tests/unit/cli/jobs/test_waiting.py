@@ -257,9 +257,5 @@ def test_a_monitor_that_cannot_write_says_so_and_keeps_trying(
     said = run("monitor")
     counts = (said.code, len(pauses))
     assert (*counts, read(folder.journal).records[-1]) == (0, monitoring.TRIES + 5, folder.history().ended)
-        0,
-        monitoring.TRIES + 5,
-        folder.history().ended,
-    )
     assert said.err.count(" cannot be written: ") == 1
     assert f"{ME}: SUCCEEDED attempt 0" in said.err
