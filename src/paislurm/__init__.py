@@ -29,8 +29,10 @@ if TYPE_CHECKING:
     from .translator.app.default import submit as submit
     from .translator.app.default import wait as wait
     from .translator.app.job_run import JobRun as JobRun
-    from .translator.app.jobs.listing import Line as JobLine
-    from .translator.monitor.status import Status as Status
+    from .translator.app.views.job import JobFailure as JobFailure
+    from .translator.app.views.job import JobLine as JobLine
+    from .translator.app.views.job import JobView as JobView
+    from .translator.app.views.task import JobTask as JobTask
     from .translator.errors import BackendError as BackendError
     from .translator.errors import Diagnostic as Diagnostic
     from .translator.errors import FolderError as FolderError
@@ -44,8 +46,6 @@ if TYPE_CHECKING:
     from .translator.errors import UnreachableError as UnreachableError
     from .translator.errors import UsageError as UsageError
     from .translator.job import Job as Job
-    from .translator.monitor.failure import Failure as Failure
-    from .translator.monitor.task_status import TaskView as TaskView
     from .translator.pipeline import Compiled as Compiled
     from .translator.pipeline import compile_job as compile_job
     from .translator.planning.plan import Plan as Plan
@@ -57,12 +57,14 @@ _WHERE = {
     "Client": "app.client",
     "Compiled": "pipeline",
     "Diagnostic": "errors",
-    "Failure": "monitor.failure",
     "FolderError": "errors",
     "InterruptedWaitError": "errors",
     "Job": "job",
-    "JobLine": "app.jobs.listing",
+    "JobFailure": "app.views.job",
+    "JobLine": "app.views.job",
     "JobRun": "app.job_run",
+    "JobTask": "app.views.task",
+    "JobView": "app.views.job",
     "NotFoundError": "errors",
     "PaislurmError": "errors",
     "Plan": "planning.plan",
@@ -71,8 +73,6 @@ _WHERE = {
     "RejectedError": "errors",
     "Site": "site.profile",
     "SiteError": "errors",
-    "Status": "monitor.status",
-    "TaskView": "monitor.task_status",
     "UnreachableError": "errors",
     "UsageError": "errors",
     "cancel": "app.default",
@@ -88,20 +88,20 @@ _WHERE = {
     "submit": "app.default",
     "wait": "app.default",
 }
-_OTHERWISE = {"JobLine": "Line"}
-"""What has another name where it is."""
 
 __all__ = [
     "BackendError",
     "Client",
     "Compiled",
     "Diagnostic",
-    "Failure",
     "FolderError",
     "InterruptedWaitError",
     "Job",
+    "JobFailure",
     "JobLine",
     "JobRun",
+    "JobTask",
+    "JobView",
     "NotFoundError",
     "PaislurmError",
     "Plan",
@@ -110,8 +110,6 @@ __all__ = [
     "RejectedError",
     "Site",
     "SiteError",
-    "Status",
-    "TaskView",
     "UnreachableError",
     "UsageError",
     "__version__",
@@ -135,7 +133,7 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    value = getattr(import_module(f".translator.{_WHERE[name]}", __name__), _OTHERWISE.get(name, name))
+    value = getattr(import_module(f".translator.{_WHERE[name]}", __name__), name)
     globals()[name] = value
     return value
 

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ..job import Job
-    from ..monitor.status import Status
     from ..pipeline import Compiled
     from ..state.job_folder import JobFolder
-    from .job_run import JobRun, Stream
-    from .jobs.listing import Line as JobLine
+    from .job_run import JobRun
+    from .jobs.logs.selection import Stream
     from .sources import JobFile, Parameter
+    from .views.job import JobLine, JobView
 
 
 class Client(Session):
@@ -145,16 +145,16 @@ class Client(Session):
 
         with self._call():
             names = {folder.name for folder in select(self.store, words, user=self.user)} if words else None
-            found, problems = lines(self, self.store, everything=everything or bool(words), names=names)
-            for problem in problems:
+            found = lines(self, self.store, everything=everything or bool(words), names=names)
+            for problem in found.problems:
                 self.say(f"states are those that were known last: {problem}")
-            return found
+            return found.lines
 
-    def status(self, *jobs: JobRun | str) -> list[Status]:
+    def status(self, *jobs: JobRun | str) -> list[JobView]:
         """Return how jobs stand now, in their order; one query for all. Words are those of `jobs`.
 
         Slurm is asked if its last answer is older than 15 seconds. One that does not answer is no error: see
-        `Status.backend_error`. Raises NotFoundError.
+        `JobView.backend_error`. Raises NotFoundError.
         """
         from ..monitor.poll import open_job
         from .jobs.refresh import refresh_all
@@ -163,7 +163,7 @@ class Client(Session):
         with self._call():
             return statuses(self, refresh_all(self, [open_job(folder) for folder in self._folders(jobs)]))
 
-    def wait(self, *jobs: JobRun | str, first: bool = False, timeout: float | None = None) -> list[Status]:
+    def wait(self, *jobs: JobRun | str, first: bool = False, timeout: float | None = None) -> list[JobView]:
         """Return how jobs ended, in their order; with `first` those alone that have when the first has.
 
         After `timeout` seconds it is how all stand then: `ended` is false for those that go on. A backend that does not
@@ -192,7 +192,7 @@ class Client(Session):
             wanted = LogSelection(tasks=tasks, streams=(stream,), attempt=attempt, task_attempt=task_attempt, tail=tail)
             return task_texts(self, self._folder(job), wanted)
 
-    def cancel(self, *jobs: JobRun | str) -> list[Status]:
+    def cancel(self, *jobs: JobRun | str) -> list[JobView]:
         """End jobs, and return how they stand: they may go on until their tasks have ended.
 
         A job that has ended already is no error. Raises FolderError for another user's job, and BackendError, when all

@@ -8,17 +8,32 @@ from __future__ import annotations
 import ast
 import inspect
 import json
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from itertools import pairwise
 from textwrap import dedent
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 import msgspec
 from msgspec import UNSET, Struct, to_builtins
 from msgspec.json import schema_components
 
+from ..errors import Diagnostic
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+
+class CommandError(Struct, frozen=True, kw_only=True):
+    """What every command prints if something is wrong."""
+
+    error: str
+    """What is wrong."""
+    exit_status: int
+    """The exit status of paislurm."""
+    diagnostics: tuple[Diagnostic, ...]
+    """Details, as far as there are any."""
+
 
 SCHEMA_VERSION = 4
 """Of the keys of documents: it rises when a key goes, or changes its meaning."""
@@ -28,26 +43,33 @@ VERSION_NOTE = "The version of the keys of this document."
 
 def document_text(result: Struct, *, indent: int | None = 2) -> str:
     """Return a result as JSON, on one line without `indent`: times as ISO 8601, spans of time in seconds."""
-    return json.dumps({"schemaVersion": SCHEMA_VERSION, **plain(result)}, indent=indent, default=_text)
+    return json.dumps({"schemaVersion": SCHEMA_VERSION, **plain(result)}, indent=indent)
 
 
-def plain(result: Struct) -> dict[str, Any]:
-    """Return a result as plain values, in which points and spans of time stay what they are."""
-    found: dict[str, Any] = to_builtins(result, builtin_types=(datetime, timedelta))
-    return found
-
-
-def _text(value: object) -> str | int:
+def plain(value: Any) -> Any:
+    """Return a value as JSON has it. A Struct with a property `printed` is printed as that record."""
+    if isinstance(value, Struct):
+        value = getattr(value, "printed", value)
+        if value.__struct_config__.omit_defaults:
+            return to_builtins(value)
+        names = zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True)
+        fields = ((key, getattr(value, name)) for name, key in names)
+        return {key: plain(field) for key, field in fields if field is not UNSET}
+    if isinstance(value, Mapping):
+        return {key: plain(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(each) for each in value]
     if isinstance(value, datetime):
         return value.isoformat(timespec="seconds")
-    assert isinstance(value, timedelta)
-    return int(value.total_seconds())
+    return int(value.total_seconds()) if isinstance(value, timedelta) else value
 
 
 def json_schema(documents: Sequence[type[Struct]], title: str) -> dict[str, Any]:
     """Return a schema that accepts any of these documents, with a description of each key."""
-    _, components = schema_components(documents)
-    records = {record.__name__: record for record in structs(documents)}
+    found = structs(documents)
+    records = {record.__name__: _printed_as(record) for record in found}
+    _, components = schema_components([*documents, *records.values()])
+    components |= {name: components[record.__name__] for name, record in records.items()}
     defs = {name: _closed(records[name], component) for name, component in components.items() if name in records}
     defs |= {name: component for name, component in components.items() if name not in records}
     choices = []
@@ -70,8 +92,9 @@ def structs(documents: Iterable[type[Struct]]) -> list[type[Struct]]:
     stack: list[Any] = list(reversed(msgspec.inspect.multi_type_info(documents)))
     while stack:
         match stack.pop():
-            case msgspec.inspect.StructType(cls=record, fields=fields) if record not in found:
+            case msgspec.inspect.StructType(cls=record) if record not in found:
                 found[record] = None
+                fields = msgspec.inspect.type_info(_printed_as(record)).fields  # type: ignore[attr-defined]
                 stack += [each.type for each in reversed(fields)]
             case msgspec.inspect.UnionType(types=types) | msgspec.inspect.TupleType(item_types=types):
                 stack += types
@@ -80,6 +103,13 @@ def structs(documents: Iterable[type[Struct]]) -> list[type[Struct]]:
             case _:
                 pass
     return list(found)
+
+
+def _printed_as(record: type[Struct]) -> type[Struct]:
+    """Return the type as which a record is printed."""
+    printed = getattr(record, "printed", None)
+    found: type[Struct] = get_type_hints(printed.fget)["return"] if printed else record
+    return found
 
 
 def field_notes(record: type[Struct]) -> dict[str, str]:

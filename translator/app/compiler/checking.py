@@ -31,6 +31,22 @@ class CheckedFile(Struct, frozen=True, kw_only=True):
     """The errors, or the warnings of a file without errors."""
 
 
+class CheckedJob(Struct, frozen=True, kw_only=True):
+    """The result of checking the one job file that was named."""
+
+    job: str
+    """The name of the job."""
+    diagnostics: tuple[Diagnostic, ...]
+    """Warnings."""
+
+
+class CheckedFiles(Struct, frozen=True, kw_only=True):
+    """The results of checking several job files."""
+
+    checked: tuple[CheckedFile, ...]
+    """The job files."""
+
+
 class Converted(Struct, frozen=True, kw_only=True):
     """A job file of protocol v2 made from one of protocol v1."""
 
@@ -40,6 +56,13 @@ class Converted(Struct, frozen=True, kw_only=True):
     """The job file."""
     diagnostics: tuple[Diagnostic, ...]
     """Warnings about what the new file does differently."""
+
+
+class ConvertedFile(Converted, frozen=True, kw_only=True):
+    """A converted job file, and where it was written."""
+
+    file: str | None
+    """The file that was written; null where the text is printed."""
 
 
 def check_each(session: Session, sources: Iterable[Source]) -> Iterator[CheckedFile]:

@@ -13,15 +13,33 @@ from paislurm import __version__
 
 from ...errors import Diagnostic, UsageError
 from ...plural import counted
+from ...rendering.provenance import Origin
 from ..input.job_input import compile_source, shown_name, text_of
 from ..input.source import STDIN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ...rendering.provenance import Origin
     from ..input.source import Source
     from ..session import Session
+
+
+class ScriptFile(Struct, frozen=True, kw_only=True):
+    """The batch script of a job file."""
+
+    job: str
+    """The name of the job."""
+    file: str | None
+    """The file that was written; null where the script is printed."""
+    text: str
+    """The script."""
+
+
+class ExplainedScript(Struct, frozen=True, kw_only=True):
+    """Where the lines of a script come from."""
+
+    lines: tuple[Origin, ...]
+    """The lines of the script."""
 
 
 class Remark(Struct, frozen=True, kw_only=True):

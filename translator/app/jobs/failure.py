@@ -21,6 +21,7 @@ from .logs.tail import last_lines
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ...monitor.failure import LogStream
     from ...monitor.poll import View
     from ...monitor.task_status import TaskView
     from ...state.records import JobRole
@@ -77,9 +78,9 @@ def _failed_in_a_hook(view: View, role: JobRole, task: TaskView) -> bool:
 
 def _task_lines(
     session: Session, view: View, role: JobRole, task: TaskView, *, in_hook: bool
-) -> tuple[str, tuple[str, ...]]:
+) -> tuple[LogStream, tuple[str, ...]]:
     """Return the last lines of the first log of a task that has any, and its name; that of its errors goes first."""
-    streams = ("runtime", "stderr", "stdout") if in_hook else ("stderr", "stdout", "runtime")
+    streams: tuple[LogStream, ...] = ("runtime", "stderr", "stdout") if in_hook else ("stderr", "stdout", "runtime")
     logs = {stream: _log(view, role, task, stream) for stream in streams}
     if not any(path.exists() for path in logs.values()):
         with suppress(BackendError, OSError):

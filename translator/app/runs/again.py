@@ -40,7 +40,7 @@ def source_again(
         text=file_again(session, folder, run, secrets_given=secrets is not None),
         site=given.site or _site(session, run),
         parameters=_parameters(folder, run, given),
-        suffix=given.suffix or run.suffix,
+        suffix=given.suffix or run.suffix or "",
         typed=given.typed,
         secrets=secrets,
         slurm=tuple({**run.slurm_options, **dict(given.slurm)}.items()),
@@ -65,7 +65,9 @@ def source_of(session: Session, created: Created) -> Source:
     """Return the source of a job but for its job file, its secrets and where it was submitted from."""
     source, run = Source(file=""), created.run
     if run is not None:
-        source = replace(source, site=_site(session, run), parameters=tuple(run.overrides.items()), suffix=run.suffix)
+        source = replace(
+            source, site=_site(session, run), parameters=tuple(run.overrides.items()), suffix=run.suffix or ""
+        )
         source = replace(source, slurm=tuple(run.slurm_options.items()))
     return _for_backend(source, created.backend, None, None)
 

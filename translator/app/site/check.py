@@ -38,13 +38,18 @@ WRONG_FILE, CANNOT_RUN = ProtocolError.exit_code, PlanError.exit_code
 
 
 class Checked(Struct, frozen=True, kw_only=True):
-    """Hold what a job file comes to here: what it `asks` for, in words, or why it cannot start."""
+    """What a job file comes to at a site."""
 
     file: str
+    """The name of the job file."""
     job: str | None = None
+    """The name of the job; null for a file with errors."""
     asks: str | None = None
+    """What the job would have, in words; null where it cannot start."""
     exit_status: int = 0
+    """What `paislurm check` of this file exits with; 0 if the job can be submitted."""
     diagnostics: tuple[Diagnostic, ...] = ()
+    """Errors, or the warnings of a file without errors."""
 
     @property
     def verdict(self) -> str:
@@ -53,16 +58,6 @@ class Checked(Struct, frozen=True, kw_only=True):
             return "the job file is wrong"
         codes = dict.fromkeys(each.code for each in self.diagnostics if each.severity is Severity.ERROR)
         return self.asks or f"cannot start here: {', '.join(codes)}"
-
-    def as_dict(self) -> dict[str, object]:
-        """Return the record for `--json`."""
-        return {
-            "file": self.file,
-            "job": self.job,
-            "asks": self.asks,
-            "exit_status": self.exit_status,
-            "diagnostics": [diagnostic.as_dict() for diagnostic in self.diagnostics],
-        }
 
 
 class CheckedJobs(Struct, frozen=True, kw_only=True):

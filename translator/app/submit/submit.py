@@ -6,8 +6,6 @@ import json
 import os
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
 from paislurm.backends.registry import is_elsewhere
 from paislurm.backends.runner import scrubbed
 
@@ -19,18 +17,17 @@ from ...state.publish import stage, write_files
 from ...state.records import Created, JobRole, dump
 from ...state.submit_environment import ENVIRONMENT, as_bytes
 from ..runs.recording import current_folder, run_record
-from .after import text_of
 from .background import MONITOR_CALL, leave_monitor, monitor_call, say_who_looks_after
 from .masking import hidden_texts, kept_text
 from .prepare import prepare
 from .refusal_location import located, with_back_off
 from .replace_job import finished_in, put_in_place, undo
+from .result import Submitted
 from .retry_policy import retry_policy
 from .site_values import partitions_of
 
 if TYPE_CHECKING:
     from ...monitor.poll import View
-    from ...pipeline import Compiled
     from ...state.history import History
     from ...state.job_folder import JobFolder
     from ...state.records import Dependency, Record
@@ -41,36 +38,6 @@ if TYPE_CHECKING:
 
 SUBMIT_DIR = "submit-dir"
 """The file in which the script of any attempt finds where `submit` was called."""
-
-
-class Submitted(Struct, frozen=True, kw_only=True):
-    """Say what was submitted; `job_id` is None for a dry run, and "" for a job that waits for others."""
-
-    folder: JobFolder
-    job: str
-    user: str
-    backend: str
-    job_id: str | None
-    compiled: Compiled
-    after: tuple[Dependency, ...] = ()
-
-    def as_dict(self) -> dict[str, object]:
-        """Return the record for `--json`."""
-        return {
-            "job": self.job,
-            "user": self.user,
-            "name": f"{self.user}~{self.job}",
-            "backend": self.backend,
-            "job_id": self.job_id or None,
-            "attempt": 0,
-            "folder": str(self.folder.path),
-            "script_file": str(self.folder.script(0)),
-            "task_count": self.compiled.job.task_count,
-            "monitor": self.compiled.site.monitor.way,
-            "dry_run": self.job_id is None,
-            "dependencies": [{"name": each.name, "until": each.until} for each in self.after],
-            "diagnostics": [diagnostic.as_dict() for diagnostic in self.compiled.warnings],
-        }
 
 
 def submit(session: Session, source: Source, *, dry_run: bool, after: tuple[Dependency, ...] = ()) -> Submitted:
@@ -98,13 +65,6 @@ def described(session: Session, prepared: Prepared, job_id: str | None) -> Submi
         compiled=prepared.compiled,
         after=prepared.after,
     )
-
-
-def taken_text(submitted: Submitted) -> str:
-    """Return in words what was submitted, or what it waits for."""
-    if submitted.after:
-        return f"{submitted.folder.name} waits: it is submitted after {text_of(submitted.after)}"
-    return f"{submitted.folder.name} is job {submitted.job_id}"
 
 
 def take(session: Session, prepared: Prepared, found: list[View | None]) -> str:

@@ -9,6 +9,7 @@ import sys
 from typing import IO, TYPE_CHECKING, TextIO
 
 import click
+from msgspec import Struct
 
 from ...errors import Severity, diagnostic_text
 from ...terminal_text import escape_control, visible
@@ -87,24 +88,30 @@ def raw_output() -> IO[bytes] | EscapingStream:
     return EscapingStream(sys.stdout) if is_terminal(sys.stdout) else sys.stdout.buffer
 
 
-def print_json(value: Mapping[str, object]) -> None:
+def print_json(result: Struct | Mapping[str, object]) -> None:
     """Print a result for programs."""
-    from .documents import document_text
+    if not isinstance(result, Struct):
+        from .documents import document_text as old
 
-    click.echo(document_text(value))
+        click.echo(old(result))
+        return
+    from ...app.document import document_text
+
+    click.echo(document_text(result))
 
 
-def print_json_line(value: Mapping[str, object]) -> None:
+def print_json_line(result: Struct) -> None:
     """Print one of several results for programs, on one line."""
-    from .documents import document_text
+    from ...app.document import document_text
 
-    click.echo(document_text(value, indent=None))
+    click.echo(document_text(result, indent=None))
 
 
 def print_error(error: str, diagnostics: Iterable[Diagnostic], status: int) -> None:
     """Print for programs what went wrong and the exit status: on one line, because `watch` prints lines."""
-    found = [diagnostic.as_dict() for diagnostic in diagnostics]
-    print_json_line({"error": error, "exit_status": status, "diagnostics": found})
+    from ...app.document import CommandError
+
+    print_json_line(CommandError(error=error, exit_status=status, diagnostics=tuple(diagnostics)))
 
 
 def print_schema(value: Mapping[str, object]) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """Of the keys: another one when a key goes, or means something else."""
 _IS_TIME = "_at"
 """How the names of points in time end."""

@@ -9,12 +9,13 @@ from msgspec.structs import replace
 from paislurm.backends.registry import is_elsewhere
 
 from ...app.estimate.ask import ask_start
-from ...app.estimate.start import Start
+from ...app.estimate.start import Start, StartEstimate
 from ...app.submit.after import text_of
 from ...app.submit.prepare import prepare
 from ...app.submit.refusal_location import located
 from ...app.submit.submit import described
 from ...errors import RejectedError
+from ...times import aware
 from .console import log, print_json, print_result
 from .estimate_words import gpus_text, start_text
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from ...app.estimate.gpus import Pool
     from ...app.input.source import Source
     from ...app.session import Session
-    from ...app.submit.submit import Submitted
+    from ...app.submit.result import Submitted
     from ...pipeline import Compiled
     from ...state.records import Dependency
 
@@ -38,7 +39,7 @@ def show_start(session: Session, source: Source, after: tuple[Dependency, ...] =
     start, found = _asked(session, submitted, source, partitions)
     now = session.now()
     if as_json:
-        print_json(_document(submitted, start, found, components, now))
+        print_json(_estimate(submitted, start, found, components, now))
         return 0
     if submitted.backend == LOCAL:
         print_result(f"{submitted.job} would start at once on this machine: the backend local has no queue")
@@ -91,22 +92,25 @@ def _options(compiled: Compiled) -> list[tuple[tuple[str, str | None], ...]]:
     return [(*first, *component.directives) for component in compiled.plan.components]
 
 
-def _document(
-    submitted: Submitted, start: Start, found: tuple[Pool, ...], components: int, now: int
-) -> dict[str, object]:
+def _estimate(submitted: Submitted, start: Start, found: tuple[Pool, ...], components: int, now: int) -> StartEstimate:
     """Return the record for `--json`."""
-    whole = submitted.as_dict()
     seconds = start.seconds_from(now)
-    return {
-        **{key: whole[key] for key in ("job", "user", "name", "backend", "task_count", "dependencies", "diagnostics")},
-        "expected_start_at": start.at,
-        "expected_wait": seconds,
-        "at_once": seconds == 0,
-        "resources_free": start.resources_free,
-        "reason": start.reason,
-        "expected_nodes": start.nodes or None,
-        "expected_partition": start.partition or None,
-        "preempted_jobs": list(start.preempts),
-        "component_count": components,
-        "partitions": [pool.as_dict() for pool in found],
-    }
+    return StartEstimate(
+        job=submitted.job,
+        user=submitted.user,
+        name=f"{submitted.user}~{submitted.job}",
+        backend=submitted.backend,
+        task_count=submitted.compiled.job.task_count,
+        dependencies=submitted.dependencies,
+        diagnostics=submitted.diagnostics,
+        expected_start_at=aware(start.at),
+        expected_wait=seconds,
+        at_once=seconds == 0,
+        resources_free=start.resources_free,
+        reason=start.reason or None,
+        expected_nodes=start.nodes or None,
+        expected_partition=start.partition or None,
+        preempted_jobs=start.preempts,
+        component_count=components,
+        partitions=tuple(pool.printed for pool in found),
+    )

@@ -19,7 +19,7 @@ from .tables import print_table, terminal_width
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from ...app.jobs.listing import Line
+    from ...app.views.job import JobLine
     from ...monitor.failure import Failure
     from ...monitor.poll import View
 
@@ -29,7 +29,7 @@ REASONS, NAMES = 5, 4
 """So many reasons of jobs that failed are shown, and of each so many names of jobs."""
 
 
-def print_lines(lines: Sequence[Line], columns: tuple[str, ...], now: int, *, fit: bool) -> None:
+def print_lines(lines: Sequence[JobLine], columns: tuple[str, ...], now: int, *, fit: bool) -> None:
     """Print a row for each job; with `fit`, what is too long for the terminal is cut."""
     rows = cells(lines, columns, now)
     if fit:
@@ -60,7 +60,7 @@ def print_few(views: Sequence[View], now: int, failure_of: Callable[[View], Fail
         print_pairs(rows)
 
 
-def print_many(lines: Sequence[Line], now: int, failure_of: Callable[[str], Failure | None], *, fit: bool) -> None:
+def print_many(lines: Sequence[JobLine], now: int, failure_of: Callable[[str], Failure | None], *, fit: bool) -> None:
     """Print a row for each job, and below them why jobs failed; `failure_of` has more about the job of a name."""
     print_lines(lines, DEFAULT_COLUMNS, now, fit=fit)
     for text in cause_texts(lines, failure_of):
@@ -69,11 +69,11 @@ def print_many(lines: Sequence[Line], now: int, failure_of: Callable[[str], Fail
     log(f"a job is shown whole by its name alone: paislurm status {one_line(whole.short_name)}")
 
 
-def cause_texts(lines: Sequence[Line], failure_of: Callable[[str], Failure | None]) -> Iterator[str]:
+def cause_texts(lines: Sequence[JobLine], failure_of: Callable[[str], Failure | None]) -> Iterator[str]:
     """Yield why jobs failed: each reason with its jobs, and what the first of them printed last."""
     failed = [line for line in lines if line.state == "FAILED"]
     short = {line.short_name: line.name for line in failed}
-    reasons = by_reason((line.short_name, line.state, line.reason) for line in failed)
+    reasons = by_reason((line.short_name, line.state, line.reason or "") for line in failed)
     for reason in reasons[:REASONS]:
         text = one_line(f"{some_of(reason.names, NAMES)} failed: {reason.text}")
         failure = failure_of(short[reason.names[0]])

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from ...app.jobs.failure import failure_of
 from ...app.jobs.folders.housekeeping import tidy_what_has_just_ended
-from ...app.jobs.listing import line_of
 from ...app.jobs.waiting import known_ends, wait_for_ends
+from ...app.views.of_poll import job_line
 from ...terminal_text import one_line
 from ..output.console import log
 from ..output.exit_status import ending_text, log_ending
@@ -55,7 +55,7 @@ def log_ends(
     views = known_ends(ends)
     by_name = {view.folder.name: view for view in views}
     if many:
-        for text in cause_texts([line_of(view) for view in views], lambda name: failure_of(session, by_name[name])):
+        for text in cause_texts([job_line(view) for view in views], lambda name: failure_of(session, by_name[name])):
             log(text)
     if many or groups:
         for text in total_texts(views, groups):

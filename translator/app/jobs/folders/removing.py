@@ -6,6 +6,8 @@ from contextlib import suppress
 from functools import reduce
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import Struct
+
 from paislurm.backends.registry import is_elsewhere
 
 from ....errors import Diagnostic, FolderError, NotFoundError
@@ -120,15 +122,43 @@ UNITS = ("KiB", "MiB", "GiB", "TiB")
 _NEXT, _SHORT = 1024, 10
 
 
+class Room(Struct, frozen=True, kw_only=True):
+    """What files take on the disk."""
+
+    size_bytes: int
+    """Their size in bytes."""
+    inodes: int
+    """How many files and folders there are."""
+
+
+class JobRoom(Room, frozen=True, kw_only=True):
+    """What a job takes on the disk."""
+
+    name: str
+    """The name of the job's folder, `user~job`."""
+
+
+class DiskUse(Struct, frozen=True, kw_only=True):
+    """What jobs take on the disk."""
+
+    jobs: tuple[JobRoom, ...]
+    """The jobs, the largest first."""
+    total: Room
+    """What all these jobs take together."""
+    remove_after: int | None
+    """The age in seconds at which the site removes jobs; null where it does not."""
+
+
 class JobSize(NamedTuple):
     """Name a job, and say what its folder takes."""
 
     name: str
     room: RoomTaken
 
-    def as_dict(self) -> dict[str, object]:
-        """Return the record for `--json`."""
-        return {"name": self.name, **room_dict(self.room)}
+    @property
+    def printed(self) -> JobRoom:
+        """The record as it is printed."""
+        return JobRoom(name=self.name, size_bytes=self.room.size, inodes=self.room.inodes)
 
 
 def sizes(folders: Iterable[JobFolder]) -> list[JobSize]:
@@ -149,11 +179,6 @@ def total(jobs: Iterable[JobSize]) -> RoomTaken:
 
 def _together(rooms: Iterable[RoomTaken]) -> RoomTaken:
     return reduce(RoomTaken.plus, rooms, RoomTaken())
-
-
-def room_dict(room: RoomTaken) -> dict[str, object]:
-    """Return bytes and inodes for `--json`."""
-    return {"size_bytes": room.size, "inodes": room.inodes}
 
 
 def size_text(size: int) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
-from msgspec import to_builtins
 
 from ....cli.job_file_options import job_files
 from ....plural import counted
@@ -36,13 +35,13 @@ def command(session: Session, sources: Sequence[Source], *, as_json: bool) -> in
     FILE is a job file, or - for standard input. It is read and checked against the protocol and the site, and
     bash reads the commands of each role without running them. Of several files, the exit code is the highest.
     """
-    from ....app.compiler.checking import check_each
+    from ....app.compiler.checking import CheckedFiles, CheckedJob, check_each
     from ....app.input.job_input import check_source, shown_name
 
     if len(sources) == 1:
         compiled, warnings = check_source(session, sources[0])
         if as_json:
-            print_json({"job": compiled.job.name, "diagnostics": [each.as_dict() for each in warnings]})
+            print_json(CheckedJob(job=compiled.job.name, diagnostics=tuple(warnings)))
         else:
             print_result(_summary(shown_name(sources[0].file), compiled.job.name, warnings))
         return 0
@@ -54,8 +53,7 @@ def command(session: Session, sources: Sequence[Source], *, as_json: bool) -> in
         elif not as_json:
             print_result(_summary(each.file, each.job, each.diagnostics))
     if as_json:
-        rows = [to_builtins(each) | {"diagnostics": [d.as_dict() for d in each.diagnostics]} for each in checked]
-        print_json({"checked": rows})
+        print_json(CheckedFiles(checked=tuple(checked)))
     return max(each.exit_status for each in checked)
 
 

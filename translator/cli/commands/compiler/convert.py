@@ -25,7 +25,9 @@ def command(file: str, output: str | None, *, as_json: bool) -> int:
     """
     from pathlib import Path
 
-    from ....app.compiler.checking import convert
+    from msgspec.structs import asdict
+
+    from ....app.compiler.checking import ConvertedFile, convert
     from ....app.input.source import Source
     from ....app.output_file import write_output
 
@@ -34,8 +36,7 @@ def command(file: str, output: str | None, *, as_json: bool) -> int:
     if output is not None:
         write_output(Path(output), found.text.encode())
     if as_json:
-        diagnostics = [each.as_dict() for each in found.diagnostics]
-        print_json({"job": found.job, "file": output, "text": found.text, "diagnostics": diagnostics})
+        print_json(ConvertedFile(**asdict(found), file=output))
     elif output is None:
         print_file(found.text)
     else:

@@ -6,7 +6,6 @@ import sys
 from typing import TYPE_CHECKING
 
 import click
-from msgspec import to_builtins
 
 from ....terminal_text import escape_control
 from ...options import examples, json_option, pass_session
@@ -42,7 +41,7 @@ def command(session: Session, old: str, new: str, *, as_json: bool) -> int:
 
     found = compare(session, old, new)
     if as_json:
-        print_json(to_builtins(found))
+        print_json(found)
     else:
         for text in found.texts:
             _print(text)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
-from msgspec import to_builtins
 from msgspec.structs import replace
 
 from ....cli.job_file_options import job_file
@@ -38,13 +37,13 @@ def command(session: Session, source: Source, *, as_json: bool) -> int:
 
     FILE is a job file, or - for standard input; FILE:LINE asks about one line of it.
     """
-    from ....app.compiler.scripts import explain
+    from ....app.compiler.scripts import ExplainedScript, explain
     from ...output.tables import print_table
 
     name, line = _split(source.file)
     found = explain(session, replace(source, file=name), line)
     if as_json:
-        print_json({"lines": to_builtins(found)})
+        print_json(ExplainedScript(lines=tuple(found)))
     elif found:
         print_table(("SCRIPT", "JOB FILE", "LINE", "RULE"), [_row(origin) for origin in found])
     else:
@@ -66,7 +65,7 @@ def _split(file: str) -> tuple[str, int | None]:
 
 def _row(origin: Origin) -> tuple[str, str, str, str]:
     text = origin.text if len(origin.text) <= MAX_WIDTH else origin.text[: MAX_WIDTH - 3] + "..."
-    return str(origin.line), _ranges(origin.job_lines), text, origin.rule
+    return str(origin.line), _ranges(origin.job_lines), text, origin.rule or ""
 
 
 def _ranges(numbers: Sequence[int]) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
-from msgspec import to_builtins
 
 from ....cli.job_file_options import optional_job_file
 from ....terminal_text import escape_control
@@ -43,7 +42,7 @@ def command(session: Session, source: Source, script: str, *, as_json: bool) -> 
 
     found = verify_script(session, script, source if source.file else None)
     if as_json:
-        print_json(to_builtins(found))
+        print_json(found)
     else:
         print_result(escape_control(_report(found, source.file)))
     return 0 if found.genuine and not found.difference else 1

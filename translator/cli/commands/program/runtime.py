@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import click
-from msgspec import to_builtins
 
 from ...options import examples, json_option
 from ...output.console import print_file, print_json
@@ -29,7 +28,7 @@ def command(uses: tuple[str, ...], *, as_json: bool) -> int:
 
     found = runtime_of(uses)
     if as_json:
-        print_json(to_builtins(found))
+        print_json(found)
     else:
         print_file(found.text)
     return 0

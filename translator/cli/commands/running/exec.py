@@ -6,7 +6,6 @@ import os
 from typing import TYPE_CHECKING
 
 import click
-from msgspec import to_builtins
 
 from ...options import examples, job_argument, json_option, pass_session
 from ...output.console import print_json
@@ -46,7 +45,7 @@ def command(session: Session, job: str, task: str | None, words: tuple[str, ...]
 
     named, command = _task_and_command(task, words)
     if as_json:
-        print_json(to_builtins(call_of_task(session, job, named, command)))
+        print_json(call_of_task(session, job, named, command))
         return 0
     return call_task(session, job, named, command, terminal=os.isatty(0) and os.isatty(1))
 

@@ -6,7 +6,6 @@ import signal
 from typing import TYPE_CHECKING
 
 import click
-from msgspec import to_builtins
 
 from ...options import examples, json_option, pass_session
 from ...output.console import print_json
@@ -50,7 +49,7 @@ def command(session: Session, site: str | None, job: str | None, *, as_bill: boo
     if as_bill:
         bill = slurm_bill(session, site)
         if as_json:
-            print_json(to_builtins(bill))
+            print_json(bill)
         else:
             print_bill(bill)
         return 0
@@ -62,5 +61,5 @@ def command(session: Session, site: str | None, job: str | None, *, as_bill: boo
     if worked is None:
         return go_on_in_another(session, [*(["--site", site] if site else []), *(["--json"] if as_json else [])])
     if as_json:
-        print_json(to_builtins(worked))
+        print_json(worked)
     return 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
-from msgspec import to_builtins
 
 from ...options import WholeNumber, examples, job_argument, json_option, pass_session
 from ...output.console import log, print_json, print_result
@@ -59,7 +58,7 @@ def command(
 
     found = port_forward(session, job, task, port, local_port=local_port, login=login)
     if as_json:
-        print_json(to_builtins(found))
+        print_json(found)
     elif run:
         run_forward(session, found)
     else:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
-from msgspec import to_builtins
 
 from ...options import NearChoice, age, examples, json_option, pass_session
 from ...output.console import log, log_diagnostics, print_json
@@ -71,7 +70,7 @@ def command(
         session, found.jobs, keep_logs=keep_logs, dry_run=dry_run, each=texts.log_left if as_json else texts.print
     )
     if as_json:
-        print_json(to_builtins(done) | {"diagnostics": [each.as_dict() for each in done.diagnostics]})
+        print_json(done)
     else:
         texts.print_groups(done.removed, found.groups)
         if not found.jobs:

@@ -15,7 +15,7 @@ from ...shell.candidates import Assignment, Backend, Job, JobOrGroup
 if TYPE_CHECKING:
     from ....app.input.source import Source
     from ....app.session import Session
-    from ....app.submit.submit import Submitted
+    from ....app.submit.result import Submitted
     from ....state.records import Dependency
 
 
@@ -98,7 +98,7 @@ def command(
 
     Ctrl-C while waiting leaves the job alone.
     """
-    from ....app.submit.submit import submit, taken_text
+    from ....app.submit.submit import submit
 
     if follow and as_json:
         raise click.UsageError("--follow prints logs, --json one document: use --wait --json")
@@ -123,7 +123,7 @@ def command(
     submitted = submit(session, source, dry_run=dry_run, after=before)
     if dry_run:
         if as_json:
-            print_json(submitted.as_dict())
+            print_json(submitted.printed)
         else:
             from ....planning.plan_text import plan_text
 
@@ -133,12 +133,12 @@ def command(
         return 0
     if not (wait or follow):
         if as_json:
-            print_json(submitted.as_dict())
+            print_json(submitted.printed)
         else:
-            print_result(taken_text(submitted))
+            print_result(submitted.text)
             log(f"watch it: paislurm status {submitted.job}; paislurm logs -f {submitted.job}")
         return 0
-    log(f"{taken_text(submitted)}, in {submitted.folder.path}")
+    log(f"{submitted.text}, in {submitted.folder.path}")
     return _wait(session, submitted, follow=follow, as_json=as_json)
 
 
@@ -173,7 +173,6 @@ def _wait(session: Session, submitted: Submitted, *, follow: bool, as_json: bool
     from ....app.jobs.folders.housekeeping import tidy_what_has_just_ended
     from ....app.jobs.waiting import wait_for_end
     from ...output.exit_status import exit_code, log_ending
-    from ...output.views import end_dict
     from ...progress.follow import follow_job
     from ...progress.shown import ShownProgress
 
@@ -186,7 +185,7 @@ def _wait(session: Session, submitted: Submitted, *, follow: bool, as_json: bool
     )
     failure = failure_of(session, view)
     if as_json:
-        print_json(submitted.as_dict() | end_dict(view) | {"failure": failure.as_dict() if failure else None})
+        print_json(submitted.ended(view, failure))
     log_ending(view, failure)
     tidy_what_has_just_ended(session, [view.folder])
     return exit_code(view)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ....app.submit.submit import taken_text
 from ....app.submit.sweep.submit import submit_sweep
 from ....plural import counted, verb
 from ...output.console import log, print_json, print_result
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
 
     from ....app.input.source import Source
     from ....app.session import Session
-    from ....app.submit.submit import Submitted
+    from ....app.submit.result import Submitted
     from ....app.submit.sweep.submit import Sweep
     from ....state.records import Dependency
 
@@ -34,11 +33,11 @@ def sweep_command(
 
     def say(submitted: Submitted) -> None:
         if not as_json:
-            print_result(taken_text(submitted))
+            print_result(submitted.text)
 
     sweep = submit_sweep(session, source, words, dry_run=dry_run, after=after, yes=yes, say=say)
     if as_json and not (wait and not dry_run):
-        print_json(sweep.as_dict() | {"dry_run": dry_run})
+        print_json(sweep.printed(dry_run=dry_run))
     if dry_run:
         for each in sweep.submitted if not as_json else ():
             print_result(f"{each.folder.name} would be submitted")
@@ -63,7 +62,6 @@ def _say_group(sweep: Sweep, *, dry_run: bool) -> None:
 def _wait(session: Session, sweep: Sweep, *, as_json: bool) -> int:
     from ....app.jobs.failure import failure_of
     from ...output.exit_status import exit_code
-    from ...output.views import end_dict
     from ...progress.ends import log_ends
 
     names = [*sweep.present, *(each.folder.name for each in sweep.submitted)]
@@ -71,10 +69,5 @@ def _wait(session: Session, sweep: Sweep, *, as_json: bool) -> int:
     views = {view.folder.name: view for view in log_ends(session, folders, {sweep.group: names}, quiet=as_json)}
     if as_json:
         failures = {name: failure_of(session, view) for name, view in views.items()}
-        ends = {
-            name: end_dict(views[name]) | {"failure": failure.as_dict() if failure else None}
-            for name, failure in failures.items()
-        }
-        jobs = [each.as_dict() | ends[each.folder.name] for each in sweep.submitted]
-        print_json(sweep.as_dict() | {"dry_run": False, "jobs": jobs})
+        print_json(sweep.ended(views, failures))
     return max(map(exit_code, views.values()), default=0)

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ....app.session import Session
-    from ....app.update.updating import Done
 
 MAX_RETRIES = 1_000_000
 
@@ -65,7 +64,7 @@ def command(
     from ....app.jobs.cancelling import joined
     from ....app.jobs.selecting import asks_for_several, select
     from ....app.update.possible import values_of
-    from ....app.update.updating import update_jobs
+    from ....app.update.updating import UpdatedJobs, update_jobs
 
     if hold and release:
         raise click.UsageError("--hold and --release cannot go together")
@@ -78,16 +77,9 @@ def command(
             log(one_line(each.message))
         raise joined(errors)
     if as_json:
-        documents = [_document(each) for each in done]
-        print_json({"jobs": documents} if several else documents[0])
+        documents = tuple(each.job for each in done)
+        print_json(UpdatedJobs(jobs=documents) if several else documents[0])
         return 0
     for each in done:
         print_result(one_line(each.message))
     return 0
-
-
-def _document(done: Done) -> dict[str, object]:
-    from ...output.change_rows import change_dict
-    from ...output.views import end_dict
-
-    return end_dict(done.view) | {"message": done.message, "changes": [change_dict(each) for each in done.changes]}

@@ -27,7 +27,7 @@ def command(session: Session, jobs: tuple[str, ...], *, as_json: bool) -> int:
     whose name was used again. A group has a line with the room of all its jobs.
     """
     from ....app.input.sites import find_site
-    from ....app.jobs.folders.removing import room_dict, size_text, sizes, total
+    from ....app.jobs.folders.removing import DiskUse, Room, size_text, sizes, total
     from ....app.jobs.selecting import named_groups, select
     from ....plural import counted
     from ....times import duration_text
@@ -39,8 +39,9 @@ def command(session: Session, jobs: tuple[str, ...], *, as_json: bool) -> int:
     room = total(found)
     remove_after = find_site(session, None).jobs.remove_after
     if as_json:
-        everything = {"jobs": [job.as_dict() for job in found], "total": room_dict(room), "remove_after": remove_after}
-        print_json(everything)
+        jobs_printed = tuple(job.printed for job in found)
+        whole = Room(size_bytes=room.size, inodes=room.inodes)
+        print_json(DiskUse(jobs=jobs_printed, total=whole, remove_after=remove_after))
         return 0
     if not found:
         log(f"no jobs in {session.store.jobs}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
-from msgspec import to_builtins
 
 from ...options import examples, json_option, pass_session
 from ...output.console import print_json, print_result
@@ -39,7 +38,7 @@ def command(session: Session, what: str, site: str | None, *, as_json: bool) -> 
 
     explanation = explain_exit(session, what, site)
     if as_json:
-        print_json(to_builtins(explanation.record))
+        print_json(explanation.record)
     else:
         print_result(_as_text(explanation))
     return 0

@@ -16,8 +16,8 @@ from ...shell.candidates import Columns, Group, JobOrGroup
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ....app.jobs.listing import Line
     from ....app.session import Session
+    from ....app.views.job import JobLine
     from ....state.job_folder import JobFolder
 
 ON_A_TERMINAL = 30
@@ -75,6 +75,7 @@ def command(
     """
     from ....app.jobs.listing import lines, with_run
     from ....app.jobs.selecting import named_groups, select
+    from ....app.views.job import Listing
     from ...output.job_table import DEFAULT_COLUMNS, needs_run, sorted_lines
     from ...output.several import print_lines
 
@@ -95,7 +96,8 @@ def command(
     else:
         folders = select(session.store, words, user=session.user) if words else None
     names = None if folders is None else {folder.name for folder in folders}
-    found, problems = lines(session, session.store, everything=everything or names is not None, names=names)
+    listed = lines(session, session.store, everything=everything or names is not None, names=names)
+    found = listed.lines
     if states:
         found = [line for line in found if line.state in states]
     if earliest is not None:
@@ -109,18 +111,13 @@ def command(
     if as_json or needs_run(shown):
         chosen = with_run(chosen)
     if as_json:
-        print_json({"jobs": [_listed_dict(line) for line in chosen]})
+        print_json(Listing(jobs=tuple(chosen)))
     elif chosen:
         print_lines(chosen, shown, now, fit=is_terminal(sys.stdout))
     else:
         log("no such jobs" if states or earliest is not None else f"no jobs in {session.store.jobs}")
-    _say_more(session, found, rest, problems)
+    _say_more(session, found, rest, listed.problems)
     return 0
-
-
-def _listed_dict(line: Line) -> dict[str, object]:
-    """Return a line and its run for `--json`."""
-    return line.as_dict() | {"parameters": dict(line.parameters), "result": line.result}
 
 
 def _named(names: Sequence[str]) -> tuple[str, ...]:
@@ -143,7 +140,7 @@ def _since(text: str, now: int) -> int:
     return found
 
 
-def _say_more(session: Session, found: Sequence[Line], rest: Sequence[Line], problems: Sequence[str]) -> None:
+def _say_more(session: Session, found: Sequence[JobLine], rest: Sequence[JobLine], problems: Sequence[str]) -> None:
     """Say what the table does not: how many jobs it leaves out, and what is not known of the others."""
     if rest:
         living = sum(not line.ended for line in rest)

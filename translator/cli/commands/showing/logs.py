@@ -16,7 +16,7 @@ from ...shell.candidates import JobThenTask
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ....app.jobs.logs.selection import LogSelection
+    from ....app.jobs.logs.selection import LogSelection, Stream
     from ....app.jobs.logs.targets import Target
     from ....app.session import Session
     from ....state.job_folder import JobFolder
@@ -142,9 +142,9 @@ def command(
         return 0
     jobs = targets(folders, selection)
     if as_json:
-        from ....app.jobs.logs.targets import log_files
+        from ....app.jobs.logs.targets import LogFiles, log_files
 
-        print_json({"files": [file for job in jobs for file in log_files(job, selection)]})
+        print_json(LogFiles(files=tuple(file for job in jobs for file in log_files(job, selection))))
     elif batch:
         _log_nothing_yet(session, _show_batch_logs(session, jobs, selection))
     else:
@@ -152,7 +152,7 @@ def command(
     return 0
 
 
-def _streams(*, stdout: bool, stderr: bool, runtime: bool) -> tuple[str, ...]:
+def _streams(*, stdout: bool, stderr: bool, runtime: bool) -> tuple[Stream, ...]:
     from ....app.jobs.logs.selection import BOTH
 
     if not runtime:

@@ -48,7 +48,7 @@ def command(
     from pathlib import Path
 
     from ....app.output_file import write_output
-    from ....app.report.gather import job_reports
+    from ....app.report.gather import WrittenReport, job_reports
     from ....report.page import comparison_page, job_page
 
     folders = _folders(session, jobs, group, last=last)
@@ -61,7 +61,7 @@ def command(
         for note in report.notes:
             log(f"warning: {one_line(report.name)}: {note}")
     if as_json:
-        print_json({"file": str(path)})
+        print_json(WrittenReport(file=str(path)))
     else:
         print_result(one_line(str(path)))
     return 0

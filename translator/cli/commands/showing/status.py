@@ -63,17 +63,19 @@ def command(
     from ....app.jobs.failure import failure_of
     from ....app.jobs.refresh import refresh_all
     from ....app.jobs.selecting import asks_for_several, named_groups, select
+    from ....app.views.job import Jobs
+    from ....app.views.of_poll import job_view
     from ....monitor.poll import open_job
     from ...output.task_table import TaskFilter
-    from ...output.views import print_view, view_dict
+    from ...output.views import print_view
 
     folders = select(session.store, jobs, user=session.user, last=last)
     wanted = TaskFilter(states=(*states, *(["FAILED"] if failed else [])), patterns=patterns)
     views = refresh_all(session, [open_job(folder) for folder in folders])
     several = len(views) > 1 or asks_for_several(jobs, last=last)
     if as_json:
-        documents = [view_dict(view, failure_of(session, view), wanted) for view in views]
-        print_json({"jobs": documents} if several else documents[0])
+        documents = tuple(job_view(session, view, wanted.chosen(view.tasks)) for view in views)
+        print_json(Jobs(jobs=documents) if several else documents[0])
     elif len(views) > 1:
         _print_several(session, views, named_groups(session.store, jobs, user=session.user), wanted)
     else:
@@ -90,7 +92,7 @@ def _print_several(
     Where not all tasks are wanted, only jobs that have some of those are.
     """
     from ....app.jobs.failure import failure_of
-    from ....app.jobs.listing import line_of
+    from ....app.views.of_poll import job_line
     from ...output.several import A_FEW, print_few, print_many, total_texts
 
     if wanted.states or wanted.patterns:
@@ -104,7 +106,7 @@ def _print_several(
         by_name = {view.folder.name: view for view in views}
         fit = is_terminal(sys.stdout)
         print_many(
-            [line_of(view) for view in views], session.now(), lambda name: failure_of(session, by_name[name]), fit=fit
+            [job_line(view) for view in views], session.now(), lambda name: failure_of(session, by_name[name]), fit=fit
         )
     if groups or len(views) > A_FEW:
         print_result("\n" + "\n".join(total_texts(views, groups)))

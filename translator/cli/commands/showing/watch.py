@@ -16,8 +16,8 @@ from ...shell.candidates import JobOrGroup
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ....app.jobs.listing import Line
     from ....app.session import Session
+    from ....app.views.job import JobLine
 
 MAX_LINES = 10
 """So many jobs are told of when the screen is left."""
@@ -84,29 +84,26 @@ def _log_nothing_left() -> None:
 def _print_changes(session: Session, names: Sequence[str], *, once: bool, as_json: bool) -> bool:
     """Print a line whenever a job stands in another way, until all have ended or `once`; False if there is none."""
     from ....app.jobs.changes import JobLines
-    from ....app.jobs.listing import lasting
     from ....app.jobs.waiting import TICK
 
-    jobs, before, told = JobLines(session, names), dict[str, "Line"](), ""
+    jobs, told = JobLines(session, names), ""
     while True:
         look = jobs.look(time.monotonic())
         if look is not None:
             if look.problem and look.problem != told:
                 log(f"states are those that were known last; a backend does not answer: {look.problem}")
             told = look.problem
-            for line in look.found:
-                if before.get(line.name) != lasting(line):
-                    before[line.name] = lasting(line)
-                    if as_json:
-                        print_json_line(line.as_dict())
-                    else:
-                        print_result(_text(session, line))
+            for line in look.changed:
+                if as_json:
+                    print_json_line(line)
+                else:
+                    print_result(_text(session, line))
             if once or look.over:
                 return bool(look.found)
         time.sleep(TICK)
 
 
-def _text(session: Session, line: Line) -> str:
+def _text(session: Session, line: JobLine) -> str:
     from ....times import format_time
     from ...output.job_table import WATCH_COLUMNS, cells
 

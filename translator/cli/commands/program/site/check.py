@@ -44,7 +44,7 @@ def check(session: Session, jobs: tuple[str, ...], site: str | None, *, as_json:
         if not as_json:
             print_result(f"{each.file}: {each.verdict}")
     if as_json:
-        print_json({"file": found.file, "checked": [each.as_dict() for each in found.checked]})
+        print_json(found)
     elif not jobs:
         print_result("there is no profile; Slurm answers, and `paislurm site detect` writes one")
     return found.exit_status
@@ -53,8 +53,7 @@ def check(session: Session, jobs: tuple[str, ...], site: str | None, *, as_json:
 def _print_profile(found: CheckedProfile, *, as_json: bool) -> int:
     log_diagnostics(found.diagnostics)
     if as_json:
-        diagnostics = [each.as_dict() for each in found.diagnostics]
-        print_json({"file": found.file, "backend_reachable": found.backend_reachable, "diagnostics": diagnostics})
+        print_json(found)
     else:
         print_result(f"{found.file}: {found.verdict}")
     return found.exit_status

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
-from msgspec import to_builtins
 
 from ....options import examples, json_option, pass_session
 from ....output.console import log, print_file, print_json
@@ -68,7 +67,7 @@ def detect(
     look = ProbeOptions(partition=partition, account=account, sysfs=sysfs) if probe else None
     found = detect_site(session, output, force=force, host=host, probe=look)
     if as_json:
-        print_json(to_builtins(found))
+        print_json(found)
     else:
         print_file(found.text if output is None else found.difference or "")
     if output is not None:

@@ -32,13 +32,14 @@ def gpus(session: Session, partitions: tuple[str, ...], *, host: str | None, as_
     Slurm is asked twice, by sinfo and squeue. Nodes that are out of order or reserved have no free GPUs; a node that
     is in several partitions counts in each. `submit --test-only` shows the same of the partitions of one job.
     """
+    from .....app.estimate.gpus import SiteGpus
     from .....app.site.gpus import site_gpus
     from ....output.estimate_words import GPU_COLUMNS, gpu_rows
     from ....output.tables import print_table
 
     found = site_gpus(session, partitions, host)
     if as_json:
-        print_json({"partitions": [pool.as_dict() for pool in found]})
+        print_json(SiteGpus(partitions=tuple(pool.printed for pool in found)))
         return 0
     rows = [row for pool in found for row in gpu_rows(pool)]
     if rows:

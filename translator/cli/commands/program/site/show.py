@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
-from msgspec import to_builtins
 
 from ....options import examples, json_option, pass_session
 from ....output.console import log, print_json
@@ -35,7 +34,7 @@ def show(session: Session, site: str | None, *, as_json: bool) -> int:
 
     found = site_in_force(session, site)
     if as_json:
-        print_json(to_builtins(found))
+        print_json(found)
         return 0
     if found.file is None:
         log("there is no profile: all is default")
