@@ -20,7 +20,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, ClassVar
 
-from msgspec import Struct, to_builtins
+from msgspec import Struct
 
 from .excerpt import excerpt
 
@@ -120,11 +120,6 @@ class Diagnostic(Struct, frozen=True, kw_only=True):
             line=where.line if where else 0,
             column=where.column if where else 0,
         )
-
-    def as_dict(self) -> dict[str, str | int]:
-        """Return the record for `--json`: flat, with empty fields left out."""
-        found: dict[str, str | int] = to_builtins(self.printed)
-        return found
 
 
 class FlatDiagnostic(Struct, frozen=True, kw_only=True, omit_defaults=True):

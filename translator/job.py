@@ -28,7 +28,9 @@ class Lines(Struct, frozen=True, kw_only=True):
     """Give the first and last line (from 1) of the job file that something came from."""
 
     first: int
+    """The first line of a range, from 1."""
     last: int
+    """The last line of a range."""
 
     def __str__(self) -> str:
         return f"line {self.first}" if self.first == self.last else f"lines {self.first}-{self.last}"
@@ -41,7 +43,9 @@ class Completion(Struct, frozen=True, kw_only=True):
     """
 
     min_failed: int
+    """How many failed tasks fail the job, -1 for none."""
     min_succeeded: int
+    """How many succeeded tasks complete the job, -1 for none."""
 
 
 class Resources(Struct, frozen=True, kw_only=True):
@@ -53,32 +57,43 @@ class Resources(Struct, frozen=True, kw_only=True):
     """
 
     cpus: int
+    """CPUs of a task."""
     memory_mib: int
+    """Memory of a task."""
     gpus: int
+    """GPUs of a task."""
     shm_mib: int
+    """Shared memory of a task."""
     declared_shm_mib: int
+    """Shared memory as the job file has it."""
     infiniband: bool
+    """Whether a task asks for InfiniBand."""
 
 
-class PortRequest(Struct, frozen=True, kw_only=True):
+class PortRequest(Struct, frozen=True, kw_only=True, rename={"first": "fixed_first_port"}):
     """Ask for `count` ports under a label for every task; `first` > 0 fixes them (v1 `beginAt`).
 
     Source: PAI protocol v2, resourcePerInstance.ports; PAI protocol v1, portList.
     """
 
     label: str
+    """The name of a list of ports."""
     count: int
+    """How many."""
     first: int = 0
+    """The first of ports that the job file fixes, 0 for none."""
 
 
 class Image(Struct, frozen=True, kw_only=True):
     """Name a container image: the prerequisite's name, and its reference as the job file has it."""
 
     name: str
+    """The name of the thing; of a job its folder's, `user~job`."""
     uri: str
+    """An image as the job file has it."""
 
 
-class Command(Struct, frozen=True, kw_only=True):
+class Command(Struct, frozen=True, kw_only=True, rename={"lines": "item_lines"}):
     """Hold a role's assembled command text and the shell options it runs under.
 
     The text is the active deployment's preCommands, the commands, and the postCommands, one shell for all.
@@ -87,9 +102,13 @@ class Command(Struct, frozen=True, kw_only=True):
     """
 
     text: str
+    """A text as it stands in a file, or a file."""
     errexit: bool
+    """Whether commands end at the first that fails."""
     nounset: bool
+    """Whether unset variables are errors."""
     pipefail: bool
+    """Whether a pipe fails with any of its commands."""
     lines: tuple[tuple[int, int], ...]
     """For each line of `text`: (0-based line of `text` at which an item starts, its line in the job file)."""
 
@@ -98,7 +117,7 @@ Phase = Literal["start", "success", "failure", "exit"]
 """When a script of a prerequisite runs: before the commands, after the task succeeded or failed, after any end."""
 
 
-class Script(Struct, frozen=True, kw_only=True):
+class Script(Struct, frozen=True, kw_only=True, rename={"lines": "item_lines"}):
     """Hold what a prerequisite or a plugin runs at one moment: a text of the job file, or a program of ours.
 
     A program is a part of this project, `templates/plugins/<program>.sh`, and `settings` are its variables.
@@ -106,11 +125,15 @@ class Script(Struct, frozen=True, kw_only=True):
     """
 
     phase: Phase
+    """When a script runs: `start`, `commands`, `success`, `failure` or `exit`."""
     text: str = ""
+    """A text as it stands in a file, or a file."""
     lines: tuple[tuple[int, int], ...] = ()
     """As those of a `Command`."""
-    program: str = ""
+    program: str | None = None
+    """A program of Slurm's, or one of paislurm's own that a hook is."""
     settings: tuple[tuple[str, str], ...] = ()
+    """The settings of a plugin, pairs of name and value."""
 
 
 class Prerequisite(Struct, frozen=True, kw_only=True):

@@ -36,8 +36,11 @@ class RoleInfiniband(Struct, frozen=True, kw_only=True):
     """
 
     variables: tuple[tuple[str, str], ...]
+    """Variables, pairs of name and value."""
     checks: tuple[str, ...]
+    """What each node is asked about its InfiniBand before tasks start."""
     summary: str
+    """How a role stands to the InfiniBand, in words."""
 
 
 def infiniband_of_roles(job: Job, site: Site) -> tuple[RoleInfiniband | None, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from msgspec import Struct
 
@@ -12,10 +12,8 @@ from ..job import RESTART_ALWAYS, Command, Completion, Image, Lines, Phase, Port
 from ..site.containers import CONTAINER_RUNTIMES
 from .images import ImagePlan
 from .infiniband import RoleInfiniband
-
-if TYPE_CHECKING:
-    from .layout.layout import Layout
-    from .layout.packing import Placement
+from .layout.layout import Layout
+from .layout.packing import Placement
 
 Mount = tuple[str, str, str]
 """Whether it is the user's own part of a storage (`own`, else `all`), its path on the nodes, and where it is wanted."""
@@ -31,12 +29,19 @@ class ContainerPlan(Struct, frozen=True, kw_only=True):
     """
 
     runtime: str
+    """The container runtime, or `none`."""
     mounts: tuple[Mount, ...] = ()
-    cache: str = ""
+    """Folders that containers have from outside."""
+    cache: str | None = None
+    """The folder of fetched images."""
     shared: bool = True
-    certificates: str = ""
+    """Whether all nodes have the image cache."""
+    certificates: str | None = None
+    """The file of certificates for registries."""
     logins: tuple[str, ...] = ()
+    """The registries that have logins."""
     login_file: tuple[str, ...] = ()
+    """The parts of the path of the file with the logins of registries."""
 
     @property
     def sizes_shm(self) -> bool:
@@ -68,20 +73,26 @@ class NodePlan(Struct, frozen=True, kw_only=True):
     """Say what the site's nodes are like and how tasks reach each other there."""
 
     address: Literal["getent", "node-address", "suffix"]
-    node_suffix: str
+    """How tasks reach a node: `getent`, `node-address` or `suffix`."""
+    node_suffix: str | None
+    """What is added to a node's name for its address."""
     first_port: int
+    """The first port that tasks may have."""
     last_port: int
+    """The last port that tasks may have."""
     gpu_vendor: Literal["nvidia", "amd"]
-    gpu_gres: str
+    """`nvidia` or `amd`."""
+    gpu_gres: str | None
     """What Slurm calls the job's GPUs if it does not call them `gpu`, else ""."""
-    sysfs: str
+    sysfs: str | None
     """Where nodes have the folders `infiniband` and `net`."""
 
 
-class TimePlan(Struct, frozen=True, kw_only=True):
+class TimePlan(Struct, frozen=True, kw_only=True, rename={"limit": "time_limit"}):
     """Say how long the job and its tasks have."""
 
     limit: timedelta | None
+    """How long the job may run, null for the partition's limit."""
     warning: timedelta
     """How long before the time limit tasks get TERM; 0: not at all."""
     grace: timedelta
@@ -96,10 +107,12 @@ class RetryPlan(Struct, frozen=True, kw_only=True):
     """Say how often the job and its tasks are tried again."""
 
     retry_limit: int
+    """How often failures are retried, as in the job file."""
     max_transient_retries: int
+    """How often it is retried without using up its budget."""
     max_restarts: int
     """How often a job or a task with a retry count of -2 is restarted."""
-    monitor_after: Literal["", "failure", "end"] = ""
+    monitor_after: Literal["failure", "end"] | None = None
     """After which ends of its own an attempt takes a step of the monitor: the site has no other near at hand."""
 
 
@@ -111,11 +124,17 @@ class Hazard(Struct, frozen=True, kw_only=True):
     """Describe a fault of some versions of Slurm; `advice` is what users can do where the plan only warns."""
 
     name: str
+    """The name of the thing; of a job its folder's, `user~job`."""
     what: str
+    """What a passage or a fault is."""
     concerns: Concern
+    """What a fault of Slurm concerns."""
     consequence: Consequence
+    """What a fault of Slurm leads to."""
     source: str
-    advice: str = ""
+    """Where a fault of Slurm is known from."""
+    advice: str | None = None
+    """What users can do: about a fault of Slurm, against a failure, against waiting."""
 
     @property
     def avoids_het(self) -> bool:
@@ -123,42 +142,53 @@ class Hazard(Struct, frozen=True, kw_only=True):
         return self.consequence in ("avoid-het", "avoid-native-mpi-over-components")
 
 
-class SlurmPlan(Struct, frozen=True, kw_only=True):
+class SlurmPlan(Struct, frozen=True, kw_only=True, rename={"version": "slurm_version"}):
     """Say which Slurm the site has."""
 
-    cluster: str
+    cluster: str | None
     """"" for the cluster of the machine that submits."""
-    version: str
+    version: str | None
     """"" where it is not known."""
     hazards: tuple[Hazard, ...]
     """The faults of that version which concern the job, in components or not."""
 
 
-class Component(Struct, frozen=True, kw_only=True):
+class Component(Struct, frozen=True, kw_only=True, rename={"nodes": "node_count", "roles": "role_positions"}):
     """List the sbatch options of one component, `(name, value)` in the order they are printed.
 
     `name` has no dashes; a value of None is a switch. `roles` are the positions of the roles that run in it.
     """
 
     directives: tuple[tuple[str, str | None], ...]
+    """The options of sbatch, pairs of name and value."""
     roles: tuple[int, ...]
+    """The positions of roles."""
     nodes: int | None
-    note: str = ""
+    """How many nodes a component asks for, null where Slurm decides."""
+    note: str | None = None
+    """What there is to say about a component."""
 
 
-class HookScript(Struct, frozen=True, kw_only=True):
+class HookScript(Struct, frozen=True, kw_only=True, rename={"lines": "job_range"}):
     """Say which script runs at one place around a role's commands.
 
     `number` is the position of its prerequisite (or plugin) among those of the role, in the order of the start.
     """
 
     phase: Phase
+    """When a script runs: `start`, `commands`, `success`, `failure` or `exit`."""
     number: int
+    """The position of a hook's prerequisite or plugin in its role."""
     name: str
+    """The name of the thing; of a job its folder's, `user~job`."""
     kind: Literal["prerequisite", "plugin"]
+    """Which of its kind a thing is: a record, a layout, a hook, a reason to wait."""
     ignore_failure: bool
+    """Whether a hook may fail."""
     script: Script
+    """What a hook runs."""
     lines: Lines
+    """The lines of the job file that something came from, `first` and `last`."""
 
     @property
     def word(self) -> str:
@@ -166,14 +196,21 @@ class HookScript(Struct, frozen=True, kw_only=True):
         return f"{self.phase}.{self.number}.{self.kind}.{self.name}.{'ignore' if self.ignore_failure else 'fail'}"
 
 
-class MpiWorld(Struct, frozen=True, kw_only=True):
+class MpiWorld(Struct, frozen=True, kw_only=True, rename={"roles": "role_positions"}):
     """Name the roles, by position, whose ranks srun starts as one MPI world, and the plugin of `srun --mpi`."""
 
     plugin: str
+    """The plugin of `srun --mpi`."""
     roles: tuple[int, ...]
+    """The positions of roles."""
 
 
-class RolePlan(Struct, frozen=True, kw_only=True):
+class RolePlan(
+    Struct,
+    frozen=True,
+    kw_only=True,
+    rename={"environment": "variables", "infiniband": "infiniband_plan", "lines": "job_range"},
+):
     """Say how one role runs.
 
     `folder` is the role's name on disk, `<position>-<sanitised name>`. `slots` tasks run at a time.
@@ -182,29 +219,46 @@ class RolePlan(Struct, frozen=True, kw_only=True):
     """
 
     position: int
+    """The position of a role in the job file, from 0."""
     name: str
+    """The name of the thing; of a job its folder's, `user~job`."""
     variable_names: tuple[str, ...]
     """Under what names the role stands in variables: its own, and OpenPAI's controller name where that differs."""
     folder: str
+    """The path of a job's folder, or of that of the manual pages; of a role the name of its folders below `logs`,
+    `tasks` and `work`."""
     component: int
+    """The number of the component in which a role runs, from 0."""
     instances: int
+    """The number of tasks of a role."""
     slots: int
+    """How many tasks of a role run at a time."""
     tasks_per_node: int | None
+    """The most tasks of a role on a node, null where Slurm decides."""
     placement: Placement
+    """The slots of a role on each node, in the layout `shared`."""
     step_options: tuple[tuple[str, str | None], ...]
+    """The options of a role's srun, pairs of name and value."""
     resources: Resources
+    """What a task may use."""
     ports: tuple[PortRequest, ...]
+    """The ports that each task of a role has."""
     completion: Completion
+    """The thresholds of a role."""
     task_retry_limit: int
+    """How often a task is retried, as in the job file."""
     ranks: int
     """How many ranks of an MPI world one task is, 0 where srun starts no ranks."""
     mpi_world: MpiWorld | None
     """The world of which the role is a part."""
     image: Image
+    """The image of a role, as the job file has it."""
     image_plan: ImagePlan
+    """Where the image of a role comes from."""
     before: tuple[HookScript, ...]
     """What runs before the commands, in order."""
     command: Command
+    """The commands of a role."""
     after: tuple[HookScript, ...]
     """What runs after the commands, in order."""
     environment: tuple[tuple[str, str], ...]
@@ -214,36 +268,69 @@ class RolePlan(Struct, frozen=True, kw_only=True):
     infiniband: RoleInfiniband | None
     """The role's InfiniBand settings; its variables are among `environment`."""
     lines: Lines
+    """The lines of the job file that something came from, `first` and `last`."""
 
 
-class Plan(Struct, frozen=True, kw_only=True):
+PLAN_VERSION = 3
+"""Of the keys of `plan.json` and of `paislurm plan --json`."""
+_KEYS = {
+    "format": "version",
+    "job_name": "job",
+    "source": "file",
+    "version": "paislurm_version",
+    "warnings": "diagnostics",
+}
+"""The keys that have another name than the field."""
+
+
+class Plan(Struct, frozen=True, kw_only=True, rename=_KEYS):
     """Hold everything the renderer needs; nothing in it names a user, a host, a date or a folder."""
 
+    format: int = PLAN_VERSION
+    """The version of the keys of the plan."""
     job_name: str
+    """The job's name, without the user's."""
     source: str
+    """The name or path of a file; of what is written, null where it is printed."""
     version: str
+    """The version of paislurm that made it."""
     protocol: Literal["1", "2"]
-    virtual_cluster: str
+    """`1` or `2`."""
+    virtual_cluster: str | None
+    """The virtual cluster."""
     exit_patterns: Literal["fixed", "original"]
+    """`fixed` or `original`: the expressions of the exit specification."""
     gang: bool
+    """Whether all tasks start together."""
     layout: Layout
+    """How roles share nodes."""
     components: tuple[Component, ...]
+    """What is asked of Slurm, for each component."""
     roles: tuple[RolePlan, ...]
+    """Roles, each with its `name` and its `instances`."""
     containers: ContainerPlan
+    """How tasks are put into containers."""
     secrets: tuple[str, ...]
     """The names of the secrets that the script has from files: those of the tasks' scripts, and those of registries."""
     environment: EnvironmentPlan
+    """The variables of all tasks."""
     one_log: bool
     """Whether both streams of a task go to one file."""
     min_succeeded: int
     """How many succeeded tasks of all roles complete the job, -1 for none."""
     nodes: NodePlan
+    """What nodes are like, and how tasks reach each other."""
     slurm: SlurmPlan
+    """The site's Slurm."""
     times: TimePlan
+    """How long the job and its tasks have."""
     retry_policy: RetryPlan
+    """How often the job is retried."""
     notify: tuple[str, ...]
     """What the user is told of. Source: PAI protocol v2, jobStatusChangeNotification."""
     warnings: tuple[Diagnostic, ...]
+    """Messages, each with `code`, `severity`, `message`, and what is known of `file`, `line`, `column`, `path` and
+    `hint`; those of `verify` have `line` and `message`."""
 
     @property
     def restarts_tasks(self) -> bool:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from ...errors import Diagnostic, NotFoundError, PaislurmError, UsageError
-from ...planning.plan_text import plan_dict
 from ...state.safe_read import CorruptDataError, read_end, read_json
 from ...state.tidying.kept_script import read_script
+from ..document import plain
 from ..input.job_input import compile_source, shown_name
 from ..input.source import STDIN
 from ..submit.slurm_version import installed_version
@@ -75,7 +75,7 @@ def compared_file(session: Session, file: str, folder: JobFolder, version: Calla
     return Compared(
         name=shown_name(file),
         parameters=parameters_of(compiled.document, dict(source.parameters)),
-        plan=json.loads(json.dumps(plan_dict(compiled.plan))),
+        plan=json.loads(json.dumps(plain(compiled.plan))),
         script=compiled.script,
     )
 

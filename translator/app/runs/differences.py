@@ -108,7 +108,7 @@ def plan_lines(value: object, where: str = "") -> Iterator[str]:
                 name = each.get("name") if isinstance(each, dict) else None
                 yield from plan_lines(each, f"{where}.{name or number}")
     else:
-        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        text = value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
         yield f"{one_line(where)}: {one_line(text)}"
 
 

@@ -11,11 +11,11 @@ from paislurm.backends.runner import scrubbed
 
 from ...errors import BackendError, Diagnostic, InterruptedWaitError, RejectedError, UnreachableError
 from ...monitor.attempt import new_intent, submit_attempt
-from ...planning.plan_text import plan_dict
 from ...state.history import history
 from ...state.publish import stage, write_files
 from ...state.records import Created, JobRole, dump
 from ...state.submit_environment import ENVIRONMENT, as_bytes
+from ..document import plain
 from ..runs.recording import current_folder, run_record
 from .background import MONITOR_CALL, leave_monitor, monitor_call, say_who_looks_after
 from .masking import hidden_texts, kept_text
@@ -148,7 +148,7 @@ def _files(session: Session, prepared: Prepared) -> tuple[dict[str, bytes], Hist
     """Return the files of a new job folder; its journal has the intent, unless the job waits for others."""
     folder, compiled, source, now = prepared.folder, prepared.compiled, prepared.source, session.now()
     policy = retry_policy(compiled)
-    intent = new_intent(0, now, cluster=compiled.plan.slurm.cluster)
+    intent = new_intent(0, now, cluster=compiled.plan.slurm.cluster or "")
     kept = kept_text(prepared.text, compiled.document)
     roles = tuple(JobRole(name=role.name, folder=role.folder, instances=role.instances) for role in compiled.plan.roles)
     created = Created(
@@ -160,7 +160,7 @@ def _files(session: Session, prepared: Prepared) -> tuple[dict[str, bytes], Hist
         retry_policy=policy,
         exit_rows=compiled.site.exit_rows,
         notify=compiled.job.notify,
-        virtual_cluster=compiled.plan.virtual_cluster,
+        virtual_cluster=compiled.plan.virtual_cluster or "",
         partition=",".join(partitions_of(compiled)),
         backfill_interval=compiled.site.scheduler.backfill_interval,
         run=run_record(session, source, prepared.text, kept, compiled, hidden_texts(compiled.document)),
@@ -172,7 +172,7 @@ def _files(session: Session, prepared: Prepared) -> tuple[dict[str, bytes], Hist
     records: tuple[Record, ...] = (created,) if prepared.after else (created, intent)
     files = {
         "job.yaml": kept,
-        "plan.json": json.dumps(plan_dict(compiled.plan), indent=2).encode() + b"\n",
+        "plan.json": json.dumps(plain(compiled.plan), indent=2).encode() + b"\n",
         str(folder.script(0).relative_to(folder.path)): compiled.script.encode(errors="surrogateescape"),
         folder.journal.name: b"".join(dump(record) for record in records),
     }

@@ -9,7 +9,6 @@ import sys
 from typing import IO, TYPE_CHECKING, TextIO
 
 import click
-from msgspec import Struct
 
 from ...errors import Severity, diagnostic_text
 from ...terminal_text import escape_control, visible
@@ -17,6 +16,7 @@ from ...terminal_text import escape_control, visible
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from msgspec import Struct
     from typing_extensions import Buffer
 
     from ...app.session import Event
@@ -88,13 +88,8 @@ def raw_output() -> IO[bytes] | EscapingStream:
     return EscapingStream(sys.stdout) if is_terminal(sys.stdout) else sys.stdout.buffer
 
 
-def print_json(result: Struct | Mapping[str, object]) -> None:
+def print_json(result: Struct) -> None:
     """Print a result for programs."""
-    if not isinstance(result, Struct):
-        from .documents import document_text as old
-
-        click.echo(old(result))
-        return
     from ...app.document import document_text
 
     click.echo(document_text(result))

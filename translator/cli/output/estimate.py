@@ -67,7 +67,7 @@ def _asked(
             runner,
             compiled.script,
             partitions,
-            compiled.plan.slurm.cluster,
+            compiled.plan.slurm.cluster or "",
             compiled.site.gpus.gres,
             _options(compiled),
         )

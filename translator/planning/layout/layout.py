@@ -22,7 +22,9 @@ class Layout(Struct, frozen=True, kw_only=True):
     """
 
     kind: LayoutKind
+    """Which of its kind a thing is: a record, a layout, a hook, a reason to wait."""
     reason: str
+    """Why it stands or was decided so, in a sentence."""
 
 
 class Conditions(Struct, frozen=True, kw_only=True):

@@ -23,8 +23,11 @@ class NodeRange(Struct, frozen=True, kw_only=True):
     """Give a role `slots` slots on each node from `first` to `last`, which count from 0 in the allocation."""
 
     first: int
+    """The first line of a range, from 1."""
     last: int
+    """The last line of a range."""
     slots: int
+    """How many tasks of a role run at a time."""
 
 
 Placement = tuple[NodeRange, ...]
