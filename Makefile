@@ -47,6 +47,7 @@ golden: $(VENV)/ready  ## remake the expected messages, plans and scripts, and t
 	$(BIN)/python -m tests.rejected.remake
 	$(BIN)/python -m tests.golden.remake
 	$(BIN)/python -m tests.unit.test_site_page
+	$(BIN)/python -m tests.unit.cli.json_page
 
 fuzz: $(VENV)/ready  ## fuzz the compiler for FUZZ_SECONDS
 	PAISLURM_FUZZ_SECONDS=$(FUZZ_SECONDS) PAISLURM_OPENPAI_JOBS=$(abspath $(JOBS)) $(BIN)/pytest -o timeout=0 tests/fuzz

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import inspect
 import json
+import re
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -64,14 +65,20 @@ def plain(value: Any) -> Any:
     return int(value.total_seconds()) if isinstance(value, timedelta) else value
 
 
-def json_schema(documents: Sequence[type[Struct]], title: str) -> dict[str, Any]:
-    """Return a schema that accepts any of these documents, with a description of each key."""
-    found = structs(documents)
-    records = {record.__name__: _printed_as(record) for record in found}
+def definitions(documents: Sequence[type[Struct]]) -> dict[str, Any]:
+    """Return the schemas of the records and enums that documents consist of, by name."""
+    records = {record.__name__: _printed_as(record) for record in structs(documents)}
     _, components = schema_components([*documents, *records.values()])
     components |= {name: components[record.__name__] for name, record in records.items()}
-    defs = {name: _closed(records[name], component) for name, component in components.items() if name in records}
-    defs |= {name: component for name, component in components.items() if name not in records}
+    return {
+        name: _closed(records[name], component) if name in records else component
+        for name, component in components.items()
+    }
+
+
+def json_schema(documents: Sequence[type[Struct]], title: str) -> dict[str, Any]:
+    """Return a schema that accepts any of these documents, with a description of each key."""
+    defs = definitions(documents)
     choices = []
     for document in documents:
         body = defs[document.__name__]
@@ -113,7 +120,7 @@ def _printed_as(record: type[Struct]) -> type[Struct]:
 
 
 def field_notes(record: type[Struct]) -> dict[str, str]:
-    """Return the docstrings below the fields of a Struct, its bases' included, by the names that JSON has."""
+    """Return the docstrings below the fields of a Struct and its bases, by the names of keys; None is null in JSON."""
     notes: dict[str, str] = {}
     for base in reversed(record.__mro__):
         if issubclass(base, Struct) and base is not Struct:
@@ -122,7 +129,7 @@ def field_notes(record: type[Struct]) -> dict[str, str]:
             for pair in pairwise(definition.body):
                 match pair:
                     case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(note))):
-                        notes[name] = " ".join(note.split())
+                        notes[name] = re.sub(r"\bNone\b", "null", " ".join(note.split()).partition(" Source:")[0])
                     case _:
                         pass
     names = zip(record.__struct_fields__, record.__struct_encode_fields__, strict=True)

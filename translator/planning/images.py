@@ -31,24 +31,24 @@ _NAME = re.compile(
 
 
 class ImageReference(Struct, frozen=True, kw_only=True, rename={"version": "image_version"}):
-    """Name an image of a registry; `version` is a tag, or a digest `sha256:...`, which no moved tag changes."""
+    """An image of a registry."""
 
     registry: str
     """The host of a registry."""
     repository: str
     """The name of an image in its registry."""
     version: str
-    """The tag or digest of an image."""
+    """The tag or digest of the image."""
 
     def __str__(self) -> str:
         return f"{self.registry}/{self.repository}{'@' if ':' in self.version else ':'}{self.version}"
 
 
 class ImagePlan(Struct, frozen=True, kw_only=True, rename={"path": "image_path"}):
-    """Say where a role's image is: at a path of the nodes, or else behind a reference; neither without containers."""
+    """Where the image of a role is; neither value without containers."""
 
     path: str | None = None
-    """The image on the nodes, null where it is fetched."""
+    """The path of the image on the nodes; None where it is fetched."""
     reference: ImageReference | None = None
     """An image in a registry."""
 

@@ -20,28 +20,22 @@ Mount = tuple[str, str, str]
 
 
 class ContainerPlan(Struct, frozen=True, kw_only=True):
-    """Say how tasks are put into containers.
-
-    `mounts` is what tasks see of the nodes: whose part (`own` or `all`), the path, and the mount point. `cache` is
-    where images are kept that come from a registry, once for all nodes if it is `shared`. `logins` are the names of
-    secrets with the credentials of a registry, and `login_file` a file of the user with the same, in parts between
-    which stands the user's name. `certificates` is a file with what the nodes trust of registries.
-    """
+    """How tasks are put into containers."""
 
     runtime: str
     """The container runtime, or `none`."""
     mounts: tuple[Mount, ...] = ()
-    """Folders that containers have from outside."""
+    """What tasks see of the nodes: whose part (`own` or `all`), the path, and the mount point."""
     cache: str | None = None
     """The folder of fetched images."""
     shared: bool = True
     """Whether all nodes have the image cache."""
     certificates: str | None = None
-    """The file of certificates for registries."""
+    """A file with the certificates of registries that nodes trust."""
     logins: tuple[str, ...] = ()
-    """The registries that have logins."""
+    """The names of secrets with the credentials of registries."""
     login_file: tuple[str, ...] = ()
-    """The parts of the path of the file with the logins of registries."""
+    """A file of the user with such credentials, in parts between which stands the user's name."""
 
     @property
     def sizes_shm(self) -> bool:
@@ -51,7 +45,7 @@ class ContainerPlan(Struct, frozen=True, kw_only=True):
 
 
 class EnvironmentPlan(Struct, frozen=True, kw_only=True):
-    """Say which variables tasks have, as far as they are known before the job runs."""
+    """The variables of tasks, as far as they are known before the job runs."""
 
     of_job: tuple[tuple[str, str], ...]
     """Those of every task."""
@@ -70,7 +64,7 @@ class EnvironmentPlan(Struct, frozen=True, kw_only=True):
 
 
 class NodePlan(Struct, frozen=True, kw_only=True):
-    """Say what the site's nodes are like and how tasks reach each other there."""
+    """The nodes of the site, and how tasks reach each other."""
 
     address: Literal["getent", "node-address", "suffix"]
     """How tasks reach a node: `getent`, `node-address` or `suffix`."""
@@ -89,10 +83,10 @@ class NodePlan(Struct, frozen=True, kw_only=True):
 
 
 class TimePlan(Struct, frozen=True, kw_only=True, rename={"limit": "time_limit"}):
-    """Say how long the job and its tasks have."""
+    """How long the job and its tasks have."""
 
     limit: timedelta | None
-    """How long the job may run, null for the partition's limit."""
+    """How long the job may run; None for the partition's limit."""
     warning: timedelta
     """How long before the time limit tasks get TERM; 0: not at all."""
     grace: timedelta
@@ -104,16 +98,16 @@ class TimePlan(Struct, frozen=True, kw_only=True, rename={"limit": "time_limit"}
 
 
 class RetryPlan(Struct, frozen=True, kw_only=True):
-    """Say how often the job and its tasks are tried again."""
+    """How often the job and its tasks are retried."""
 
     retry_limit: int
     """How often failures are retried, as in the job file."""
     max_transient_retries: int
-    """How often it is retried without using up its budget."""
+    """How often the job is retried without using up its budget."""
     max_restarts: int
     """How often a job or a task with a retry count of -2 is restarted."""
     monitor_after: Literal["failure", "end"] | None = None
-    """After which ends of its own an attempt takes a step of the monitor: the site has no other near at hand."""
+    """The ends after which the script takes a step of the monitor: `failure`, or `end` for any."""
 
 
 Concern = Literal["jobs", "components", "partitions", "native-mpi"]
@@ -121,12 +115,12 @@ Consequence = Literal["avoid-het", "avoid-native-mpi-over-components", "warn", "
 
 
 class Hazard(Struct, frozen=True, kw_only=True):
-    """Describe a fault of some versions of Slurm; `advice` is what users can do where the plan only warns."""
+    """A fault of some versions of Slurm."""
 
     name: str
-    """The name of the thing; of a job its folder's, `user~job`."""
+    """The name of the fault."""
     what: str
-    """What a passage or a fault is."""
+    """What the fault is."""
     concerns: Concern
     """What a fault of Slurm concerns."""
     consequence: Consequence
@@ -134,7 +128,7 @@ class Hazard(Struct, frozen=True, kw_only=True):
     source: str
     """Where a fault of Slurm is known from."""
     advice: str | None = None
-    """What users can do: about a fault of Slurm, against a failure, against waiting."""
+    """What users can do where the plan only warns."""
 
     @property
     def avoids_het(self) -> bool:
@@ -143,52 +137,46 @@ class Hazard(Struct, frozen=True, kw_only=True):
 
 
 class SlurmPlan(Struct, frozen=True, kw_only=True, rename={"version": "slurm_version"}):
-    """Say which Slurm the site has."""
+    """The Slurm of the site."""
 
     cluster: str | None
-    """"" for the cluster of the machine that submits."""
+    """The cluster to which the job goes; None for that of the machine that submits."""
     version: str | None
-    """"" where it is not known."""
+    """The version of Slurm; None where it is not known."""
     hazards: tuple[Hazard, ...]
     """The faults of that version which concern the job, in components or not."""
 
 
 class Component(Struct, frozen=True, kw_only=True, rename={"nodes": "node_count", "roles": "role_positions"}):
-    """List the sbatch options of one component, `(name, value)` in the order they are printed.
-
-    `name` has no dashes; a value of None is a switch. `roles` are the positions of the roles that run in it.
-    """
+    """The sbatch options of one component, in the order in which they are printed."""
 
     directives: tuple[tuple[str, str | None], ...]
-    """The options of sbatch, pairs of name and value."""
+    """The options of sbatch, pairs of name and value; a switch has no value."""
     roles: tuple[int, ...]
-    """The positions of roles."""
+    """The positions of the roles that run in the component."""
     nodes: int | None
-    """How many nodes a component asks for, null where Slurm decides."""
+    """How many nodes a component asks for, None where Slurm decides."""
     note: str | None = None
-    """What there is to say about a component."""
+    """A comment on the component."""
 
 
 class HookScript(Struct, frozen=True, kw_only=True, rename={"lines": "job_range"}):
-    """Say which script runs at one place around a role's commands.
-
-    `number` is the position of its prerequisite (or plugin) among those of the role, in the order of the start.
-    """
+    """A script that runs at one place around the commands of a role."""
 
     phase: Phase
-    """When a script runs: `start`, `commands`, `success`, `failure` or `exit`."""
+    """When the script runs: `start`, `success`, `failure` or `exit`."""
     number: int
-    """The position of a hook's prerequisite or plugin in its role."""
+    """The position of its prerequisite or plugin among those of the role."""
     name: str
-    """The name of the thing; of a job its folder's, `user~job`."""
+    """The name of its prerequisite or plugin."""
     kind: Literal["prerequisite", "plugin"]
-    """Which of its kind a thing is: a record, a layout, a hook, a reason to wait."""
+    """`prerequisite` or `plugin`."""
     ignore_failure: bool
-    """Whether a hook may fail."""
+    """Whether a failure of the script has no effect."""
     script: Script
     """What a hook runs."""
     lines: Lines
-    """The lines of the job file that something came from, `first` and `last`."""
+    """The lines of the job file that it comes from."""
 
     @property
     def word(self) -> str:
@@ -197,12 +185,12 @@ class HookScript(Struct, frozen=True, kw_only=True, rename={"lines": "job_range"
 
 
 class MpiWorld(Struct, frozen=True, kw_only=True, rename={"roles": "role_positions"}):
-    """Name the roles, by position, whose ranks srun starts as one MPI world, and the plugin of `srun --mpi`."""
+    """An MPI world that srun starts."""
 
     plugin: str
     """The plugin of `srun --mpi`."""
     roles: tuple[int, ...]
-    """The positions of roles."""
+    """The positions of the roles whose ranks form the world."""
 
 
 class RolePlan(
@@ -211,40 +199,34 @@ class RolePlan(
     kw_only=True,
     rename={"environment": "variables", "infiniband": "infiniband_plan", "lines": "job_range"},
 ):
-    """Say how one role runs.
-
-    `folder` is the role's name on disk, `<position>-<sanitised name>`. `slots` tasks run at a time.
-    `tasks_per_node` is the most that one node takes, None where Slurm decides. `placement` gives, in the `shared`
-    layout alone, the nodes of the allocation that have slots. `step_options` are the srun options of the role's step.
-    """
+    """How a role runs."""
 
     position: int
     """The position of a role in the job file, from 0."""
     name: str
-    """The name of the thing; of a job its folder's, `user~job`."""
+    """The name of the role."""
     variable_names: tuple[str, ...]
     """Under what names the role stands in variables: its own, and OpenPAI's controller name where that differs."""
     folder: str
-    """The path of a job's folder, or of that of the manual pages; of a role the name of its folders below `logs`,
-    `tasks` and `work`."""
+    """The name of its folders below `logs`, `tasks` and `work`."""
     component: int
     """The number of the component in which a role runs, from 0."""
     instances: int
-    """The number of tasks of a role."""
+    """The number of its tasks."""
     slots: int
     """How many tasks of a role run at a time."""
     tasks_per_node: int | None
-    """The most tasks of a role on a node, null where Slurm decides."""
+    """The most tasks of a role on a node, None where Slurm decides."""
     placement: Placement
-    """The slots of a role on each node, in the layout `shared`."""
+    """The slots on each node of the allocation, in the layout `shared`."""
     step_options: tuple[tuple[str, str | None], ...]
     """The options of a role's srun, pairs of name and value."""
     resources: Resources
     """What a task may use."""
     ports: tuple[PortRequest, ...]
-    """The ports that each task of a role has."""
+    """The ports of each task."""
     completion: Completion
-    """The thresholds of a role."""
+    """The thresholds of the role."""
     task_retry_limit: int
     """How often a task is retried, as in the job file."""
     ranks: int
@@ -252,13 +234,13 @@ class RolePlan(
     mpi_world: MpiWorld | None
     """The world of which the role is a part."""
     image: Image
-    """The image of a role, as the job file has it."""
+    """The image as the job file has it."""
     image_plan: ImagePlan
-    """Where the image of a role comes from."""
+    """Where the image comes from."""
     before: tuple[HookScript, ...]
     """What runs before the commands, in order."""
     command: Command
-    """The commands of a role."""
+    """The commands of the role."""
     after: tuple[HookScript, ...]
     """What runs after the commands, in order."""
     environment: tuple[tuple[str, str], ...]
@@ -268,7 +250,7 @@ class RolePlan(
     infiniband: RoleInfiniband | None
     """The role's InfiniBand settings; its variables are among `environment`."""
     lines: Lines
-    """The lines of the job file that something came from, `first` and `last`."""
+    """The lines of the job file that it comes from."""
 
 
 PLAN_VERSION = 3
@@ -284,18 +266,18 @@ _KEYS = {
 
 
 class Plan(Struct, frozen=True, kw_only=True, rename=_KEYS):
-    """Hold everything the renderer needs; nothing in it names a user, a host, a date or a folder."""
+    """All that the script is made of. Nothing in it names a user, a host, a date or a folder."""
 
     format: int = PLAN_VERSION
     """The version of the keys of the plan."""
     job_name: str
     """The job's name, without the user's."""
     source: str
-    """The name or path of a file; of what is written, null where it is printed."""
+    """The name of the job file."""
     version: str
-    """The version of paislurm that made it."""
+    """The version of paislurm."""
     protocol: Literal["1", "2"]
-    """`1` or `2`."""
+    """The version of the job file's protocol, `1` or `2`."""
     virtual_cluster: str | None
     """The virtual cluster."""
     exit_patterns: Literal["fixed", "original"]
@@ -307,7 +289,7 @@ class Plan(Struct, frozen=True, kw_only=True, rename=_KEYS):
     components: tuple[Component, ...]
     """What is asked of Slurm, for each component."""
     roles: tuple[RolePlan, ...]
-    """Roles, each with its `name` and its `instances`."""
+    """The task roles."""
     containers: ContainerPlan
     """How tasks are put into containers."""
     secrets: tuple[str, ...]
@@ -329,8 +311,7 @@ class Plan(Struct, frozen=True, kw_only=True, rename=_KEYS):
     notify: tuple[str, ...]
     """What the user is told of. Source: PAI protocol v2, jobStatusChangeNotification."""
     warnings: tuple[Diagnostic, ...]
-    """Messages, each with `code`, `severity`, `message`, and what is known of `file`, `line`, `column`, `path` and
-    `hint`; those of `verify` have `line` and `message`."""
+    """Warnings about the job file."""
 
     @property
     def restarts_tasks(self) -> bool:

@@ -36,7 +36,7 @@ class Origin(Struct, frozen=True, kw_only=True):
     job_lines: tuple[int, ...]
     """The lines of the job file from which it comes, from 1."""
     rule: str | None
-    """The rule by which it is there; null where the value of the job file stands in it as it is."""
+    """The rule by which it is there; None where the value of the job file stands in it as it is."""
 
 
 @cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import textwrap
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,16 +18,16 @@ BEGIN = "## Reference\n"
 CLASSES = (
     ("app/client.py", "Client", "Client"),
     ("app/job_run.py", "JobRun", "JobRun"),
-    ("monitor/status.py", "Status", "Status"),
-    ("monitor/task_status.py", "TaskView", "TaskView"),
-    ("monitor/failure.py", "Failure", "Failure"),
-    ("app/jobs/listing.py", "Line", "JobLine"),
+    ("app/views/job.py", "JobLine", "JobLine"),
+    ("app/views/job.py", "JobView", "JobView"),
+    ("app/views/job.py", "JobFailure", "JobFailure"),
+    ("app/views/task.py", "JobTask", "JobTask"),
     ("pipeline.py", "Compiled", "Compiled"),
     ("errors.py", "Diagnostic", "Diagnostic"),
     ("errors.py", "Location", "Location"),
 )
 """Modules, and classes with their names in the package."""
-INTERNAL = ("as_dict", "end_dict", "of")
+INTERNAL = ("printed",)
 MAX_WIDTH = 100
 
 
@@ -59,8 +60,11 @@ def _class(file: str, name: str, public: str) -> str:
             _signature(public, made),
             "",
         ]
+    base = ast.unparse(found.bases[0]) if found.bases else ""
+    if base in [name for _, name, _ in CLASSES]:
+        said.append(f"It has the fields and methods of `{base}`, and:\n")
     if fields:
-        said += [f"    {ast.unparse(each.target)}: {ast.unparse(each.annotation)}" for each in fields]
+        said += [line for each in fields for line in _field(each, found.body)]
         said.append("")
     for method in found.body:
         if isinstance(method, ast.FunctionDef) and method.name not in INTERNAL:
@@ -69,6 +73,15 @@ def _class(file: str, name: str, public: str) -> str:
             elif not method.name.startswith("_"):
                 said += [_signature(f"{public}.{method.name}", method), "", _said(method), ""]
     return "\n".join(said)
+
+
+def _field(field: ast.AnnAssign, body: list[ast.stmt]) -> Iterator[str]:
+    """Yield the lines of a field, and of the docstring below it."""
+    yield f"    {ast.unparse(field.target)}: {ast.unparse(field.annotation)}"
+    after = next((later for each, later in pairwise(body) if each is field), None)
+    if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
+        note = " ".join(str(after.value.value).split())
+        yield from textwrap.wrap(note, MAX_WIDTH, initial_indent=" " * 8, subsequent_indent=" " * 8)
 
 
 def _said(node: ast.ClassDef | ast.FunctionDef) -> str:
@@ -110,7 +123,7 @@ def _argument(argument: ast.arg, default: ast.expr | None) -> str:
 def _types() -> str:
     """Return what stands for more than one type, with the sentence below each."""
     said = ["### Types\n"]
-    for file in ("app/sources.py", "app/job_run.py", "monitor/job_status.py"):
+    for file in ("app/sources.py", "app/jobs/logs/selection.py", "monitor/job_status.py"):
         body = _tree(file).body
         for node, after in pairwise(body):
             name, value = "", None

@@ -62,7 +62,7 @@ class ConvertedFile(Converted, frozen=True, kw_only=True):
     """A converted job file, and where it was written."""
 
     file: str | None
-    """The file that was written; null where the text is printed."""
+    """The file that was written; None where the text is printed."""
 
 
 def check_each(session: Session, sources: Iterable[Source]) -> Iterator[CheckedFile]:

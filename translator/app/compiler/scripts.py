@@ -30,7 +30,7 @@ class ScriptFile(Struct, frozen=True, kw_only=True):
     job: str
     """The name of the job."""
     file: str | None
-    """The file that was written; null where the script is printed."""
+    """The file that was written; None where the script is printed."""
     text: str
     """The script."""
 

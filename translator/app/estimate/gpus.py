@@ -104,7 +104,7 @@ class GpuCount(Struct, frozen=True, kw_only=True):
     """The GPUs of one type."""
 
     gpu_type: str | None
-    """The type; null where Slurm has none."""
+    """The type; None where Slurm has none."""
     gpu_count: int
     """How many there are."""
     free_gpu_count: int
@@ -219,7 +219,7 @@ def _gpus(text: str, gres_name: str) -> Counter[str]:
 
 
 def _counts(text: str) -> Counter[tuple[str, str]]:
-    """Return what stands in `gpu:v100:4(S:0-1),hca:2` or `gpu:(null):1(IDX:0)`, by name and type."""
+    """Return what stands in `gpu:v100:4(S:0-1),hca:2` or `gpu:(None):1(IDX:0)`, by name and type."""
     found: Counter[tuple[str, str]] = Counter()
     for each in () if text in NOTHING else gres(text):
         if each.count:

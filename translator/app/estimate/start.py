@@ -80,17 +80,17 @@ class StartEstimate(Struct, frozen=True, kw_only=True):
     expected_start_at: Time | None
     """When Slurm expects to start the job."""
     expected_wait: int | None
-    """In how many seconds the job would start, 0 for at once; null where Slurm cannot say, for a `reason`."""
+    """In how many seconds the job would start, 0 for at once; None where Slurm cannot say, for a `reason`."""
     at_once: bool
     """Whether the job would start at once."""
     resources_free: bool | None
-    """Whether nodes have free now what the job asks for, so that backfill may start it; null where that is unknown."""
+    """Whether nodes have free now what the job asks for, so that backfill may start it; None where that is unknown."""
     reason: str | None
     """Why Slurm names no time."""
     expected_nodes: str | None
     """The nodes on which Slurm expects to start the job, a host list."""
     expected_partition: str | None
-    """The partition in which Slurm expects to start the job; null where it names none, as of several components."""
+    """The partition in which Slurm expects to start the job; None where it names none, as of several components."""
     preempted_jobs: tuple[str, ...]
     """The ids of jobs that would be preempted."""
     component_count: int

@@ -43,9 +43,9 @@ class Checked(Struct, frozen=True, kw_only=True):
     file: str
     """The name of the job file."""
     job: str | None = None
-    """The name of the job; null for a file with errors."""
+    """The name of the job; None for a file with errors."""
     asks: str | None = None
-    """What the job would have, in words; null where it cannot start."""
+    """What the job would have, in words; None where it cannot start."""
     exit_status: int = 0
     """What `paislurm check` of this file exits with; 0 if the job can be submitted."""
     diagnostics: tuple[Diagnostic, ...] = ()

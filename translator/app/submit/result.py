@@ -32,7 +32,7 @@ class SubmittedJob(Struct, frozen=True, kw_only=True):
     backend: str
     """`slurm`, `pyslurm`, `local`, or `ssh:` and a login node."""
     job_id: str | None
-    """The id of the Slurm job; null for a dry run, and for a job that waits for others."""
+    """The id of the Slurm job; None for a dry run, and for a job that waits for others."""
     attempt: int
     """The number of the attempt, 0."""
     folder: str

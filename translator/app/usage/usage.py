@@ -24,7 +24,7 @@ class Usage(Struct, frozen=True, kw_only=True):
     role: str
     """The name of the role."""
     index: int | None
-    """The index of the task in its role, from 0; null for an average of several tasks."""
+    """The index of the task in its role, from 0; None for an average of several tasks."""
     running_tasks: int
     """How many tasks these figures are about."""
     node: str | None

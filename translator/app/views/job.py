@@ -30,7 +30,7 @@ class JobLine(Struct, frozen=True, kw_only=True):
     state: State
     """How the job stands."""
     exit_code: int | None
-    """OpenPAI's exit code of the job; null while it has none."""
+    """OpenPAI's exit code of the job; None while it has none."""
     reason: str | None
     """Why the job stands as it does, in a sentence."""
     ended: bool
@@ -38,11 +38,11 @@ class JobLine(Struct, frozen=True, kw_only=True):
     attempt: int
     """The number of the last attempt of the job, from 0."""
     retries: int | None
-    """How often the job was retried; null where `list` and `watch` do not count the retries of an ended job."""
+    """How often the job was retried; None where `list` and `watch` do not count the retries of an ended job."""
     backend: str | None
     """`slurm`, `pyslurm`, `local`, or `ssh:` and a login node."""
     job_id: str | None
-    """The id of the last attempt's Slurm job; null while it has none."""
+    """The id of the last attempt's Slurm job; None while it has none."""
     created_at: Time | None
     """When the job was submitted first."""
     submitted_at: Time | None
@@ -56,7 +56,7 @@ class JobLine(Struct, frozen=True, kw_only=True):
     virtual_cluster: str | None
     """The virtual cluster."""
     partition: str | None
-    """The partition by the job file and the site profile; null for Slurm's default."""
+    """The partition by the job file and the site profile; None for Slurm's default."""
     node_list: str | None = None
     """The nodes of the last attempt as Slurm writes them, `n[1-3,7]`."""
     folder: str
@@ -64,9 +64,9 @@ class JobLine(Struct, frozen=True, kw_only=True):
     task_count: int
     """The number of tasks."""
     completed: int | None
-    """How many tasks ended by themselves; null where that is not known."""
+    """How many tasks ended by themselves; None where that is not known."""
     time_limit: int | None = None
-    """The time limit in seconds; null for the partition's limit and for a job that has ended."""
+    """The time limit in seconds; None for the partition's limit and for a job that has ended."""
     waits_began_at: Time | None = None
     """Since when the journal has the reason to wait."""
     advice: str | None = None
@@ -76,9 +76,9 @@ class JobLine(Struct, frozen=True, kw_only=True):
     sweep: Mapping[str, str] = field(default_factory=dict)
     """The values of the sweep's parameters, by name."""
     parameters: Mapping[str, str] | None = None
-    """The parameters in effect, by name; null where only `list` and `status` read them."""
+    """The parameters in effect, by name; None where only `list` and `status` read them."""
     result: float | None = None
-    """The number in the logs that `extras.slurm.result` names; null where there is none, or only `list` reads it."""
+    """The number in the logs that `extras.slurm.result` names; None where there is none, or only `list` reads it."""
     readable: bool = True
     """Whether the journal can be read: if not, the reason says why, and the other values are not known."""
 
@@ -110,7 +110,7 @@ class JobFailure(Struct, frozen=True, kw_only=True):
     """Why a job failed."""
 
     task: str | None
-    """The name of the task that decided, `worker-0`; null where none did."""
+    """The name of the task that decided, `worker-0`; None where none did."""
     node: str | None
     """The node of that task."""
     exit_code: int
@@ -170,11 +170,11 @@ class JobChange(Struct, frozen=True, kw_only=True):
     attempt: int
     """The attempt that was the last one then."""
     job_id: str | None
-    """The Slurm job that was changed; null where only attempts to come were."""
+    """The Slurm job that was changed; None where only attempts to come were."""
     values: Mapping[str, str]
     """What was changed, as text by name: `time`, `partition`, `account`, `qos`, `nice`, `retries`, `held`."""
     old_values: Mapping[str, str | None]
-    """The values before, null for those that only Slurm has."""
+    """The values before, None for those that only Slurm has."""
 
 
 class JobDependency(Struct, frozen=True, kw_only=True):
@@ -227,13 +227,13 @@ class JobView(JobLine, frozen=True, kw_only=True):
     tasks: tuple[JobTask, ...] = ()
     """The tasks."""
     account: str | None = None
-    """The account that is charged; null for the user's default."""
+    """The account that is charged; None for the user's default."""
     job_gpus: int = 0
     """GPUs of all tasks that run at a time."""
     pages: tuple[WebPage, ...] = ()
     """Pages that running tasks serve, as far as the job file tells."""
     run: RunRecord | None = None
-    """What the job was submitted with; null where an earlier version did not keep it."""
+    """What the job was submitted with; None where an earlier version did not keep it."""
 
 
 class Jobs(Struct, frozen=True, kw_only=True):

@@ -19,7 +19,7 @@ class TaskScript(Struct, frozen=True, kw_only=True):
     phase: ScriptPhase
     """When such a script runs."""
     name: str | None
-    """The name of its prerequisite or plugin; null for the commands."""
+    """The name of its prerequisite or plugin; None for the commands."""
     exit_status: int
     """The exit status of the script."""
     started_at: Time | None
@@ -42,7 +42,7 @@ class JobTask(Struct, frozen=True, kw_only=True):
     exit_status: int | None = None
     """The exit status of its commands, 0 to 255."""
     exit_code: int | None = None
-    """OpenPAI's exit code of the task; null while it has none."""
+    """OpenPAI's exit code of the task; None while it has none."""
     node: str | None = None
     """The node of the task."""
     started_at: Time | None = None

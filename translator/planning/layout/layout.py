@@ -16,15 +16,12 @@ LayoutKind = Literal["plain", "het", "shared"]
 
 
 class Layout(Struct, frozen=True, kw_only=True):
-    """Say how roles become components, and why.
-
-    `plain` is a job of one role; `het` has a component for each role; `shared` is one allocation for all roles.
-    """
+    """How roles become components."""
 
     kind: LayoutKind
-    """Which of its kind a thing is: a record, a layout, a hook, a reason to wait."""
+    """`plain` for one role, `het` for a component for each role, `shared` for one allocation for all."""
     reason: str
-    """Why it stands or was decided so, in a sentence."""
+    """Why this layout was chosen, in a sentence."""
 
 
 class Conditions(Struct, frozen=True, kw_only=True):

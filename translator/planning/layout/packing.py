@@ -20,14 +20,14 @@ _STEPS = 16
 
 
 class NodeRange(Struct, frozen=True, kw_only=True):
-    """Give a role `slots` slots on each node from `first` to `last`, which count from 0 in the allocation."""
+    """Slots on a range of nodes, which count from 0 in the allocation."""
 
     first: int
-    """The first line of a range, from 1."""
+    """The first node of the range."""
     last: int
-    """The last line of a range."""
+    """The last node of the range."""
     slots: int
-    """How many tasks of a role run at a time."""
+    """The slots on each of these nodes."""
 
 
 Placement = tuple[NodeRange, ...]

@@ -13,10 +13,10 @@ from paislurm.backends.base import JobId
 from paislurm.translator.app.jobs import cancelling, waiting
 from paislurm.translator.app.session import user_name
 from paislurm.translator.cli.commands.showing import list as list_module
-from paislurm.translator.cli.output.documents import iso_time
 from paislurm.translator.errors import Diagnostic, FolderError, RejectedError
 from paislurm.translator.state.journal import read
 from paislurm.translator.state.records import Cancelled, Ended, JobRole
+from paislurm.translator.times import aware
 from tests.clock import clock
 
 from ...monitor.jobs import CREATED, ENDED, INTENT, SUBMITTED, FakeBackend, job_folder, leave_result, observed, task
@@ -90,7 +90,7 @@ def test_the_columns_that_are_asked_for(run: Runner, three: list[JobFolder], slu
     ]
     assert slurm.queries == 1
     waiting_job = json.loads(run("list", "--json", "train-2").out)["jobs"][0]
-    assert (waiting_job["expected_start_at"], waiting_job["partition"]) == (iso_time(start), "gpu")
+    assert (waiting_job["expected_start_at"], waiting_job["partition"]) == (str(aware(start)).replace(" ", "T"), "gpu")
     assert re.search(r"^expected start +\d{4}-", run("status", "train-2").out, re.MULTILINE)
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from paislurm.translator.app.jobs.listing import Line
+    from paislurm.translator.app.jobs.listing import Found
     from paislurm.translator.state.job_folder import JobFolder
 
     from ..running import Runner
@@ -171,11 +171,11 @@ def test_seconds_that_pass_until_the_next_attempt_are_no_change(
     reasons = [*((each.text, each.lasting_text) for each in due), ("another 1 s", ""), ("another 2 s", "")]
     coming = iter(reasons)
 
-    def lines(*arguments: Any, **options: Any) -> tuple[list[Line], list[str]]:
-        found, problems = look(*arguments, **options)
+    def lines(*arguments: Any, **options: Any) -> Found:
+        found = look(*arguments, **options)
         reason, lasting = next(coming, reasons[-1])
-        own = [line for line in found if line.name == f"{ME}~demo"]
-        return [replace(line, reason=reason, lasting_reason=lasting) for line in own], problems
+        own = [replace(line, reason=reason) for line in found.lines if line.name == f"{ME}~demo"]
+        return found._replace(lines=own, lasting_reasons={f"{ME}~demo": lasting} if lasting else {})
 
     monkeypatch.setattr(changes, "lines", lines)
     then(*[lambda: None] * 20, interrupt)

@@ -146,7 +146,7 @@ class DiskUse(Struct, frozen=True, kw_only=True):
     total: Room
     """What all these jobs take together."""
     remove_after: int | None
-    """The age in seconds at which the site removes jobs; null where it does not."""
+    """The age in seconds at which the site removes jobs; None where it does not."""
 
 
 class JobSize(NamedTuple):

@@ -16,11 +16,11 @@ from paislurm.translator.app.jobs.logs.selection import ALL_LOGS, chosen
 from paislurm.translator.app.jobs.logs.tail import start_of_last_lines
 from paislurm.translator.app.session import Session
 from paislurm.translator.cli.output import console
-from paislurm.translator.cli.output.documents import iso_time
 from paislurm.translator.cli.progress.job_logs import JobLogs
 from paislurm.translator.cli.progress.log_printer import Lines, printer
 from paislurm.translator.errors import NotFoundError
 from paislurm.translator.state.records import JobRole
+from paislurm.translator.times import aware
 
 from ....monitor.jobs import ROLES, FakeBackend, leave_result, observed
 from ... import running
@@ -157,7 +157,7 @@ def test_where_the_logs_are(run: Runner, folder: JobFolder) -> None:
     assert (first["file"], first["exists"], first["written_at"]) == (
         str(path),
         True,
-        iso_time(int(path.stat().st_mtime)),
+        str(aware(int(path.stat().st_mtime))).replace(" ", "T"),
     )
     assert [(each["task"], each["stream"], each["exists"]) for each in others] == [
         ("worker-1", "stdout", False),

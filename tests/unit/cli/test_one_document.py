@@ -15,12 +15,12 @@ from paislurm.translator.cli.command_group import COMMANDS
 from paislurm.translator.cli.main import cli
 from tests.documents import faults
 
-from ..running import job_file
+from .running import job_file
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ..running import Runner, Said
+    from .running import Runner, Said
 
 NAMES = (*(name for name in COMMANDS if name != "site"), "site detect", "site show", "site check", "site gpus")
 NEEDED = {
