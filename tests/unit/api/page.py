@@ -46,6 +46,15 @@ def _node(file: str, name: str) -> ast.ClassDef:
     return found
 
 
+def _parts(file: str, found: ast.ClassDef) -> list[ast.ClassDef]:
+    """Return a class and those beside it that it is composed of."""
+    if not file.endswith("client.py"):
+        return [found]
+    names = [ast.unparse(base) for base in found.bases]
+    modules = {name: f"app/calls/{name.removesuffix('Calls').lower()}.py" for name in names}
+    return [found, *(_node(modules[name], name) for name in names)]
+
+
 def _class(file: str, name: str, public: str) -> str:
     found = _node(file, name)
     fields = [node for node in found.body if isinstance(node, ast.AnnAssign)]
@@ -66,7 +75,7 @@ def _class(file: str, name: str, public: str) -> str:
     if fields:
         said += [line for each in fields for line in _field(each, found.body)]
         said.append("")
-    for method in found.body:
+    for method in (each for part in _parts(file, found) for each in part.body):
         if isinstance(method, ast.FunctionDef) and method.name not in INTERNAL:
             if method.name == "__init__":
                 said += [_signature(public, method), ""]
