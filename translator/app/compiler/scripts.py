@@ -153,4 +153,4 @@ def runtime_of(uses: Iterable[str] = ()) -> Runtime:
         message = f"no part of the runtime is called {', '.join(unknown)}"
         raise UsageError(Diagnostic(code="E547", message=message, hint=f"there are: {', '.join(ALL_USES)}"))
     text = runtime(wanted)
-    return Runtime(paislurm_version=__version__, uses=wanted, sha256=digest(text), text=text)
+    return Runtime(paislurm_version=__version__, uses=wanted, sha256=digest(text), text=str(text))
