@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from ...app.jobs.asking import BY_A_PERSON
 from ...app.jobs.changes import MIN_INTERVAL, JobLines
 from ...app.jobs.job_sites import JobSites
+from ...app.jobs.progress import progress_of, report_files
 from ...app.jobs.refresh import refresh
 from ...app.jobs.waiting import TICK, Pace
 from ...app.usage.of_steps import slurm_usages
@@ -19,7 +20,6 @@ from ...app.usage.running import running_roles
 from ...app.views.of_poll import job_line
 from ...errors import PaislurmError
 from ...monitor.watching.job_files import needs_answer
-from ..progress.job_progress import progress_of, report_files
 from .tails import Tails
 from .world import World, with_line
 

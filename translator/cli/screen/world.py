@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 if TYPE_CHECKING:
+    from ...app.jobs.progress import Progress
     from ...app.usage.usage import Usage
     from ...app.views.job import JobLine
     from ...monitor.poll import View
-    from ..progress.job_progress import Progress
 
 
 class Tail(Struct, frozen=True, kw_only=True):

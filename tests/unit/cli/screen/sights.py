@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from paislurm.translator.app.jobs.progress import Progress
 from paislurm.translator.app.session import user_name
 from paislurm.translator.app.views.job import JobLine
-from paislurm.translator.cli.progress.job_progress import Progress
 from paislurm.translator.cli.screen.world import Tail, World
 from paislurm.translator.monitor.job_status import JobStatus
 from paislurm.translator.monitor.poll import View

@@ -14,7 +14,7 @@ from ..fetching import fetch, run_folder_with_logs
 from .selection import Stream, attempt_logs, chosen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from ....state.records import JobRole
@@ -100,8 +100,12 @@ class LogFiles(Struct, frozen=True, kw_only=True):
     """The logs, by task."""
 
 
-def log_files(job: Target, selection: LogSelection) -> Iterator[LogFile]:
-    """Yield each log of a job that is wanted; with `since` no file that does not exist."""
+def log_files(jobs: Iterable[Target], selection: LogSelection) -> LogFiles:
+    """Return the logs of jobs that are wanted; with `since` no file that does not exist."""
+    return LogFiles(files=tuple(file for job in jobs for file in _files(job, selection)))
+
+
+def _files(job: Target, selection: LogSelection) -> Iterator[LogFile]:
     first = selection.first_attempt(job.known)
     last = job.known.attempt if selection.all_attempts else first
     for attempt in range(first, last + 1):

@@ -173,13 +173,13 @@ def _wait(session: Session, submitted: Submitted, *, follow: bool, as_json: bool
     from ....app.jobs.folders.housekeeping import tidy_what_has_just_ended
     from ....app.jobs.waiting import wait_for_end
     from ...output.exit_status import exit_code, log_ending
-    from ...progress.follow import follow_job
+    from ...progress.follow import print_as_it_comes
     from ...progress.shown import ShownProgress
 
     max_age = submitted.compiled.site.monitor.max_poll_interval
     folder = submitted.folder
     view = (
-        follow_job(session, folder, max_age=max_age)
+        next(print_as_it_comes(session, [folder], max_age=max_age))
         if follow
         else wait_for_end(session, folder, max_age=max_age, quiet=as_json, progress=ShownProgress([folder]))
     )

@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 
 from paislurm.backends.base import JobId
 from paislurm.translator.app.jobs import waiting
+from paislurm.translator.app.jobs.logs.job_logs import JobLogs
+from paislurm.translator.app.jobs.logs.lines import Lines
 from paislurm.translator.app.jobs.logs.selection import ALL_LOGS, chosen
 from paislurm.translator.app.jobs.logs.tail import start_of_last_lines
 from paislurm.translator.app.session import Session
 from paislurm.translator.cli.output import console
-from paislurm.translator.cli.progress.job_logs import JobLogs
-from paislurm.translator.cli.progress.log_printer import Lines, printer
+from paislurm.translator.cli.progress.log_printer import printer
 from paislurm.translator.errors import NotFoundError
 from paislurm.translator.state.records import JobRole
 from paislurm.translator.times import aware

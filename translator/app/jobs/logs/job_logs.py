@@ -1,4 +1,4 @@
-"""Print the logs of one job, an attempt after the other: what is there, and what is new since."""
+"""Show the logs of one job, an attempt after the other: what is there, and what is new since."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from heapq import heappop, heappush
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from ...app.jobs.logs.selection import attempt_logs
+from .selection import attempt_logs
 
 if TYPE_CHECKING:
-    from ...app.jobs.logs.selection import LogSelection
-    from ...app.session import Session
-    from ...state.history import History
-    from ...state.job_folder import JobFolder
-    from .log_printer import Printer
+    from ....state.history import History
+    from ....state.job_folder import JobFolder
+    from ...session import Session
+    from .lines import Printer
+    from .selection import LogSelection
 
 
 class JobLogs:
