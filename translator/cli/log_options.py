@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-import time
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..times import MOMENTS, moment
-from .options import WholeNumber
+from .options import WholeNumber, since_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,13 +24,6 @@ def _attempt(_: click.Context, __: click.Parameter, value: str | None) -> int | 
     return int(value)
 
 
-def _since(_: click.Context, __: click.Parameter, value: str | None) -> int | None:
-    found = None if value is None else moment(value, time.time())
-    if value is not None and found is None:
-        raise click.BadParameter(f"{value!r} is no time: it is {MOMENTS}")
-    return found
-
-
 _OPTIONS = (
     click.option("--stdout", is_flag=True, help="Standard output alone."),
     click.option("--stderr", is_flag=True, help="Standard error alone; a site can have one file for both."),
@@ -40,7 +31,7 @@ _OPTIONS = (
     click.option("-n", "--tail", type=WholeNumber(min=0), metavar="N", help="Only the last N lines of each stream."),
     click.option(
         "--since",
-        callback=_since,
+        callback=since_time,
         metavar="TIME",
         help="Leave out what was last written to before: 10m or 2h ago, or a time, 14:00 or 2026-11-23T14:00.",
     ),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import click
 
 from ..errors import nearest
-from ..times import duration
+from ..times import MOMENTS, duration, moment
 from .shell.candidates import Job, JobOrGroup
 
 if TYPE_CHECKING:
@@ -74,6 +75,14 @@ def age(_: click.Context, __: click.Parameter, value: str | None) -> int | None:
     if value is not None and not seconds:
         raise click.BadParameter(f"`{value}` is no age: it is `30d`, `12h` or `1d12h`, of s, m, h, d and w")
     return seconds
+
+
+def since_time(_: click.Context, __: click.Parameter, value: str | None) -> int | None:
+    """Return a point in time such as `2h` ago in seconds since 1970, for an option that has it."""
+    found = None if value is None else moment(value, time.time())
+    if value is not None and found is None:
+        raise click.BadParameter(f"{value!r} is no time: it is {MOMENTS}")
+    return found
 
 
 def _remember_json(context: click.Context, _: click.Parameter, value: bool) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ...folded_names import by_numbers
@@ -12,15 +13,18 @@ from ...monitor.job_status import JobStatus
 from ...monitor.poll import final_state, open_job
 from ...state.ended_jobs import EndedJob, summary
 from ...state.history import History
-from ...times import aware
+from ...times import aware, by_size
 from ..views.job import JobLine
 from ..views.of_poll import job_line, line_of_status
 from .asking import BY_A_PERSON
+from .groups import folders_of_group
 from .logs.result import result_of
 from .refresh import refresh_all
+from .rounds import warn_of_overdue_round
+from .selecting import select
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from ...monitor.poll import Opened
     from ...state.job_folder import JobFolder, Store
@@ -36,6 +40,54 @@ class Found(NamedTuple):
     lines: list[JobLine]
     problems: list[str]
     lasting_reasons: Mapping[str, str]
+
+
+class JobFilter(Struct, frozen=True, kw_only=True):
+    """The jobs that are wanted: of these words or this group, in these states, submitted since then.
+
+    Without words and a group it is every job; `everything` has also those whose names later jobs have taken.
+    `since` is in seconds since 1970, or None.
+    """
+
+    words: tuple[str, ...] = ()
+    group: str | None = None
+    states: tuple[str, ...] = ()
+    since: int | None = None
+    everything: bool = False
+
+
+def find_lines(session: Session, wanted: JobFilter) -> Found:
+    """Return the jobs that are wanted, the newest first; NotFoundError for words that mean no job, or no such group."""
+    folders = None
+    if wanted.group is not None:
+        folders = folders_of_group(session, wanted.group)
+    elif wanted.words:
+        folders = select(session.store, wanted.words, user=session.user)
+    names = None if folders is None else {folder.name for folder in folders}
+    found = lines(session, session.store, everything=wanted.everything or names is not None, names=names)
+    kept = [
+        line
+        for line in found.lines
+        if (not wanted.states or line.state in wanted.states)
+        and (wanted.since is None or line.begun_at >= wanted.since)
+    ]
+    return found._replace(lines=kept)
+
+
+def in_order_of_sweep(lines: Iterable[JobLine]) -> list[JobLine]:
+    """Return jobs of a sweep by the values of its parameters, numbers by size."""
+    return sorted(lines, key=lambda line: ([by_size(value) for value in line.sweep.values()], by_numbers(line.name)))
+
+
+def say_doubts(session: Session, found: Found) -> None:
+    """Say what is not known of jobs, and why."""
+    if any(not line.ended for line in found.lines):
+        warn_of_overdue_round(session)
+    for line in found.lines:
+        if not line.readable:
+            session.say(f"warning: {line.name}: {line.reason}")
+    for problem in found.problems:
+        session.say(f"states are those that were known last: {problem}")
 
 
 def lines(

@@ -75,8 +75,8 @@ def _name(folders: list[JobFolder], group: str | None) -> str:
 
 
 def _folders(session: Session, jobs: tuple[str, ...], group: str | None, *, last: bool) -> list[JobFolder]:
+    from ....app.jobs.groups import folders_of_group
     from ....app.jobs.selecting import select
-    from ...output.sweep_table import folders_of_group
 
     if group is None:
         return select(session.store, jobs, user=session.user, last=last)
