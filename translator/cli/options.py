@@ -118,6 +118,11 @@ def job_argument(command: F) -> F:
     return click.argument("job", metavar="JOB", type=Job())(command)
 
 
+def states_option(states: Sequence[str], text: str) -> Callable[[F], F]:
+    """Add `--state`, which can be repeated."""
+    return click.option("--state", "states", multiple=True, type=NearChoice(states), help=f"{text}; can be repeated.")
+
+
 def jobs_arguments(command: F) -> F:
     """Add the jobs that are meant, any number of them, and `--last`; `select` says which they are."""
     last = click.option("--last", is_flag=True, help="The job that you submitted last, as without any JOB.")

@@ -16,11 +16,11 @@ from ..jobs.failure import failure_of
 from ..jobs.logs.result import result_of
 from ..where.task_places import task_places
 from ..where.web_pages import web_pages
-from .job import JobChange, JobDependency, JobFailure, JobLine, JobView, RetriedAttempt, RoleTasks
+from .job import JobChange, JobDependency, JobFailure, JobLine, Jobs, JobView, RetriedAttempt, RoleTasks
 from .task import JobTask, TaskScript
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from ...monitor.failure import Failure
     from ...monitor.job_status import JobStatus
@@ -72,6 +72,18 @@ def job_view(session: Session, view: View, tasks: Sequence[TaskView] | None = No
         pages=pages,
         run=_printed_run(run) if run else None,
     )
+
+
+def one_or_several(
+    session: Session,
+    views: Sequence[View],
+    chosen: Callable[[Sequence[TaskView]], Sequence[TaskView]],
+    *,
+    several: bool,
+) -> JobView | Jobs:
+    """Return how a job stands with its `chosen` tasks, or how several do."""
+    found = tuple(job_view(session, view, chosen(view.tasks)) for view in views)
+    return Jobs(jobs=found) if several or len(found) > 1 else found[0]
 
 
 def line_of_status(folder: JobFolder, known: History, status: JobStatus) -> JobLine:

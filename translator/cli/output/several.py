@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING
 
+from ...app.jobs.failure import failure_of
+from ...app.views.of_poll import job_line
 from ...monitor.status import ended_at, expected_start_at, runs_since
 from ...monitor.waits import advice
 from ...plural import counted, some_of
@@ -12,16 +16,18 @@ from ...report.build import by_reason
 from ...terminal_text import one_line
 from ...times import elapsed, format_time
 from ..options import STATES
-from .console import log, print_result
+from .console import is_terminal, log, print_result
 from .job_table import DEFAULT_COLUMNS, cells, fitted
 from .tables import print_table, terminal_width
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from ...app.session import Session
     from ...app.views.job import JobLine
     from ...monitor.failure import Failure
     from ...monitor.poll import View
+    from .task_table import TaskFilter
 
 A_FEW = 5
 """So many jobs are told of in short, a block of lines each; more have a row each."""
@@ -96,3 +102,27 @@ def _counts_text(states: Iterable[str]) -> str:
     """Return how many are in each state, `1 running, 2 failed`."""
     counts = Counter(states)
     return ", ".join(f"{counts[state]} {state.lower()}" for state in (*STATES, "UNKNOWN") if counts[state])
+
+
+def print_several(
+    session: Session, views: Sequence[View], groups: Mapping[str, Sequence[str]], wanted: TaskFilter
+) -> None:
+    """Print a few jobs in short, or many in a row each, and how many of them, or of each group, are in each state.
+
+    Where not all tasks are wanted, only jobs that have some of those are.
+    """
+    if wanted.states or wanted.patterns:
+        views, groups = [view for view in views if wanted.chosen(view.tasks)], {}
+    if not views:
+        log("no job has such tasks")
+        return
+    if len(views) <= A_FEW:
+        print_few(views, session.now(), partial(failure_of, session))
+    else:
+        by_name = {view.folder.name: view for view in views}
+        fit = is_terminal(sys.stdout)
+        print_many(
+            [job_line(view) for view in views], session.now(), lambda name: failure_of(session, by_name[name]), fit=fit
+        )
+    if groups or len(views) > A_FEW:
+        print_result("\n" + "\n".join(total_texts(views, groups)))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...options import NearChoice, age, examples, json_option, pass_session
+from ...options import age, examples, json_option, pass_session, states_option
 from ...output.console import log, log_diagnostics, print_json
 from ...output.removal import RemovalTexts, is_sure
 from ...shell.candidates import JobOrGroup
@@ -27,13 +27,7 @@ ENDS = ("SUCCEEDED", "FAILED", "STOPPED")
 )
 @click.argument("jobs", metavar="[JOB]...", nargs=-1, type=JobOrGroup())
 @click.option("--older-than", metavar="AGE", callback=age, help="Only jobs that ended so long ago, such as `30d`.")
-@click.option(
-    "--state",
-    "states",
-    multiple=True,
-    type=NearChoice(ENDS),
-    help="Only jobs that ended so; can be repeated.",
-)
+@states_option(ENDS, "Only jobs that ended so")
 @click.option("--keep-logs", is_flag=True, help="Only working directories and code; records and logs stay.")
 @click.option("--dry-run", is_flag=True, help="Say what would be removed, and remove nothing.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...options import STATES, NearChoice, WholeNumber, examples, json_option, pass_session, since_time
+from ...options import STATES, WholeNumber, examples, json_option, pass_session, since_time, states_option
 from ...output.console import log
 from ...shell.candidates import Columns, Group, JobOrGroup
 
@@ -26,13 +26,7 @@ if TYPE_CHECKING:
 )
 @click.argument("words", metavar="[JOB]...", nargs=-1, type=JobOrGroup())
 @click.option("--all", "everything", is_flag=True, help="Also jobs whose name was used again.")
-@click.option(
-    "--state",
-    "states",
-    multiple=True,
-    type=NearChoice([*STATES, "UNKNOWN"]),
-    help="Only jobs in this state; can be repeated.",
-)
+@states_option([*STATES, "UNKNOWN"], "Only jobs in this state")
 @click.option("--group", metavar="GROUP", type=Group(), help="The jobs of a sweep, with its parameters.")
 @click.option(
     "--since",
