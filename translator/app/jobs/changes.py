@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,7 +12,7 @@ from ...state.job_folder import JobFolder
 from .asking import BY_A_PERSON
 from .job_sites import JobSites
 from .listing import lines
-from .waiting import Pace
+from .waiting import TICK, Pace
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -68,6 +69,24 @@ class JobLines:
         changed = [line for line in shown if seen[line.name] != self._seen.get(line.name)]
         self._seen = seen
         return Look(shown, changed, "; ".join(found.problems))
+
+
+def watch(session: Session, names: Collection[str] = (), *, once: bool = False) -> Iterator[JobLine]:
+    """Yield how each job stands whenever that has changed, until all have ended, or `once`.
+
+    The jobs have these names; without one they are all that have not ended. Why a backend does not answer is said.
+    """
+    jobs, told = JobLines(session, names), ""
+    while True:
+        look = jobs.look(time.monotonic())
+        if look is not None:
+            if look.problem and look.problem != told:
+                session.say(f"states are those that were known last; a backend does not answer: {look.problem}")
+            told = look.problem
+            yield from look.changed
+            if once or look.over:
+                return
+        time.sleep(TICK)
 
 
 def _lasting(line: JobLine, found: Found) -> JobLine:

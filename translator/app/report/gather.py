@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
@@ -71,13 +70,6 @@ def usages(session: Session, known: History, records: Iterable[Record]) -> Mappi
             of_attempt = found[leaders[leader]]
             of_attempt[name] = max(of_attempt.get(name, usage), usage, key=lambda each: each.tasks)
     return found
-
-
-class WrittenReport(Struct, frozen=True, kw_only=True):
-    """A page about jobs."""
-
-    file: str
-    """The path of the page."""
 
 
 MAX_ATTEMPTS = 200

@@ -25,6 +25,23 @@ if TYPE_CHECKING:
     from ..session import Session
 
 
+def source_to_submit(
+    session: Session, source: Source, again: str | None, backend: str | None, host: str | None
+) -> Source:
+    """Return what is to be submitted: a job file, or `again` what a job was submitted with.
+
+    Raises UsageError for neither and for both, and the errors of `source_again`.
+    """
+    if again is None:
+        if not source.file:
+            raise UsageError(Diagnostic(code="E547", message="Missing argument 'FILE'."))
+        return replace(source, backend=backend or "slurm", host=host)
+    if source.file:
+        message = "--again takes the job file that JOB had: leave FILE out"
+        raise UsageError(Diagnostic(code="E547", message=message))
+    return source_again(session, session.store.find(again, user=session.user), source, backend=backend, host=host)
+
+
 def source_again(
     session: Session, folder: JobFolder, given: Source, *, backend: str | None, host: str | None
 ) -> Source:

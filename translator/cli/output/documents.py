@@ -16,7 +16,7 @@ from ...app.jobs.folders.remove import Removal
 from ...app.jobs.folders.removing import DiskUse
 from ...app.jobs.logs.targets import LogFiles
 from ...app.monitoring import Worked
-from ...app.report.gather import WrittenReport
+from ...app.report.write import WrittenReport
 from ...app.runs.differences import Differences
 from ...app.site.check import CheckedJobs, CheckedProfile
 from ...app.site.detecting import DetectedSite

@@ -4,48 +4,35 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ....app.submit.sweep.submit import submit_sweep
-from ....plural import counted, verb
-from ...output.console import log, print_json, print_result
+from ...app.submit.sweep.submit import submit_sweep
+from ...plural import counted, verb
+from ..output.console import log, print_json, print_result
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from ...app.input.source import Source
+    from ...app.session import Session
+    from ...app.submit.result import Submitted
+    from ...app.submit.sweep.submit import Sweep
+    from ...state.records import Dependency
+    from ..submit_options import SubmitOptions
 
-    from ....app.input.source import Source
-    from ....app.session import Session
-    from ....app.submit.result import Submitted
-    from ....app.submit.sweep.submit import Sweep
-    from ....state.records import Dependency
 
-
-def sweep_command(
-    session: Session,
-    source: Source,
-    words: Sequence[str],
-    *,
-    dry_run: bool,
-    after: tuple[Dependency, ...],
-    yes: bool,
-    wait: bool,
-    as_json: bool,
-) -> int:
+def sweep_command(session: Session, source: Source, after: tuple[Dependency, ...], options: SubmitOptions) -> int:
     """Submit a sweep and print it; with `wait` return 1 unless all its jobs have succeeded, those of before too."""
+    dry_run, as_json, waits = options.dry_run, options.as_json, options.wait and not options.dry_run
 
     def say(submitted: Submitted) -> None:
         if not as_json:
             print_result(submitted.text)
 
-    sweep = submit_sweep(session, source, words, dry_run=dry_run, after=after, yes=yes, say=say)
-    if as_json and not (wait and not dry_run):
-        print_json(sweep.printed(dry_run=dry_run))
-    if dry_run:
-        for each in sweep.submitted if not as_json else ():
-            print_result(f"{each.folder.name} would be submitted")
+    sweep = submit_sweep(session, source, options.sweep, dry_run=dry_run, after=after, yes=options.yes, say=say)
     if not as_json:
+        for each in sweep.submitted if dry_run else ():
+            print_result(f"{each.folder.name} would be submitted")
         _say_group(sweep, dry_run=dry_run)
-    if dry_run:
-        return 0
-    return _wait(session, sweep, as_json=as_json) if wait else 0
+    elif not waits:
+        print_json(sweep.printed(dry_run=dry_run))
+    return _wait(session, sweep, as_json=as_json) if waits else 0
 
 
 def _say_group(sweep: Sweep, *, dry_run: bool) -> None:
@@ -60,9 +47,9 @@ def _say_group(sweep: Sweep, *, dry_run: bool) -> None:
 
 
 def _wait(session: Session, sweep: Sweep, *, as_json: bool) -> int:
-    from ....app.jobs.failure import failure_of
-    from ...output.exit_status import exit_code
-    from ...progress.ends import log_ends
+    from ...app.jobs.failure import failure_of
+    from ..output.exit_status import exit_code
+    from .ends import log_ends
 
     names = [*sweep.present, *(each.folder.name for each in sweep.submitted)]
     folders = [folder for folder in session.store.all() if folder.name in names]
