@@ -33,12 +33,7 @@ MAX_RETRIES = 1_000_000
 @click.option("--nice", type=WholeNumber(), metavar="NUMBER", help="By how much the job is put behind others.")
 @click.option("--hold", is_flag=True, help="Keep a job that waits from beginning.")
 @click.option("--release", is_flag=True, help="Let a job that is held begin.")
-@click.option(
-    "--retries",
-    type=WholeNumber(0, MAX_RETRIES),
-    metavar="NUMBER",
-    help="How often the job is retried after a failure, in all (jobRetryCount).",
-)
+@click.option("--retries", type=WholeNumber(0, MAX_RETRIES), metavar="NUMBER", help="How often it is retried, in all.")
 @json_option
 @pass_session
 def command(
@@ -72,14 +67,12 @@ def command(
     folders = select(session.store, jobs, user=session.user, last=last)
     several = len(folders) > 1 or asks_for_several(jobs, last=last)
     done, errors = update_jobs(session, folders, values, several=several)
-    if errors:
-        for each in done:
-            log(one_line(each.message))
-        raise joined(errors)
-    if as_json:
+    if as_json and not errors:
         documents = tuple(each.job for each in done)
         print_json(UpdatedJobs(jobs=documents) if several else documents[0])
         return 0
     for each in done:
-        print_result(one_line(each.message))
+        (log if errors else print_result)(one_line(each.message))
+    if errors:
+        raise joined(errors)
     return 0
