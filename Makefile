@@ -43,7 +43,7 @@ check: $(VENV)/ready  ## lint of Python and bash, and types, in seconds
 	$(BIN)/mypy
 	$(BIN)/python -m tests.golden.lint
 
-golden: $(VENV)/ready  ## remake the expected messages, plans and scripts, and the tables of the site profile; read the difference before committing it
+golden: $(VENV)/ready  ## remake the expected messages, plans and scripts, and the tables of the site profile and of --json; read the difference before committing it
 	$(BIN)/python -m tests.rejected.remake
 	$(BIN)/python -m tests.golden.remake
 	$(BIN)/python -m tests.unit.test_site_page
