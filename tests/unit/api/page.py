@@ -9,21 +9,24 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import paislurm
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "user" / "python.md"
 BEGIN = "## Reference\n"
+WITHOUT_FIELDS = ("Client", "JobRun", "Job", "Plan", "Site")
 CLASSES = (
     ("app/client.py", "Client", "Client"),
     ("app/job_run.py", "JobRun", "JobRun"),
-    ("app/views/job.py", "JobLine", "JobLine"),
-    ("app/views/job.py", "JobView", "JobView"),
-    ("app/views/job.py", "JobFailure", "JobFailure"),
-    ("app/views/task.py", "JobTask", "JobTask"),
-    ("pipeline.py", "Compiled", "Compiled"),
-    ("errors.py", "Diagnostic", "Diagnostic"),
+    *(
+        (f"{module.replace('.', '/')}.py", name, name)
+        for module, names in paislurm._MODULES.items()
+        for name in names.split()
+        if name[0].isupper() and not name.endswith("Error") and name not in WITHOUT_FIELDS
+    ),
     ("errors.py", "Location", "Location"),
 )
 """Modules, and classes with their names in the package."""

@@ -163,6 +163,28 @@ def test_the_site(client: paislurm.Client, tmp_path: Path, monkeypatch: pytest.M
     assert (profile.backend_reachable, {each.code for each in profile.gone}) == (True, {"E465"})
 
 
+def test_lines_are_told_as_they_come(client: paislurm.Client) -> None:
+    run = local(JOB.replace("echo and bye", "echo and bye >&2; printf last"), client)
+    lines: list[tuple[str, str]] = []
+    view = client.follow(run, "worker-1", each=lambda task, line: lines.append((task, line)))
+    assert (view.name, view.state) == (run.name, "SUCCEEDED")
+    assert sorted(lines) == [("worker-1", line) for line in ("and bye", "hello from 1", "last")]
+    assert [(line.name, line.state) for line in client.watch(run.name)] == [(run.name, "SUCCEEDED")]
+    assert client.jobs(states=["FAILED"]) == client.jobs(since=1 << 40) == []
+
+
+def test_what_a_job_would_have_uses_and_leaves(
+    client: paislurm.Client, running: paislurm.JobRun, tmp_path: Path
+) -> None:
+    found = client.estimate(JOB.encode(), backend="local")
+    assert (found.at_once, found.task_count, found.partitions) == (True, 2, ())
+    used = client.top(running)
+    assert [(each.role, each.index) for each in used.usages] == [("worker", 0), ("worker", 1)]
+    assert client.disk_use().jobs[0].name == running.name
+    page = client.report(running, output=tmp_path / "page.html")
+    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
 def test_jobs_are_looked_after(client: paislurm.Client) -> None:
     assert not client.monitor().worked
     run = local(JOB, client)

@@ -11,6 +11,7 @@ from ..session import Session
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from ...pipeline import Compiled
     from ...state.job_folder import JobFolder
     from ..job_run import JobRun
 
@@ -50,3 +51,13 @@ class Calls(Session):
     def _words(self, jobs: Sequence[JobRun | str]) -> list[str]:
         """Return words that mean these jobs."""
         return [job if isinstance(job, str) else self._folder(job).name for job in jobs]
+
+    def _run(self, folder: JobFolder, compiled: Compiled | None = None) -> JobRun:
+        from ..client import Client
+        from ..job_run import JobRun
+
+        assert isinstance(self, Client)
+        created = folder.created()
+        return JobRun(
+            client=self, name=folder.name, created_at=created.happened_at if created else 0, compiled=compiled
+        )

@@ -1,128 +1,63 @@
-"""Calls that submit jobs, watch them and end them."""
+"""Calls that watch jobs, change them and end them."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING
 
-from ..sources import source_of
 from .base import Calls
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from ...pipeline import Compiled
-    from ...state.job_folder import JobFolder
     from ..job_run import JobRun
+    from ..jobs.folders.disk_use import DiskUse
     from ..jobs.folders.remove import Removal
     from ..jobs.logs.selection import Stream
-    from ..sources import JobFile, Parameter
     from ..views.job import JobLine, JobView
 
 
 class JobCalls(Calls):
-    """Submit jobs, watch them and end them."""
-
-    def submit(
-        self,
-        file: JobFile,
-        *,
-        parameters: Mapping[str, Parameter] | None = None,
-        suffix: str = "",
-        secrets: str | os.PathLike[str] | None = None,
-        slurm: Mapping[str, str] | None = None,
-        backend: str = "slurm",
-        host: str | None = None,
-        after: Sequence[JobRun | str] = (),
-    ) -> JobRun:
-        """Submit a job and return it: all of it or nothing, and nothing is waited for.
-
-        The arguments are those of `load`. `backend` is slurm, pyslurm, auto or local; `host` is a login
-        node that is reached by SSH, for the backend slurm. The job begins `after` others have succeeded, or for
-        "NAME:ended" have ended. A finished job of the same name is kept under another one. Raises ProtocolError,
-        SiteError, PlanError, FolderError for a name that is taken, and BackendError: RejectedError where Slurm refuses,
-        UnreachableError where it does not answer.
-        """
-        from ..submit.after import jobs_before
-        from ..submit.submit import submit
-
-        with self._call():
-            source = source_of(file, parameters, suffix, secrets, slurm, backend=backend, host=host)
-            words = [each if isinstance(each, str) else self._folder(each).name for each in after]
-            submitted = submit(self, source, dry_run=False, after=jobs_before(self, words) if words else ())
-            return self._run(submitted.folder, submitted.compiled)
-
-    def again(
-        self,
-        job: JobRun | str,
-        *,
-        parameters: Mapping[str, Parameter] | None = None,
-        suffix: str = "",
-        secrets: str | os.PathLike[str] | None = None,
-        slurm: Mapping[str, str] | None = None,
-        backend: str | None = None,
-        host: str | None = None,
-    ) -> JobRun:
-        """Submit a job once more as it was submitted, and return the new one; arguments go before those of then.
-
-        Raises NotFoundError, FolderError where too little is kept of the job, UsageError where secrets must be given
-        once more, and the errors of `submit`.
-        """
-        from ..runs.again import source_again
-        from ..submit.submit import submit
-
-        with self._call():
-            given = source_of("", parameters, suffix, secrets, slurm)
-            source = source_again(self, self._folder(job), given, backend=backend, host=host)
-            submitted = submit(self, source, dry_run=False)
-            return self._run(submitted.folder, submitted.compiled)
-
-    def sweep(
-        self,
-        file: JobFile,
-        *values: str,
-        parameters: Mapping[str, Parameter] | None = None,
-        suffix: str = "",
-        secrets: str | os.PathLike[str] | None = None,
-        slurm: Mapping[str, str] | None = None,
-        backend: str = "slurm",
-        host: str | None = None,
-    ) -> list[JobRun]:
-        """Submit a job for each combination of values, and return all jobs of the sweep; those that are there stay.
-
-        `values` are "lr=0.1,0.01", "seed=1..5" or "lr=0..1..0.25"; the other arguments and errors are those of
-        `submit`. Raises UsageError for values that cannot be meant. What keeps one job from being submitted says how
-        many were; the same call submits the others.
-        """
-        from ..submit.sweep.submit import submit_sweep
-
-        with self._call():
-            source = source_of(file, parameters, suffix, secrets, slurm, backend=backend, host=host)
-            done = submit_sweep(self, source, values, dry_run=False, yes=True)
-            present = [self._run(self.store.find(name, user=self.user)) for name in done.present]
-            return [*present, *(self._run(each.folder, each.compiled) for each in done.submitted)]
+    """Watch jobs, change them and end them."""
 
     def find(self, job: str) -> JobRun:
         """Return a job by its name, `user~name` or Slurm id; NotFoundError where there is none."""
         with self._call():
             return self._run(self.store.find(job, user=self.user))
 
-    def jobs(self, *words: str, everything: bool = False) -> list[JobLine]:
+    def jobs(
+        self,
+        *words: str,
+        group: str | None = None,
+        states: Sequence[str] = (),
+        since: int | None = None,
+        everything: bool = False,
+    ) -> list[JobLine]:
         """Return a line for each job, the newest first; one query for all tells how they stand.
 
-        `words` are names, ids, patterns such as "train-*" and sweeps; without one it is every job, with `everything`
-        also those whose names later jobs have taken. Raises NotFoundError for a word that means no job.
+        `words` are names, ids, patterns such as "train-*" and sweeps, `group` is a sweep; without one it is every job,
+        with `everything` also those whose names later jobs have taken. Only jobs in one of these `states`, submitted
+        `since` then, in seconds since 1970. Raises NotFoundError for a word that means no job.
         """
-        from ..jobs.listing import lines
-        from ..jobs.selecting import select
+        from ..jobs.listing import JobFilter, find_lines
 
         with self._call():
-            names = {folder.name for folder in select(self.store, words, user=self.user)} if words else None
-            found = lines(self, self.store, everything=everything or bool(words), names=names)
+            wanted = JobFilter(words=words, group=group, states=tuple(states), since=since, everything=everything)
+            found = find_lines(self, wanted)
             for problem in found.problems:
                 self.say(f"states are those that were known last: {problem}")
             return found.lines
+
+    def watch(self, *words: str, once: bool = False) -> Iterator[JobLine]:
+        """Yield how each job stands whenever that has changed, until all have ended, or `once`.
+
+        Words are those of `jobs`; without one it is all that have not ended. Raises NotFoundError.
+        """
+        from ..jobs.changes import watch
+
+        with self._call():
+            yield from watch(self, [folder.name for folder in self._folders(words)], once=once)
 
     def status(self, *jobs: JobRun | str) -> list[JobView]:
         """Return how jobs stand now, in their order; one query for all. Words are those of `jobs`.
@@ -165,6 +100,27 @@ class JobCalls(Calls):
         with self._call():
             wanted = LogSelection(tasks=tasks, streams=(stream,), attempt=attempt, task_attempt=task_attempt, tail=tail)
             return task_texts(self, self._folder(job), wanted)
+
+    def follow(
+        self,
+        job: JobRun | str,
+        *tasks: str,
+        each: Callable[[str, str], object],
+        streams: Sequence[Stream] = ("stdout", "stderr"),
+    ) -> JobView:
+        """Call `each` with `worker-0` and each line that this task prints until the job has ended; return how it did.
+
+        What tasks have printed before comes first. `tasks` are tasks, roles or patterns, all without one. Raises
+        NotFoundError; Ctrl-C raises InterruptedWaitError, and the job goes on.
+        """
+        from ..jobs.logs.following import follow
+        from ..jobs.logs.lines import LineTeller
+        from ..jobs.logs.selection import LogSelection
+        from ..waiting import statuses
+
+        with self._call():
+            wanted = LogSelection(tasks=tasks, streams=tuple(streams))
+            return statuses(self, [follow(self, self._folder(job), wanted, LineTeller(each))])[0]
 
     def cancel(self, *jobs: JobRun | str) -> list[JobView]:
         """End jobs, and return how they stand: they may go on until their tasks have ended.
@@ -232,17 +188,31 @@ class JobCalls(Calls):
                 raise joined(errors)
             return done
 
+    def disk_use(self, *words: str) -> DiskUse:
+        """Return what jobs take on the disk, the largest first; words are those of `jobs`. Raises NotFoundError."""
+        from ..jobs.folders.disk_use import disk_use
+
+        with self._call():
+            return disk_use(self, words)
+
+    def report(
+        self, *jobs: JobRun | str, output: str | os.PathLike[str] | None = None, group: str | None = None
+    ) -> Path:
+        """Write a page of HTML about a job, or one that compares several or those of a sweep, and return its file.
+
+        Without `output` that is JOB.report.html in the current folder. Raises NotFoundError, and UsageError for a place
+        that is no file.
+        """
+        from pathlib import Path
+
+        from ..jobs.groups import folders_of_group
+        from ..report.write import write_report
+
+        with self._call():
+            folders = self._folders(jobs) if group is None else folders_of_group(self, group)
+            return Path(write_report(self, folders, output, group=group).file)
+
     def folder_of(self, job: JobRun | str) -> Path:
         """Return the folder of a job, whose files docs/reference/run-folder.md lists; NotFoundError if it is gone."""
         with self._call():
             return self._folder(job).path
-
-    def _run(self, folder: JobFolder, compiled: Compiled | None = None) -> JobRun:
-        from ..client import Client
-        from ..job_run import JobRun
-
-        assert isinstance(self, Client)
-        created = folder.created()
-        return JobRun(
-            client=self, name=folder.name, created_at=created.happened_at if created else 0, compiled=compiled
-        )

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import os
 
     from ..bill import SlurmBill
-    from ..estimate.gpus import Pool
+    from ..estimate.gpus import PartitionGpus
     from ..job_run import JobRun
     from ..monitoring import Worked
     from ..site.ask import ProbeOptions
@@ -58,7 +58,7 @@ class SiteCalls(Calls):
         with self._call():
             return check_site(self, files)
 
-    def site_gpus(self, *partitions: str, host: str | None = None) -> tuple[Pool, ...]:
+    def site_gpus(self, *partitions: str, host: str | None = None) -> list[PartitionGpus]:
         """Return the GPUs of partitions, of all without a name: how many, how many are free, and how many jobs wait.
 
         Raises NotFoundError for a partition without nodes, and BackendError if Slurm does not answer.
@@ -66,7 +66,7 @@ class SiteCalls(Calls):
         from ..site.gpus import site_gpus
 
         with self._call():
-            return site_gpus(self, partitions, host)
+            return [pool.printed for pool in site_gpus(self, partitions, host)]
 
     def monitor(self, job: JobRun | str | None = None) -> Worked:
         """Poll all jobs once and do what is due: write down how they end, submit the attempts that are due.

@@ -8,6 +8,7 @@ from .base import Calls
 
 if TYPE_CHECKING:
     from ..job_run import JobRun
+    from ..usage.usage import Measured
     from ..where.port_forward import PortForward
 
 
@@ -45,3 +46,15 @@ class TaskCalls(Calls):
 
         with self._call():
             return port_forward(self, self._folder(job).name, task, port, local_port=local_port, login=login)
+
+    def top(self, job: JobRun | str, task: str | None = None) -> Measured:
+        """Return what the running tasks of a job use: CPU, memory, GPUs.
+
+        One sstat tells the average of the tasks of a role. Where Slurm gathers nothing, and with a `task` or a role, an
+        srun looks at the processes of each task for a second. Raises NotFoundError if none of them runs.
+        """
+        from ..jobs.refresh import refresh
+        from ..usage.measure import measure
+
+        with self._call():
+            return measure(self, refresh(self, self._folder(job)), task)[0]

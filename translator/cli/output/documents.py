@@ -12,8 +12,8 @@ from ...app.estimate.gpus import SiteGpus
 from ...app.estimate.start import StartEstimate
 from ...app.exit_meaning import ExitMeaning
 from ...app.jobs.cancelling import CancelledJob, CancelledJobs
+from ...app.jobs.folders.disk_use import DiskUse
 from ...app.jobs.folders.remove import Removal
-from ...app.jobs.folders.removing import DiskUse
 from ...app.jobs.logs.targets import LogFiles
 from ...app.monitoring import Worked
 from ...app.report.write import WrittenReport

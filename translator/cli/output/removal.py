@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...app.jobs.folders.removing import size_text
+from ...app.jobs.folders.disk_use import size_text, total
 from ...plural import counted
 from ...terminal_text import one_line
 from .console import is_terminal, log, print_result
@@ -58,5 +58,5 @@ class RemovalTexts:
             self._print(f"{counted(len(done), 'job')} of group {group}{self._but.format('their')}", done)
 
     def _print(self, what: str, jobs: Sequence[Removed]) -> None:
-        size, inodes = sum(job.size_bytes for job in jobs), sum(job.inodes for job in jobs)
-        print_result(one_line(f"{self._verb} {what} ({size_text(size)}, {counted(inodes, 'file')})"))
+        room = total(jobs)
+        print_result(one_line(f"{self._verb} {what} ({size_text(room.size_bytes)}, {counted(room.inodes, 'file')})"))

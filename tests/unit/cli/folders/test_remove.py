@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from paislurm.translator.app.jobs.folders import removing
-from paislurm.translator.app.jobs.folders.removing import size_text
+from paislurm.translator.app.jobs.folders.disk_use import size_text
 from paislurm.translator.app.session import user_name
 from paislurm.translator.state.publish import RETIRED
 from paislurm.translator.state.tidying import removal

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from ....errors import Diagnostic, PaislurmError, UsageError
 from ....state.publish import writing
-from ....state.tidying.removal import finish_removals, room_taken
+from ....state.tidying.removal import finish_removals
 from ..selecting import is_pattern, named_groups
-from .removing import JobSize, bulk_of, matching, named, remove_job
+from .disk_use import JobRoom, room_of
+from .removing import matching, named, remove_job
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -19,15 +21,9 @@ if TYPE_CHECKING:
     from ...session import Session
 
 
-class Removed(Struct, frozen=True, kw_only=True):
-    """A job that was removed, or would be."""
+class Removed(JobRoom, frozen=True, kw_only=True):
+    """A job that was removed, or would be, and what it took on the disk."""
 
-    name: str
-    """The name of the job, `user~job`."""
-    size_bytes: int
-    """The room that its files and folders took on the disk."""
-    inodes: int
-    """How many files and folders there were."""
     left_behind: str | None
     """What could not be removed yet, and when it will be."""
 
@@ -89,7 +85,7 @@ def remove_jobs(
     if not dry_run:
         finish_removals(session.store.jobs)
     for job in jobs:
-        size = bulk_of(job.folder) if keep_logs else JobSize(job.folder.name, room_taken(str(job.folder.path)))
+        room = room_of(job.folder, keep_logs=keep_logs)
         left = ""
         try:
             if not dry_run:
@@ -98,9 +94,7 @@ def remove_jobs(
         except PaislurmError as error:
             errors.append(error)
             continue
-        removed.append(
-            Removed(name=size.name, size_bytes=size.room.size, inodes=size.room.inodes, left_behind=left or None)
-        )
+        removed.append(Removed(**asdict(room), left_behind=left or None))
         each(removed[-1])
     diagnostics = tuple(diagnostic for error in errors for diagnostic in error.diagnostics)
     return Removal(removed=tuple(removed), dry_run=dry_run, diagnostics=diagnostics), errors
