@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from ...app.jobs.failure import failure_of
 from ...app.jobs.logs.following import count_tasks, follow_jobs, show_once
 from ...app.jobs.logs.selection import ALL_LOGS
 from ...app.jobs.logs.tail import open_log, start_of_last_lines, written
 from ...app.jobs.logs.targets import bring_logs, targets
 from ..output.console import log, raw_output
+from ..output.exit_status import log_ending
 from .log_printer import printer
 from .shown import ShownProgress
 
@@ -42,6 +44,12 @@ def print_as_it_comes(
         progress=lambda folder: ShownProgress([folder], prints=True),
         max_age=max_age,
     )
+
+
+def print_to_the_end(session: Session, folders: Sequence[JobFolder], selection: LogSelection) -> None:
+    """Print what comes until the jobs have ended, and how each did."""
+    for view in print_as_it_comes(session, folders, selection):
+        log_ending(view, failure_of(session, view))
 
 
 def print_batch_logs(session: Session, jobs: Sequence[Target], selection: LogSelection) -> list[JobFolder]:

@@ -60,19 +60,16 @@ def command(
     With --json: which files there are, not what is in them. A terminal is shown escape sequences as text; a pipe or
     a file gets everything as it was printed.
     """
-    from ....app.jobs.failure import failure_of
     from ....app.jobs.logs.following import silence_text
     from ....app.jobs.logs.selection import jobs_and_tasks
     from ....app.jobs.logs.targets import log_files, targets
-    from ...output.exit_status import log_ending
-    from ...progress.follow import print_as_it_comes, print_batch_logs, print_once
+    from ...progress.follow import print_batch_logs, print_once, print_to_the_end
 
     check_together(selection, follow=follow, batch=batch, as_json=as_json)
     folders, tasks = jobs_and_tasks(session.store, words, user=session.user, last=last)
     selection = replace(selection, tasks=tasks)
     if follow:
-        for view in print_as_it_comes(session, folders, selection):
-            log_ending(view, failure_of(session, view))
+        print_to_the_end(session, folders, selection)
         return 0
     jobs = targets(folders, selection)
     if as_json:
