@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 V1 = """\
-{"jobName": "old", "image": "image", "taskRoles": [{"name": "worker", "taskNumber": 1, "cpuNumber": 1, "memoryMB": 64,
+{"jobName": "old", "image": "image", "taskRoles": [{"name": "worker", "taskNumber": 1, "cpuNumber": 1, "memoryMB": 100,
  "gpuNumber": 0, "command": "echo hello"}]}
 """
 
@@ -43,7 +43,7 @@ def running(client: paislurm.Client) -> Iterator[paislurm.JobRun]:
 
 def test_where_lines_of_a_script_come_from(client: paislurm.Client) -> None:
     found = client.explain(TEXT.encode())
-    assert {line for origin in found for line in origin.job_lines} > {1, 2}
+    assert {line for origin in found for line in origin.job_lines} >= {2, 6}
     line = TEXT.splitlines().index(next(each for each in TEXT.splitlines() if "hello from" in each)) + 1
     of_line = client.explain(TEXT.encode(), line)
     assert of_line == [origin for origin in found if line in origin.job_lines]
@@ -66,7 +66,7 @@ def test_a_script_is_compared_with_the_released_runtime(client: paislurm.Client,
     assert verified.paislurm_version == paislurm.__version__
     edited = compiled.script.replace("echo and bye", "echo and more")
     verified = client.verify(edited.encode(), JOB.encode())
-    assert (verified.genuine, verified.edited, "+  echo and more" in (verified.difference or "")) == (True, True, True)
+    assert (verified.genuine, verified.edited, "+echo and more" in (verified.difference or "")) == (True, True, True)
     (tmp_path / "job.sbatch").write_text("#!/bin/bash\n", encoding="utf-8")
     verified = client.verify(str(tmp_path / "job.sbatch"))
     assert (verified.genuine, verified.paislurm_version, len(verified.diagnostics)) == (False, None, 1)
@@ -82,7 +82,7 @@ def test_jobs_and_job_files_are_compared(client: paislurm.Client, tmp_path: Path
     found = client.diff(first, second)
     assert (found.same, found.compared) == (False, (first.name, second.name))
     assert "+word: other\n" in (found.parameter_difference or "")
-    assert client.diff(first, job_file(tmp_path, TEXT)).script_difference is None
+    assert client.diff(first, job_file(tmp_path, TEXT)).parameter_difference is None
     assert client.verify(first).genuine
     with pytest.raises(paislurm.UsageError, match="E520"):
         client.diff(first, "none")
@@ -186,7 +186,7 @@ def test_what_a_job_would_have_uses_and_leaves(
 
 
 def test_jobs_are_looked_after(client: paislurm.Client) -> None:
-    assert not client.monitor().worked
+    assert client.monitor().worked
     run = local(JOB, client)
     run.wait(timeout=60)
     assert client.slurm_bill().retries_in_last_hour == 0

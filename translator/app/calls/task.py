@@ -22,10 +22,10 @@ class TaskCalls(Calls):
         one task. Raises NotFoundError for a task that does not run, UsageError where several are meant, and FolderError
         for another user's job.
         """
-        from ..where.attaching import call_task
+        from ..where.attaching import run_in_task
 
         with self._call():
-            return call_task(self, self._folder(job).name, task, command)
+            return run_in_task(self, self._folder(job).name, task, command)
 
     def port_forward(
         self,

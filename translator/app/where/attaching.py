@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -13,6 +14,7 @@ from ...errors import Diagnostic, NotFoundError
 from ...rendering.shell import quote
 from ...state.job_folder import JobFolder
 from ..jobs.refresh import refresh
+from ..own_call import own_call
 from ..ownership import check_own, check_script
 from .only_choice import one_task
 
@@ -48,13 +50,20 @@ def call_task(
 ) -> int:
     """Run a command beside a task that runs, a shell without one, and return its exit status.
 
-    Standard input and output are those of this process; with `terminal` the command has a terminal. `task` is
+    It may not return: this process can become the program that does it. With `terminal` the command has one. `task` is
     `worker-0`, a role of one task, or "" in a job of one task. The exit status is 255 if the way to the task fails.
     Raises NotFoundError for a task that does not run, UsageError where several are meant, and FolderError for another
     user's job.
     """
     call, home = _call(session, job, task, command)
     return home.attach(list(call.argv), JobId(call.job_id), terminal=terminal)
+
+
+def run_in_task(session: Session, job: str, task: str = "", command: Sequence[str] = ()) -> int:
+    """Do the same as `call_task` in a process of its own, which has the streams of this one."""
+    call_of_task(session, job, task, command)
+    argv = [*own_call(), "exec", job, *([task] if task else []), "--", *command]
+    return subprocess.run(argv, env=session.environment, check=False).returncode
 
 
 def _call(session: Session, job: str, task: str, command: Sequence[str]) -> tuple[TaskCall, Backend]:
