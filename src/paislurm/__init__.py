@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from .translator.app.views.job import JobLine as JobLine
     from .translator.app.views.job import JobView as JobView
     from .translator.app.views.task import JobTask as JobTask
-    from .translator.app.where.port_forward import PortForward as PortForward
+    from .translator.app.tasks.port_forward import PortForward as PortForward
     from .translator.errors import BackendError as BackendError
     from .translator.errors import Diagnostic as Diagnostic
     from .translator.errors import FolderError as FolderError
@@ -92,7 +92,7 @@ _MODULES = {
     "app.usage.usage": "Measured",
     "app.views.job": "JobFailure JobLine JobView",
     "app.views.task": "JobTask",
-    "app.where.port_forward": "PortForward",
+    "app.tasks.port_forward": "PortForward",
     "errors": (
         "BackendError Diagnostic FolderError InterruptedWaitError NotFoundError PaislurmError PlanError ProtocolError "
         "RejectedError SiteError UnreachableError UsageError"

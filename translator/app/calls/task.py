@@ -8,8 +8,8 @@ from .base import Calls
 
 if TYPE_CHECKING:
     from ..job_run import JobRun
+    from ..tasks.port_forward import PortForward
     from ..usage.usage import Measured
-    from ..where.port_forward import PortForward
 
 
 class TaskCalls(Calls):
@@ -22,7 +22,7 @@ class TaskCalls(Calls):
         one task. Raises NotFoundError for a task that does not run, UsageError where several are meant, and FolderError
         for another user's job.
         """
-        from ..where.attaching import run_in_task
+        from ..tasks.attaching import run_in_task
 
         with self._call():
             return run_in_task(self, self._folder(job).name, task, command)
@@ -42,7 +42,7 @@ class TaskCalls(Calls):
         knows it. Raises NotFoundError for a task that does not run or a port that it does not have, and UsageError
         where several are meant.
         """
-        from ..where.port_forward import port_forward
+        from ..tasks.port_forward import port_forward
 
         with self._call():
             return port_forward(self, self._folder(job).name, task, port, local_port=local_port, login=login)

@@ -14,11 +14,11 @@ from ...monitor.poll import final_state, open_job
 from ...state.ended_jobs import EndedJob, summary
 from ...state.history import History
 from ...times import aware, by_size
+from ..results.result import result_of
 from ..views.job import JobLine
 from ..views.of_poll import job_line, line_of_status
 from .asking import BY_A_PERSON
 from .groups import folders_of_group
-from .logs.result import result_of
 from .refresh import refresh_all
 from .rounds import warn_of_overdue_round
 from .selecting import select

@@ -10,8 +10,8 @@ from ...errors import PaislurmError, diagnostic_text
 from ...report.links import head_of, linked
 from ...report.model import RunFacts
 from ...state.tidying.kept_script import HEAD
-from ..jobs.logs.result import result_of
-from ..jobs.logs.tail import open_log
+from ..results.result import result_of
+from ..results.tail import open_log
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

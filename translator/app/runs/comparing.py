@@ -14,8 +14,8 @@ from ...state.safe_read import CorruptDataError, read_end, read_json
 from ...state.tidying.kept_script import read_script
 from ..document import plain
 from ..input.job_input import compile_source, shown_name
+from ..input.slurm_version import installed_version
 from ..input.source import STDIN
-from ..submit.slurm_version import installed_version
 from .again import run_of, source_of
 from .differences import Compared, differences
 from .recording import parameters_of

@@ -12,8 +12,8 @@ from ...monitor.waits import advice
 from ...state.kept_plan import kept_plan
 from ...state.task_reports import read_scripts
 from ...times import aware, seconds_of
-from ..jobs.failure import failure_of
-from ..jobs.logs.result import result_of
+from ..results.failure import failure_of
+from ..results.result import result_of
 from ..where.task_places import task_places
 from ..where.web_pages import web_pages
 from .job import JobChange, JobDependency, JobFailure, JobLine, Jobs, JobView, RetriedAttempt, RoleTasks

@@ -23,11 +23,11 @@ from ...app.site.detecting import DetectedSite
 from ...app.site.in_force import SiteInForce
 from ...app.submit.result import EndedSubmission, SubmittedJob
 from ...app.submit.sweep.submit import EndedSweep, SubmittedSweep
+from ...app.tasks.attaching import TaskCall
+from ...app.tasks.port_forward import PortForward
 from ...app.update.updating import UpdatedJob, UpdatedJobs
 from ...app.usage.usage import Measured
 from ...app.views.job import JobLine, Jobs, JobView, Listing
-from ...app.where.attaching import TaskCall
-from ...app.where.port_forward import PortForward
 from ...planning.plan import Plan
 from .printed import HelpText, ProgramVersion, ShellCompletion
 

@@ -7,7 +7,7 @@ from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ...app.jobs.failure import failure_of
+from ...app.results.failure import failure_of
 from ...app.views.of_poll import job_line
 from ...monitor.status import ended_at, expected_start_at, runs_since
 from ...monitor.waits import advice

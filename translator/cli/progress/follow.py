@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from ...app.jobs.failure import failure_of
 from ...app.jobs.logs.following import count_tasks, follow_jobs, show_once
 from ...app.jobs.logs.selection import ALL_LOGS
-from ...app.jobs.logs.tail import open_log, start_of_last_lines, written
 from ...app.jobs.logs.targets import bring_logs, targets
+from ...app.results.failure import failure_of
+from ...app.results.tail import open_log, start_of_last_lines, written
 from ..output.console import log, raw_output
 from ..output.exit_status import log_ending
 from .log_printer import printer

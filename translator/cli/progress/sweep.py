@@ -47,7 +47,7 @@ def _say_group(sweep: Sweep, *, dry_run: bool) -> None:
 
 
 def _wait(session: Session, sweep: Sweep, *, as_json: bool) -> int:
-    from ...app.jobs.failure import failure_of
+    from ...app.results.failure import failure_of
     from ..output.exit_status import exit_code
     from .ends import log_ends
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ....state.task_reports import read_peers
+from ...results.fetching import Fetcher
 from ...where.task_places import TaskPlace
 from ...where.web_pages import FEW, may_have_pages, page_line, web_pages
-from ..fetching import Fetcher
 from ..refresh import refresh
 from ..waiting import MAX_INTERVAL, wait_for_end
 from .job_logs import JobLogs

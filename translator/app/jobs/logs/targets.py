@@ -10,7 +10,7 @@ from ....errors import BackendError, NotFoundError
 from ....state.history import History
 from ....state.job_folder import JobFolder
 from ....times import Time, aware
-from ..fetching import fetch, run_folder_with_logs
+from ...results.fetching import fetch, run_folder_with_logs
 from .selection import Stream, attempt_logs, chosen
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ....state.kept_plan import kept_plan
 from ....state.tidying.tidy import is_tidied
-from .tail import open_log, start_of_last_lines, written
+from ...results.tail import open_log, start_of_last_lines, written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -41,7 +41,7 @@ def command(session: Session, job: str, task: str | None, words: tuple[str, ...]
     and output are one here. The exit code is that of the command, 255 if the way to the task fails later than this
     command can tell. With --json nothing is run: what would be is printed.
     """
-    from ....app.where.attaching import call_of_task, call_task
+    from ....app.tasks.attaching import call_of_task, call_task
 
     named, command = _task_and_command(task, words)
     if as_json:

@@ -54,7 +54,7 @@ def command(
     """
     import shlex
 
-    from ....app.where.port_forward import port_forward, run_forward
+    from ....app.tasks.port_forward import port_forward, run_forward
 
     found = port_forward(session, job, task, port, local_port=local_port, login=login)
     if as_json:

@@ -8,7 +8,6 @@ import click
 
 from ...options import age, examples, json_option, pass_session, states_option
 from ...output.console import log, log_diagnostics, print_json
-from ...output.removal import RemovalTexts, is_sure
 from ...shell.candidates import JobOrGroup
 
 if TYPE_CHECKING:
@@ -54,6 +53,7 @@ def command(
     one by one, but by a group, a pattern or an option.
     """
     from ....app.jobs.folders.remove import jobs_to_remove, remove_jobs
+    from ...output.removal import RemovalTexts, is_sure
 
     found = jobs_to_remove(session, jobs, older_than=older_than, states=states)
     if not dry_run and not is_sure([job.folder.name for job in found.jobs], by_name=found.by_name, yes=yes):

@@ -48,9 +48,9 @@ def command(
     you submitted last. Many tasks that are alike share a row. More than five jobs have a row each, and below them
     stands why some failed. For an exit code that tells a failure: `wait`.
     """
-    from ....app.jobs.failure import failure_of
     from ....app.jobs.refresh import say_doubts, views_of
     from ....app.jobs.selecting import asks_for_several, named_groups, select
+    from ....app.results.failure import failure_of
     from ....app.views.of_poll import one_or_several
     from ...output.several import print_several
     from ...output.task_table import TaskFilter

@@ -15,7 +15,7 @@ from paislurm.translator.app.jobs import waiting
 from paislurm.translator.app.jobs.logs.job_logs import JobLogs
 from paislurm.translator.app.jobs.logs.lines import Lines
 from paislurm.translator.app.jobs.logs.selection import ALL_LOGS, chosen
-from paislurm.translator.app.jobs.logs.tail import start_of_last_lines
+from paislurm.translator.app.results.tail import start_of_last_lines
 from paislurm.translator.app.session import Session
 from paislurm.translator.cli.output import console
 from paislurm.translator.cli.progress.log_printer import printer
@@ -67,7 +67,7 @@ def test_where_the_last_lines_begin(
     data = b"\n".join(lines) + (b"\n" if ended else b"")
     path.write_bytes(data)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("paislurm.translator.app.jobs.logs.tail.CHUNK", 7)
+        patch.setattr("paislurm.translator.app.results.tail.CHUNK", 7)
         start = start_of_last_lines(path, count, os.geteuid())
     whole = data.split(b"\n")[: -1 if data.endswith(b"\n") else None]
     assert data[start:].split(b"\n")[: -1 if data.endswith(b"\n") else None] == whole[-count:]
@@ -237,7 +237,7 @@ def test_characters_that_come_in_pieces_are_shown_whole(
     run: Runner, folder: JobFolder, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     print_to(folder, 0, EVIL)
-    monkeypatch.setattr("paislurm.translator.app.jobs.logs.tail.CHUNK", size)
+    monkeypatch.setattr("paislurm.translator.app.results.tail.CHUNK", size)
     monkeypatch.setattr(console, "is_terminal", lambda _: True)
     assert run("logs", JOB, "worker-0").out == SHOWN
 

@@ -6,7 +6,7 @@ import errno
 import os
 from typing import TYPE_CHECKING
 
-from ....state.safe_read import open_regular
+from ...state.safe_read import open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

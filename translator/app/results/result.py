@@ -6,15 +6,15 @@ import math
 import re
 from typing import TYPE_CHECKING
 
-from ....state.shared_files import time_written
+from ...state.shared_files import time_written
 from .tail import MAX_END, last_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ....state.job_folder import JobFolder
-    from ....state.records import JobRole
-    from ....state.run_record import RunRecord
+    from ...state.job_folder import JobFolder
+    from ...state.records import JobRole
+    from ...state.run_record import RunRecord
 
 
 def result_of(folder: JobFolder, attempt: int, roles: Sequence[JobRole], run: RunRecord | None) -> float | None:

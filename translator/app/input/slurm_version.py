@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ...errors import BackendError
 from ...site.slurm_version import slurm_version
 from ...state.publish import write_durably
-from ..input.sites import this_host
+from .sites import this_host
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,9 +14,8 @@ from ...monitor.failure import Failure, deciding_task
 from ...monitor.job_status import FOLDER_FULL
 from ...state.task_reports import read_command_ends, read_scripts
 from ..room import no_room_text
-from .command_place import command_place
 from .fetching import fetch, run_folder_with_logs
-from .logs.tail import last_lines
+from .tail import last_lines
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,6 +33,9 @@ LINES = 10
 
 def failure_of(session: Session, view: View) -> Failure | None:
     """Return why a job failed, None for one that has not. What cannot be read is left out."""
+    # It reads the syntax of bash, which a list of jobs has no use for.
+    from .command_place import command_place
+
     code = view.job_status.code
     if view.job_status.state != "FAILED" or code is None:
         return None

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 from ...errors import Diagnostic, UsageError
 from ..jobs.logs.selection import chosen, task_names
-from .web_pages import labels_in_job_file
+from ..where.web_pages import labels_in_job_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ...monitor.poll import View
     from ...state.records import JobRole
-    from .task_places import TaskPlace
-    from .web_pages import WebPage
+    from ..where.task_places import TaskPlace
+    from ..where.web_pages import WebPage
 
 
 def one_task(view: View, word: str) -> tuple[JobRole, int]:
