@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from ..jobs.folders.disk_use import DiskUse
     from ..jobs.folders.remove import Removal
     from ..jobs.logs.selection import Stream
-    from ..views.job import JobLine, JobView
+    from ..views.job import JobView
+    from ..views.line import JobLine
 
 
 class JobCalls(Calls):

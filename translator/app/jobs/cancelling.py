@@ -17,8 +17,7 @@ from ...monitor.retry import STOPPED
 from ...monitor.transition import abandoned
 from ...state.records import Cancelled
 from ..ownership import check_own
-from ..views.job import JobLine
-from ..views.of_poll import job_line
+from ..views.line import JobLine, job_line
 from .refresh import refresh, refresh_all
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from ..session import Session
-    from ..views.job import JobLine
+    from ..views.line import JobLine
     from .listing import Found
 
 MIN_INTERVAL = 2.0

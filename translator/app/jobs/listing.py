@@ -14,9 +14,7 @@ from ...monitor.poll import final_state, open_job
 from ...state.ended_jobs import EndedJob, summary
 from ...state.history import History
 from ...times import aware, by_size
-from ..results.result import result_of
-from ..views.job import JobLine
-from ..views.of_poll import job_line, line_of_status
+from ..views.line import JobLine, job_line, line_of_status
 from .asking import BY_A_PERSON
 from .groups import folders_of_group
 from .refresh import refresh_all
@@ -144,6 +142,7 @@ def with_run(found: Sequence[JobLine]) -> list[JobLine]:
     from pathlib import Path
 
     from ...state.job_folder import JobFolder
+    from ..results.result import result_of
 
     def one(line: JobLine) -> JobLine:
         if not line.readable:

@@ -13,8 +13,9 @@ from ...monitor.poll import View
 from ...pipeline import Compiled
 from ...state.job_folder import JobFolder
 from ...state.records import Dependency
-from ..views.job import JobDependency, JobFailure, JobLine
-from ..views.of_poll import job_failure, job_line
+from ..views.job import JobDependency, JobFailure
+from ..views.line import JobLine, job_line
+from ..views.of_poll import job_failure
 from .after import text_of
 
 MonitorKind = Literal["background", "commands", "none"]

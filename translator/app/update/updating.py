@@ -16,8 +16,9 @@ from ...state.changes import HELD, OPTIONS, RETRIES, change_text
 from ..jobs.asking import BY_A_PERSON
 from ..jobs.cancelling import joined, refusal
 from ..jobs.refresh import refresh, refresh_all
-from ..views.job import JobChange, JobLine
-from ..views.of_poll import job_change, job_line
+from ..views.job import JobChange
+from ..views.line import JobLine, job_line
+from ..views.of_poll import job_change
 from .permitted import check_permitted
 from .possible import check_possible, ended_text, target_of
 from .writing import check_limit, end_text, write_down

@@ -5,105 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from ...exit_codes.table import Behaviour
 from ...monitor.failure import LogStream
-from ...monitor.job_status import State
 from ...monitor.waits import Wait
 from ...state.run_record import RunRecord
-from ...times import Time, elapsed_seconds, seconds_since_1970
-from ..session import user_name
+from ...times import Time
 from ..where.web_pages import WebPage
+from .line import JobLine
 from .task import JobTask
-
-
-class JobLine(Struct, frozen=True, kw_only=True):
-    """How a job stands, without what takes long to find out."""
-
-    name: str
-    """The name of the job's folder, `user~job`."""
-    job: str | None
-    """The job's name, without the user's."""
-    user: str | None
-    """The user whose job it is."""
-    state: State
-    """How the job stands."""
-    exit_code: int | None
-    """OpenPAI's exit code of the job; None while it has none."""
-    reason: str | None
-    """Why the job stands as it does, in a sentence."""
-    ended: bool
-    """Whether nothing can change any more."""
-    attempt: int
-    """The number of the last attempt of the job, from 0."""
-    retries: int | None
-    """How often the job was retried; None where `list` and `watch` do not count the retries of an ended job."""
-    backend: str | None
-    """`slurm`, `pyslurm`, `local`, or `ssh:` and a login node."""
-    job_id: str | None
-    """The id of the last attempt's Slurm job; None while it has none."""
-    created_at: Time | None
-    """When the job was submitted first."""
-    submitted_at: Time | None
-    """When the last attempt was submitted."""
-    started_at: Time | None
-    """When the nodes of the last attempt were allocated; a job that still waits for its first task has a time, too."""
-    ended_at: Time | None
-    """When the job ended."""
-    expected_start_at: Time | None = None
-    """When Slurm expects to start a job that waits."""
-    virtual_cluster: str | None
-    """The virtual cluster."""
-    partition: str | None
-    """The partition by the job file and the site profile; None for Slurm's default."""
-    node_list: str | None = None
-    """The nodes of the last attempt as Slurm writes them, `n[1-3,7]`."""
-    folder: str
-    """The path of the job's folder."""
-    task_count: int
-    """The number of tasks."""
-    completed: int | None
-    """How many tasks ended by themselves; None where that is not known."""
-    time_limit: int | None = None
-    """The time limit in seconds; None for the partition's limit and for a job that has ended."""
-    waits_began_at: Time | None = None
-    """Since when the journal has the reason to wait."""
-    advice: str | None = None
-    """What would help a job that waits."""
-    group: str | None = None
-    """The name of the job's sweep."""
-    sweep: Mapping[str, str] = field(default_factory=dict)
-    """The values of the sweep's parameters, by name."""
-    parameters: Mapping[str, str] | None = None
-    """The parameters in effect, by name; None where only `list` and `status` read them."""
-    result: float | None = None
-    """The number in the logs that `extras.slurm.result` names; None where there is none, or only `list` reads it."""
-    readable: bool = True
-    """Whether the journal can be read: if not, the reason says why, and the other values are not known."""
-
-    @property
-    def succeeded(self) -> bool:
-        """Whether the job has ended and succeeded."""
-        return self.state == "SUCCEEDED"
-
-    @property
-    def begun_at(self) -> int:
-        """When the last attempt was submitted, or else the job was made, in seconds since 1970; 0 if not known."""
-        return seconds_since_1970(self.submitted_at or self.created_at) or 0
-
-    def elapsed(self, now: int) -> int | None:
-        """Return for how many seconds the last attempt has run, or ran; None while the job waits, and if it never ran.
-
-        A job whose nodes are allocated waits until its first task starts.
-        """
-        since = None if self.state == "WAITING" else seconds_since_1970(self.started_at)
-        return elapsed_seconds(since, seconds_since_1970(self.ended_at), now)
-
-    @property
-    def short_name(self) -> str:
-        """The name, without the user's own before it."""
-        return self.name.removeprefix(f"{user_name()}~")
 
 
 class JobFailure(Struct, frozen=True, kw_only=True):
@@ -241,12 +152,3 @@ class Jobs(Struct, frozen=True, kw_only=True):
 
     jobs: tuple[JobView, ...]
     """The jobs, in the order in which they were named."""
-
-
-class Listing(Struct, frozen=True, kw_only=True):
-    """The jobs of a list."""
-
-    jobs: tuple[JobLine, ...]
-    """The jobs, the newest first; those of a sweep by the values of its parameters."""
-    group: str | None = None
-    """The name of the sweep whose jobs these are."""

@@ -3,42 +3,33 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict, replace
 
-from ...monitor.status import backend_state, ended_at, expected_start_at, node_list, started_at
-from ...monitor.waits import advice
+from ...monitor.status import backend_state
 from ...state.kept_plan import kept_plan
 from ...state.task_reports import read_scripts
-from ...times import aware, seconds_of
+from ...times import aware
 from ..results.failure import failure_of
 from ..results.result import result_of
 from ..where.task_places import task_places
 from ..where.web_pages import web_pages
-from .job import JobChange, JobDependency, JobFailure, JobLine, Jobs, JobView, RetriedAttempt, RoleTasks
+from .job import JobChange, JobDependency, JobFailure, Jobs, JobView, RetriedAttempt, RoleTasks
+from .line import asked_of, job_line
 from .task import JobTask, TaskScript
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from ...monitor.failure import Failure
-    from ...monitor.job_status import JobStatus
     from ...monitor.poll import View
     from ...monitor.task_status import TaskView
-    from ...state.history import History
-    from ...state.job_folder import JobFolder
-    from ...state.kept_plan import KeptPlan
     from ...state.records import Changed, Retry
     from ...state.run_record import RunRecord
     from ...state.task_reports import ScriptRun
     from ..session import Session
     from ..where.task_places import TaskPlace
-
-
-def job_line(view: View) -> JobLine:
-    """Return how a job stands, without its tasks."""
-    return _line(view, kept_plan(view.folder.path))
 
 
 def job_view(session: Session, view: View, tasks: Sequence[TaskView] | None = None) -> JobView:
@@ -48,7 +39,7 @@ def job_view(session: Session, view: View, tasks: Sequence[TaskView] | None = No
     asked, places = asked_of(view, plan), task_places(view)
     pages = () if view.job_status.ended else tuple(web_pages(view.folder, places.values()))
     run = known.run
-    line: dict[str, Any] = asdict(_line(view, plan)) | {
+    line: dict[str, Any] = asdict(job_line(view, plan)) | {
         "parameters": run.parameters if run else None,
         "result": result_of(view.folder, known.attempt, known.roles, run),
     }
@@ -84,70 +75,6 @@ def one_or_several(
     """Return how a job stands with its `chosen` tasks, or how several do."""
     found = tuple(job_view(session, view, chosen(view.tasks)) for view in views)
     return Jobs(jobs=found) if several or len(found) > 1 else found[0]
-
-
-def line_of_status(folder: JobFolder, known: History, status: JobStatus) -> JobLine:
-    """Return what journal and status tell of a job, without its nodes and tasks."""
-    user, _, job = folder.name.partition("~")
-    return JobLine(
-        name=folder.name,
-        job=known.job or job or None,
-        user=known.user or user or None,
-        state=status.state,
-        exit_code=status.code,
-        reason=status.reason or None,
-        ended=status.ended,
-        attempt=known.attempt,
-        retries=known.counters.total,
-        backend=known.backend or None,
-        job_id=known.job_id or None,
-        created_at=aware(known.created or None),
-        submitted_at=aware(known.submitted),
-        started_at=None,
-        ended_at=None,
-        virtual_cluster=known.virtual_cluster or None,
-        partition=known.partition or None,
-        folder=str(folder.path),
-        task_count=known.tasks,
-        completed=None,
-        waits_began_at=aware(status.since),
-        advice=advice(status.waits) or None,
-        group=known.group or None,
-        sweep=known.sweep,
-    )
-
-
-def _line(view: View, plan: KeptPlan) -> JobLine:
-    return replace(
-        line_of_status(view.folder, view.history, view.job_status),
-        started_at=aware(started_at(view)),
-        ended_at=aware(ended_at(view)),
-        expected_start_at=aware(expected_start_at(view)),
-        node_list=node_list(view) or None,
-        completed=sum(task.completed for task in view.tasks) if view.tasks else None,
-        time_limit=asked_of(view, plan).time_limit,
-    )
-
-
-class Asked(NamedTuple):
-    """What a job asks of Slurm, after all changes: its time limit in seconds, and the GPUs of all its tasks."""
-
-    account: str | None
-    time_limit: int | None
-    job_gpus: int
-
-
-def asked_of(view: View, plan: KeptPlan | None = None) -> Asked:
-    """Return what a job asks of Slurm by its plan, which is read if it is not given."""
-    plan = plan or kept_plan(view.folder.path)
-    options = dict(plan.directives)
-    for change in view.history.changes:
-        options |= change.values
-    try:
-        limit = seconds_of(options.get("time", ""))
-    except ValueError:
-        limit = None
-    return Asked(options.get("account") or None, limit, plan.gpu_count)
 
 
 def job_failure(failure: Failure) -> JobFailure:

@@ -10,7 +10,7 @@ from .console import log
 from .job_table import WATCH_COLUMNS, cells
 
 if TYPE_CHECKING:
-    from ...app.views.job import JobLine
+    from ...app.views.line import JobLine
 
 
 def change_text(line: JobLine, now: int) -> str:

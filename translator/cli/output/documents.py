@@ -27,7 +27,8 @@ from ...app.tasks.attaching import TaskCall
 from ...app.tasks.port_forward import PortForward
 from ...app.update.updating import UpdatedJob, UpdatedJobs
 from ...app.usage.usage import Measured
-from ...app.views.job import JobLine, Jobs, JobView, Listing
+from ...app.views.job import Jobs, JobView
+from ...app.views.line import JobLine, Listing
 from ...planning.plan import Plan
 from .printed import HelpText, ProgramVersion, ShellCompletion
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from ...app.jobs.listing import in_order_of_sweep, with_run
-from ...app.views.job import Listing
+from ...app.views.line import Listing
 from ...errors import did_you_mean
 from ...plural import counted, verb
 from .console import is_terminal, log, print_json
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ...app.session import Session
-    from ...app.views.job import JobLine
+    from ...app.views.line import JobLine
 
 ON_A_TERMINAL = 30
 """So many jobs a terminal is shown, unless another number is asked for."""

@@ -10,7 +10,7 @@ from ...times import age, by_size, decimal, elapsed_text, format_time, number, s
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from ...app.views.job import JobLine
+    from ...app.views.line import JobLine
     from ...times import Time
 
     SortKey = (

@@ -7,8 +7,7 @@ from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ...app.results.failure import failure_of
-from ...app.views.of_poll import job_line
+from ...app.views.line import job_line
 from ...monitor.status import ended_at, expected_start_at, runs_since
 from ...monitor.waits import advice
 from ...plural import counted, some_of
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from ...app.session import Session
-    from ...app.views.job import JobLine
+    from ...app.views.line import JobLine
     from ...monitor.failure import Failure
     from ...monitor.poll import View
     from .task_table import TaskFilter
@@ -111,6 +110,8 @@ def print_several(
 
     Where not all tasks are wanted, only jobs that have some of those are.
     """
+    from ...app.results.failure import failure_of
+
     if wanted.states or wanted.patterns:
         views, groups = [view for view in views if wanted.chosen(view.tasks)], {}
     if not views:

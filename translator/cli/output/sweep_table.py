@@ -10,7 +10,7 @@ from .tables import print_table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...app.views.job import JobLine
+    from ...app.views.line import JobLine
 
 
 def print_group(rows: Sequence[JobLine], now: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from ...app.views.of_poll import asked_of
+from ...app.views.line import asked_of
 from ...monitor.failure import advice_between
 from ...monitor.job_status import state_text
 from ...monitor.status import backend_state, ended_at, expected_start_at, node_list, runs_since, started_at
@@ -24,7 +24,7 @@ from .task_table import COLUMNS, TaskFilter, task_name, task_rows
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...app.views.of_poll import Asked
+    from ...app.views.line import Asked
     from ...monitor.failure import Failure
     from ...monitor.job_status import State
     from ...monitor.poll import View

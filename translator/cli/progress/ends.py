@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ...app.jobs.folders.housekeeping import tidy_what_has_just_ended
 from ...app.jobs.waiting import known_ends, wait_for_end, wait_for_ends
 from ...app.results.failure import failure_of
-from ...app.views.of_poll import job_line
+from ...app.views.line import job_line
 from ...terminal_text import one_line
 from ..output.console import log, print_json
 from ..output.exit_status import ending_text, exit_code, log_ending

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from ...app.session import Session
-    from ...app.views.job import JobLine
+    from ...app.views.line import JobLine
     from .paint import Brush, Piece
 
 MIN_NAME, MAX_NAME = 12, 40

@@ -11,7 +11,7 @@ from .tasks import URGENCY, counts_of, filtered, urgent_first
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from ...app.views.job import JobLine
+    from ...app.views.line import JobLine
     from .state import State
 
 GROUP = "group "

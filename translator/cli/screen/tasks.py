@@ -10,7 +10,7 @@ from ...folded_names import by_numbers
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from ...app.views.job import JobLine
+    from ...app.views.line import JobLine
     from ...monitor.task_status import TaskView
 
 MARKS: dict[str, str] = {

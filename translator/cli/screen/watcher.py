@@ -17,7 +17,7 @@ from ...app.jobs.refresh import refresh
 from ...app.jobs.waiting import TICK, Pace
 from ...app.usage.of_steps import slurm_usages
 from ...app.usage.running import running_roles
-from ...app.views.of_poll import job_line
+from ...app.views.line import job_line
 from ...errors import PaislurmError
 from ...monitor.watching.job_files import needs_answer
 from .tails import Tails

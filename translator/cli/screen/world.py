@@ -9,7 +9,7 @@ from msgspec import Struct, field
 if TYPE_CHECKING:
     from ...app.jobs.progress import Progress
     from ...app.usage.usage import Usage
-    from ...app.views.job import JobLine
+    from ...app.views.line import JobLine
     from ...monitor.poll import View
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paislurm.translator.app.views.job import JobLine
+from paislurm.translator.app.views.line import JobLine
 from paislurm.translator.cli.output.job_table import (
     COLUMNS,
     DEFAULT_COLUMNS,
