@@ -33,7 +33,7 @@ MAX_RETRIES = 1_000_000
 @click.option("--nice", type=WholeNumber(), metavar="NUMBER", help="By how much the job is put behind others.")
 @click.option("--hold", is_flag=True, help="Keep a job that waits from beginning.")
 @click.option("--release", is_flag=True, help="Let a job that is held begin.")
-@click.option("--retries", type=WholeNumber(0, MAX_RETRIES), metavar="NUMBER", help="How often it is retried, in all.")
+@click.option("--retries", type=WholeNumber(0, MAX_RETRIES), metavar="NUMBER", help="Retries in all (jobRetryCount).")
 @json_option
 @pass_session
 def command(
