@@ -51,6 +51,7 @@ golden: $(VENV)/ready  ## remake expected messages, plans and scripts, and the g
 	$(BIN)/python -m tests.unit.test_codes_page
 	$(BIN)/python -m tests.unit.test_commands_page
 	$(BIN)/python -m tests.unit.api.page
+	$(BIN)/python -m tests.unit.cli.json_page
 
 fuzz: $(VENV)/ready  ## fuzz the compiler for FUZZ_SECONDS
 	PAISLURM_FUZZ_SECONDS=$(FUZZ_SECONDS) PAISLURM_OPENPAI_JOBS=$(abspath $(JOBS)) $(BIN)/pytest -o timeout=0 tests/fuzz

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 
 import jsonschema
 
-from paislurm.translator.cli.command_group import ALIASES, COMMANDS
-from paislurm.translator.cli.output.documents import DATA
-from paislurm.translator.cli.schemas.output_schema import ERROR, commands, output_schema
+from paislurm.translator.cli.command_group import ALIASES
+from paislurm.translator.cli.output.documents import COMMANDS, ERROR, output_schema
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 IN_A_TASK = ("exec", "ssh")
+DATA = frozenset({"backend_states", "overrides", "parameters", "ports_by_label", "slurm_options", "states", "sweep"})
+"""Objects whose keys are data."""
 TEXTS = ("text", "value")
 LINES = "watch"
 """The command that prints a document a line."""
@@ -25,7 +26,7 @@ LINES = "watch"
 @cache
 def validator(name: str) -> jsonschema.Draft202012Validator:
     """Return what holds documents of a command against their schema; of `site` those of all its commands."""
-    names = [each for each in commands() if each.split()[0] == ALIASES.get(name, name) or each == name]
+    names = [each for each in COMMANDS if each.split()[0] == ALIASES.get(name, name) or each == name]
     return jsonschema.Draft202012Validator(output_schema(names))
 
 
@@ -54,7 +55,8 @@ def check_output(words: Sequence[str], output: str) -> None:
     own = takewhile(lambda word: word != "--", words)
     if "--json" not in own or (not output and words[0] in IN_A_TASK):
         return
-    name = words[0] if words[0] in COMMANDS or words[0] in ALIASES else ERROR
+    known = {name.split()[0] for name in COMMANDS}
+    name = words[0] if words[0] in known or words[0] in ALIASES else ERROR
     texts = output.splitlines() if name == LINES else [output]
     wrong = [line for text in texts for line in faults(name, json.loads(text))]
     assert not wrong, "\n".join(wrong)

@@ -106,18 +106,41 @@ class Diagnostic(Struct, frozen=True, kw_only=True):
         """Tell an error from a warning by the first letter of the code."""
         return Severity.WARNING if self.code.startswith("W") else Severity.ERROR
 
-    def as_dict(self) -> dict[str, str | int]:
-        """Return the record for `--json`: flat, with empty fields left out."""
-        fields: dict[str, str | int] = {
-            "code": self.code,
-            "severity": self.severity.value,
-            "message": self.message,
-            "path": self.path,
-            "hint": self.hint,
-        }
-        if self.location is not None:
-            fields |= {"file": self.location.file, "line": self.location.line, "column": self.location.column}
-        return {key: value for key, value in fields.items() if value not in ("", 0)}
+    @property
+    def printed(self) -> FlatDiagnostic:
+        """The record as documents have it."""
+        where = self.location
+        return FlatDiagnostic(
+            code=self.code,
+            severity=self.severity,
+            message=self.message,
+            path=self.path,
+            hint=self.hint,
+            file=where.file if where else "",
+            line=where.line if where else 0,
+            column=where.column if where else 0,
+        )
+
+
+class FlatDiagnostic(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is wrong, where, and what to do about it; keys without a value are missing."""
+
+    code: str
+    """The code of the message, `E104`."""
+    severity: Severity
+    """Whether it is an error."""
+    message: str
+    """What is wrong."""
+    path: str = ""
+    """The path of the value in the job file, `$.taskRoles.worker`."""
+    hint: str = ""
+    """What to do."""
+    file: str = ""
+    """The file in which it is."""
+    line: int = 0
+    """The line, from 1."""
+    column: int = 0
+    """The column, from 1."""
 
 
 def diagnostic_text(diagnostic: Diagnostic) -> str:

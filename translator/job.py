@@ -25,71 +25,84 @@ NEVER = -1
 
 
 class Lines(Struct, frozen=True, kw_only=True):
-    """Give the first and last line (from 1) of the job file that something came from."""
+    """A range of lines of the job file."""
 
     first: int
+    """The first line, from 1."""
     last: int
+    """The last line."""
 
     def __str__(self) -> str:
         return f"line {self.first}" if self.first == self.last else f"lines {self.first}-{self.last}"
 
 
 class Completion(Struct, frozen=True, kw_only=True):
-    """Hold a role's thresholds: how many failed or succeeded tasks decide the job; `NEVER` is -1.
-
-    Source: PAI protocol v2, completion.
-    """
+    """How many failed or succeeded tasks of a role decide the job. Source: PAI protocol v2, completion."""
 
     min_failed: int
+    """How many failed tasks fail the job, -1 for none."""
     min_succeeded: int
+    """How many succeeded tasks complete the job, -1 for none."""
 
 
 class Resources(Struct, frozen=True, kw_only=True):
-    """Hold what one task may use; memory and shared memory in MiB.
+    """What one task may use; memory in MiB, 0 where the job states none.
 
-    `memory_mib` 0 means that the job states none. `shm_mib` is the effective size of /dev/shm;
-    `declared_shm_mib` is what `PAI_RESOURCE_<role>` shows (0 for an unset v2 value).
     Source: PAI protocol v2, resourcePerInstance and extraContainerOptions.
     """
 
     cpus: int
+    """CPUs of a task."""
     memory_mib: int
+    """Memory of a task."""
     gpus: int
+    """GPUs of a task."""
     shm_mib: int
+    """Shared memory of a task."""
     declared_shm_mib: int
+    """Shared memory as the job file has it."""
     infiniband: bool
+    """Whether a task asks for InfiniBand."""
 
 
-class PortRequest(Struct, frozen=True, kw_only=True):
-    """Ask for `count` ports under a label for every task; `first` > 0 fixes them (v1 `beginAt`).
+class PortRequest(Struct, frozen=True, kw_only=True, rename={"first": "fixed_first_port"}):
+    """Ports under one label for every task.
 
     Source: PAI protocol v2, resourcePerInstance.ports; PAI protocol v1, portList.
     """
 
     label: str
+    """The name of a list of ports."""
     count: int
+    """How many ports."""
     first: int = 0
+    """The first port if the job file fixes them, else 0."""
 
 
 class Image(Struct, frozen=True, kw_only=True):
-    """Name a container image: the prerequisite's name, and its reference as the job file has it."""
+    """A container image of the job file."""
 
     name: str
+    """The name of the image in the job file."""
     uri: str
+    """An image as the job file has it."""
 
 
-class Command(Struct, frozen=True, kw_only=True):
-    """Hold a role's assembled command text and the shell options it runs under.
+class Command(Struct, frozen=True, kw_only=True, rename={"lines": "item_lines"}):
+    """The commands of a role and the shell options with which they run.
 
-    The text is the active deployment's preCommands, the commands, and the postCommands, one shell for all.
-    v2 runs with errexit, nounset and pipefail, v1 with none. Source: PAI protocol v2, commands and
-    deployments.
+    The text is the active deployment's preCommands, the commands, and the postCommands, in one shell. v2 has errexit,
+    nounset and pipefail, v1 none. Source: PAI protocol v2, commands and deployments.
     """
 
     text: str
+    """The commands."""
     errexit: bool
+    """Whether commands end at the first that fails."""
     nounset: bool
+    """Whether unset variables are errors."""
     pipefail: bool
+    """Whether a pipe fails with any of its commands."""
     lines: tuple[tuple[int, int], ...]
     """For each line of `text`: (0-based line of `text` at which an item starts, its line in the job file)."""
 
@@ -98,19 +111,22 @@ Phase = Literal["start", "success", "failure", "exit"]
 """When a script of a prerequisite runs: before the commands, after the task succeeded or failed, after any end."""
 
 
-class Script(Struct, frozen=True, kw_only=True):
-    """Hold what a prerequisite or a plugin runs at one moment: a text of the job file, or a program of ours.
+class Script(Struct, frozen=True, kw_only=True, rename={"lines": "item_lines"}):
+    """What a prerequisite or a plugin runs at one moment: a text of the job file, or a program of paislurm.
 
-    A program is a part of this project, `templates/plugins/<program>.sh`, and `settings` are its variables.
-    Source: PAI runtime, plugins.
+    A program is `templates/plugins/<program>.sh`. Source: PAI runtime, plugins.
     """
 
     phase: Phase
+    """When the script runs."""
     text: str = ""
+    """The script; empty where a program runs."""
     lines: tuple[tuple[int, int], ...] = ()
     """As those of a `Command`."""
-    program: str = ""
+    program: str | None = None
+    """The program of paislurm that runs; None for a text of the job file."""
     settings: tuple[tuple[str, str], ...] = ()
+    """The settings of a plugin, pairs of name and value."""
 
 
 class Prerequisite(Struct, frozen=True, kw_only=True):

@@ -8,6 +8,12 @@ from __future__ import annotations
 import re
 import time
 from datetime import datetime, timedelta
+from typing import Annotated, TypeAlias
+
+from msgspec import Meta
+
+Time: TypeAlias = Annotated[datetime, Meta(tz=True)]
+"""A point in time with its zone, as results have it."""
 
 _PART = re.compile(r"([0-9]{1,9})([smhdw])")
 DURATION_PATTERN = "(?:[0-9]{1,9}[smhdw])+"
@@ -127,6 +133,21 @@ def elapsed(started: int | None, ended: int | None, now: int) -> str:
 def elapsed_seconds(started: int | None, ended: int | None, now: int) -> int | None:
     """Return for how many seconds something has run, or ran; None if it never began."""
     return None if started is None else max(0, (now if ended is None else ended) - started)
+
+
+def aware(seconds: int | None) -> datetime | None:
+    """Return a point in time in the user's own zone, None for none and for one that no calendar has."""
+    if seconds is None:
+        return None
+    try:
+        return datetime.fromtimestamp(seconds).astimezone()
+    except (OverflowError, OSError, ValueError):
+        return None
+
+
+def seconds_since_1970(time: datetime | None) -> int | None:
+    """Return a point in time as files have it; None for None."""
+    return None if time is None else int(time.timestamp())
 
 
 def format_time(seconds: int | None) -> str:

@@ -17,7 +17,11 @@ from typing import TYPE_CHECKING
 __version__ = "0.2.0"
 
 if TYPE_CHECKING:
+    from .translator.app.bill import SlurmBill as SlurmBill
     from .translator.app.client import Client as Client
+    from .translator.app.compiler.checking import Converted as Converted
+    from .translator.app.compiler.scripts import Runtime as Runtime
+    from .translator.app.compiler.scripts import Verified as Verified
     from .translator.app.default import cancel as cancel
     from .translator.app.default import check as check
     from .translator.app.default import compile as compile
@@ -28,9 +32,25 @@ if TYPE_CHECKING:
     from .translator.app.default import status as status
     from .translator.app.default import submit as submit
     from .translator.app.default import wait as wait
+    from .translator.app.estimate.gpus import PartitionGpus as PartitionGpus
+    from .translator.app.estimate.start import StartEstimate as StartEstimate
+    from .translator.app.exit_meaning import ExitMeaning as ExitMeaning
     from .translator.app.job_run import JobRun as JobRun
-    from .translator.app.jobs.listing import Line as JobLine
-    from .translator.monitor.status import Status as Status
+    from .translator.app.jobs.folders.disk_use import DiskUse as DiskUse
+    from .translator.app.jobs.folders.remove import Removal as Removal
+    from .translator.app.monitoring import Worked as Worked
+    from .translator.app.runs.differences import Differences as Differences
+    from .translator.app.site.ask import ProbeOptions as ProbeOptions
+    from .translator.app.site.check import CheckedJobs as CheckedJobs
+    from .translator.app.site.check import CheckedProfile as CheckedProfile
+    from .translator.app.site.detecting import DetectedSite as DetectedSite
+    from .translator.app.site.in_force import SiteInForce as SiteInForce
+    from .translator.app.usage.usage import Measured as Measured
+    from .translator.app.views.job import JobFailure as JobFailure
+    from .translator.app.views.line import JobLine as JobLine
+    from .translator.app.views.job import JobView as JobView
+    from .translator.app.views.task import JobTask as JobTask
+    from .translator.app.tasks.port_forward import PortForward as PortForward
     from .translator.errors import BackendError as BackendError
     from .translator.errors import Diagnostic as Diagnostic
     from .translator.errors import FolderError as FolderError
@@ -44,90 +64,50 @@ if TYPE_CHECKING:
     from .translator.errors import UnreachableError as UnreachableError
     from .translator.errors import UsageError as UsageError
     from .translator.job import Job as Job
-    from .translator.monitor.failure import Failure as Failure
-    from .translator.monitor.task_status import TaskView as TaskView
     from .translator.pipeline import Compiled as Compiled
     from .translator.pipeline import compile_job as compile_job
     from .translator.planning.plan import Plan as Plan
+    from .translator.rendering.provenance import Origin as Origin
     from .translator.site.load import load_site as load_site
     from .translator.site.profile import Site as Site
 
-_WHERE = {
-    "BackendError": "errors",
-    "Client": "app.client",
-    "Compiled": "pipeline",
-    "Diagnostic": "errors",
-    "Failure": "monitor.failure",
-    "FolderError": "errors",
-    "InterruptedWaitError": "errors",
-    "Job": "job",
-    "JobLine": "app.jobs.listing",
-    "JobRun": "app.job_run",
-    "NotFoundError": "errors",
-    "PaislurmError": "errors",
-    "Plan": "planning.plan",
-    "PlanError": "errors",
-    "ProtocolError": "errors",
-    "RejectedError": "errors",
-    "Site": "site.profile",
-    "SiteError": "errors",
-    "Status": "monitor.status",
-    "TaskView": "monitor.task_status",
-    "UnreachableError": "errors",
-    "UsageError": "errors",
-    "cancel": "app.default",
-    "check": "app.default",
-    "compile": "app.default",
-    "compile_job": "pipeline",
-    "find": "app.default",
-    "jobs": "app.default",
-    "load": "app.default",
-    "load_site": "site.load",
-    "logs": "app.default",
-    "status": "app.default",
-    "submit": "app.default",
-    "wait": "app.default",
+_MODULES = {
+    "app.bill": "SlurmBill",
+    "app.client": "Client",
+    "app.compiler.checking": "Converted",
+    "app.compiler.scripts": "Runtime Verified",
+    "app.default": "cancel check compile find jobs load logs status submit wait",
+    "app.estimate.gpus": "PartitionGpus",
+    "app.estimate.start": "StartEstimate",
+    "app.exit_meaning": "ExitMeaning",
+    "app.job_run": "JobRun",
+    "app.jobs.folders.disk_use": "DiskUse",
+    "app.jobs.folders.remove": "Removal",
+    "app.monitoring": "Worked",
+    "app.runs.differences": "Differences",
+    "app.site.ask": "ProbeOptions",
+    "app.site.check": "CheckedJobs CheckedProfile",
+    "app.site.detecting": "DetectedSite",
+    "app.site.in_force": "SiteInForce",
+    "app.usage.usage": "Measured",
+    "app.views.job": "JobFailure JobView",
+    "app.views.line": "JobLine",
+    "app.views.task": "JobTask",
+    "app.tasks.port_forward": "PortForward",
+    "errors": (
+        "BackendError Diagnostic FolderError InterruptedWaitError NotFoundError PaislurmError PlanError ProtocolError "
+        "RejectedError SiteError UnreachableError UsageError"
+    ),
+    "job": "Job",
+    "pipeline": "Compiled compile_job",
+    "planning.plan": "Plan",
+    "rendering.provenance": "Origin",
+    "site.load": "load_site",
+    "site.profile": "Site",
 }
-_OTHERWISE = {"JobLine": "Line"}
-"""What has another name where it is."""
+_WHERE = {name: module for module, names in _MODULES.items() for name in names.split()}
 
-__all__ = [
-    "BackendError",
-    "Client",
-    "Compiled",
-    "Diagnostic",
-    "Failure",
-    "FolderError",
-    "InterruptedWaitError",
-    "Job",
-    "JobLine",
-    "JobRun",
-    "NotFoundError",
-    "PaislurmError",
-    "Plan",
-    "PlanError",
-    "ProtocolError",
-    "RejectedError",
-    "Site",
-    "SiteError",
-    "Status",
-    "TaskView",
-    "UnreachableError",
-    "UsageError",
-    "__version__",
-    "cancel",
-    "check",
-    "compile",
-    "compile_job",
-    "find",
-    "jobs",
-    "load",
-    "load_site",
-    "logs",
-    "status",
-    "submit",
-    "wait",
-]
+__all__ = ["__version__", *sorted(_WHERE)]  # noqa: PLE0604 - all of it is text
 
 
 def __getattr__(name: str) -> object:
@@ -135,7 +115,7 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    value = getattr(import_module(f".translator.{_WHERE[name]}", __name__), _OTHERWISE.get(name, name))
+    value = getattr(import_module(f".translator.{_WHERE[name]}", __name__), name)
     globals()[name] = value
     return value
 

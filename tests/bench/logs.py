@@ -12,9 +12,9 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 from unittest.mock import patch
 
+from paislurm.translator.app.jobs.logs.job_logs import JobLogs
 from paislurm.translator.app.jobs.logs.selection import ALL_LOGS
 from paislurm.translator.app.session import Session
-from paislurm.translator.cli.progress.job_logs import JobLogs
 from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.records import Created, Intent, JobRole, dump
 
@@ -31,7 +31,7 @@ LOOKS = 120
 PRINTING = 50
 """So many tasks print between two looks."""
 ROLE = JobRole(name="worker", folder="0-worker", instances=TASKS)
-CLOCK = "paislurm.translator.cli.progress.job_logs.time.monotonic"
+CLOCK = "paislurm.translator.app.jobs.logs.job_logs.time.monotonic"
 
 
 class _Counted:

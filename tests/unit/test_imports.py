@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[2]
+MAX_COMMAND = 80
+"""Lines of a command's module: it parses, calls a use case of `app` and prints."""
 BASE = {
     *("errors", "exit_codes", "folded_names", "plural", "shipped", "slurm_options", "terminal_text"),
     "times",
@@ -149,6 +151,20 @@ def test_imports_run_one_way() -> None:
         if part != "__init__" and (others := imported_parts(file) - {part} - MAY_IMPORT[part]):
             wrong[str(file.relative_to(ROOT))] = others
     assert wrong == {}, "what these must not import"
+
+
+def test_what_users_can_do_knows_no_terminal() -> None:
+    words = ("import click", "from click", "import rich", "from rich", "print(")
+    texts = {file: file.read_text(encoding="utf-8") for file in (ROOT / "translator" / "app").rglob("*.py")}
+    assert {file for file, text in texts.items() if any(f"\n{word}" in f"\n{text}" for word in words)} == set()
+
+
+def test_a_command_parses_calls_and_prints() -> None:
+    lines = {
+        str(file): len(file.read_text(encoding="utf-8").splitlines())
+        for file in (ROOT / "translator" / "cli" / "commands").rglob("*.py")
+    }
+    assert {file: count for file, count in lines.items() if count > MAX_COMMAND} == {}
 
 
 def test_the_table_has_no_circle() -> None:

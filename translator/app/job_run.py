@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ..monitor.status import Status
     from ..pipeline import Compiled
     from .client import Client
-
-Stream = Literal["stdout", "stderr", "runtime"]
-"""What the commands print, or `runtime`: what prerequisites and plugins print."""
+    from .jobs.logs.selection import Stream
+    from .views.job import JobView
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,12 +32,12 @@ class JobRun:
         """The job's folder, under whichever name it has by now; NotFoundError for a job that was removed."""
         return self.client.folder_of(self)
 
-    def status(self) -> Status:
+    def status(self) -> JobView:
         """Return how the job stands now. Slurm is asked if its last answer is older than 15 seconds."""
         [status] = self.client.status(self)
         return status
 
-    def wait(self, timeout: float | None = None) -> Status:
+    def wait(self, timeout: float | None = None) -> JobView:
         """Return how the job ended, or how it stands after `timeout` seconds: then `ended` is false.
 
         Ctrl-C raises InterruptedWaitError, and the job goes on.
@@ -63,7 +61,7 @@ class JobRun:
         """
         return self.client.logs(self, *tasks, stream=stream, attempt=attempt, task_attempt=task_attempt, tail=tail)
 
-    def cancel(self) -> Status:
+    def cancel(self) -> JobView:
         """End the job, and return how it stands: it may go on until its tasks have ended. An ended one stays so."""
         [status] = self.client.cancel(self)
         return status

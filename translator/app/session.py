@@ -68,6 +68,8 @@ class Session:
         self._say = say or _log
         self._said: set[str] = set()
         self.user = user_name()
+        self.words: tuple[str, ...] = ()
+        """The words of the command line behind `paislurm`, which a submit keeps; none without a command line."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._given.items())})"

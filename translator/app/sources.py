@@ -20,10 +20,10 @@ Parameter: TypeAlias = "str | int | float"
 
 def source_of(
     file: JobFile,
-    parameters: Mapping[str, Parameter] | None,
-    suffix: str,
-    secrets: str | os.PathLike[str] | None,
-    slurm: Mapping[str, str] | None,
+    parameters: Mapping[str, Parameter] | None = None,
+    suffix: str = "",
+    secrets: str | os.PathLike[str] | None = None,
+    slurm: Mapping[str, str] | None = None,
     *,
     backend: str = "slurm",
     host: str | None = None,

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 from ..errors import WaitTimeoutError
 from ..monitor.poll import open_job
-from ..monitor.status import Status
-from .jobs.failure import failure_of
 from .jobs.job_sites import JobSites
 from .jobs.refresh import refresh_all
 from .jobs.waiting import known_ends, wait_for_ends
+from .views.of_poll import job_view
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -18,14 +17,15 @@ if TYPE_CHECKING:
     from ..monitor.poll import View
     from ..state.job_folder import JobFolder
     from .session import Session
+    from .views.job import JobView
 
 
-def statuses(session: Session, views: Iterable[View]) -> list[Status]:
+def statuses(session: Session, views: Iterable[View]) -> list[JobView]:
     """Return how jobs stand, and why those failed that did."""
-    return [Status.of(view, failure_of(session, view)) for view in views]
+    return [job_view(session, view) for view in views]
 
 
-def wait(session: Session, folders: Sequence[JobFolder], *, first: bool, timeout: float | None) -> list[Status]:
+def wait(session: Session, folders: Sequence[JobFolder], *, first: bool, timeout: float | None) -> list[JobView]:
     """Return how jobs ended, or how all stand after `timeout` seconds; as `wait_for_ends`."""
     try:
         ends = wait_for_ends(session, folders, first=first, between=lambda: None, timeout=timeout)

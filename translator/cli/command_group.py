@@ -91,9 +91,6 @@ HINTS: Mapping[str, str] = {
 }
 """What to type instead of words that would mean more than one thing here, or need something else behind them."""
 
-OTHER_CHANGES = "Commands, images, tasks and resources stay as they are: change the job file and `paislurm submit` it."
-"""What to do where `update` cannot change what somebody wants to."""
-
 
 class LazyGroup(click.Group):
     """A group whose `--help` imports none of its commands."""

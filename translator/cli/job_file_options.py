@@ -13,7 +13,7 @@ from .shell.candidates import Assignment
 from .shell.known_names import OfSite
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 
 def _pairs(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
@@ -77,10 +77,16 @@ def optional_job_file(command: Callable[..., int]) -> Callable[..., int]:
 
 
 def slurm_options(command: Callable[..., int]) -> Callable[..., int]:
-    """Add the options that stand for keys of `extras.slurm`, for a command that takes no job file."""
+    """Add the options that stand for keys of `extras.slurm`; the command is handed those that are given as `slurm`."""
+
+    @wraps(command)
+    def with_slurm(**others: Any) -> int:
+        given = {name: others.pop(name) for name in SLURM_OPTIONS}
+        return command(**others, slurm={name: value for name, value in given.items() if value is not None})
+
     for add in reversed(_SLURM_ARGUMENTS):
-        command = add(command)
-    return command
+        with_slurm = add(with_slurm)
+    return with_slurm
 
 
 def _with_source(command: Callable[..., int]) -> Callable[..., int]:
@@ -92,10 +98,9 @@ def _with_source(command: Callable[..., int]) -> Callable[..., int]:
         parameters: tuple[tuple[str, str], ...],
         suffix: str,
         secrets: str | None,
+        slurm: Mapping[str, str],
         **others: Any,
     ) -> int:
-        given = {name: others.pop(name) for name in SLURM_OPTIONS}
-        slurm = tuple((name, value) for name, value in given.items() if value is not None)
         from ..app.input.typed_options import typed_options
 
         source = Source(
@@ -104,11 +109,12 @@ def _with_source(command: Callable[..., int]) -> Callable[..., int]:
             parameters=parameters,
             suffix=suffix,
             secrets=secrets,
-            slurm=slurm,
-            typed=typed_options(parameters, slurm, suffix),
+            slurm=tuple(slurm.items()),
+            typed=typed_options(parameters, tuple(slurm.items()), suffix),
         )
         return command(source, **others)
 
-    for add in reversed((*_OPTIONS, *_SLURM_ARGUMENTS)):
-        with_source = add(with_source)
-    return with_source
+    decorated = slurm_options(with_source)
+    for add in reversed(_OPTIONS):
+        decorated = add(decorated)
+    return decorated

@@ -16,7 +16,7 @@ import click
 from paislurm import __version__
 
 from ..errors import Diagnostic, PaislurmError
-from .command_group import OTHER_CHANGES, LazyGroup
+from .command_group import LazyGroup
 from .output.console import forget_what_was_told, log, log_diagnostics, print_error, tell
 
 if TYPE_CHECKING:
@@ -49,7 +49,9 @@ class OutputMode:
         """The session of this call of the program."""
         from ..app.session import Session
 
-        return Session(say=tell)
+        session = Session(say=tell)
+        session.words = self.words
+        return session
 
 
 @click.group(
@@ -156,6 +158,8 @@ def _explained(error: click.ClickException) -> click.ClickException:
     if error.option_name in ("-o", "--output"):
         return click.UsageError(f"No such option '{error.option_name}'; for a JSON document there is --json", error.ctx)
     if error.ctx is not None and error.ctx.info_name == "update":
+        from ..app.update.possible import OTHER_CHANGES
+
         return click.UsageError(f"{error.format_message()}\nhint: {OTHER_CHANGES}", error.ctx)
     return error
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import click
 
 from ..errors import nearest
+from ..times import MOMENTS, duration, moment
 from .shell.candidates import Job, JobOrGroup
 
 if TYPE_CHECKING:
@@ -67,6 +69,22 @@ class WholeNumber(click.IntRange):
         return f" from {self.min} on" if self.max is None else f" from {self.min} to {self.max}"
 
 
+def age(_: click.Context, __: click.Parameter, value: str | None) -> int | None:
+    """Return an age such as `30d` in seconds, for an option that has it."""
+    seconds = duration(value) if value is not None else None
+    if value is not None and not seconds:
+        raise click.BadParameter(f"`{value}` is no age: it is `30d`, `12h` or `1d12h`, of s, m, h, d and w")
+    return seconds
+
+
+def since_time(_: click.Context, __: click.Parameter, value: str | None) -> int | None:
+    """Return a point in time such as `2h` ago in seconds since 1970, for an option that has it."""
+    found = None if value is None else moment(value, time.time())
+    if value is not None and found is None:
+        raise click.BadParameter(f"{value!r} is no time: it is {MOMENTS}")
+    return found
+
+
 def _remember_json(context: click.Context, _: click.Parameter, value: bool) -> bool:
     if context.obj is not None:
         context.obj.json = value
@@ -98,6 +116,11 @@ def json_option(command: F) -> F:
 def job_argument(command: F) -> F:
     """Add the job that is meant."""
     return click.argument("job", metavar="JOB", type=Job())(command)
+
+
+def states_option(states: Sequence[str], text: str) -> Callable[[F], F]:
+    """Add `--state`, which can be repeated."""
+    return click.option("--state", "states", multiple=True, type=NearChoice(states), help=f"{text}; can be repeated.")
 
 
 def jobs_arguments(command: F) -> F:

@@ -70,13 +70,18 @@ class ExitCode(Struct, frozen=True, kw_only=True):
 
 
 class SiteRow(Struct, frozen=True, kw_only=True):
-    """Change or add a row: None leaves what the shipped row says."""
+    """A row of the exit specification that a site changes or adds; None leaves the shipped value."""
 
     exit_code: int
+    """The exit code."""
     phrase: str | None = None
+    """What the site calls it."""
     behaviour: Behaviour | None = None
+    """How an exit code is retried: `success`, `transient`, `conflict`, `permanent`, `unknown` or `stop`."""
     backend_states: Mapping[str, str] = field(default_factory=dict)
+    """Sentences by the state of Slurm that means the exit code."""
     exclude_node: bool | None = None
+    """Whether the next attempts leave the node out."""
 
 
 class ExitTable:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from .task_status import TaskView
 
 OF_COMMANDS = ("stderr", "stdout")
+LogStream = Literal["stdout", "stderr", "runtime", "batch"]
+"""A log of a task, or that of the batch script."""
 MAX_CONDITIONS = 2
 """Of a code that more failures become, `explain-exit` has the list."""
 
@@ -52,26 +54,8 @@ class Failure(Struct, frozen=True, kw_only=True):
     cause: str
     advice: Advice
     command: CommandPlace | None
-    stream: str
+    stream: LogStream
     last_lines: tuple[str, ...]
-
-    def as_dict(self) -> dict[str, object]:
-        """Return the record for `--json`."""
-        task, command = self.task, self.command
-        return {
-            "task": f"{task.role}-{task.index}" if task else None,
-            "node": (task.node or None) if task else None,
-            "exit_code": self.exit_code,
-            "exit_status": task.exit_status if task else None,
-            "cause": self.cause or None,
-            "meaning": self.advice.meaning,
-            "advice": self.advice.text,
-            "file": command.file if command else None,
-            "line": command.line if command else None,
-            "last_line": command.last_line if command else None,
-            "stream": self.stream,
-            "last_lines": list(self.last_lines),
-        }
 
     @classmethod
     def of(
@@ -81,7 +65,7 @@ class Failure(Struct, frozen=True, kw_only=True):
         task: TaskView | None,
         *,
         command: CommandPlace | None,
-        stream: str,
+        stream: LogStream,
         last_lines: tuple[str, ...],
         no_room: str = "",
     ) -> Failure:

@@ -42,19 +42,30 @@ OLDEST_SECONDS = 24 * 3600
 
 
 class Notification(Struct, frozen=True, kw_only=True):
-    """Hold an event as a program is told of it. `key` is the same whenever the same event is told again."""
+    """An event, as the site's program reads it."""
 
     key: str
+    """The name of the event; it is the same each time that the program is called."""
     event: str
+    """`running`, `succeeded`, `failed`, `stopped` or `retried`."""
     job: str
+    """The job's name, without the user's."""
     user: str
+    """The user whose job it is."""
     state: str
+    """How the job stands."""
     exit_code: int | None
+    """OpenPAI's exit code of the job; None while it has none."""
     reason: str
+    """Why the job stands as it does, in a sentence."""
     attempt: int
+    """The number of the last attempt, from 0."""
     retries: int
+    """How often the job was retried."""
     job_id: str
+    """The id of the Slurm job."""
     happened_at: int
+    """When it happened."""
 
 
 def due_notifications(known: History) -> tuple[Notification, ...]:

@@ -199,8 +199,9 @@ def _from_outside(word: str, row: ExitCode, sentence: str, evidence: Evidence) -
 
 
 def _with_lost(reason: str, lost: tuple[str, ...]) -> str:
-    """Return a reason with the nodes that were lost, those that it does not name."""
-    unnamed = folded(node for node in lost if node not in reason)
+    """Return a reason with the nodes that were lost, except those that the script has named in it."""
+    named = {word.strip(",.:;") for word in reason.split()}
+    unnamed = folded(node for node in lost if node not in named)
     return f"{reason}: {unnamed}" if unnamed else reason
 
 

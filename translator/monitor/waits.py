@@ -25,13 +25,18 @@ _MAX_NAMES = 4
 
 
 class Wait(Struct, frozen=True, kw_only=True):
-    """Say why components wait: those of `role_names`, all if it names none; `backend_reason` is the backend's word."""
+    """Why components wait."""
 
     role_names: tuple[str, ...]
+    """The roles of these components; none for all."""
     backend_reason: str
+    """The reason in the backend's own word."""
     kind: Kind
+    """The kind of the reason: whether the job's turn comes, or it is stuck."""
     meaning: str
-    advice: str
+    """What the reason means."""
+    advice: str | None
+    """What would help."""
 
 
 def waits(reasons: Sequence[str], known: History) -> tuple[Wait, ...]:
@@ -62,7 +67,7 @@ def _wait(reason: str, roles: tuple[str, ...], known: History, components: int) 
     if code_of(reason) == "Resources" and components > 1:
         what += f"; its {components} components share no node: they never start where there are too few"
     meaning = f"{row.meaning} every {_interval(known)}" if reason in NOTHING else row.meaning
-    return Wait(role_names=roles, backend_reason=reason, kind=row.kind, meaning=meaning, advice=what)
+    return Wait(role_names=roles, backend_reason=reason, kind=row.kind, meaning=meaning, advice=what or None)
 
 
 def _interval(known: History) -> str:
@@ -89,7 +94,7 @@ def _clause(wait: Wait) -> str:
 def advice(found: Sequence[Wait]) -> str:
     """Say what would help, first of all against what a job cannot start with."""
     first = sorted(found, key=lambda wait: ("stuck", "unknown", "later", "turn").index(wait.kind))
-    return "; ".join(dict.fromkeys(wait.advice for wait in first if wait.kind == first[0].kind))
+    return "; ".join(dict.fromkeys(wait.advice or "" for wait in first if wait.kind == first[0].kind))
 
 
 def waits_by_journal(known: History) -> tuple[Wait, ...]:

@@ -33,9 +33,9 @@ def container_plan(job: Job, site: Site, found: tuple[Mount, ...]) -> ContainerP
     return ContainerPlan(
         runtime=row.name,
         mounts=(*(("all", path, path) for path in _folders(site)), *found),
-        cache="" if row.own_store else settings.cache,
+        cache=None if row.own_store else settings.cache or None,
         shared=settings.cache_shared and not row.own_store,
-        certificates=settings.certificates or "",
+        certificates=settings.certificates or None,
         logins=job.logins,
         login_file=parts(job.auth_file, job, site) if job.auth_file else (),
     )

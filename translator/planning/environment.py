@@ -77,12 +77,12 @@ def node_plan(job: Job, site: Site) -> NodePlan:
     has_gpus = any(role.resources.gpus for role in job.roles)
     return NodePlan(
         address=site.address.method,
-        node_suffix=site.address.suffix,
+        node_suffix=site.address.suffix or None,
         first_port=site.ports.first,
         last_port=site.ports.last,
         gpu_vendor=site.gpus.vendor,
-        gpu_gres=site.gpus.gres if has_gpus and site.gpus.gres != "gpu" else "",
-        sysfs=site.infiniband.sysfs if site.infiniband else "",
+        gpu_gres=site.gpus.gres if has_gpus and site.gpus.gres != "gpu" else None,
+        sysfs=site.infiniband.sysfs if site.infiniband else None,
     )
 
 

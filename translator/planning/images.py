@@ -30,22 +30,27 @@ _NAME = re.compile(
 )
 
 
-class ImageReference(Struct, frozen=True, kw_only=True):
-    """Name an image of a registry; `version` is a tag, or a digest `sha256:...`, which no moved tag changes."""
+class ImageReference(Struct, frozen=True, kw_only=True, rename={"version": "image_version"}):
+    """An image of a registry."""
 
     registry: str
+    """The host of a registry."""
     repository: str
+    """The name of an image in its registry."""
     version: str
+    """The tag or digest of the image."""
 
     def __str__(self) -> str:
         return f"{self.registry}/{self.repository}{'@' if ':' in self.version else ':'}{self.version}"
 
 
-class ImagePlan(Struct, frozen=True, kw_only=True):
-    """Say where a role's image is: at a path of the nodes, or else behind a reference; neither without containers."""
+class ImagePlan(Struct, frozen=True, kw_only=True, rename={"path": "image_path"}):
+    """Where the image of a role is; neither value without containers."""
 
-    path: str = ""
+    path: str | None = None
+    """The path of the image on the nodes; None where it is fetched."""
     reference: ImageReference | None = None
+    """An image in a registry."""
 
 
 def reference_of(uri: str) -> ImageReference | None:

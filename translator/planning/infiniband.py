@@ -29,15 +29,14 @@ Rows = tuple["Mapping[str, Any]", ...]
 
 
 class RoleInfiniband(Struct, frozen=True, kw_only=True):
-    """Say how a role stands to the InfiniBand.
-
-    `checks` is what its nodes are looked at for before any task starts: `hca:NAME[:PORT]` an adapter, `net:NAME` a
-    network interface, `memlock:KIB` or `memlock:unlimited` the memory that a task can lock.
-    """
+    """How a role uses the InfiniBand."""
 
     variables: tuple[tuple[str, str], ...]
+    """Variables, pairs of name and value."""
     checks: tuple[str, ...]
+    """What each node is checked for before tasks start: `hca:NAME[:PORT]`, `net:NAME`, `memlock:KIB`."""
     summary: str
+    """How a role stands to the InfiniBand, in words."""
 
 
 def infiniband_of_roles(job: Job, site: Site) -> tuple[RoleInfiniband | None, ...]:

@@ -71,10 +71,10 @@ def retry_plan(job: Job, site: Site) -> RetryPlan:
     )
 
 
-def _monitor_after(job: Job, site: Site) -> Literal["", "failure", "end"]:
+def _monitor_after(job: Job, site: Site) -> Literal["failure", "end"] | None:
     """Return after which ends a monitor step is needed: after a success only to notify the user, or to restart."""
     if not site.monitor.at_end:
-        return ""
+        return None
     return "end" if job.notify or job.retry_limit == RESTART_ALWAYS else "failure"
 
 

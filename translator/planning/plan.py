@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from msgspec import Struct
 
@@ -12,30 +12,29 @@ from ..job import RESTART_ALWAYS, Command, Completion, Image, Lines, Phase, Port
 from ..site.containers import CONTAINER_RUNTIMES
 from .images import ImagePlan
 from .infiniband import RoleInfiniband
-
-if TYPE_CHECKING:
-    from .layout.layout import Layout, Placement
+from .layout.layout import Layout, Placement
 
 Mount = tuple[str, str, str]
 """Whether it is the user's own part of a storage (`own`, else `all`), its path on the nodes, and where it is wanted."""
 
 
 class ContainerPlan(Struct, frozen=True, kw_only=True):
-    """Say how tasks are put into containers.
-
-    `mounts` is what tasks see of the nodes: whose part (`own` or `all`), the path, and the mount point. `cache` is
-    where images are kept that come from a registry, once for all nodes if it is `shared`. `logins` are the names of
-    secrets with the credentials of a registry, and `login_file` a file of the user with the same, in parts between
-    which stands the user's name. `certificates` is a file with what the nodes trust of registries.
-    """
+    """How tasks are put into containers."""
 
     runtime: str
+    """The container runtime, or `none`."""
     mounts: tuple[Mount, ...] = ()
-    cache: str = ""
+    """What tasks see of the nodes: whose part (`own` or `all`), the path, and the mount point."""
+    cache: str | None = None
+    """The folder of fetched images."""
     shared: bool = True
-    certificates: str = ""
+    """Whether all nodes have the image cache."""
+    certificates: str | None = None
+    """A file with the certificates of registries that nodes trust."""
     logins: tuple[str, ...] = ()
+    """The names of secrets with the credentials of registries."""
     login_file: tuple[str, ...] = ()
+    """A file of the user with such credentials, in parts between which stands the user's name."""
 
     @property
     def sizes_shm(self) -> bool:
@@ -45,7 +44,7 @@ class ContainerPlan(Struct, frozen=True, kw_only=True):
 
 
 class EnvironmentPlan(Struct, frozen=True, kw_only=True):
-    """Say which variables tasks have, as far as they are known before the job runs."""
+    """The variables of tasks, as far as they are known before the job runs."""
 
     of_job: tuple[tuple[str, str], ...]
     """Those of every task."""
@@ -64,23 +63,29 @@ class EnvironmentPlan(Struct, frozen=True, kw_only=True):
 
 
 class NodePlan(Struct, frozen=True, kw_only=True):
-    """Say what the site's nodes are like and how tasks reach each other there."""
+    """The nodes of the site, and how tasks reach each other."""
 
     address: Literal["getent", "node-address", "suffix"]
-    node_suffix: str
+    """How tasks reach a node: `getent`, `node-address` or `suffix`."""
+    node_suffix: str | None
+    """What is added to a node's name for its address."""
     first_port: int
+    """The first port that tasks may have."""
     last_port: int
+    """The last port that tasks may have."""
     gpu_vendor: Literal["nvidia", "amd"]
-    gpu_gres: str
+    """`nvidia` or `amd`."""
+    gpu_gres: str | None
     """What Slurm calls the job's GPUs if it does not call them `gpu`, else ""."""
-    sysfs: str
+    sysfs: str | None
     """Where nodes have the folders `infiniband` and `net`."""
 
 
-class TimePlan(Struct, frozen=True, kw_only=True):
-    """Say how long the job and its tasks have."""
+class TimePlan(Struct, frozen=True, kw_only=True, rename={"limit": "time_limit"}):
+    """How long the job and its tasks have."""
 
     limit: timedelta | None
+    """How long the job may run; None for the partition's limit."""
     warning: timedelta
     """How long before the time limit tasks get TERM; 0: not at all."""
     grace: timedelta
@@ -92,14 +97,16 @@ class TimePlan(Struct, frozen=True, kw_only=True):
 
 
 class RetryPlan(Struct, frozen=True, kw_only=True):
-    """Say how often the job and its tasks are tried again."""
+    """How often the job and its tasks are retried."""
 
     retry_limit: int
+    """How often failures are retried, as in the job file."""
     max_transient_retries: int
+    """How often the job is retried without using up its budget."""
     max_restarts: int
     """How often a job or a task with a retry count of -2 is restarted."""
-    monitor_after: Literal["", "failure", "end"] = ""
-    """After which ends of its own an attempt takes a step of the monitor: the site has no other near at hand."""
+    monitor_after: Literal["failure", "end"] | None = None
+    """The ends after which the script takes a step of the monitor: `failure`, or `end` for any."""
 
 
 Concern = Literal["jobs", "components", "partitions", "native-mpi"]
@@ -107,14 +114,20 @@ Consequence = Literal["avoid-het", "avoid-native-mpi-over-components", "warn", "
 
 
 class Hazard(Struct, frozen=True, kw_only=True):
-    """Describe a fault of some versions of Slurm; `advice` is what users can do where the plan only warns."""
+    """A fault of some versions of Slurm."""
 
     name: str
+    """The name of the fault."""
     what: str
+    """What the fault is."""
     concerns: Concern
+    """What a fault of Slurm concerns."""
     consequence: Consequence
+    """What a fault of Slurm leads to."""
     source: str
-    advice: str = ""
+    """Where a fault of Slurm is known from."""
+    advice: str | None = None
+    """What users can do where the plan only warns."""
 
     @property
     def avoids_het(self) -> bool:
@@ -122,42 +135,47 @@ class Hazard(Struct, frozen=True, kw_only=True):
         return self.consequence in ("avoid-het", "avoid-native-mpi-over-components")
 
 
-class SlurmPlan(Struct, frozen=True, kw_only=True):
-    """Say which Slurm the site has."""
+class SlurmPlan(Struct, frozen=True, kw_only=True, rename={"version": "slurm_version"}):
+    """The Slurm of the site."""
 
-    cluster: str
-    """"" for the cluster of the machine that submits."""
-    version: str
-    """"" where it is not known."""
+    cluster: str | None
+    """The cluster to which the job goes; None for that of the machine that submits."""
+    version: str | None
+    """The version of Slurm; None where it is not known."""
     hazards: tuple[Hazard, ...]
     """The faults of that version which concern the job, in components or not."""
 
 
-class Component(Struct, frozen=True, kw_only=True):
-    """List the sbatch options of one component, `(name, value)` in the order they are printed.
-
-    `name` has no dashes; a value of None is a switch. `roles` are the positions of the roles that run in it.
-    """
+class Component(Struct, frozen=True, kw_only=True, rename={"nodes": "node_count", "roles": "role_positions"}):
+    """The sbatch options of one component, in the order in which they are printed."""
 
     directives: tuple[tuple[str, str | None], ...]
+    """The options of sbatch, pairs of name and value; a switch has no value."""
     roles: tuple[int, ...]
+    """The positions of the roles that run in the component."""
     nodes: int | None
-    note: str = ""
+    """How many nodes a component asks for, None where Slurm decides."""
+    note: str | None = None
+    """A comment on the component."""
 
 
-class HookScript(Struct, frozen=True, kw_only=True):
-    """Say which script runs at one place around a role's commands.
-
-    `number` is the position of its prerequisite (or plugin) among those of the role, in the order of the start.
-    """
+class HookScript(Struct, frozen=True, kw_only=True, rename={"lines": "job_range"}):
+    """A script that runs at one place around the commands of a role."""
 
     phase: Phase
+    """When the script runs: `start`, `success`, `failure` or `exit`."""
     number: int
+    """The position of its prerequisite or plugin among those of the role."""
     name: str
+    """The name of its prerequisite or plugin."""
     kind: Literal["prerequisite", "plugin"]
+    """`prerequisite` or `plugin`."""
     ignore_failure: bool
+    """Whether a failure of the script has no effect."""
     script: Script
+    """What a hook runs."""
     lines: Lines
+    """The lines of the job file that it comes from."""
 
     @property
     def word(self) -> str:
@@ -165,45 +183,63 @@ class HookScript(Struct, frozen=True, kw_only=True):
         return f"{self.phase}.{self.number}.{self.kind}.{self.name}.{'ignore' if self.ignore_failure else 'fail'}"
 
 
-class MpiWorld(Struct, frozen=True, kw_only=True):
-    """Name the roles, by position, whose ranks srun starts as one MPI world, and the plugin of `srun --mpi`."""
+class MpiWorld(Struct, frozen=True, kw_only=True, rename={"roles": "role_positions"}):
+    """An MPI world that srun starts."""
 
     plugin: str
+    """The plugin of `srun --mpi`."""
     roles: tuple[int, ...]
+    """The positions of the roles whose ranks form the world."""
 
 
-class RolePlan(Struct, frozen=True, kw_only=True):
-    """Say how one role runs.
-
-    `folder` is the role's name on disk, `<position>-<sanitised name>`. `slots` tasks run at a time.
-    `tasks_per_node` is the most that one node takes, None where Slurm decides. `placement` gives, in the `shared`
-    layout alone, the nodes of the allocation that have slots. `step_options` are the srun options of the role's step.
-    """
+class RolePlan(
+    Struct,
+    frozen=True,
+    kw_only=True,
+    rename={"environment": "variables", "infiniband": "infiniband_plan", "lines": "job_range"},
+):
+    """How a role runs."""
 
     position: int
+    """The position of a role in the job file, from 0."""
     name: str
+    """The name of the role."""
     variable_names: tuple[str, ...]
     """Under what names the role stands in variables: its own, and OpenPAI's controller name where that differs."""
     folder: str
+    """The name of its folders below `logs`, `tasks` and `work`."""
     component: int
+    """The number of the component in which a role runs, from 0."""
     instances: int
+    """The number of its tasks."""
     slots: int
+    """How many tasks of a role run at a time."""
     tasks_per_node: int | None
+    """The most tasks of a role on a node, None where Slurm decides."""
     placement: Placement
+    """The slots on each node of the allocation, in the layout `shared`."""
     step_options: tuple[tuple[str, str | None], ...]
+    """The options of a role's srun, pairs of name and value."""
     resources: Resources
+    """What a task may use."""
     ports: tuple[PortRequest, ...]
+    """The ports of each task."""
     completion: Completion
+    """The thresholds of the role."""
     task_retry_limit: int
+    """How often a task is retried, as in the job file."""
     ranks: int
     """How many ranks of an MPI world one task is, 0 where srun starts no ranks."""
     mpi_world: MpiWorld | None
     """The world of which the role is a part."""
     image: Image
+    """The image as the job file has it."""
     image_plan: ImagePlan
+    """Where the image comes from."""
     before: tuple[HookScript, ...]
     """What runs before the commands, in order."""
     command: Command
+    """The commands of the role."""
     after: tuple[HookScript, ...]
     """What runs after the commands, in order."""
     environment: tuple[tuple[str, str], ...]
@@ -213,36 +249,68 @@ class RolePlan(Struct, frozen=True, kw_only=True):
     infiniband: RoleInfiniband | None
     """The role's InfiniBand settings; its variables are among `environment`."""
     lines: Lines
+    """The lines of the job file that it comes from."""
 
 
-class Plan(Struct, frozen=True, kw_only=True):
-    """Hold everything the renderer needs; nothing in it names a user, a host, a date or a folder."""
+PLAN_VERSION = 3
+"""Of the keys of `plan.json` and of `paislurm plan --json`."""
+_KEYS = {
+    "format": "version",
+    "job_name": "job",
+    "source": "file",
+    "version": "paislurm_version",
+    "warnings": "diagnostics",
+}
+"""The keys that have another name than the field."""
 
+
+class Plan(Struct, frozen=True, kw_only=True, rename=_KEYS):
+    """All that the script is made of. Nothing in it names a user, a host, a date or a folder."""
+
+    format: int = PLAN_VERSION
+    """The version of the keys of the plan."""
     job_name: str
+    """The job's name, without the user's."""
     source: str
+    """The name of the job file."""
     version: str
+    """The version of paislurm."""
     protocol: Literal["1", "2"]
-    virtual_cluster: str
+    """The version of the job file's protocol, `1` or `2`."""
+    virtual_cluster: str | None
+    """The virtual cluster."""
     exit_patterns: Literal["fixed", "original"]
+    """`fixed` or `original`: the expressions of the exit specification."""
     gang: bool
+    """Whether all tasks start together."""
     layout: Layout
+    """How roles share nodes."""
     components: tuple[Component, ...]
+    """What is asked of Slurm, for each component."""
     roles: tuple[RolePlan, ...]
+    """The task roles."""
     containers: ContainerPlan
+    """How tasks are put into containers."""
     secrets: tuple[str, ...]
     """The names of the secrets that the script has from files: those of the tasks' scripts, and those of registries."""
     environment: EnvironmentPlan
+    """The variables of all tasks."""
     one_log: bool
     """Whether both streams of a task go to one file."""
     min_succeeded: int
     """How many succeeded tasks of all roles complete the job, -1 for none."""
     nodes: NodePlan
+    """What nodes are like, and how tasks reach each other."""
     slurm: SlurmPlan
+    """The site's Slurm."""
     times: TimePlan
+    """How long the job and its tasks have."""
     retry_policy: RetryPlan
+    """How often the job is retried."""
     notify: tuple[str, ...]
     """What the user is told of. Source: PAI protocol v2, jobStatusChangeNotification."""
     warnings: tuple[Diagnostic, ...]
+    """Warnings about the job file."""
 
     @property
     def restarts_tasks(self) -> bool:

@@ -1,13 +1,9 @@
-"""The plan as people and programs read it: a table, or plain values for JSON."""
+"""The plan as people read it."""
 
 from __future__ import annotations
 
-from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
-from ..errors import Diagnostic
 from ..job import RESTART_ALWAYS
 from ..plural import counted
 from ..terminal_text import columns_text, pairs_text
@@ -16,40 +12,12 @@ if TYPE_CHECKING:
     from ..job import PortRequest
     from .plan import HookScript, MpiWorld, Plan, RetryPlan, RolePlan
 
-PLAN_VERSION = 2
-"""Of the keys of `plan.json` and of `paislurm plan --json`."""
-KEYS = {
-    ("Command", "lines"): "item_lines",
-    ("Component", "nodes"): "node_count",
-    ("Component", "roles"): "role_positions",
-    ("HookScript", "lines"): "job_range",
-    ("ImagePlan", "path"): "image_path",
-    ("ImageReference", "version"): "image_version",
-    ("MpiWorld", "roles"): "role_positions",
-    ("Plan", "job_name"): "job",
-    ("Plan", "source"): "file",
-    ("Plan", "version"): "paislurm_version",
-    ("Plan", "warnings"): "diagnostics",
-    ("PortRequest", "first"): "fixed_first_port",
-    ("RolePlan", "environment"): "variables",
-    ("RolePlan", "infiniband"): "infiniband_plan",
-    ("RolePlan", "lines"): "job_range",
-    ("Script", "lines"): "item_lines",
-    ("SlurmPlan", "version"): "slurm_version",
-    ("TimePlan", "limit"): "time_limit",
-}
-"""What JSON calls a field whose name is another thing's in other documents: there a key has one meaning."""
 _COLUMNS = ("ROLE", "TASKS", "SLOTS", "PER NODE", "CPUS", "MEMORY", "GPUS", "PORTS", "COMPLETION", "IMAGE")
 
 _AFTER = {"failure": " that fails", "end": ""}
 _CODE, _OUTPUT = "PAI_CODE_DIR", "PAI_OUTPUT_DIR"
 _PATHS = {"PAI_DATA_DIR": "data", _OUTPUT: "output", _CODE: "code"}
 _USER = "$PAI_USER_NAME"
-
-
-def plan_dict(plan: Plan) -> dict[str, Any]:
-    """Return the plan as plain values; times are whole seconds, memory MiB."""
-    return {"version": PLAN_VERSION, **_plain(plan)}
 
 
 def plan_text(plan: Plan) -> str:
@@ -197,16 +165,3 @@ def _step(step: HookScript) -> str:
     when = {"start": "start", "success": "after success", "failure": "after a failure", "exit": "after any end"}
     what = f"plugin {step.name}" if step.kind == "plugin" else step.name
     return f"{what}, {when[step.phase]}" + (", failure ignored" if step.ignore_failure else "")
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, timedelta):
-        return int(value.total_seconds())
-    if isinstance(value, Diagnostic):
-        return value.as_dict()
-    if isinstance(value, Struct):
-        kind = type(value).__name__
-        return {KEYS.get((kind, name), name): _plain(getattr(value, name)) for name in value.__struct_fields__}
-    if isinstance(value, (tuple, list)):
-        return [_plain(item) for item in value]
-    return value

@@ -45,7 +45,7 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
         source=source,
         version=version,
         protocol=job.protocol,
-        virtual_cluster=job.virtual_cluster,
+        virtual_cluster=job.virtual_cluster or None,
         exit_patterns=job.compat.exit_patterns,
         gang=job.gang,
         layout=allocation.layout,

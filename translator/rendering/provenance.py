@@ -27,15 +27,16 @@ _PARAMETER = re.compile(r"<%\s*\$parameters\.((?:(?!\s*%>)[^.\[])+)")
 
 
 class Origin(Struct, frozen=True, kw_only=True):
-    """Say of one line of a script (from 1) which lines of the job file (from 1) it comes from, and by which rule.
-
-    `rule` is "" where the value of the job file stands in the script as it is.
-    """
+    """Where a line of a script comes from."""
 
     line: int
+    """The line of the script, from 1."""
     text: str
+    """Its text."""
     job_lines: tuple[int, ...]
-    rule: str
+    """The lines of the job file from which it comes, from 1."""
+    rule: str | None
+    """The rule by which it is there; None where the value of the job file stands in it as it is."""
 
 
 @cache
@@ -92,7 +93,9 @@ class _Explainer:
             if not spans and not given and (default := self._default(name)):
                 rules.append(f"default {default}")
         rules += [rule] if rule else []
-        return Origin(line=number, text=text, job_lines=tuple(sorted(job_lines)), rule="; ".join(dict.fromkeys(rules)))
+        return Origin(
+            line=number, text=text, job_lines=tuple(sorted(job_lines)), rule="; ".join(dict.fromkeys(rules)) or None
+        )
 
     def _named(self, line: Line) -> list[int]:
         """Return the roles whose name stands at the end of a variable's."""

@@ -20,21 +20,32 @@ VERSION = 2
 
 
 class TaskResult(Struct, frozen=True, kw_only=True):
-    """Say how a task ended; None where something never came to be. Times are seconds since 1970."""
+    """How a task ended; null where something never happened."""
 
     role: str
+    """The name of a role."""
     index: Int
+    """The index of the task in its role, from 0."""
     task_attempt: Int
+    """The number of the task's last attempt, from 0."""
     state: TaskState
+    """How the task ended."""
     exit_status: Int | None
+    """The exit status of its commands, 0 to 255."""
     exit_code: Int | None
+    """OpenPAI's exit code of the task."""
     behaviour: str | None
+    """How the exit code is retried."""
     node_name: str | None = field(name="node")
+    """The node of the task."""
     started_at: Int | None
+    """When the task started."""
     ended_at: Int | None
+    """When the task ended."""
     node_address: str = ""
+    """The address of the node by which the task was reached."""
     ports: Mapping[str, tuple[Port, ...]] = field(default_factory=dict, name="ports_by_label")
-    """By their label."""
+    """The ports of the task by their label."""
 
     @property
     def node(self) -> str:
@@ -53,25 +64,35 @@ class TaskResult(Struct, frozen=True, kw_only=True):
 
 
 class Trigger(Struct, frozen=True, kw_only=True):
-    """Name the task whose end reached the threshold that decided the job."""
+    """The task whose end reached the threshold that decided the job."""
 
     role: str
+    """The name of a role."""
     index: Int
+    """The index of the task in its role, from 0."""
 
 
 class Result(Struct, frozen=True, kw_only=True):
-    """Say how an attempt ended, and why."""
+    """How an attempt ended."""
 
     job_id: str
+    """The id of the Slurm job, None where there is none."""
     outcome: Outcome
+    """How the attempt ended: `succeeded`, `failed`, `interrupted` or `requeued`."""
     exit_code: Int
+    """OpenPAI's exit code of the attempt."""
     behaviour: str
+    """How the exit code is retried."""
     reason: str
+    """Why the attempt ended so, in a sentence."""
     started_at: Int | None
+    """When the batch script started."""
     ended_at: Int | None
+    """When the outcome was decided."""
     tasks: tuple[TaskResult, ...]
+    """The tasks."""
     trigger: Trigger | None = None
-    """What decided the job, None where no task did."""
+    """The task whose end decided the attempt; None where none did."""
 
     @property
     def complete(self) -> bool:

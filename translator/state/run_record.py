@@ -11,36 +11,45 @@ HIDDEN = "******"
 
 
 class FileDigest(Struct, frozen=True, kw_only=True):
-    """Name a file by its absolute path, `-` for standard input, and its bytes by their SHA-256, in hexadecimal."""
+    """A file by its name and its bytes."""
 
     file: str
+    """The absolute path; `-` for standard input."""
     sha256: str
+    """The SHA-256 of its bytes, in hexadecimal."""
 
 
 class RunRecord(Struct, frozen=True, kw_only=True):
-    """Say what a job was submitted with; no field holds a secret.
-
-    `parameters` are those in effect, the file's own with `overrides` in place of some; `overrides` are the words of
-    `--set` by name. `kept_sha256` is that of `job.yaml` in the job folder: another one than the job file's where
-    secrets are masked. `site_profiles` has no entry where there was no profile; `secrets_file` is that of `--secrets`,
-    or "". `submitted_by` is `user@host`; `slurm_options` are `--time`, `--partition`, `--account` and `--qos`, by name;
-    `result_pattern` finds the job's result in what its tasks print, None where it has none.
-    """
+    """What a job was submitted with; no field holds a secret. Journals have an empty text for null."""
 
     parameters: Mapping[str, str]
+    """The parameters in effect, by name."""
     overrides: Mapping[str, str]
-    suffix: str
+    """The words of `--set` by name."""
+    suffix: str | None
+    """What `--suffix` appended to the job's name."""
     argv: tuple[str, ...]
+    """The words of the command line."""
     submit_folder: str
+    """The folder in which `submit` was called."""
     job_file: FileDigest
+    """The job file as it was."""
     kept_sha256: str
+    """The digest of `job.yaml` in the job's folder; it differs from the job file's where secrets are masked."""
     script_sha256: str
+    """The digest of the script of the first attempt."""
     site_profiles: tuple[FileDigest, ...]
-    secrets_file: str
+    """The site profile that was in force and those that it extends."""
+    secrets_file: str | None
+    """The file of `--secrets`."""
     paislurm_version: str
+    """The version of paislurm that submitted the job."""
     submitted_by: str
+    """Who called it, `user@host`."""
     slurm_options: Mapping[str, str] = field(default_factory=dict)
+    """`--time`, `--partition`, `--account` and `--qos` of the command line, by name."""
     result_pattern: str | None = None
+    """The regular expression that finds the job's result in its logs."""
 
     @property
     def masks_secrets(self) -> bool:

@@ -6,7 +6,7 @@ prerequisites and plugins it ran, and where its commands ended if they failed. S
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -169,7 +169,9 @@ def _ports(words: Iterable[str]) -> dict[str, tuple[int, ...]]:
 MAX_SCRIPT_BYTES = 1 << 16
 """How much of a task's file is read, from its end; a script takes about 50 bytes."""
 MAX_SCRIPT_LINE = 512
-PHASES = ("start", "commands", "success", "failure", "exit")
+ScriptPhase = Literal["start", "commands", "success", "failure", "exit"]
+"""When a task runs a script."""
+PHASES: dict[str, ScriptPhase] = {phase: phase for phase in get_args(ScriptPhase)}
 
 
 class ScriptRun(Struct, frozen=True, kw_only=True):
@@ -179,7 +181,7 @@ class ScriptRun(Struct, frozen=True, kw_only=True):
     """
 
     task_attempt: int
-    phase: str
+    phase: ScriptPhase
     name: str
     exit_status: int
     started_at: int
@@ -206,9 +208,13 @@ def _script_run(line: bytes) -> ScriptRun | None:
             return None
     match numbers:
         case [int(first), int(second), int(third), int(fourth)]:
-            called = "" if phase == "commands" else name
             return ScriptRun(
-                task_attempt=first, phase=phase, name=called, exit_status=second, started_at=third, ended_at=fourth
+                task_attempt=first,
+                phase=PHASES[phase],
+                name="" if phase == "commands" else name,
+                exit_status=second,
+                started_at=third,
+                ended_at=fourth,
             )
         case _:
             return None

@@ -212,6 +212,7 @@ PROGRAM = {
     "E544": "what `-o` names is no file, pipe or terminal",
     "E545": "the file system or the quota of PAISLURM_HOME has no room for the job",
     "E546": "the file system or the quota of PAISLURM_HOME has too few inodes for the job",
+    "E547": "an argument is missing, unknown or contradicts another",
     "E550": "a login node cannot be reached by SSH; nothing was sent",
     "E551": "the host key of a login node is not known",
     "E552": "a login node shows another host key than before",

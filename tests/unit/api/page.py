@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ast
 import inspect
+import textwrap
 from itertools import pairwise
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING
+
+import paislurm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,19 +18,20 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "reference" / "python.md"
 BEGIN = "## Reference\n"
+WITHOUT_FIELDS = ("Client", "JobRun", "Job", "Plan", "Site")
 CLASSES = (
     ("app/client.py", "Client", "Client"),
     ("app/job_run.py", "JobRun", "JobRun"),
-    ("monitor/status.py", "Status", "Status"),
-    ("monitor/task_status.py", "TaskView", "TaskView"),
-    ("monitor/failure.py", "Failure", "Failure"),
-    ("app/jobs/listing.py", "Line", "JobLine"),
-    ("pipeline.py", "Compiled", "Compiled"),
-    ("errors.py", "Diagnostic", "Diagnostic"),
+    *(
+        (f"{module.replace('.', '/')}.py", name, name)
+        for module, names in paislurm._MODULES.items()
+        for name in names.split()
+        if name[0].isupper() and not name.endswith("Error") and name not in WITHOUT_FIELDS
+    ),
     ("errors.py", "Location", "Location"),
 )
 """Modules, and classes with their names in the package."""
-INTERNAL = ("as_dict", "end_dict", "of")
+INTERNAL = ("printed",)
 MAX_WIDTH = 100
 
 
@@ -46,6 +50,15 @@ def _node(file: str, name: str) -> ast.ClassDef:
     return found
 
 
+def _parts(file: str, found: ast.ClassDef) -> list[ast.ClassDef]:
+    """Return a class and those beside it that it is composed of."""
+    if not file.endswith("client.py"):
+        return [found]
+    names = [ast.unparse(base) for base in found.bases]
+    modules = {name: f"app/calls/{name.removesuffix('Calls').lower()}.py" for name in names}
+    return [found, *(_node(modules[name], name) for name in names)]
+
+
 def _class(file: str, name: str, public: str) -> str:
     found = _node(file, name)
     fields = [node for node in found.body if isinstance(node, ast.AnnAssign)]
@@ -60,16 +73,28 @@ def _class(file: str, name: str, public: str) -> str:
             _signature(public, made),
             "",
         ]
+    base = ast.unparse(found.bases[0]) if found.bases else ""
+    if base in [name for _, name, _ in CLASSES]:
+        said.append(f"It has the fields and methods of `{base}`, and:\n")
     if fields:
-        said += [f"    {ast.unparse(each.target)}: {ast.unparse(each.annotation)}" for each in fields]
+        said += [line for each in fields for line in _field(each, found.body)]
         said.append("")
-    for method in found.body:
+    for method in (each for part in _parts(file, found) for each in part.body):
         if isinstance(method, ast.FunctionDef) and method.name not in INTERNAL:
             if method.name == "__init__":
                 said += [_signature(public, method), ""]
             elif not method.name.startswith("_"):
                 said += [_signature(f"{public}.{method.name}", method), "", _said(method), ""]
     return "\n".join(said)
+
+
+def _field(field: ast.AnnAssign, body: list[ast.stmt]) -> Iterator[str]:
+    """Yield the lines of a field, and of the docstring below it."""
+    yield f"    {ast.unparse(field.target)}: {ast.unparse(field.annotation)}"
+    after = next((later for each, later in pairwise(body) if each is field), None)
+    if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
+        note = " ".join(str(after.value.value).split())
+        yield from textwrap.wrap(note, MAX_WIDTH, initial_indent=" " * 8, subsequent_indent=" " * 8)
 
 
 def _said(node: ast.ClassDef | ast.FunctionDef) -> str:
@@ -112,7 +137,7 @@ def _argument(argument: ast.arg, default: ast.expr | None) -> str:
 def _types() -> str:
     """Return what stands for more than one type, with the sentence below each."""
     said = ["### Types\n"]
-    for file in ("app/sources.py", "app/job_run.py", "monitor/job_status.py"):
+    for file in ("app/sources.py", "app/jobs/logs/selection.py", "monitor/job_status.py"):
         body = _tree(file).body
         for node, after in pairwise(body):
             name, value = "", None

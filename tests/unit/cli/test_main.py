@@ -107,7 +107,6 @@ def test_with_json_a_failure_is_a_document_and_a_message(run: Runner) -> None:
         (["logs", "x", "--tail", "-1", "--json"], "expected a whole number from 0 on, found '-1'"),
         (["list", "--state", "asleep", "--json"], "'asleep' is not one of"),
         (["schema", "v3", "--json"], "'v3' is not one of"),
-        (["runtime", "--json", "frobnicator"], "no part of the runtime is called frobnicator"),
         (["submit", "job.yaml", "--follow", "--json"], "use --wait --json"),
     ],
 )

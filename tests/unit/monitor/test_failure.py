@@ -112,7 +112,7 @@ def test_the_job_is_named_in_commands_that_help() -> None:
 def test_a_failure_before_any_task_is_of_the_batch_script() -> None:
     stopped = [task(k, state="STOPPED", exit_status=None, exit_code=-220, started_at=None) for k in (0, 1)]
     assert "batch script" in of(255, stopped).advice.meaning
-    assert of(255, stopped).as_dict()["task"] is None
+    assert of(255, stopped).task is None
 
 
 def missed(path_says: str, workdir: str, status: int = 2, code: int = 255, stream: str = "stderr") -> str:

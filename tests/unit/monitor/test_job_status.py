@@ -236,3 +236,10 @@ def test_a_site_says_what_an_end_means() -> None:
         state="FAILED", code=-2000, reason="taken by a paying job", ended=True
     )
     assert job_status(observed("NODE_FAIL", final=True), table=ExitTable((row,))).code == -1001
+
+
+def test_a_lost_node_is_named_once() -> None:
+    """A reason that names n12 does not name n1."""
+    failed = replace(FAILED, exit_code=-1001, reason="node n12 was lost while role worker ran")
+    assert job_status(None, failed, lost=("n12",)).reason == failed.reason
+    assert job_status(None, failed, lost=("n1", "n12")).reason == f"{failed.reason}: n1"

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
-from paislurm.translator.app.jobs.listing import line_of
+from paislurm.translator.app.views.line import job_line
 from paislurm.translator.monitor.attempt import SETTLED_SECONDS
 from paislurm.translator.monitor.poll import open_job, poll_jobs
 from paislurm.translator.monitor.status import runs_since
@@ -215,5 +215,5 @@ def test_between_two_attempts_no_time_counts(tmp_path: Path) -> None:
     ended(backend, started=NOW - 60)
     (view,) = poll_jobs([open_job(folder)], lambda _: backend, NOW)
     assert view.history.is_between_attempts
-    assert (runs_since(view), line_of(view).runs_since) == (None, None)
+    assert (runs_since(view), job_line(view).elapsed(NOW)) == (None, None)
     assert view.history.retries[0].started_at == NOW - 60

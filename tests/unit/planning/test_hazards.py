@@ -9,9 +9,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from paislurm.translator.app.document import plain
 from paislurm.translator.pipeline import Compiled, compile_job
 from paislurm.translator.planning.plan import Concern, Consequence
-from paislurm.translator.planning.plan_text import plan_dict, plan_text
+from paislurm.translator.planning.plan_text import plan_text
 from paislurm.translator.planning.slurm.hazards import _table, hazards
 from paislurm.translator.site.load import load_site
 
@@ -99,7 +100,7 @@ def test_where_components_crash_the_controller_all_roles_share_an_allocation(ver
     text = plan_text(found.plan)
     assert f"slurm       {version}\n" in text
     assert "; this layout avoids it (CHANGELOG, " in text
-    values = plan_dict(found.plan)
+    values = plain(found.plan)
     assert values["slurm"]["slurm_version"] == version
     assert "avoid-het" in [hazard["consequence"] for hazard in values["slurm"]["hazards"]]
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from paislurm.translator.app.jobs.groups import folders_of_group
 from paislurm.translator.app.report.gather import job_reports
 from paislurm.translator.app.session import Session, user_name
-from paislurm.translator.cli.output.sweep_table import folders_of_group
 from paislurm.translator.report.chart_rows import runs_gantt
 from paislurm.translator.report.page import NAMED, comparison_page, in_phase, retry_sentence
 

@@ -79,24 +79,70 @@ class Pool(Struct, frozen=True, kw_only=True):
         """The GPUs that a job could have now: no other has them, and their nodes have CPUs and are in order."""
         return sum(each.free for each in self.types)
 
-    def as_dict(self) -> dict[str, object]:
-        """Return the record for `--json`."""
-        return {
-            "partition": self.partition,
-            "partition_state": self.state,
-            "partition_node_count": self.nodes,
-            "unavailable_node_count": self.away_nodes,
-            "gpu_count": self.total,
-            "free_gpu_count": self.free,
-            "unavailable_gpu_count": self.away,
-            "stranded_gpu_count": self.stranded,
-            "gpu_types": [
-                {"gpu_type": each.name or None, "gpu_count": each.total, "free_gpu_count": each.free}
+    @property
+    def printed(self) -> PartitionGpus:
+        """The record as it is printed."""
+        return PartitionGpus(
+            partition=self.partition,
+            partition_state=self.state,
+            partition_node_count=self.nodes,
+            unavailable_node_count=self.away_nodes,
+            gpu_count=self.total,
+            free_gpu_count=self.free,
+            unavailable_gpu_count=self.away,
+            stranded_gpu_count=self.stranded,
+            gpu_types=tuple(
+                GpuCount(gpu_type=each.name or None, gpu_count=each.total, free_gpu_count=each.free)
                 for each in self.types
-            ],
-            "waiting_job_count": self.waiting_jobs,
-            "waiting_gpu_count": self.waiting_gpus,
-        }
+            ),
+            waiting_job_count=self.waiting_jobs,
+            waiting_gpu_count=self.waiting_gpus,
+        )
+
+
+class GpuCount(Struct, frozen=True, kw_only=True):
+    """The GPUs of one type."""
+
+    gpu_type: str | None
+    """The type; None where Slurm has none."""
+    gpu_count: int
+    """How many there are."""
+    free_gpu_count: int
+    """How many a job could have now."""
+
+
+class PartitionGpus(Struct, frozen=True, kw_only=True):
+    """A partition with its nodes and GPUs, and the jobs that wait for GPUs there."""
+
+    partition: str
+    """The name of the partition."""
+    partition_state: str
+    """`up`, or the state in which the partition starts no jobs."""
+    partition_node_count: int
+    """How many nodes the partition has."""
+    unavailable_node_count: int
+    """How many nodes are out of order or reserved."""
+    gpu_count: int
+    """How many GPUs there are."""
+    free_gpu_count: int
+    """How many GPUs a job could have now: no other job has them, and their nodes are in order and have free CPUs."""
+    unavailable_gpu_count: int
+    """How many GPUs are on nodes that are out of order or reserved."""
+    stranded_gpu_count: int
+    """How many GPUs no job has, on nodes whose CPUs are all allocated."""
+    gpu_types: tuple[GpuCount, ...]
+    """The GPUs by type."""
+    waiting_job_count: int
+    """How many jobs wait that ask for GPUs and can start some day, as far as the user sees them."""
+    waiting_gpu_count: int
+    """How many GPUs waiting jobs ask for."""
+
+
+class SiteGpus(Struct, frozen=True, kw_only=True):
+    """The GPUs of partitions."""
+
+    partitions: tuple[PartitionGpus, ...]
+    """The partitions."""
 
 
 class _Count:
@@ -173,7 +219,7 @@ def _gpus(text: str, gres_name: str) -> Counter[str]:
 
 
 def _counts(text: str) -> Counter[tuple[str, str]]:
-    """Return what stands in `gpu:v100:4(S:0-1),hca:2` or `gpu:(null):1(IDX:0)`, by name and type."""
+    """Return what stands in `gpu:v100:4(S:0-1),hca:2` or `gpu:(None):1(IDX:0)`, by name and type."""
     found: Counter[tuple[str, str]] = Counter()
     for each in () if text in NOTHING else gres(text):
         if each.count:

@@ -9,6 +9,11 @@ from msgspec import Struct
 
 from paislurm.backends.slurm.refusals import slurm_words
 
+from ...errors import Diagnostic
+from ...times import Time
+from ..views.job import JobDependency
+from .gpus import PartitionGpus
+
 if TYPE_CHECKING:
     from paislurm.backends.runner import Completed
 
@@ -53,6 +58,45 @@ class Start(Struct, frozen=True, kw_only=True):
         if self.at is None:
             return None
         return self.at - now if self.at - now > AT_ONCE_SECONDS else 0
+
+
+class StartEstimate(Struct, frozen=True, kw_only=True):
+    """When a job would start, and the GPUs of its partitions."""
+
+    job: str
+    """The job's name, without the user's."""
+    user: str
+    """The user whose job it is."""
+    name: str
+    """The name that the job's folder would have, `user~job`."""
+    backend: str
+    """`slurm`, `pyslurm`, `local`, or `ssh:` and a login node."""
+    task_count: int
+    """The number of tasks."""
+    dependencies: tuple[JobDependency, ...]
+    """The jobs that this one would wait for."""
+    diagnostics: tuple[Diagnostic, ...]
+    """Warnings about the job file."""
+    expected_start_at: Time | None
+    """When Slurm expects to start the job."""
+    expected_wait: int | None
+    """In how many seconds the job would start, 0 for at once; None where Slurm cannot say, for a `reason`."""
+    at_once: bool
+    """Whether the job would start at once."""
+    resources_free: bool | None
+    """Whether nodes have free now what the job asks for, so that backfill may start it; None where that is unknown."""
+    reason: str | None
+    """Why Slurm names no time."""
+    expected_nodes: str | None
+    """The nodes on which Slurm expects to start the job, a host list."""
+    expected_partition: str | None
+    """The partition in which Slurm expects to start the job; None where it names none, as of several components."""
+    preempted_jobs: tuple[str, ...]
+    """The ids of jobs that would be preempted."""
+    component_count: int
+    """How many components the job has for Slurm: of several the start is the latest of all."""
+    partitions: tuple[PartitionGpus, ...]
+    """The job's partitions."""
 
 
 def start_of(done: Completed) -> Start:

@@ -41,7 +41,7 @@ def compile_source(
     from .sites import hint_at_profile
     from .typed_options import options_named
 
-    text = read_source(source.file) if source.text is None else source.text
+    text = text_of(source)
     site = site or site_of(session, source)
     if version and not site.slurm_version:
         site = site.model_copy(update={"slurm_version": version(source.backend)})
@@ -73,7 +73,7 @@ def load_source(session: Session, source: Source) -> Job:
     from ...pipeline import load_job
     from .typed_options import options_named
 
-    text = read_source(source.file) if source.text is None else source.text
+    text = text_of(source)
     with options_named(source.typed):
         return load_job(
             text,
@@ -104,7 +104,7 @@ def check_source(session: Session, source: Source, *, quiet: bool = False) -> tu
     from .bash_syntax import bash_syntax_errors, raw_syntax_errors
     from .code_size import code_size_errors
 
-    text = read_source(source.file) if source.text is None else source.text
+    text = text_of(source)
     source = replace(source, text=text)
     try:
         _, compiled = compile_source(session, source, quiet=quiet)
@@ -132,6 +132,11 @@ def site_of(session: Session, source: Source) -> Site:
     if source.backend == "local" and source.site is None:
         return local_site()
     return find_site(session, source.site, host=source.host)
+
+
+def text_of(source: Source) -> bytes:
+    """Return the text of a job file, read if it is not known yet; ProtocolError if it cannot be read."""
+    return read_source(source.file) if source.text is None else source.text
 
 
 def read_source(file: str) -> bytes:

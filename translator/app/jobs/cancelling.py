@@ -6,6 +6,9 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import Struct
+from msgspec.structs import asdict
+
 from paislurm.backends.base import JobId
 
 from ...errors import Diagnostic, FolderError, PaislurmError, UnreachableError
@@ -14,6 +17,7 @@ from ...monitor.retry import STOPPED
 from ...monitor.transition import abandoned
 from ...state.records import Cancelled
 from ..ownership import check_own
+from ..views.line import JobLine, job_line
 from .refresh import refresh, refresh_all
 
 if TYPE_CHECKING:
@@ -27,12 +31,31 @@ TRIES = 3
 """While one attempt is being cancelled, it may end and another one begin."""
 
 
+class CancelledJob(JobLine, frozen=True, kw_only=True):
+    """How a job stands that was cancelled."""
+
+    message: str
+    """What was done."""
+
+
+class CancelledJobs(Struct, frozen=True, kw_only=True):
+    """Several jobs that were cancelled."""
+
+    jobs: tuple[CancelledJob, ...]
+    """The jobs, in the order in which they were named."""
+
+
 class Done(NamedTuple):
     """Say in words what was done to end a job, how it stands now, and whether it had ended before."""
 
     message: str
     view: View
     had_ended: bool = False
+
+    @property
+    def job(self) -> CancelledJob:
+        """The job as it is printed."""
+        return CancelledJob(**asdict(job_line(self.view)), message=self.message)
 
 
 class _Asked(NamedTuple):

@@ -5,11 +5,13 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from ...errors import Diagnostic, NotFoundError, did_you_mean
 from ...folded_names import by_numbers
 from ...state.job_folder import JobFolder, Living
 
 if TYPE_CHECKING:
     from ...state.job_folder import Store
+    from ..session import Session
 
 
 def jobs_of_group(store: Store, group: str, *, user: str) -> list[JobFolder]:
@@ -32,3 +34,13 @@ def groups(store: Store, *, user: str) -> list[str]:
             with suppress(OSError):
                 found.add((job.read() if isinstance(job, Living) else job).group)
     return sorted(found - {""}, key=by_numbers)
+
+
+def folders_of_group(session: Session, group: str) -> list[JobFolder]:
+    """Return the user's jobs of a group, by name; `NotFoundError` for no such group."""
+    folders = jobs_of_group(session.store, group, user=session.user)
+    if not folders:
+        message = f"there is no group `{group}` in {session.store.jobs}"
+        hint = did_you_mean(group, groups(session.store, user=session.user)) or "`paislurm submit --sweep` makes one"
+        raise NotFoundError(Diagnostic(code="E597", message=message, hint=hint))
+    return folders

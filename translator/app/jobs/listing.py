@@ -5,98 +5,87 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from msgspec import Struct, field
-from msgspec.structs import asdict, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ...folded_names import by_numbers
 from ...monitor.job_status import JobStatus
 from ...monitor.poll import final_state, open_job
-from ...monitor.status import ended_at, expected_start_at, node_list, started_at
-from ...monitor.waits import advice
 from ...state.ended_jobs import EndedJob, summary
 from ...state.history import History
-from ...state.kept_plan import kept_plan
-from ...times import seconds_of
-from ..session import user_name
+from ...times import aware, by_size
+from ..views.line import JobLine, job_line, line_of_status
 from .asking import BY_A_PERSON
-from .logs.result import result_of
+from .groups import folders_of_group
 from .refresh import refresh_all
+from .rounds import warn_of_overdue_round
+from .selecting import select
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from ...monitor.poll import Opened, View
+    from ...monitor.poll import Opened
     from ...state.job_folder import JobFolder, Store
     from ..session import Session
 
 
-class Line(Struct, frozen=True, kw_only=True):
-    """Hold what a list shows of a job. `completed` is None where it is not known; `advice` is against its waiting.
+class Found(NamedTuple):
+    """The jobs, the newest first, and why backends did not answer.
 
-    `readable` is false where the journal cannot be read: then the reason says why, and the rest is not known.
-
-    That the time from which on it waits becomes known is no change, nor is another `expected_start_at`: when Slurm
-    expects to start it. `time_limit` is in seconds, None for a job that has ended; `parameters` and `result` are known
-    where `with_run` has read them.
+    `lasting_reasons` are the reasons without what changes every second, by the names of jobs that have such a reason.
     """
 
-    name: str
-    state: str
-    exit_code: int | None
-    reason: str
-    attempt: int
-    backend: str
-    job_id: str
-    completed: int | None
-    task_count: int
-    created_at: int
-    submitted_at: int | None
-    ended: bool
-    folder: str
-    started_at: int | None = None
-    ended_at: int | None = None
-    expected_start_at: int | None = None
-    virtual_cluster: str = ""
-    partition: str = ""
-    node_list: str = ""
-    waits_began_at: int | None = None
-    advice: str = ""
-    readable: bool = True
-    group: str = ""
-    time_limit: int | None = None
-    parameters: Mapping[str, str] = field(default_factory=dict)
-    result: float | None = None
-    lasting_reason: str = ""
-    """The reason as it stays while seconds pass, "" where it is the same."""
-
-    @property
-    def begun_at(self) -> int:
-        """When the last attempt was submitted, or else the job was made; 0 where that is not known."""
-        return self.submitted_at or self.created_at
-
-    @property
-    def runs_since(self) -> int | None:
-        """When the last attempt started; None as long as the job waits: for a node, or for its tasks to begin."""
-        return None if self.state == "WAITING" else self.started_at
-
-    @property
-    def short_name(self) -> str:
-        """The name, without the user's own before it."""
-        return self.name.removeprefix(f"{user_name()}~")
-
-    def as_dict(self) -> dict[str, object]:
-        """Return the line for `--json`, without what `with_run` adds."""
-        nulls = ("job_id", "virtual_cluster", "partition", "node_list", "group")
-        found = {**asdict(self), **{name: getattr(self, name) or None for name in nulls}}
-        del found["parameters"], found["result"], found["lasting_reason"]
-        return found
+    lines: list[JobLine]
+    problems: list[str]
+    lasting_reasons: Mapping[str, str]
 
 
-def lasting(line: Line) -> Line:
-    """Return a line without what changes by itself while the job stands as it does."""
-    return replace(
-        line, reason=line.lasting_reason or line.reason, expected_start_at=None, waits_began_at=None, time_limit=None
-    )
+class JobFilter(Struct, frozen=True, kw_only=True):
+    """The jobs that are wanted: of these words or this group, in these states, submitted since then.
+
+    Without words and a group it is every job; `everything` has also those whose names later jobs have taken.
+    `since` is in seconds since 1970, or None.
+    """
+
+    words: tuple[str, ...] = ()
+    group: str | None = None
+    states: tuple[str, ...] = ()
+    since: int | None = None
+    everything: bool = False
+
+
+def find_lines(session: Session, wanted: JobFilter) -> Found:
+    """Return the jobs that are wanted, the newest first; NotFoundError for words that mean no job, or no such group."""
+    folders = None
+    if wanted.group is not None:
+        folders = folders_of_group(session, wanted.group)
+    elif wanted.words:
+        folders = select(session.store, wanted.words, user=session.user)
+    names = None if folders is None else {folder.name for folder in folders}
+    found = lines(session, session.store, everything=wanted.everything or names is not None, names=names)
+    kept = [
+        line
+        for line in found.lines
+        if (not wanted.states or line.state in wanted.states)
+        and (wanted.since is None or line.begun_at >= wanted.since)
+    ]
+    return found._replace(lines=kept)
+
+
+def in_order_of_sweep(lines: Iterable[JobLine]) -> list[JobLine]:
+    """Return jobs of a sweep by the values of its parameters, numbers by size."""
+    return sorted(lines, key=lambda line: ([by_size(value) for value in line.sweep.values()], by_numbers(line.name)))
+
+
+def say_doubts(session: Session, found: Found) -> None:
+    """Say what is not known of jobs, and why."""
+    if any(not line.ended for line in found.lines):
+        warn_of_overdue_round(session)
+    for line in found.lines:
+        if not line.readable:
+            session.say(f"warning: {line.name}: {line.reason}")
+    for problem in found.problems:
+        session.say(f"states are those that were known last: {problem}")
 
 
 def lines(
@@ -106,12 +95,9 @@ def lines(
     everything: bool,
     max_age: float = BY_A_PERSON,
     names: Collection[str] | None = None,
-) -> tuple[list[Line], list[str]]:
-    """Return the lines, the newest job first, and why backends did not answer, or did `max_age` seconds ago at most.
-
-    With `names`, those of the folders of these names alone.
-    """
-    found: list[Line] = []
+) -> Found:
+    """Return a line for each job, or for those with these folder names; answers are at most `max_age` seconds old."""
+    found: list[JobLine] = []
     living: list[Opened] = []
     for name, job in store.look():
         if names is not None and name not in names:
@@ -140,21 +126,25 @@ def lines(
             living.append(opened)
         else:
             found.append(_unreadable(folder, next(iter(opened.read_errors), "it is empty")))
-    problems: set[str] = set()
-    for view in refresh_all(session, living, max_age=max_age):
-        found.append(line_of(view))
-        problems |= {view.backend_error} - {""}
+    views = refresh_all(session, living, max_age=max_age)
+    found += map(job_line, views)
     found.sort(key=lambda line: (line.begun_at, by_numbers(line.name)), reverse=True)
-    return found, sorted(problems)
+    due = [view for view in views if view.job_status.due is not None]
+    return Found(
+        lines=found,
+        problems=sorted({view.backend_error for view in views} - {""}),
+        lasting_reasons={view.folder.name: view.job_status.lasting_reason for view in due},
+    )
 
 
-def with_run(found: Sequence[Line]) -> list[Line]:
-    """Return lines with the parameters of their jobs and the results; it reads journals and logs."""
+def with_run(found: Sequence[JobLine]) -> list[JobLine]:
+    """Return lines with parameters, sweep values and results of their jobs; it reads journals and logs."""
     from pathlib import Path
 
     from ...state.job_folder import JobFolder
+    from ..results.result import result_of
 
-    def one(line: Line) -> Line:
+    def one(line: JobLine) -> JobLine:
         if not line.readable:
             return line
         with suppress(OSError):
@@ -162,7 +152,7 @@ def with_run(found: Sequence[Line]) -> list[Line]:
             created = folder.created()
             if created is not None and created.run is not None:
                 result = result_of(folder, line.attempt, created.roles, created.run)
-                return replace(line, parameters=created.run.parameters, result=result)
+                return replace(line, parameters=created.run.parameters, sweep=created.sweep, result=result)
         return line
 
     return [one(line) for line in found]
@@ -173,89 +163,34 @@ def is_gone(folder: JobFolder) -> bool:
     return not folder.path.exists()
 
 
-def _unreadable(folder: JobFolder, why: str) -> Line:
+def _unreadable(folder: JobFolder, why: str) -> JobLine:
     reason = f"its journal cannot be read ({why}): repair {folder.journal}, or remove the folder"
-    job_status = JobStatus(state="UNKNOWN", code=None, reason=reason, ended=False)
-    return replace(_line(folder, History(), job_status, None), readable=False)
+    status = JobStatus(state="UNKNOWN", code=None, reason=reason, ended=False)
+    return replace(line_of_status(folder, History(), status), readable=False)
 
 
-def _ended(name: str, job: EndedJob, folder: str) -> Line:
-    return Line(
+def _ended(name: str, job: EndedJob, folder: str) -> JobLine:
+    return JobLine(
         name=name,
+        job=job.job or None,
+        user=job.user or None,
         state=final_state(job.state),
         exit_code=job.exit_code,
-        reason=job.reason,
-        attempt=job.attempt,
-        backend=job.backend,
-        job_id=job.job_id,
-        completed=job.completed,
-        task_count=job.task_count,
-        created_at=job.created,
-        submitted_at=job.submitted,
+        reason=job.reason or None,
         ended=True,
+        attempt=job.attempt,
+        retries=None,
+        backend=job.backend or None,
+        job_id=job.job_id or None,
+        created_at=aware(job.created or None),
+        submitted_at=aware(job.submitted),
+        started_at=aware(job.started_at),
+        ended_at=aware(job.ended_at),
+        virtual_cluster=job.virtual_cluster or None,
+        partition=job.partition or None,
+        node_list=job.node_list or None,
         folder=folder,
-        started_at=job.started_at,
-        ended_at=job.ended_at,
-        virtual_cluster=job.virtual_cluster,
-        partition=job.partition,
-        node_list=job.node_list,
-        group=job.group,
+        task_count=job.task_count,
+        completed=job.completed,
+        group=job.group or None,
     )
-
-
-def line_of(view: View) -> Line:
-    """Return the line of a job that was looked at."""
-    completed = sum(task.completed for task in view.tasks) if view.tasks else None
-    return replace(
-        _line(view.folder, view.history, view.job_status, completed),
-        started_at=started_at(view),
-        ended_at=ended_at(view),
-        expected_start_at=expected_start_at(view),
-        node_list=node_list(view),
-        time_limit=asked_of(view).time_limit,
-    )
-
-
-def _line(folder: JobFolder, known: History, job_status: JobStatus, completed: int | None) -> Line:
-    return Line(
-        name=folder.name,
-        state=job_status.state,
-        exit_code=job_status.code,
-        reason=job_status.reason,
-        lasting_reason=job_status.lasting_reason,
-        attempt=known.attempt,
-        backend=known.backend,
-        job_id=known.job_id,
-        completed=completed,
-        task_count=known.tasks,
-        created_at=known.created,
-        submitted_at=known.submitted,
-        ended=job_status.ended,
-        folder=str(folder.path),
-        virtual_cluster=known.virtual_cluster,
-        partition=known.partition,
-        waits_began_at=job_status.since,
-        advice=advice(job_status.waits),
-        group=known.group,
-    )
-
-
-class Asked(NamedTuple):
-    """Hold what a job asks of Slurm, after all changes: its time limit in seconds, and the GPUs of all its tasks."""
-
-    account: str | None
-    time_limit: int | None
-    job_gpus: int
-
-
-def asked_of(view: View) -> Asked:
-    """Return what a job asks of Slurm, as far as its folder tells."""
-    plan = kept_plan(view.folder.path)
-    now = plan.directives
-    for change in view.history.changes:
-        now |= change.values
-    try:
-        limit = seconds_of(now.get("time", ""))
-    except ValueError:
-        limit = None
-    return Asked(now.get("account") or None, limit, plan.gpu_count)

@@ -18,9 +18,10 @@ from ...state.tidying.tidy import is_tidy, tidy
 from ..ownership import is_private
 from .asking import BY_A_PERSON, overheard, seldom, when_room
 from .job_sites import JobSites, missing_profile
+from .rounds import warn_of_overdue_round
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from paislurm.backends.base import JobId
 
@@ -84,6 +85,23 @@ def refresh_all(session: Session, jobs: Sequence[Opened], *, max_age: float = BY
         if view.history.ended is not None and not view.news and is_own(session, view) and not is_tidy(view.folder):
             tidy(view.folder, view.history, session.now())
     return views
+
+
+def views_of(session: Session, folders: Iterable[JobFolder]) -> list[View]:
+    """Return how the jobs of these folders stand now; one query for all."""
+    return refresh_all(session, [open_job(folder) for folder in folders])
+
+
+def say_doubts(session: Session, views: Sequence[View]) -> None:
+    """Say what is not known of jobs, and why."""
+    if any(not view.job_status.ended for view in views):
+        warn_of_overdue_round(session)
+    for error in dict.fromkeys(view.backend_error for view in views if view.backend_error):
+        session.say(f"this is what was known last: {error}")
+    for view in views:
+        which = f"{view.folder.name}: " if len(views) > 1 else ""
+        for read_error in view.read_errors:
+            session.say(f"warning: {which}{read_error}")
 
 
 def _refreshed(session: Session, jobs: Sequence[Opened], max_age: float) -> list[View]:

@@ -13,8 +13,8 @@ from ...monitor.waits import waits_by_journal
 from ...monitor.watching.job_files import needs_answer
 from ...plural import some_of, verb
 from ...state.shared_files import time_written
+from ..results.fetching import Fetcher
 from .asking import BY_A_PERSON
-from .fetching import Fetcher
 from .job_sites import JobSites
 from .refresh import monitor_lock, refresh
 from .told import ToldAttempts, ToldWaits

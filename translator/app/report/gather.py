@@ -20,10 +20,10 @@ from ...report.model import Tail
 from ...state.journal import read
 from ...state.records import Submitted
 from ...state.task_reports import read_peers, read_runs, read_scripts
-from ..jobs.failure import failure_of
-from ..jobs.fetching import fetch, run_folder_with_logs
-from ..jobs.logs.tail import open_log, start_of_last_lines
 from ..jobs.refresh import refresh_all
+from ..results.failure import failure_of
+from ..results.fetching import fetch, run_folder_with_logs
+from ..results.tail import open_log, start_of_last_lines
 from .source import linked_source, run_facts
 
 if TYPE_CHECKING:

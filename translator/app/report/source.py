@@ -10,8 +10,8 @@ from ...errors import PaislurmError, diagnostic_text
 from ...report.links import head_of, linked
 from ...report.model import RunFacts
 from ...state.tidying.kept_script import HEAD
-from ..jobs.logs.result import result_of
-from ..jobs.logs.tail import open_log
+from ..results.result import result_of
+from ..results.tail import open_log
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -107,7 +107,7 @@ def _linked(text: bytes, job: list[str], script: list[str], site: Site, paramete
 
     compiled = compile_job(text, file=JOB_FILE, site=site, parameters=parameters)
     found = origins(compiled.plan, compiled.document)
-    rows = ((origin.line, origin.job_lines, origin.rule) for origin in found)
+    rows = ((origin.line, origin.job_lines, origin.rule or "") for origin in found)
     return linked(job, script, head_of(compiled.script), rows, plan=plan_text(compiled.plan))
 
 

@@ -25,6 +25,23 @@ if TYPE_CHECKING:
     from ..session import Session
 
 
+def source_to_submit(
+    session: Session, source: Source, again: str | None, backend: str | None, host: str | None
+) -> Source:
+    """Return what is to be submitted: a job file, or `again` what a job was submitted with.
+
+    Raises UsageError for neither and for both, and the errors of `source_again`.
+    """
+    if again is None:
+        if not source.file:
+            raise UsageError(Diagnostic(code="E547", message="Missing argument 'FILE'."))
+        return replace(source, backend=backend or "slurm", host=host)
+    if source.file:
+        message = "--again takes the job file that JOB had: leave FILE out"
+        raise UsageError(Diagnostic(code="E547", message=message))
+    return source_again(session, session.store.find(again, user=session.user), source, backend=backend, host=host)
+
+
 def source_again(
     session: Session, folder: JobFolder, given: Source, *, backend: str | None, host: str | None
 ) -> Source:
@@ -40,7 +57,7 @@ def source_again(
         text=file_again(session, folder, run, secrets_given=secrets is not None),
         site=given.site or _site(session, run),
         parameters=_parameters(folder, run, given),
-        suffix=given.suffix or run.suffix,
+        suffix=given.suffix or run.suffix or "",
         typed=given.typed,
         secrets=secrets,
         slurm=tuple({**run.slurm_options, **dict(given.slurm)}.items()),
@@ -65,7 +82,9 @@ def source_of(session: Session, created: Created) -> Source:
     """Return the source of a job but for its job file, its secrets and where it was submitted from."""
     source, run = Source(file=""), created.run
     if run is not None:
-        source = replace(source, site=_site(session, run), parameters=tuple(run.overrides.items()), suffix=run.suffix)
+        source = replace(
+            source, site=_site(session, run), parameters=tuple(run.overrides.items()), suffix=run.suffix or ""
+        )
         source = replace(source, slurm=tuple(run.slurm_options.items()))
     return _for_backend(source, created.backend, None, None)
 

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from ...errors import Diagnostic, NotFoundError, UsageError
-from ...planning.plan_text import plan_dict
+from ...errors import Diagnostic, NotFoundError, PaislurmError, UsageError
 from ...state.safe_read import CorruptDataError, read_end, read_json
 from ...state.tidying.kept_script import read_script
+from ..document import plain
 from ..input.job_input import compile_source, shown_name
+from ..input.slurm_version import installed_version
 from ..input.source import STDIN
 from .again import run_of, source_of
-from .differences import Compared
+from .differences import Compared, differences
 from .recording import parameters_of
 
 if TYPE_CHECKING:
@@ -23,9 +25,30 @@ if TYPE_CHECKING:
 
     from ...state.job_folder import JobFolder
     from ..session import Session
+    from .differences import Differences
 
 MAX_BYTES = 64 << 20
 """Of a plan or a script: what is longer has been written by something else."""
+
+
+def compare(session: Session, old: str, new: str) -> Differences:
+    """Return what differs from one job to another, or to what a job file compiles to with the options of that job.
+
+    `old` is a job, `new` a job or a job file. Raises UsageError where that cannot be compared.
+    """
+    try:
+        folder = session.store.find(old, user=session.user)
+        first = compared_job(folder)
+        second = (
+            compared_file(session, new, folder, partial(installed_version, session))
+            if is_job_file(session, new)
+            else compared_job(session.store.find(new, user=session.user))
+        )
+    except PaislurmError as error:
+        raise UsageError(error.diagnostics) from None
+    if first.parameters is None or second.parameters is None:
+        session.say("parameters are not compared: an earlier version of paislurm did not keep them")
+    return differences(first, second)
 
 
 def compared_job(folder: JobFolder) -> Compared:
@@ -52,7 +75,7 @@ def compared_file(session: Session, file: str, folder: JobFolder, version: Calla
     return Compared(
         name=shown_name(file),
         parameters=parameters_of(compiled.document, dict(source.parameters)),
-        plan=json.loads(json.dumps(plan_dict(compiled.plan))),
+        plan=json.loads(json.dumps(plain(compiled.plan))),
         script=compiled.script,
     )
 

@@ -42,17 +42,26 @@ class Compared(Struct, frozen=True, kw_only=True):
 
 
 class Differences(Struct, frozen=True, kw_only=True):
-    """Say what differs, each as `diff -u` has it, "" where nothing does; `runtime` are the versions of the runtime."""
+    """What differs from one job to another."""
 
-    parameters: str
-    plan: str
-    script: str
-    runtime: str
+    compared: tuple[str, ...]
+    """What was compared: the names of jobs, or of a job file."""
+    same: bool
+    """Whether nothing differs."""
+    parameter_difference: str | None
+    """What differs in the parameters, as `diff -u` prints it; None where nothing does, or they were not kept."""
+    plan_difference: str | None
+    """What differs in the plan, a line for each value."""
+    script_difference: str | None
+    """What differs in the heads of the scripts, as `diff -u` prints it."""
+    runtime_difference: str | None
+    """Which runtimes the scripts have, where they differ."""
 
     @property
     def texts(self) -> tuple[str, ...]:
         """What differs, in the order in which people read it."""
-        return tuple(filter(None, (self.parameters, self.plan, self.script, self.runtime)))
+        found = self.parameter_difference, self.plan_difference, self.script_difference, self.runtime_difference
+        return tuple(each for each in found if each)
 
 
 def differences(old: Compared, new: Compared) -> Differences:
@@ -65,12 +74,16 @@ def differences(old: Compared, new: Compared) -> Differences:
         return "".join(f"{line}\n" for line in lines if context or not line.startswith("@@"))
 
     known = old.parameters is not None and new.parameters is not None
-    return Differences(
-        parameters=difference("parameters", _pairs(old.parameters), _pairs(new.parameters)) if known else "",
-        plan=difference("plan", [*plan_lines(old.plan)], [*plan_lines(new.plan)]),
-        script=difference("head of the script", old_head.splitlines(), new_head.splitlines(), SCRIPT_CONTEXT),
-        runtime=difference("runtime", [old_seal], [new_seal]),
-    )
+    found = {
+        "parameter_difference": difference("parameters", _pairs(old.parameters), _pairs(new.parameters)) * known,
+        "plan_difference": difference("plan", [*plan_lines(old.plan)], [*plan_lines(new.plan)]),
+        "script_difference": difference(
+            "head of the script", old_head.splitlines(), new_head.splitlines(), SCRIPT_CONTEXT
+        ),
+        "runtime_difference": difference("runtime", [old_seal], [new_seal]),
+    }
+    texts = {name: text or None for name, text in found.items()}
+    return Differences(compared=(old.name, new.name), same=not any(texts.values()), **texts)
 
 
 def parts(script: str) -> tuple[str, str]:
@@ -95,7 +108,7 @@ def plan_lines(value: object, where: str = "") -> Iterator[str]:
                 name = each.get("name") if isinstance(each, dict) else None
                 yield from plan_lines(each, f"{where}.{name or number}")
     else:
-        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        text = value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
         yield f"{one_line(where)}: {one_line(text)}"
 
 

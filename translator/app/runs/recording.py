@@ -9,8 +9,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 from paislurm import __version__
 
 from ...protocol.overrides import value_of
@@ -42,7 +40,7 @@ def run_record(
         parameters={name: hide(text) for name, text in parameters.items()},
         overrides={name: hide(word) for name, word in overrides.items()},
         suffix=source.suffix,
-        argv=tuple(map(hide, _words())),
+        argv=tuple(map(hide, session.words)),
         submit_folder=source.submit_folder or current_folder(),
         job_file=FileDigest(file=absolute_path(source.file), sha256=digest(text)),
         kept_sha256=digest(kept),
@@ -95,12 +93,6 @@ def absolute_path(file: str) -> str:
     path = os.path.join(current_folder(), file)  # noqa: PTH118
     plain = os.path.normpath(path)
     return plain if os.path.realpath(plain) == os.path.realpath(path) else path
-
-
-def _words() -> tuple[str, ...]:
-    """Return the words of the command line behind `paislurm`; none where there was no command line."""
-    context = click.get_current_context(silent=True)
-    return tuple(getattr(context.find_root().obj, "words", ())) if context else ()
 
 
 def _as_text(value: Value) -> str:

@@ -22,7 +22,7 @@ from ...times import slurm_time
 from ...validation.diagnostics import DiagnosticCollector
 from ..input.bash_syntax import bash_syntax_errors
 from ..input.job_input import read_source, shown_name
-from ..input.sites import find_site, site_path, user_path
+from ..input.sites import find_site, profile_layers, site_path, user_path
 from ..room import check_room
 from .ask import detect_from_here
 
@@ -38,13 +38,18 @@ WRONG_FILE, CANNOT_RUN = ProtocolError.exit_code, PlanError.exit_code
 
 
 class Checked(Struct, frozen=True, kw_only=True):
-    """Hold what a job file comes to here: what it `asks` for, in words, or why it cannot start."""
+    """What a job file comes to at a site."""
 
     file: str
+    """The name of the job file."""
     job: str | None = None
+    """The name of the job; None for a file with errors."""
     asks: str | None = None
+    """What the job would have, in words; None where it cannot start."""
     exit_status: int = 0
+    """What `paislurm check` of this file exits with; 0 if the job can be submitted."""
     diagnostics: tuple[Diagnostic, ...] = ()
+    """Errors, or the warnings of a file without errors."""
 
     @property
     def verdict(self) -> str:
@@ -54,15 +59,63 @@ class Checked(Struct, frozen=True, kw_only=True):
         codes = dict.fromkeys(each.code for each in self.diagnostics if each.severity is Severity.ERROR)
         return self.asks or f"cannot start here: {', '.join(codes)}"
 
-    def as_dict(self) -> dict[str, object]:
-        """Return the record for `--json`."""
-        return {
-            "file": self.file,
-            "job": self.job,
-            "asks": self.asks,
-            "exit_status": self.exit_status,
-            "diagnostics": [diagnostic.as_dict() for diagnostic in self.diagnostics],
-        }
+
+class CheckedJobs(Struct, frozen=True, kw_only=True):
+    """What job files come to at a site."""
+
+    file: str | None
+    """The site profile; None where Slurm was asked instead."""
+    checked: tuple[Checked, ...]
+    """The job files that were checked."""
+
+    @property
+    def exit_status(self) -> int:
+        """One exit code for all files: a wrong file goes before a site that cannot run one."""
+        found = {each.exit_status for each in self.checked}
+        return WRONG_FILE if WRONG_FILE in found else max(found, default=0)
+
+
+class CheckedProfile(Struct, frozen=True, kw_only=True):
+    """What is wrong with a site profile where it is."""
+
+    file: str
+    """The site profile."""
+    backend_reachable: bool
+    """Whether Slurm answered."""
+    diagnostics: tuple[Diagnostic, ...]
+    """Errors for what the cluster no longer has, and warnings."""
+
+    @property
+    def gone(self) -> tuple[Diagnostic, ...]:
+        """What the cluster no longer has."""
+        return tuple(each for each in self.diagnostics if each.severity is Severity.ERROR)
+
+    @property
+    def verdict(self) -> str:
+        """How the profile stands to its cluster, as the end of a sentence."""
+        if gone := len(self.gone):
+            return f"{gone} thing{'s' * (gone != 1)} in it the cluster does not have"
+        return "is valid, and the cluster has all of it" if self.backend_reachable else "is valid"
+
+    @property
+    def exit_status(self) -> int:
+        """The exit code of `paislurm site check`."""
+        return CANNOT_RUN if self.gone else 0
+
+
+def check_site(session: Session, jobs: Sequence[str] = (), site: str | None = None) -> CheckedJobs | CheckedProfile:
+    """Return what job files would have here or why they can never start; without any, what is wrong with the profile.
+
+    Nothing is submitted. Without a profile Slurm is asked for one. Raises SiteError for a wrong profile, and where
+    there is neither a profile nor a Slurm that answers.
+    """
+    path = site_path(session, site)
+    if jobs or path is None:
+        known = site_to_check(session, site)
+        checked = tuple(check_job(session, file, known) for file in jobs)
+        return CheckedJobs(file=None if path is None else str(path), checked=checked)
+    diagnostics, reachable = check_profile(session, profile_layers(session, site, alone=True))
+    return CheckedProfile(file=str(path), backend_reachable=reachable, diagnostics=diagnostics)
 
 
 def site_to_check(session: Session, option: str | None) -> Site:
@@ -109,12 +162,6 @@ def asks(compiled: Compiled) -> str:
     partitions = [name or compiled.site.default_partition or "the default partition" for name in where]
     time = f", for {slurm_time(plan.times.limit)} at most" if plan.times.limit else ""
     return f"{', '.join(what)} of {' and '.join(dict.fromkeys(partitions))}, layout {plan.layout.kind}{time}"
-
-
-def status_of(checked: list[Checked]) -> int:
-    """Return one exit code for many files: a wrong file goes before a site that cannot run one."""
-    found = {each.exit_status for each in checked}
-    return WRONG_FILE if WRONG_FILE in found else max(found, default=0)
 
 
 def check_profile(session: Session, layers: Sequence[Document]) -> tuple[tuple[Diagnostic, ...], bool]:

@@ -16,9 +16,9 @@ from ...errors import BackendError, PaislurmError, PlanError, ProtocolError, Unr
 from ..input.code_size import code_size_errors
 from ..input.job_input import compile_source, read_source, site_of
 from ..input.sites import detected_path, find_site, hint_at_profile, is_named, site_path, user_path
+from ..input.slurm_version import installed_version, is_of_today
 from ..jobs.folders.housekeeping import HOUR, is_due
 from ..room import check_room
-from .slurm_version import installed_version, is_of_today
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

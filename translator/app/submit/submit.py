@@ -6,31 +6,28 @@ import json
 import os
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
 from paislurm.backends.registry import is_elsewhere
 from paislurm.backends.runner import scrubbed
 
 from ...errors import BackendError, Diagnostic, InterruptedWaitError, RejectedError, UnreachableError
 from ...monitor.attempt import new_intent, submit_attempt
-from ...planning.plan_text import plan_dict
 from ...state.history import history
 from ...state.publish import stage, write_files
 from ...state.records import Created, JobRole, dump
 from ...state.submit_environment import ENVIRONMENT, as_bytes
+from ..document import plain
 from ..runs.recording import current_folder, run_record
-from .after import text_of
 from .background import MONITOR_CALL, leave_monitor, monitor_call, say_who_looks_after
 from .masking import hidden_texts, kept_text
 from .prepare import prepare
 from .refusal_location import located, with_back_off
 from .replace_job import finished_in, put_in_place, undo
+from .result import Submitted
 from .retry_policy import retry_policy
 from .site_values import partitions_of
 
 if TYPE_CHECKING:
     from ...monitor.poll import View
-    from ...pipeline import Compiled
     from ...state.history import History
     from ...state.job_folder import JobFolder
     from ...state.records import Dependency, Record
@@ -41,36 +38,6 @@ if TYPE_CHECKING:
 
 SUBMIT_DIR = "submit-dir"
 """The file in which the script of any attempt finds where `submit` was called."""
-
-
-class Submitted(Struct, frozen=True, kw_only=True):
-    """Say what was submitted; `job_id` is None for a dry run, and "" for a job that waits for others."""
-
-    folder: JobFolder
-    job: str
-    user: str
-    backend: str
-    job_id: str | None
-    compiled: Compiled
-    after: tuple[Dependency, ...] = ()
-
-    def as_dict(self) -> dict[str, object]:
-        """Return the record for `--json`."""
-        return {
-            "job": self.job,
-            "user": self.user,
-            "name": f"{self.user}~{self.job}",
-            "backend": self.backend,
-            "job_id": self.job_id or None,
-            "attempt": 0,
-            "folder": str(self.folder.path),
-            "script_file": str(self.folder.script(0)),
-            "task_count": self.compiled.job.task_count,
-            "monitor": self.compiled.site.monitor.way,
-            "dry_run": self.job_id is None,
-            "dependencies": [{"name": each.name, "until": each.until} for each in self.after],
-            "diagnostics": [diagnostic.as_dict() for diagnostic in self.compiled.warnings],
-        }
 
 
 def submit(session: Session, source: Source, *, dry_run: bool, after: tuple[Dependency, ...] = ()) -> Submitted:
@@ -98,13 +65,6 @@ def described(session: Session, prepared: Prepared, job_id: str | None) -> Submi
         compiled=prepared.compiled,
         after=prepared.after,
     )
-
-
-def taken_text(submitted: Submitted) -> str:
-    """Return in words what was submitted, or what it waits for."""
-    if submitted.after:
-        return f"{submitted.folder.name} waits: it is submitted after {text_of(submitted.after)}"
-    return f"{submitted.folder.name} is job {submitted.job_id}"
 
 
 def take(session: Session, prepared: Prepared, found: list[View | None]) -> str:
@@ -188,7 +148,7 @@ def _files(session: Session, prepared: Prepared) -> tuple[dict[str, bytes], Hist
     """Return the files of a new job folder; its journal has the intent, unless the job waits for others."""
     folder, compiled, source, now = prepared.folder, prepared.compiled, prepared.source, session.now()
     policy = retry_policy(compiled)
-    intent = new_intent(0, now, cluster=compiled.plan.slurm.cluster)
+    intent = new_intent(0, now, cluster=compiled.plan.slurm.cluster or "")
     kept = kept_text(prepared.text, compiled.document)
     roles = tuple(JobRole(name=role.name, folder=role.folder, instances=role.instances) for role in compiled.plan.roles)
     created = Created(
@@ -200,7 +160,7 @@ def _files(session: Session, prepared: Prepared) -> tuple[dict[str, bytes], Hist
         retry_policy=policy,
         exit_rows=compiled.site.exit_rows,
         notify=compiled.job.notify,
-        virtual_cluster=compiled.plan.virtual_cluster,
+        virtual_cluster=compiled.plan.virtual_cluster or "",
         partition=",".join(partitions_of(compiled)),
         backfill_interval=compiled.site.scheduler.backfill_interval,
         run=run_record(session, source, prepared.text, kept, compiled, hidden_texts(compiled.document)),
@@ -212,7 +172,7 @@ def _files(session: Session, prepared: Prepared) -> tuple[dict[str, bytes], Hist
     records: tuple[Record, ...] = (created,) if prepared.after else (created, intent)
     files = {
         "job.yaml": kept,
-        "plan.json": json.dumps(plan_dict(compiled.plan), indent=2).encode() + b"\n",
+        "plan.json": json.dumps(plain(compiled.plan), indent=2).encode() + b"\n",
         str(folder.script(0).relative_to(folder.path)): compiled.script.encode(errors="surrogateescape"),
         folder.journal.name: b"".join(dump(record) for record in records),
     }

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from ...state.history import History
     from ..session import Session
 
+OTHER_CHANGES = "Commands, images, tasks and resources stay as they are: change the job file and `paislurm submit` it."
+"""What to do where `update` cannot change what somebody wants to."""
+
 
 def target_of(known: History, part: Iterable[str]) -> str:
     """Return the backend's job that is to be changed, "" where only attempts to come are."""
@@ -75,9 +78,9 @@ def _once_more(known: History, part: Mapping[str, str]) -> str:
 def values_of(
     options: Mapping[str, str | None], *, nice: int | None, held: bool | None, retries: int | None
 ) -> dict[str, str]:
-    """Return the values to be changed; UsageError with all that cannot be meant. A time has the form that a script has.
+    """Return the values to be changed; UsageError for none, or with all that cannot be meant.
 
-    `options` are those that `submit` has, too, None for what is not given.
+    `options` are those that `submit` has, too, None for what is not given. A time has the form that a script has.
     """
     from ...protocol.extras_slurm import time_limit
     from ...times import slurm_time
@@ -89,4 +92,8 @@ def values_of(
     if "time" in given:
         given["time"] = slurm_time(time_limit(given["time"]))
     others = {"nice": nice, RETRIES: retries, HELD: None if held is None else YES if held else NO}
-    return given | {name: str(value) for name, value in others.items() if value is not None}
+    values = given | {name: str(value) for name, value in others.items() if value is not None}
+    if not values:
+        message = "say what to change: --time, --partition, --retries ..."
+        raise UsageError(Diagnostic(code="E547", message=message, hint=OTHER_CHANGES))
+    return values

@@ -5,7 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from msgspec.structs import replace
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from paislurm.backends.base import JobId
 
@@ -15,6 +16,9 @@ from ...state.changes import HELD, OPTIONS, RETRIES, change_text
 from ..jobs.asking import BY_A_PERSON
 from ..jobs.cancelling import joined, refusal
 from ..jobs.refresh import refresh, refresh_all
+from ..views.job import JobChange
+from ..views.line import JobLine, job_line
+from ..views.of_poll import job_change
 from .permitted import check_permitted
 from .possible import check_possible, ended_text, target_of
 from .writing import check_limit, end_text, write_down
@@ -34,12 +38,34 @@ TRIES = 3
 """While one attempt is being changed, it may end and another one begin."""
 
 
+class UpdatedJob(JobLine, frozen=True, kw_only=True):
+    """How a job stands that was changed."""
+
+    message: str
+    """What was done."""
+    changes: tuple[JobChange, ...]
+    """What was changed now; nothing of a job that had ended."""
+
+
+class UpdatedJobs(Struct, frozen=True, kw_only=True):
+    """Several jobs that were changed."""
+
+    jobs: tuple[UpdatedJob, ...]
+    """The jobs, in the order in which they were named."""
+
+
 class Done(NamedTuple):
     """Say in words what was changed of a job, how it stands, and the changes: none of a job that had ended."""
 
     message: str
     view: View
     changes: tuple[Changed, ...] = ()
+
+    @property
+    def job(self) -> UpdatedJob:
+        """The job as it is printed."""
+        changes = tuple(map(job_change, self.changes))
+        return UpdatedJob(**asdict(job_line(self.view)), message=self.message, changes=changes)
 
 
 def update_jobs(

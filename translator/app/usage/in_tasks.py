@@ -95,7 +95,7 @@ def _usage(role: RunningRole, index: int, node: str, figures: Sequence[int], gpu
         role=role.name,
         index=index,
         running_tasks=1,
-        node=node,
+        node=node or None,
         cpus_busy=round(between / lasted, 2) if lasted > 0 else None,
         cpu_time=ticks // _HUNDREDTHS,
         used_memory_mib=memory_kib // 1024,

@@ -70,7 +70,7 @@ def _usage(role: RunningRole, known: Mapping[tuple[int, int], StepUsage], number
         role=role.name,
         index=role.tasks[0].index if role.instances == 1 else None,
         running_tasks=len(role.tasks),
-        node=nodes.pop() if len(nodes) == 1 else f"{len(nodes)} nodes",
+        node=(nodes.pop() or None) if len(nodes) == 1 else f"{len(nodes)} nodes",
         cpus_busy=round(step.cpu_seconds * each / lasted, 2) if lasted > 0 else None,
         cpu_time=round(step.cpu_seconds * each),
         used_memory_mib=round(step.memory_mib * each),

@@ -1,13 +1,12 @@
-"""What is shown of what tasks use, whichever source tells it."""
+"""What tasks use."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal
 
 from msgspec import Struct
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from ...times import Time
 
 Source = Literal["sstat", "processes"]
 """Slurm's accounting of steps, or the processes of the tasks themselves."""
@@ -20,27 +19,40 @@ SENTENCES: dict[Source, str] = {
 
 
 class Usage(Struct, frozen=True, kw_only=True):
-    """Say what a task uses, or on average each of the running tasks of a role, whose `index` is None.
-
-    `cpus_busy` is how many it keeps busy, `cpu_time` the seconds of CPU time so far. Memory is in MiB, GPUs in
-    percent. None is not known.
-    """
+    """What a task uses, or on average each of the running tasks of a role."""
 
     role: str
+    """The name of the role."""
     index: int | None
+    """The index of the task in its role, from 0; None for an average of several tasks."""
     running_tasks: int
-    node: str
+    """How many tasks these figures are about."""
+    node: str | None
+    """The node of the task."""
     cpus_busy: float | None
+    """How many CPUs a task keeps busy: since it started by sstat, in one second by its processes."""
     cpu_time: int
+    """CPU time of a task so far, in seconds."""
     used_memory_mib: int
+    """Memory that a task uses, in MiB."""
     max_memory_mib: int | None = None
+    """The most memory that a Slurm process of the task, its shell included, has used so far."""
     gpu_percent: int | None = None
+    """How busy the GPUs of a task are, on average."""
     gpu_memory_mib: int | None = None
+    """GPU memory that a task uses, in MiB."""
 
 
-class Measured(NamedTuple):
-    """Hold what was found, where, and when, in seconds since 1970."""
+class Measured(Struct, frozen=True, kw_only=True):
+    """What the running tasks of a job use."""
 
-    source: Source
-    time: int
-    usages: Sequence[Usage]
+    name: str
+    """The name of the job's folder, `user~job`."""
+    job_id: str
+    """The id of the Slurm job."""
+    measured_by: Source
+    """Where the figures come from."""
+    measured_at: Time | None
+    """When they were measured."""
+    usages: tuple[Usage, ...]
+    """What tasks use: each, or those of a role on average."""

@@ -62,9 +62,3 @@ def task_places(view: View) -> dict[tuple[str, int], TaskPlace]:
             is_running=is_running,
         )
     return found
-
-
-def place_dict(place: TaskPlace | None) -> dict[str, object]:
-    """Return the address and the ports for `--json`: of a task that has not begun null and none."""
-    ports = {label: list(numbers) for label, numbers in place.ports.items()} if place else {}
-    return {"node_address": (place.address if place else "") or None, "ports_by_label": ports}

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from ...state.kept_plan import MAX_BYTES, KeptRole, kept_plan
 from ...state.safe_read import parse_int, read_end
@@ -21,12 +23,15 @@ TITLES: Mapping[str, str] = {"tensorboard": "TensorBoard", "jupyter": "Jupyter",
 _MENTIONS_HTTP = re.compile(rb"[\"']?http[\"']?\s*[:,}\n]")
 
 
-class WebPage(NamedTuple):
-    """Name a page that a task serves, or is to."""
+class WebPage(Struct, frozen=True, kw_only=True):
+    """A page that a task serves."""
 
     title: str
+    """What the page is: `TensorBoard`, `Jupyter` or `HTTP`."""
     task: str
+    """The name of the task."""
     url: str
+    """Where a browser finds the page."""
 
 
 def may_have_pages(folder: JobFolder) -> bool:
@@ -49,7 +54,7 @@ def web_pages(folder: JobFolder, places: Iterable[TaskPlace]) -> list[WebPage]:
         for title, port in _ports(place, roles.get(place.role), has_http=place.role in labelled):
             host = f"[{place.host}]" if ":" in place.host else place.host
             url = f"http://{host}:{port}"
-            found.setdefault(url, WebPage(title, place.name, url))
+            found.setdefault(url, WebPage(title=title, task=place.name, url=url))
     return list(found.values())
 
 

@@ -1,4 +1,4 @@
-"""What was changed of a job, in words and as JSON."""
+"""What was changed of a job, in words."""
 
 from __future__ import annotations
 
@@ -26,18 +26,6 @@ def change_rows(changes: Sequence[Changed]) -> Iterator[tuple[str, str]]:
         yield "changed", f"{counted(earlier, 'earlier change')}: `paislurm status --json` has all of them"
     for change in changes[-SHOWN:]:
         yield "changed", f"{format_time(change.happened_at)}: {change_text(change)}"
-
-
-def change_dict(change: Changed) -> dict[str, object]:
-    """Return a change for `--json`."""
-    return {
-        "changed_at": change.happened_at,
-        "user": change.user,
-        "attempt": change.attempt,
-        "job_id": change.job_id or None,
-        "values": dict(change.values),
-        "old_values": {name: value or None for name, value in change.old_values.items()},
-    }
 
 
 MAX_VALUE, MAX_LINE = 40, 200

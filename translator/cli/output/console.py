@@ -16,6 +16,7 @@ from ...terminal_text import escape_control, visible
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from msgspec import Struct
     from typing_extensions import Buffer
 
     from ...app.session import Event
@@ -87,24 +88,25 @@ def raw_output() -> IO[bytes] | EscapingStream:
     return EscapingStream(sys.stdout) if is_terminal(sys.stdout) else sys.stdout.buffer
 
 
-def print_json(value: Mapping[str, object]) -> None:
+def print_json(result: Struct) -> None:
     """Print a result for programs."""
-    from .documents import document_text
+    from ...app.document import document_text
 
-    click.echo(document_text(value))
+    click.echo(document_text(result))
 
 
-def print_json_line(value: Mapping[str, object]) -> None:
+def print_json_line(result: Struct) -> None:
     """Print one of several results for programs, on one line."""
-    from .documents import document_text
+    from ...app.document import document_text
 
-    click.echo(document_text(value, indent=None))
+    click.echo(document_text(result, indent=None))
 
 
 def print_error(error: str, diagnostics: Iterable[Diagnostic], status: int) -> None:
     """Print for programs what went wrong and the exit status: on one line, because `watch` prints lines."""
-    found = [diagnostic.as_dict() for diagnostic in diagnostics]
-    print_json_line({"error": error, "exit_status": status, "diagnostics": found})
+    from ...app.document import CommandError
+
+    print_json_line(CommandError(error=error, exit_status=status, diagnostics=tuple(diagnostics)))
 
 
 def print_schema(value: Mapping[str, object]) -> None:

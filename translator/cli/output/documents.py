@@ -1,61 +1,89 @@
-"""What `--json` prints: one document with the version of its keys, in which points in time can be read."""
+"""What each command prints with `--json`. This imports every use case: only `paislurm schema` and the docs need it."""
 
 from __future__ import annotations
 
-import json
-from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from ...app.bill import SlurmBill
+from ...app.compiler.checking import CheckedFiles, CheckedJob, ConvertedFile
+from ...app.compiler.scripts import ExplainedScript, Runtime, ScriptFile, Verified
+from ...app.document import DIALECT, CommandError, json_schema
+from ...app.estimate.gpus import SiteGpus
+from ...app.estimate.start import StartEstimate
+from ...app.exit_meaning import ExitMeaning
+from ...app.jobs.cancelling import CancelledJob, CancelledJobs
+from ...app.jobs.folders.disk_use import DiskUse
+from ...app.jobs.folders.remove import Removal
+from ...app.jobs.logs.targets import LogFiles
+from ...app.monitoring import Worked
+from ...app.report.write import WrittenReport
+from ...app.runs.differences import Differences
+from ...app.site.check import CheckedJobs, CheckedProfile
+from ...app.site.detecting import DetectedSite
+from ...app.site.in_force import SiteInForce
+from ...app.submit.result import EndedSubmission, SubmittedJob
+from ...app.submit.sweep.submit import EndedSweep, SubmittedSweep
+from ...app.tasks.attaching import TaskCall
+from ...app.tasks.port_forward import PortForward
+from ...app.update.updating import UpdatedJob, UpdatedJobs
+from ...app.usage.usage import Measured
+from ...app.views.job import Jobs, JobView
+from ...app.views.line import JobLine, Listing
+from ...planning.plan import Plan
+from .printed import HelpText, ProgramVersion, ShellCompletion
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Sequence
 
-SCHEMA_VERSION = 3
-"""Of the keys: another one when a key goes, or means something else."""
-_IS_TIME = "_at"
-"""How the names of points in time end."""
-DATA = frozenset({"backend_states", "overrides", "parameters", "ports_by_label", "slurm_options", "states", "sweep"})
-"""Objects whose keys are data."""
-NULL_IF_EMPTY = frozenset(
-    {
-        "advice", "backend", "cache", "certificates", "cluster", "difference", "gpu_gres", "image_path",
-        "image_version", "job", "monitor_after", "node_suffix", "note", "parameter_difference", "plan_difference",
-        "program", "reason", "rule", "runtime_difference", "script_difference", "secrets_file", "slurm_version",
-        "suffix", "sysfs", "user", "virtual_cluster",
-    }
-)  # fmt: skip
-"""Keys that are null in a document where the record has an empty text."""
+    from msgspec import Struct
+
+ERROR, SCHEMA = "error", "schema"
+COMMANDS: dict[str, tuple[type[Struct], ...]] = {
+    "check": (CheckedJob, CheckedFiles),
+    "plan": (Plan,),
+    "script": (ScriptFile,),
+    "explain": (ExplainedScript,),
+    "convert": (ConvertedFile,),
+    "diff": (Differences,),
+    "verify": (Verified,),
+    "submit": (SubmittedJob, EndedSubmission, StartEstimate, SubmittedSweep, EndedSweep),
+    "wait": (JobView, Jobs),
+    "exec": (TaskCall,),
+    "port-forward": (PortForward,),
+    "update": (UpdatedJob, UpdatedJobs),
+    "cancel": (CancelledJob, CancelledJobs),
+    "remove": (Removal,),
+    "monitor": (Worked, SlurmBill),
+    "list": (Listing,),
+    "status": (JobView, Jobs),
+    "logs": (LogFiles,),
+    "watch": (JobLine,),
+    "top": (Measured,),
+    "du": (DiskUse,),
+    "report": (WrittenReport,),
+    "explain-exit": (ExitMeaning,),
+    "site detect": (DetectedSite,),
+    "site show": (SiteInForce,),
+    "site check": (CheckedJobs, CheckedProfile),
+    "site gpus": (SiteGpus,),
+    "runtime": (Runtime,),
+    "completion": (ShellCompletion,),
+    "help": (HelpText,),
+    "version": (ProgramVersion,),
+    SCHEMA: (),
+    ERROR: (CommandError,),
+}
+"""The documents by command; each command may print a CommandError instead."""
 
 
-def document(value: Mapping[str, object]) -> dict[str, object]:
-    """Return a result as it is printed: seconds since 1970 become ISO 8601 with the zone of this machine.
-
-    Nothing to say is null.
-    """
-    shown = _shown(value)
-    assert isinstance(shown, dict)
-    return {"schemaVersion": SCHEMA_VERSION, **shown}
-
-
-def document_text(value: Mapping[str, object], *, indent: int | None = 2) -> str:
-    """Return a document as text, on one line without `indent`."""
-    return json.dumps(document(value), indent=indent)
-
-
-def iso_time(seconds: int) -> str:
-    """Return a point in time as `2026-11-23T08:10:00+00:00`; one that no calendar has stays a number."""
-    try:
-        return datetime.fromtimestamp(seconds).astimezone().isoformat(timespec="seconds")
-    except (OverflowError, OSError, ValueError):
-        return str(seconds)
-
-
-def _shown(value: object, key: str = "") -> object:
-    if value == "" and key in NULL_IF_EMPTY:
-        return None
-    if key in DATA:
-        return value
-    if isinstance(value, dict):
-        return {name: _shown(each, name) for name, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_shown(each) for each in value]
-    return iso_time(value) if key.endswith(_IS_TIME) and isinstance(value, int) else value
+def output_schema(commands: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the schema of what these commands print, or all."""
+    names = [*(commands or COMMANDS), ERROR]
+    documents = dict.fromkeys(document for name in names for document in COMMANDS[name])
+    title = f"paislurm {commands[0]} --json" if len(commands) == 1 else "paislurm --json"
+    found = json_schema(list(documents), title)
+    if SCHEMA in names:
+        found["anyOf"].append(
+            {"type": "object", "required": ["$schema"], "properties": {"$schema": {"const": DIALECT}}}
+        )
+    return found

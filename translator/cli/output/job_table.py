@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...folded_names import by_numbers
-from ...times import age, by_size, decimal, elapsed, elapsed_seconds, elapsed_text, format_time, number
+from ...times import age, by_size, decimal, elapsed_text, format_time, number, seconds_since_1970
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from ...app.jobs.listing import Line
+    from ...app.views.line import JobLine
+    from ...times import Time
 
-    SortKey = str | int | tuple[int, int] | tuple[int, float, str] | tuple[str | tuple[int, int, str], ...] | None
+    SortKey = (
+        str | int | Time | tuple[int, int] | tuple[int, float, str] | tuple[str | tuple[int, int, str], ...] | None
+    )
 
 PARAMETER = "param."
 """What goes before the name of a parameter of the job file, as a column."""
@@ -25,32 +28,32 @@ MIN_NAME, MIN_REASON = 12, 24
 class Column(NamedTuple):
     """Say what a column shows of a job, and by what jobs are sorted: None stands where nothing is known."""
 
-    text: Callable[[Line, int], str]
-    key: Callable[[Line, int], SortKey]
+    text: Callable[[JobLine, int], str]
+    key: Callable[[JobLine, int], SortKey]
 
 
-def _plain(value: Callable[[Line], str | None]) -> Column:
+def _plain(value: Callable[[JobLine], str | None]) -> Column:
     return Column(lambda line, _: value(line) or "-", lambda line, _: value(line) or None)
 
 
-def _count(value: Callable[[Line], int | None]) -> Column:
+def _count(value: Callable[[JobLine], int | None]) -> Column:
     return Column(lambda line, _: number(value(line)), lambda line, _: value(line))
 
 
-def _moment(value: Callable[[Line], int | None]) -> Column:
-    return Column(lambda line, _: format_time(value(line) or None), lambda line, _: value(line))
+def _moment(value: Callable[[JobLine], Time | None]) -> Column:
+    return Column(lambda line, _: format_time(seconds_since_1970(value(line))), lambda line, _: value(line))
 
 
-def _id_key(line: Line, _: int) -> SortKey:
-    job_number = line.job_id.partition(";")[0]
+def _id_key(line: JobLine, _: int) -> SortKey:
+    job_number = (line.job_id or "").partition(";")[0]
     return int(job_number) if job_number.isdecimal() else None
 
 
-def _done(line: Line, _: int) -> str:
+def _done(line: JobLine, _: int) -> str:
     return f"{number(line.completed)} of {line.task_count}" if line.readable else "-"
 
 
-def _age(line: Line, now: int) -> int | None:
+def _age(line: JobLine, now: int) -> int | None:
     return now - line.begun_at if line.begun_at else None
 
 
@@ -61,14 +64,11 @@ COLUMNS: Mapping[str, Column] = {
     "id": Column(lambda line, _: line.job_id or "-", _id_key),
     "done": Column(_done, lambda line, _: line.completed),
     "tasks": _count(lambda line: line.task_count if line.readable else None),
-    "submitted": _moment(lambda line: line.begun_at),
+    "submitted": _moment(lambda line: line.submitted_at or line.created_at),
     "age": Column(lambda line, now: "-" if (seconds := _age(line, now)) is None else age(seconds), _age),
     "started": _moment(lambda line: line.started_at),
     "ended": _moment(lambda line: line.ended_at),
-    "elapsed": Column(
-        lambda line, now: elapsed(line.runs_since, line.ended_at, now),
-        lambda line, now: elapsed_seconds(line.runs_since, line.ended_at, now),
-    ),
+    "elapsed": Column(lambda line, now: elapsed_text(line.elapsed(now)), lambda line, now: line.elapsed(now)),
     "result": Column(
         lambda line, _: decimal(line.result),
         lambda line, _: None if line.result is None else (0, line.result, ""),
@@ -92,11 +92,11 @@ def column(name: str) -> Column | None:
     if name.startswith(PARAMETER) and name != PARAMETER:
         parameter = name.removeprefix(PARAMETER)
 
-        def key(line: Line, _: int) -> tuple[int, float, str] | tuple[str | tuple[int, int, str], ...] | None:
-            value = line.parameters.get(parameter)
+        def key(line: JobLine, _: int) -> tuple[int, float, str] | tuple[str | tuple[int, int, str], ...] | None:
+            value = (line.parameters or {}).get(parameter)
             return None if value is None else by_size(value)
 
-        return Column(lambda line, _: line.parameters.get(parameter) or "-", key)
+        return Column(lambda line, _: (line.parameters or {}).get(parameter) or "-", key)
     return COLUMNS.get(name)
 
 
@@ -105,7 +105,7 @@ def needs_run(columns: Sequence[str]) -> bool:
     return any(name == "result" or name.startswith(PARAMETER) for name in columns)
 
 
-def sorted_lines(lines: Sequence[Line], by: str, now: int) -> list[Line]:
+def sorted_lines(lines: Sequence[JobLine], by: str, now: int) -> list[JobLine]:
     """Return lines by a column, the smallest first, with `-` before its name the largest; unknown ones are last."""
     chosen = column(by.removeprefix("-"))
     assert chosen is not None
@@ -116,7 +116,7 @@ def sorted_lines(lines: Sequence[Line], by: str, now: int) -> list[Line]:
     return found + [line for line in lines if line.name not in kept]
 
 
-def cells(lines: Sequence[Line], columns: Sequence[str], now: int) -> list[tuple[str, ...]]:
+def cells(lines: Sequence[JobLine], columns: Sequence[str], now: int) -> list[tuple[str, ...]]:
     """Return a row for each line; all columns have to be there."""
     chosen = [each for name in columns if (each := column(name)) is not None]
     return [tuple(each.text(line, now) for each in chosen) for line in lines]

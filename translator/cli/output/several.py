@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING
 
+from ...app.views.line import job_line
 from ...monitor.status import ended_at, expected_start_at, runs_since
 from ...monitor.waits import advice
 from ...plural import counted, some_of
@@ -12,16 +15,18 @@ from ...report.build import by_reason
 from ...terminal_text import one_line
 from ...times import elapsed, format_time
 from ..options import STATES
-from .console import log, print_result
+from .console import is_terminal, log, print_result
 from .job_table import DEFAULT_COLUMNS, cells, fitted
 from .tables import print_table, terminal_width
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from ...app.jobs.listing import Line
+    from ...app.session import Session
+    from ...app.views.line import JobLine
     from ...monitor.failure import Failure
     from ...monitor.poll import View
+    from .task_table import TaskFilter
 
 A_FEW = 5
 """So many jobs are told of in short, a block of lines each; more have a row each."""
@@ -29,7 +34,7 @@ REASONS, NAMES = 5, 4
 """So many reasons of jobs that failed are shown, and of each so many names of jobs."""
 
 
-def print_lines(lines: Sequence[Line], columns: tuple[str, ...], now: int, *, fit: bool) -> None:
+def print_lines(lines: Sequence[JobLine], columns: tuple[str, ...], now: int, *, fit: bool) -> None:
     """Print a row for each job; with `fit`, what is too long for the terminal is cut."""
     rows = cells(lines, columns, now)
     if fit:
@@ -60,7 +65,7 @@ def print_few(views: Sequence[View], now: int, failure_of: Callable[[View], Fail
         print_pairs(rows)
 
 
-def print_many(lines: Sequence[Line], now: int, failure_of: Callable[[str], Failure | None], *, fit: bool) -> None:
+def print_many(lines: Sequence[JobLine], now: int, failure_of: Callable[[str], Failure | None], *, fit: bool) -> None:
     """Print a row for each job, and below them why jobs failed; `failure_of` has more about the job of a name."""
     print_lines(lines, DEFAULT_COLUMNS, now, fit=fit)
     for text in cause_texts(lines, failure_of):
@@ -69,11 +74,11 @@ def print_many(lines: Sequence[Line], now: int, failure_of: Callable[[str], Fail
     log(f"a job is shown whole by its name alone: paislurm status {one_line(whole.short_name)}")
 
 
-def cause_texts(lines: Sequence[Line], failure_of: Callable[[str], Failure | None]) -> Iterator[str]:
+def cause_texts(lines: Sequence[JobLine], failure_of: Callable[[str], Failure | None]) -> Iterator[str]:
     """Yield why jobs failed: each reason with its jobs, and what the first of them printed last."""
     failed = [line for line in lines if line.state == "FAILED"]
     short = {line.short_name: line.name for line in failed}
-    reasons = by_reason((line.short_name, line.state, line.reason) for line in failed)
+    reasons = by_reason((line.short_name, line.state, line.reason or "") for line in failed)
     for reason in reasons[:REASONS]:
         text = one_line(f"{some_of(reason.names, NAMES)} failed: {reason.text}")
         failure = failure_of(short[reason.names[0]])
@@ -96,3 +101,29 @@ def _counts_text(states: Iterable[str]) -> str:
     """Return how many are in each state, `1 running, 2 failed`."""
     counts = Counter(states)
     return ", ".join(f"{counts[state]} {state.lower()}" for state in (*STATES, "UNKNOWN") if counts[state])
+
+
+def print_several(
+    session: Session, views: Sequence[View], groups: Mapping[str, Sequence[str]], wanted: TaskFilter
+) -> None:
+    """Print a few jobs in short, or many in a row each, and how many of them, or of each group, are in each state.
+
+    Where not all tasks are wanted, only jobs that have some of those are.
+    """
+    from ...app.results.failure import failure_of
+
+    if wanted.states or wanted.patterns:
+        views, groups = [view for view in views if wanted.chosen(view.tasks)], {}
+    if not views:
+        log("no job has such tasks")
+        return
+    if len(views) <= A_FEW:
+        print_few(views, session.now(), partial(failure_of, session))
+    else:
+        by_name = {view.folder.name: view for view in views}
+        fit = is_terminal(sys.stdout)
+        print_many(
+            [job_line(view) for view in views], session.now(), lambda name: failure_of(session, by_name[name]), fit=fit
+        )
+    if groups or len(views) > A_FEW:
+        print_result("\n" + "\n".join(total_texts(views, groups)))

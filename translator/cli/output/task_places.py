@@ -23,13 +23,6 @@ def ports_text(ports: Mapping[str, Iterable[int]]) -> str:
     return ", ".join(" ".join((label, *map(str, numbers))) for label, numbers in ports.items()) or "-"
 
 
-def pages_dicts(view: View) -> list[dict[str, str]]:
-    """Return for `--json` the pages that running tasks serve."""
-    if view.job_status.ended:
-        return []
-    return [page._asdict() for page in web_pages(view.folder, task_places(view).values())]
-
-
 def print_places(view: View, tasks: Iterable[TaskView], *, every: bool = False) -> None:
     """Print the pages that running tasks serve, and the places of few of them, or of `every` one that began."""
     if view.job_status.ended and not every:

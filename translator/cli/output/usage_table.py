@@ -1,10 +1,8 @@
-"""What tasks use, as a table and as JSON."""
+"""What tasks use, as a table."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-
-from msgspec import to_builtins
 
 from ...app.usage.usage import SENTENCES
 from ...plural import counted, memory_text
@@ -13,21 +11,8 @@ from .tables import print_table
 
 if TYPE_CHECKING:
     from ...app.usage.usage import Measured, Usage
-    from ...monitor.poll import View
 
 COLUMNS = ("task", "node", "CPUs", "CPU time", "memory", "most", "GPU", "GPU memory")
-
-
-def measured_dict(view: View, measured: Measured) -> dict[str, object]:
-    """Return it for `--json`."""
-    rows = [to_builtins(usage) for usage in measured.usages]
-    return {
-        "name": view.folder.name,
-        "job_id": view.history.job_id,
-        "measured_by": measured.source,
-        "measured_at": measured.time,
-        "usages": [row | {"node": row["node"] or None} for row in rows],
-    }
 
 
 def print_usages(measured: Measured) -> None:
@@ -39,7 +24,7 @@ def print_usages(measured: Measured) -> None:
 
 def measured_text(measured: Measured) -> str:
     """Return where the figures come from, and how old they are."""
-    return SENTENCES[measured.source]
+    return SENTENCES[measured.measured_by]
 
 
 def _row(usage: Usage) -> tuple[str, ...]:

@@ -1,34 +1,29 @@
-"""How jobs stand, as text and as JSON."""
+"""How a job stands, as text."""
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from msgspec import to_builtins
-
-from ...app.jobs.listing import asked_of
-from ...app.where.task_places import place_dict, task_places
+from ...app.views.line import asked_of
 from ...monitor.failure import advice_between
 from ...monitor.job_status import state_text
-from ...monitor.status import Status, backend_state, ended_at, expected_start_at, node_list, runs_since, started_at
+from ...monitor.status import backend_state, ended_at, expected_start_at, node_list, runs_since, started_at
 from ...monitor.waits import advice
 from ...report.failure_text import failure_text
-from ...state.task_reports import read_scripts
 from ...terminal_text import one_line, pairs_text
 from ...times import elapsed, elapsed_text, format_time
 from ..options import STATES
-from .change_rows import change_dict, change_rows, run_rows
+from .change_rows import change_rows, run_rows
 from .console import print_result
 from .tables import print_table
-from .task_places import pages_dicts, print_places
+from .task_places import print_places
 from .task_table import COLUMNS, TaskFilter, task_name, task_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...app.jobs.listing import Asked
+    from ...app.views.line import Asked
     from ...monitor.failure import Failure
     from ...monitor.job_status import State
     from ...monitor.poll import View
@@ -36,71 +31,6 @@ if TYPE_CHECKING:
     from ...state.records import Retry
 
 EVERY_TASK = TaskFilter()
-
-
-def end_dict(view: View) -> dict[str, object]:
-    """Return state, code and reason for `--json`."""
-    return Status.of(view).end_dict()
-
-
-def view_dict(view: View, failure: Failure | None, wanted: TaskFilter = EVERY_TASK) -> dict[str, object]:
-    """Return everything about a job for `--json`, and why it failed; of its tasks those that are wanted."""
-    known, states = view.history, _states_of_roles(view)
-    return end_dict(view) | {
-        "failure": failure.as_dict() if failure else None,
-        "backend_state": backend_state(view) or None,
-        "backend_reason": (view.observation.reason if view.observation else "") or None,
-        "waits": [to_builtins(wait) for wait in view.job_status.waits],
-        "waits_began_at": view.job_status.since,
-        "expected_start_at": expected_start_at(view),
-        "node_list": node_list(view) or None,
-        "backend_reachable": not view.backend_error,
-        "backend_error": view.backend_error or None,
-        "read_errors": list(view.read_errors),
-        "group": known.group or None,
-        "sweep": dict(known.sweep),
-        "dependencies": [{"name": each.name, "until": each.until} for each in known.dependencies],
-        "attempts": [attempt_dict(retry) for retry in known.retries],
-        "changes": [change_dict(change) for change in known.changes],
-        "excluded_nodes": list(known.excluded_nodes(int(time.time()))),
-        "roles": [
-            {"name": role.name, "instances": role.instances, "states": dict(states[role.name])} for role in known.roles
-        ],
-        "tasks": _tasks(view, wanted),
-        **asked_of(view)._asdict(),
-        "pages": pages_dicts(view),
-        "run": to_builtins(known.run) if known.run else None,
-    }
-
-
-def _tasks(view: View, wanted: TaskFilter) -> list[dict[str, object]]:
-    """Return the tasks, each with what it ran of prerequisites and plugins in the last attempt."""
-    known = view.history
-    scripts = {role.name: read_scripts(view.folder.scripts(known.attempt, role)) for role in known.roles}
-    places = task_places(view)
-    found = ((task, scripts[task.role].get(task.index, ())) for task in wanted.chosen(view.tasks))
-    return [
-        to_builtins(task)
-        | {"node": task.node or None, "scripts": [to_builtins(each) | {"name": each.name or None} for each in runs]}
-        | place_dict(places.get((task.role, task.index)))
-        for task, runs in found
-    ]
-
-
-def attempt_dict(retry: Retry) -> dict[str, object]:
-    """Return how an earlier attempt ended, and why there was another one."""
-    return {
-        "attempt": retry.attempt,
-        "exit_code": retry.exit_code,
-        "behaviour": retry.behaviour,
-        "reason": retry.reason,
-        "retry_rule": retry.retry_rule,
-        "backend_state": retry.backend_state or None,
-        "blamed_nodes": list(retry.blamed_nodes),
-        "started_at": retry.started_at,
-        "ended_at": retry.ended_at,
-        "retry_at": retry.retry_at,
-    }
 
 
 def print_view(

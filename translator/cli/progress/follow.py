@@ -1,20 +1,17 @@
-"""Show what the tasks of jobs print: once, or as it comes until the jobs have ended."""
+"""Show what the tasks of jobs print, on this terminal or in a file."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING
 
-from ...app.jobs.fetching import Fetcher
+from ...app.jobs.logs.following import count_tasks, follow_jobs, show_once
 from ...app.jobs.logs.selection import ALL_LOGS
-from ...app.jobs.logs.tail import open_log, start_of_last_lines, written
-from ...app.jobs.logs.targets import Target, bring_logs, targets
-from ...app.jobs.waiting import MAX_INTERVAL, wait_for_end
-from ...app.where.task_places import TaskPlace
-from ...app.where.web_pages import FEW, may_have_pages, page_line, web_pages
-from ...state.task_reports import read_peers
-from ..output.console import raw_output
-from .job_logs import JobLogs
+from ...app.jobs.logs.targets import bring_logs, targets
+from ...app.results.failure import failure_of
+from ...app.results.tail import open_log, start_of_last_lines, written
+from ..output.console import log, raw_output
+from ..output.exit_status import log_ending
 from .log_printer import printer
 from .shown import ShownProgress
 
@@ -23,65 +20,49 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ...app.jobs.logs.selection import LogSelection
+    from ...app.jobs.logs.targets import Target
     from ...app.session import Session
     from ...monitor.poll import View
     from ...state.job_folder import JobFolder
 
 
-def _open(session: Session, jobs: Sequence[Target], selection: LogSelection, *, follows: bool) -> list[JobLogs]:
-    for job in jobs:
-        bring_logs(session, job, selection)
-    total = sum(len(job.tasks) for job in jobs)
-    shown = printer(selection, several=total > 1)
-    names = [job.folder.name.removeprefix(f"{session.user}~") if len(jobs) > 1 else "" for job in jobs]
-    return [
-        JobLogs(session, job.folder, job.known, selection, shown, follows=follows, name=name, total=total)
-        for job, name in zip(jobs, names, strict=True)
-    ]
-
-
-def show_once(session: Session, jobs: Sequence[Target], selection: LogSelection) -> list[JobFolder]:
+def print_once(session: Session, jobs: Sequence[Target], selection: LogSelection) -> list[JobFolder]:
     """Print what is there, and return the jobs that have printed nothing."""
-    opened = _open(session, jobs, selection, follows=False)
-    return [job.folder for job, logs in zip(jobs, opened, strict=True) if not logs.print_last()]
+    return show_once(session, jobs, selection, printer(selection, several=count_tasks(jobs) > 1))
 
 
-def follow_jobs(
-    session: Session, folders: Sequence[JobFolder], selection: LogSelection, *, max_age: float | None = None
+def print_as_it_comes(
+    session: Session, folders: Sequence[JobFolder], selection: LogSelection = ALL_LOGS, *, max_age: float | None = None
 ) -> Iterator[View]:
     """Print what comes until the jobs have ended, and yield how each did; `max_age` as in `wait_for_end`."""
     jobs = targets(folders, selection)
-    opened = _open(session, jobs, selection, follows=True)
-    fetchers = [Fetcher(session, job.folder, job.tasks) for job in jobs]
-    # Of several jobs `status` tells the pages.
-    pages = [PageLines(session, job.folder) for job in jobs] if len(jobs) == 1 else []
-    for number, job in enumerate(jobs):
-
-        def print_new(first: int = number) -> None:
-            # The job that is waited for is fetched by who waits.
-            for fetcher in fetchers[first + 1 :]:
-                fetcher()
-            for logs in opened[first:]:
-                logs.print_new()
-            for lines in pages:
-                lines.print_new()
-
-        view = wait_for_end(
-            session,
-            job.folder,
-            max_age=max_age,
-            shortest=MAX_INTERVAL,
-            between=print_new,
-            tasks=job.tasks,
-            progress=ShownProgress([job.folder], prints=True),
-        )
-        opened[number].print_last()
-        yield view
+    return follow_jobs(
+        session,
+        jobs,
+        selection,
+        printer(selection, several=count_tasks(jobs) > 1),
+        progress=lambda folder: ShownProgress([folder], prints=True),
+        max_age=max_age,
+    )
 
 
-def follow_job(session: Session, folder: JobFolder, *, max_age: float) -> View:
-    """Print all that comes until the job has ended, and return how it did; `max_age` as in `wait_for_end`."""
-    return next(follow_jobs(session, [folder], ALL_LOGS, max_age=max_age))
+def print_to_the_end(session: Session, folders: Sequence[JobFolder], selection: LogSelection) -> None:
+    """Print what comes until the jobs have ended, and how each did."""
+    for view in print_as_it_comes(session, folders, selection):
+        log_ending(view, failure_of(session, view))
+
+
+def print_batch_logs(session: Session, jobs: Sequence[Target], selection: LogSelection) -> list[JobFolder]:
+    """Print what the batch scripts of jobs say, and return those that say nothing."""
+    silent: list[JobFolder] = []
+    for job in jobs:
+        bring_logs(session, job, selection)
+        if len(jobs) > 1:
+            log(f"{job.folder.name}:")
+        path = job.folder.batch_log(selection.first_attempt(job.known))
+        if not show_file(path, selection.tail, job.folder.path.stat().st_uid):
+            silent.append(job.folder)
+    return silent
 
 
 def show_file(path: Path, tail: int | None, owner: int) -> bool:
@@ -98,34 +79,3 @@ def show_file(path: Path, tail: int | None, owner: int) -> bool:
         os.close(descriptor)
     output.flush()
     return True
-
-
-class PageLines:
-    """Look at the files of an attempt until they name addresses; of a job without pages at nothing."""
-
-    def __init__(self, session: Session, folder: JobFolder) -> None:
-        self._session, self._folder = session, folder
-        known = folder.history()
-        self._roles = known.roles
-        self._attempt = known.attempt
-        self._is_due = known.ended is None and may_have_pages(folder)
-
-    def print_new(self) -> None:
-        """Tell what is new."""
-        while self._folder.attempt(self._attempt + 1).is_dir():
-            self._attempt += 1
-            self._is_due = may_have_pages(self._folder)
-        peers = read_peers(self._folder.reports(self._attempt)) if self._is_due else {}
-        if not peers:
-            return
-        self._is_due = False
-        places = [
-            TaskPlace(
-                role=self._roles[role].name, index=index, node="", address=peer.address, ports=peer.ports,
-                is_running=True,
-            )
-            for (role, index), peer in sorted(peers.items())
-            if role < len(self._roles)
-        ]  # fmt: skip
-        for page in web_pages(self._folder, places)[:FEW]:
-            self._session.say(page_line(page))

@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections import deque
-from typing import IO, TYPE_CHECKING, Protocol
+from typing import IO, TYPE_CHECKING
 
 import click
 
+from ...app.jobs.logs.lines import MAX_LINE, Lines
 from ...terminal_text import one_line
 from ..output.console import EscapingStream, colourful, raw_output
 
 if TYPE_CHECKING:
-    import re
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
+    from ...app.jobs.logs.lines import Printer
     from ...app.jobs.logs.selection import LogSelection
     from ...app.jobs.logs.task_log import Piece
 
@@ -24,26 +24,6 @@ COLOURS = tuple(
     f"{bright}{name}" for bright in ("", "bright_") for name in ("cyan", "yellow", "green", "magenta", "blue")
 )
 """Those of tasks, in turn; red is for standard error."""
-
-
-class Printer(Protocol):
-    """Show the pieces of the streams of tasks; a task goes by its label."""
-
-    def write(self, label: str, piece: Piece, *, at_first: bool) -> None:
-        """Show a piece; `at_first` if it was there before anybody looked."""
-        ...
-
-    def end_first(self, label: str, stream: str, *, whole: bool) -> None:
-        """Go on to what comes; `whole` if nothing does, and a line without an end is shown."""
-        ...
-
-    def rest(self, label: str) -> None:
-        """Show the last lines of a task that have no end."""
-        ...
-
-    def flush(self) -> None:
-        """Hand on what was shown."""
-        ...
 
 
 def printer(selection: LogSelection, *, several: bool) -> Printer:
@@ -184,48 +164,3 @@ class LinePrinter:
     def flush(self) -> None:
         """Hand on what was shown."""
         self._output.flush()
-
-
-MAX_LINE = 1 << 20
-"""A longer line is shown before its end has come."""
-
-
-class Lines:
-    """Make lines of what comes in pieces; the beginning of a line is kept back until its end comes.
-
-    Only those that `grep` finds, where it is given; of those that are there at first only the last `tail`.
-    """
-
-    def __init__(self, *, grep: re.Pattern[str] | None = None, tail: int | None = None) -> None:
-        self._grep = grep
-        self._kept = b""
-        self._last: deque[bytes] | None = None if tail is None or grep is None else deque(maxlen=tail)
-
-    def add(self, data: bytes) -> list[bytes]:
-        """Return the lines that are complete now, without their line breaks; a very long one comes in parts."""
-        *complete, self._kept = (self._kept + data).split(b"\n")
-        if len(self._kept) > MAX_LINE:
-            complete.append(self._kept)
-            self._kept = b""
-        return self._wanted(complete)
-
-    def at_first(self) -> list[bytes]:
-        """Return what was kept of the lines that were there at first; from now on all are wanted."""
-        last, self._last = self._last, None
-        return list(last or ())
-
-    def rest(self) -> list[bytes]:
-        """Return a last line that has no end, if it is there and wanted."""
-        kept, self._kept = self._kept, b""
-        return self._wanted([kept]) if kept else []
-
-    def _wanted(self, lines: Iterable[bytes]) -> list[bytes]:
-        found = [line for line in lines if self._grep is None or self._grep.search(_text(line))]
-        if self._last is None:
-            return found
-        self._last.extend(found)
-        return []
-
-
-def _text(line: bytes) -> str:
-    return line.decode("utf-8", errors="backslashreplace")

@@ -6,9 +6,9 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from ...app.jobs.progress import Progress, ProgressReader
 from ...terminal_text import one_line
 from ..output.console import colourful, is_terminal
-from .job_progress import Progress, ProgressReader
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

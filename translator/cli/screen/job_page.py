@@ -8,7 +8,7 @@ from rich.cells import cell_len, chop_cells
 
 from ...monitor.job_status import state_text
 from ...plural import counted, used_text
-from ...times import age, elapsed, elapsed_text, format_time, number
+from ...times import age, elapsed_text, format_time, number
 from .jobs_page import short_name
 from .paint import counts_pieces, state_style
 from .tasks import GROUP, MARKS, counts_of, failed, find, grid, label, name_width, tasks_per_row, window
@@ -87,8 +87,8 @@ def _head(session: Session, view: View, world: World, brush: Brush, now: int) ->
     begun = known.submitted or known.created
     about = [f"job {known.job_id}" if known.job_id else "", f"attempt {known.attempt}" if known.attempt else ""]
     about.append(f"submitted {age(now - begun)} ago" if begun else "")
-    if world.line is not None and world.line.runs_since:
-        ran = elapsed(world.line.runs_since, world.line.ended_at, now)
+    if world.line is not None and (seconds := world.line.elapsed(now)) is not None:
+        ran = elapsed_text(seconds)
         about.append(f"ran {ran}" + (f" of {elapsed_text(world.line.time_limit)}" if world.line.time_limit else ""))
     name: Piece = (short_name(session, view.folder.name), "bold")
     state: Piece = (state_text(status), state_style(status.state))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...plural import counted
-from ...times import age, elapsed, elapsed_text, number
+from ...times import age, elapsed_text, number
 from .paint import counts_pieces, state_style
 from .rows import GROUP
 from .tasks import MARKS, counts_of, window
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
-    from ...app.jobs.listing import Line
     from ...app.session import Session
+    from ...app.views.line import JobLine
     from .paint import Brush, Piece
 
 MIN_NAME, MAX_NAME = 12, 40
@@ -33,7 +33,7 @@ def rows_that_fit(height: int) -> int:
 
 
 def jobs_page(
-    session: Session, jobs: Sequence[Line], rows: Sequence[Line], chosen: str, brush: Brush, height: int, now: int
+    session: Session, jobs: Sequence[JobLine], rows: Sequence[JobLine], chosen: str, brush: Brush, height: int, now: int
 ) -> list[Text]:
     """Return the lines of the page: how many jobs there are, and their rows."""
     if not rows:
@@ -59,11 +59,11 @@ def short_name(session: Session, job: str) -> str:
     return job.removeprefix(f"{session.user}~")
 
 
-def _totals(jobs: Sequence[Line]) -> list[str | tuple[str, str]]:
+def _totals(jobs: Sequence[JobLine]) -> list[str | tuple[str, str]]:
     return [(f"{counted(len(jobs), 'job')}", "bold"), "   ", *counts_pieces(counts_of(jobs))]
 
 
-def _name_width(session: Session, jobs: Sequence[Line], width: int) -> int:
+def _name_width(session: Session, jobs: Sequence[JobLine], width: int) -> int:
     longest = max((len(short_name(session, job.name)) for job in jobs), default=0)
     room = width - sum(size + 2 for _, size in _FIXED) - _MARKS
     return max(MIN_NAME, min(longest, MAX_NAME, room))
@@ -90,12 +90,12 @@ def _rest(columns: Sequence[tuple[str, int]], width: int) -> int:
 
 
 def _row(
-    session: Session, job: Line, columns: Sequence[tuple[str, int]], brush: Brush, now: int, *, chosen: bool
+    session: Session, job: JobLine, columns: Sequence[tuple[str, int]], brush: Brush, now: int, *, chosen: bool
 ) -> Text:
     style = state_style(job.state)
     done = job.task_count if job.completed is None and job.state == "SUCCEEDED" else job.completed or 0
-    begun = job.submitted_at or job.created_at
-    ran = elapsed(job.runs_since, job.ended_at, now)
+    begun = job.begun_at
+    ran = elapsed_text(job.elapsed(now))
     texts: dict[str, Piece] = {
         "JOB": (
             f"{'>' if chosen else ' '} {MARKS[job.state]} {short_name(session, job.name)}",
@@ -108,7 +108,7 @@ def _row(
         "TASKS": f"{'-' if job.completed is None else done}/{job.task_count if job.readable else '-'}",
         "AGE": age(now - begun) if begun else "-",
         "ELAPSED/LIMIT": f"{ran}/{elapsed_text(job.time_limit)}" if job.time_limit else ran,
-        "WHY": (job.reason, "dim"),
+        "WHY": (job.reason or "", "dim"),
     }
     if job.ended and job.state != "SUCCEEDED" and job.reason:
         columns = [*columns[:_BEFORE_CAUSE], ("WHY", _rest(columns[:_BEFORE_CAUSE], brush.width))]
@@ -118,8 +118,8 @@ def _row(
     return brush.columns(cells, style="reverse" if chosen else "")
 
 
-def _details(session: Session, job: Line, brush: Brush) -> list[Text]:
-    why = brush.paragraph(job.reason, 2)
+def _details(session: Session, job: JobLine, brush: Brush) -> list[Text]:
+    why = brush.paragraph(job.reason or "", 2)
     helps = brush.paragraph(f"what helps: {job.advice}", 1) if job.advice else []
     attempt = "" if job.name.startswith(GROUP) else f", attempt {job.attempt}"
     return [brush.rule(f"{short_name(session, job.name)} {job.state}{attempt}"), *why, *helps]

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from ...app.jobs.fetching import fetch, run_folder_with_logs
-from ...app.jobs.logs.tail import open_log
 from ...app.jobs.logs.task_log import has_one_log
+from ...app.results.fetching import fetch, run_folder_with_logs
+from ...app.results.tail import open_log
 from ...app.where.task_places import task_places
 from ...errors import BackendError
 from ...terminal_text import escape_control

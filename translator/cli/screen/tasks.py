@@ -10,7 +10,7 @@ from ...folded_names import by_numbers
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from ...app.jobs.listing import Line
+    from ...app.views.line import JobLine
     from ...monitor.task_status import TaskView
 
 MARKS: dict[str, str] = {
@@ -28,22 +28,20 @@ GROUP = 10
 """So many tasks of a row stand together."""
 
 
-def urgent_first(jobs: Iterable[Line]) -> list[Line]:
+def urgent_first(jobs: Iterable[JobLine]) -> list[JobLine]:
     """Return jobs with the most urgent state first, and of those of one state the newest."""
-    return sorted(
-        jobs, key=lambda job: (URGENCY[job.state], -(job.submitted_at or job.created_at), by_numbers(job.name))
-    )
+    return sorted(jobs, key=lambda job: (URGENCY[job.state], -job.begun_at, by_numbers(job.name)))
 
 
-def filtered(jobs: Iterable[Line], words: str) -> list[Line]:
+def filtered(jobs: Iterable[JobLine], words: str) -> list[JobLine]:
     """Return the jobs that have every word in their name or state, large or small letters alike."""
     wanted = words.lower().split()
     return [job for job in jobs if all(word in f"{job.name} {job.state}".lower() for word in wanted)]
 
 
-def counts_of(things: Iterable[Line | TaskView]) -> list[tuple[str, int]]:
+def counts_of(things: Iterable[JobLine | TaskView]) -> list[tuple[str, int]]:
     """Return how many are in each state that there is, the most urgent first."""
-    counted = Counter(thing.state for thing in things)
+    counted = Counter[str](thing.state for thing in things)
     return [(state, counted[state]) for state in MARKS if counted[state]]
 
 

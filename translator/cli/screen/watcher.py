@@ -12,14 +12,14 @@ from msgspec.structs import replace
 from ...app.jobs.asking import BY_A_PERSON
 from ...app.jobs.changes import MIN_INTERVAL, JobLines
 from ...app.jobs.job_sites import JobSites
-from ...app.jobs.listing import line_of
+from ...app.jobs.progress import progress_of, report_files
 from ...app.jobs.refresh import refresh
 from ...app.jobs.waiting import TICK, Pace
 from ...app.usage.of_steps import slurm_usages
 from ...app.usage.running import running_roles
+from ...app.views.line import job_line
 from ...errors import PaislurmError
 from ...monitor.watching.job_files import needs_answer
-from ..progress.job_progress import progress_of, report_files
 from .tails import Tails
 from .world import World, with_line
 
@@ -177,7 +177,7 @@ class Watcher:
         # Not where the page was left meanwhile.
         if view is not None and self._job is job:
             progress = None if view.job_status.ended else progress_of(view.folder, view.history, view.tasks)
-            line = line_of(view)
+            line = job_line(view)
             jobs = with_line(self.world.jobs, line)
             self._change(looked=True, jobs=jobs, line=line, view=view, progress=progress, problem=view.backend_error)
 

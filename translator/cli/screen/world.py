@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 if TYPE_CHECKING:
-    from ...app.jobs.listing import Line
+    from ...app.jobs.progress import Progress
     from ...app.usage.usage import Usage
+    from ...app.views.line import JobLine
     from ...monitor.poll import View
-    from ..progress.job_progress import Progress
 
 
 class Tail(Struct, frozen=True, kw_only=True):
@@ -32,15 +32,15 @@ class World(Struct, frozen=True, kw_only=True):
     """
 
     looked: bool = False
-    jobs: tuple[Line, ...] = ()
+    jobs: tuple[JobLine, ...] = ()
     view: View | None = None
-    line: Line | None = None
+    line: JobLine | None = None
     usages: tuple[str, tuple[Usage, ...]] = ("", ())
     progress: Progress | None = None
     tail: Tail = field(default_factory=Tail)
     problem: str = ""
 
 
-def with_line(jobs: tuple[Line, ...], line: Line) -> tuple[Line, ...]:
+def with_line(jobs: tuple[JobLine, ...], line: JobLine) -> tuple[JobLine, ...]:
     """Return jobs with what is known now of one of them: the list has to say what the page of that job said."""
     return tuple(line if each.name == line.name else each for each in jobs)

@@ -19,13 +19,12 @@ LayoutKind = Literal["plain", "het", "shared"]
 
 
 class Layout(Struct, frozen=True, kw_only=True):
-    """Say how roles become components, and why.
-
-    `plain` is a job of one role; `het` has a component for each role; `shared` is one allocation for all roles.
-    """
+    """How roles become components."""
 
     kind: LayoutKind
+    """`plain` for one role, `het` for a component for each role, `shared` for one allocation for all."""
     reason: str
+    """Why this layout was chosen, in a sentence."""
 
 
 class Conditions(Struct, frozen=True, kw_only=True):
@@ -75,11 +74,14 @@ _STEPS = 16
 
 
 class NodeRange(Struct, frozen=True, kw_only=True):
-    """Give a role `slots` slots on each node from `first` to `last`, which count from 0 in the allocation."""
+    """Slots on a range of nodes, which count from 0 in the allocation."""
 
     first: int
+    """The first node of the range."""
     last: int
+    """The last node of the range."""
     slots: int
+    """The slots on each of these nodes."""
 
 
 Placement = tuple[NodeRange, ...]

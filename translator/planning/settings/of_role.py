@@ -120,7 +120,7 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
     Row(
         "IMAGE_OF",
         "image",
-        lambda of: str(of.role.image_plan.path) if of.in_container and not _reference(of) else "",
+        lambda of: (of.role.image_plan.path or "") if of.in_container and not _reference(of) else "",
         None,
         ("image",),
         "the site profile, containers.images",
@@ -234,7 +234,7 @@ def _shell_options(role: RolePlan) -> str:
 
 def _counts_half_cores(of: RoleOfPlan) -> bool:
     """Tell whether a step has to share cores. Source: observed on 22.05 and 24.11, see `find_shared_cores`."""
-    version = slurm_version(of.plan.slurm.version)
+    version = slurm_version(of.plan.slurm.version or "")
     started = [of.plan.roles[position] for position in of.role.mpi_world.roles] if of.role.mpi_world else [of.role]
     cpus = [int(dict(role.step_options)["cpus-per-task"] or 1) for role in started]
     return (version is None or version < _WHOLE_CORES) and any(count > 1 and count % 2 for count in cpus)

@@ -38,7 +38,7 @@ class Row(Struct, Generic[Owner], frozen=True):
 
     name: str
     meaning: str
-    value: Callable[[Owner], Value]
+    value: Callable[[Owner], Value | None]
     default: str | None = None
     fields: tuple[str, ...] = ()
     rule: str = ""
@@ -46,7 +46,8 @@ class Row(Struct, Generic[Owner], frozen=True):
 
     def setting(self, owner: Owner) -> Setting | None:
         """Return the setting, None where it has its default."""
-        value = self.value(owner)
+        found = self.value(owner)
+        value = "" if found is None else found
         if self.usual is not None:
             is_default = value == self.usual(owner)
         elif self.default is None or isinstance(value, tuple):

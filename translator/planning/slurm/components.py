@@ -44,7 +44,7 @@ def components(request: Request, allocation: Allocation) -> tuple[Component, ...
         options = _shared_component(request, packing, extra)
         note = _memory_note(job.roles[0], options, packing.nodes, extra)
         roles = tuple(range(len(job.roles)))
-        return (Component(directives=(*first, *options), roles=roles, nodes=packing.nodes, note=note),)
+        return (Component(directives=(*first, *options), roles=roles, nodes=packing.nodes, note=note or None),)
     by_node = all(allocation.nodes) and not any(
         _is_uneven(role, nodes, slots, request.site)
         for role, nodes, slots in zip(job.roles, allocation.nodes, allocation.slots, strict=True)
@@ -57,7 +57,7 @@ def components(request: Request, allocation: Allocation) -> tuple[Component, ...
         count = nodes.count if nodes else None
         directives = options if made else (*first, *options)
         note = _memory_note(role, options, count, added)
-        made.append(Component(directives=directives, roles=(position,), nodes=count, note=note))
+        made.append(Component(directives=directives, roles=(position,), nodes=count, note=note or None))
     return tuple(made)
 
 

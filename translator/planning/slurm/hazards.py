@@ -44,7 +44,8 @@ def hazards_of(job: Job, site: Site, partitions: Sequence[Partition], *, pmix: b
 
 def slurm_plan(request: Request) -> SlurmPlan:
     """Return which Slurm the site has, and what is wrong with it."""
-    return SlurmPlan(cluster=request.site.cluster, version=request.site.slurm_version, hazards=request.hazards)
+    site = request.site
+    return SlurmPlan(cluster=site.cluster or None, version=site.slurm_version or None, hazards=request.hazards)
 
 
 def danger_of(request: Request) -> str:
@@ -73,7 +74,7 @@ def hazard_warnings(request: Request, layout: LayoutKind) -> Iterator[Diagnostic
     for hazard in request.hazards:
         if hazard.consequence == "warn":
             message = f"with Slurm {request.site.slurm_version}, {hazard.what}"
-            yield Diagnostic(code="W432", message=message, path="$.taskRoles", hint=hazard.advice)
+            yield Diagnostic(code="W432", message=message, path="$.taskRoles", hint=hazard.advice or "")
 
 
 @cache

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from paislurm.translator.app.document import plain
 from paislurm.translator.app.estimate.ask import ask_start
 from paislurm.translator.app.estimate.fits import fits_now
 from paislurm.translator.app.estimate.gpus import Pool, pools
@@ -151,4 +152,4 @@ def test_free_nodes_are_no_key_of_the_document() -> None:
         ("n2", 8, 6000),
         ("n3", 16, 10000),
     ]
-    assert not any("node" in key and "count" not in key for key in pool.as_dict())
+    assert not any("node" in key and "count" not in key for key in plain(pool))

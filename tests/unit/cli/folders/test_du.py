@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from paislurm.translator.app.jobs.folders.removing import size_text
+from paislurm.translator.app.jobs.folders.disk_use import size_text
 from paislurm.translator.app.session import user_name
 from paislurm.translator.state.tidying.removal import RoomTaken, room_taken
 

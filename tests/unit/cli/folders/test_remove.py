@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from paislurm.translator.app.jobs.folders import removing
-from paislurm.translator.app.jobs.folders.removing import size_text
+from paislurm.translator.app.jobs.folders.disk_use import size_text
 from paislurm.translator.app.session import user_name
 from paislurm.translator.state.publish import RETIRED
 from paislurm.translator.state.tidying import removal
@@ -153,7 +153,7 @@ def test_a_person_is_asked_where_it_is_more_than_one(
 ) -> None:
     ended("a")
     ended("b")
-    monkeypatch.setattr("paislurm.translator.cli.commands.running.remove.is_terminal", lambda _: True)
+    monkeypatch.setattr("paislurm.translator.cli.output.removal.is_terminal", lambda _: True)
     asked = []
 
     def confirm(text: str, **_: object) -> bool:

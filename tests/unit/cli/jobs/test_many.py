@@ -12,11 +12,11 @@ from msgspec.structs import replace
 from paislurm.backends.base import JobId
 from paislurm.translator.app.jobs import cancelling, waiting
 from paislurm.translator.app.session import user_name
-from paislurm.translator.cli.commands.showing import list as list_module
-from paislurm.translator.cli.output.documents import iso_time
+from paislurm.translator.cli.output import job_list
 from paislurm.translator.errors import Diagnostic, FolderError, RejectedError
 from paislurm.translator.state.journal import read
 from paislurm.translator.state.records import Cancelled, Ended, JobRole
+from paislurm.translator.times import aware
 from tests.clock import clock
 
 from ...monitor.jobs import CREATED, ENDED, INTENT, SUBMITTED, FakeBackend, job_folder, leave_result, observed, task
@@ -90,7 +90,7 @@ def test_the_columns_that_are_asked_for(run: Runner, three: list[JobFolder], slu
     ]
     assert slurm.queries == 1
     waiting_job = json.loads(run("list", "--json", "train-2").out)["jobs"][0]
-    assert (waiting_job["expected_start_at"], waiting_job["partition"]) == (iso_time(start), "gpu")
+    assert (waiting_job["expected_start_at"], waiting_job["partition"]) == (str(aware(start)).replace(" ", "T"), "gpu")
     assert re.search(r"^expected start +\d{4}-", run("status", "train-2").out, re.MULTILINE)
 
 
@@ -113,7 +113,7 @@ def test_a_parameter_is_read_from_the_journal_when_its_column_is_asked_for(
         (("--columns", "nme"), "there is no column 'nme' (did you mean `name`?); columns are name, state"),
         (("--columns", "-name"), "there is no column '-name'"),
         (("--sort", "frob"), "there is no column 'frob'"),
-        (("--since", "yesterday"), "--since 'yesterday' is no time: it is 10m"),
+        (("--since", "yesterday"), "'yesterday' is no time: it is 10m"),
         (("--limit", "-1"), "expected a whole number from 0 on, found '-1'"),
     ],
 )
@@ -126,8 +126,8 @@ def test_a_terminal_is_shown_the_newest_jobs_and_how_many_more_there_are(
     run: Runner, three: list[JobFolder], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert three
-    monkeypatch.setattr(list_module, "is_terminal", lambda _: True)
-    monkeypatch.setattr(list_module, "ON_A_TERMINAL", 1)
+    monkeypatch.setattr(job_list, "is_terminal", lambda _: True)
+    monkeypatch.setattr(job_list, "ON_A_TERMINAL", 1)
     monkeypatch.setenv("COLUMNS", "80")
     said = run("list")
     assert [text.split()[0] for text in said.out.splitlines()] == ["name", "train-2"]

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from paislurm.backends.base import JobId
+from paislurm.translator.app import monitoring
 from paislurm.translator.app.jobs import waiting
 from paislurm.translator.app.jobs.waiting import TICK, Pace
 from paislurm.translator.app.session import user_name
-from paislurm.translator.cli.commands.running import monitor
 from paislurm.translator.state.journal import read
 from paislurm.translator.state.records import Cancelled, Ended, Observed
 
@@ -250,11 +250,12 @@ def test_a_monitor_that_cannot_write_says_so_and_keeps_trying(
 
     def sleep(seconds: float) -> None:
         pauses.append(seconds)
-        if len(pauses) == monitor.TRIES + 5:
+        if len(pauses) == monitoring.TRIES + 5:
             blocked.unlink()
 
-    monkeypatch.setattr(monitor.time, "sleep", sleep)
+    monkeypatch.setattr(monitoring.time, "sleep", sleep)
     said = run("monitor")
-    assert (said.code, len(pauses), read(folder.journal).records[-1]) == (0, monitor.TRIES + 5, folder.history().ended)
+    counts = (said.code, len(pauses))
+    assert (*counts, read(folder.journal).records[-1]) == (0, monitoring.TRIES + 5, folder.history().ended)
     assert said.err.count(" cannot be written: ") == 1
     assert f"{ME}: SUCCEEDED attempt 0" in said.err

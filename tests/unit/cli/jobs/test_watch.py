@@ -9,9 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
-from paislurm.translator.app.jobs import changes
+from paislurm.translator.app.jobs import changes as watching
 from paislurm.translator.app.session import user_name
-from paislurm.translator.cli.commands.showing import watch
 from paislurm.translator.monitor.job_status import DueAttempt
 from tests.clock import clock
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from paislurm.translator.app.jobs.listing import Line
+    from paislurm.translator.app.jobs.listing import Found
     from paislurm.translator.state.job_folder import JobFolder
 
     from ..running import Runner
@@ -51,8 +50,8 @@ def then(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
             if now[0] % 20 == 0:
                 left.pop(0)()
 
-        monkeypatch.setattr(watch.time, "sleep", sleep)
-        monkeypatch.setattr(watch.time, "monotonic", lambda: now[0])
+        monkeypatch.setattr(watching.time, "sleep", sleep)
+        monkeypatch.setattr(watching.time, "monotonic", lambda: now[0])
 
     return change
 
@@ -163,7 +162,7 @@ def test_seconds_that_pass_until_the_next_attempt_are_no_change(
 ) -> None:
     assert slurm
     assert folder
-    look = changes.lines
+    look = watching.lines
     due = [
         DueAttempt(number=1, seconds=seconds, held_back=why, before="attempt 0 ended with 1: no")
         for seconds, why in ((30, ""), (10, ""), (9, "full"), (1, "full"))
@@ -171,13 +170,13 @@ def test_seconds_that_pass_until_the_next_attempt_are_no_change(
     reasons = [*((each.text, each.lasting_text) for each in due), ("another 1 s", ""), ("another 2 s", "")]
     coming = iter(reasons)
 
-    def lines(*arguments: Any, **options: Any) -> tuple[list[Line], list[str]]:
-        found, problems = look(*arguments, **options)
+    def lines(*arguments: Any, **options: Any) -> Found:
+        found = look(*arguments, **options)
         reason, lasting = next(coming, reasons[-1])
-        own = [line for line in found if line.name == f"{ME}~demo"]
-        return [replace(line, reason=reason, lasting_reason=lasting) for line in own], problems
+        own = [replace(line, reason=reason) for line in found.lines if line.name == f"{ME}~demo"]
+        return found._replace(lines=own, lasting_reasons={f"{ME}~demo": lasting} if lasting else {})
 
-    monkeypatch.setattr(changes, "lines", lines)
+    monkeypatch.setattr(watching, "lines", lines)
     then(*[lambda: None] * 20, interrupt)
     shown = [line.rpartition("  ")[2] for line in run("watch").out.splitlines()]
     assert shown == [

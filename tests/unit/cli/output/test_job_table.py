@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paislurm.translator.app.jobs.listing import Line
+from paislurm.translator.app.views.line import JobLine
 from paislurm.translator.cli.output.job_table import (
     COLUMNS,
     DEFAULT_COLUMNS,
@@ -18,18 +18,21 @@ from paislurm.translator.cli.output.job_table import (
     fitted,
     sorted_lines,
 )
+from paislurm.translator.times import aware
 
 NOW = 100_000
 
 
-def line(**changes: Any) -> Line:
+def line(**changes: Any) -> JobLine:
     values: dict[str, Any] = {
-        "name": "alice~demo", "state": "RUNNING", "exit_code": None, "reason": "", "attempt": 1, "backend": "slurm",
-        "job_id": "7;far", "completed": 1, "task_count": 2, "created_at": NOW - 400, "submitted_at": NOW - 300,
-        "ended": False, "folder": "/home/alice", "started_at": NOW - 93784, "node_list": "n[1-2]",
-        "virtual_cluster": "vc", "partition": "gpu", "parameters": {"lr": "0.1"},
+        "name": "alice~demo", "job": "demo", "user": "alice", "state": "RUNNING", "exit_code": None, "reason": None,
+        "attempt": 1, "retries": 1, "backend": "slurm", "job_id": "7;far", "completed": 1, "task_count": 2,
+        "created_at": NOW - 400, "submitted_at": NOW - 300, "ended": False, "folder": "/home/alice",
+        "started_at": NOW - 93784, "ended_at": None, "node_list": "n[1-2]", "virtual_cluster": "vc",
+        "partition": "gpu", "parameters": {"lr": "0.1"},
     }  # fmt: skip
-    return Line(**(values | changes))
+    values |= changes
+    return JobLine(**values | {key: aware(value) for key, value in values.items() if key.endswith("_at")})
 
 
 @pytest.mark.parametrize(
@@ -51,7 +54,7 @@ def test_a_job_that_succeeded_has_the_code_0(code: int | None, text: str) -> Non
 
 
 def test_an_unreadable_job_has_dashes() -> None:
-    unknown = line(readable=False, submitted_at=None, created_at=0, started_at=None)
+    unknown = line(readable=False, submitted_at=None, created_at=None, started_at=None)
     assert cells([unknown], ["done", "tasks", "submitted", "age", "elapsed", "attempt"], NOW) == [("-",) * 6]
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
+from paislurm.translator.app.jobs.progress import Progress, ProgressReader, progress_of
 from paislurm.translator.cli.progress import shown
-from paislurm.translator.cli.progress.job_progress import Progress, ProgressReader, progress_of
 from paislurm.translator.cli.progress.shown import CLEAR, ProgressLine, ShownProgress
 
 from ...monitor.jobs import CREATED, INTENT, SUBMITTED, job_folder
@@ -78,7 +78,7 @@ def test_files_are_read_when_they_change(waiting: JobFolder, monkeypatch: pytest
     reports = waiting.reports(0) / "n1.log"
     touch(reports, "start 0 0 0 0 n1 0 100\n")
     assert reader.look() == Progress(words="0 of 2 tasks completed", done=0, total=2)
-    monkeypatch.setattr("paislurm.translator.cli.progress.job_progress.reports_of", lambda *_: pytest.fail("read"))
+    monkeypatch.setattr("paislurm.translator.app.jobs.progress.reports_of", lambda *_: pytest.fail("read"))
     assert reader.look().total == 2
 
 

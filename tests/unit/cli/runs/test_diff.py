@@ -94,8 +94,9 @@ def side(**values: Any) -> Compared:
 def test_another_runtime_is_one_line() -> None:
     scripts = [f"head\n# ---- paislurm runtime {version}, sha256 1 ----\n{version}\n" for version in ("1", "2")]
     found = differences(side(script=scripts[0]), side(script=scripts[1]))
-    assert (found.script, found.plan, found.parameters) == ("", "", "")
-    lines = found.runtime.splitlines()[2:]
+    assert (found.script_difference, found.plan_difference, found.parameter_difference) == (None, None, None)
+    assert found.runtime_difference
+    lines = found.runtime_difference.splitlines()[2:]
     assert lines == ["-paislurm runtime 1, sha256 1", "+paislurm runtime 2, sha256 1"]
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from paislurm.translator.app.jobs.listing import Line
+from paislurm.translator.app.jobs.progress import Progress
 from paislurm.translator.app.session import user_name
-from paislurm.translator.cli.progress.job_progress import Progress
+from paislurm.translator.app.views.line import JobLine
 from paislurm.translator.cli.screen.world import Tail, World
 from paislurm.translator.monitor.job_status import JobStatus
 from paislurm.translator.monitor.poll import View
@@ -15,6 +15,7 @@ from paislurm.translator.monitor.task_status import TaskView
 from paislurm.translator.state.history import History
 from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.records import JobRole
+from paislurm.translator.times import aware
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,15 +25,18 @@ if TYPE_CHECKING:
 NOW = 1_700_000_000
 
 
-def line(name: str, state: State, **changes: Any) -> Line:
+def line(name: str, state: State, **changes: Any) -> JobLine:
     """Return a job of ten tasks that was submitted an hour ago."""
     values: dict[str, Any] = {
-        "name": f"{user_name()}~{name}", "state": state, "exit_code": 255 if state == "FAILED" else None,
+        "name": f"{user_name()}~{name}", "job": name, "user": user_name(), "retries": 0, "started_at": None,
+        "ended_at": None, "virtual_cluster": None, "partition": None, "state": state,
+        "exit_code": 255 if state == "FAILED" else None,
         "reason": f"why {name} is so", "attempt": 0, "backend": "slurm", "job_id": "1234", "completed": 4,
         "task_count": 10, "created_at": NOW - 3600, "submitted_at": NOW - 3600,
         "ended": state in ("SUCCEEDED", "FAILED", "STOPPED"), "folder": f"/home/jobs/{name}",
     }  # fmt: skip
-    return Line(**(values | changes))
+    values |= changes
+    return JobLine(**values | {key: aware(value) for key, value in values.items() if key.endswith("_at")})
 
 
 def task(index: int, state: State, role: str = "worker", **changes: Any) -> TaskView:
@@ -59,7 +63,7 @@ def view(tasks: Sequence[TaskView], name: str = "train", state: State = "RUNNING
     return View(**({"folder": folder, "history": known, "job_status": status, "tasks": tuple(tasks)} | changes))
 
 
-def many_jobs(count: int) -> tuple[Line, ...]:
+def many_jobs(count: int) -> tuple[JobLine, ...]:
     """Return that many jobs, of which the first failed and every fifth waits."""
     states: list[State] = ["FAILED", *("WAITING" if k % 5 == 0 else "RUNNING" for k in range(1, count))]
     return tuple(line(f"sweep-{k}", state, submitted_at=NOW - k) for k, state in enumerate(states))

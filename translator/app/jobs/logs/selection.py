@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fnmatch import fnmatchcase
 from shlex import join
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from ....state.job_folder import JobFolder, Store
     from ....state.records import JobRole
 
-BOTH = ("stdout", "stderr")
+Stream = Literal["stdout", "stderr", "runtime"]
+"""What the commands print, or `runtime`: what prerequisites and plugins print."""
+BOTH: tuple[Stream, ...] = ("stdout", "stderr")
 
 
 class LogSelection(Struct, frozen=True, kw_only=True):
@@ -31,7 +33,7 @@ class LogSelection(Struct, frozen=True, kw_only=True):
     """
 
     tasks: tuple[str, ...] = ()
-    streams: tuple[str, ...] = BOTH
+    streams: tuple[Stream, ...] = BOTH
     attempt: int | None = None
     all_attempts: bool = False
     task_attempt: int | None = None

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import Struct
+
 from ....errors import BackendError, NotFoundError
 from ....state.history import History
 from ....state.job_folder import JobFolder
-from ..fetching import fetch, run_folder_with_logs
-from .selection import attempt_logs, chosen
+from ....times import Time, aware
+from ...results.fetching import fetch, run_folder_with_logs
+from .selection import Stream, attempt_logs, chosen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from ....state.records import JobRole
@@ -65,8 +68,44 @@ def task_texts(session: Session, folder: JobFolder, selection: LogSelection) -> 
     return {label: data.decode("utf-8", errors="backslashreplace") for label, data in pieces.items()}
 
 
-def log_files(job: Target, selection: LogSelection) -> Iterator[dict[str, object]]:
-    """Yield each log file that is wanted of a job as `--json` has it; with `since` no file that is not there."""
+class LogFile(Struct, frozen=True, kw_only=True):
+    """A log of a task."""
+
+    name: str
+    """The name of the job's folder, `user~job`."""
+    task: str
+    """The name of the task, `worker-0`."""
+    role: str
+    """The name of the role."""
+    index: int
+    """The index of the task in its role, from 0."""
+    attempt: int
+    """The attempt of the job, from 0."""
+    task_attempt: int
+    """The attempt of the task, from 0."""
+    stream: Stream
+    """What the commands print, or with `runtime` what prerequisites and plugins print."""
+    file: str
+    """The path of the file."""
+    exists: bool
+    """Whether the file exists."""
+    written_at: Time | None
+    """When the file was last written."""
+
+
+class LogFiles(Struct, frozen=True, kw_only=True):
+    """The logs of tasks."""
+
+    files: tuple[LogFile, ...]
+    """The logs, by task."""
+
+
+def log_files(jobs: Iterable[Target], selection: LogSelection) -> LogFiles:
+    """Return the logs of jobs that are wanted; with `since` no file that does not exist."""
+    return LogFiles(files=tuple(file for job in jobs for file in _files(job, selection)))
+
+
+def _files(job: Target, selection: LogSelection) -> Iterator[LogFile]:
     first = selection.first_attempt(job.known)
     last = job.known.attempt if selection.all_attempts else first
     for attempt in range(first, last + 1):
@@ -74,18 +113,18 @@ def log_files(job: Target, selection: LogSelection) -> Iterator[dict[str, object
             for stream, path, exists in task_log.files():
                 written_at = _written_at(path) if exists else None
                 if selection.since is None or (written_at is not None and written_at >= selection.since):
-                    yield {
-                        "name": job.folder.name,
-                        "task": task_log.label,
-                        "role": task_log.role,
-                        "index": task_log.index,
-                        "attempt": attempt,
-                        "task_attempt": task_log.task_attempt,
-                        "stream": stream,
-                        "file": str(path),
-                        "exists": written_at is not None,
-                        "written_at": None if written_at is None else int(written_at),
-                    }
+                    yield LogFile(
+                        name=job.folder.name,
+                        task=task_log.label,
+                        role=task_log.role,
+                        index=task_log.index,
+                        attempt=attempt,
+                        task_attempt=task_log.task_attempt,
+                        stream=stream,
+                        file=str(path),
+                        exists=written_at is not None,
+                        written_at=None if written_at is None else aware(int(written_at)),
+                    )
 
 
 def _written_at(path: Path) -> float | None:

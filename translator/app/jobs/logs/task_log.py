@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ....state.kept_plan import kept_plan
 from ....state.tidying.tidy import is_tidied
-from .tail import open_log, start_of_last_lines, written
+from ...results.tail import open_log, start_of_last_lines, written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -18,12 +18,13 @@ if TYPE_CHECKING:
 
     from ....state.job_folder import JobFolder
     from ....state.records import JobRole
+    from .selection import Stream
 
 
 class Piece(NamedTuple):
     """Some bytes of a stream, and by when they were written at the latest, in seconds since 1970."""
 
-    stream: str
+    stream: Stream
     data: bytes
     written_by: float
 
@@ -38,7 +39,7 @@ class TaskLog:
         role: JobRole,
         index: int,
         *,
-        streams: Sequence[str],
+        streams: Sequence[Stream],
         task_attempt: int | None,
         logs: LogFolder,
         owner: int,
@@ -49,7 +50,7 @@ class TaskLog:
         self._moves = task_attempt is None
         self.task_attempt = max(self._numbers(), default=0) if task_attempt is None else task_attempt
         self._offsets: dict[str, int] = {}
-        self._readable: Sequence[tuple[str, Path]] = ()
+        self._readable: Sequence[tuple[Stream, Path]] = ()
         self._there: frozenset[tuple[str, int]] | None = None
 
     @property
@@ -67,17 +68,17 @@ class TaskLog:
 
     def _numbers(self) -> set[int]:
         # There may be one file for both streams.
-        wanted = {*self._streams, "stdout"} if "stderr" in self._streams else set(self._streams)
+        wanted: set[str] = {*self._streams, "stdout"} if "stderr" in self._streams else set(self._streams)
         return {number for stream, number in self._logs.files(self.index) if stream in wanted}
 
-    def files(self) -> list[tuple[str, Path, bool]]:
+    def files(self) -> list[tuple[Stream, Path, bool]]:
         """Return the files that are read: stream, path, and whether it is there.
 
         Where standard error alone is wanted and there is one file for both streams, it is that one; where both are
         wanted, it is that one alone.
         """
         there = self._logs.files(self.index)
-        found = [(stream, (stream, self.task_attempt) in there) for stream in self._streams]
+        found: list[tuple[Stream, bool]] = [(stream, (stream, self.task_attempt) in there) for stream in self._streams]
         # A task makes the file of its errors first: where there is none, one file has both streams.
         one_file = ("stdout", self.task_attempt) in there and ("stderr", self.task_attempt) not in there
         if one_file and "stderr" in self._streams and has_one_log(self._job, self.attempt):
@@ -126,7 +127,7 @@ class TaskLog:
         for stream, path in self._readable:
             yield from self._rest_of(stream, path)
 
-    def _rest_of(self, stream: str, path: Path) -> Iterator[Piece]:
+    def _rest_of(self, stream: Stream, path: Path) -> Iterator[Piece]:
         try:
             # Most have nothing new.
             if path.stat().st_size == self._offsets.get(stream, 0):

@@ -15,6 +15,7 @@ from ....errors import Diagnostic, PaislurmError, UsageError
 from ....plural import counted, verb
 from ...input.typed_options import typed_options
 from ..prepare import prepare
+from ..result import EndedSubmission, Submitted, SubmittedJob
 from ..submit import described, leave_behind, say_what_follows, take
 from .group import group_of
 from .values import points
@@ -22,15 +23,42 @@ from .values import points
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from ....monitor.failure import Failure
+    from ....monitor.poll import View
     from ....state.records import Dependency
     from ...input.source import Source
     from ...session import Session
-    from ..submit import Submitted
     from .group import Group
     from .values import Point
 
 MANY = 100
 """Up to so many jobs are submitted without being asked for twice."""
+
+
+class SubmittedSweep(Struct, frozen=True, kw_only=True):
+    """A sweep that was submitted."""
+
+    group: str
+    """The name of the sweep."""
+    jobs: tuple[SubmittedJob, ...]
+    """The jobs that were submitted."""
+    present: tuple[str, ...]
+    """The names of the sweep's jobs that existed before."""
+    dry_run: bool
+    """Whether nothing was submitted."""
+
+
+class EndedSweep(Struct, frozen=True, kw_only=True):
+    """A sweep that was submitted, and how its jobs ended."""
+
+    group: str
+    """The name of the sweep."""
+    jobs: tuple[EndedSubmission, ...]
+    """The jobs that were submitted."""
+    present: tuple[str, ...]
+    """The names of the sweep's jobs that existed before."""
+    dry_run: bool
+    """Whether nothing was submitted."""
 
 
 class Sweep(Struct, frozen=True, kw_only=True):
@@ -40,13 +68,16 @@ class Sweep(Struct, frozen=True, kw_only=True):
     submitted: tuple[Submitted, ...]
     present: tuple[str, ...]
 
-    def as_dict(self) -> dict[str, object]:
-        """Return the record for `--json`."""
-        return {
-            "group": self.group,
-            "jobs": [each.as_dict() for each in self.submitted],
-            "present": list(self.present),
-        }
+    def printed(self, *, dry_run: bool) -> SubmittedSweep:
+        """Return the record as it is printed."""
+        jobs = tuple(each.printed for each in self.submitted)
+        return SubmittedSweep(group=self.group, jobs=jobs, present=self.present, dry_run=dry_run)
+
+    def ended(self, views: Mapping[str, View], failures: Mapping[str, Failure | None]) -> EndedSweep:
+        """Return how the jobs ended, as it is printed; both arguments are by the names of folders."""
+        names = {each.folder.name: each for each in self.submitted}
+        jobs = tuple(each.ended(views[name], failures[name]) for name, each in names.items())
+        return EndedSweep(group=self.group, jobs=jobs, present=self.present, dry_run=False)
 
 
 def submit_sweep(

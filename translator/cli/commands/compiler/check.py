@@ -35,39 +35,26 @@ def command(session: Session, sources: Sequence[Source], *, as_json: bool) -> in
     FILE is a job file, or - for standard input. It is read and checked against the protocol and the site, and
     bash reads the commands of each role without running them. Of several files, the exit code is the highest.
     """
+    from ....app.compiler.checking import CheckedFiles, CheckedJob, check_each
     from ....app.input.job_input import check_source, shown_name
 
-    if len(sources) > 1:
-        return _check_each(session, sources, as_json=as_json)
-    compiled, warnings = check_source(session, sources[0])
+    if len(sources) == 1:
+        compiled, warnings = check_source(session, sources[0])
+        if as_json:
+            print_json(CheckedJob(job=compiled.job.name, diagnostics=tuple(warnings)))
+        else:
+            print_result(_summary(shown_name(sources[0].file), compiled.job.name, warnings))
+        return 0
+    checked = []
+    for each in check_each(session, sources):
+        checked.append(each)
+        if each.job is None:
+            log_diagnostics(each.diagnostics)
+        elif not as_json:
+            print_result(_summary(each.file, each.job, each.diagnostics))
     if as_json:
-        print_json({"job": compiled.job.name, "diagnostics": [diagnostic.as_dict() for diagnostic in warnings]})
-    else:
-        print_result(_summary(shown_name(sources[0].file), compiled.job.name, warnings))
-    return 0
-
-
-def _check_each(session: Session, sources: Sequence[Source], *, as_json: bool) -> int:
-    from ....app.input.job_input import check_source, shown_name
-    from ....errors import PlanError, ProtocolError
-
-    documents: list[dict[str, object]] = []
-    for source in sources:
-        file, job, status = shown_name(source.file), None, 0
-        diagnostics: Sequence[Diagnostic]
-        try:
-            compiled, diagnostics = check_source(session, source)
-            job = compiled.job.name
-        except (ProtocolError, PlanError) as error:
-            diagnostics, status = error.diagnostics, error.exit_code
-            log_diagnostics(diagnostics)
-        if job is not None and not as_json:
-            print_result(_summary(file, job, diagnostics))
-        found = [diagnostic.as_dict() for diagnostic in diagnostics]
-        documents.append({"file": file, "job": job, "exit_status": status, "diagnostics": found})
-    if as_json:
-        print_json({"checked": documents})
-    return max(int(str(each["exit_status"])) for each in documents)
+        print_json(CheckedFiles(checked=tuple(checked)))
+    return max(each.exit_status for each in checked)
 
 
 def _summary(file: str, job: str, warnings: Sequence[Diagnostic]) -> str:

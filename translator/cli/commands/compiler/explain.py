@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
-from msgspec import to_builtins
 from msgspec.structs import replace
 
 from ....cli.job_file_options import job_file
-from ....plural import counted
 from ...options import examples, json_option, pass_session
 from ...output.console import log, print_json
 
@@ -20,6 +18,7 @@ if TYPE_CHECKING:
     from ....app.session import Session
     from ....rendering.provenance import Origin
 
+MAX_DIGITS = 9
 MAX_WIDTH = 70
 """Characters of a line of the script that are shown, enough to know it by."""
 
@@ -38,51 +37,35 @@ def command(session: Session, source: Source, *, as_json: bool) -> int:
 
     FILE is a job file, or - for standard input; FILE:LINE asks about one line of it.
     """
-    from ....app.input.job_input import compile_source, read_source, shown_name
-    from ....rendering.provenance import origins
+    from ....app.compiler.scripts import ExplainedScript, explain
     from ...output.tables import print_table
 
     name, line = _split(source.file)
-    text = read_source(name)
-    if line:
-        _check_line(name, line, text)
-    _, compiled = compile_source(session, replace(source, file=name, text=text))
-    found = origins(compiled.plan, compiled.document)
-    if line:
-        found = [origin for origin in found if int(line) in origin.job_lines]
+    found = explain(session, replace(source, file=name), line)
     if as_json:
-        print_json({"lines": [to_builtins(origin) for origin in found]})
+        print_json(ExplainedScript(lines=tuple(found)))
     elif found:
         print_table(("SCRIPT", "JOB FILE", "LINE", "RULE"), [_row(origin) for origin in found])
     else:
-        log(f"nothing in the script comes from line {line} of {shown_name(name)}")
+        log(f"nothing in the script comes from line {line} of {name}")
     return 0
 
 
-def _split(file: str) -> tuple[str, str]:
-    """Return the file, and the line that is asked about, "" for none."""
+def _split(file: str) -> tuple[str, int | None]:
+    """Return the file, and the line that the user asks about."""
     from pathlib import Path
 
     name, colon, line = file.rpartition(":")
     if not colon or Path(file).exists() or not (line.isdecimal() or Path(name).is_file()):
-        return file, ""
-    return name, line or "0"
-
-
-def _check_line(name: str, line: str, text: bytes) -> None:
-    """Raise `UsageError` for what is no line of the file."""
-    from ....app.input.job_input import shown_name
-    from ....reading.decode import lines_of
-
-    lines = lines_of(text.decode("utf-8", "replace"))
-    count = len(lines) - (not lines[-1])
-    if not line.isdecimal() or not 1 <= int(line[:9]) <= count:
-        raise click.UsageError(f"{line!r} is no line of {shown_name(name)}, which has {counted(count, 'line')}")
+        return file, None
+    if line.isdecimal() or not line:
+        return name, int(line[:MAX_DIGITS] or 0)
+    raise click.UsageError(f"{line!r} is no line of {name}")
 
 
 def _row(origin: Origin) -> tuple[str, str, str, str]:
     text = origin.text if len(origin.text) <= MAX_WIDTH else origin.text[: MAX_WIDTH - 3] + "..."
-    return str(origin.line), _ranges(origin.job_lines), text, origin.rule
+    return str(origin.line), _ranges(origin.job_lines), text, origin.rule or ""
 
 
 def _ranges(numbers: Sequence[int]) -> str:

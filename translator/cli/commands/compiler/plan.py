@@ -31,11 +31,11 @@ def command(session: Session, source: Source, *, as_json: bool) -> int:
     FILE is a job file, or - for standard input.
     """
     from ....app.input.job_input import compile_source
-    from ....planning.plan_text import plan_dict, plan_text
+    from ....planning.plan_text import plan_text
 
     _, compiled = compile_source(session, source)
     if as_json:
-        print_json(plan_dict(compiled.plan))
+        print_json(compiled.plan)
     else:
         print_result(escape_control(plan_text(compiled.plan)).rstrip("\n"))
     return 0

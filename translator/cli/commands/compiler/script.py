@@ -32,6 +32,7 @@ def command(session: Session, source: Source, output: str | None, *, head: bool,
 
     FILE is a job file, or - for standard input.
     """
+    from ....app.compiler.scripts import ScriptFile
     from ....app.input.job_input import compile_source
     from ....rendering.runtime_bundle import SEAL
 
@@ -47,7 +48,7 @@ def command(session: Session, source: Source, output: str | None, *, head: bool,
 
         write_output(Path(output), script.encode(errors="surrogateescape"), mode=0o644)
     if as_json:
-        print_json({"job": compiled.job.name, "file": output, "text": script})
+        print_json(ScriptFile(job=compiled.job.name, file=output, text=script))
     elif output is None:
         print_file(script)
     else:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import click
 
 from ...options import examples, json_option
 from ...output.console import print_file, print_json
+from ...output.printed import Shell, ShellCompletion
 
 
 @click.command(
@@ -16,9 +19,9 @@ from ...output.console import print_file, print_json
         "paislurm completion fish > ~/.config/fish/completions/paislurm.fish",
     )
 )
-@click.argument("shell", type=click.Choice(("bash", "zsh", "fish")))
+@click.argument("shell", type=click.Choice(get_args(Shell)))
 @json_option
-def command(shell: str, *, as_json: bool) -> int:
+def command(shell: Shell, *, as_json: bool) -> int:
     """Print what makes bash, zsh or fish complete commands, options, files, jobs, tasks and parameters.
 
     An administrator puts it where the shell looks for all users, for bash /usr/share/bash-completion/completions. It
@@ -29,7 +32,7 @@ def command(shell: str, *, as_json: bool) -> int:
 
     text = script(shell, cli)
     if as_json:
-        print_json({"shell": shell, "text": text})
+        print_json(ShellCompletion(shell=shell, text=text))
     else:
         print_file(text)
     return 0

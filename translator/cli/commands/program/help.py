@@ -6,6 +6,7 @@ import click
 
 from ...options import examples, json_option
 from ...output.console import print_json, print_result
+from ...output.printed import HelpText
 from ...shell.candidates import Command
 
 
@@ -27,7 +28,7 @@ def command(context: click.Context, words: tuple[str, ...], *, as_json: bool) ->
         shown = found
     text = shown.get_help(within)
     if as_json:
-        print_json({"text": text})
+        print_json(HelpText(text=text))
     else:
         print_result(text)
     return 0

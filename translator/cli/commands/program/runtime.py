@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import click
 
-from paislurm import __version__
-
 from ...options import examples, json_option
 from ...output.console import print_file, print_json
 
@@ -24,14 +22,11 @@ def command(uses: tuple[str, ...], *, as_json: bool) -> int:
     USE is a part that only some jobs use, as the seal of a script names it, such as `registry`; an unknown name prints
     the list. Without one, the parts that every script has are printed. `sha256sum` of what is printed is in the seal.
     """
-    from ....rendering.runtime_bundle import ALL_USES, digest, runtime
+    from ....app.compiler.scripts import runtime_of
 
-    if unknown := sorted(set(uses) - set(ALL_USES)):
-        message = f"no part of the runtime is called {', '.join(unknown)}; there are: {', '.join(ALL_USES)}"
-        raise click.BadParameter(message, param_hint="USE")
-    text = runtime(tuple(sorted(set(uses))))
+    found = runtime_of(uses)
     if as_json:
-        print_json({"paislurm_version": __version__, "uses": sorted(set(uses)), "sha256": digest(text), "text": text})
+        print_json(found)
     else:
-        print_file(text)
+        print_file(found.text)
     return 0

@@ -48,11 +48,11 @@ def command(what: str, words: tuple[str, ...], *, as_json: bool) -> None:  # noq
 def _of_output(name: str) -> dict[str, Any]:
     """Return the schema of what a command prints; UsageError for one that there is not."""
     from ...command_group import ALIASES
-    from ...schemas.output_schema import commands, output_schema
+    from ...output.documents import COMMANDS, output_schema
 
     name = ALIASES.get(name, name)
-    if name and name not in commands():
-        raise click.UsageError(f"there is no schema of '{name}'; there are: {', '.join(commands())}")
+    if name and name not in COMMANDS:
+        raise click.UsageError(f"there is no schema of '{name}'; there are: {', '.join(COMMANDS)}")
     return output_schema([name] if name else [])
 
 

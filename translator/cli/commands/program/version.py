@@ -8,6 +8,7 @@ from paislurm import __version__
 
 from ...options import examples, json_option
 from ...output.console import print_json, print_result
+from ...output.printed import ProgramVersion
 
 
 @click.command(epilog=examples("paislurm version", "paislurm version --json"))
@@ -15,7 +16,7 @@ from ...output.console import print_json, print_result
 def command(*, as_json: bool) -> int:
     """Print the version, as --version does."""
     if as_json:
-        print_json({"paislurm_version": __version__})
+        print_json(ProgramVersion(paislurm_version=__version__))
     else:
         print_result(f"paislurm {__version__}")
     return 0

@@ -30,9 +30,8 @@ def command(session: Session, jobs: tuple[str, ...], *, last: bool, as_json: boo
     JOB is a job's name, user~name, its Slurm id, a group, or a pattern as 'train-*'; `--last` is the job that you
     submitted last. Tasks get TERM and some seconds to save what they have.
     """
-    from ....app.jobs.cancelling import cancel_jobs, joined
+    from ....app.jobs.cancelling import CancelledJobs, cancel_jobs, joined
     from ....app.jobs.selecting import asks_for_several, select
-    from ...output.views import end_dict
 
     if not jobs and not last:
         raise click.UsageError("say which jobs to cancel: a JOB, or --last for the one that you submitted last")
@@ -43,9 +42,9 @@ def command(session: Session, jobs: tuple[str, ...], *, last: bool, as_json: boo
             log(one_line(message))
         raise joined(errors)
     if as_json:
-        documents = [end_dict(each.view) | {"message": each.message} for each in done]
+        documents = tuple(each.job for each in done)
         several = len(folders) > 1 or asks_for_several(jobs, last=last)
-        print_json({"jobs": documents} if several else documents[0])
+        print_json(CancelledJobs(jobs=documents) if several else documents[0])
         return 0
     for message in _messages(done):
         print_result(one_line(message))

@@ -11,12 +11,7 @@ from ...output.console import log, print_json, print_result
 from ...shell.candidates import PortLabel, Task
 
 if TYPE_CHECKING:
-    from paislurm.backends.ssh.transport import Address
-
     from ....app.session import Session
-    from ....app.where.forwarding import Forwarding
-    from ....app.where.task_places import TaskPlace
-    from ....monitor.poll import View
 
 
 @click.command(
@@ -59,101 +54,19 @@ def command(
     """
     import shlex
 
-    from ....app.jobs.refresh import refresh
+    from ....app.tasks.port_forward import port_forward, run_forward
 
-    view = refresh(session, session.store.find(job, user=session.user))
-    wanted = _forwarding(view, task, port, local_port)
-    node = _login(session, view, login)
+    found = port_forward(session, job, task, port, local_port=local_port, login=login)
     if as_json:
-        print_json(_document(view, wanted, node))
+        print_json(found)
     elif run:
-        _run(view, wanted, node)
+        run_forward(session, found)
     else:
-        print_result(shlex.join(wanted.argv(node)))
-        log(f"run this on your own machine, and open {wanted.url}")
-        if login is None and not _is_elsewhere(view):
-            log(f"it takes {node.host} for the login node, as this machine calls itself: --login says otherwise")
-        log(f"if {wanted.task} listens on localhost alone, and {wanted.node} lets you log in while your job is there:")
-        log(f"  {shlex.join(wanted.argv_by_node(node))}")
+        print_result(shlex.join(found.argv))
+        log(f"run this on your own machine, and open {found.url}")
+        if login is None and found.is_through_here:
+            here = found.login.rpartition("@")[2]
+            log(f"it takes {here} for the login node, as this machine calls itself: --login says otherwise")
+        log(f"if {found.task} listens on localhost alone, and {found.node} lets you log in while your job is there:")
+        log(f"  {shlex.join(found.argv_by_node)}")
     return 0
-
-
-def _forwarding(view: View, word: str, port: str, local_port: int | None) -> Forwarding:
-    from ....app.where.forwarding import Forwarding, port_of
-    from ....app.where.only_choice import only_port, only_task
-    from ....app.where.web_pages import web_pages
-
-    place = _place(view, word or only_task(view))
-    pages = web_pages(view.folder, [place])
-    number = port_of(place, port or only_port(view, place, pages), pages)
-    node = place.node or place.host
-    return Forwarding(task=place.name, node=node, host=place.host, port=number, local_port=local_port or number)
-
-
-def _place(view: View, word: str) -> TaskPlace:
-    """Return where the task is; the name of a role is enough for its only task. NotFoundError unless it runs."""
-    from ....app.jobs.logs.selection import chosen
-    from ....app.where.task_places import task_places
-    from ....errors import Diagnostic, NotFoundError
-
-    tasks = chosen(view.history.roles, (word,))
-    if len(tasks) > 1:
-        raise click.UsageError(f"{word} has {len(tasks)} tasks: say which, {word}-0 to {word}-{len(tasks) - 1}")
-    [(role, index)] = tasks
-    place = task_places(view).get((role.name, index))
-    if place is None or not place.is_running or not place.host:
-        message = f"task {role.name}-{index} of {view.folder.name} is not running: nobody listens on its ports"
-        raise NotFoundError(Diagnostic(code="E565", message=message, hint=f"see: paislurm status {view.folder.name}"))
-    return place
-
-
-def _is_elsewhere(view: View) -> bool:
-    from paislurm.backends.registry import is_elsewhere
-
-    return is_elsewhere(view.history.backend)
-
-
-def _login(session: Session, view: View, word: str | None) -> Address:
-    """Return the login node: as the user says, as jobs are sent there by SSH, else this machine by its full name."""
-    import socket
-
-    from paislurm.backends.registry import SSH
-    from paislurm.backends.ssh.transport import Address, parse_address
-
-    if word is not None:
-        return parse_address(word)
-    if _is_elsewhere(view):
-        return parse_address(view.history.backend.removeprefix(SSH))
-    return Address(host=socket.getfqdn(), user=session.user)
-
-
-def _document(view: View, wanted: Forwarding, node: Address) -> dict[str, object]:
-    return {
-        "name": view.folder.name,
-        "job_id": view.history.job_id,
-        "task": wanted.task,
-        "node": wanted.node,
-        "node_address": wanted.host,
-        "port": wanted.port,
-        "local_port": wanted.local_port,
-        "url": wanted.url,
-        "login": str(node),
-        "argv": wanted.argv(node),
-        "argv_by_node": wanted.argv_by_node(node),
-    }
-
-
-def _run(view: View, wanted: Forwarding, node: Address) -> None:
-    """Forward until Ctrl-C: by ssh from a machine that reaches the cluster by SSH, else by connections of our own."""
-    if _is_elsewhere(view):
-        import os
-
-        from paislurm.backends.runner import become
-        from paislurm.backends.ssh.openssh import no_new_keys
-
-        log(f"open {wanted.url}; Ctrl-C ends this")
-        program, *words = wanted.argv(node)
-        become([program, *no_new_keys(), *words], os.environ)
-    from ....app.where.forwarder import forward
-
-    forward(wanted, lambda: log(f"open {wanted.url} on this machine; Ctrl-C ends this"), log)

@@ -2,34 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
 
-from ....plural import counted
-from ....terminal_text import one_line
-from ....times import duration
-from ...options import NearChoice, examples, json_option, pass_session
-from ...output.console import is_terminal, log, print_json, print_result
+from ...options import age, examples, json_option, pass_session, states_option
+from ...output.console import log, log_diagnostics, print_json
 from ...shell.candidates import JobOrGroup
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
     from ....app.session import Session
-    from ....errors import Diagnostic
-    from ....monitor.poll import Opened
-    from ....state.tidying.removal import RoomTaken
 
 ENDS = ("SUCCEEDED", "FAILED", "STOPPED")
-
-
-def _age(_: click.Context, __: click.Parameter, value: str | None) -> int | None:
-    seconds = duration(value) if value is not None else None
-    if value is not None and not seconds:
-        raise click.BadParameter(f"`{value}` is no age: it is `30d`, `12h` or `1d12h`, of s, m, h, d and w")
-    return seconds
 
 
 @click.command(
@@ -41,14 +25,8 @@ def _age(_: click.Context, __: click.Parameter, value: str | None) -> int | None
     )
 )
 @click.argument("jobs", metavar="[JOB]...", nargs=-1, type=JobOrGroup())
-@click.option("--older-than", metavar="AGE", callback=_age, help="Only jobs that ended so long ago, such as `30d`.")
-@click.option(
-    "--state",
-    "states",
-    multiple=True,
-    type=NearChoice(ENDS),
-    help="Only jobs that ended so; can be repeated.",
-)
+@click.option("--older-than", metavar="AGE", callback=age, help="Only jobs that ended so long ago, such as `30d`.")
+@states_option(ENDS, "Only jobs that ended so")
 @click.option("--keep-logs", is_flag=True, help="Only working directories and code; records and logs stay.")
 @click.option("--dry-run", is_flag=True, help="Say what would be removed, and remove nothing.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
@@ -74,96 +52,22 @@ def command(
     On a terminal it asks before it removes more than one job. Elsewhere --yes is needed where the jobs are not named
     one by one, but by a group, a pattern or an option.
     """
-    from ....app.jobs.folders.removing import matching, named
-    from ....app.jobs.selecting import is_pattern, named_groups
-    from ....state.tidying.removal import finish_removals
+    from ....app.jobs.folders.remove import jobs_to_remove, remove_jobs
+    from ...output.removal import RemovalTexts, is_sure
 
-    filtered = older_than is not None or bool(states)
-    if not jobs and not filtered:
-        raise click.UsageError("which jobs? Name them, or say --older-than AGE or --state STATE")
-    groups = named_groups(session.store, jobs, user=session.user)
-    found = matching(session, jobs, older_than, states) if filtered else named(session, jobs)
-    if not dry_run:
-        several = filtered or any(map(is_pattern, jobs)) or any(len(members) > 1 for members in groups.values())
-        if not _is_sure(found, several=several, yes=yes):
-            log("nothing was removed")
-            return 1
-        finish_removals(session.store.jobs)
-    return _remove(session, found, groups, keep_logs=keep_logs, dry_run=dry_run, as_json=as_json)
-
-
-def _is_sure(found: list[Opened], *, several: bool, yes: bool) -> bool:
-    """Return whether the user wants these jobs removed; a usage error for several jobs without a terminal."""
-    if yes or not found:
-        return True
-    if is_terminal(sys.stdin) and is_terminal(sys.stderr):
-        if len(found) == 1:
-            return True
-        log("\n".join(one_line(job.folder.name) for job in found))
-        return click.confirm(f"remove these {len(found)} jobs?", err=True)
-    if several:
-        raise click.UsageError(
-            f"this removes {counted(len(found), 'job')}, and nobody can be asked: --yes does it, --dry-run shows them"
-        )
-    return True
-
-
-def _remove(
-    session: Session,
-    found: list[Opened],
-    groups: Mapping[str, Collection[str]],
-    *,
-    keep_logs: bool,
-    dry_run: bool,
-    as_json: bool,
-) -> int:
-    """Remove jobs and say so, of groups also what it came to.
-
-    The exit code is that of the last error, and other jobs are removed all the same.
-    """
-    from ....app.jobs.folders.removing import JobSize, bulk_of, remove_job, total
-    from ....errors import PaislurmError
-    from ....state.publish import writing
-    from ....state.tidying.removal import room_taken
-    from ...output.console import log_diagnostics
-
-    removed: list[dict[str, object]] = []
-    sizes: list[JobSize] = []
-    diagnostics: list[Diagnostic] = []
-    status = 0
-    verb = "would remove" if dry_run else "removed"
-    for job in found:
-        size = bulk_of(job.folder) if keep_logs else JobSize(job.folder.name, room_taken(str(job.folder.path)))
-        left = ""
-        try:
-            if not dry_run:
-                with writing(job.folder.path):
-                    left = remove_job(session, job, keep_logs=keep_logs)
-        except PaislurmError as error:
-            diagnostics += error.diagnostics
-            status = error.exit_code
-            continue
-        sizes.append(size)
-        removed.append({**size.as_dict(), "left_behind": left or None})
-        if not as_json:
-            _say(verb, f"{size.name}{' but its records and logs' if keep_logs else ''}", size.room)
-        if left:
-            log(f"warning: {size.name}: {left}")
-    for group, members in () if as_json else groups.items():
-        done = [size for size in sizes if size.name in members]
-        what = f"{counted(len(done), 'job')} of group {group}{' but their records and logs' if keep_logs else ''}"
-        _say(verb, what, total(done))
+    found = jobs_to_remove(session, jobs, older_than=older_than, states=states)
+    if not dry_run and not is_sure([job.folder.name for job in found.jobs], by_name=found.by_name, yes=yes):
+        log("nothing was removed")
+        return 1
+    texts = RemovalTexts(keep_logs=keep_logs, dry_run=dry_run)
+    done, errors = remove_jobs(
+        session, found.jobs, keep_logs=keep_logs, dry_run=dry_run, each=texts.log_left if as_json else texts.print
+    )
     if as_json:
-        told = [diagnostic.as_dict() for diagnostic in diagnostics]
-        print_json({"removed": removed, "dry_run": dry_run, "diagnostics": told})
-    elif not found:
-        log("no such jobs")
-    if not as_json:
-        log_diagnostics(diagnostics)
-    return status
-
-
-def _say(verb: str, what: str, room: RoomTaken) -> None:
-    from ....app.jobs.folders.removing import size_text
-
-    print_result(one_line(f"{verb} {what} ({size_text(room.size)}, {counted(room.inodes, 'file')})"))
+        print_json(done)
+    else:
+        texts.print_groups(done.removed, found.groups)
+        if not found.jobs:
+            log("no such jobs")
+        log_diagnostics(done.diagnostics)
+    return errors[-1].exit_code if errors else 0

@@ -8,13 +8,13 @@ import click
 
 from ....cli.job_file_options import slurm_options
 from ....terminal_text import one_line
-from ...command_group import OTHER_CHANGES
 from ...options import WholeNumber, examples, jobs_arguments, json_option, pass_session
 from ...output.console import log, print_json, print_result
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ....app.session import Session
-    from ....app.update.updating import Done
 
 MAX_RETRIES = 1_000_000
 
@@ -33,12 +33,7 @@ MAX_RETRIES = 1_000_000
 @click.option("--nice", type=WholeNumber(), metavar="NUMBER", help="By how much the job is put behind others.")
 @click.option("--hold", is_flag=True, help="Keep a job that waits from beginning.")
 @click.option("--release", is_flag=True, help="Let a job that is held begin.")
-@click.option(
-    "--retries",
-    type=WholeNumber(0, MAX_RETRIES),
-    metavar="NUMBER",
-    help="How often the job is retried after a failure, in all (jobRetryCount).",
-)
+@click.option("--retries", type=WholeNumber(0, MAX_RETRIES), metavar="NUMBER", help="Retries in all (jobRetryCount).")
 @json_option
 @pass_session
 def command(
@@ -46,10 +41,7 @@ def command(
     jobs: tuple[str, ...],
     *,
     last: bool,
-    time: str | None,
-    partition: str | None,
-    account: str | None,
-    qos: str | None,
+    slurm: Mapping[str, str],
     nice: int | None,
     hold: bool,
     release: bool,
@@ -67,32 +59,20 @@ def command(
     from ....app.jobs.cancelling import joined
     from ....app.jobs.selecting import asks_for_several, select
     from ....app.update.possible import values_of
-    from ....app.update.updating import update_jobs
+    from ....app.update.updating import UpdatedJobs, update_jobs
 
     if hold and release:
         raise click.UsageError("--hold and --release cannot go together")
-    options = {"time": time, "partition": partition, "account": account, "qos": qos}
-    values = values_of(options, nice=nice, held=hold if hold or release else None, retries=retries)
-    if not values:
-        raise click.UsageError(f"say what to change: --time, --partition, --retries ...\nhint: {OTHER_CHANGES}")
+    values = values_of(slurm, nice=nice, held=hold if hold or release else None, retries=retries)
     folders = select(session.store, jobs, user=session.user, last=last)
     several = len(folders) > 1 or asks_for_several(jobs, last=last)
     done, errors = update_jobs(session, folders, values, several=several)
-    if errors:
-        for each in done:
-            log(one_line(each.message))
-        raise joined(errors)
-    if as_json:
-        documents = [_document(each) for each in done]
-        print_json({"jobs": documents} if several else documents[0])
+    if as_json and not errors:
+        documents = tuple(each.job for each in done)
+        print_json(UpdatedJobs(jobs=documents) if several else documents[0])
         return 0
     for each in done:
-        print_result(one_line(each.message))
+        (log if errors else print_result)(one_line(each.message))
+    if errors:
+        raise joined(errors)
     return 0
-
-
-def _document(done: Done) -> dict[str, object]:
-    from ...output.change_rows import change_dict
-    from ...output.views import end_dict
-
-    return end_dict(done.view) | {"message": done.message, "changes": [change_dict(each) for each in done.changes]}

@@ -38,16 +38,16 @@ def command(
     JOB is a job's name, user~name, its Slurm id, or a pattern as 'train-*'; without one it is the job that you
     submitted last. Ctrl-C stops the waiting, not the jobs.
     """
-    from ....app.jobs.failure import failure_of
     from ....app.jobs.selecting import asks_for_several, named_groups, select
+    from ....app.views.job import Jobs
+    from ....app.views.of_poll import job_view
     from ...output.exit_status import exit_code
-    from ...output.views import view_dict
     from ...progress.ends import log_ends
 
     folders = select(session.store, jobs, user=session.user, last=last)
     groups = named_groups(session.store, jobs, user=session.user)
     views = log_ends(session, folders, groups, first=first, quiet=as_json, timeout=timeout)
     if as_json:
-        documents = [view_dict(view, failure_of(session, view)) for view in views]
-        print_json({"jobs": documents} if len(folders) > 1 or asks_for_several(jobs, last=last) else documents[0])
+        documents = tuple(job_view(session, view) for view in views)
+        print_json(Jobs(jobs=documents) if len(folders) > 1 or asks_for_several(jobs, last=last) else documents[0])
     return max(map(exit_code, views))

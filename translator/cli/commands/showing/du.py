@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ...options import pass_session
 
 if TYPE_CHECKING:
+    from ....app.jobs.folders.disk_use import Room
     from ....app.session import Session
 
 import click
@@ -26,33 +27,27 @@ def command(session: Session, jobs: tuple[str, ...], *, as_json: bool) -> int:
     JOB is a job's name, user~name, its Slurm id, a group, or a pattern; without one it is all of your jobs, also those
     whose name was used again. A group has a line with the room of all its jobs.
     """
-    from ....app.input.sites import find_site
-    from ....app.jobs.folders.removing import room_dict, size_text, sizes, total
-    from ....app.jobs.selecting import named_groups, select
+    from ....app.jobs.folders.disk_use import disk_use, size_text, total
+    from ....app.jobs.selecting import named_groups
     from ....plural import counted
     from ....times import duration_text
     from ...output.tables import print_table
 
-    user = session.user
-    own = [folder for folder in session.store.all() if folder.name.startswith(f"{user}~")]
-    found = sizes(select(session.store, jobs, user=user) if jobs else own)
-    room = total(found)
-    remove_after = find_site(session, None).jobs.remove_after
+    found = disk_use(session, jobs)
     if as_json:
-        everything = {"jobs": [job.as_dict() for job in found], "total": room_dict(room), "remove_after": remove_after}
-        print_json(everything)
+        print_json(found)
         return 0
-    if not found:
+    if not found.jobs:
         log(f"no jobs in {session.store.jobs}")
         return 0
-    rooms = [(job.name.removeprefix(f"{user}~"), job.room) for job in found]
-    for group, members in named_groups(session.store, jobs, user=user).items():
-        of_group = [job for job in found if job.name in members]
+    rooms: list[tuple[str, Room]] = [(job.name.removeprefix(f"{session.user}~"), job) for job in found.jobs]
+    for group, members in named_groups(session.store, jobs, user=session.user).items():
+        of_group = [job for job in found.jobs if job.name in members]
         rooms.append((f"group {group}, {counted(len(of_group), 'job')}", total(of_group)))
-    rows = [(name, size_text(each.size), str(each.inodes)) for name, each in [*rooms, ("total", room)]]
+    rows = [(name, size_text(each.size_bytes), str(each.inodes)) for name, each in [*rooms, ("total", found.total)]]
     print_table(("job", "size", "files"), rows)
-    if remove_after is None:
+    if found.remove_after is None:
         log("`paislurm remove --older-than 30d` removes jobs that ended so long ago")
     else:
-        log(f"the site removes jobs {duration_text(remove_after)} after their end")
+        log(f"the site removes jobs {duration_text(found.remove_after)} after their end")
     return 0

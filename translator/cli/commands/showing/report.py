@@ -8,12 +8,11 @@ import click
 
 from ....terminal_text import one_line
 from ...options import examples, jobs_arguments, json_option, pass_session
-from ...output.console import log, print_json, print_result
+from ...output.console import print_json, print_result
 from ...shell.candidates import Group
 
 if TYPE_CHECKING:
     from ....app.session import Session
-    from ....state.job_folder import JobFolder
 
 
 @click.command(
@@ -45,41 +44,18 @@ def command(
     JOB is a job's name, user~name, its Slurm id, or a pattern; no JOB is the one that you submitted last. Of several
     jobs the page is a comparison. It is one file that needs no network: open it in a browser, or send it on.
     """
-    from pathlib import Path
-
-    from ....app.output_file import write_output
-    from ....app.report.gather import job_reports
-    from ....report.page import comparison_page, job_page
-
-    folders = _folders(session, jobs, group, last=last)
-    several = group is not None or len(folders) > 1
-    reports = job_reports(session, folders, site=site, details=not several)
-    page = comparison_page(reports, group or "") if several else job_page(reports[0])
-    path = Path(output or f"{_name(folders, group)}.report.html")
-    write_output(path, page.encode("utf-8", "backslashreplace"), is_named=output is not None)
-    for report in reports:
-        for note in report.notes:
-            log(f"warning: {one_line(report.name)}: {note}")
-    if as_json:
-        print_json({"file": str(path)})
-    else:
-        print_result(one_line(str(path)))
-    return 0
-
-
-def _name(folders: list[JobFolder], group: str | None) -> str:
-    """Return how the page is called: as its group or its job, in letters that any folder takes."""
-    if group is None:
-        return folders[0].name.partition("~")[2] if len(folders) == 1 else "jobs"
-    return "".join(letter if letter.isalnum() or letter in "._-" else "_" for letter in group).lstrip(".") or "group"
-
-
-def _folders(session: Session, jobs: tuple[str, ...], group: str | None, *, last: bool) -> list[JobFolder]:
+    from ....app.jobs.groups import folders_of_group
     from ....app.jobs.selecting import select
-    from ...output.sweep_table import folders_of_group
+    from ....app.report.write import write_report
 
-    if group is None:
-        return select(session.store, jobs, user=session.user, last=last)
-    if jobs or last:
+    if group is not None and (jobs or last):
         raise click.UsageError("--group names the jobs: it goes neither with JOB nor with --last")
-    return folders_of_group(session, group)
+    folders = (
+        select(session.store, jobs, user=session.user, last=last) if group is None else folders_of_group(session, group)
+    )
+    written = write_report(session, folders, output, group=group, site=site)
+    if as_json:
+        print_json(written)
+    else:
+        print_result(one_line(written.file))
+    return 0

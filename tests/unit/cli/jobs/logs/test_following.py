@@ -15,14 +15,14 @@ from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
 from paislurm.translator.app.jobs import waiting
+from paislurm.translator.app.jobs.logs import job_logs as looks
 from paislurm.translator.app.jobs.logs import task_log
+from paislurm.translator.app.jobs.logs.job_logs import JobLogs, Looks
 from paislurm.translator.app.jobs.logs.selection import ALL_LOGS, BOTH
 from paislurm.translator.app.jobs.logs.task_log import LogFolder
 from paislurm.translator.app.session import Session
 from paislurm.translator.cli.output import console
-from paislurm.translator.cli.progress import job_logs as looks
 from paislurm.translator.cli.progress import log_printer as printer
-from paislurm.translator.cli.progress.job_logs import JobLogs, Looks
 
 from ....monitor.jobs import CREATED, INTENT, ROLES, SUBMITTED, FakeBackend, job_folder, leave_result, observed
 from .printed import JOB, print_to
@@ -227,7 +227,7 @@ def test_thousands_of_quiet_logs_are_left_alone(
         print_to(folder, index, "begun\n")
     os.utime(logs, (1, 1))
     now = [100.0]
-    monkeypatch.setattr("paislurm.translator.cli.progress.job_logs.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("paislurm.translator.app.jobs.logs.job_logs.time.monotonic", lambda: now[0])
     followed = JobLogs(
         Session(), folder, folder.history(), ALL_LOGS, printer.printer(ALL_LOGS, several=True), follows=True
     )

@@ -12,15 +12,16 @@ from hypothesis import strategies as st
 
 from paislurm.backends.base import JobId
 from paislurm.translator.app.jobs import waiting
+from paislurm.translator.app.jobs.logs.job_logs import JobLogs
+from paislurm.translator.app.jobs.logs.lines import Lines
 from paislurm.translator.app.jobs.logs.selection import ALL_LOGS, chosen
-from paislurm.translator.app.jobs.logs.tail import start_of_last_lines
+from paislurm.translator.app.results.tail import start_of_last_lines
 from paislurm.translator.app.session import Session
 from paislurm.translator.cli.output import console
-from paislurm.translator.cli.output.documents import iso_time
-from paislurm.translator.cli.progress.job_logs import JobLogs
-from paislurm.translator.cli.progress.log_printer import Lines, printer
+from paislurm.translator.cli.progress.log_printer import printer
 from paislurm.translator.errors import NotFoundError
 from paislurm.translator.state.records import JobRole
+from paislurm.translator.times import aware
 
 from ....monitor.jobs import ROLES, FakeBackend, leave_result, observed
 from ... import running
@@ -66,7 +67,7 @@ def test_where_the_last_lines_begin(
     data = b"\n".join(lines) + (b"\n" if ended else b"")
     path.write_bytes(data)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("paislurm.translator.app.jobs.logs.tail.CHUNK", 7)
+        patch.setattr("paislurm.translator.app.results.tail.CHUNK", 7)
         start = start_of_last_lines(path, count, os.geteuid())
     whole = data.split(b"\n")[: -1 if data.endswith(b"\n") else None]
     assert data[start:].split(b"\n")[: -1 if data.endswith(b"\n") else None] == whole[-count:]
@@ -157,7 +158,7 @@ def test_where_the_logs_are(run: Runner, folder: JobFolder) -> None:
     assert (first["file"], first["exists"], first["written_at"]) == (
         str(path),
         True,
-        iso_time(int(path.stat().st_mtime)),
+        str(aware(int(path.stat().st_mtime))).replace(" ", "T"),
     )
     assert [(each["task"], each["stream"], each["exists"]) for each in others] == [
         ("worker-1", "stdout", False),
@@ -236,7 +237,7 @@ def test_characters_that_come_in_pieces_are_shown_whole(
     run: Runner, folder: JobFolder, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     print_to(folder, 0, EVIL)
-    monkeypatch.setattr("paislurm.translator.app.jobs.logs.tail.CHUNK", size)
+    monkeypatch.setattr("paislurm.translator.app.results.tail.CHUNK", size)
     monkeypatch.setattr(console, "is_terminal", lambda _: True)
     assert run("logs", JOB, "worker-0").out == SHOWN
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import pytest
@@ -230,7 +231,10 @@ def test_the_table_has_a_column_for_each_parameter(
     assert [row.split()[3] for row in rows] == ["FAILED", "WAITING"]
     assert "\x1b" not in said.out
     document = json.loads(run("list", "--group", "train", "--state", "failed", "--json").out)
-    assert [(row["sweep"]["lr"], row["exit_code"], row["elapsed"]) for row in document["jobs"]] == [("9", 255, 50)]
+    (row,) = document["jobs"]
+    started, ended = (datetime.fromisoformat(row[key]) for key in ("started_at", "ended_at"))
+    assert (document["group"], row["sweep"]["lr"], row["exit_code"]) == ("train", "9", 255)
+    assert (ended - started).total_seconds() == 50
     assert run("list", "--group", "none").code == 5
 
 

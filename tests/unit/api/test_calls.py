@@ -1,0 +1,192 @@
+"""What else a client does: read job files and scripts, enter tasks, change and remove jobs, describe the site."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import paislurm
+from paislurm.translator.app.site import ask
+from paislurm.translator.app.site.check import CheckedJobs, CheckedProfile
+from tests.cluster.processes import wait_until
+
+from ..cli.running import JOB, SITE, job_file
+from ..site.detection.answered import recorded
+from .test_client import LASTS, TEXT, local
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+V1 = """\
+{"jobName": "old", "image": "image", "taskRoles": [{"name": "worker", "taskNumber": 1, "cpuNumber": 1, "memoryMB": 100,
+ "gpuNumber": 0, "command": "echo hello"}]}
+"""
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> paislurm.Client:
+    (tmp_path / "site.yaml").write_text(SITE, encoding="utf-8")
+    return paislurm.Client(site=tmp_path / "site.yaml")
+
+
+@pytest.fixture
+def running(client: paislurm.Client) -> Iterator[paislurm.JobRun]:
+    """Run a job that lasts."""
+    run = local(LASTS, client)
+    wait_until(lambda: {task.state for task in run.status().tasks} == {"RUNNING"}, "all tasks to run")
+    yield run
+    run.cancel()
+
+
+def test_where_lines_of_a_script_come_from(client: paislurm.Client) -> None:
+    found = client.explain(TEXT.encode())
+    assert {line for origin in found for line in origin.job_lines} >= {2, 6}
+    line = TEXT.splitlines().index(next(each for each in TEXT.splitlines() if "hello from" in each)) + 1
+    of_line = client.explain(TEXT.encode(), line)
+    assert of_line == [origin for origin in found if line in origin.job_lines]
+    assert any("hello from" in origin.text for origin in of_line)
+    with pytest.raises(paislurm.UsageError, match="99 is no line of <stdin>, which has"):
+        client.explain(TEXT.encode(), 99)
+
+
+def test_a_job_file_of_protocol_v1_becomes_one_of_v2(client: paislurm.Client) -> None:
+    found = client.convert(V1.encode())
+    assert client.load(found.text.encode()).name == found.job == client.load(V1.encode()).name
+    with pytest.raises(paislurm.ProtocolError, match="E310"):
+        client.convert(JOB.encode())
+
+
+def test_a_script_is_compared_with_the_released_runtime(client: paislurm.Client, tmp_path: Path) -> None:
+    compiled = client.compile(JOB.encode())
+    verified = client.verify(compiled.script.encode(), JOB.encode())
+    assert (verified.genuine, verified.edited, verified.difference, verified.diagnostics) == (True, False, "", ())
+    assert verified.paislurm_version == paislurm.__version__
+    edited = compiled.script.replace("echo and bye", "echo and more")
+    verified = client.verify(edited.encode(), JOB.encode())
+    assert (verified.genuine, verified.edited, "+echo and more" in (verified.difference or "")) == (True, True, True)
+    (tmp_path / "job.sbatch").write_text("#!/bin/bash\n", encoding="utf-8")
+    verified = client.verify(str(tmp_path / "job.sbatch"))
+    assert (verified.genuine, verified.paislurm_version, len(verified.diagnostics)) == (False, None, 1)
+    assert client.runtime(*client.verify(compiled.script.encode()).uses).text in compiled.script
+    with pytest.raises(paislurm.UsageError, match="no part of the runtime is called nothing"):
+        client.runtime("nothing")
+
+
+def test_jobs_and_job_files_are_compared(client: paislurm.Client, tmp_path: Path) -> None:
+    first = local(TEXT, client)
+    second = client.again(first, suffix="-2", parameters={"word": "other"})
+    assert [status.succeeded for status in client.wait(first, second, timeout=60)] == [True, True]
+    found = client.diff(first, second)
+    assert (found.same, found.compared) == (False, (first.name, second.name))
+    assert "+word: other\n" in (found.parameter_difference or "")
+    assert client.diff(first, job_file(tmp_path, TEXT)).parameter_difference is None
+    assert client.verify(first).genuine
+    with pytest.raises(paislurm.UsageError, match="E520"):
+        client.diff(first, "none")
+
+
+def test_what_an_exit_code_means(client: paislurm.Client) -> None:
+    assert client.explain_exit(137) == client.explain_exit("137")
+    lost = client.explain_exit("NODE_FAIL")
+    assert (lost.backend_state, lost.exit_code, lost.behaviour) == ("NODE_FAIL", -1001, "transient")
+    waits = client.explain_exit("PENDING")
+    assert (waits.exit_code, waits.meaning) == (None, "the job waits: WAITING")
+    with pytest.raises(paislurm.NotFoundError):
+        client.explain_exit("NODE_FALL")
+
+
+def test_a_command_runs_in_a_task(
+    client: paislurm.Client, running: paislurm.JobRun, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "made"
+    assert client.exec(running, "worker-1", "sh", "-c", f"echo $PAI_TASK_INDEX > {file}; exit 4") == 4
+    assert file.read_text() == "1\n"
+    for task, error in (("worker", paislurm.UsageError), ("worker-9", paislurm.NotFoundError)):
+        with pytest.raises(error):
+            client.exec(running, task, "true")
+    assert capfd.readouterr().out == ""
+
+
+def test_the_way_to_a_port(client: paislurm.Client, running: paislurm.JobRun) -> None:
+    way = client.port_forward(running, "worker-0", "8888", login="alice@login1")
+    assert (way.port, way.local_port, way.url, way.task) == (8888, 8888, "http://localhost:8888", "worker-0")
+    assert way.argv[-1] == "alice@login1"
+    with pytest.raises(paislurm.NotFoundError, match="E567"):
+        client.port_forward(running, "worker-0", "none")
+    with pytest.raises(paislurm.UsageError, match="has 2 tasks: say which, worker-0 to worker-1"):
+        client.port_forward(running)
+
+
+def test_a_job_is_changed(client: paislurm.Client, running: paislurm.JobRun) -> None:
+    [status] = client.update(running, retries=3)
+    assert not status.ended
+    with pytest.raises(paislurm.UsageError, match="say what to change"):
+        client.update(running)
+    with pytest.raises(paislurm.RejectedError, match="E622"):
+        client.update(running, slurm={"time": "10"})
+    with pytest.raises(paislurm.FolderError, match="E591"):
+        client.remove(running)
+
+
+def test_jobs_are_removed(client: paislurm.Client) -> None:
+    runs = client.sweep(JOB.replace("taskRoles:", "parameters: {a: 1}\ntaskRoles:").encode(), "a=1,2", backend="local")
+    client.wait(*runs, timeout=60)
+    assert [run.name for run in runs] == [line.name for line in reversed(client.jobs())]
+    trial = client.remove("demo-*", dry_run=True)
+    assert (len(trial.removed), trial.dry_run, len(client.jobs())) == (2, True, 2)
+    assert [each.name for each in client.remove(runs[0]).removed] == [runs[0].name]
+    assert client.remove(states=["FAILED"]).removed == ()
+    assert [each.left_behind for each in client.remove(older_than=0).removed] == [None]
+    assert client.jobs() == []
+    with pytest.raises(paislurm.UsageError, match="which jobs"):
+        client.remove()
+
+
+def test_the_site(client: paislurm.Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = client.site_show()
+    assert (shown.file, shown.found_by) == (str(tmp_path / "site.yaml"), "named by $PAISLURM_SITE")
+    [default] = [each for each in shown.in_force if each.setting == "defaultPartition"]
+    assert (default.value, default.origin, default.line, default.locked) == ("batch", "named", 3, False)
+    monkeypatch.setattr(ask, "ask", lambda *_: recorded("24.11"))
+    found = client.site_detect(tmp_path / "new.yaml")
+    assert (found.written, found.difference, found.kept_as) == (True, None, None)
+    assert (tmp_path / "new.yaml").read_text(encoding="utf-8") == found.text
+    assert client.site_detect().file is None
+    checked = client.site_check(job_file(tmp_path))
+    assert isinstance(checked, CheckedJobs)
+    assert [(each.job, each.exit_status) for each in checked.checked] == [("demo", 0)]
+    profile = client.site_check()
+    assert isinstance(profile, CheckedProfile)
+    assert (profile.backend_reachable, {each.code for each in profile.gone}) == (True, {"E465"})
+
+
+def test_lines_are_told_as_they_come(client: paislurm.Client) -> None:
+    run = local(JOB.replace("echo and bye", "echo and bye >&2; printf last"), client)
+    lines: list[tuple[str, str]] = []
+    view = client.follow(run, "worker-1", each=lambda task, line: lines.append((task, line)))
+    assert (view.name, view.state) == (run.name, "SUCCEEDED")
+    assert sorted(lines) == [("worker-1", line) for line in ("and bye", "hello from 1", "last")]
+    assert [(line.name, line.state) for line in client.watch(run.name)] == [(run.name, "SUCCEEDED")]
+    assert client.jobs(states=["FAILED"]) == client.jobs(since=1 << 40) == []
+
+
+def test_what_a_job_would_have_uses_and_leaves(
+    client: paislurm.Client, running: paislurm.JobRun, tmp_path: Path
+) -> None:
+    found = client.estimate(JOB.encode(), backend="local")
+    assert (found.at_once, found.task_count, found.partitions) == (True, 2, ())
+    used = client.top(running)
+    assert [(each.role, each.index) for each in used.usages] == [("worker", 0), ("worker", 1)]
+    assert client.disk_use().jobs[0].name == running.name
+    page = client.report(running, output=tmp_path / "page.html")
+    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def test_jobs_are_looked_after(client: paislurm.Client) -> None:
+    assert client.monitor().worked
+    run = local(JOB, client)
+    run.wait(timeout=60)
+    assert client.slurm_bill().retries_in_last_hour == 0

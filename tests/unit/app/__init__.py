@@ -1,0 +1,1 @@
+"""Tests of what users can do, by calls."""

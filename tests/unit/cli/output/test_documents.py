@@ -1,0 +1,107 @@
+"""What commands print with `--json` has a schema and a place on the docs page; both come from the records."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+import jsonschema
+import pytest
+from msgspec.structs import fields
+
+from paislurm.translator.app.document import SCHEMA_VERSION, definitions, document_text, structs
+from paislurm.translator.cli.command_group import COMMANDS as PROGRAM
+from paislurm.translator.cli.output.documents import COMMANDS
+from tests.documents import faults
+from tests.golden.remake import CASES, compiled
+
+from ..json_page import FILES, PAGE, documents, kind, page
+
+if TYPE_CHECKING:
+    from ..running import Runner
+
+VERSION = {"schemaVersion": SCHEMA_VERSION, "paislurm_version": "1"}
+
+
+def test_every_command_has_a_schema() -> None:
+    assert {name.partition(" ")[0] for name in COMMANDS} == {*PROGRAM, "error"}
+
+
+@pytest.mark.parametrize("name", [*COMMANDS, ""])
+def test_schemas_are_strict_and_describe_every_key(run: Runner, name: str) -> None:
+    said = run("schema", "output", *name.split())
+    schema = json.loads(said.out)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert schema["$schema"] == jsonschema.Draft202012Validator.META_SCHEMA["$id"]
+    assert set(re.findall(r'"#/\$defs/(\w+)"', said.out)) == set(schema["$defs"])
+    for definition in schema["$defs"].values():
+        if definition.get("type") == "object":
+            assert definition["additionalProperties"] is False
+            assert set(definition["required"]) <= set(definition["properties"])
+            assert all(each["description"] for each in definition["properties"].values())
+
+
+def test_the_page_is_made_of_the_records() -> None:
+    """`make golden` remakes it."""
+    assert PAGE.read_text(encoding="utf-8") == page()
+
+
+def test_a_key_has_one_type_everywhere() -> None:
+    """Those of files may be null or empty where documents are not, and have seconds for times."""
+    records = definitions([*documents(), *FILES])
+    types: dict[str, set[str]] = {}
+    for name, record in records.items():
+        for key, schema in record.get("properties", {}).items():
+            what = re.sub(r"\[\w+\]\(#\w+\)", "object", kind(schema)).removesuffix(" or null")
+            types.setdefault(key, set()).add(what)
+            assert (what != "time") or key.endswith("_at"), (name, key)
+    several = {key: found for key, found in types.items() if len(found) > 1}
+    assert {key for key, found in several.items() if not (key.endswith("_at") and found == {"time", "number"})} == set()
+
+
+def test_records_have_names_of_their_own() -> None:
+    names = [record.__name__ for record in structs([*documents(), *FILES])]
+    assert sorted(names) == sorted(set(names))
+    assert all(fields(record) for record in documents())
+
+
+@pytest.mark.parametrize(
+    ("document", "why"),
+    [
+        (VERSION | {"more": 1}, "more"),
+        ({"schemaVersion": SCHEMA_VERSION}, "paislurm_version"),
+        ({"paislurm_version": "1"}, "schemaVersion"),
+        (VERSION | {"schemaVersion": 2}, f"{SCHEMA_VERSION} was expected"),
+        (VERSION | {"paislurm_version": None}, "None is not of type"),
+    ],
+)
+def test_another_document_is_refused(document: dict[str, object], why: str) -> None:
+    assert faults("version", VERSION) == []
+    assert any(why in line for line in faults("version", document))
+
+
+def test_an_error_is_a_document_of_every_command() -> None:
+    error = {"schemaVersion": SCHEMA_VERSION, "error": "a", "exit_status": 2, "diagnostics": []}
+    assert [name for name in COMMANDS if faults(name, error)] == []
+    assert faults("error", error | {"diagnostics": [{"code": "E1", "severity": "bad", "message": "a"}]})
+
+
+def test_plans_keep_to_their_schema() -> None:
+    plans = [json.loads(document_text(compiled(case).plan)) for case in CASES]
+    assert plans
+    assert [faults("plan", plan) for plan in plans if faults("plan", plan)] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["output", "frobnicate"], "there is no schema of 'frobnicate'; there are: check, plan"),
+        (["output", "site"], "there is no schema of 'site'; there are: "),
+        (["v1", "list"], "a COMMAND goes with `output` alone: paislurm schema output list"),
+    ],
+)
+def test_what_has_no_schema_is_wrong_usage(run: Runner, words: list[str], says: str) -> None:
+    said = run("schema", *words)
+    assert (said.code, said.out) == (2, "")
+    assert says in said.err

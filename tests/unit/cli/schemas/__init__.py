@@ -1,1 +1,0 @@
-"""Tests of the documents of `--json` and of their schemas."""

@@ -1,0 +1,161 @@
+"""Calls that read job files and scripts and leave it at that."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from ...errors import Diagnostic, PlanError, ProtocolError
+from ..sources import source_of
+from .base import Calls
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ...job import Job
+    from ...pipeline import Compiled
+    from ...rendering.provenance import Origin
+    from ..compiler.checking import Converted
+    from ..compiler.scripts import Runtime, Verified
+    from ..exit_meaning import ExitMeaning
+    from ..job_run import JobRun
+    from ..runs.differences import Differences
+    from ..sources import JobFile, Parameter
+
+
+class CompilerCalls(Calls):
+    """Check, compile and compare job files."""
+
+    def load(
+        self,
+        file: JobFile,
+        *,
+        parameters: Mapping[str, Parameter] | None = None,
+        suffix: str = "",
+        secrets: str | os.PathLike[str] | None = None,
+        slurm: Mapping[str, str] | None = None,
+    ) -> Job:
+        """Return what a job file means, whichever protocol it is of, with every default filled in.
+
+        `file` is a path, or the text as bytes. `parameters` go before those of the file, `suffix` is appended to the
+        job's name, `secrets` is a file of mode 0600 or 0400, `slurm` are keys of `extras.slurm`: time, partition,
+        account, qos. Raises ProtocolError for a wrong file, with all that is wrong.
+        """
+        from ..input.job_input import load_source
+
+        with self._call():
+            return load_source(self, source_of(file, parameters, suffix, secrets, slurm))
+
+    def check(
+        self,
+        file: JobFile,
+        *,
+        parameters: Mapping[str, Parameter] | None = None,
+        suffix: str = "",
+        secrets: str | os.PathLike[str] | None = None,
+        slurm: Mapping[str, str] | None = None,
+    ) -> list[Diagnostic]:
+        """Return what is wrong with a job file for the site, and warnings; bash reads the commands. [] if all is well.
+
+        The arguments are those of `load`. Raises SiteError for a wrong site profile.
+        """
+        from ..input.job_input import check_source
+
+        with self._call():
+            try:
+                return check_source(self, source_of(file, parameters, suffix, secrets, slurm), quiet=True)[1]
+            except (ProtocolError, PlanError) as error:
+                return list(error.diagnostics)
+
+    def compile(
+        self,
+        file: JobFile,
+        *,
+        parameters: Mapping[str, Parameter] | None = None,
+        suffix: str = "",
+        secrets: str | os.PathLike[str] | None = None,
+        slurm: Mapping[str, str] | None = None,
+    ) -> Compiled:
+        """Return what is made of a job file for the site: `job`, `plan`, `script` and `warnings`.
+
+        The arguments are those of `load`. Raises ProtocolError, SiteError, and PlanError for a job that the site cannot
+        run. The same file, arguments and profile give the same script, byte for byte.
+        """
+        from ..input.job_input import compile_source
+
+        with self._call():
+            return compile_source(self, source_of(file, parameters, suffix, secrets, slurm), quiet=True)[1]
+
+    def convert(self, file: JobFile) -> Converted:
+        """Return a job file of protocol v1 (JSON) as one of protocol v2 (YAML): `text`, and warnings.
+
+        Raises ProtocolError for a file that is wrong, and for one of protocol v2.
+        """
+        from ..compiler.checking import convert
+
+        with self._call():
+            return convert(source_of(file))
+
+    def explain(
+        self,
+        file: JobFile,
+        line: int | None = None,
+        *,
+        parameters: Mapping[str, Parameter] | None = None,
+        suffix: str = "",
+        secrets: str | os.PathLike[str] | None = None,
+        slurm: Mapping[str, str] | None = None,
+    ) -> list[Origin]:
+        """Return which lines of the job file, and which rules, the lines of its script come from.
+
+        With `line` only what comes from that line of the job file. The other arguments and errors are those of
+        `compile`; UsageError for a line that the file does not have.
+        """
+        from ..compiler.scripts import explain
+
+        with self._call():
+            return explain(self, source_of(file, parameters, suffix, secrets, slurm), line)
+
+    def diff(self, old: JobRun | str, new: JobRun | str) -> Differences:
+        """Return what differs from one job to another, or to what a job file compiles to with the options of `old`.
+
+        Raises UsageError where that cannot be compared.
+        """
+        from ..runs.comparing import compare
+
+        with self._call():
+            first, second = self._words(
+                [each if not isinstance(each, os.PathLike) else str(each) for each in (old, new)]
+            )
+            return compare(self, first, second)
+
+    def verify(self, script: JobRun | str | bytes, file: JobFile | None = None) -> Verified:
+        """Compare a script with the runtime of this version, and its head with what a job file compiles to.
+
+        `script` is a file, a job, whose last script it is, or as bytes the script. Raises NotFoundError for a job that
+        does not exist.
+        """
+        from ..compiler.scripts import verify_script
+
+        with self._call():
+            which = script if isinstance(script, bytes) else self._words([script])[0]
+            return verify_script(self, which, None if file is None else source_of(file))
+
+    def runtime(self, *uses: str) -> Runtime:
+        """Return the runtime that scripts of this version share; UsageError for a part that does not exist.
+
+        `uses` are parts that only some jobs use, as the seal of a script names them.
+        """
+        from ..compiler.scripts import runtime_of
+
+        return runtime_of(uses)
+
+    def explain_exit(self, what: str | int) -> ExitMeaning:
+        """Return what an exit code, its name, an exit status or a state of Slurm means; NotFoundError for another word.
+
+        The site profile may change what codes and states mean.
+        """
+        from ..exit_meaning import explain_exit
+
+        with self._call():
+            return explain_exit(self, what).record

@@ -1,0 +1,1 @@
+"""What can be done with job files and scripts without submitting them."""

@@ -1,0 +1,117 @@
+"""Estimate when a job would start if it were submitted now."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
+
+from paislurm.backends.registry import is_elsewhere
+
+from ...errors import RejectedError
+from ...times import aware
+from ..submit.prepare import prepare
+from ..submit.refusal_location import located
+from ..submit.submit import described
+from .ask import ask_start
+from .start import Start, StartEstimate
+
+if TYPE_CHECKING:
+    from ...pipeline import Compiled
+    from ...state.records import Dependency
+    from ..input.source import Source
+    from ..session import Session
+    from ..submit.result import Submitted
+    from .gpus import Pool
+
+LOCAL = "local"
+
+
+class Estimate(NamedTuple):
+    """What Slurm says of the start of a job, and the pools of its partitions; `partitions` are those that it names."""
+
+    submitted: Submitted
+    start: Start
+    pools: tuple[Pool, ...]
+    partitions: tuple[str, ...]
+    now: int
+
+    @property
+    def component_count(self) -> int:
+        """How many components the job has for Slurm."""
+        return len(self.submitted.compiled.plan.components)
+
+    @property
+    def record(self) -> StartEstimate:
+        """The estimate as programs read it."""
+        submitted, start, seconds = self.submitted, self.start, self.start.seconds_from(self.now)
+        return StartEstimate(
+            job=submitted.job,
+            user=submitted.user,
+            name=f"{submitted.user}~{submitted.job}",
+            backend=submitted.backend,
+            task_count=submitted.compiled.job.task_count,
+            dependencies=submitted.dependencies,
+            diagnostics=submitted.diagnostics,
+            expected_start_at=aware(start.at),
+            expected_wait=seconds,
+            at_once=seconds == 0,
+            resources_free=start.resources_free,
+            reason=start.reason or None,
+            expected_nodes=start.nodes or None,
+            expected_partition=start.partition or None,
+            preempted_jobs=start.preempts,
+            component_count=self.component_count,
+            partitions=tuple(pool.printed for pool in self.pools),
+        )
+
+
+def estimate(session: Session, source: Source, after: tuple[Dependency, ...] = ()) -> Estimate:
+    """Return when a job would start, whatever has its name or its folder's room now; nothing is submitted.
+
+    Raises BackendError as a submit has it.
+    """
+    (prepared,) = prepare(session, [source], keep=False, after=after)
+    submitted = described(session, prepared, None)
+    named = _partitions(submitted.compiled)
+    start, pools = _asked(session, submitted, source, named)
+    partitions = named or tuple(each.partition for each in pools)
+    return Estimate(submitted=submitted, start=start, pools=pools, partitions=partitions, now=session.now())
+
+
+def _asked(
+    session: Session, submitted: Submitted, source: Source, partitions: tuple[str, ...]
+) -> tuple[Start, tuple[Pool, ...]]:
+    if submitted.backend == LOCAL:
+        return Start(at=session.now(), resources_free=True), ()
+    compiled = submitted.compiled
+    runner = session.slurm_runner(submitted.backend if is_elsewhere(submitted.backend) else "slurm")
+    try:
+        return ask_start(
+            session,
+            runner,
+            compiled.script,
+            partitions,
+            compiled.plan.slurm.cluster or "",
+            compiled.site.gpus.gres,
+            _options(compiled),
+        )
+    except RejectedError as error:
+        raise located(session, error, compiled, replace(source, backend=submitted.backend)) from None
+
+
+def _partitions(compiled: Compiled) -> tuple[str, ...]:
+    """Return the partitions of each component, each once, `a,b` for one that may go to either.
+
+    There are none if one goes to Slurm's default partition, which nobody has named.
+    """
+    default = compiled.site.default_partition or ""
+    named = [dict(component.directives).get("partition") or default for component in compiled.plan.components]
+    return tuple(dict.fromkeys(named)) if all(named) else ()
+
+
+def _options(compiled: Compiled) -> list[tuple[tuple[str, str | None], ...]]:
+    """Return the sbatch options of each component, with the partition that the profile has for those without."""
+    default = compiled.site.default_partition
+    first = (("partition", default),) if default else ()
+    return [(*first, *component.directives) for component in compiled.plan.components]

@@ -1,0 +1,135 @@
+"""Show what the tasks of jobs print: once, or as it comes until the jobs have ended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ....state.task_reports import read_peers
+from ...results.fetching import Fetcher
+from ...where.task_places import TaskPlace
+from ...where.web_pages import FEW, may_have_pages, page_line, web_pages
+from ..refresh import refresh
+from ..waiting import MAX_INTERVAL, wait_for_end
+from .job_logs import JobLogs
+from .targets import bring_logs, targets
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from ....monitor.poll import View
+    from ....state.job_folder import JobFolder
+    from ...session import Session
+    from ..waiting import Progress
+    from .lines import Printer
+    from .selection import LogSelection
+    from .targets import Target
+
+
+def _open(
+    session: Session, jobs: Sequence[Target], selection: LogSelection, printer: Printer, *, follows: bool
+) -> list[JobLogs]:
+    for job in jobs:
+        bring_logs(session, job, selection)
+    total = count_tasks(jobs)
+    names = [job.folder.name.removeprefix(f"{session.user}~") if len(jobs) > 1 else "" for job in jobs]
+    return [
+        JobLogs(session, job.folder, job.known, selection, printer, follows=follows, name=name, total=total)
+        for job, name in zip(jobs, names, strict=True)
+    ]
+
+
+def count_tasks(jobs: Iterable[Target]) -> int:
+    """Return of how many tasks the logs are wanted."""
+    return sum(len(job.tasks) for job in jobs)
+
+
+def show_once(session: Session, jobs: Sequence[Target], selection: LogSelection, printer: Printer) -> list[JobFolder]:
+    """Show what is there, and return the jobs that have printed nothing."""
+    opened = _open(session, jobs, selection, printer, follows=False)
+    return [job.folder for job, logs in zip(jobs, opened, strict=True) if not logs.print_last()]
+
+
+def follow_jobs(
+    session: Session,
+    jobs: Sequence[Target],
+    selection: LogSelection,
+    printer: Printer,
+    *,
+    progress: Callable[[JobFolder], Progress | None] = lambda _: None,
+    max_age: float | None = None,
+) -> Iterator[View]:
+    """Show what comes until the jobs have ended, and yield how each did; `max_age` as in `wait_for_end`.
+
+    `progress` returns what shows how far a job is while it is waited for.
+    """
+    opened = _open(session, jobs, selection, printer, follows=True)
+    fetchers = [Fetcher(session, job.folder, job.tasks) for job in jobs]
+    # Of several jobs `status` tells the pages.
+    pages = [PageLines(session, job.folder) for job in jobs] if len(jobs) == 1 else []
+    for number, job in enumerate(jobs):
+
+        def print_new(first: int = number) -> None:
+            # The job that is waited for is fetched by who waits.
+            for fetcher in fetchers[first + 1 :]:
+                fetcher()
+            for logs in opened[first:]:
+                logs.print_new()
+            for lines in pages:
+                lines.print_new()
+
+        view = wait_for_end(
+            session,
+            job.folder,
+            max_age=max_age,
+            shortest=MAX_INTERVAL,
+            between=print_new,
+            tasks=job.tasks,
+            progress=progress(job.folder),
+        )
+        opened[number].print_last()
+        yield view
+
+
+def follow(session: Session, folder: JobFolder, selection: LogSelection, printer: Printer) -> View:
+    """Show what comes until a job has ended, and return how it did."""
+    return next(follow_jobs(session, targets([folder], selection), selection, printer))
+
+
+def silence_text(session: Session, folder: JobFolder) -> str:
+    """Return why there is nothing to show of a job."""
+    job_status = refresh(session, folder).job_status
+    if job_status.ended:
+        return f"nothing was printed; {folder.name} {job_status.state}: {job_status.reason}"
+    reason = f" ({job_status.reason})" if job_status.reason else ""
+    return f"nothing is printed yet: {folder.name} is {job_status.state}{reason}"
+
+
+class PageLines:
+    """Look at the files of an attempt until they name addresses; of a job without pages at nothing."""
+
+    def __init__(self, session: Session, folder: JobFolder) -> None:
+        self._session, self._folder = session, folder
+        known = folder.history()
+        self._roles = known.roles
+        self._attempt = known.attempt
+        self._is_due = known.ended is None and may_have_pages(folder)
+
+    def print_new(self) -> None:
+        """Tell what is new."""
+        while self._folder.attempt(self._attempt + 1).is_dir():
+            self._attempt += 1
+            self._is_due = may_have_pages(self._folder)
+        peers = read_peers(self._folder.reports(self._attempt)) if self._is_due else {}
+        if not peers:
+            return
+        self._is_due = False
+        places = [
+            TaskPlace(
+                role=self._roles[role].name, index=index, node="", address=peer.address, ports=peer.ports,
+                is_running=True,
+            )
+            for (role, index), peer in sorted(peers.items())
+            if role < len(self._roles)
+        ]  # fmt: skip
+        for page in web_pages(self._folder, places)[:FEW]:
+            self._session.say(page_line(page))

@@ -1,0 +1,162 @@
+"""Look after the user's jobs: write down how they end, and submit the attempts that are due."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from ..errors import Diagnostic, UsageError
+from ..monitor.asking.bill import MONITOR, Call
+from ..monitor.loop import Monitor
+from ..monitor.notify import NotificationSender
+from ..monitor.watching.folder_watch import used
+from ..terminal_text import one_line
+from ..times import format_time
+from .input.sites import find_site
+from .jobs.asking import seldom
+from .jobs.folders.housekeeping import keep_house
+from .jobs.job_sites import JobSites
+from .jobs.refresh import dependencies, everything, monitor_lock
+from .jobs.rounds import note_round
+from .jobs.step_at_end import MAX_AGE, ahead, take_step
+from .own_call import own_call
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from paislurm.backends.base import JobId
+
+    from ..monitor.asking.answer import Answer, Ask
+    from ..state.lock import Lock
+    from .session import Session
+
+MIN_CHARGE = 0.02
+"""CPU seconds that are worth a line of the bill."""
+TRIES = 10
+"""Seconds in which the lock may be a command's that only looks at a job."""
+ROUND = 60
+"""Seconds: so old an answer of Slurm may be in a round (`--once`); how often that is asked is cron's business."""
+
+
+class Worked(Struct, frozen=True, kw_only=True):
+    """What a monitor did."""
+
+    worked: bool
+    """Whether this monitor did any work."""
+
+
+def run_monitor(session: Session, site: str | None = None, *, once: bool = False) -> Worked | None:
+    """Look after all jobs until none is left, or take one step with each.
+
+    `site` is a site profile for all jobs; without it each has its own. None: the CPU time of this process is nearly
+    used up, and another process is to go on. What happens is said in one line each.
+    """
+    profile = find_site(session, site)
+    sites, lock = JobSites(session, profile, for_all=site is not None), monitor_lock(session)
+    monitor = _monitor(
+        session, sites, lock, lambda interval: seldom(session, min(ROUND, interval) if once else interval)
+    )
+    if once:
+        note_round(session, profile)
+    worked, tries, problem = False, 0, ""
+    while tries < TRIES:
+        with lock.taken() as mine:
+            if mine:
+                worked = True
+                if _work(session, monitor, once=once):
+                    return None
+        if (worked and (once or not monitor.left())) or (not worked and not monitor.left()):
+            break
+        if lock.problem != problem:
+            problem = lock.problem
+            written = f"{session.monitor_folder} cannot be written: {problem}" if problem else "it can be written again"
+            _log(session, written)
+        if problem and once:
+            break
+        # A folder that cannot be written is tried for as long as there are jobs.
+        tries += not problem
+        time.sleep(profile.monitor.max_poll_interval if problem else 0 if worked else 1)
+    if not worked and not problem:
+        session.say("another monitor is at work" if monitor.left() else "there is no job to look after")
+    return Worked(worked=worked)
+
+
+def monitor_job(session: Session, job: str, site: str | None = None, *, once: bool = True) -> Worked:
+    """Take a step with one job, whose attempt has just ended, and return whether this process did it."""
+    if not once:
+        message = "a JOB goes with --once: a monitor that stays looks after all jobs"
+        raise UsageError(Diagnostic(code="E547", message=message))
+    sites = JobSites(session, find_site(session, site), for_all=site is not None)
+    folder, lock = session.store.find(job, user=session.user), monitor_lock(session)
+    monitor = _monitor(session, sites, lock, lambda _: seldom(session, MAX_AGE, partial(everything, session)), ahead)
+    worked = take_step(folder, monitor, lock)
+    if not worked:
+        _log(session, f"{folder.name}: another process is at work, or has done what was due")
+    return Worked(worked=worked)
+
+
+def go_on_in_another(session: Session, words: Sequence[str]) -> int:
+    """Have a new process go on, which knows all from the journals and has its own CPU time; wait for it on a terminal.
+
+    A process that was left behind leaves another behind. `words` are those of the command line behind `monitor`.
+    """
+    _log(session, f"{used():.0f} CPU seconds are used, nearly as many as are allowed: another process goes on")
+    argv = [*own_call(), "monitor", *words]
+    if os.getsid(0) != os.getpid():
+        return subprocess.run(argv, check=False).returncode
+    left_behind = subprocess.Popen(argv, stdin=subprocess.DEVNULL, start_new_session=True)
+    left_behind.returncode = 0
+    return 0
+
+
+def _monitor(
+    session: Session,
+    sites: JobSites,
+    lock: Lock,
+    ask: Callable[[float], Ask],
+    ahead: Callable[[str], int] = lambda _: 0,
+) -> Monitor:
+    log = partial(_log, session)
+    means = dependencies(session, lock, sites, seldom=_charging(session, ask), ahead=ahead)
+    house = partial(keep_house, session, sites.own.jobs.remove_after, log)
+    return Monitor(session.store, means, NotificationSender(sites.of), log, house)
+
+
+def _work(session: Session, monitor: Monitor, *, once: bool) -> bool:
+    """Do the work under the lock; tell whether another process is to go on with it."""
+    spent = False
+    try:
+        if once:
+            monitor.step()
+        else:
+            spent = monitor.run()
+        monitor.finish()
+    except OSError as error:
+        _log(session, f"the lock is another monitor's, or cannot be written: {error}")
+    return spent
+
+
+def _charging(session: Session, ask: Callable[[float], Ask]) -> Callable[[float], Ask]:
+    """Return the same questions, which put this process's own CPU time on the bill whenever they are asked."""
+    charged = 0.0
+
+    def asked(interval: float, name: str, ids: Collection[JobId], tags: Collection[str]) -> Answer:
+        nonlocal charged
+        now = used()
+        if now - charged >= MIN_CHARGE:
+            with suppress(OSError):
+                session.bill.add(Call(time=time.time(), program=MONITOR, cpu=now - charged))
+            charged = now
+        return ask(interval)(name, ids, tags)
+
+    return lambda interval: partial(asked, interval)
+
+
+def _log(session: Session, text: str) -> None:
+    session.say(one_line(f"{format_time(int(time.time()))} {text}"))

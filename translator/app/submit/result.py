@@ -1,0 +1,129 @@
+"""What comes of a submission, for this program and as it is printed."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from ...errors import Diagnostic
+from ...monitor.failure import Failure
+from ...monitor.poll import View
+from ...pipeline import Compiled
+from ...state.job_folder import JobFolder
+from ...state.records import Dependency
+from ..views.job import JobDependency, JobFailure
+from ..views.line import JobLine, job_line
+from ..views.of_poll import job_failure
+from .after import text_of
+
+MonitorKind = Literal["background", "commands", "none"]
+
+
+class SubmittedJob(Struct, frozen=True, kw_only=True):
+    """A job that was submitted."""
+
+    job: str
+    """The job's name, without the user's."""
+    user: str
+    """The user whose job it is."""
+    name: str
+    """The name of the job's folder, `user~job`."""
+    backend: str
+    """`slurm`, `pyslurm`, `local`, or `ssh:` and a login node."""
+    job_id: str | None
+    """The id of the Slurm job; None for a dry run, and for a job that waits for others."""
+    attempt: int
+    """The number of the attempt, 0."""
+    folder: str
+    """The path of the job's folder."""
+    script_file: str
+    """The path of the batch script."""
+    task_count: int
+    """The number of tasks."""
+    monitor: MonitorKind
+    """What watches the job: a process, commands that show the job and cron, or the ends of attempts and cron."""
+    dry_run: bool
+    """Whether nothing was submitted."""
+    dependencies: tuple[JobDependency, ...]
+    """The jobs that this one waits for."""
+    diagnostics: tuple[Diagnostic, ...]
+    """Warnings about the job file."""
+
+
+class EndedSubmission(JobLine, frozen=True, kw_only=True):
+    """A job that was submitted, and how it ended."""
+
+    script_file: str
+    """The path of the batch script."""
+    monitor: MonitorKind
+    """What watched the job: a process, commands that show the job and cron, or the ends of attempts and cron."""
+    dry_run: bool
+    """Whether nothing was submitted."""
+    dependencies: tuple[JobDependency, ...]
+    """The jobs that this one waited for."""
+    diagnostics: tuple[Diagnostic, ...]
+    """Warnings about the job file."""
+    failure: JobFailure | None
+    """Why the job failed."""
+
+
+class Submitted(Struct, frozen=True, kw_only=True):
+    """A job that was submitted; `job_id` is None for a dry run, and "" for a job that waits for others."""
+
+    folder: JobFolder
+    job: str
+    user: str
+    backend: str
+    job_id: str | None
+    compiled: Compiled
+    after: tuple[Dependency, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """In words what was submitted, or what it waits for."""
+        if self.after:
+            return f"{self.folder.name} waits: it is submitted after {text_of(self.after)}"
+        return f"{self.folder.name} is job {self.job_id}"
+
+    @property
+    def dependencies(self) -> tuple[JobDependency, ...]:
+        """The jobs that it waits for, as they are printed."""
+        return tuple(JobDependency(name=each.name, until=each.until) for each in self.after)
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """Warnings about the job file, as they are printed."""
+        return self.compiled.warnings
+
+    @property
+    def printed(self) -> SubmittedJob:
+        """The record as it is printed."""
+        return SubmittedJob(
+            job=self.job,
+            user=self.user,
+            name=f"{self.user}~{self.job}",
+            backend=self.backend,
+            job_id=self.job_id or None,
+            attempt=0,
+            folder=str(self.folder.path),
+            script_file=str(self.folder.script(0)),
+            task_count=self.compiled.job.task_count,
+            monitor=self.compiled.site.monitor.way,
+            dry_run=self.job_id is None,
+            dependencies=self.dependencies,
+            diagnostics=self.diagnostics,
+        )
+
+    def ended(self, view: View, failure: Failure | None) -> EndedSubmission:
+        """Return how the job ended, as it is printed."""
+        return EndedSubmission(
+            **asdict(job_line(view)),
+            script_file=str(self.folder.script(0)),
+            monitor=self.compiled.site.monitor.way,
+            dry_run=False,
+            dependencies=self.dependencies,
+            diagnostics=self.diagnostics,
+            failure=job_failure(failure) if failure else None,
+        )

@@ -1,0 +1,1 @@
+"""Enter a task that runs, or reach one of its ports."""

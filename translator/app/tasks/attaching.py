@@ -1,0 +1,107 @@
+"""Open a shell in a task that runs, or run a command there."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from paislurm.backends.base import JobId
+
+from ...errors import Diagnostic, NotFoundError
+from ...rendering.shell import quote
+from ...state.job_folder import JobFolder
+from ..jobs.refresh import refresh
+from ..own_call import own_call
+from ..ownership import check_own, check_script
+from .only_choice import one_task
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from paislurm.backends.base import Backend
+
+    from ...monitor.poll import View
+    from ...state.records import JobRole
+    from ..session import Session
+
+
+class TaskCall(Struct, frozen=True, kw_only=True):
+    """The command that opens a shell or runs a command in a task."""
+
+    argv: tuple[str, ...]
+    """The words of the command line."""
+    task: str
+    """The name of the task, `worker-0`."""
+    job_id: str
+    """The id of the Slurm job."""
+
+
+def call_of_task(session: Session, job: str, task: str = "", command: Sequence[str] = ()) -> TaskCall:
+    """Return the command by which a task is entered; nothing is run. Arguments and errors as in `call_task`."""
+    return _call(session, job, task, command)[0]
+
+
+def call_task(
+    session: Session, job: str, task: str = "", command: Sequence[str] = (), *, terminal: bool = False
+) -> int:
+    """Run a command beside a task that runs, a shell without one, and return its exit status.
+
+    It may not return: this process can become the program that does it. With `terminal` the command has one. `task` is
+    `worker-0`, a role of one task, or "" in a job of one task. The exit status is 255 if the way to the task fails.
+    Raises NotFoundError for a task that does not run, UsageError where several are meant, and FolderError for another
+    user's job.
+    """
+    call, home = _call(session, job, task, command)
+    return home.attach(list(call.argv), JobId(call.job_id), terminal=terminal)
+
+
+def run_in_task(session: Session, job: str, task: str = "", command: Sequence[str] = ()) -> int:
+    """Do the same as `call_task` in a process of its own, which has the streams of this one."""
+    call_of_task(session, job, task, command)
+    argv = [*own_call(), "exec", job, *([task] if task else []), "--", *command]
+    return subprocess.run(argv, env=session.environment, check=False).returncode
+
+
+def _call(session: Session, job: str, task: str, command: Sequence[str]) -> tuple[TaskCall, Backend]:
+    view = refresh(session, session.store.find(job, user=session.user))
+    known = view.history
+    check_own(view.folder, "exec")
+    role, index = _task(view, task)
+    _check_that_it_runs(view, role, index)
+    check_script(view.folder, known.attempt, "exec")
+    home = session.backend(known.backend)
+    argv = _argv(view, home.folder(known.run_folder(view.folder.path)), role, index, command)
+    return TaskCall(argv=argv, task=f"{role.name}-{index}", job_id=known.job_id), home
+
+
+def _task(view: View, word: str) -> tuple[JobRole, int]:
+    try:
+        return one_task(view, word)
+    except NotFoundError as error:
+        if sum(role.instances for role in view.history.roles) == 1:
+            error.diagnostics = tuple(
+                replace(each, hint=f"{each.hint}, which can be left out: a command stands behind `--` then")
+                for each in error.diagnostics
+            )
+        raise
+
+
+def _check_that_it_runs(view: View, role: JobRole, index: int) -> None:
+    state = next((task.state for task in view.tasks if (task.role, task.index) == (role.name, index)), "WAITING")
+    if state in ("RUNNING", "STOPPING") and not view.job_status.ended:
+        return
+    message = f"task {role.name}-{index} of {view.folder.name} is not running: it is {state}"
+    hint = f"see: paislurm status {view.folder.name}"
+    raise NotFoundError(Diagnostic(code="E525", message=message, hint=hint))
+
+
+def _argv(view: View, folder: Path, role: JobRole, index: int, words: Sequence[str]) -> tuple[str, ...]:
+    """Return what calls the task: the job's own script, which knows the way, in the job's `folder`."""
+    attempt, position = view.history.attempt, view.history.roles.index(role)
+    script = JobFolder(path=folder).script(attempt)
+    text = " ".join(map(quote, words))
+    return ("bash", "-p", str(script), "--exec", str(folder), str(attempt), str(position), str(index), text)

@@ -1,0 +1,180 @@
+"""Reach a port of a task from a user's own machine: through the login node, by ssh."""
+
+from __future__ import annotations
+
+import os
+import socket
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from paislurm.backends.registry import SSH, is_elsewhere
+from paislurm.backends.ssh.transport import Address, parse_address
+
+from ...errors import Diagnostic, NotFoundError
+from ...state.safe_read import MAX_PORT, parse_int
+from ..jobs.refresh import refresh
+from ..where.task_places import task_places
+from ..where.web_pages import web_pages
+from .only_choice import one_task, only_port
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ...monitor.poll import View
+    from ..session import Session
+    from ..where.task_places import TaskPlace
+    from ..where.web_pages import WebPage
+
+NO_NEW_KEYS = ("-o", "UpdateHostKeys=no")
+"""A login adds no key of a host to known_hosts. Source: ssh_config(5), UpdateHostKeys."""
+
+
+class PortForward(Struct, frozen=True, kw_only=True):
+    """The way from a machine of the user's to a port of a task."""
+
+    name: str
+    """The name of the job, `user~job`."""
+    job_id: str
+    """The id of the Slurm job."""
+    task: str
+    """The name of the task, `worker-0`."""
+    node: str
+    """The node of the task."""
+    node_address: str
+    """By what the login node reaches the node."""
+    port: int
+    """The port of the task."""
+    local_port: int
+    """The port of the user's own machine."""
+    url: str
+    """Where a browser finds the port."""
+    login: str
+    """The login node, as `[USER@]HOST[:PORT]`."""
+    argv: tuple[str, ...]
+    """The ssh command that forwards the port through the login node."""
+    argv_by_node: tuple[str, ...]
+    """The ssh command that logs in to the node of the task, by way of the login node."""
+
+    @property
+    def is_through_here(self) -> bool:
+        """Whether this machine is taken for the login node."""
+        return self.login.rpartition("@")[2] == socket.getfqdn()
+
+
+def port_forward(
+    session: Session,
+    job: str,
+    task: str = "",
+    port: str = "",
+    *,
+    local_port: int | None = None,
+    login: str | None = None,
+) -> PortForward:
+    """Return the ssh command by which a machine of the user's reaches a port of a task that runs; nothing is run.
+
+    `port` is a label or a number; "" is the only one, as for `task`. `local_port` is the same port without one. `login`
+    is the login node as the user's machine knows it. Raises NotFoundError for a task that does not run or a port that
+    it does not have, and UsageError where several are meant.
+    """
+    view = refresh(session, session.store.find(job, user=session.user))
+    place = _place(view, task)
+    pages = web_pages(view.folder, [place])
+    number = port_of(place, port or only_port(view, place, pages), pages)
+    local, address, node = local_port or number, _login(session, view, login), place.node or place.host
+    return PortForward(
+        name=view.folder.name,
+        job_id=view.history.job_id,
+        task=place.name,
+        node=node,
+        node_address=place.host,
+        port=number,
+        local_port=local,
+        url=f"http://localhost:{local}",
+        login=str(address),
+        argv=argv_through(address, f"{local}:{bracketed(place.host)}:{number}"),
+        argv_by_node=argv_by_node(address, node, f"{local}:localhost:{number}"),
+    )
+
+
+def run_forward(session: Session, found: PortForward) -> None:
+    """Forward a port to this machine until Ctrl-C; say when connections are taken, and which ones fail.
+
+    From a machine that reaches the cluster by SSH, ssh takes the place of this process. Raises UsageError where the
+    local port cannot be had.
+    """
+    if is_elsewhere(session.store.find(found.name, user=session.user).history().backend):
+        from paislurm.backends.runner import become
+        from paislurm.backends.ssh.openssh import no_new_keys
+
+        session.say(f"open {found.url}; Ctrl-C ends this")
+        program, *words = found.argv
+        become([program, *no_new_keys(), *words], os.environ)
+    from .forwarder import forward
+
+    forward(found, lambda: session.say(f"open {found.url} on this machine; Ctrl-C ends this"), session.say)
+
+
+def argv_through(login: Address, way: str) -> tuple[str, ...]:
+    """Return the ssh by which the login node connects to the port: the node itself need not let anybody log in."""
+    port = ["-p", str(login.port)] if login.port else []
+    words = ["ssh", "-N", *NO_NEW_KEYS, "-o", "ExitOnForwardFailure=yes", "-L", way, *port, f"{_at(login)}{login.host}"]
+    return tuple(words)
+
+
+def argv_by_node(login: Address, node: str, way: str) -> tuple[str, ...]:
+    """Return the ssh that logs in to the node, where the task listens for its own node alone."""
+    return ("ssh", "-N", *NO_NEW_KEYS, "-J", str(login), "-L", way, f"{_at(login)}{node}")
+
+
+def _at(login: Address) -> str:
+    return f"{login.user}@" if login.user else ""
+
+
+def bracketed(host: str) -> str:
+    """Return a host as it stands before `:` and a port."""
+    return f"[{host}]" if ":" in host else host
+
+
+def _place(view: View, word: str) -> TaskPlace:
+    """Return where the task is; NotFoundError unless it runs."""
+    role, index = one_task(view, word)
+    place = task_places(view).get((role.name, index))
+    if place is None or not place.is_running or not place.host:
+        message = f"task {role.name}-{index} of {view.folder.name} is not running: nobody listens on its ports"
+        raise NotFoundError(Diagnostic(code="E565", message=message, hint=f"see: paislurm status {view.folder.name}"))
+    return place
+
+
+def _login(session: Session, view: View, word: str | None) -> Address:
+    """Return the login node: as the user says, as jobs are sent there by SSH, else this machine by its full name."""
+    if word is not None:
+        return parse_address(word)
+    if is_elsewhere(view.history.backend):
+        return parse_address(view.history.backend.removeprefix(SSH))
+    return Address(host=socket.getfqdn(), user=session.user)
+
+
+def port_of(place: TaskPlace, word: str, pages: Iterable[WebPage] = ()) -> int:
+    """Return the port that a word means: a number, a label of the task's ports, or `tensorboard` for the plugin's.
+
+    Raises `NotFoundError`.
+    """
+    number = parse_int(word)
+    if number is not None:
+        if 0 < number <= MAX_PORT:
+            return number
+    elif place.ports.get(word):
+        return place.ports[word][0]
+    else:
+        for page in pages:
+            if (page.task, page.title.lower()) == (place.name, word.lower()):
+                return int(page.url.rpartition(":")[2])
+    labels = ", ".join(f"{label} ({', '.join(map(str, ports))})" for label, ports in place.ports.items() if ports)
+    if number is None:
+        message = f"task {place.name} has no port `{word}`"
+        hint = f"it has {labels}; any other port can be given as a number" if labels else "give the number of the port"
+    else:
+        message = f"`{word}` is no port: ports are 1 to {MAX_PORT}"
+        hint = f"task {place.name} has {labels}" if labels else ""
+    raise NotFoundError(Diagnostic(code="E567", message=message, hint=hint))

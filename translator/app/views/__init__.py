@@ -1,0 +1,1 @@
+"""How jobs stand, in records that are printed and returned to programs."""

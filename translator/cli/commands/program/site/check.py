@@ -1,0 +1,59 @@
+"""`paislurm site check`: job files against the site, or the site profile against the cluster."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from ....options import examples, json_option, pass_session
+from ....output.console import log_diagnostics, print_json, print_result
+
+if TYPE_CHECKING:
+    from .....app.session import Session
+    from .....app.site.check import CheckedProfile
+
+
+@click.command(
+    epilog=examples("paislurm site check", "paislurm site check jobs/*.yaml", "paislurm site check job.yaml --json")
+)
+@click.argument("jobs", metavar="[JOB]...", nargs=-1)
+@click.option(
+    "--site",
+    metavar="FILE",
+    help="The site profile. Default: $PAISLURM_SITE, ~/.config/paislurm/site.yaml, /etc/paislurm/site.yaml.",
+)
+@json_option
+@pass_session
+def check(session: Session, jobs: tuple[str, ...], site: str | None, *, as_json: bool) -> int:
+    """Say of job files what they would have here, or why they can never start.
+
+    Each JOB is a job file, or - for standard input. Nothing is submitted: the profile tells, and without one Slurm is
+    asked for it. The exit code is 3 if a job file is wrong, else 4 if the site cannot run one.
+
+    Without a JOB the profile itself is checked: its keys and locks, who can write to it, whether its programs are here,
+    and where Slurm answers, whether the cluster still has what it names.
+    """
+    from .....app.site.check import CheckedProfile, check_site
+
+    found = check_site(session, jobs, site)
+    if isinstance(found, CheckedProfile):
+        return _print_profile(found, as_json=as_json)
+    for each in found.checked:
+        log_diagnostics(each.diagnostics)
+        if not as_json:
+            print_result(f"{each.file}: {each.verdict}")
+    if as_json:
+        print_json(found)
+    elif not jobs:
+        print_result("there is no profile; Slurm answers, and `paislurm site detect` writes one")
+    return found.exit_status
+
+
+def _print_profile(found: CheckedProfile, *, as_json: bool) -> int:
+    log_diagnostics(found.diagnostics)
+    if as_json:
+        print_json(found)
+    else:
+        print_result(f"{found.file}: {found.verdict}")
+    return found.exit_status

@@ -1,0 +1,49 @@
+"""`paislurm site gpus`: the GPUs of each partition, and which are free."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from ....options import examples, json_option, pass_session
+from ....output.console import log, print_json
+from ....shell.known_names import OfSite
+
+if TYPE_CHECKING:
+    from .....app.session import Session
+
+
+@click.command(epilog=examples("paislurm site gpus", "paislurm site gpus --partition gpu", "paislurm site gpus --json"))
+@click.option(
+    "--partition",
+    "partitions",
+    multiple=True,
+    metavar="NAME",
+    type=OfSite("partition"),
+    help="Of this partition; can be repeated.",
+)
+@click.option("--host", metavar="HOST", help="Ask at this login node, by SSH. Default: the site profile's, or here.")
+@json_option
+@pass_session
+def gpus(session: Session, partitions: tuple[str, ...], *, host: str | None, as_json: bool) -> int:
+    """Show the GPUs of each partition by type: how many there are, how many are free, how many jobs wait for some.
+
+    Slurm is asked twice, by sinfo and squeue. Nodes that are out of order or reserved have no free GPUs; a node that
+    is in several partitions counts in each. `submit --test-only` shows the same of the partitions of one job.
+    """
+    from .....app.estimate.gpus import SiteGpus
+    from .....app.site.gpus import site_gpus
+    from ....output.estimate_words import GPU_COLUMNS, gpu_rows
+    from ....output.tables import print_table
+
+    found = site_gpus(session, partitions, host)
+    if as_json:
+        print_json(SiteGpus(partitions=tuple(pool.printed for pool in found)))
+        return 0
+    rows = [row for pool in found for row in gpu_rows(pool)]
+    if rows:
+        print_table(GPU_COLUMNS, rows)
+    else:
+        log("Slurm shows no GPUs")
+    return 0

@@ -1,0 +1,77 @@
+"""What `list` prints: jobs as rows of the columns that are wanted, or a sweep with its parameters."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from ...app.jobs.listing import in_order_of_sweep, with_run
+from ...app.views.line import Listing
+from ...errors import did_you_mean
+from ...plural import counted, verb
+from .console import is_terminal, log, print_json
+from .job_table import COLUMNS, DEFAULT_COLUMNS, column, needs_run, sorted_lines
+from .several import print_lines
+from .sweep_table import print_group
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...app.session import Session
+    from ...app.views.line import JobLine
+
+ON_A_TERMINAL = 30
+"""So many jobs a terminal is shown, unless another number is asked for."""
+
+
+class Table(NamedTuple):
+    """The table that is wanted: its columns as words, the column to sort by, and the most rows; 0 is all."""
+
+    columns: str | None
+    by: str | None
+    limit: int | None
+
+
+def print_sweep(session: Session, group: str, lines: Sequence[JobLine], *, as_json: bool) -> None:
+    """Print the jobs of a sweep."""
+    rows = in_order_of_sweep(with_run(lines))
+    if as_json:
+        print_json(Listing(jobs=tuple(rows), group=group))
+    else:
+        print_group(rows, session.now())
+
+
+def print_jobs(session: Session, lines: Sequence[JobLine], table: Table, *, as_json: bool) -> None:
+    """Print jobs, the newest first or sorted; a terminal shows some, as far as they fit."""
+    shown = _named(table.columns.split(",")) if table.columns else DEFAULT_COLUMNS
+    order = _named([table.by.removeprefix("-")]) if table.by is not None else ()
+    now, on_terminal = session.now(), is_terminal(sys.stdout) and not as_json
+    if needs_run(order):
+        lines = with_run(lines)
+    if table.by is not None:
+        lines = sorted_lines(lines, table.by, now)
+    most = table.limit if table.limit is not None else ON_A_TERMINAL if on_terminal else 0
+    chosen, rest = (lines[:most], lines[most:]) if most else (lines, [])
+    if as_json or needs_run(shown):
+        chosen = with_run(chosen)
+    if as_json:
+        print_json(Listing(jobs=tuple(chosen)))
+    elif chosen:
+        print_lines(chosen, shown, now, fit=is_terminal(sys.stdout))
+    if rest:
+        living = sum(not line.ended for line in rest)
+        which = f", {living} of them not ended" if living else ""
+        more = f"{len(rest)} more of {counted(len(lines), 'job')} {verb(len(rest), 'is', 'are')} not shown{which}"
+        log(f"{more}: --limit 0 shows all")
+
+
+def _named(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of columns; raise what click tells users for one that there is not."""
+    for name in names:
+        if column(name) is None:
+            hint = did_you_mean(name, COLUMNS)
+            message = f"there is no column {name!r}{f' ({hint})' if hint else ''}; columns are {', '.join(COLUMNS)}"
+            raise click.UsageError(f"{message}, and param.NAME for a parameter of the job file")
+    return tuple(names)

@@ -1,0 +1,32 @@
+"""What the program itself prints with `--json`."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+Shell = Literal["bash", "zsh", "fish"]
+
+
+class HelpText(Struct, frozen=True, kw_only=True):
+    """The help of a command."""
+
+    text: str
+    """The help."""
+
+
+class ShellCompletion(Struct, frozen=True, kw_only=True):
+    """What makes a shell complete words."""
+
+    shell: Shell
+    """The shell."""
+    text: str
+    """The script for it."""
+
+
+class ProgramVersion(Struct, frozen=True, kw_only=True):
+    """The version of the program."""
+
+    paislurm_version: str
+    """The version of paislurm."""

@@ -1,0 +1,60 @@
+"""What `submit --sweep` prints: each job as it is submitted, and how to see the group."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...app.submit.sweep.submit import submit_sweep
+from ...plural import counted, verb
+from ..output.console import log, print_json, print_result
+
+if TYPE_CHECKING:
+    from ...app.input.source import Source
+    from ...app.session import Session
+    from ...app.submit.result import Submitted
+    from ...app.submit.sweep.submit import Sweep
+    from ...state.records import Dependency
+    from ..submit_options import SubmitOptions
+
+
+def sweep_command(session: Session, source: Source, after: tuple[Dependency, ...], options: SubmitOptions) -> int:
+    """Submit a sweep and print it; with `wait` return 1 unless all its jobs have succeeded, those of before too."""
+    dry_run, as_json, waits = options.dry_run, options.as_json, options.wait and not options.dry_run
+
+    def say(submitted: Submitted) -> None:
+        if not as_json:
+            print_result(submitted.text)
+
+    sweep = submit_sweep(session, source, options.sweep, dry_run=dry_run, after=after, yes=options.yes, say=say)
+    if not as_json:
+        for each in sweep.submitted if dry_run else ():
+            print_result(f"{each.folder.name} would be submitted")
+        _say_group(sweep, dry_run=dry_run)
+    elif not waits:
+        print_json(sweep.printed(dry_run=dry_run))
+    return _wait(session, sweep, as_json=as_json) if waits else 0
+
+
+def _say_group(sweep: Sweep, *, dry_run: bool) -> None:
+    present, number = len(sweep.present), len(sweep.submitted)
+    there = f", {present} {verb(present, 'was', 'were')} there already" if present else ""
+    which = f"dry run: {counted(number, 'job')} would be" if dry_run else counted(number, "job")
+    log(f"group {sweep.group}: {which} submitted{there}")
+    if present or not dry_run:
+        log(f"see them: paislurm list --group {sweep.group}")
+    if sweep.present and not sweep.submitted:
+        log("`--suffix TEXT` submits all of them again, under other names")
+
+
+def _wait(session: Session, sweep: Sweep, *, as_json: bool) -> int:
+    from ...app.results.failure import failure_of
+    from ..output.exit_status import exit_code
+    from .ends import log_ends
+
+    names = [*sweep.present, *(each.folder.name for each in sweep.submitted)]
+    folders = [folder for folder in session.store.all() if folder.name in names]
+    views = {view.folder.name: view for view in log_ends(session, folders, {sweep.group: names}, quiet=as_json)}
+    if as_json:
+        failures = {name: failure_of(session, view) for name, view in views.items()}
+        print_json(sweep.ended(views, failures))
+    return max(map(exit_code, views.values()), default=0)

@@ -1,1 +1,0 @@
-"""JSON Schemas of what commands print with `--json`."""

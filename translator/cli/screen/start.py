@@ -1,0 +1,42 @@
+"""Show the live screen, or print it once; and say how jobs stood last."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...terminal_text import one_line
+from ..output.changes import change_text, log_nothing_left
+from ..output.console import log, print_result
+from ..output.exit_status import ending_text
+from .app import watch_live, watch_once
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...app.session import Session
+
+MAX_LINES = 10
+"""So many jobs are told of when the screen is left."""
+
+
+def print_screen(session: Session, names: Sequence[str]) -> None:
+    """Print once what the screen shows."""
+    world = watch_once(session, names)
+    if world.problem:
+        log(f"states are those that were known last: {world.problem}")
+    if world.view is None and not world.jobs:
+        log_nothing_left()
+
+
+def show_screen(session: Session, names: Sequence[str]) -> int:
+    """Show the screen, and leave below it how the jobs stood last; return the exit code."""
+    code, world = watch_live(session, names)
+    for line in world.jobs[:MAX_LINES]:
+        print_result(change_text(line, session.now()))
+    if len(world.jobs) > MAX_LINES:
+        log(f"and {len(world.jobs) - MAX_LINES} more: paislurm list")
+    if not world.jobs and world.view is not None:
+        print_result(one_line(ending_text(world.view)))
+    elif world.looked and not world.jobs:
+        log_nothing_left()
+    return code
