@@ -11,7 +11,6 @@ import pytest
 
 from paislurm.translator.pipeline import compile_job
 from paislurm.translator.protocol.extras_slurm import SlurmCompat, SlurmExtras, SlurmRole, SlurmV1
-from paislurm.translator.site.containers import CONTAINER_RUNTIMES
 from paislurm.translator.validation.diagnostic_codes import ALL, CODES
 
 if TYPE_CHECKING:
@@ -48,13 +47,6 @@ def test_every_code_is_listed_and_used() -> None:
 def test_codes_that_are_named_exist(page: Path) -> None:
     text = re.sub(r"(?ms)^ *```diff$.*?^ *```$", "", page.read_text(encoding="utf-8"))
     assert set(re.findall(r"\b[EW]\d{3}\b", text)) <= set(ALL)
-
-
-def test_the_page_of_containers_has_every_runtime() -> None:
-    text = (ROOT / "docs/how-to/jobs/containers.md").read_text(encoding="utf-8")
-    (table,) = re.findall(r"^## Runtimes\n(.*?)^## ", text, re.MULTILINE | re.DOTALL)
-    rows = [name for row in re.findall(r"^\| (`.*?) \|", table, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)]
-    assert sorted(rows) == sorted(CONTAINER_RUNTIMES)
 
 
 EXTRAS = ROOT / "docs/reference/extras-slurm.md"

@@ -42,7 +42,6 @@ sys.exit(pytest.main(["-q", "-x", "-p", "no:cacheprovider", *sys.argv[1:]]))
 """
 """What a recipe is tried with: the commands, `make golden` but for the scripts, and tests."""
 BLOCK = re.compile(r"^   ```(diff|sh)\n(.*?)^   ```$", re.MULTILINE | re.DOTALL)
-LICENSES = "extras: {slurm: {licenses: matlab}}\n"
 
 
 class Recipe(Struct, frozen=True):
@@ -59,7 +58,7 @@ RECIPES = (
     Recipe(
         "An option of sbatch that extras.slurm passes on",
         ("tests/unit/test_docs.py",),
-        ("12        #SBATCH --licenses=matlab\n"),
+        ("12        #SBATCH --licenses=matlab\n",),
         job=JOB + "extras: {slurm: {licenses: matlab}}\n",
     ),
     Recipe(
@@ -76,7 +75,7 @@ RECIPES = (
     ),
     Recipe(
         "A container runtime",
-        ("tests/unit/test_docs.py",),
+        ("tests/unit/site/test_container_runtimes.py",),
         ("# ==== containers/sarus ====", "# ==== images/sarus ====", "PSL_CONTAINER_RUNTIME='sarus'"),
         site="containers: {runtime: sarus, cache: /images}\n",
     ),
