@@ -154,9 +154,9 @@ def test_the_end_of_a_job_that_is_cancelled_before_it_begins_is_asked_soon(
     """`cancel` leaves a sign where the monitor looks."""
     folder = job_folder(tmp_path / "jobs", CREATED, INTENT, SUBMITTED)
     backend.observations[JobId("7")] = observed("PENDING")
-    monkeypatch.setattr(cancelling, "backend", lambda _: backend)
+    monkeypatch.setattr(Session, "backend", lambda *_: backend)
     monkeypatch.setattr(cancelling, "check_own", lambda *_: None)
-    monkeypatch.setattr(cancelling, "refresh_all", lambda jobs: [stepped(job.folder, backend, NOW) for job in jobs])
+    monkeypatch.setattr(cancelling, "refresh_all", lambda _, jobs: [stepped(job.folder, backend, NOW) for job in jobs])
 
     def cancel() -> None:
         cancelling.cancel_jobs(Session(), [folder])
