@@ -34,7 +34,7 @@ def gpus(session: Session, partitions: tuple[str, ...], *, host: str | None, as_
     """
     from .....app.estimate.gpus import SiteGpus
     from .....app.site.gpus import site_gpus
-    from ....output.estimate_words import GPU_COLUMNS, gpu_rows
+    from ....output.estimate import GPU_COLUMNS, gpu_rows
     from ....output.tables import print_table
 
     found = site_gpus(session, partitions, host)
