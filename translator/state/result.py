@@ -70,6 +70,12 @@ class Trigger(Struct, frozen=True, kw_only=True):
     """The name of a role."""
     index: Int
     """The index of the task in its role, from 0."""
+    completion_rule: str | None = None
+    """The rule by which the task decided: `C2` for a failed task, `C3` for a succeeded one."""
+    count: Int | None = None
+    """How many tasks had ended so."""
+    threshold: Int | None = None
+    """The number of the completion policy that was reached."""
 
 
 class Result(Struct, frozen=True, kw_only=True):

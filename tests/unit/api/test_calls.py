@@ -104,9 +104,17 @@ def test_a_command_runs_in_a_task(
     file = tmp_path / "made"
     assert client.exec(running, "worker-1", "sh", "-c", f"echo $PAI_TASK_INDEX > {file}; exit 4") == 4
     assert file.read_text() == "1\n"
-    for task, error in (("worker", paislurm.UsageError), ("worker-9", paislurm.NotFoundError)):
-        with pytest.raises(error):
+    for task, error, says in (
+        ("worker", paislurm.UsageError, "worker has 2 tasks: say which, worker-0 to worker-1"),
+        ("", paislurm.UsageError, "~demo has 2 tasks: say which, worker-0 to worker-1"),
+        ("worker-9", paislurm.NotFoundError, "E521"),
+    ):
+        with pytest.raises(error, match=says):
             client.exec(running, task, "true")
+    running.cancel()
+    running.wait(timeout=60)
+    with pytest.raises(paislurm.NotFoundError, match="is not running: it is STOPPED"):
+        client.exec(running, "worker-0", "true")
     assert capfd.readouterr().out == ""
 
 

@@ -49,7 +49,7 @@ def test_added_memory_is_told_as_it_is_asked_for(
     (component,) = compiled.plan.components
     found = [option for option in component.directives if option[0].startswith("mem")]
     assert found == ([asked] if asked else [])
-    assert component.note.partition(" for the batch")[0] == note
+    assert (component.note or "").partition(" for the batch")[0] == note
     head = " ".join(compiled.script.partition("paislurm runtime")[0].replace("\n# ", " ").split())
     assert (" raised by " in head) is bool(note)
     assert f"{note[1:]} for the batch script" in head or not note

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.app.jobs.groups import folders_of_group
+from paislurm.translator.app.jobs.selecting import folders_of_group
 from paislurm.translator.app.report.gather import job_reports
 from paislurm.translator.app.session import Session, user_name
 from paislurm.translator.report.chart_rows import runs_gantt

@@ -206,7 +206,7 @@ class JobCalls(Calls):
         """
         from pathlib import Path
 
-        from ..jobs.groups import folders_of_group
+        from ..jobs.selecting import folders_of_group
         from ..report.write import write_report
 
         with self._call():

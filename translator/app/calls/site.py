@@ -63,7 +63,7 @@ class SiteCalls(Calls):
 
         Raises NotFoundError for a partition without nodes, and BackendError if Slurm does not answer.
         """
-        from ..site.gpus import site_gpus
+        from ..estimate.ask import site_gpus
 
         with self._call():
             return [pool.printed for pool in site_gpus(self, partitions, host)]

@@ -16,10 +16,9 @@ from ...state.history import History
 from ...times import aware, by_size
 from ..views.line import JobLine, job_line, line_of_status
 from .asking import BY_A_PERSON
-from .groups import folders_of_group
 from .refresh import refresh_all
 from .rounds import warn_of_overdue_round
-from .selecting import select
+from .selecting import folders_of_group, select
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

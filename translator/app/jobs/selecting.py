@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from ...errors import Diagnostic, NotFoundError, nearest
+from ...errors import Diagnostic, NotFoundError, did_you_mean, nearest
 from ...folded_names import by_numbers
 from ...state.job_folder import JobFolder, Living
-from .groups import groups, jobs_of_group
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ...state.job_folder import Store
+    from ..session import Session
+
 
 PATTERN_CHARACTERS = frozenset("*?[")
 
@@ -139,3 +140,35 @@ def _matching(store: Store, pattern: str, *, user: str) -> list[JobFolder]:
         message = f"no job in {store.jobs} has a name that fits `{pattern}`"
         raise NotFoundError(Diagnostic(code="E520", message=message, hint="`paislurm list` shows your jobs"))
     return found
+
+
+def jobs_of_group(store: Store, group: str, *, user: str) -> list[JobFolder]:
+    """Return the user's jobs of a group by name, `seed2` before `seed10`, without those whose names were used again."""
+    found: list[JobFolder] = []
+    for name, job in store.look():
+        if group and name.startswith(f"{user}~"):
+            with suppress(OSError):
+                known = job.read() if isinstance(job, Living) else job
+                if known.group == group and known.full_name == name:
+                    found.append(JobFolder(path=store.jobs / name))
+    return sorted(found, key=lambda folder: by_numbers(folder.name))
+
+
+def groups(store: Store, *, user: str) -> list[str]:
+    """Return the names of the user's groups, sorted."""
+    found: set[str] = set()
+    for name, job in store.look():
+        if name.startswith(f"{user}~"):
+            with suppress(OSError):
+                found.add((job.read() if isinstance(job, Living) else job).group)
+    return sorted(found - {""}, key=by_numbers)
+
+
+def folders_of_group(session: Session, group: str) -> list[JobFolder]:
+    """Return the user's jobs of a group, by name; `NotFoundError` for no such group."""
+    folders = jobs_of_group(session.store, group, user=session.user)
+    if not folders:
+        message = f"there is no group `{group}` in {session.store.jobs}"
+        hint = did_you_mean(group, groups(session.store, user=session.user)) or "`paislurm submit --sweep` makes one"
+        raise NotFoundError(Diagnostic(code="E597", message=message, hint=hint))
+    return folders

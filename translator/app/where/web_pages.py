@@ -125,7 +125,7 @@ def _lists_http(ports: object) -> bool:
     return any(port.get("label") == "http" for port in _mappings(ports))
 
 
-FEW = 4
+FEW_PAGES = 4
 """The addresses and ports of so many running tasks are shown unasked."""
 
 

@@ -11,16 +11,19 @@ from ...app.jobs.listing import in_order_of_sweep, with_run
 from ...app.views.line import Listing
 from ...errors import did_you_mean
 from ...plural import counted, verb
+from ...terminal_text import one_line
+from ...times import decimal, elapsed_text, format_time, number
 from .console import is_terminal, log, print_json
-from .job_table import COLUMNS, DEFAULT_COLUMNS, column, needs_run, sorted_lines
+from .job_table import COLUMNS, DEFAULT_COLUMNS, WATCH_COLUMNS, cells, column, needs_run, sorted_lines
 from .several import print_lines
-from .sweep_table import print_group
+from .tables import print_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ...app.session import Session
     from ...app.views.line import JobLine
+
 
 ON_A_TERMINAL = 30
 """So many jobs a terminal is shown, unless another number is asked for."""
@@ -75,3 +78,35 @@ def _named(names: Sequence[str]) -> tuple[str, ...]:
             message = f"there is no column {name!r}{f' ({hint})' if hint else ''}; columns are {', '.join(COLUMNS)}"
             raise click.UsageError(f"{message}, and param.NAME for a parameter of the job file")
     return tuple(names)
+
+
+def print_group(rows: Sequence[JobLine], now: int) -> None:
+    """Print the jobs of a group."""
+    parameters = list(dict.fromkeys(name for row in rows for name in row.sweep))
+    results = ["result"] if any(row.result is not None for row in rows) else []
+    columns = ("job", *parameters, *results, "state", "elapsed", "code", "id")
+    print_table(columns, [_cells(row, parameters, now, with_result=bool(results)) for row in rows])
+
+
+def _cells(row: JobLine, parameters: Sequence[str], now: int, *, with_result: bool) -> tuple[str, ...]:
+    return (
+        row.short_name,
+        *(row.sweep.get(name, "-") for name in parameters),
+        *([decimal(row.result)] if with_result else []),
+        row.state,
+        elapsed_text(row.elapsed(now)),
+        number(row.exit_code),
+        row.job_id or "-",
+    )
+
+
+def change_text(line: JobLine, now: int) -> str:
+    """Return how a job stands now, in a line."""
+    words = " ".join(cells([line], WATCH_COLUMNS[:5], now)[0])
+    why = "; ".join(filter(None, (line.reason, line.advice and f"what helps: {line.advice}")))
+    return one_line(f"{format_time(now)}  {words}" + (f"  {why}" if why else ""))
+
+
+def log_nothing_left() -> None:
+    """Log that there is no job to watch."""
+    log("no job of yours is left to watch")

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 from ...app.usage.usage import SENTENCES
 from ...plural import counted, memory_text
 from ...times import elapsed_text
+from .console import log
 from .tables import print_table
 
 if TYPE_CHECKING:
+    from ...app.bill import SlurmBill
     from ...app.usage.usage import Measured, Usage
+
 
 COLUMNS = ("task", "node", "CPUs", "CPU time", "memory", "most", "GPU", "GPU memory")
 
@@ -40,3 +43,14 @@ def _row(usage: Usage) -> tuple[str, ...]:
         "-" if usage.gpu_percent is None else f"{usage.gpu_percent} %",
         memory_text(usage.gpu_memory_mib),
     )
+
+
+def print_bill(bill: SlurmBill) -> None:
+    """Print the calls of the last day by program."""
+    rows = [(each.program, str(each.calls), str(each.failed), f"{each.cpu_seconds:.2f}") for each in bill.programs]
+    if rows:
+        print_table(("program", "calls", "failed", "CPU seconds"), rows)
+    else:
+        log(f"nothing was asked of Slurm in the last {bill.hours} hours")
+    log(f"the monitor itself used {bill.monitor_cpu_seconds:.1f} CPU seconds in these {bill.hours} hours")
+    log(f"{bill.retries_in_last_hour} of {bill.max_attempts_per_hour} retries were submitted in the last hour")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -10,25 +11,27 @@ from ...monitor.failure import advice_between
 from ...monitor.job_status import state_text
 from ...monitor.status import backend_state, ended_at, expected_start_at, node_list, runs_since, started_at
 from ...monitor.waits import advice
+from ...plural import counted
 from ...report.failure_text import failure_text
+from ...state.changes import change_text
 from ...terminal_text import one_line, pairs_text
 from ...times import elapsed, elapsed_text, format_time
 from ..options import STATES
-from .change_rows import change_rows, run_rows
 from .console import print_result
 from .tables import print_table
-from .task_places import print_places
-from .task_table import COLUMNS, TaskFilter, task_name, task_rows
+from .task_table import COLUMNS, TaskFilter, print_places, task_name, task_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from ...app.views.line import Asked
     from ...monitor.failure import Failure
     from ...monitor.job_status import State
     from ...monitor.poll import View
     from ...monitor.task_status import TaskView
-    from ...state.records import Retry
+    from ...state.records import Changed, Retry
+    from ...state.run_record import RunRecord
+
 
 EVERY_TASK = TaskFilter()
 
@@ -163,3 +166,33 @@ def _print_tasks(tasks: Sequence[TaskView], job: str, *, every: bool) -> None:
             print_result(
                 one_line(f"  look into it: paislurm exec {job} {name}; give the place back: paislurm cancel {job}")
             )
+
+
+SHOWN = 5
+"""So many changes of a job are shown, the last ones."""
+
+
+def change_rows(changes: Sequence[Changed]) -> Iterator[tuple[str, str]]:
+    """Yield names and texts of the last changes, and how many there were before these."""
+    earlier = len(changes) - SHOWN
+    if earlier > 0:
+        yield "changed", f"{counted(earlier, 'earlier change')}: `paislurm status --json` has all of them"
+    for change in changes[-SHOWN:]:
+        yield "changed", f"{format_time(change.happened_at)}: {change_text(change)}"
+
+
+MAX_VALUE, MAX_LINE = 40, 200
+"""Characters of a parameter, and of a line: `status --json` has all of them."""
+
+
+def run_rows(run: RunRecord) -> Iterator[tuple[str, str]]:
+    """Yield names and texts: the parameters, those that were set first, the command, and who called it where."""
+    names = [*run.overrides, *(name for name in run.parameters if name not in run.overrides)]
+    texts = (f"{name}={_cut(run.parameters.get(name, ''), MAX_VALUE)}" for name in names)
+    yield "parameters", _cut(" ".join(texts), MAX_LINE)
+    yield "command", _cut(shlex.join(("paislurm", *run.argv)), MAX_LINE) if run.argv else ""
+    yield "from", f"{run.submitted_by}:{run.submit_folder}"
+
+
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[: length - 1]}…"

@@ -5,21 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...app.jobs.folders.housekeeping import tidy_what_has_just_ended
-from ...app.jobs.waiting import known_ends, wait_for_end, wait_for_ends
+from ...app.jobs.waiting import known_ends, wait_for_ends
 from ...app.results.failure import failure_of
 from ...app.views.line import job_line
 from ...terminal_text import one_line
-from ..output.console import log, print_json
-from ..output.exit_status import ending_text, exit_code, log_ending
+from ..output.console import log
+from ..output.exit_status import ending_text, log_ending
 from ..output.several import A_FEW, cause_texts, total_texts
-from .follow import print_as_it_comes
 from .shown import ShownProgress
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from ...app.session import Session
-    from ...app.submit.result import Submitted
     from ...monitor.poll import View
     from ...state.job_folder import JobFolder
 
@@ -64,20 +62,3 @@ def log_ends(
             log(text)
     tidy_what_has_just_ended(session, [view.folder for view in views])
     return views
-
-
-def wait_for_submitted(session: Session, submitted: Submitted, *, follow: bool, as_json: bool) -> int:
-    """Wait for the end of a job that was submitted, and return its exit code."""
-    max_age = submitted.compiled.site.monitor.max_poll_interval
-    folder = submitted.folder
-    view = (
-        next(print_as_it_comes(session, [folder], max_age=max_age))
-        if follow
-        else wait_for_end(session, folder, max_age=max_age, quiet=as_json, progress=ShownProgress([folder]))
-    )
-    failure = failure_of(session, view)
-    if as_json:
-        print_json(submitted.ended(view, failure))
-    log_ending(view, failure)
-    tidy_what_has_just_ended(session, [view.folder])
-    return exit_code(view)

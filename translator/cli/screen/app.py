@@ -77,7 +77,7 @@ def first_state(names: Sequence[str]) -> State:
 def _cancelled(session: Session, job: str) -> str:
     """Cancel a job or the jobs of a group, and return in words what was done."""
     from ...app.jobs.cancelling import cancel_jobs, joined
-    from ...app.jobs.groups import folders_of_group
+    from ...app.jobs.selecting import folders_of_group
 
     folders = folders_of_group(session, job.removeprefix(GROUP)) if job.startswith(GROUP) else ()
     done, errors = cancel_jobs(session, folders or [session.store.find(job, user=session.user)])

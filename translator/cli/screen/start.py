@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...terminal_text import one_line
-from ..output.changes import change_text, log_nothing_left
 from ..output.console import log, print_result
 from ..output.exit_status import ending_text
+from ..output.job_list import change_text, log_nothing_left
 from .app import watch_live, watch_once
 
 if TYPE_CHECKING:

@@ -123,7 +123,7 @@ class Group(StringParamType):
 
     def shell_complete(self, ctx: Context, param: Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
         """Return the groups that jobs of the user's belong to."""
-        from ...app.jobs.groups import groups
+        from ...app.jobs.selecting import groups
 
         return items(groups(session_of(ctx).store, user=session_of(ctx).user), incomplete)
 

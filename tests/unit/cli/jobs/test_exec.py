@@ -86,23 +86,3 @@ def test_a_shell_has_a_terminal_and_gives_it_back() -> None:
         assert terminal.settings() == terminal.before
     finally:
         terminal.close()
-
-
-@pytest.mark.usefixtures("running")
-def test_tasks_that_do_not_run_or_are_not_there() -> None:
-    for words, code, text in (
-        (("none", "other-0"), 5, "E520"),
-        (("demo", "other-2"), 5, "E521"),
-        (("demo", "other"), 2, "other has 2 tasks: say which, other-0 to other-1"),
-        (("demo",), 2, "~demo has 3 tasks: say which, worker, other-0 to other-1"),
-        (("demo", "--", "true"), 2, "~demo has 3 tasks: say which, worker, other-0 to other-1"),
-    ):
-        done = paislurm("exec", *words)
-        assert (done.returncode, done.stdout) == (code, "")
-        assert text in done.stderr
-    paislurm("cancel", "demo")
-    paislurm("wait", "demo")
-    done = paislurm("exec", "demo", "other-0", "true")
-    assert done.returncode == 5
-    assert "E525" in done.stderr
-    assert "it is STOPPED" in done.stderr

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from paislurm.translator.app.jobs import waiting
 from paislurm.translator.app.submit import replace_job
+from paislurm.translator.cli.progress import submitted
 from paislurm.translator.monitor.attempt import SETTLED_SECONDS
 from paislurm.translator.monitor.reconcile import UNKNOWN_SECONDS
 from tests.cluster.processes import wait_until
@@ -90,8 +90,8 @@ def test_a_secret_is_in_the_command_and_nowhere_else(
         go.touch()
         return wait(session, folder, **options)
 
-    wait = waiting.wait_for_end
-    monkeypatch.setattr(waiting, "wait_for_end", look)
+    wait = submitted.wait_for_end
+    monkeypatch.setattr(submitted, "wait_for_end", look)
     beside = tmp_path / "secrets.yaml"
     beside.write_text(yaml.safe_dump(SECRETS))
     beside.chmod(0o600)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ....state.task_reports import read_peers
 from ...results.fetching import Fetcher
 from ...where.task_places import TaskPlace
-from ...where.web_pages import FEW, may_have_pages, page_line, web_pages
+from ...where.web_pages import FEW_PAGES, may_have_pages, page_line, web_pages
 from ..refresh import refresh
 from ..waiting import MAX_INTERVAL, wait_for_end
 from .job_logs import JobLogs
@@ -131,5 +131,5 @@ class PageLines:
             for (role, index), peer in sorted(peers.items())
             if role < len(self._roles)
         ]  # fmt: skip
-        for page in web_pages(self._folder, places)[:FEW]:
+        for page in web_pages(self._folder, places)[:FEW_PAGES]:
             self._session.say(page_line(page))

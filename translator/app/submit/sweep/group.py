@@ -14,8 +14,8 @@ from ....monitor.attempt import NEVER_TAKEN
 from ....monitor.poll import open_job
 from ....monitor.reconcile import REFUSED
 from ....state.safe_read import read_end
-from ...jobs.groups import jobs_of_group
 from ...jobs.refresh import refresh_all
+from ...jobs.selecting import jobs_of_group
 from ..masking import kept_text
 from ..replace_job import finished_in
 

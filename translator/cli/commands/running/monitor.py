@@ -44,7 +44,7 @@ def command(session: Session, site: str | None, job: str | None, *, as_bill: boo
     from ....app.bill import slurm_bill
     from ....app.monitoring import go_on_in_another, monitor_job, run_monitor
     from ....monitor.watching.folder_watch import outlive_warning
-    from ...output.bill_table import print_bill
+    from ...output.usage_table import print_bill
 
     if as_bill:
         bill = slurm_bill(session, site)

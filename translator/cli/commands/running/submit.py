@@ -56,13 +56,12 @@ def command(session: Session, source: Source, options: SubmitOptions) -> int:
     from ....app.submit.after import jobs_before
     from ....app.submit.submit import submit
     from ...output.estimate import print_estimate
-    from ...output.submitted import print_submitted
-    from ...progress.ends import wait_for_submitted
+    from ...progress.submitted import print_submitted, wait_for_submitted
 
     source = source_to_submit(session, source, options.again, options.backend, options.host)
     before = jobs_before(session, options.after)
     if options.sweep:
-        from ...progress.sweep import sweep_command
+        from ...progress.submitted import sweep_command
 
         return sweep_command(session, source, before, options)
     if options.test_only:

@@ -44,8 +44,7 @@ def command(
     JOB is a job's name, user~name, its Slurm id, or a pattern; no JOB is the one that you submitted last. Of several
     jobs the page is a comparison. It is one file that needs no network: open it in a browser, or send it on.
     """
-    from ....app.jobs.groups import folders_of_group
-    from ....app.jobs.selecting import select
+    from ....app.jobs.selecting import folders_of_group, select
     from ....app.report.write import write_report
 
     if group is not None and (jobs or last):

@@ -35,7 +35,7 @@ def command(session: Session, jobs: tuple[str, ...], *, once: bool, as_json: boo
     """
     from ....app.jobs.changes import watch
     from ....app.jobs.selecting import select
-    from ...output.changes import change_text, log_nothing_left
+    from ...output.job_list import change_text, log_nothing_left
 
     names = [folder.name for folder in select(session.store, jobs, user=session.user)] if jobs else []
     if not as_json and (once or takes_a_screen(sys.stdin, sys.stdout)):

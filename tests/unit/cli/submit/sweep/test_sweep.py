@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from paislurm.backends.base import JobId
-from paislurm.translator.app.jobs.groups import jobs_of_group
-from paislurm.translator.app.jobs.selecting import select
+from paislurm.translator.app.jobs.selecting import jobs_of_group, select
 from paislurm.translator.app.session import user_name
 from paislurm.translator.errors import Diagnostic, RejectedError, UnreachableError
 from paislurm.translator.state.job_folder import JobFolder, Store

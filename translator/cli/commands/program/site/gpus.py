@@ -32,9 +32,9 @@ def gpus(session: Session, partitions: tuple[str, ...], *, host: str | None, as_
     Slurm is asked twice, by sinfo and squeue. Nodes that are out of order or reserved have no free GPUs; a node that
     is in several partitions counts in each. `submit --test-only` shows the same of the partitions of one job.
     """
+    from .....app.estimate.ask import site_gpus
     from .....app.estimate.gpus import SiteGpus
-    from .....app.site.gpus import site_gpus
-    from ....output.estimate_words import GPU_COLUMNS, gpu_rows
+    from ....output.estimate import GPU_COLUMNS, gpu_rows
     from ....output.tables import print_table
 
     found = site_gpus(session, partitions, host)

@@ -12,7 +12,7 @@ from paislurm.translator.errors import Diagnostic, RejectedError
 from paislurm.translator.protocol.raw_options import SBATCH
 from paislurm.translator.reading.read import read
 
-from ..running import JOB
+from ..cli.running import JOB
 
 PARTITION = """\
 sbatch: error: invalid partition specified: nope

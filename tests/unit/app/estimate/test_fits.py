@@ -13,7 +13,7 @@ from paislurm.translator.app.estimate.fits import fits_now
 from paislurm.translator.app.estimate.gpus import Pool, pools
 from paislurm.translator.app.estimate.start import Start
 from paislurm.translator.app.session import Session
-from paislurm.translator.cli.output.estimate_words import start_text
+from paislurm.translator.cli.output.estimate import start_text
 
 from ...backends.recording import Replay, read
 from ...site.detection.answered import VERSIONS

@@ -12,7 +12,7 @@ from paislurm.backends.slurm.estimate_commands import sbatch_test_only
 from paislurm.translator.app.estimate.ask import ask_gpus, ask_start
 from paislurm.translator.app.estimate.start import Start, as_of_submit, start_of
 from paislurm.translator.app.session import Event, Session
-from paislurm.translator.cli.output.estimate_words import gpus_text, start_text
+from paislurm.translator.cli.output.estimate import gpus_text, start_text
 from paislurm.translator.errors import RejectedError, UnreachableError
 
 from ...backends.recording import Recording, Replay, read

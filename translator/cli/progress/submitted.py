@@ -1,12 +1,21 @@
-"""What `submit --sweep` prints: each job as it is submitted, and how to see the group."""
+"""What `submit` prints of a job that it submitted, or would."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...app.jobs.folders.housekeeping import tidy_what_has_just_ended
+from ...app.jobs.waiting import wait_for_end
+from ...app.results.failure import failure_of
 from ...app.submit.sweep.submit import submit_sweep
+from ...planning.plan_text import plan_text
 from ...plural import counted, verb
+from ...terminal_text import escape_control
 from ..output.console import log, print_json, print_result
+from ..output.exit_status import exit_code, log_ending
+from .ends import log_ends
+from .follow import print_as_it_comes
+from .shown import ShownProgress
 
 if TYPE_CHECKING:
     from ...app.input.source import Source
@@ -15,6 +24,19 @@ if TYPE_CHECKING:
     from ...app.submit.sweep.submit import Sweep
     from ...state.records import Dependency
     from ..submit_options import SubmitOptions
+
+
+def print_submitted(submitted: Submitted, *, as_json: bool) -> None:
+    """Print what was submitted; of a dry run, the plan."""
+    if as_json:
+        print_json(submitted.printed)
+    elif submitted.job_id is None:
+        print_result(escape_control(plan_text(submitted.compiled.plan)).rstrip("\n"))
+        log(f"dry run: {submitted.folder.path} would be made, and its script submitted to {submitted.backend}")
+        log("`--test-only` says when it would start")
+    else:
+        print_result(submitted.text)
+        log(f"watch it: paislurm status {submitted.job}; paislurm logs -f {submitted.job}")
 
 
 def sweep_command(session: Session, source: Source, after: tuple[Dependency, ...], options: SubmitOptions) -> int:
@@ -47,10 +69,6 @@ def _say_group(sweep: Sweep, *, dry_run: bool) -> None:
 
 
 def _wait(session: Session, sweep: Sweep, *, as_json: bool) -> int:
-    from ...app.results.failure import failure_of
-    from ..output.exit_status import exit_code
-    from .ends import log_ends
-
     names = [*sweep.present, *(each.folder.name for each in sweep.submitted)]
     folders = [folder for folder in session.store.all() if folder.name in names]
     views = {view.folder.name: view for view in log_ends(session, folders, {sweep.group: names}, quiet=as_json)}
@@ -58,3 +76,20 @@ def _wait(session: Session, sweep: Sweep, *, as_json: bool) -> int:
         failures = {name: failure_of(session, view) for name, view in views.items()}
         print_json(sweep.ended(views, failures))
     return max(map(exit_code, views.values()), default=0)
+
+
+def wait_for_submitted(session: Session, submitted: Submitted, *, follow: bool, as_json: bool) -> int:
+    """Wait for the end of a job that was submitted, and return its exit code."""
+    max_age = submitted.compiled.site.monitor.max_poll_interval
+    folder = submitted.folder
+    view = (
+        next(print_as_it_comes(session, [folder], max_age=max_age))
+        if follow
+        else wait_for_end(session, folder, max_age=max_age, quiet=as_json, progress=ShownProgress([folder]))
+    )
+    failure = failure_of(session, view)
+    if as_json:
+        print_json(submitted.ended(view, failure))
+    log_ending(view, failure)
+    tidy_what_has_just_ended(session, [view.folder])
+    return exit_code(view)

@@ -1,0 +1,1 @@
+"""Before a submit: when a job would start, and which GPUs are free."""

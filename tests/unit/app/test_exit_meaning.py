@@ -1,0 +1,102 @@
+"""What an exit code means is known for every code, and for every state that Slurm has."""
+
+from __future__ import annotations
+
+import pytest
+
+from paislurm.backends.slurm.states import CAUSES, STATES, Phase
+from paislurm.translator.app.exit_meaning import explained
+from paislurm.translator.errors import NotFoundError
+from paislurm.translator.exit_codes.table import ExitTable, exit_codes
+from paislurm.translator.site.load import load_site
+
+STATES_OF_SLURM = """
+BOOT_FAIL CANCELLED COMPLETED COMPLETING CONFIGURING DEADLINE EXPEDITING FAILED LAUNCH_FAILED NODE_FAIL OUT_OF_MEMORY
+PENDING POWER_UP_NODE PREEMPTED RECONFIG_FAIL REQUEUED REQUEUE_FED REQUEUE_HOLD RESIZING RESV_DEL_HOLD REVOKED RUNNING
+SIGNALING SPECIAL_EXIT STAGE_OUT STOPPED SUSPENDED TIMEOUT UPDATE_DB
+"""
+"""Source: squeue(1) and sacct(1), JOB STATE CODES, of 20.11 to 26.05."""
+
+ENDS = {
+    "BOOT_FAIL": (-1006, "transient"),
+    "CANCELLED": (-210, "permanent"),
+    "COMPLETED": (0, "unknown"),
+    "DEADLINE": (-1004, "permanent"),
+    "FAILED": (255, "unknown"),
+    "LAUNCH_FAILED": (-1006, "transient"),
+    "NODE_FAIL": (-1001, "transient"),
+    "OUT_OF_MEMORY": (-1200, "permanent"),
+    "PREEMPTED": (-1003, "transient"),
+    "RECONFIG_FAIL": (-1006, "transient"),
+    "REVOKED": (-101, "transient"),
+    "TIMEOUT": (-1004, "permanent"),
+}
+TABLE = ExitTable()
+
+
+def of_site(rows: str) -> ExitTable:
+    return ExitTable(load_site(f"exitSpec: {rows}\n", file="site.yaml").exit_rows)
+
+
+def test_every_state_is_explained() -> None:
+    for word in STATES_OF_SLURM.split():
+        found = explained(word, TABLE).record
+        assert (found.backend_state, bool(found.meaning)) == (word, True)
+        assert (found.exit_code, found.behaviour) == ENDS.get(word, (None, None))
+    assert set(TABLE.states) == set(CAUSES) == {w for w, (_, p) in STATES.items() if p is Phase.ENDED}
+    assert set(STATES) == set(STATES_OF_SLURM.split())
+
+
+def test_every_code_is_explained() -> None:
+    for code, row in exit_codes().items():
+        found = explained(str(code), TABLE).record
+        assert (found.exit_code, found.phrase, found.type) == (code, row.phrase, row.type)
+    others = [explained(word, TABLE).record for word in ("77", "-77")]
+    assert [(each.exit_code, each.phrase) for each in others] == [
+        (77, "PAIRuntimeExitAbnormally"),
+        (-77, "ContainerUndefinedNegativeExitCode"),
+    ]
+
+
+@pytest.mark.parametrize("code", ["9999", "-9999"])
+def test_a_code_that_nobody_has_is_no_failure_of_the_cluster(code: str) -> None:
+    found = explained(code, TABLE).record
+    assert (found.meaning or "").startswith("a code that no rule knows")
+    assert found.behaviour == "unknown"
+    own = explained(code, of_site(f"[{{code: {code}, phrase: Ours, behaviour: transient}}]")).record
+    assert not (own.meaning or "").startswith("a code that no rule knows")
+
+
+def test_an_exit_status_without_a_code_is_a_commands_own() -> None:
+    meanings = [explained(word, TABLE).record.meaning or "" for word in ("200", "42")]
+    assert "a failure of which the exit specification knows no more" in meanings[0]
+    assert "an exit status that the command chose itself" in meanings[1]
+    assert "signal" not in str(explained("183", TABLE).record)
+    assert "signal" in str(explained("155", TABLE).record)
+
+
+@pytest.mark.parametrize(
+    ("word", "code"), [("NF", -1001), ("node_fail", -1001), ("podnodelost", -1001), ("OOM", -1200)]
+)
+def test_other_words_for_the_same(word: str, code: int) -> None:
+    assert explained(word, TABLE).record.exit_code == code
+
+
+def test_words_that_mean_nothing() -> None:
+    with pytest.raises(NotFoundError, match="did you mean `NODE_FAIL`"):
+        explained("NODE_FALL", TABLE)
+    with pytest.raises(NotFoundError, match=r"numbers such as 137 or -1001.*NODE_FAIL.*PREEMPTED"):
+        explained("FOO", TABLE)
+
+
+def test_a_site_changes_a_row() -> None:
+    table = of_site("[{code: 137, behaviour: permanent}, {code: -1003, states: {CANCELLED: taken}}]")
+    assert explained("137", table).record.retry_rule == "never retried"
+    changed = explained("CANCELLED", table).record
+    assert (changed.exit_code, changed.meaning, changed.behaviour) == (-1003, "taken", "transient")
+
+
+def test_no_word_of_openpai_for_who_ended_a_job_is_left_as_it_is() -> None:
+    for row in exit_codes().values():
+        assert bool(row.reported_by) is (row.issuer != "UNKNOWN")
+        assert bool(row.caused_by) is (row.causer != "UNKNOWN")
