@@ -65,13 +65,11 @@ def whole_complaints(scripts: Mapping[str, str]) -> str:
 
 def runtime_complaints() -> str:
     """Return what they say of whole scripts: without any part that only some jobs use, and with all of them."""
-    head = whole_script(CASES[0]).partition(SEAL)[0]
-    scripts = {}
-    for containers in ("", *BASH_PARTS):
-        uses = [use for use in ALL_USES if containers and use not in BASH_PARTS]
-        scripts[f"{containers or 'nothing'}.sbatch"] = head + runtime(
-            tuple(sorted([*uses, *filter(None, [containers])]))
-        )
+    heads = {case.name: whole_script(case).partition(SEAL)[0] for case in CASES}
+    every = [use for use in ALL_USES if use not in BASH_PARTS]
+    scripts = {"nothing.sbatch": heads["hello"] + runtime(())}
+    for part in BASH_PARTS:
+        scripts[f"{part}.sbatch"] = heads[part] + runtime(tuple(sorted([*every, part])))
     return whole_complaints(scripts)
 
 
