@@ -57,6 +57,9 @@ export_task_environment() {
   fi
   export PATH=$programs:$PATH
   "environment_of_role_$role"
+  if [[ ${PSL_INFINIBAND_CHECKS[role]-} && ${NCCL_IB_HCA-} == [!=^]* ]]; then
+    name_adapters_exactly
+  fi
   # What the submitting shell or the job file sets stays.
   if [[ ! ${GLOO_SOCKET_IFNAME-} && -s $PSL_NODE_FOLDER/gloo ]]; then
     read -r GLOO_SOCKET_IFNAME <"$PSL_NODE_FOLDER/gloo"

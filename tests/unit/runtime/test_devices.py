@@ -36,6 +36,25 @@ def test_devices(vendor: str, want: int, given: str, local: int, seen: str) -> N
     assert bash(code) == [f"{seen} "]
 
 
+@pytest.mark.parametrize(
+    ("listed", "there", "given"),
+    [
+        ("mlx5_1", "mlx5_0 mlx5_1", "mlx5_1"),
+        ("mlx5_1", "mlx5_1 mlx5_10", "=mlx5_1"),
+        ("mlx5_1:1,mlx5_10", "mlx5_1 mlx5_10", "mlx5_1:1,mlx5_10"),
+        ("mlx5_1:1", "mlx5_1 mlx5_12", "=mlx5_1:1"),
+        ("mlx5_1", "", "mlx5_1"),
+    ],
+)
+def test_nccl_takes_no_adapter_that_only_begins_with_a_listed_name(
+    tmp_path: Path, listed: str, there: str, given: str
+) -> None:
+    for name in there.split():
+        (tmp_path / "infiniband" / name).mkdir(parents=True)
+    code = f"PSL_SYSFS={tmp_path} NCCL_IB_HCA={listed}; name_adapters_exactly; echo $NCCL_IB_HCA"
+    assert bash(code) == [given]
+
+
 SCONTROL = r"""
     scontrol() {
       [[ $* == 'show hostnames n[1-2]' ]] && printf 'n1\nn2\n' && return
