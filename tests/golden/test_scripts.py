@@ -63,8 +63,9 @@ def test_bash_and_shellcheck_are_content_with_all_scripts(folder: str) -> None:
 
 @pytest.mark.slow("shellcheck takes seconds for a whole script")
 def test_bash_and_shellcheck_are_content_with_whole_scripts() -> None:
-    """Of scripts with the same parts of the runtime one is enough."""
-    by_parts = {whole_script(case).partition(SEAL)[2].partition("\n")[0]: case for case in CASES}
+    """Of scripts with the same parts of the runtime one is enough; `make check` reads those of containers."""
+    cases = [case for case in CASES if case.folder.parent.name != "containers"]
+    by_parts = {whole_script(case).partition(SEAL)[2].partition("\n")[0]: case for case in cases}
     scripts = {f"{case.name.replace('/', '-')}.sbatch": whole_script(case) for case in by_parts.values()}
     assert whole_complaints(scripts) == ""
 
