@@ -11,7 +11,7 @@ import click
 from .options import WholeNumber, since_time
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from ..app.jobs.logs.selection import LogSelection, Stream
 
@@ -56,37 +56,30 @@ def log_options(command: Callable[..., int]) -> Callable[..., int]:
     """Add the options that say which logs are wanted; the command is handed them as its `selection`."""
 
     @wraps(command)
-    def with_selection(
-        *,
-        stdout: bool,
-        stderr: bool,
-        runtime: bool,
-        tail: int | None,
-        since: float | None,
-        grep: str | None,
-        ignore_case: bool,
-        timestamps: bool,
-        attempt: int | str | None,
-        task_attempt: int | None,
-        **others: Any,
-    ) -> int:
-        from ..app.jobs.logs.selection import LogSelection
-
-        selection = LogSelection(
-            streams=_streams(stdout=stdout, stderr=stderr, runtime=runtime),
-            attempt=attempt if isinstance(attempt, int) else None,
-            all_attempts=attempt == "all",
-            task_attempt=task_attempt,
-            tail=tail,
-            since=since,
-            grep=_expression(grep, ignore_case=ignore_case),
-            timestamps=timestamps,
-        )
-        return command(selection=selection, **others)
+    def with_selection(**options: Any) -> int:
+        names = ("stdout", "stderr", "runtime", "tail", "since", "grep", "ignore_case", "timestamps", "attempt",
+                 "task_attempt")  # fmt: skip
+        return command(selection=_selection({name: options.pop(name) for name in names}), **options)
 
     for add in reversed(_OPTIONS):
         with_selection = add(with_selection)
     return with_selection
+
+
+def _selection(options: Mapping[str, Any]) -> LogSelection:
+    from ..app.jobs.logs.selection import LogSelection
+
+    attempt = options["attempt"]
+    return LogSelection(
+        streams=_streams(stdout=options["stdout"], stderr=options["stderr"], runtime=options["runtime"]),
+        attempt=attempt if isinstance(attempt, int) else None,
+        all_attempts=attempt == "all",
+        task_attempt=options["task_attempt"],
+        tail=options["tail"],
+        since=options["since"],
+        grep=_expression(options["grep"], ignore_case=options["ignore_case"]),
+        timestamps=options["timestamps"],
+    )
 
 
 def check_together(selection: LogSelection, *, follow: bool, batch: bool, as_json: bool) -> None:

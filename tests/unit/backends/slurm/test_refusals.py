@@ -16,7 +16,8 @@ from paislurm.backends.slurm.backend import SlurmBackend
 from paislurm.backends.slurm.refusal_table import REFUSALS as TABLE
 from paislurm.backends.slurm.refusals import failure
 from paislurm.translator.errors import RejectedError, UnreachableError
-from paislurm.translator.protocol.extras_slurm import RESERVED, SlurmExtras
+from paislurm.translator.protocol.extras_slurm import SlurmExtras
+from paislurm.translator.protocol.raw_options import SBATCH
 
 from ..recording import Recording, Replay, read, submission
 
@@ -226,7 +227,7 @@ def test_what_is_to_be_written_can_be_written() -> None:
         written = [word for word in quoted if re.fullmatch(r"[\w.]+", word) and word not in ("sinfo", "extras.slurm")]
         assert set(written) <= keys, refusal.hint
         for option in re.findall(r"options: \[--([a-z-]+)", refusal.hint):
-            assert option not in RESERVED
+            assert option not in SBATCH
 
 
 LUA = (

@@ -125,7 +125,7 @@ taskRoles:
 @pytest.fixture
 def nodes(tmp_path: Path) -> str:
     partition = "{nodes: [{count: 4, cpus: 16, memoryMB: 100000}]}"
-    (tmp_path / "nodes.yaml").write_text(f"partitions: {{a: {partition}}}\ndefaultPartition: a\n")
+    (tmp_path / "nodes.yaml").write_text(f"partitions: {{a: {partition}}}\ndefaultPartition: a\nlayout: het\n")
     return str(tmp_path / "nodes.yaml")
 
 
