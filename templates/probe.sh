@@ -1,7 +1,8 @@
-# Look at the node that this runs on, for `paislurm site detect --probe`: a line KEY VALUE... for each thing.
+# Describe this node for `paislurm site detect --probe`, in lines KEY VALUE...
 #
-# bash -c TEXT probe SYSFS HOME_MARK TMP_MARK PROGRAM...: SYSFS has the folders `infiniband` and `net`; the marks are
-# files that were made where the probe was called, in the home and in /tmp; the programs are container runtimes.
+# bash -c TEXT probe SYSFS HOME_MARK TMP_MARK PROGRAM...: SYSFS contains the folders `infiniband`
+# and `net`; the marks are files in the home and /tmp of the probe's caller; the programs are
+# container runtimes.
 # Source: Linux, Documentation/ABI/stable/sysfs-class-infiniband and testing/sysfs-class-net.
 sysfs=$1
 home_mark=$2

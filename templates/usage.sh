@@ -1,9 +1,8 @@
-# Measure what tasks use, for `paislurm top`: their processes, CPU time and memory, and their GPUs.
+# Measure the processes, CPU time, memory and GPUs of tasks, for `paislurm top`.
 #
-# On a node, bash -c TEXT usage FOLDER ATTEMPT NODE:ROLE.SLOT ... runs TEXT in each of these tasks
-# that is on this node, all at once, and prints `ROLE.SLOT LINE` for each line that it prints there.
-# In a task, bash -c TEXT looks at the processes that have the task's control FIFO in their
-# environment, twice, and prints
+# On a node, bash -c TEXT usage FOLDER ATTEMPT NODE:ROLE.SLOT ... runs TEXT at once in each of these
+# tasks on this node, and prints `ROLE.SLOT LINE` for each line of its output. In a task, bash -c
+# TEXT samples the processes with the task's control FIFO in their environment, twice, and prints
 #   usage PROCESSES CPU_TICKS TICKS_BETWEEN CENTISECONDS_BETWEEN MEMORY_KIB
 #   gpu INDEX UTILISATION MEMORY_MIB    for each GPU of the task, where nvidia-smi is there
 # Source: proc(5), /proc/pid/stat, whose ticks are hundredths of a second for programs.
@@ -22,8 +21,8 @@ measure_tasks() {
   wait
 }
 
-# sample: fill own_ticks with the CPU time of each process of the task, and set all_ticks, with that
-# of children that have ended, and pages, the memory of all.
+# sample: set own_ticks to the CPU time of each process of the task, all_ticks to the sum with ended
+# children, and pages to their memory.
 sample() {
   local file process line
   local -a fields files
@@ -33,7 +32,7 @@ sample() {
     process=${file#/proc/} process=${process%/environ}
     read -r line <"/proc/$process/stat" || continue
     read -ra fields <<<"${line##*) }"
-    # This shell and what it starts is no work of the task.
+    # Skip this shell and its children.
     if ((process == $$ || fields[1] == $$)); then
       continue
     fi
@@ -71,7 +70,7 @@ measure_own() {
   measure_gpus
 }
 
-# measure_gpus: print how busy the GPUs of the task are, by the program of their vendor.
+# measure_gpus: print the use of the task's GPUs, from the program of their vendor.
 measure_gpus() {
   local index utilisation memory
   if [[ ! ${CUDA_VISIBLE_DEVICES-} || $CUDA_VISIBLE_DEVICES == NoDevFiles ]] || ! command -v nvidia-smi >/dev/null; then

@@ -1,6 +1,6 @@
 # The plugin git: clone a repository.
 #
-# A clone is tried ten times, with pauses that double up to 300 s.
+# Clone in up to ten tries, with pauses that double up to 300 s.
 # Source: OpenPAI runtime, plugin git.
 if ! command -v git >/dev/null; then
   echo "there is no git here" >&2
@@ -16,15 +16,15 @@ else
   options=()
 fi
 
-# decode_percent TEXT: print a text in which %XX stands for a character.
+# decode_percent TEXT: print a text, with each %XX replaced by its character.
 decode_percent() {
   local text=${1//\\/\\\\}
   printf '%b' "${text//%/\\x}"
 }
 
-# A user and a password in the address must not be in a command line, of git or of what it starts,
-# nor in the configuration of the clone. Git finds them in a file beside the task's control FIFO. It
-# is there as long as the task is, also for what the commands do with the clone.
+# The user and password of the address must not be in a command line, of git or its children, nor in
+# the configuration of the clone. Git reads them from a file beside the task's control FIFO, which
+# exists as long as the task, for later uses of the clone.
 address=$REPOSITORY settings=() kept=()
 if [[ $REPOSITORY =~ ^(https?://)([^/@]*)@(.*)$ ]]; then
   address=${BASH_REMATCH[1]}${BASH_REMATCH[3]}

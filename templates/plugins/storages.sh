@@ -1,8 +1,8 @@
-# Check that each storage is on this node, where the job looks for it.
+# Check that each storage exists on this node.
 # Source: PAI protocol v2, extras.storages.
 
-# is_own_part FOLDER: tell whether a folder is the user's own. Where all users can make folders,
-# anybody could have made this one. A link to it may be the user's, or root's.
+# is_own_part FOLDER: succeed if this user owns a folder, which another user could have made. A link
+# to the folder must belong to the user or root.
 is_own_part() {
   local owner
   [[ -O $1 ]] || return

@@ -1,6 +1,6 @@
 
 # ==== dispatch ====
-# Slurm calls this script for the job. For everything else, the script calls itself.
+# Slurm starts this script for the job. For all other parts the script starts itself.
 case ${1-} in
   --image) open_attempt "${@:2}" && fetch_images_main ;;
   --fabric) open_attempt "${@:2}" && print_infiniband_problems ;;

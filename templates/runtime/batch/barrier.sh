@@ -1,6 +1,7 @@
 # Let the plugin ssh end its wait when all tasks have begun.
 
-# All tasks have begun: tell those that wait for it, by a file beside the control FIFO of each.
+# lift_barrier: release the tasks that wait until all have begun, by a file beside each control
+# FIFO.
 lift_barrier() {
   local component
   for component in "${PSL_EVERY_COMPONENT[@]}"; do

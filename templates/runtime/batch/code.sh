@@ -1,11 +1,11 @@
-# Copy codeDir of protocol v1 for the tasks. Every task finds the folder under its own name in its
-# working directory. The batch script fetches the folder once, into the attempt's folder, and each
-# task gets a copy that it can write to.
+# Copy codeDir of protocol v1 for the tasks. The batch script fetches the folder once, into the
+# attempt's folder. Each task gets a writable copy, with the folder's name, in its working
+# directory.
 
 # Source: PAI protocol v1, codeDir; PAI rest-server, which refused larger ones.
 readonly PSL_MAX_CODE_BYTES=200000000
 
-# Fetch codeDir into the attempt's folder.
+# fetch_code: fetch codeDir into the attempt's folder.
 fetch_code() {
   local from name
   # shellcheck source=/dev/null # written by write_environment
@@ -34,20 +34,20 @@ fetch_code_from_web() {
   local -a options=(-q --globoff --proto '=http,https' --proto-redir '=http,https' --fail --silent
     --show-error --location --max-filesize "$PSL_MAX_CODE_BYTES" --output "code/$2")
   command -v curl >/dev/null || die "codeDir $1: there is no curl on $SLURMD_NODENAME"
-  # A server need not say how much it is going to send, so --max-filesize is not enough.
+  # --max-filesize is not enough: a server may not announce the size.
   run_interruptibly limit_file "$PSL_MAX_CODE_BYTES" curl "${options[@]}" -- "$1" ||
     die "codeDir $1 cannot be fetched"
 }
 
-# copy_code PATH: copy a file or folder that the batch node can see. A link is followed, so that
-# tasks get a copy of what it leads to.
+# copy_code PATH: copy a file or folder of the batch node. Follow a link, so that tasks get a copy
+# of its target.
 copy_code() {
   [[ -e $1 ]] || die "codeDir $1 is not there, seen from $SLURMD_NODENAME"
   check_code_size "$1"
   run_interruptibly cp -RH -- "$1" code/ || die "codeDir $1 cannot be copied"
 }
 
-# limit_file BYTES WORD ...: run a command that can write no longer file.
+# limit_file BYTES WORD ...: run a command that cannot write a longer file.
 limit_file() { ulimit -f "$(($1 / 1024 + 1))" && "${@:2}"; }
 
 # check_code_size PATH: end the job if codeDir is too large.
@@ -58,9 +58,9 @@ check_code_size() {
     die "codeDir has $size bytes, more than the $PSL_MAX_CODE_BYTES that it may have"
 }
 
-# Make the default outputDir if it is missing. `Output`, which all users share, is made by the site.
-# Anybody can make folders there: a folder that another user made in the place of this user's could
-# read what the job writes, or replace what the job reads. So the job refuses such a folder.
+# make_output: make the default outputDir if it is missing. The site makes `Output`, which all users
+# share. Any user can make folders there: the owner of a folder in this user's place could read or
+# replace the job's files. So the job refuses another user's folder.
 make_output() {
   local folder part
   # shellcheck source=/dev/null # written by write_environment
@@ -78,7 +78,7 @@ make_output() {
   done
 }
 
-# make_output_folder URL_OR_PATH: make the folder; the folder of all users must be there already.
+# make_output_folder URL_OR_PATH: make the folder; its parent, the folder of all users, must exist.
 make_output_folder() {
   if [[ $1 == hdfs://* ]]; then
     command -v hdfs >/dev/null && run_interruptibly hdfs dfs -mkdir -p "$1"

@@ -1,8 +1,9 @@
 # Decide when the job is complete, and stop what still runs.
 
-# The rules are C1 to C4 of the completion policy. The earliest exit that reaches a threshold
-# decides, by whole seconds; in a tie the earlier role, and failure before success. The threshold
-# over the whole job is killAllOnCompletedTaskNumber of protocol v1 of 2018; it comes last in a tie.
+# check_completion: apply rules C1 to C4 of the completion policy. The earliest exit that reaches a
+# threshold decides, by whole seconds; in a tie the earlier role decides, and failure before
+# success. The threshold over the whole job is killAllOnCompletedTaskNumber of protocol v1 of 2018;
+# it comes last in a tie.
 # Source: OpenPAI completion policy.
 check_completion() {
   local reached at rule task first=''
@@ -19,8 +20,8 @@ check_completion() {
   fi
 }
 
-# has_unaccepted_exit TIME: whether a task has ended by then whose exit is not accepted yet. Once it
-# is, that exit may decide first.
+# has_unaccepted_exit TIME: succeed if a task that has ended by then has an exit that is not
+# accepted yet. That exit may decide first.
 has_unaccepted_exit() {
   local position
   for ((position = PSL_NEXT_EXIT; position < ${#PSL_EXITS[@]}; position++)); do
@@ -31,7 +32,7 @@ has_unaccepted_exit() {
   return 1
 }
 
-# complete_by_C2 ROLE INDEX: so many tasks of a role have failed that the job fails.
+# complete_by_C2 ROLE INDEX: fail the job: the failed tasks of a role have reached the threshold.
 complete_by_C2() {
   local role=$1 index=$2 task=$1.$2 name=${PSL_ROLE_NAME[$1]}
   explain_failure "$task"
@@ -41,8 +42,8 @@ complete_by_C2() {
     "task $name-$index failed with status ${PSL_STATUS[$task]}$PSL_EXPLANATION: $PSL_THRESHOLD"
 }
 
-# describe_threshold COUNT HOW OF VERB: set PSL_THRESHOLD to what so many tasks do to the job, as in
-# "2 failed tasks of role worker end the job".
+# describe_threshold COUNT HOW OF VERB: set PSL_THRESHOLD to a description of a threshold: "2 failed
+# tasks of role worker end the job".
 describe_threshold() {
   if (($1 == 1)); then
     PSL_THRESHOLD="1 $2 task of $3 $4s the job"
@@ -51,7 +52,7 @@ describe_threshold() {
   fi
 }
 
-# explain_failure TASK: set PSL_EXPLANATION to what is known of a failure beside its status.
+# explain_failure TASK: set PSL_EXPLANATION to the known cause of a failure, beyond its status.
 explain_failure() {
   local task=$1
   PSL_EXPLANATION=''
@@ -66,7 +67,7 @@ explain_failure() {
   fi
 }
 
-# All tasks have ended, and no threshold was reached.
+# complete_by_C4: decide when all tasks have ended and no threshold was reached.
 complete_by_C4() {
   local role failed=0
   for role in "${!PSL_FAILED[@]}"; do
@@ -84,7 +85,8 @@ complete_by_C4() {
   fi
 }
 
-# decide OUTCOME CODE BEHAVIOUR REASON: end the job so. Only the first decision counts.
+# decide OUTCOME CODE BEHAVIOUR REASON: end the job with this outcome. Only the first decision
+# counts.
 decide() {
   if [[ $PSL_OUTCOME ]]; then
     return 0
@@ -93,7 +95,7 @@ decide() {
   PSL_OUTCOME=$1 PSL_OUTCOME_CODE=$2 PSL_OUTCOME_BEHAVIOUR=$3 PSL_OUTCOME_REASON=$4
   PSL_DECIDED_AT=$PSL_NOW
   if [[ $PSL_OUTCOME == interrupted ]]; then
-    # Which code that is depends on what ended the job, and Slurm alone knows that.
+    # The code depends on the cause of the end, which only Slurm knows.
     log "$PSL_OUTCOME: $PSL_OUTCOME_REASON"
   else
     log "$PSL_OUTCOME (code $PSL_OUTCOME_CODE): $PSL_OUTCOME_REASON"
@@ -104,8 +106,8 @@ decide() {
   fi
 }
 
-# Send TERM to the tasks that still run; KILL follows after the grace time. Of a job that is ended
-# from outside all tasks have got TERM. Steps whose tasks have all ended are ending, too.
+# stop_tasks: send TERM to the tasks that still run; KILL follows after the grace time. If Slurm
+# ends the job, all tasks have got TERM already. Steps whose tasks have all ended end by themselves.
 stop_tasks() {
   local role
   local -a running=()
@@ -125,7 +127,8 @@ stop_tasks() {
   fi
 }
 
-# After the decision: send TERM to steps that began late, and kill all steps after the grace time.
+# stop_late_steps: after the decision, send TERM to steps that started late, and kill all steps
+# after the grace time.
 stop_late_steps() {
   if ((PSL_NOW >= PSL_STOP_AT)); then
     kill_steps
@@ -135,7 +138,7 @@ stop_late_steps() {
   fi
 }
 
-# Send KILL to the steps that still run. A step that runs 10 s later is left to Slurm.
+# kill_steps: send KILL to the steps that still run. A step that runs 10 s later is left to Slurm.
 kill_steps() {
   if ((PSL_KILL_SENT)); then
     PSL_STEP_RUNNING=()

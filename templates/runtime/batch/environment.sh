@@ -1,7 +1,8 @@
-# Write the variables that all tasks share, in env.sh. A task adds its own.
+# Write the variables that all tasks share to env.sh. Each task adds its own.
 # Source: OpenPAI environment variables, protocol v1 and v2.
 
-# Write what the other parts of the job need to know: its folders, and the nodes of its tasks.
+# write_placement: write the job's folders and the nodes of its tasks for the other parts of the
+# job.
 write_placement() {
   local role node
   PSL_JOB_USER=${SLURM_JOB_USER:-$(id -un)}
@@ -29,7 +30,7 @@ print_setting() {
   printf '%s=%s\n' "$1" "$PSL_QUOTED"
 }
 
-# Write env.sh, but for what tasks know of each other: see write_peers.
+# write_environment: write env.sh without the variables about other tasks, which write_peers adds.
 write_environment() {
   local name=$PSL_JOB_USER~$PSL_JOB_NAME digest
   read -r digest _ < <(printf '%s' "$name" | md5sum)
@@ -56,9 +57,9 @@ write_environment() {
   } >env.sh || die "cannot write to $PSL_ATTEMPT_FOLDER"
 }
 
-# Print variables that make MPI launchers start their daemons with the ssh of the tasks. Launchers
-# that find Slurm's variables would call srun, which a container does not have, and which would not
-# start in the task that was named. What the commands set themselves wins.
+# print_launcher_settings: print variables that make MPI launchers start their daemons with the ssh
+# of the tasks. Launchers that find Slurm's variables would call srun, which containers lack, and
+# which would not start daemons in the named task. Values that the commands set take precedence.
 # Source: Open MPI 4, mpirun(1), MCA; PRRTE, plm/ssh; MPICH, "Using the Hydra process manager";
 # Intel MPI, Hydra environment.
 print_launcher_settings() {
@@ -69,10 +70,10 @@ export HYDRA_LAUNCHER=ssh HYDRA_RMK=user I_MPI_HYDRA_BOOTSTRAP=ssh
 END_OF_SETTINGS
 }
 
-# Print settings of Open MPI 5 for tasks that share nodes: their ranks talk by TCP or UCX, and in
-# flat collectives. Open MPI takes ranks with one host name for ranks of one node, but each task has
-# a daemon of its own. Ranks of two tasks on a node would share what each daemon made for its own
-# ranks only: they crash in the shared memory of btl/sm, and never agree in coll/han.
+# print_mpi_settings: print settings of Open MPI 5 for tasks that share nodes: their ranks talk by
+# TCP or UCX, and in flat collectives. Open MPI groups ranks by host name, but each task has a
+# separate daemon. Ranks of two tasks on a node would share resources that each daemon made for its
+# own ranks: they crash in the shared memory of btl/sm, and hang in coll/han.
 # Source: runs of Open MPI 5.0.7; ompi_info --all, btl_sm_exclusivity and coll_han_priority.
 print_mpi_settings() {
   local role node
@@ -88,9 +89,9 @@ print_mpi_settings() {
   done
 }
 
-# Print PAI_TASK_ROLE_INSTANCES, "role:index" of every task, and keep the line for write_peers.
-# Roles have the names that OpenPAI's controller gave them; a role without such a name, as `..` of
-# protocol v1, keeps its own.
+# print_instances: print PAI_TASK_ROLE_INSTANCES, "role:index" of every task, and keep the line for
+# write_peers. Roles have the names that OpenPAI's controller gave them. A role without such a name,
+# such as `..` of protocol v1, keeps its own name.
 print_instances() {
   local role index name list
   local -a tasks=()
@@ -110,8 +111,8 @@ print_instances() {
   fi
 }
 
-# Write the job's own ssh, scp, sftp and paislurm-peer into a folder that is first on the PATH of
-# every task.
+# write_programs: write the job's own ssh, scp, sftp and paislurm-peer into a folder that is first
+# on the PATH of every task.
 write_programs() {
   local folder=$PSL_ATTEMPT_FOLDER/bin
   print_program ssh >"$folder/ssh" || return
@@ -129,7 +130,8 @@ print_program() {
   printf '%s %s "$@"\n' "$PSL_QUOTED" "$PSL_ATTEMPT"
 }
 
-# Print a scp or sftp that runs the node's own with the job's ssh; without -S they use /usr/bin/ssh.
+# print_copier: print a scp or sftp that runs the node's program with the job's ssh; without -S it
+# uses /usr/bin/ssh.
 # Source: scp(1), sftp(1), -S.
 print_copier() {
   cat_stdin <<'END_OF_COPIER'

@@ -1,10 +1,10 @@
-# Read the events of many tasks in blocks: to read a line takes bash a system call a byte.
+# Read the events of many tasks in blocks: reading a line takes bash one system call per byte.
 
-# After how many events in a row they are read in blocks, which takes a process.
+# Number of consecutive events after which a process reads them in blocks.
 readonly PSL_EVENTS_BEFORE_BLOCK=50
 
-# read_block_of_events: read what the channel has, 64 KiB at most, by one process, and act on it.
-# Something must be there. A block may end within a line.
+# read_block_of_events: read up to 64 KiB of the channel with one process, and act on the events.
+# The channel must not be empty. A block may end within a line.
 read_block_of_events() {
   local text rest=''
   text=$(dd bs=65536 count=1 2>/dev/null <&"$PSL_EVENT_FD" && printf 'x')

@@ -1,7 +1,7 @@
 # Open the run folder and claim the attempt. One Slurm job runs an attempt; any other is a
 # duplicate.
 
-# open_folder [FOLDER ATTEMPT TAG]: enter the folder of the attempt. `paislurm submit` gives the
+# open_folder [FOLDER ATTEMPT TAG]: enter the folder of the attempt. `paislurm submit` passes the
 # arguments; without them this is a run by hand.
 open_folder() {
   PSL_SUBMIT_DIR=${SLURM_SUBMIT_DIR:-$PWD}
@@ -12,7 +12,7 @@ open_folder() {
     PSL_SECRETS_FOLDER=$PSL_FOLDER/secrets
     check_shared_folder
     check_own_attempt
-    # A monitor submits a retry from wherever the monitor runs.
+    # The working directory of a retry is that of the monitor that submitted it.
     if [[ -e $PSL_FOLDER/submit-dir ]]; then
       IFS= read -r -d '' PSL_SUBMIT_DIR <"$PSL_FOLDER/submit-dir"
     fi
@@ -29,9 +29,9 @@ open_folder() {
   fi
 }
 
-# End where this node does not see the folder of the submit. Slurm makes the folders of its log, so
-# there may be an empty one of the same name. Nobody reads what is written there, so the exit status
-# has to tell.
+# check_shared_folder: end if this node does not see the run folder. Slurm makes the folders of its
+# log, so an empty folder of that name may exist. Nobody reads a result in it, so only the exit
+# status reports the error.
 check_shared_folder() {
   if [[ ! -e $PSL_SCRIPT ]]; then
     log "error: $SLURMD_NODENAME does not see $PSL_FOLDER, which all nodes have to share"
@@ -39,9 +39,9 @@ check_shared_folder() {
   fi
 }
 
-# End where another user could have put anything in the place of the attempt while the job waited:
-# tasks run the copy of this script that is in it. sbatch leaves out the empty lines of a
-# heterogeneous job's script, so they do not count.
+# check_own_attempt: end if another user could have replaced the attempt's folder while the job
+# waited: tasks run the copy of this script in that folder. Ignore empty lines in the comparison:
+# sbatch omits those of a heterogeneous job's script.
 check_own_attempt() {
   local path mode number=0
   local -a paths=("$PSL_FOLDER" "$PSL_FOLDER/attempts" "$PSL_ATTEMPT_FOLDER" "$PSL_SCRIPT")
@@ -56,14 +56,14 @@ check_own_attempt() {
     refuse_folder "$PSL_SCRIPT is not the script that was submitted"
 }
 
-# Go to the attempt's folder, where everything of the attempt is written.
+# enter_attempt: change to the attempt's folder, which contains all files of the attempt.
 enter_attempt() {
   cd -- "$PSL_ATTEMPT_FOLDER" || die "cannot enter $PSL_ATTEMPT_FOLDER"
   PSL_ENTERED=1
 }
 
-# make_folder_by_hand PARENT: make the run folder of a run by hand. Others can guess its name: if
-# the folder is there already, this job has none.
+# make_folder_by_hand PARENT: make the run folder of a run by hand. Refuse an existing folder,
+# because others can guess its name.
 make_folder_by_hand() {
   PSL_FOLDER=$1/$PSL_JOB_NAME-$SLURM_JOB_ID PSL_ATTEMPT=0
   PSL_ATTEMPT_FOLDER=$PSL_FOLDER/attempts/$PSL_ATTEMPT
@@ -77,9 +77,8 @@ make_folder_by_hand() {
   log "the run folder is $PSL_FOLDER"
 }
 
-# check_place PARENT: check that nobody else can replace a folder that is made there. The user's own
-# group is the one of the user's name; other members of a group can be trusted with the folders
-# above, but not with this one.
+# check_place PARENT: check that no other user can replace a folder in PARENT. The user's private
+# group has the user's name. The group may write to the folders above PARENT, but not to PARENT.
 check_place() {
   local path=$1 owner mode others group user=${SLURM_JOB_USER:-} number=0
   local -a paths=("$1")
@@ -93,7 +92,7 @@ check_place() {
     if [[ $path == "$1" && $owner != 0 && ! -O $path ]]; then
       refuse_folder "$path belongs to another user: submit the script from a folder of your own"
     fi
-    # With the sticky bit, only owners can remove what is in a folder.
+    # With the sticky bit, only owners can remove the entries of a folder.
     if ((8#$mode & 8#1000)); then
       continue
     fi
@@ -108,16 +107,16 @@ check_place() {
   done < <(stat -L -c '%u %a %G' -- "${paths[@]}")
 }
 
-# refuse_folder REASON: end a run that has no folder to write a result to.
+# refuse_folder REASON: end a run that has no folder for a result.
 refuse_folder() {
   log "error: $1; nothing has run"
   exit 4
 }
 
-# Make this job the owner of the attempt, or end it if the attempt has an owner.
+# claim_attempt: claim the attempt for this job, or end the job if the attempt has another owner.
 claim_attempt() {
   local me restarts=${SLURM_RESTART_COUNT:-0} owner='' owner_restarts=0
-  # As sbatch and the monitor call the job. Without Slurm there is no other cluster.
+  # The job's name for sbatch and the monitor. Without Slurm no other cluster exists.
   me=$SLURM_JOB_ID
   if [[ $PSL_CLUSTER && ${SLURM_CLUSTER_NAME-} == "$PSL_CLUSTER" ]]; then
     me+=";$PSL_CLUSTER"
@@ -140,8 +139,8 @@ claim_attempt() {
   exit 5
 }
 
-# Make the folders of all roles, and write what each role runs into files. Tasks make their own
-# folders: for thousands of tasks one process would take seconds.
+# lay_out_attempt: make the folders of all roles, and write the scripts of each role to files. Tasks
+# make their own folders: for thousands of tasks one process would take seconds.
 lay_out_attempt() {
   local role name
   local -a folders=(bin commands srun tasks)
@@ -169,8 +168,8 @@ write_scripts() {
   done
 }
 
-# die REASON [CODE BEHAVIOUR]: end the job, for a reason outside of the user's commands, before any
-# task ran.
+# die REASON [CODE BEHAVIOUR]: end the job before any task ran, for a reason outside of the user's
+# commands.
 die() {
   handle_pending_signals
   explain_full "$1"

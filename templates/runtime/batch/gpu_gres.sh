@@ -1,6 +1,7 @@
-# Find the GPUs of nodes that Slurm does not call `gpu`.
+# Find the GPUs whose GRES is not called `gpu`.
 
-# Print a line for each node: the GPUs that the job has there, where Slurm does not call them `gpu`.
+# print_gpus_on_nodes: print a line for each node: the GPUs of the job on this node whose GRES is
+# not called `gpu`.
 # Source: scontrol(1), show job --details.
 print_gpus_on_nodes() {
   local line nodes node item number list

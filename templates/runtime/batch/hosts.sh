@@ -1,7 +1,7 @@
 # Write the names of the tasks for the hosts files of containers.
 
-# Write the names and addresses of the tasks for the containers, which add them to the names that
-# the node knows.
+# write_hosts: write the names and addresses of the tasks. Containers add them to the node's hosts
+# file.
 write_hosts() {
   local role index name
   if ((!PSL_GANG)); then

@@ -1,7 +1,7 @@
-# Check the InfiniBand of all nodes before any task starts. The site profile says what the tasks
-# are promised.
+# Check the InfiniBand of all nodes before any task starts. The site profile lists the requirements.
 
-# Ask all nodes at once. Log what is missing on each node, and end the job if anything is.
+# check_infiniband: check all nodes at once. Log the problems of each node, and end the job if one
+# has any.
 check_infiniband() {
   local component node problem first='' count=0
   local -a asked=()

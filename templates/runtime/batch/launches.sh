@@ -1,28 +1,28 @@
-# Explain launches that fail, and end the job by them.
+# Explain failed launches, and end the job after one.
 
-# A launch fails where a step, or its part on a node, ends before its tasks begin. The commands of
-# the user are not the cause, so no completion policy and no retry of tasks counts a failed launch:
-# it ends the job, and the reason has the words of srun.
+# A launch fails if a step, or its part on a node, ends before its tasks start. The user's commands
+# are not the cause, so neither the completion policy nor retries of tasks count a failed launch. It
+# ends the job, and the reason quotes srun.
 
-# Messages of an srun that refuses its command line, and so asks Slurm for no step.
+# Messages of an srun that rejects its command line and requests no step.
 # Source: slurm_opt.c of Slurm, getopt_long(3); observed on 22.05.
 readonly PSL_REFUSED_OPTION_ERRORS='^srun: ((error|fatal): .*'\
 '(--[a-z]|incompatible|mutually exclusive|specification|het-group|mpi/|No command)'\
 '|(unrecognized|unknown|invalid|ambiguous) option|option )'
-# Messages of srun where Slurm or a node does not start a step.
+# Messages of srun when Slurm or a node does not start a step.
 readonly PSL_LAUNCH_ERRORS='^srun: .*(Unable to (create|confirm)|[Ll]aunch(ing)? .*failed'\
 '|has expired|ommunication|[Cc]onnection|[Tt]imed out|[Cc]redential|[Pp]rotocol)'
 readonly PSL_NODE_LAUNCH_ERROR='^srun: error: Task launch for .* failed on node ([^ :]+): (.*)$'
-# Messages that tell nothing of the cause.
+# Messages that do not name the cause.
 readonly PSL_IRRELEVANT_ERRORS='^srun: (warning: |Job step aborted|Force Terminated|Try '\
 '|.*step creation|Step created)|^slurmstepd-[^ ]+: error: \*\*\* '
 
 # explain_launch LOG STATUS: set PSL_LAUNCH_FAILURE to "CODE BEHAVIOUR" of a launch whose srun ended
-# so, PSL_LAUNCH_WORDS to its first three errors and PSL_LAUNCH_NODE to the node that it blames.
-# Only the beginning of the log is read. Return false, with no PSL_LAUNCH_FAILURE, where srun does
-# not speak of a launch.
+# with this status, PSL_LAUNCH_WORDS to the first three errors and PSL_LAUNCH_NODE to the node that
+# srun blames. Read only the beginning of the log. Fail, with an empty PSL_LAUNCH_FAILURE, if srun
+# does not mention a launch.
 explain_launch() {
-  # In the C locale bytes of any encoding become text that result.json can hold.
+  # In the C locale bytes of any encoding become text that is valid in result.json.
   local status=$2 line='' count=0 kept=0 LC_ALL=C
   PSL_LAUNCH_FAILURE='' PSL_LAUNCH_NODE='' PSL_LAUNCH_WORDS=''
   while IFS= read -r -n 1000 line || [[ $line ]]; do
@@ -46,7 +46,7 @@ explain_launch() {
   [[ $PSL_LAUNCH_FAILURE ]]
 }
 
-# classify_srun_error LINE: which failure of a launch the line tells, if any.
+# classify_srun_error LINE: classify the failure that a line of srun reports, if any.
 classify_srun_error() {
   if [[ $1 =~ $PSL_NODE_LAUNCH_ERROR ]]; then
     PSL_LAUNCH_NODE=${BASH_REMATCH[1]}
@@ -63,9 +63,9 @@ classify_srun_error() {
   fi
 }
 
-# end_by_failed_launch WHAT FAILURE NODE WORDS: end the job by a failed launch. The tasks that were
-# to begin on the node that srun blames fail, so that the next attempt leaves the node out; the
-# others stay without a state.
+# end_by_failed_launch WHAT FAILURE NODE WORDS: end the job after a failed launch. Mark the tasks on
+# the node that srun blames as failed, so that the next attempt excludes the node. The other tasks
+# keep no state.
 end_by_failed_launch() {
   local reason code=${2% *} behaviour=${2#* } node=$3 where=${3:+ on node $3} role slot task
   for role in "${!PSL_NODES_OF[@]}"; do
@@ -86,8 +86,8 @@ end_by_failed_launch() {
   decide failed "$code" "$behaviour" "$reason: $4"
 }
 
-# on_launch_failure ROLE NODE: srun says that nothing of the role's step begins on the node. The
-# tasks on other nodes end by that, too.
+# on_launch_failure ROLE NODE: act on a role's step that does not start on a node. The tasks on its
+# other nodes end, too.
 on_launch_failure() {
   find_srun_log "$1"
   if ! explain_launch "$PSL_SRUN_LOG" 0; then
@@ -97,9 +97,9 @@ on_launch_failure() {
   note_failed_launch "$1"
 }
 
-# note_failed_launch ROLE: keep the failure that was explained for settle_failed_launch. A launch
-# may fail because the whole job is being ended from outside, and the script gets its signal late. A
-# refusal by srun and a failed Prolog have no such cause, so they are believed at once.
+# note_failed_launch ROLE: note the explained failure for settle_failed_launch. A launch may fail
+# because Slurm is ending the whole job, and the signal for the script comes late. An srun that
+# rejects its command line and a failed Prolog have no such cause, so they are final at once.
 note_failed_launch() {
   if [[ $PSL_OUTCOME ]]; then
     return 0
@@ -114,12 +114,12 @@ note_failed_launch() {
   if [[ $PSL_LAUNCH_FAILURE == -1402* ]]; then
     PSL_FAILED_LAUNCH_AT=$((PSL_NOW + PSL_PROVISIONAL_SECONDS))
   fi
-  # Slots that were prepared and never begin leave something on their nodes.
+  # Prepared slots that never start leave files on their nodes.
   PSL_NEEDS_CLEANUP=1
 }
 
-# End the job by the failed launch that was noted, once it is believed. A job that is being ended
-# from outside blames no node.
+# settle_failed_launch: end the job after the noted failed launch, once it is final. If Slurm is
+# ending the job, blame no node.
 settle_failed_launch() {
   ((PSL_NOW >= PSL_FAILED_LAUNCH_AT)) || return 0
   if [[ ! $PSL_OUTCOME ]]; then

@@ -2,8 +2,8 @@
 
 # The node of such a task is lost, or the shell around it died, or its step has ended.
 
-# on_step_end ROLE STATUS: a step has ended. Search the nodes' files for reports of its open tasks;
-# those without one are lost.
+# on_step_end ROLE STATUS: after the end of a step, search the nodes' files for reports of its open
+# tasks; tasks without a report are lost.
 on_step_end() {
   local role=$1 status=$2 index
   unset "PSL_STEP_RUNNING[$role]"
@@ -26,8 +26,8 @@ on_step_end() {
   done
 }
 
-# left_tasks_unbegun ROLE: whether the role's step has ended before a task that it was to begin.
-# Without gang allocation tasks may wait for a slot, so only a step that never began counts.
+# left_tasks_unbegun ROLE: succeed if the role's step has ended before one of its tasks started.
+# Without gang allocation tasks may wait for a slot, so only a step that never started counts.
 left_tasks_unbegun() {
   if ((!PSL_GANG)) && [[ ${PSL_STEP_ID[$1]-} ]]; then
     return 1
@@ -39,8 +39,8 @@ left_tasks_unbegun() {
   return 1
 }
 
-# on_slots_died ROLE FIRST LAST STATUS: the shells of these slots have ended so; their step goes on.
-# What they ran has reported before, maybe only in the node's file, or is lost.
+# on_slots_died ROLE FIRST LAST STATUS: act on the death of the shells of these slots in a running
+# step. Their tasks have reported before, maybe only in the node's file, or are lost.
 on_slots_died() {
   local role=$1 slot index
   if [[ $PSL_OUTCOME ]]; then
@@ -60,8 +60,8 @@ on_slots_died() {
   done
 }
 
-# mark_slot_lost ROLE SLOT INDEX STATUS: end the task that a slot had when its shell died, or give
-# the task to another slot.
+# mark_slot_lost ROLE SLOT INDEX STATUS: end the task of a slot whose shell died, or give the task
+# to another slot.
 mark_slot_lost() {
   local role=$1 slot=$2 index=$3 status=$4
   if [[ ${PSL_STATE[$role.$index]-} == running ]]; then
@@ -77,8 +77,8 @@ mark_slot_lost() {
   fi
 }
 
-# on_node_loss ROLE [NODE]: a node is lost; which one may be unknown. Slurm ends a job that loses a
-# node, and so does this script, whatever the completion policy says.
+# on_node_loss ROLE [NODE]: end the job after the loss of a node, which may be unknown. Like Slurm,
+# ignore the completion policy.
 # Source: OpenPAI exit specification, PodNodeLost, which ends the whole job.
 on_node_loss() {
   local role=$1 node=${2-} task
@@ -95,9 +95,9 @@ on_node_loss() {
     "${node:+node }${node:-a node} was lost while role ${PSL_ROLE_NAME[role]} ran"
 }
 
-# Give up a step that Slurm never starts. The allocation has what all steps need, but Slurm may
-# count cores in another way for steps than for the job; then srun waits and says nothing. Where
-# Slurm does not answer, steps wait for its controller and are not given up.
+# fail_waiting_steps: give up a step that Slurm never starts. The allocation fits all steps, but
+# Slurm may count cores of steps and jobs differently; then srun waits silently. While Slurm does
+# not answer, steps wait for its controller and are not given up.
 fail_waiting_steps() {
   local role
   [[ $PSL_STEP_DEADLINE ]] && ((PSL_NOW >= PSL_STEP_DEADLINE)) || return 0
@@ -121,8 +121,8 @@ $PSL_STEP_SECONDS s, as happens where cores have several threads (site profile: 
   done
 }
 
-# read_reports_of NODE ...: act on what the tasks of these nodes have reported to the nodes' files.
-# What is known already does nothing again.
+# read_reports_of NODE ...: act on the reports in the files of these nodes. A report that was read
+# before has no effect.
 read_reports_of() {
   local node
   local -a lines
@@ -136,8 +136,8 @@ read_reports_of() {
   done
 }
 
-# mark_unbegun_lost ROLE STATUS NODE: a step, or its part on a node if that is known, has ended so
-# before its tasks began.
+# mark_unbegun_lost ROLE STATUS NODE: mark the tasks of a step as lost that ended with this status
+# before they started, or only those of NODE if it is known.
 mark_unbegun_lost() {
   find_srun_log "$1"
   explain_launch "$PSL_SRUN_LOG" "$2"
@@ -157,7 +157,7 @@ find_srun_log() {
 }
 
 # find_cause_of_loss ROLE: set PSL_CAUSE_OF_LOSS to the "CODE BEHAVIOUR" of the role's lost tasks,
-# by what srun said of their step. If a node is lost, end the job.
+# from srun's messages about their step. If a node is lost, end the job.
 find_cause_of_loss() {
   find_srun_log "$1"
   PSL_CAUSE_OF_LOSS='255 unknown'
@@ -168,7 +168,7 @@ find_cause_of_loss() {
   fi
 }
 
-# mark_task_lost TASK STATUS: end a task by the cause that was found.
+# mark_task_lost TASK STATUS: end a task with the cause in PSL_CAUSE_OF_LOSS.
 mark_task_lost() {
   local task=$1
   PSL_STATE[$task]=ended PSL_STATUS[$task]=$2 PSL_ENDED[$task]=$PSL_NOW

@@ -1,4 +1,4 @@
-# Lead the job from its start to its result, on its first node.
+# Run the job from its start to its result, on its first node.
 
 batch_main() {
   if [[ ${PSL_EXPORT_ENV+x} ]]; then
@@ -7,7 +7,7 @@ batch_main() {
   forward_signals_to run_attempt "$@"
 }
 
-# run_attempt ARGUMENT ...: everything in its order, in a child of the script.
+# run_attempt ARGUMENT ...: run all stages of the attempt in order, in a child of the script.
 run_attempt() {
   trap end_script EXIT
   begin_attempt "$@"
@@ -19,7 +19,7 @@ run_attempt() {
   finish
 }
 
-# begin_attempt ARGUMENT ...: take the run folder and the claim on the attempt.
+# begin_attempt ARGUMENT ...: enter the run folder and claim the attempt.
 begin_attempt() {
   read_clock
   PSL_BEGAN_AT=$PSL_NOW PSL_RUN_ID=$SLURM_JOB_ID
@@ -29,7 +29,7 @@ begin_attempt() {
   clean_slurm_environment
 }
 
-# Find out which node each slot is on, and write that down for the nodes.
+# place_attempt: find the node of each slot, and write the placement for the nodes.
 place_attempt() {
   place_slots
   find_addresses
@@ -40,14 +40,15 @@ place_attempt() {
   handle_pending_signals
 }
 
-# Name the node folder. Everybody can write to /tmp, so nobody may know the name beforehand.
+# name_node_folder: name the node folder. Every user can write to /tmp, so the name must not be
+# predictable.
 name_node_folder() {
   local random
   read -r random </proc/sys/kernel/random/uuid
   PSL_NODE_FOLDER=/tmp/paislurm-$PSL_RUN_ID-${random##*-}
 }
 
-# Run the steps that some jobs need before those of the tasks, once on each node.
+# check_nodes: run once on each node the steps that some jobs need before their tasks.
 check_nodes() {
   if [[ ${PSL_INFINIBAND_CHECKS[*]-} ]]; then
     check_infiniband
@@ -57,7 +58,7 @@ check_nodes() {
   fi
 }
 
-# Write what the tasks read, and fetch the code that they share.
+# write_attempt: write the files that the tasks read, and fetch the code that they share.
 write_attempt() {
   write_environment
   write_programs || die "cannot write to $PSL_ATTEMPT_FOLDER"
@@ -74,7 +75,7 @@ write_attempt() {
   handle_pending_signals
 }
 
-# Start the steps of all roles. See start_role for the name of the local variable.
+# start_all_roles: start the steps of all roles. See start_role for the name of the local variable.
 start_all_roles() {
   local PSL_EACH
   for PSL_EACH in "${!PSL_ROLE_NAME[@]}"; do
@@ -92,7 +93,7 @@ start_all_roles() {
   PSL_STEP_DEADLINE=$((PSL_NOW + PSL_STEP_SECONDS / 2))
 }
 
-# Do what comes last, whatever ends the script; bash exits with the status that it had.
+# end_script: clean up at any end of the script, and keep its exit status.
 end_script() {
   if [[ $PSL_SCRATCH ]]; then
     rm -rf -- "$PSL_SCRATCH"
@@ -100,14 +101,14 @@ end_script() {
   if [[ ${PSL_MONITOR_AFTER-} ]] && needs_monitor_step; then
     take_monitor_step
   fi
-  # From now on nothing of this attempt is of use to the script: whoever tidies folders may begin.
+  # The script needs no file of this attempt any more, so the run folder may be tidied.
   if [[ ${PSL_CLAIMED-} && -d claim ]]; then
     : 2>/dev/null >claim/ended
   fi
 }
 
-# End the script. The full outcome is in result.json. The exit status is for Slurm's accounting,
-# which loses the eighth bit of a larger one.
+# finish: end the script. The full outcome is in result.json. The exit status is for Slurm's
+# accounting, which loses the eighth bit of a larger one.
 finish() {
   read_clock
   write_result

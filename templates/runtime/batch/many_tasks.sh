@@ -1,12 +1,12 @@
-# Export a part of what tasks know of each other, in a job with many tasks.
+# Export some of the variables about other tasks, in a job with many tasks.
 #
-# A process inherits only as many variables as cost little: for each command that it starts, bash
-# takes time that grows with the square of the number of exported variables (2 ms for 320 of them,
-# 80 ms for 2560, 5 s for 25000). Source: variables.c of bash, maybe_make_export_env.
+# Bash starts a command in a time that grows with the square of the number of exported variables (2
+# ms for 320 of them, 80 ms for 2560, 5 s for 25000), so only some are exported. Source: variables.c
+# of bash, maybe_make_export_env.
 
-# How many variables about tasks are exported: all, or those of the first tasks of each role.
+# Most exported variables about tasks: all of them, or those of the first tasks of each role.
 readonly PSL_MAX_PEER_VARIABLES=320
-# How many lists of all tasks of a role are exported, and how many bytes of them.
+# Most exported lists of all tasks of a role, and most bytes of them.
 readonly PSL_MAX_LIST_VARIABLES=160 PSL_MAX_LIST_BYTES=65536
 # The number of tasks of each role whose variables are exported, and by role the number of variables
 # about one task.

@@ -1,10 +1,10 @@
-# Take a step of the monitor at the end of an attempt: the site forbids processes on login nodes.
+# Run the monitor once at the end of an attempt: the site forbids processes on login nodes.
 
-# Seconds after which a step is given up; the nodes of the job wait for it.
+# Time limit of the monitor run in seconds; the nodes of the job wait for it.
 readonly PSL_MONITOR_SECONDS=60
 
-# Tell whether the attempt has ended in a way after which the monitor may have something to do.
-# After an end from outside it has not: Slurm does not say why before this job is gone.
+# needs_monitor_step: succeed if the monitor may have work after this end of the attempt. If Slurm
+# ended the job, it has none yet: Slurm reports the reason only when this job is gone.
 needs_monitor_step() {
   [[ $PSL_ENTERED && -e ../../monitor-call ]] || return
   case $PSL_OUTCOME in
@@ -14,8 +14,8 @@ needs_monitor_step() {
   esac
 }
 
-# Take the step, which may submit the next attempt. The path is relative, because another job may
-# have the run folder's name by now; then the step has nothing to do.
+# take_monitor_step: run the monitor, which may submit the next attempt. The path is relative,
+# because another job may have the run folder's name by now; then the monitor does nothing.
 take_monitor_step() {
   local word status
   local -a words=()
@@ -32,12 +32,12 @@ take_monitor_step() {
   esac
 }
 
-# leave_to_cron WORDS: say who takes the next step.
+# leave_to_cron WORDS: log that cron or scrontab must run the monitor.
 leave_to_cron() { log "the monitor $1: cron or scrontab does what is left"; }
 
-# start_monitor WORD ...: run a command in a shell of its own, without the settings of this job,
-# which sbatch would take for its own; SLURM_CONF says where the cluster is. TERM is ignored here,
-# so only KILL ends what takes too long.
+# start_monitor WORD ...: run a command in a new shell without the variables of this job, which
+# sbatch would obey. Keep SLURM_CONF, which names the cluster. The script ignores TERM now, so only
+# KILL ends a command that takes too long.
 start_monitor() {
   local name
   (

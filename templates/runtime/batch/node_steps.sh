@@ -1,11 +1,11 @@
-# Run steps once on each node, before those of the tasks.
+# Run steps once on each node, before the steps of the tasks.
 
 # The components whose step failed.
 PSL_FAILED_COMPONENTS=()
 
-# ask_nodes NAME COMPONENT ...: run_on_nodes for all of the components at once. The answers of their
-# nodes go to NAME.COMPONENT in the scratch folder. PSL_FAILED_COMPONENTS are the components whose
-# step failed; a step that never began ends the job.
+# ask_nodes NAME COMPONENT ...: call run_on_nodes for all of the components at once. The output of
+# their nodes goes to NAME.COMPONENT in the scratch folder. Set PSL_FAILED_COMPONENTS to the
+# components whose step failed. A step that never started ends the job.
 ask_nodes() {
   local name=$1 component status
   local -a steps=() ends=()
@@ -23,7 +23,7 @@ ask_nodes() {
       PSL_FAILED_COMPONENTS+=("$component")
     fi
   done
-  # A step that fails may be the first sign that the job is being ended.
+  # A failed step may be the first sign that Slurm is ending the job.
   if ((${#PSL_FAILED_COMPONENTS[@]})) && [[ ! $PSL_OUTCOME ]]; then
     read_event
   fi
@@ -34,11 +34,11 @@ ask_nodes() {
   done
 }
 
-# check_step_began NAME COMPONENT STATUS: a step before those of the tasks has ended so. If it never
-# began, end the job.
+# check_step_began NAME COMPONENT STATUS: end the job if a step before those of the tasks, which has
+# ended with STATUS, never started.
 check_step_began() {
   explain_launch "srun/$1-$2.log" "$3" || return 0
-  # The failure may come from the end of the whole job, of which a signal tells later.
+  # Slurm may be ending the whole job, and its signal comes later.
   if [[ $PSL_LAUNCH_FAILURE == -1402* ]]; then
     run_interruptibly sleep "$PSL_PROVISIONAL_SECONDS"
   fi

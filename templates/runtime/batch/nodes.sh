@@ -2,7 +2,7 @@
 #
 # Filled here: PSL_NODES_OF[role], the nodes of the role's slots in order; PSL_ADDRESS_OF[node].
 
-# component_value NAME COMPONENT: put the value of a variable of Slurm into PSL_VALUE. Its name is
+# component_value NAME COMPONENT: set PSL_VALUE to the value of a variable of Slurm, whose name is
 # SLURM_X, or SLURM_X_HET_GROUP_k in a heterogeneous job.
 component_value() {
   local name=$1
@@ -12,7 +12,7 @@ component_value() {
   PSL_VALUE=${!name-}
 }
 
-# expand_counts COUNTS FIRST: note Slurm's "3(x2),1" in PSL_COUNTS, for the nodes from FIRST on.
+# expand_counts COUNTS FIRST: expand Slurm's "3(x2),1" into PSL_COUNTS, for the nodes from FIRST on.
 expand_counts() {
   local item times node=$2
   PSL_COUNTS=()
@@ -27,7 +27,8 @@ expand_counts() {
   done
 }
 
-# expand_placement PLACEMENT NODES: note "0-999:1 1003:2" in PSL_COUNTS, as far as there are nodes.
+# expand_placement PLACEMENT NODES: expand "0-999:1 1003:2" into PSL_COUNTS, up to the number of
+# nodes.
 expand_placement() {
   local item node last
   PSL_COUNTS=()
@@ -39,7 +40,7 @@ expand_placement() {
   done
 }
 
-# Give every slot of every role its node.
+# place_slots: assign every slot of every role to a node.
 place_slots() {
   local component lists='' role first=0 count=1
   local -a names
@@ -65,8 +66,8 @@ place_slots() {
   done
 }
 
-# place_role ROLE: fill the role's slots node by node, as many on each as PSL_COUNTS says; `names`
-# of the caller has the nodes.
+# place_role ROLE: assign the role's slots node by node, by the counts in PSL_COUNTS. The caller's
+# `names` contains the nodes.
 place_role() {
   local role=$1 slot=0 node used
   local -a nodes=() able=()
@@ -82,8 +83,9 @@ place_role() {
   PSL_NODES_OF[role]="${nodes[*]}"
 }
 
-# Find the address of every node, by the method of the site profile. Slurm's own address is taken
-# where there is no getent, and for a host's own name, which has a loopback address on Debian.
+# find_addresses: find the address of every node, by the method of the site profile. Use Slurm's
+# address if getent is missing, and for this host's name, which resolves to a loopback address on
+# Debian.
 find_addresses() {
   local node nodes address
   local -A seen=()
@@ -104,7 +106,7 @@ find_addresses() {
     if is_useless "$address"; then
       unknown+=("$node")
     elif [[ ! $address$PSL_NODE_SUFFIX ]] && ! has_getent; then
-      # A suffix names another network than Slurm's.
+      # A suffix selects a different network from Slurm's.
       unknown+=("$node")
     fi
   done
@@ -114,7 +116,7 @@ find_addresses() {
   check_addresses "${names[@]}"
 }
 
-# is_useless ADDRESS: tell whether only the node itself can use an address, and others need one.
+# is_useless ADDRESS: succeed if only the node itself can use an address, but other nodes need one.
 is_useless() { [[ $1 =~ ^(127\.|::1$) ]] && ((${#names[@]} > 1)); }
 
 has_getent() { command -v getent >/dev/null; }
@@ -134,8 +136,8 @@ check_addresses() {
   done
 }
 
-# look_up_addresses SUFFIX NODE ...: ask getent. One getent answers for all names; it prints the
-# canonical name on the first line of each answer, in order.
+# look_up_addresses SUFFIX NODE ...: query getent, once for all names. It prints the canonical name
+# on the first line of each answer, in order.
 look_up_addresses() {
   local suffix=$1 address kind name node position=0
   shift
@@ -160,8 +162,8 @@ look_up_addresses() {
   done
 }
 
-# read_hosts_file SUFFIX NODE ...: take the addresses of a hosts file on standard input, the first
-# one of each name. Source: hosts(5).
+# read_hosts_file SUFFIX NODE ...: read the first address of each name from a hosts file on standard
+# input. Source: hosts(5).
 read_hosts_file() {
   local suffix=$1 address names word node
   local -A known=()
@@ -179,8 +181,8 @@ read_hosts_file() {
   done
 }
 
-# ask_slurm NODE ...: take the addresses that Slurm uses for nodes; each may be a name again. One
-# scontrol answers for a thousand nodes.
+# ask_slurm NODE ...: read the addresses that Slurm uses for nodes, which may be names. One scontrol
+# reports up to a thousand nodes.
 ask_slurm() {
   local list line name address word
   local -a named=()

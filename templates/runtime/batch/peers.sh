@@ -1,11 +1,11 @@
-# Write what tasks know of each other: the addresses and ports of all tasks.
+# Write the addresses and ports of all tasks for the other tasks.
 #
-# peers.sh has all of these variables, and env.sh exports them. In a job with many tasks it exports
-# only some of them: see many_tasks.
+# peers.sh sets all of these variables, and env.sh exports them. In a job with many tasks env.sh
+# exports only some: see many_tasks.
 # Source: OpenPAI environment variables.
 
-# write_peers: write peers.sh, and add to env.sh what is exported of it. All tasks have their nodes
-# and ports by now.
+# write_peers: write peers.sh, and add its exports to env.sh. All tasks have their nodes and ports
+# by now.
 write_peers() {
   {
     printf '%s\n' "$PSL_INSTANCES_LINE" && print_peers && print_host_lists
@@ -24,7 +24,7 @@ print_peers() {
     nodes_of "$role"
     for index in "${!PSL_NODES[@]}"; do
       describe_task "$role" "$index"
-      # A role of protocol v1 may have no name that variables can have.
+      # A role of protocol v1 may have no name that is valid in a variable.
       if ((${#PSL_TASK_VARIABLES[@]})); then
         printf '%s\n' "${PSL_TASK_VARIABLES[@]}" || return
       fi
@@ -33,7 +33,7 @@ print_peers() {
 }
 
 # describe_task ROLE INDEX: fill PSL_TASK_VARIABLES with "NAME=VALUE" for the address and the ports
-# of a task. A label with a dot or `~` cannot be part of a name.
+# of a task. A label with a dot or `~` cannot be part of a variable's name.
 describe_task() {
   local role=$1 index=$2 name label port address=${PSL_ADDRESS_OF[${PSL_NODES[$2]}]}
   PSL_TASK_VARIABLES=()
@@ -67,7 +67,7 @@ print_host_lists() {
   done
 }
 
-# list_hosts ROLE: put the list of a role into `lists` of the caller.
+# list_hosts ROLE: set the caller's `lists[ROLE]` to the list of a role.
 list_hosts() {
   local role=$1 index port
   local -a hosts=()

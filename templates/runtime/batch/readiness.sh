@@ -1,12 +1,12 @@
-# Let the tasks begin when all nodes are ready, and tell tasks what to do.
+# Start the tasks when all nodes are ready, and send commands to tasks.
 #
-# With gang allocation the first task of each node makes what all tasks of the node need, finds
+# With gang allocation the first task of each node prepares the node for all of its tasks, finds
 # their ports, and reports both. All tasks wait until all nodes are ready and the steps of all roles
-# are there. A step of its own for this would take as long as the start of the tasks.
+# run. A separate step for this would take as long as the start of the tasks.
 
-# make_command_channels: make the FIFO of each role that carries commands to the srun of the role,
-# and so to all its tasks. An srun over several components passes its standard input on to one of
-# them only, so tasks of such a step read commands from a file.
+# make_command_channels: make a FIFO for each role that carries commands to the role's srun, and so
+# to all its tasks. An srun over several components passes its standard input to only one of them,
+# so tasks of such a step read commands from a file.
 # Source: srun(1), --input; observed on Slurm 22.05 for steps over several components.
 make_command_channels() {
   local -a fifos=("${!PSL_ROLE_NAME[@]}")
@@ -17,11 +17,11 @@ make_command_channels() {
   PSL_NEEDS_CLEANUP=1
 }
 
-# send_command ROLE COMMAND: tell all tasks of a role what to do. The FIFO is opened for reading,
-# too, because to open it for writing alone would wait for an srun that may have ended.
+# send_command ROLE COMMAND: send a command to all tasks of a role. Open the FIFO for reading, too:
+# opening it only for writing would wait for an srun that may have ended.
 send_command() { printf '%s\n' "$2" 1<>"$PSL_SCRATCH/commands.$1"; }
 
-# send_to_all_steps COMMAND: tell all tasks what to do.
+# send_to_all_steps COMMAND: send a command to all tasks.
 send_to_all_steps() {
   local role
   for role in "${!PSL_STEP_RUNNING[@]}"; do
@@ -32,7 +32,8 @@ send_to_all_steps() {
   fi
 }
 
-# on_launched ROLE STEP: the step of a role is there. Its srun may have missed what was sent before.
+# on_launched ROLE STEP: note that the step of a role runs. Send it the commands that its srun may
+# have missed.
 on_launched() {
   PSL_STEP_ID[$1]=$2
   if [[ $PSL_OUTCOME ]]; then
@@ -42,7 +43,7 @@ on_launched() {
   fi
 }
 
-# on_prepared NODE: a node is ready.
+# on_prepared NODE: note that a node is ready.
 on_prepared() {
   PSL_PREPARED[$1]=1
   if [[ ! $PSL_OUTCOME ]]; then
@@ -50,7 +51,7 @@ on_prepared() {
   fi
 }
 
-# begin_if_ready: let all tasks begin, if all nodes are ready and the steps of all roles are there.
+# begin_if_ready: start all tasks, if all nodes are ready and the steps of all roles run.
 begin_if_ready() {
   if ((!PSL_GANG || ${#PSL_STEP_ID[@]} < ${#PSL_ROLE_NAME[@]} ||
     ${#PSL_PREPARED[@]} < ${#PSL_ADDRESS_OF[@]})); then
@@ -61,11 +62,12 @@ begin_if_ready() {
     return
   fi
   send_to_all_steps begin
-  # From here on tasks remove what they leave.
+  # From now on tasks remove their own files.
   PSL_NEEDS_CLEANUP=''
 }
 
-# on_unprepared NODE WORD ...: a node cannot be made ready; the words say why.
+# on_unprepared NODE WORD ...: end the job because a node cannot be prepared, for the reason in the
+# words.
 on_unprepared() {
   decide failed 253 transient "node $1 has not what its tasks need: ${*:2}"
 }

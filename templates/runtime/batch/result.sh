@@ -1,11 +1,11 @@
-# Write result.json, which says how the attempt ended.
+# Write result.json: how the attempt ended.
 
-# Write the file as a whole, then rename it. The path is relative: a job that has ended gives its
-# folder's name to another of its name while this script may still clean up.
+# write_result: write a new file, then rename it. The path is relative: when the job has ended,
+# another job of the same name may take the folder's name while this script cleans up.
 write_result() {
   local text
   [[ $PSL_ENTERED ]] || return 0
-  # One write has all of the text, so that a full disk leaves no half of it.
+  # Write all of the text at once, so that a full disk leaves no half of it.
   text=$(print_result)
   PSL_UNWRITTEN=''
   if ! printf '%s\n' "$text" >result.json.new || ! mv -- result.json.new result.json; then
@@ -16,9 +16,9 @@ write_result() {
   fi
 }
 
-# explain_full REASON: set PSL_FULL if nothing more can be written to the attempt's folder, because
-# its file system is full or a quota is used up, and PSL_EXPLAINED to the reason with that. Only the
-# message of a write that fails tells why.
+# explain_full REASON: set PSL_FULL if the file system of the attempt's folder is full or a quota is
+# used up, and PSL_EXPLAINED to REASON with this cause. Only the message of a failed write names the
+# cause.
 explain_full() {
   local said=''
   if [[ $PSL_ENTERED ]]; then
@@ -36,7 +36,7 @@ explain_full() {
   fi
 }
 
-# escape_json TEXT: set PSL_ESCAPED to the text as it is written between quotes in JSON.
+# escape_json TEXT: set PSL_ESCAPED to the text, escaped for a JSON string.
 escape_json() {
   PSL_ESCAPED=${1//\\/\\\\}
   PSL_ESCAPED=${PSL_ESCAPED//\"/\\\"}
@@ -65,7 +65,8 @@ print_result() {
   printf '\n ]}\n'
 }
 
-# Print which rule of the completion policy decided, by which task.
+# print_trigger: print the rule of the completion policy that decided, and the task that triggered
+# it.
 print_trigger() {
   local rule role index threshold
   if [[ ! $PSL_TRIGGER ]]; then
@@ -79,15 +80,15 @@ print_trigger() {
   printf ' "count": %d, "threshold": %d},\n' "$threshold" "$threshold"
 }
 
-# ended_by_itself TASK: whether the task has ended after the decision, or just before, without being
-# told to: it got no TERM, and did not die of TERM or KILL.
+# ended_by_itself TASK: succeed if the task has ended by itself after the decision, or just before:
+# it got no TERM, and did not die of TERM or KILL.
 ended_by_itself() {
   [[ ${PSL_STATE[$1]-} == ended && ! ${PSL_GOT_TERM[$1.${PSL_ATTEMPTS[$1]}]-} ]] &&
     ((PSL_STATUS[$1] != 143 && PSL_STATUS[$1] != 137))
 }
 
-# print_task_result ROLE INDEX ROLE_NAME: the name is escaped. A task without an end of its own was
-# stopped, whatever it ended with.
+# print_task_result ROLE INDEX ROLE_NAME: print the result of a task; the name is escaped. A task
+# that did not end by itself was stopped, whatever its exit status.
 print_task_result() {
   local task=$1.$2 state=stopped code=-220 behaviour=stop node=${PSL_NODE_OF[$1.$2]-}
   if [[ ${PSL_STATE[$task]-} == @(succeeded|failed) ]]; then
@@ -110,7 +111,7 @@ print_task_result() {
   printf '}'
 }
 
-# print_task_ports ROLE INDEX: print where a task that began could be reached.
+# print_task_ports ROLE INDEX: print the ports of a task that started.
 print_task_ports() {
   local task=$1.$2 label numbers ports='' node=${PSL_NODE_OF[$1.$2]-} PSL_ESCAPED
   [[ $node && ${PSL_STARTED[$task]-} ]] || return 0

@@ -1,7 +1,7 @@
 # Check the files of the job's secrets, and remove them at its end.
 
-# Check on the batch node, before anything starts, that all secrets are there and that nobody else
-# can read them.
+# check_secrets: check on the batch node, before anything starts, that all secrets exist and that no
+# other user can read them.
 check_secrets() {
   local name file missing='' open='' mode
   for name in ${PSL_SECRET_NAMES-}; do
@@ -20,8 +20,9 @@ check_secrets() {
   fi
 }
 
-# Remove the secrets of a submitted job. A run by hand has its secrets in a folder of the user's
-# own, which stays. The path is relative, because another job may have the run folder's name by now.
+# forget_secrets: remove the secrets of a submitted job. A run by hand reads its secrets from the
+# user's folder, which stays. The path is relative, because another job may have the run folder's
+# name by now.
 forget_secrets() {
   if [[ ${PSL_SECRET_NAMES-} && $PSL_SECRETS_FOLDER == "$PSL_FOLDER/secrets" ]]; then
     rm -rf -- ../../secrets

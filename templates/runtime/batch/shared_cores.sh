@@ -1,8 +1,8 @@
-# Tell srun to share cores where a role has an odd number of CPUs for each task.
+# Make srun share cores for a role with an odd number of CPUs for each task.
 
-# Note in PSL_SHARES_CORES which roles srun has to be told to share cores for. Before Slurm 24.11 an
-# allocation has the cores that the CPUs of all tasks fill, and a step counts whole cores for each
-# task: three tasks of 3 CPUs on cores of two threads get 5 cores and wait for a sixth for ever.
+# find_shared_cores: note in PSL_SHARES_CORES the roles whose srun must share cores. Before Slurm
+# 24.11 an allocation counts the CPUs of all tasks together, but a step counts whole cores for each
+# task: three tasks of 3 CPUs on cores with two threads get 5 cores and wait forever for a sixth.
 # Source: observed on 22.05 and 24.11.
 find_shared_cores() {
   local role

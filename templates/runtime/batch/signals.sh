@@ -1,24 +1,24 @@
 # Handle signals to the batch script.
 
-# TERM says that Slurm ends the job (scancel, time limit, node failure); every task has got TERM,
-# too. USR1 says that the time limit is near; the tasks then get TERM, so that they can save.
+# TERM means that Slurm ends the job (scancel, time limit, node failure); every task has got TERM,
+# too. USR1 means that the time limit is near; the tasks then get TERM, so that they can save.
 #
-# There are two shells. The script traps the signals and writes a line for each to the event
-# channel; its child does all work and reads the lines there. One shell cannot do both, because a
-# trap runs in the middle of what the shell does: bash 5.2 aborts in a `read` whose time is over
-# meanwhile, and loses the trap at the beginning of a command substitution.
+# This takes two shells. The script traps the signals and writes a line for each to the event
+# channel; its child does all work and reads these lines. One shell cannot do both, because a trap
+# interrupts other commands: bash 5.2 aborts in a `read` that times out during the trap, and loses a
+# trap at the start of a command substitution.
 
-# forward_signals_to WORD ...: run a command in the child to its end, and exit with its status.
+# forward_signals_to WORD ...: run a command in the child, and exit with its status.
 forward_signals_to() {
   local status
   exec {PSL_EVENT_FD}<> <(:)
-  # Where the channel is full, the trap waits until the child has read, and delays nothing else.
+  # If the channel is full, only the trap waits until the child has read.
   trap 'printf "signal TERM\n" >&"$PSL_EVENT_FD"' TERM
   trap 'printf "signal USR1\n" >&"$PSL_EVENT_FD"' USR1
   (trap '' TERM USR1 && "$@") &
   wait_for_process "$!"
   status=$?
-  # When a child ends while a signal comes, bash may have returned the signal's status.
+  # If a signal comes while a child ends, bash may return the signal's status.
   if ((status >= 128)); then
     wait "$!" 2>/dev/null
     status=$?
@@ -26,7 +26,7 @@ forward_signals_to() {
   exit "$((status < 127 ? status : 3))"
 }
 
-# on_signal NAME: decide by a signal. If the tasks do not run yet, end the script.
+# on_signal NAME: act on a signal. If the tasks do not run yet, end the script.
 on_signal() {
   if [[ $PSL_OUTCOME ]]; then
     return 0
@@ -43,14 +43,14 @@ on_signal() {
   fi
 }
 
-# Act on the signals that have come, before the tasks run.
+# handle_pending_signals: act on the signals received before the tasks run.
 handle_pending_signals() {
   while read -r -t 0 <&"$PSL_EVENT_FD"; do
     read_event
   done
 }
 
-# Read an event before the tasks run; wait for one second at most.
+# read_event: read an event before the tasks run; wait one second at most.
 read_event() {
   read_words "$PSL_EVENT_FD" || return 0
   case ${#PSL_WORDS[@]}:${PSL_WORDS[0]-} in

@@ -1,18 +1,19 @@
 # Give tasks and retries to slots, without gang allocation.
 
-# A role may have fewer slots than tasks. A slot says when it is free, and gets the next task.
+# A role may have fewer slots than tasks. A free slot reports so, and gets the next task.
 
-# By role: the next task that never had a slot, "INDEX:TIME" of the retries that wait, and idle
-# slots. By ROLE.SLOT, the task that a slot was given, until the task has ended.
+# By role: the next task that never had a slot, "INDEX:TIME" of the waiting retries, and idle slots.
+# By ROLE.SLOT, the task of a slot, until the task has ended.
 PSL_NEXT_TASK=() PSL_WAITING=() PSL_FREE_SLOTS=()
 declare -A PSL_ASSIGNED=()
-# How many transient and other retries a task has used, and which limit it has reached.
+# By task, the number of used transient and other retries, and the reached limit.
 declare -A PSL_TRANSIENTS=() PSL_BUDGET_USED=() PSL_LIMIT_REACHED=()
 
-# grant_retry ROLE TASK: whether the task is retried; count the retry and set PSL_RETRY_DELAY.
+# grant_retry ROLE TASK: count a retry of the task and set PSL_RETRY_DELAY; fail if the task gets
+# none.
 # Source: OpenPAI retry policy: tasks are retried only without gang allocation, by the fancy policy.
-# A failure that is permanent is never retried, one that is transient up to a ceiling of the site.
-# All others use up the limit of the role.
+# Permanent failures are never retried, transient ones up to the site's limit. All others count
+# against the role's limit.
 grant_retry() {
   PSL_RETRY_DELAY=0
   [[ ${PSL_STEP_RUNNING[$1]-} ]] || return 1
@@ -27,7 +28,7 @@ grant_retry() {
   esac
 }
 
-# grant_transient_retry TASK: whether the ceiling for transient failures allows another retry.
+# grant_transient_retry TASK: succeed if the limit for transient failures allows another retry.
 grant_transient_retry() {
   local task=$1 used=${PSL_TRANSIENTS[$1]-0}
   if ((used >= PSL_MAX_TRANSIENT_RETRIES)); then
@@ -38,9 +39,9 @@ grant_transient_retry() {
   back_off "$used"
 }
 
-# grant_limited_retry ROLE TASK: whether the limit of the role allows another retry. -1 means no
-# limit, -2 means the limit of the site, which successes use up, too. With both, later retries wait
-# longer, because the role itself sets no end.
+# grant_limited_retry ROLE TASK: succeed if the role's limit allows another retry. -1 means no
+# limit; -2 means the site's limit, against which successes count, too. With either, later retries
+# wait longer, because the role sets no limit.
 grant_limited_retry() {
   local limit=${PSL_TASK_RETRIES[$1]} task=$2 used=${PSL_BUDGET_USED[$2]-0}
   if ((limit == -2 && used >= PSL_MAX_RESTARTS)); then
@@ -56,11 +57,11 @@ grant_limited_retry() {
   fi
 }
 
-# back_off COUNT: set PSL_RETRY_DELAY, the seconds until a retry that has so many before it.
+# back_off COUNT: set PSL_RETRY_DELAY, the seconds to wait before a retry that follows COUNT others.
 back_off() { PSL_RETRY_DELAY=$(($1 == 0 ? 0 : $1 < 6 ? 1 << $1 : 60)); }
 
-# on_free ROLE SLOT: a slot has nothing to do. It gets the next task at once where no retry waits,
-# else what fill_free_slots has for it.
+# on_free ROLE SLOT: give a free slot the next task at once if no retry waits, else leave it to
+# fill_free_slots.
 on_free() {
   local role=$1
   if [[ $PSL_OUTCOME ]]; then
@@ -72,7 +73,8 @@ on_free() {
   fi
 }
 
-# Give work to the slots that are free, of all roles. A role whose tasks are all completed ends.
+# fill_free_slots: assign tasks to the free slots of all roles. End the step of a role whose tasks
+# are all completed.
 fill_free_slots() {
   local role
   for role in "${!PSL_FREE_SLOTS[@]}"; do
@@ -85,7 +87,7 @@ fill_free_slots() {
   done
 }
 
-# fill_slots_of_role ROLE: give the role's free slots the retries that are due, then the next tasks.
+# fill_slots_of_role ROLE: assign due retries to the role's free slots, then the next tasks.
 fill_slots_of_role() {
   local role=$1 entry waiting='' next=0
   local -a slots
@@ -109,24 +111,23 @@ fill_slots_of_role() {
   fi
 }
 
-# assign_next_task ROLE SLOT: let the slot run the next task that never had a slot.
+# assign_next_task ROLE SLOT: start in the slot the next task that never had a slot.
 assign_next_task() {
   local next=${PSL_NEXT_TASK[$1]-0}
   PSL_NEXT_TASK[$1]=$((next + 1))
   assign_task "$1" "$2" "$next"
 }
 
-# assign_task ROLE SLOT INDEX: let the slot run the next attempt of a task.
+# assign_task ROLE SLOT INDEX: start the next attempt of a task in the slot.
 assign_task() {
   PSL_ASSIGNED[$1.$2]=$3
   send_command "$1" "run $2 $3 $((${PSL_ATTEMPTS[$1.$3]:--1} + 1))"
 }
 
-# put_back ROLE INDEX TIME: let a task wait for a slot, until a time at least.
+# put_back ROLE INDEX TIME: queue a task for a slot, until TIME at least.
 put_back() { PSL_WAITING[$1]+=" $2:$3"; }
 
-# take_from_slot ROLE SLOT: set PSL_VALUE to the task that the slot had, if any; the slot gets no
-# other one.
+# take_from_slot ROLE SLOT: set PSL_VALUE to the slot's task, if any, and retire the slot.
 take_from_slot() {
   PSL_VALUE=${PSL_ASSIGNED[$1.$2]-}
   unset "PSL_ASSIGNED[$1.$2]"
@@ -134,7 +135,7 @@ take_from_slot() {
   PSL_FREE_SLOTS[$1]=${PSL_FREE_SLOTS[$1]/ $2 / }
 }
 
-# explain_limit TASK: add to PSL_EXPLANATION which limit keeps the task from another retry.
+# explain_limit TASK: add to PSL_EXPLANATION the limit that prevents another retry of the task.
 explain_limit() {
   local limit=${PSL_LIMIT_REACHED[$1]-}
   case $limit in

@@ -1,13 +1,13 @@
-# Keep what the batch script knows of its tasks, roles and job.
+# Declare the state of the tasks, roles and job in the batch script.
 
 # Tasks, by ROLE.INDEX. A task's state is running, waiting (for a retry), ended (its exit is not
-# accepted yet), succeeded or failed. A task without a state has not begun.
+# accepted yet), succeeded or failed. A task without a state has not started.
 declare -A PSL_STATE=() PSL_ATTEMPTS=() PSL_NODE_OF=() PSL_STARTED=() PSL_ENDED=()
 declare -A PSL_STATUS=() PSL_CODE_OF=() PSL_BEHAVIOUR_OF=()
 # Tasks that got TERM, by ROLE.INDEX.ATTEMPT; "ATTEMPT MOMENT KIND NAME" of the hook that failed.
 declare -A PSL_GOT_TERM=() PSL_FAILED_IN=()
-# Exits: the tasks in the order of their exits, and which of them is accepted next. An exit that may
-# have a cause outside of the job is provisional: the script accepts it only from a later time on.
+# Exits: the tasks in the order of their exits, and the next one to accept. An exit that may have a
+# cause outside of the job is provisional: the script accepts it only after some time.
 PSL_EXITS=() PSL_NEXT_EXIT=0
 declare -A PSL_PROVISIONAL_UNTIL=()
 readonly PSL_PROVISIONAL_SECONDS=2
@@ -16,34 +16,34 @@ readonly PSL_PROVISIONAL_SECONDS=2
 PSL_SUCCEEDED=() PSL_FAILED=()
 # "TIME RULE TASK" of the exits that reached a threshold. In a tie the first one decides.
 PSL_REACHED=()
-# Steps: which roles have one that runs, its Slurm step id, and roles that began after the decision.
-# Roles for which srun is told to share cores.
+# Steps: roles whose step runs, their Slurm step ids, and roles that started after the decision.
+# Roles whose srun shares cores.
 PSL_SHARES_CORES=()
 PSL_STEP_RUNNING=() PSL_STEP_ID=() PSL_STARTED_AFTER_DECISION=()
 
-# The line with the instances of all roles, and the variables of the task that was described last.
+# The line with the instances of all roles, and the variables of the last described task.
 PSL_INSTANCES_LINE='' PSL_TASK_VARIABLES=()
 
-# Nodes on which everything is ready for tasks.
+# Nodes that are prepared for tasks.
 declare -A PSL_PREPARED=()
 
 # The job.
 PSL_EVERY_COMPONENT=()
 PSL_TASK_COUNT=0 PSL_TASKS_BEGUN=0 PSL_TASKS_COMPLETED=0
 PSL_ENTERED='' PSL_BEGAN_AT=0 PSL_SUPERVISING=0
-# The decision, and "RULE ROLE INDEX THRESHOLD" of what led to it.
+# The decision, and its trigger, "RULE ROLE INDEX THRESHOLD".
 PSL_OUTCOME='' PSL_OUTCOME_CODE=0 PSL_OUTCOME_BEHAVIOUR='' PSL_OUTCOME_REASON='' PSL_TRIGGER=''
 PSL_DECIDED_AT=0
-# Whether the result could not be written; see explain_full for the other ones.
+# Whether writing the result failed; see explain_full for the other variables.
 PSL_UNWRITTEN='' PSL_FULL='' PSL_EXPLAINED=''
-# The time at which tasks that still run get KILL, and whether they have got it.
+# The time at which running tasks get KILL, and whether they have got it.
 PSL_STOP_AT=0 PSL_KILL_SENT=0
-# How long Slurm may search for room for a step, when the script checks that next, and whether a
-# step had no room at the last check.
+# How long a step may wait for resources, the time of the next check, and whether a step was waiting
+# at the last check.
 readonly PSL_STEP_SECONDS=300
 PSL_STEP_DEADLINE='' PSL_FOUND_NO_ROOM=''
-# A launch that failed: whose it was, its failure ("CODE BEHAVIOUR"), node and words, and the time
-# at which the script believes it.
+# A failed launch: its step, failure ("CODE BEHAVIOUR"), node and messages, and the time at which it
+# is final.
 PSL_FAILED_LAUNCH=() PSL_FAILED_LAUNCH_AT=0
-# Whether something of the tasks may be left on the nodes that they do not remove themselves.
+# Whether tasks may leave files on the nodes that they do not remove themselves.
 PSL_NEEDS_CLEANUP=''

@@ -2,14 +2,14 @@
 
 # Signals always go through Slurm, because an srun that is killed kills its tasks.
 
-# Options of every srun, but for --mpi where srun starts ranks. --overlap and --mem=0 let the steps
-# before those of the tasks run in what the job has. Standard error is redirected in bash: --error
-# takes a path as a pattern, and what srun itself says goes elsewhere.
+# Options of every srun, except for --mpi where srun starts ranks. With --overlap and --mem=0 the
+# steps before those of the tasks share the job's resources. Bash redirects standard error: --error
+# takes a path as a pattern, and does not apply to srun's own messages.
 readonly -a PSL_SRUN=(srun --mpi=none --export=ALL --kill-on-bad-exit=0 --wait=0)
 
-# Unset variables that change what srun does: those that Slurm sets for the batch script, and those
-# of the shell that submitted it, which sbatch passes on. One of the latter puts a label before each
-# line, which would make reports unreadable.
+# clean_slurm_environment: unset variables that change the behaviour of srun: those that Slurm sets
+# for the batch script, and those of the submitting shell, which sbatch passes on. One of the latter
+# puts a label before each line, which would make reports unreadable.
 # Source: srun(1), input environment variables.
 clean_slurm_environment() {
   local name
@@ -34,8 +34,8 @@ find_component_job() {
 }
 
 # run_on_nodes NAME COMPONENT: run this script with --NAME once on every node of a component, or of
-# the job, and print what the nodes answer. PSL_NODES_ASKED is the number of nodes if fewer are to
-# run it, and PSL_STEP_LIMIT the time limit in seconds.
+# the job, and print the output of all nodes. PSL_NODES_ASKED limits the number of nodes, and
+# PSL_STEP_LIMIT is the time limit in seconds.
 run_on_nodes() {
   local name=$1 component=$2 count
   local -a group=()
@@ -57,14 +57,14 @@ run_on_nodes() {
 # local variable with a lowercase name: see note_lowercase_exports.
 start_role() {
   local PSL_STEP_ROLES=${PSL_MPI_WORLD_OF[$1]-$1} PSL_STEP_ROLE
-  # The first role of an MPI world starts all of it.
+  # The step of its first role starts all of an MPI world.
   [[ ${PSL_STEP_ROLES%% *} == "$1" ]] || return 0
   # shellcheck disable=SC2086 # several roles
   write_host_files $PSL_STEP_ROLES
   (
-    # Slurm signals everything in the job at its end; srun must outlive its tasks to bring reports.
+    # Slurm signals all processes of an ending job; srun must outlive its tasks to deliver reports.
     trap '' TERM INT HUP USR1 USR2
-    # This shell itself watches what srun says: a fork less for each role.
+    # This shell itself reads srun's messages, which saves a fork for each role.
     shopt -s lastpipe
     if [[ ${PSL_SHARES_CORES[$1]-} ]]; then
       export SLURM_OVERCOMMIT=1
@@ -76,8 +76,8 @@ start_role() {
       printf 'step %s %s\n' "$PSL_STEP_ROLE" "$status"
     done
   ) >&"$PSL_EVENT_FD" &
-  # What srun ends with comes as an event. Each job that bash keeps makes all else slower: with
-  # 1,250 roles by a sixth.
+  # The end of srun comes as an event. Each job in bash's table slows the shell: 1,250 roles by a
+  # sixth.
   disown "$!" 2>/dev/null
   for PSL_STEP_ROLE in $PSL_STEP_ROLES; do
     PSL_STEP_RUNNING[PSL_STEP_ROLE]=1
@@ -86,7 +86,7 @@ start_role() {
 
 # write_host_files ROLE ...: write the nodes of the tasks and ranks that an srun starts, in order.
 # An srun over several components has a file for each, any other srun has one for all its roles.
-# Beside --distribution=arbitrary srun refuses --nodes since Slurm 23.11.
+# Since Slurm 23.11 srun rejects --nodes with --distribution=arbitrary.
 write_host_files() {
   local first=$1 role node rank file
   for role; do
@@ -102,16 +102,16 @@ write_host_files() {
   done
 }
 
-# watch_srun ROLE LOG: copy what srun and the nodes say of a step to its log, and print the events
-# that it tells: a lost node, a node that starts nothing, shells of tasks that died. In the step of
-# an MPI world no task's shell is watched: the ranks of a task tell each other of their ends.
+# watch_srun ROLE LOG: copy the messages of srun and the nodes about a step to its log, and print
+# the events in them: a lost node, a node that starts no task, dead shells of tasks. Ignore dead
+# shells in the step of an MPI world: the ranks of a task report their ends to each other.
 # Source: srun's messages since Slurm 2.6: "srun: error: n[1-2]: tasks 0,4-6: Killed",
 # "srun: error: Node failure on n4".
 watch_srun() {
   local role=$1 line log
   local deaths='^srun: error: [^ ]+: tasks? ([0-9,-]+): (.*)$'
   local node_failure='^srun: error: Node failure on ([^ ]+)$'
-  # Where the log cannot be written, the messages of srun must be read all the same.
+  # If the log cannot be written, still read the messages of srun.
   exec {log}>>"$2" || exec {log}>/dev/null
   while IFS= read -r line || [[ $line ]]; do
     printf '%s\n' "$line" >&"$log"
@@ -125,7 +125,7 @@ watch_srun() {
   done
 }
 
-# print_deaths ROLE SLOTS WORDS: print the events of slots ("0,4-6") that have ended as srun says.
+# print_deaths ROLE SLOTS WORDS: print the events of dead slots ("0,4-6"); WORDS is srun's message.
 print_deaths() {
   local range status=137
   case $3 in
@@ -155,13 +155,13 @@ signal_steps() {
       steps+=("$name")
     fi
   done
-  # Each step has its own scancel: that of Slurm 22.05 fails for several steps, but for KILL.
+  # Call scancel for each step: in Slurm 22.05 it fails for several steps, except with KILL.
   for name in ${steps[@]+"${steps[@]}"}; do
     scancel --signal="$signal" "$name" 2>>srun/scancel.log
   done
 }
 
-# Remove what tasks that ended out of turn have left on this node.
+# clean_up_node: remove the files of killed tasks on this node.
 clean_up_node() {
   local folder
   for folder in "$PSL_NODE_FOLDER" "/dev/shm/${PSL_NODE_FOLDER##*/}"-*; do
@@ -171,9 +171,9 @@ clean_up_node() {
   done
 }
 
-# Remove what is left on the nodes: the control FIFOs of tasks that did not end by themselves and
-# what their containers wrote, and what slots have that never got a task. In a job that Slurm ends
-# no step can start any more, nor on a lost node.
+# clean_up_nodes: remove files left on the nodes: control FIFOs and container files of tasks that
+# did not end by themselves, and those of slots that never got a task. No step can start on a lost
+# node, or in a job that Slurm is ending.
 clean_up_nodes() {
   local component
   local -a steps=()
@@ -181,7 +181,7 @@ clean_up_nodes() {
   if [[ $PSL_OUTCOME == interrupted || $PSL_OUTCOME_CODE == -1001 ]]; then
     return 0
   fi
-  # The name of the run folder may be another job's by now.
+  # Another job may have the run folder's name by now.
   [[ . -ef $PSL_ATTEMPT_FOLDER ]] || return 0
   for component in "${PSL_EVERY_COMPONENT[@]}"; do
     PSL_STEP_LIMIT=30 run_on_nodes sweep "$component" >/dev/null &

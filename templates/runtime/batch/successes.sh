@@ -1,6 +1,6 @@
-# Complete the job by tasks that succeeded, where the job file sets such a threshold.
+# Complete the job after a number of successful tasks, if the job file sets one.
 
-# Tasks of all roles that succeeded.
+# The number of successful tasks of all roles.
 PSL_SUCCEEDED_OF_JOB=0
 
 # note_success ROLE TASK: note when a success reaches a threshold.
@@ -14,7 +14,8 @@ note_success() {
   fi
 }
 
-# complete_by_C3 ROLE INDEX: so many tasks of a role have succeeded that the job succeeds.
+# complete_by_C3 ROLE INDEX: complete the job: the successful tasks of a role have reached the
+# threshold.
 complete_by_C3() {
   local role=$1 index=$2 name=${PSL_ROLE_NAME[$1]}
   describe_threshold "${PSL_MIN_SUCCEEDED[role]}" succeeded "role $name" complete
@@ -22,7 +23,8 @@ complete_by_C3() {
   decide succeeded 0 success "task $name-$index succeeded: $PSL_THRESHOLD"
 }
 
-# complete_by_C3_of_job ROLE INDEX: so many tasks of all roles have succeeded that the job succeeds.
+# complete_by_C3_of_job ROLE INDEX: complete the job: the successful tasks of all roles have reached
+# the threshold.
 complete_by_C3_of_job() {
   describe_threshold "$PSL_MIN_SUCCEEDED_OF_JOB" succeeded 'all roles' complete
   PSL_TRIGGER="C3 $1 $2 $PSL_MIN_SUCCEEDED_OF_JOB"

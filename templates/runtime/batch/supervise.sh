@@ -1,7 +1,7 @@
 # Read the events of all tasks until the job is complete.
 
-# One loop reads the events of all roles, retries tasks and decides. While tasks run, the loop reads
-# one channel and touches no file that other nodes share, unless a task is lost.
+# supervise: read the events of all roles, retry tasks and decide, in one loop. While tasks run, the
+# loop reads one channel and no file that nodes share, unless a task is lost.
 supervise() {
   PSL_SUPERVISING=1
   while ((${#PSL_STEP_RUNNING[@]})) || [[ ! $PSL_OUTCOME ]]; do
@@ -26,8 +26,8 @@ supervise() {
   done
 }
 
-# Wait for an event, one second at most. Read all that are there before anything is decided. With
-# many tasks, after some events in a row the rest comes in blocks.
+# read_all_events: wait for an event, one second at most. Read all waiting events before any
+# decision. With many tasks, after some events in a row read the rest in blocks.
 read_all_events() {
   local count=1
   read_words "$PSL_EVENT_FD" || return 0
@@ -82,8 +82,8 @@ dispatch_event() {
   esac
 }
 
-# is_event WORD ...: whether the words are an event. Only numbers may reach arithmetic. A pattern
-# takes bash a fifth of the time of a regular expression.
+# is_event WORD ...: succeed if the words are an event. Only numbers may reach arithmetic. In bash a
+# pattern takes a fifth of the time of a regular expression.
 is_event() {
   case $#:${1-} in
     *:ports) [[ "${*:2}" =~ ^[0-9]+\ [0-9]+(\ [A-Za-z0-9._~]+:\+?[0-9,]+)*$ ]] ;;
@@ -99,13 +99,13 @@ is_event() {
   esac
 }
 
-# are_numbers WORD ...: whether each of the words is a number without a sign.
+# are_numbers WORD ...: succeed if each word is a number without a sign.
 are_numbers() { [[ "$*" != *[!0-9\ ]* && "$*" != *'  '* ]]; }
 
-# on_start ROLE SLOT INDEX ATTEMPT NODE STEP TIME: a task has begun.
+# on_start ROLE SLOT INDEX ATTEMPT NODE STEP TIME: note that a task has started.
 on_start() {
   local role=$1 task=$1.$3
-  # The report may be of an attempt that is known already.
+  # The attempt may have been reported before.
   if [[ ${PSL_STATE[$task]-} && ${PSL_ATTEMPTS[$task]} -ge $4 ]]; then
     return 0
   fi
@@ -123,11 +123,10 @@ on_start() {
   fi
 }
 
-# on_exit ROLE SLOT INDEX ATTEMPT STATUS CODE BEHAVIOUR: a task has ended.
+# on_exit ROLE SLOT INDEX ATTEMPT STATUS CODE BEHAVIOUR: note that a task has ended.
 #
-# A task may end by TERM or KILL that the script did not send, or after a TERM, because the whole
-# job is being ended from outside. The script gets its own signal late, so such an exit is
-# provisional.
+# A task may end by a TERM or KILL that the script did not send, or after a TERM, because Slurm is
+# ending the whole job. The script gets its own signal late, so such an exit is provisional.
 on_exit() {
   local status=$5 task=$1.$3
   [[ ${PSL_STATE[$task]-} == running && ${PSL_ATTEMPTS[$task]} == "$4" ]] || return 0
@@ -142,7 +141,8 @@ on_exit() {
   fi
 }
 
-# Accept exits in the order in which they came: a provisional one keeps back those after it.
+# accept_exits: accept exits in the order in which they came: a provisional exit delays those after
+# it.
 accept_exits() {
   local task
   while ((PSL_NEXT_EXIT < ${#PSL_EXITS[@]})); do
@@ -156,7 +156,7 @@ accept_exits() {
   done
 }
 
-# accept_exit ROLE INDEX: retry the task, or count it, and note when that reaches a threshold.
+# accept_exit ROLE INDEX: retry the task, or count its exit and note the threshold that it reaches.
 accept_exit() {
   local role=$1 index=$2 task=$1.$2
   if ((!PSL_GANG)) && grant_retry "$role" "$task"; then
@@ -178,10 +178,10 @@ accept_exit() {
   fi
 }
 
-# is_open TASK: whether the task has not ended, or waits for a retry.
+# is_open TASK: succeed if the task has not ended, or waits for a retry.
 is_open() { [[ ${PSL_STATE[$1]-} != @(succeeded|failed|ended) ]]; }
 
-# has_open_tasks ROLE: whether a task of the role is open.
+# has_open_tasks ROLE: succeed if a task of the role is open.
 has_open_tasks() {
   local index
   for ((index = 0; index < PSL_INSTANCES[$1]; index++)); do

@@ -1,4 +1,4 @@
-# Wait for what may take long, and act on signals meanwhile.
+# Wait for long commands, and act on signals meanwhile.
 
 # run_interruptibly WORD ...: run a command that may take long, and act on signals meanwhile.
 run_interruptibly() {
@@ -6,7 +6,7 @@ run_interruptibly() {
   await_end "$!"
 }
 
-# start_in_background WORD ...: run a command in the background, and send its end as an event.
+# start_in_background WORD ...: run a command in the background, whose end comes as an event.
 start_in_background() {
   {
     "$@"

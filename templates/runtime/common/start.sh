@@ -1,12 +1,11 @@
-# Start each part of the job apart from the user's environment. The submitting shell may have left
-# settings of bash there.
+# Isolate each part of the job from bash settings in the submitting shell's environment.
 
-# BASH_ENV names a start file for every bash. No bash of this script reads it, but those of the
-# commands do: PAISLURM_BASH_ENV keeps the value for them, see exec_with_exports.
+# BASH_ENV names a start file for every bash. This script does not read it, but the commands' bash
+# does: PAISLURM_BASH_ENV keeps its value, see exec_with_exports.
 
 # start_up ARGUMENT ...: prepare this bash; the arguments are those of the script. With -p, bash
-# takes no options, functions or start file from the environment. Functions still reach the
-# commands, options do not.
+# imports no options, functions or start file from the environment. The commands inherit the
+# functions, but not the options.
 # Source: bash(1), -p.
 start_up() {
   if [[ $- != *p* ]]; then
@@ -22,9 +21,9 @@ start_up() {
   set_defaults
 }
 
-# Note the exported variables with lowercase names, in PSL_LOWERCASE_EXPORTS. A local variable of
-# bash takes over the export attribute of an exported one of the same name: the commands would get
-# this script's value. exec_with_exports gives them the user's values.
+# note_lowercase_exports: save the exported variables with lowercase names in PSL_LOWERCASE_EXPORTS.
+# A local variable of bash inherits the export attribute of its name, so the commands would get this
+# script's value. exec_with_exports restores the user's values.
 note_lowercase_exports() {
   local PSL_NAME
   PSL_LOWERCASE_EXPORTS=()

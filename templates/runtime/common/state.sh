@@ -7,28 +7,28 @@ PSL_RUN_ID='' PSL_JOB_ID='' PSL_JOB_USER='' PSL_NOW=0
 # Nodes by role, addresses by node, and ports by ROLE.INDEX.LABEL.
 PSL_NODES_OF=() PSL_NODES=()
 declare -A PSL_ADDRESS_OF=() PSL_PORTS_OF=()
-# The words of the line that was read last. Where slots reserve ports, the beginning of the
-# paths for that, and "ROLE INDEX LABEL:N,N ..." of tasks.
+# The words of the last read line. The prefix of the paths by which slots reserve ports, and "ROLE
+# INDEX LABEL:N,N ..." of tasks.
 PSL_WORDS=() PSL_LAST_MESSAGE='' PSL_RESERVE_PORTS='' PSL_PORT_LINES=()
 
-# The state of a task's shell. PSL_STOPPED is set when TERM has come, and PSL_RUNNING has the index
-# and attempt of the task. PSL_COMMAND is the process group of what the task runs. PSL_ENDING is set
-# while a hook runs that must run at any end: TERM is not forwarded to that hook.
+# The state of a task's shell. PSL_STOPPED is set after TERM. PSL_RUNNING is the index and attempt
+# of the task, and PSL_COMMAND the process group of its running command. PSL_ENDING is set during an
+# exit hook, to which TERM is not forwarded.
 PSL_STOPPED=0 PSL_TERM_FORWARDED=0 PSL_RUNNING='' PSL_COMMAND='' PSL_ENDING=''
 PSL_CODE=0 PSL_BEHAVIOUR='' PSL_EXPORTS='' PSL_CODE_OF_SCRIPT=''
 PSL_STDOUT_LOG='' PSL_STDERR_LOG='' PSL_END_LOG=''
-# Whether a bash notes in PSL_END_LOG where its commands failed.
+# Whether bash notes the place of a failed command in PSL_END_LOG.
 PSL_NOTES_END=''
-# The ranks of a task: this shell is PSL_RANK of PSL_RANKS. PSL_EXIT_BY_PID has the statuses of
-# ended commands, by process.
+# The ranks of a task: this shell is PSL_RANK of PSL_RANKS. PSL_EXIT_BY_PID maps processes of ended
+# commands to their statuses.
 PSL_RANK=0 PSL_RANKS=1 PSL_RANKS_RUN=''
 declare -A PSL_EXIT_BY_PID=()
-# What was exported under lowercase names when this shell began.
+# The exported lowercase variables when this shell started.
 PSL_LOWERCASE_EXPORTS=()
-# For a task in a container, the shell outside has a control FIFO of its own, with this suffix.
+# The suffix of the control FIFO of the shell outside a container.
 PSL_HOST_SUFFIX=''
 # The function that runs the command of a call.
 PSL_SERVE_WITH=run_remote_command
 
-# Seconds to wait for a task to answer a call, and for a rank to begin.
+# Seconds to wait for a task to answer a call, and for a rank to start.
 readonly PSL_REMOTE_TIMEOUT=30

@@ -6,10 +6,11 @@
 
 readonly PSL_RUNS_WITH=$PSL_CONTAINER_RUNTIME PSL_IMAGE_IS=-e
 
-# add_folders_of_runtime ROOT: add to `folders` what the runtime needs below the container's root.
+# add_folders_of_runtime ROOT: add to `folders` the folders that the runtime needs below the
+# container's root.
 add_folders_of_runtime() { folders+=("$1/overlay"); }
 
-# prepare_runtime ROOT: check what the runtime is to mount.
+# prepare_runtime ROOT: check the paths that the runtime mounts.
 prepare_runtime() { refuse_odd_paths "${PSL_BINDS[@]}"; }
 
 # enter_container ROOT: become the container of the task.
@@ -20,7 +21,7 @@ enter_container() {
     "--bind=$root/tmp:/tmp" "--bind=$PSL_NODE_FOLDER:$PSL_NODE_FOLDER"
     "--bind=$root/hosts:/etc/hosts"
   )
-  # Singularity has no overlay for users without rights of their own.
+  # Singularity has no overlay for unprivileged users.
   if [[ $PSL_CONTAINER_RUNTIME == apptainer ]]; then
     options+=("--overlay=$root/overlay")
   else

@@ -1,19 +1,19 @@
 # Start containers with Charliecloud.
 #
-# A container is an overlay over the folder of the image. It has a root of its own, which ch-run
-# enters. Source: ch-run(1) of Charliecloud 0.31 and 0.38; fstab(5).
+# A container is an overlay over the folder of the image, with a separate root that ch-run enters.
+# Source: ch-run(1) of Charliecloud 0.31 and 0.38; fstab(5).
 
 readonly PSL_RUNS_WITH=ch-run PSL_IMAGE_IS=-d
-# In a user namespace of its own this shell lays out the root, with one process for all mounts, and
-# becomes ch-run.
+# In a new user namespace this shell mounts the root, with one process for all mounts, and becomes
+# ch-run.
 # shellcheck disable=SC2016 # for the shell in there
 readonly PSL_LAY_OUT_AND_ENTER='export TMPDIR="$1" HOME="$2" USER="$3" LANG=C.UTF-8
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 mount --all --fstab "$4" && shift 4 && exec "$@"'
 
-# add_folders_of_runtime ROOT: add to `folders` what the runtime needs below the container's root.
-# Mount points that the image lacks are made here, and not in the overlay, because there a folder of
-# the image may be another user's.
+# add_folders_of_runtime ROOT: add to `folders` the folders that the runtime needs below the
+# container's root. Make missing mount points here and not in the overlay, where another user may
+# own the image's folders.
 add_folders_of_runtime() {
   local i
   folders+=("$1/work" "$1/merged" "$1/upper/etc")
@@ -22,8 +22,8 @@ add_folders_of_runtime() {
   done
 }
 
-# prepare_runtime ROOT: write the fstab of the container. Its overlay gives the image what it lacks,
-# and takes what the task writes.
+# prepare_runtime ROOT: write the fstab of the container. Its overlay contains missing mount points,
+# and the files that the task writes.
 prepare_runtime() {
   local root=$1
   refuse_odd_paths "${PSL_IMAGE_OF[PSL_ROLE]}" || return
@@ -36,10 +36,10 @@ print_fstab() {
   local root=$1 i overlay
   overlay=lowerdir=${PSL_IMAGE_OF[PSL_ROLE]},upperdir=$root/upper,workdir=$root/work
   print_mount overlay "$root/merged" overlay "$overlay"
-  # It has a name of its own, because mount passes over a source that is mounted already.
+  # A unique source, because mount skips one that is mounted already.
   print_mount "shm-of-$PSL_ROLE.$PSL_SLOT" /dev/shm tmpfs \
     "size=${PSL_SHM_OF[PSL_ROLE]}m,mode=1777"
-  # ch-run takes two things from the node: /etc/hosts, and TMPDIR as /tmp.
+  # ch-run mounts /etc/hosts and TMPDIR (as /tmp) of the node.
   print_mount "$root/hosts" /etc/hosts none bind
   print_mount "$PSL_NODE_FOLDER" "$root/tmp/${PSL_NODE_FOLDER##*/}" none bind
   for ((i = 0; i < ${#PSL_BINDS[@]}; i += 2)); do
@@ -63,9 +63,9 @@ print_mount() {
 # enter_container ROOT: become the container of the task.
 enter_container() {
   local root=$1
-  # Since 0.33 ch-run makes HOME /root, where only root may write.
+  # Since 0.33 ch-run sets HOME to /root, where only root may write.
   local -a options=("--uid=$(id -u)" "--gid=${GROUPS[0]}" --write "--set-env=HOME=$HOME")
-  # The image says in this file which environment its processes have.
+  # This file of the image sets the environment of its processes.
   if [[ -f ${PSL_IMAGE_OF[PSL_ROLE]}/ch/environment ]]; then
     options+=("--set-env=${PSL_IMAGE_OF[PSL_ROLE]}/ch/environment")
   fi

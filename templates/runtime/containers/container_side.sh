@@ -1,8 +1,8 @@
 # Run a task inside its container, and answer calls there.
 
 # container_side_main FOLDER ATTEMPT ROLE SLOT INDEX TASK-ATTEMPT PROCESS: run the task to its end.
-# PROCESS is that of the container. There are few local variables here and in what this calls,
-# because each would hide a variable of its name that exportEnv brings in.
+# PROCESS is that of the container. Use few local variables here and below, because each would hide
+# a variable of its name from exportEnv.
 container_side_main() {
   local status=0
   exec {PSL_REPORT_FD}>&3 3>&-
@@ -32,10 +32,10 @@ container_side_main() {
   exit "$status"
 }
 
-# limit_ucx: keep UCX from ways that containers of one node do not have between them.
-# UCX takes it that all processes of a node share their memory. Containers of one node share only
-# that of System V: they have a /dev/shm (posix) and a user namespace each, and cannot read each
-# other's memory (cma). Without this MPICH would begin with a way that fails.
+# limit_ucx: exclude transports of UCX that fail between containers of one node. UCX assumes that
+# all processes of a node share memory. Containers share only that of System V: each has its own
+# /dev/shm (posix) and user namespace, and cannot read another's memory (cma). Otherwise MPICH would
+# first use a transport that fails.
 # Source: UCX 1.13, list of main transports and aliases; process_vm_readv(2), errors.
 limit_ucx() {
   local all=" ${PSL_NODES_OF[*]} " list=,${UCX_TLS-},

@@ -1,8 +1,8 @@
 # Run a task as one container.
 #
-# Inside the container this script runs the hooks and commands, and answers calls. It makes calls by
-# way of the shell outside, because only that has Slurm. An image is never written to: what a task
-# changes is its own, and goes with the last task of the node.
+# Inside the container this script runs the hooks and commands, and answers calls. Its own calls go
+# through the shell outside, because only that shell has Slurm. Images are read-only: the changes of
+# a task are private, and the last task of the node removes them.
 
 PSL_HOST_SUFFIX=.out
 # The command line that a container runs.
@@ -31,8 +31,8 @@ run_contained() {
   return "$status"
 }
 
-# prepare_container ROOT: check that the runtime, the image and what is to be mounted are there, and
-# write the files that the container begins with.
+# prepare_container ROOT: check that the runtime, the image and the mounted paths exist, and write
+# the container's initial files.
 prepare_container() {
   local root=$1 image=${PSL_IMAGE_OF[PSL_ROLE]}
   if ! hash "$PSL_RUNS_WITH" 2>/dev/null; then
@@ -56,8 +56,8 @@ prepare_container() {
   } >"$root/hosts"
 }
 
-# write_variables FILE: write the variables of the node that the task may have, and those that the
-# shell inside goes on from. All others are the image's own. One loop over all names takes a tenth
+# write_variables FILE: write the variables of the node that the task may have, and the state of
+# this shell for the shell inside. The image sets all others. One loop over all names takes a tenth
 # of the time of a search for each pattern.
 write_variables() {
   local name
@@ -79,9 +79,9 @@ write_variables() {
   declare -p "${names[@]}" >"$1"
 }
 
-# make_container_folders ROLE.SLOT ...: make the folders that containers begin with, all at once.
-# They are in the node folder, which nobody else can enter. They go before the next task in the slot
-# runs, or with the node folder.
+# make_container_folders ROLE.SLOT ...: make the initial folders of containers, all at once. They
+# are in the node folder, which no other user can enter. They are removed before the next task of
+# the slot, or with the node folder.
 make_container_folders() {
   local name status
   local -a folders=()
@@ -96,8 +96,8 @@ make_container_folders() {
   return "$status"
 }
 
-# become_container ROOT INDEX ATTEMPT: become the container of a task.
-# The shell inside gets the number of this process, and writes to the control FIFO how it ended.
+# become_container ROOT INDEX ATTEMPT: become the container of a task. The shell inside gets the
+# number of this process, and writes its status to the control FIFO.
 become_container() {
   PSL_CONTAINER_COMMAND=(
     bash -p "$PSL_SCRIPT" --inside "$PSL_FOLDER" "$PSL_ATTEMPT" "$PSL_ROLE" "$PSL_SLOT" "$2" "$3"
@@ -107,18 +107,18 @@ become_container() {
   enter_container "$1"
 }
 
-# call_from_container FOLDER: place a call that comes out of the container.
+# call_from_container FOLDER: forward a call from inside the container.
 call_from_container() {
   exec bash -p "$PSL_SCRIPT" --outside "$PSL_FOLDER" "$PSL_ATTEMPT" "$1"
 }
 
-# find_binds: fill PSL_BINDS with what the task sees of the node, each as a path and its place in
-# the container.
+# find_binds: fill PSL_BINDS with the node's paths that the task sees, each with its path in the
+# container.
 find_binds() {
   local i path
   PSL_BINDS=()
-  # The folder of the submit comes first, so that it hides nothing else. It hides nothing of the
-  # image either, unless the job was submitted in a folder that images have, too.
+  # The submit folder comes first, so that it hides no other mount. It hides a folder of the image
+  # only if both have the same path.
   if begins_at_submit && [[ ${PSL_SUBMIT_DIR#/} == */* && -d $PSL_SUBMIT_DIR ]]; then
     PSL_BINDS+=("$PSL_SUBMIT_DIR" "$PSL_SUBMIT_DIR")
   fi
@@ -134,7 +134,7 @@ find_binds() {
   done
 }
 
-# begins_at_submit: tell whether the commands of a role start in the folder of the submit or below.
+# begins_at_submit: succeed if the commands of a role start in the submit folder or below.
 begins_at_submit() {
   local folder
   for folder in ${PSL_WORKDIR[@]+"${PSL_WORKDIR[@]}"}; do
@@ -145,7 +145,7 @@ begins_at_submit() {
   return 1
 }
 
-# make_own_storage PATH: make the user's own part of a storage, unless it is there.
+# make_own_storage PATH: make the user's folder in a storage, unless it exists.
 make_own_storage() {
   mkdir -p -- "$1" || return
   if ! is_own_part "$1"; then
@@ -155,7 +155,7 @@ make_own_storage() {
 }
 
 # refuse_odd_paths PATH ...: fail if the runtime cannot mount one of the paths, because its options
-# have colons and commas.
+# use colons and commas as separators.
 refuse_odd_paths() {
   local path
   for path; do

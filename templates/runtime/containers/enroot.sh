@@ -1,20 +1,19 @@
 # Start containers with enroot, as pyxis does.
 #
-# Here the shell of the task starts enroot. So that shell has Slurm outside of the container, and
-# the task inside. Source: enroot, document of `start`, standard hooks, image format.
+# The shell of the task starts enroot, so it has Slurm outside of the container, and the task
+# inside. Source: enroot, document of `start`, standard hooks, image format.
 
 readonly PSL_RUNS_WITH=enroot PSL_IMAGE_IS=-f
 
 # add_folders_of_runtime ROOT: enroot needs no folders below the container's root.
 add_folders_of_runtime() { :; }
 
-# prepare_runtime ROOT: check what the runtime is to mount.
+# prepare_runtime ROOT: check the paths that the runtime mounts.
 prepare_runtime() { refuse_odd_paths "${PSL_BINDS[@]}"; }
 
-# enter_container ROOT: become the container of the task.
-# Enroot starts it from the image's file, and keeps changes in memory. The hooks of enroot read the
-# variables of the task, and bring in GPUs and HCAs. The file of `--rc` replaces the image's
-# entrypoint.
+# enter_container ROOT: become the container of the task. Enroot starts it from the image's file,
+# and keeps changes in memory. The hooks of enroot read the variables of the task, and mount GPUs
+# and HCAs. The file of `--rc` replaces the image's entrypoint.
 enter_container() {
   local root=$1 i
   local -a options=(

@@ -1,7 +1,7 @@
-# Find out whose a folder is where users share a place.
+# Check the owner of a user's folder in a shared place.
 
-# is_own_part FOLDER: tell whether a folder is the user's own part of a place that users share. It
-# may be a link, if the user or root has made the link.
+# is_own_part FOLDER: succeed if this user owns a folder in a shared place. The folder may be a link
+# that the user or root has made.
 is_own_part() {
   local owner user
   [[ -O $1 ]] || return

@@ -1,14 +1,14 @@
 # Start containers with Podman, without root.
 #
-# Images of registries are in Podman's own store on each node, by their digests. Other images are
-# folders, over which Podman lays an overlay. Source: podman-run(1) of Podman 4.3.
+# Podman's store on each node contains images of registries, by digest. Other images are folders,
+# over which Podman mounts an overlay. Source: podman-run(1) of Podman 4.3.
 
 readonly PSL_RUNS_WITH=podman PSL_IMAGE_IS=-d
 
 # add_folders_of_runtime ROOT: Podman needs no folders below the container's root.
 add_folders_of_runtime() { :; }
 
-# prepare_runtime ROOT: check what the runtime is to mount.
+# prepare_runtime ROOT: check the paths that the runtime mounts.
 prepare_runtime() { refuse_odd_paths "${PSL_BINDS[@]}"; }
 
 # enter_container ROOT: run the container of the task. Its user is root there, and the job's user
@@ -40,14 +40,14 @@ enter_container() {
 }
 
 # run_podman FILE WORD ...: run a container in the foreground, and write Podman's process to a file.
-# Podman passes TERM on by a process that it starts, and a TERM to the whole group would end that
-# process first. So Podman has a session of its own, and its TERM comes from pass_term_to_podman.
+# Podman forwards TERM through a child process, which a TERM to the whole group would end first. So
+# Podman runs in a separate session, and pass_term_to_podman sends its TERM.
 run_podman() {
   local watch hold
   rm -f -- "$1"
   make_pipe && watch=$PSL_READ_END hold=$PSL_WRITE_END
   pass_term_to_podman "$1" "$watch" {hold}>&- &
-  # Bash can lose the status of a child that it waits for when a signal comes, so this one is in the
+  # Bash can lose the status of a background child when a signal comes, so run this one in the
   # foreground.
   trap ':' TERM
   # shellcheck disable=SC2016 # for the shell that becomes Podman
@@ -55,8 +55,8 @@ run_podman() {
     {hold}>&- {watch}<&-
 }
 
-# pass_term_to_podman FILE WATCH: pass TERM on to the process whose number is in the file, until
-# nobody holds the other end of WATCH.
+# pass_term_to_podman FILE WATCH: forward TERM to the process whose number is in the file, until the
+# other end of WATCH is closed.
 pass_term_to_podman() {
   local told='' pid
   trap 'told=1' TERM
@@ -67,9 +67,8 @@ pass_term_to_podman() {
   done
 }
 
-# find_devices: put the GPUs that Slurm gave the task into PSL_DEVICES.
-# Where the node has NVIDIA's description of its GPUs (CDI), that brings in the libraries of the
-# driver, too. Elsewhere, and for AMD, only the devices come in.
+# find_devices: put the task's GPUs into PSL_DEVICES. NVIDIA's description of the node's GPUs (CDI),
+# if it exists, also mounts the driver's libraries. Otherwise, and for AMD, mount only the devices.
 find_devices() {
   local gpu device
   local -a gpus

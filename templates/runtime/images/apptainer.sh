@@ -6,8 +6,8 @@ readonly PSL_IMAGE_SUFFIX='.sif' PSL_FETCHES_WITH=$PSL_CONTAINER_RUNTIME
 readonly PSL_SILENT_FAILURE=transient PSL_PULL_ERROR='^FATAL: *(.*)'
 readonly PSL_PERMANENT_ERRORS='unauthorized|access denied|manifest unknown|no image satisfies'
 
-# fetch_by_runtime NEW REGISTRY REPOSITORY DIGEST: fetch an image as one file.
-# Temporary files are beside it, and go with it.
+# fetch_by_runtime NEW REGISTRY REPOSITORY DIGEST: fetch an image as one file. Temporary files are
+# beside the image, and are removed with it.
 fetch_by_runtime() {
   local log=$1.log prefix=${PSL_CONTAINER_RUNTIME^^}
   if ! mkdir -p -- "$1.tmp"; then

@@ -1,17 +1,17 @@
 # Keep fetched images in a cache, one entry for each digest.
 #
-# An entry is a file or a folder. One rename makes it, so that it is always whole. A lock beside it
-# keeps two processes from fetching the same image. The time of the lock is that of the last use.
+# An entry is a file or a folder, created by one rename, so it is always complete. A lock beside it
+# prevents two processes from fetching the same image. The time of the lock is that of the last use.
 
 PSL_CACHE=''
 
-# place_of_image REGISTRY REPOSITORY DIGEST: print the path that the image has once it is fetched.
+# place_of_image REGISTRY REPOSITORY DIGEST: print the path of the fetched image.
 place_of_image() {
   printf '%s/%s@%s%s' "$PSL_CACHE" "${2//\//%}" "${3#sha256:}" "$PSL_IMAGE_SUFFIX"
 }
 
-# find_cache: set PSL_CACHE to the user's own folder of the cache.
-# The folder is private: no other user may read the images of this one, or write here.
+# find_cache: set PSL_CACHE to the user's folder in the cache. The folder is private: no other user
+# may read or write there.
 find_cache() {
   case $PSL_IMAGE_CACHE in
     /*)
@@ -28,8 +28,8 @@ find_cache() {
       "images cannot be kept in $PSL_CACHE: it is not the user's own on $SLURMD_NODENAME"
 }
 
-# remove_remains IMAGE: remove what fetches that were cut short have left.
-# Only what is half a day old goes, because another node may not see the lock of a fetch.
+# remove_remains IMAGE: remove the files of interrupted fetches. Keep files of the last half day,
+# because another node may not see the lock of a fetch.
 remove_remains() {
   local tree old=$1.new.$PSL_RUN_ID.$SLURMD_NODENAME.old
   touch --date='12 hours ago' -- "$old"
@@ -41,15 +41,15 @@ remove_remains() {
   rm -f -- "$old"
 }
 
-# fetch_image ROLE: fetch the image of a role into the cache, unless it is there.
-# The system releases the lock when the process that holds it ends, however that ends.
+# fetch_image ROLE: fetch the image of a role into the cache, unless it exists. The kernel releases
+# the lock at any end of the process.
 fetch_image() {
   local image=${PSL_IMAGE_OF[$1]} lock
   if ! touch -- "$image.lock" || ! exec {lock}>>"$image.lock"; then
     set_problem permanent "images cannot be kept in $PSL_CACHE on $SLURMD_NODENAME"
     return
   fi
-  # On a file system without locks two processes may fetch the same image. The first rename counts.
+  # On a file system without locks two processes may fetch the same image. The first rename wins.
   flock "$lock"
   if [[ ! -e $image ]] && ! fetch_new_image "$1"; then
     exec {lock}>&-

@@ -11,10 +11,10 @@ readonly PSL_PERMANENT_ERRORS='^(unauthorized|requested arch unavailable|'\
 fetch_by_runtime() {
   local log=$1.log storage=$1.storage tool
   tool=$(type -P ch-image) || return
-  # The storage is this process's own, there is no build cache, and the credentials are in the
-  # environment of this one process.
+  # Use a private storage and no build cache, and put the credentials into the environment of only
+  # this process.
   if ! (
-    # ch-image is written in Python, and takes the first one on PATH. That may be the user's own.
+    # ch-image runs with the first Python on PATH, which may be the user's.
     unset "${!CH_IMAGE_@}" PYTHONPATH PYTHONHOME
     PATH=${tool%/*}:/usr/local/bin:/usr/bin:/bin
     if [[ $PSL_LOGIN_USER ]]; then

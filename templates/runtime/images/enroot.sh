@@ -5,8 +5,8 @@
 readonly PSL_IMAGE_SUFFIX='.sqsh' PSL_FETCHES_WITH=enroot PSL_SILENT_FAILURE=transient
 readonly PSL_PULL_ERROR='\[ERROR\](.*)' PSL_PERMANENT_ERRORS=' (401|403|404)'
 
-# fetch_by_runtime NEW REGISTRY REPOSITORY DIGEST: fetch an image as one file.
-# Temporary files are beside it, and go with it.
+# fetch_by_runtime NEW REGISTRY REPOSITORY DIGEST: fetch an image as one file. Temporary files are
+# beside the image, and are removed with it.
 fetch_by_runtime() {
   local log=$1.log
   if ! mkdir -p -- "$1.config" "$1.tmp"; then
@@ -29,8 +29,8 @@ fetch_by_runtime() {
   ) </dev/null >"$log" 2>&1 || set_pull_problem "$2/$3@$4" "$log"
 }
 
-# print_credentials REGISTRY: print the credentials for a registry as enroot reads them.
-# The tokens of two registries come from another server.
+# print_credentials REGISTRY: print the credentials for a registry in enroot's format. Two
+# registries get their tokens from a different server.
 print_credentials() {
   local name
   local -a names=("${1%%:*}")

@@ -1,11 +1,12 @@
 # Fetch images from registries before any task begins.
 #
-# Each image is fetched once for all nodes, or once for each. An image is known by the digest that
-# its tag has when the job begins: a tag that moves later changes no job that runs.
+# Each image is fetched once for all nodes, or once for each node. An image is identified by the
+# digest of its tag when the job starts, so a later move of the tag does not change a running job.
 
 PSL_DIGEST_OF=()
 
-# stage_images: on the batch node, find the digests of all images, and have the images fetched.
+# stage_images: on the batch node, find the digests of all images, and let the nodes fetch the
+# images.
 stage_images() {
   local PSL_FAILED_COMPONENTS=()
   run_interruptibly print_digests >"$PSL_SCRATCH/images"
@@ -42,11 +43,11 @@ print_digests() {
   done
 }
 
-# print_problem: print the problem that set_problem has noted, with its kind.
+# print_problem: print the problem from set_problem, with its kind.
 print_problem() { printf 'problem %s %s\n' "$PSL_KIND" "$PSL_PROBLEM"; }
 
-# read_digests FILE: fill PSL_DIGEST_OF and PSL_IMAGE_OF with what print_digests has printed.
-# A problem, or an image that is missing there, ends the job.
+# read_digests FILE: fill PSL_DIGEST_OF and PSL_IMAGE_OF from the output of print_digests. End the
+# job if the file contains a problem or lacks an image.
 read_digests() {
   local word role digest rest
   while read -r word role digest rest; do
@@ -61,7 +62,7 @@ read_digests() {
   done
 }
 
-# print_image_settings: print the settings by which nodes and tasks know the images.
+# print_image_settings: print the settings that identify the images for nodes and tasks.
 print_image_settings() {
   local role
   for role in "${!PSL_REFERENCE_OF[@]}"; do
@@ -71,7 +72,7 @@ print_image_settings() {
   done
 }
 
-# all_images_are_there: tell whether the shared cache has all images, and note that they are used.
+# all_images_are_there: succeed if the shared cache has all images, and record their use.
 all_images_are_there() {
   local role
   for role in "${!PSL_REFERENCE_OF[@]}"; do
@@ -80,8 +81,8 @@ all_images_are_there() {
   done
 }
 
-# check_fetches: end the job if a node could not fetch an image, with the problem of that node.
-# A permanent problem of one node counts more than transient problems of others.
+# check_fetches: end the job with the problem of a node that could not fetch an image. A permanent
+# problem of one node takes precedence over transient ones of others.
 check_fetches() {
   local component word problem_kind rest kind=''
   for component in ${PSL_FAILED_COMPONENTS[@]+"${PSL_FAILED_COMPONENTS[@]}"}; do
@@ -116,7 +117,7 @@ fetch_images_main() {
 }
 
 # fetch_with_retries PLACE REGISTRY REPOSITORY DIGEST: fetch an image with the container runtime,
-# and try again where that may help. What a failed try leaves has names that begin with PLACE.
+# and retry after transient problems. The files of a failed try have names that begin with PLACE.
 fetch_with_retries() {
   local pause
   if ! hash "$PSL_FETCHES_WITH" 2>/dev/null; then
@@ -135,9 +136,9 @@ fetch_with_retries() {
   done
 }
 
-# set_pull_problem IMAGE LOG: say why an image could not be fetched, by the last error in the log.
-# PSL_PULL_ERROR finds errors there. For one that matches PSL_PERMANENT_ERRORS no retry helps. The
-# registry has just said that it has the image, so a log without an error has a kind of its own.
+# set_pull_problem IMAGE LOG: set the problem of a failed fetch from the last error in the log.
+# PSL_PULL_ERROR matches errors there. An error that matches PSL_PERMANENT_ERRORS is permanent. The
+# registry has just confirmed the image, so a log without an error gets a separate kind.
 set_pull_problem() {
   local line kind=transient last=''
   while IFS= read -r line; do

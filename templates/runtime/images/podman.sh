@@ -12,10 +12,10 @@ place_of_image() {
   printf '%s/%s@%s' "$1" "$2" "$3"
 }
 
-# find_cache: do nothing, because Podman knows where its store is.
+# find_cache: do nothing, because Podman finds its store.
 find_cache() { :; }
 
-# fetch_image ROLE: fetch the image of a role, unless it is there. Podman locks its own store.
+# fetch_image ROLE: fetch the image of a role, unless it exists. Podman locks its store.
 fetch_image() {
   local registry repository log=$PSL_ATTEMPT_FOLDER/srun/pull-$1.$SLURMD_NODENAME.log
   read -r registry repository _ <<<"${PSL_REFERENCE_OF[$1]}"

@@ -1,16 +1,16 @@
-# Ask registries which digest a tag has now.
+# Query registries for the current digest of a tag.
 #
-# The requests go by curl. Users and passwords reach curl by a pipe, and never as words of a command
-# line. Source: OCI distribution specification, pull; Docker registry, token authentication.
+# curl sends the requests. It reads users and passwords from a pipe, and never from a command line.
+# Source: OCI distribution specification, pull; Docker registry, token authentication.
 
-# Seconds between tries with a registry that does not answer, or has an error of its own.
+# Seconds between tries with a registry that does not answer or reports an internal error.
 readonly PSL_REGISTRY_PAUSES='1 4'
 readonly PSL_MAX_RESPONSE_BYTES=65536
 PSL_KIND='' PSL_PROBLEM='' PSL_REGISTRY='' PSL_LOGIN_USER='' PSL_LOGIN_PASSWORD=''
 PSL_CONFIG='' PSL_ANSWERED='' PSL_HTTP_STATUS='' PSL_TOKEN=''
 
-# set_problem KIND TEXT ...: note what went wrong, and fail.
-# The kind tells whether a retry may help: permanent or transient.
+# set_problem KIND TEXT ...: record a problem, and fail. KIND is permanent, or transient if a retry
+# may help.
 set_problem() {
   PSL_KIND=$1 PSL_PROBLEM=${*:2}
   return 1
@@ -39,8 +39,8 @@ find_login() {
   done
 }
 
-# read_login_file FILE: read a file of credentials, server, user and password, into `lines` of the
-# caller.
+# read_login_file FILE: read a file of credentials (server, user, password) into the caller's
+# `lines`.
 read_login_file() {
   local text status=0
   if [[ $1 == hdfs://* ]]; then
@@ -60,8 +60,8 @@ read_login_file() {
   fi
 }
 
-# is_same_registry SERVER REGISTRY: tell whether the server of some credentials is this registry.
-# Docker Hub has several names, and an empty one.
+# is_same_registry SERVER REGISTRY: succeed if the server in credentials is this registry. Docker
+# Hub has several names, one of them empty.
 is_same_registry() {
   local server=${1#*://}
   server=${server%%/*}
@@ -71,16 +71,16 @@ is_same_registry() {
   [[ $server == "$2" ]]
 }
 
-# add_curl_option NAME VALUE: add a line to PSL_CONFIG, which is a configuration of curl.
-# A newline in the value does not end the line.
+# add_curl_option NAME VALUE: add a line to PSL_CONFIG, the configuration of curl. A newline in the
+# value does not end the line.
 add_curl_option() {
   local value=${2//\\/\\\\}
   value=${value//\"/\\\"}
   PSL_CONFIG+="$1 = \"${value//$'\n'/\\n}\""$'\n'
 }
 
-# send_request URL: send a request with the options of PSL_CONFIG.
-# The answer, headers and body, is then in PSL_ANSWERED, and its status in PSL_HTTP_STATUS.
+# send_request URL: send a request with the options of PSL_CONFIG. Set PSL_ANSWERED to the headers
+# and body of the response, and PSL_HTTP_STATUS to its status.
 send_request() {
   local status=0 LC_ALL=C
   add_curl_option url "$1"
@@ -100,9 +100,9 @@ send_request() {
   set_curl_problem "$status"
 }
 
-# run_curl: run curl with PSL_CONFIG, and print the answer and its status.
-# Curl speaks only https, also where a registry redirects it, and does not read ~/.curlrc. An answer
-# that is longer than those of registries is not read to its end.
+# run_curl: run curl with PSL_CONFIG, and print the response and its status. Curl uses only https,
+# also after a redirect, and does not read ~/.curlrc. It stops reading a response that is too long
+# for a registry's.
 run_curl() {
   set -o pipefail
   curl -q --globoff --proto =https --proto-redir =https --max-redirs 5 \
@@ -111,7 +111,7 @@ run_curl() {
     head -c "$PSL_MAX_RESPONSE_BYTES"
 }
 
-# set_curl_problem STATUS: say what a status of curl means. Source: curl(1), exit codes.
+# set_curl_problem STATUS: set the problem for an exit status of curl. Source: curl(1), exit codes.
 set_curl_problem() {
   case $1 in
     60 | 77)
@@ -146,8 +146,8 @@ read_header() {
   done <<<"$PSL_ANSWERED"
 }
 
-# resolve_image REGISTRY REPOSITORY VERSION: set PSL_DIGEST to the digest of a tag.
-# Fails with a problem, after some tries where these may help.
+# resolve_image REGISTRY REPOSITORY VERSION: set PSL_DIGEST to the digest of a tag. Fail with a
+# problem; retry first if it is transient.
 resolve_image() {
   local pause
   PSL_DIGEST=$3
@@ -165,11 +165,11 @@ resolve_image() {
   done
 }
 
-# is_digest TEXT: tell whether a text is a digest, and so may be part of a path.
+# is_digest TEXT: succeed if a text is a digest, and so safe as part of a path.
 is_digest() { [[ $1 =~ ^sha256:[0-9a-f]{64}$ ]]; }
 
-# request_digest REPOSITORY TAG: ask PSL_REGISTRY for a digest, and set PSL_DIGEST.
-# A registry that refuses the first request says how to log in for the second one.
+# request_digest REPOSITORY TAG: request a digest from PSL_REGISTRY, and set PSL_DIGEST. A registry
+# that rejects the first request returns a challenge, with which the second one logs in.
 request_digest() {
   local url=https://$PSL_REGISTRY/v2/$1/manifests/$2 image=$PSL_REGISTRY/$1:$2 tries
   PSL_TOKEN=''
@@ -198,8 +198,8 @@ request_digest() {
   set_refusal "$image"
 }
 
-# request_manifest URL TRY: ask for the headers of a manifest. The second try logs in, by PSL_TOKEN
-# or by the user and password.
+# request_manifest URL TRY: request the headers of a manifest. The second try logs in with
+# PSL_TOKEN, or with the user and password.
 request_manifest() {
   PSL_CONFIG=''
   add_curl_option header "$(manifest_types)"
@@ -212,14 +212,15 @@ request_manifest() {
   send_request "$1"
 }
 
-# manifest_types: print the types of a manifest. A tag may stand for one machine or for several.
+# manifest_types: print the accepted types of a manifest. A tag may be for one architecture or for
+# several.
 manifest_types() {
   printf 'Accept: application/vnd.%s+json' oci.image.index.v1
   printf ', application/vnd.%s+json' oci.image.manifest.v1 \
     docker.distribution.manifest.list.v2 docker.distribution.manifest.v2
 }
 
-# take_digest IMAGE: set PSL_DIGEST to the digest in the answer.
+# take_digest IMAGE: set PSL_DIGEST to the digest in the response.
 take_digest() {
   read_header docker-content-digest
   PSL_DIGEST=$PSL_VALUE
@@ -227,7 +228,7 @@ take_digest() {
     set_problem permanent "the registry $PSL_REGISTRY does not say which digest $1 has"
 }
 
-# set_status_problem IMAGE: say what PSL_HTTP_STATUS means for an image.
+# set_status_problem IMAGE: set the problem of an image from PSL_HTTP_STATUS.
 set_status_problem() {
   local answer="the registry $PSL_REGISTRY answers with status $PSL_HTTP_STATUS for $1"
   case $PSL_HTTP_STATUS in
@@ -237,7 +238,7 @@ set_status_problem() {
   esac
 }
 
-# set_refusal IMAGE: say that the registry does not give this image to the job.
+# set_refusal IMAGE: set the problem of an image that the registry refuses to the job.
 set_refusal() {
   if [[ $PSL_LOGIN_USER ]]; then
     set_problem permanent \
@@ -248,7 +249,7 @@ set_refusal() {
   fi
 }
 
-# request_token CHALLENGE REPOSITORY: ask for a token where the challenge of a registry says, and
+# request_token CHALLENGE REPOSITORY: request a token from the server in a registry's challenge, and
 # set PSL_TOKEN.
 request_token() {
   local realm='' service=''
@@ -282,7 +283,7 @@ request_token() {
   take_token
 }
 
-# take_token: set PSL_TOKEN to the token in the answer.
+# take_token: set PSL_TOKEN to the token in the response.
 take_token() {
   local pattern='"(access_)?token"[[:space:]]*:[[:space:]]*"([^"[:space:][:cntrl:]]+)"'
   if [[ ! $PSL_ANSWERED =~ $pattern ]]; then

@@ -3,8 +3,8 @@
 # Source: OpenPAI exit specification; the first rule that matches wins.
 
 # print_exit STATUS ROLE STDOUT STDERR: print "CODE BEHAVIOUR" of a task that failed with STATUS.
-# STDOUT and STDERR are its logs. The failed task starts a bash for this: few tasks fail, and the
-# others need not read it.
+# STDOUT and STDERR are its logs. A failed task starts a bash for this, so that other tasks need not
+# read this part.
 print_exit() {
   local status=$1 rule code behaviour wanted pattern
   PSL_ROLE=$2 PSL_STDOUT_LOG=$3 PSL_STDERR_LOG=$4
@@ -31,8 +31,8 @@ print_exit() {
   printf '%s\n' '255 unknown'
 }
 
-# log_matches PATTERN: tell whether the last 10 MB of what the commands printed match.
-# The first search is for all patterns together: mostly none matches, and that search says so.
+# log_matches PATTERN: succeed if the last 10 MB of the commands' output match. Search first for all
+# patterns together, because usually none matches.
 log_matches() {
   local rule pattern every=''
   if [[ ! ${PSL_ANY_PATTERN_MATCHES-} ]]; then
@@ -48,15 +48,15 @@ log_matches() {
   [[ $PSL_ANY_PATTERN_MATCHES == yes ]] && search_logs "$1"
 }
 
-# search_logs PATTERN: search the logs of the commands.
-# The runtime's own lines are among those of the commands, and name jobs and paths: leave them out.
+# search_logs PATTERN: search the logs of the commands. Skip the runtime's lines, which are among
+# those of the commands and contain names of jobs and paths.
 search_logs() {
   tail -q -c 10485760 -- "$PSL_STDOUT_LOG" "$PSL_STDERR_LOG" 2>/dev/null |
     LC_ALL=C sed '/^paislurm: /d' |
     LC_ALL=C grep -aqiE -- "$1"
 }
 
-# killed_for_memory: tell whether the kernel has killed a process of the task for want of memory.
+# killed_for_memory: succeed if the kernel has killed a process of the task because memory ran out.
 # The task's memory cgroup counts such kills.
 killed_for_memory() {
   local _ controllers path='' unified='' type='cgroup ' file=memory.oom_control
@@ -70,8 +70,8 @@ killed_for_memory() {
   if [[ ! $path ]]; then
     path=$unified type='cgroup2 ' file=memory.events
   fi
-  # In a container or a namespace only a part of the tree is mounted. Of several mounts the last
-  # one is the one that is seen.
+  # In a container or a namespace only part of the tree is mounted. The last of several mounts is
+  # visible.
   while read -r _ _ _ root point rest; do
     case ${rest##* - },$type in
       'cgroup '*memory*,'cgroup ' | 'cgroup2 '*,'cgroup2 ')

@@ -1,8 +1,9 @@
-# Check on a node what PSL_INFINIBAND_CHECKS[role] demands: hca:NAME[:PORT], net:NAME, memlock:KIB
-# or memlock:unlimited.
+# Check the requirements of PSL_INFINIBAND_CHECKS[role] on a node: hca:NAME[:PORT], net:NAME,
+# memlock:KIB or memlock:unlimited.
 # Source: Linux, Documentation/ABI/stable/sysfs-class-infiniband and testing/sysfs-class-net.
 
-# Print a line "NODE PROBLEM" for each thing that the tasks of this node need and do not have.
+# print_infiniband_problems: print a line "NODE PROBLEM" for each unmet requirement of the tasks of
+# this node.
 print_infiniband_problems() {
   local role check
   local -A seen=()
@@ -18,8 +19,7 @@ print_infiniband_problems() {
   done
 }
 
-# check_hca NAME[:PORT]: check that an adapter exists, and that the port, or one of its ports, is
-# active.
+# check_hca NAME[:PORT]: check that an adapter exists, and that the port, or any port, is active.
 check_hca() {
   local name=${1%:*} port='*' adapter file state
   adapter=$PSL_SYSFS/infiniband/$name
@@ -48,7 +48,7 @@ port_of() {
   printf '%s' "${folder##*/}"
 }
 
-# check_net NAME: check that a network interface exists, and is up as far as it says.
+# check_net NAME: check that a network interface exists, and that its state is up or unknown.
 check_net() {
   local state
   PSL_PROBLEM="there is no network interface $1 in $PSL_SYSFS/net (site profile: infiniband)"
@@ -58,8 +58,8 @@ check_net() {
   [[ $state == up || $state == unknown ]]
 }
 
-# check_memlock KIB|unlimited: check that tasks can lock so much memory. Only the hard limit counts:
-# tasks raise the soft limit to it.
+# check_memlock KIB|unlimited: check that tasks can lock this much memory. Only the hard limit
+# counts, to which tasks raise the soft limit.
 check_memlock() {
   local limit
   limit=$(ulimit -H -l)

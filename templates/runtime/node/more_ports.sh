@@ -26,9 +26,9 @@ take_fixed_ports() {
   done
 }
 
-# report_ports_in_pieces "ROLE INDEX LABEL:N,N ...": report the ports of a task. Slurm cuts lines of
-# more than 1024 bytes, and others may come between the pieces, so the list goes in pieces that
-# begin with `+`. Source: slurmstepd, io.c, MAX_MSG_LEN.
+# report_ports_in_pieces "ROLE INDEX LABEL:N,N ...": report the ports of a task. Slurm splits lines
+# of more than 1024 bytes, and other lines may come between the parts. So send the list in pieces
+# that begin with `+`. Source: slurmstepd, io.c, MAX_MSG_LEN.
 report_ports_in_pieces() {
   local pair rest piece plus
   local -a words

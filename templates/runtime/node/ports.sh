@@ -1,14 +1,14 @@
 # Find free ports for the tasks of a node.
 #
-# A hash says where to begin. The port is then the first one that nobody listens on and that no
-# other task of the node has. Fixed ports (`beginAt` of protocol v1) must be free as they are.
+# The search starts at a hash. It finds the first port that no process listens on and no other task
+# of the node has. Fixed ports (`beginAt` of protocol v1) must be free as they are.
 # Source: OpenPAI runtime, port allocation (md5 of "[uid][label][k]", and then the sum of its 12, 12
 # and 8 hexadecimal digits).
 
 PSL_PORT_DIGESTS=() PSL_NEXT_DIGEST=0 PSL_PORT_TAKEN=() PSL_FIRST_FIXED=0
 
 # assign_ports "ROLE INDEX ATTEMPT" ...: fill PSL_PORT_LINES with a line "ROLE INDEX LABEL:N,N ..."
-# for each of these tasks. Fails if no port is free.
+# for each of these tasks. Fail if no port is free.
 assign_ports() {
   local request role index
   hash_requests "$@" || return
@@ -78,7 +78,7 @@ hash_port() {
   PSL_PORT=$((sum % (PSL_LAST_PORT + 1 - PSL_FIRST_PORT) + PSL_FIRST_PORT))
 }
 
-# take_port: take PSL_PORT for a task of this node; fail if somebody else has it.
+# take_port: take PSL_PORT for a task of this node; fail if it is in use.
 take_port() {
   if [[ ${PSL_PORT_TAKEN[$PSL_PORT]-} ]]; then
     return 1
@@ -101,8 +101,8 @@ take_free_port() {
   done
 }
 
-# read_listeners: mark in PSL_PORT_TAKEN each port that somebody listens on (TCP) or is bound to
-# (UDP), with IPv4 or IPv6.
+# read_listeners: mark in PSL_PORT_TAKEN each port with a listening (TCP) or bound (UDP) socket, of
+# IPv4 or IPv6.
 read_listeners() {
   local table port pattern
   local -a tables=()

@@ -1,7 +1,7 @@
-# Prepare a node before tasks begin. Only the first task of a node, of all roles, does this.
+# Prepare a node before tasks start. Only the first task of a node, of all roles, does this.
 
-# is_first_of_node: tell whether no earlier role has a task on this node. The caller is the first of
-# its own role here.
+# is_first_of_node: succeed if no earlier role has a task on this node. The caller is the first task
+# of its role on this node.
 is_first_of_node() {
   local role
   for role in "${!PSL_NODES_OF[@]}"; do
@@ -14,8 +14,8 @@ is_first_of_node() {
   done
 }
 
-# prepare_node: make the control FIFOs of all tasks of this node, and find their ports. The batch
-# script gets the ports, or the reason why a task cannot run here.
+# prepare_node: make the control FIFOs of all tasks of this node, and find their ports. Report the
+# ports, or the reason why a task cannot run here, to the batch script.
 prepare_node() {
   local role slot
   local -a slots=()
@@ -35,8 +35,8 @@ prepare_node() {
   fi
 }
 
-# make_task_folders ROLE.SLOT ...: make the folders of these tasks by one process. A task for which
-# that fails tries again, and says why.
+# make_task_folders ROLE.SLOT ...: make the folders of these tasks with one process. If that fails,
+# each task tries again, and logs the reason.
 make_task_folders() {
   local slot
   local -a folders=()
@@ -47,7 +47,7 @@ make_task_folders() {
 }
 
 # make_control_fifos_of ROLE.SLOT ...: make the control FIFOs of all slots of a node and of their
-# ranks, and the folders of their containers. This is for gang allocation.
+# ranks, and the folders of their containers. Only for gang allocation.
 make_control_fifos_of() {
   local slot rank
   local -a names=("$@")
@@ -63,7 +63,7 @@ make_control_fifos_of() {
 }
 
 # report_ports_of ROLE.SLOT ...: find the ports of all tasks of a node at once, report them, and
-# leave them for the tasks.
+# save them for the tasks.
 report_ports_of() {
   local slot request
   local -a requests=()
@@ -79,23 +79,22 @@ report_ports_of() {
   done
 }
 
-# find_gloo_interface ADDRESS [HOSTS ROUTES]: print the network interface that Gloo is to take.
-# By itself Gloo takes the interface of the node's own name. Where that name has a loopback address,
-# as Debian has it, Gloo needs the name of the interface with the node's address.
+# find_gloo_interface ADDRESS [HOSTS ROUTES]: print the network interface for Gloo. By default Gloo
+# uses the interface of the node's own name. If that name has a loopback address, as on Debian, Gloo
+# needs the name of the interface with the node's address.
 # Source: PyTorch, torch.distributed, choosing the network interface to use; proc(5), net/route.
 find_gloo_interface() {
   local hosts=${2:-/etc/hosts} routes=${3:-/proc/net/route} text own loopback
   local address interface network gateway mask
   local -a bytes
   [[ $1 == *.*.*.* && -r $hosts && -r $routes ]] || return 0
-  # Do not read HOSTNAME: Slurm has set that for the batch script.
+  # Do not read HOSTNAME: Slurm has set it for the batch script.
   read -r own </proc/sys/kernel/hostname
   IFS= read -r -d '' text <"$hosts"
   loopback=$'(^|\n)127\\.[^\n]*[ \t]'$own$'([ \t\n]|$)'
   [[ $text =~ $loopback ]] || return 0
   IFS=. read -ra bytes <<<"$1"
-  # The table has a network's numbers with the first byte last. Networks of the node's own need no
-  # gateway.
+  # The table has networks with the first byte last. Directly connected networks have no gateway.
   address=$((bytes[0] | bytes[1] << 8 | bytes[2] << 16 | bytes[3] << 24))
   while read -r interface network gateway _ _ _ _ mask _; do
     [[ $gateway == 00000000 && $mask != 00000000 ]] || continue
@@ -106,15 +105,15 @@ find_gloo_interface() {
   done <"$routes"
 }
 
-# make_control_fifos NAME ...: make all of them at once, in the node folder, and note there which
-# interface Gloo is to take.
+# make_control_fifos NAME ...: make all of them at once, in the node folder, and write Gloo's
+# interface there.
 make_control_fifos() {
   mkdir -m 0700 -- "$PSL_NODE_FOLDER" 2>/dev/null
   check_node_folder || return
   if [[ $PSL_HOST_SUFFIX ]]; then
     set -- "$@" "${@/%/$PSL_HOST_SUFFIX}"
   fi
-  # On one machine all components are one node, and each of their steps makes all of them.
+  # On a single machine all components share one node, and each of their steps makes all FIFOs.
   mkfifo -m 0600 -- "${@/#/$PSL_NODE_FOLDER/}" 2>/dev/null
   local name
   for name; do
@@ -124,8 +123,8 @@ make_control_fifos() {
     fi
   done
   find_gloo_interface "${PSL_ADDRESS_OF[$SLURMD_NODENAME]}" >"$PSL_NODE_FOLDER/gloo"
-  # The last task of another step may have removed the folder meanwhile, and another user may have
-  # made one with its name.
+  # Meanwhile the last task of another step may have removed the folder, and another user may have
+  # made one of the same name.
   check_node_folder
 }
 
@@ -138,8 +137,8 @@ report_ports() {
   fi
 }
 
-# report_peer LINE ATTEMPT SLOT: leave a task's address and ports in the file of the node, where
-# other tasks and people find them. LINE is "ROLE INDEX LABEL:N,N ...".
+# report_peer LINE ATTEMPT SLOT: write a task's address and ports to the file of the node, for other
+# tasks and people. LINE is "ROLE INDEX LABEL:N,N ...".
 report_peer() {
   local -a words
   split_words ' ' "$1"
@@ -147,8 +146,7 @@ report_peer() {
   printf '%s\n' "peer ${words[*]} ${PSL_WORDS[*]:2}" >>"$PSL_REPORT_FILE"
 }
 
-# make_folders FOLDER ...: make folders, some hundreds for each process; the umask keeps them
-# private.
+# make_folders FOLDER ...: make folders, 500 with each process; the umask keeps them private.
 make_folders() {
   while (($#)); do
     mkdir -p -- "${@:1:500}" || return

@@ -2,8 +2,8 @@
 # `paislurm exec`, run a command in another task by these functions.
 
 # send_call FIFO COMMAND [TERMINAL]: run a command in the task of a control FIFO on this node, with
-# this shell's standard input, output and errors. The status is the command's, or 255 if there is no
-# answer. TERMINAL has rows, columns and kind of the terminal that the command is to have.
+# this shell's standard input, output and errors. Return its status, or 255 if the task does not
+# answer. TERMINAL is the rows, columns and kind of the command's terminal.
 send_call() {
   local fifo=$1 folder word result='' life status end in out err source input output sizes=''
   if ! has_reader "$fifo"; then
@@ -17,7 +17,7 @@ send_call() {
   exec {life}<>"$folder/life" {status}<>"$folder/status"
   printf 'call %s\n' "${folder##*/}" 1<>"$fifo"
   wait_for_answer "$fifo" "$status" || return 255
-  # The task has its ends of the pipes open, so no opening waits.
+  # The task has opened its ends of the pipes, so opening these does not wait.
   exec {end}<"$folder/status" {status}>&- {in}>"$folder/in" {out}<"$folder/out" {err}<"$folder/err"
   exec {source}<&0
   cat <&"$source" >&"$in" {life}>&- {in}>&- {out}<&- {err}<&- &
@@ -60,19 +60,19 @@ wait_for_answer() {
   done
 }
 
-# copy_call_output OUT ERR: copy what the command prints, to the end of both pipes.
+# copy_call_output OUT ERR: copy the command's output until both pipes end.
 copy_call_output() {
   local out=$1 err=$2
   cat <&"$err" >&2 {out}<&- &
   cat <&"$out"
-  # When nobody reads this shell's output any more, cat ends. Only this process has the command's
-  # output open: closing it here tells the command.
+  # cat ends when this shell's output has no reader. Only this process reads the command's output,
+  # so closing it here gives the command SIGPIPE.
   exec {out}<&-
   wait
 }
 
-# rsync gives its ssh a standard output that does not block: there neither bash nor cat waits until
-# there is room.
+# output_blocks: succeed if standard output blocks. rsync gives its ssh a nonblocking one, on which
+# bash and cat fail instead of waiting.
 output_blocks() {
   local name value
   while read -r name value; do
@@ -88,8 +88,8 @@ make_output_block() {
 } 2>/dev/null
 
 # exec_in_task ROLE SLOT COMMAND [TERMINAL]: run a command in another task, and exit with its
-# status. Slurm starts a relay on the task's node, which sends the call to the task. In a container,
-# which has no Slurm, the shell outside of the container does this.
+# status. Slurm starts a relay on the task's node, which sends the call to the task. Containers have
+# no Slurm, so the shell outside does this for them.
 exec_in_task() {
   local name node
   local -a relay=(bash -p "$PSL_SCRIPT" --relay "$PSL_FOLDER" "$PSL_ATTEMPT" "$1.$2" "$3")
@@ -109,11 +109,11 @@ exec_in_task() {
   run_relay "$node" "${relay[@]}"
 }
 
-# set_relay_options ROLE NODE: put the options of srun for a relay into PSL_RELAY_OPTIONS. srun
-# gives up a node that does not answer after Slurm's MessageTimeout.
+# set_relay_options ROLE NODE: set PSL_RELAY_OPTIONS to the options of srun for a relay. srun gives
+# up a node that does not answer after Slurm's MessageTimeout.
 set_relay_options() {
   PSL_RELAY_OPTIONS=("--jobid=$PSL_JOB_ID" --overlap --mem=0 --gres=none --mpi=none --export=ALL
-    # Else srun keeps text without a newline, and rsync at both ends waits for the other.
+    # Otherwise srun holds back text without a newline, and both ends of rsync wait for each other.
     --unbuffered
     --quiet --job-name=ssh "--nodelist=$2" --nodes=1 --ntasks=1 --cpus-per-task=1 --cpu-bind=none
     --chdir=/)
@@ -123,9 +123,9 @@ set_relay_options() {
 }
 
 # run_relay NODE WORD ...: run a relay with this shell's input, output and errors, and exit with its
-# status. There is one pipe for the command's output, one for its errors, and one for srun's own
-# messages. The pipe `life` has its writing end in this shell only: it tells when this shell is
-# gone, and then srun is killed.
+# status. Use a pipe each for the command's output, its errors and srun's own messages. Only this
+# shell has the writing end of the pipe `life`, which closes when this shell ends; then srun is
+# killed.
 run_relay() {
   local node=$1 life_read life_write output_read output_write errors_read errors_write
   local messages_read messages_write input srun output errors messages watcher status
@@ -135,7 +135,7 @@ run_relay() {
   if output_blocks; then
     make_pipe && output_read=$PSL_READ_END output_write=$PSL_WRITE_END
   else
-    # cat cannot write to an output that does not block, but srun can.
+    # cat cannot write to a nonblocking output, but srun can.
     exec {output_write}>&1 {output_read}</dev/null
   fi
   exec {input}<&0
@@ -166,8 +166,8 @@ run_relay() {
   exit "$status"
 }
 
-# keep_open FD: close the file descriptors of this call except one. A process that keeps a pipe open
-# keeps the reader of the pipe waiting, so each process has only what it needs.
+# keep_open FD: close the file descriptors of this call except FD. The reader of a pipe waits until
+# no process has it open, so each process keeps only its own end.
 keep_open() {
   local fd
   for fd in "${PSL_CALL_FDS[@]}"; do
@@ -178,15 +178,15 @@ keep_open() {
 }
 
 # run_srun INPUT OUTPUT MESSAGES ERRORS WORD ...: become srun. The errors of the command and the
-# messages of srun come by different pipes, because not all messages of srun are news to the user.
+# messages of srun use different pipes, because some messages of srun are not shown to the user.
 run_srun() {
   exec <&"$1" >&"$2" 2>&"$3"
   keep_open "$4"
   exec srun "${PSL_RELAY_OPTIONS[@]}" --error="/dev/fd/$4" "${@:5}"
 }
 
-# copy_output PIPE SRUN: copy what the command prints. srun keeps running after its reader closes.
-# So when nobody reads this shell's output and the command prints again, end srun and fail.
+# copy_output PIPE SRUN: copy the command's output. srun continues after its reader closes, so end
+# srun and fail when the command prints but this shell's output has no reader.
 copy_output() {
   local pipe=$1
   keep_open "$pipe"
@@ -198,9 +198,9 @@ copy_output() {
   exit 1
 }
 
-# show_errors NODE: print srun's own messages from standard input, but not how the command ended.
-# The status is 1 if the command could not run to its end there. If a node is lost meanwhile, srun
-# ends with 0, and only its message tells.
+# show_errors NODE: print srun's own messages from standard input, except those about the command's
+# status. Return 1 if the command could not run to its end on the node. If the node is lost
+# meanwhile, srun ends with 0, and only its message reports the loss.
 show_errors() {
   local line failed=0
   while IFS= read -r line; do

@@ -1,7 +1,7 @@
-# Pass on the calls that come out of containers, which have no Slurm.
+# Forward the calls from inside containers, which have no Slurm.
 
-# host_side_main FOLDER ATTEMPT CALL: pass on a call that comes out of a container. The call's
-# folder has the task and the command.
+# host_side_main FOLDER ATTEMPT CALL: forward a call from inside a container. The call's folder
+# contains the task and the command.
 host_side_main() {
   local role slot command
   open_attempt "$1" "$2" || exit 255

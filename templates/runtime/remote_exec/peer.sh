@@ -1,4 +1,4 @@
-# Tell a command the address and ports of another task.
+# Print the address and ports of another task, for commands.
 
 # peer_main FOLDER ATTEMPT ROLE INDEX: print "NAME=VALUE" for each variable about a task. ROLE is
 # the name of a role, as in the job file or as in variables.

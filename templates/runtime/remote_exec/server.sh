@@ -1,15 +1,15 @@
-# Serve calls in a task. A call is a command that comes from another task, or from outside the job.
+# Serve calls in a task. A call is a command from another task, or from outside the job.
 #
 # The caller, on the same node, makes a folder with the command and a named pipe each for input,
-# output, errors, status and life, and writes the folder's name into the task's control FIFO. The
-# task's own shell starts the command, so that the command has the task's container, devices,
-# limits, working directory and environment. The caller holds `life` open: when no process does, the
-# caller is dead, and the task's shell kills the command.
+# output, errors, status and life, and writes the folder's name to the task's control FIFO. The
+# task's shell starts the command, which so gets the task's container, devices, limits, working
+# directory and environment. The caller keeps `life` open; when no process has it open, the caller
+# is dead, and the task's shell kills the command.
 
 # serve_call FOLDER: run the command of a call, with the folder's pipes, in its own process group.
 serve_call() {
   local folder=$1 life status both input command watcher code
-  # Opened for reading and writing first, `life` does not wait for a caller who is dead.
+  # Open `life` for reading and writing first, which does not wait for a dead caller.
   exec {both}<>"$folder/life"
   exec {life}<"$folder/life" {both}>&- {status}>"$folder/status"
   printf 'open\n' >&"$status"
@@ -17,33 +17,33 @@ serve_call() {
   set -m
   "$PSL_SERVE_WITH" "$folder" <&"$input" {input}<&- {life}<&- {status}>&- &
   command=$!
-  # Close these here, because the caller waits until no process has them open.
+  # Close these, because the caller waits until no process has them open.
   exec {input}<&- >/dev/null 2>&1
   end_with_caller "$life" "$command" "$folder" {status}>&- &
   watcher=$!
   set +m
   wait_for_process "$command"
   code=$?
-  # A caller that has read the status goes, which is no reason to kill what the command has left
-  # running. But a command may have ended because its caller is dead: then the watcher must live,
-  # since it may have something left to kill.
+  # A caller that has read the status exits, which must not kill processes that the command has left
+  # running. But if the command ended because its caller is dead, keep the watcher, which may have
+  # processes to kill.
   if ! read -r -t 0 <&"$life"; then
     kill -KILL -- "-$watcher"
   fi
   printf 'end %s\n' "$code" >&"$status"
 }
 
-# end_with_caller LIFE COMMAND FOLDER: wait until the caller is dead, end its command, and remove
-# the folder of the call.
+# end_with_caller LIFE COMMAND FOLDER: when the caller is dead, end its command, and remove the
+# folder of the call.
 end_with_caller() {
   kill_when_over "$1" "$2"
   rm -rf -- "$3"
 }
 
 # run_remote_command FOLDER: become the command of a call. Open MPI takes two tasks on a node for
-# two hosts, but names its files of shared memory and of the session by the host, so tasks need
-# folders of their own. Only calls have the variables that say so: mpirun in the task's command
-# would pass them on to all ranks.
+# two hosts, but names its session and shared memory files by the host, so tasks need separate
+# folders. Set these variables only in calls: mpirun in the task's command would pass them to all
+# ranks.
 run_remote_command() {
   local command='' folder=/dev/shm/${PSL_NODE_FOLDER##*/}-$PSL_ROLE.$PSL_SLOT
   IFS= read -r -d '' command <"$1/command"
@@ -65,7 +65,7 @@ run_remote_command() {
 kill_when_over() {
   local child=''
   read -r child <&"$1"
-  # A command with a terminal is in a session of its own, below the process that made the terminal.
+  # A command with a terminal is in a separate session, below the process that made the terminal.
   read -r child _ <"/proc/$2/task/$2/children"
   end_group "$2"
   if [[ $child ]]; then
@@ -73,14 +73,14 @@ kill_when_over() {
   fi
 }
 
-# end_group GROUP: end a process group by TERM, and by KILL if that was not enough.
+# end_group GROUP: end a process group with TERM, and with KILL after 2 s.
 end_group() {
   kill -TERM -- "-$1"
   sleep 2
   kill -KILL -- "-$1"
 }
 
-# set_size CALL ROWS COLUMNS: give the terminal of a call, in the task, another size.
+# set_size CALL ROWS COLUMNS: resize the terminal of a call in the task.
 set_size() {
   local terminal
   [[ $1 != */* && "$2$3" =~ ^[0-9]+$ ]] || return 0
@@ -88,8 +88,7 @@ set_size() {
   stty -F "$terminal" rows "$2" cols "$3"
 } 2>/dev/null
 
-# Make a pipe without a name, with one end for reading, PSL_READ_END, and one for writing,
-# PSL_WRITE_END.
+# make_pipe: make an unnamed pipe, with the ends PSL_READ_END and PSL_WRITE_END.
 make_pipe() {
   local both
   exec {both}<> <(:)

@@ -1,10 +1,10 @@
 # Provide ssh between tasks without a daemon. `ssh ROLE-INDEX COMMAND` works in every task, for
-# people, mpirun, horovodrun and rsync.
+# users, mpirun, horovodrun and rsync.
 # Source: ssh(1) of OpenSSH, for options and for the status 255 of what is not the command's own.
 
 # All options of ssh; those that mean nothing here are ignored.
 readonly PSL_SSH_OPTIONS=':46AaCfGgKkMNnqsTtVvXxYyB:b:c:D:E:e:F:I:i:J:L:l:m:O:o:P:p:Q:R:S:W:w:'
-# What scp and sftp ask for, in the folders where distributions put it.
+# The program that scp and sftp request, by its path in the distributions.
 # Source: packages of OpenSSH of Debian, Red Hat, SUSE and Alpine.
 # shellcheck disable=SC2016 # for the shell of the other task
 readonly PSL_SFTP_SERVER='for file in /usr/lib/openssh /usr/libexec/openssh /usr/lib/ssh \
@@ -14,8 +14,8 @@ done
 echo "paislurm: ssh: there is no sftp-server where the task runs; scp -O copies without" >&2
 exit 255'
 
-# ssh_main FOLDER ATTEMPT [OPTION ...] [USER@]HOST [COMMAND ...]: run a command in the task that
-# HOST names, or a shell without a command. Other hosts are left to the ssh of the node.
+# ssh_main FOLDER ATTEMPT [OPTION ...] [USER@]HOST [COMMAND ...]: run a command, or else a shell, in
+# the task that HOST names. For other hosts run the ssh of the node.
 ssh_main() {
   local terminal
   open_attempt "$1" "$2" || exit 255
@@ -44,8 +44,8 @@ ssh_main() {
   exec_in_task "$PSL_FOUND_ROLE" "$PSL_FOUND_SLOT" "$*" "$terminal"
 }
 
-# read_ssh_arguments WORD ...: put the host, the command and the options of ssh into PSL_SSH_*.
-# Options can come before the host and after it.
+# read_ssh_arguments WORD ...: set PSL_SSH_* to the host, the command and the options of ssh.
+# Options can come before and after the host.
 read_ssh_arguments() {
   local letter OPTIND=1
   PSL_SSH_HOST='' PSL_SSH_PORT='' PSL_SSH_INPUT=yes PSL_SSH_BACKGROUND=''
@@ -65,7 +65,7 @@ read_ssh_arguments() {
   PSL_SSH_COMMAND=("$@")
 }
 
-# read_ssh_option LETTER: note one option of ssh; its value is in OPTARG, where getopts put it.
+# read_ssh_option LETTER: record an option of ssh, with its value in OPTARG from getopts.
 read_ssh_option() {
   case $1 in
     n) PSL_SSH_INPUT='' ;;
@@ -84,7 +84,7 @@ read_ssh_option() {
   esac
 }
 
-# read_ssh_setting SETTING: note the port of `-o Port=N`. The first value of an option counts.
+# read_ssh_setting SETTING: record the port of `-o Port=N`. The first value of an option counts.
 # Source: ssh_config(5).
 read_ssh_setting() {
   local form='^port[[:space:]]*[=[:space:]][[:space:]]*"?([0-9]+)"?$'
@@ -93,15 +93,15 @@ read_ssh_setting() {
   fi
 }
 
-# refuse REASON: end ssh as OpenSSH ends when it cannot run a command.
+# refuse REASON: exit like OpenSSH when it cannot run a command.
 refuse() {
   log "ssh: $1"
   exit 255
 }
 
-# find_task HOST PORT: put the task that ssh names into PSL_FOUND_ROLE and PSL_FOUND_SLOT. A task is
-# named by its alias, or by its address and ssh port. An address alone names the first task there,
-# and `localhost` names the task that asks, or with a port the task of this node that has it.
+# find_task HOST PORT: set PSL_FOUND_ROLE and PSL_FOUND_SLOT to the task that ssh names by its
+# alias, or by its address and ssh port. An address alone names the first task on the node,
+# `localhost` the calling task, and `localhost` with a port the task of this node with this port.
 find_task() {
   local host=$1
   case $host in
@@ -116,7 +116,7 @@ find_task() {
   find_task_by_alias "$host" || find_task_by_address "$host" "$2"
 }
 
-# find_task_by_alias ROLE-INDEX: find a task by its role's name or alias, in any case.
+# find_task_by_alias ROLE-INDEX: find a task by its role's name or alias, ignoring case.
 find_task_by_alias() {
   local role index=${1##*-} name
   for role in "${!PSL_ROLE_NAME[@]}"; do
@@ -154,9 +154,8 @@ find_task_by_address() {
   return 1
 }
 
-# find_slot ROLE INDEX: put the slot of a task into PSL_FOUND_SLOT, and its ssh ports into
-# PSL_FOUND_PORTS. Without gang allocation, the slot that a task has, or had last, is in what the
-# task left.
+# find_slot ROLE INDEX: set PSL_FOUND_SLOT to the slot of a task, and PSL_FOUND_PORTS to its ssh
+# ports. Without gang allocation read the task's current or last slot from the file of its node.
 find_slot() {
   local ports=PAI_PORT_LIST_${PSL_ROLE_ALIASES[$1]%% *}_$2_ssh
   PSL_FOUND_ROLE=$1 PSL_FOUND_SLOT=$2 PSL_FOUND_PORTS=${!ports-}
@@ -172,8 +171,8 @@ find_slot() {
   PSL_FOUND_SLOT=$PSL_PEER_SLOT PSL_FOUND_PORTS=$PSL_PEER_SSH
 }
 
-# real_ssh HOST ARGUMENT ...: become the ssh of the node, with the arguments of this one. If the
-# node has none, refuse the host.
+# real_ssh HOST ARGUMENT ...: become the ssh of the node, with the same arguments. If the node has
+# none, refuse the host.
 real_ssh() {
   local program role list=''
   local -a programs

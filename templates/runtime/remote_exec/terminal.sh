@@ -1,7 +1,7 @@
-# Give a terminal to the command of a call. `srun --pty` makes one for the relay on the task's node.
-# The command gets another one, which script(1) or Python makes in the task, so that this terminal
-# has the task's container, devices and limits. It is the controlling terminal of the command: job
-# control, ^C and full screens work. The terminal of the relay passes on bytes.
+# Give a terminal to the command of a call. `srun --pty` makes a terminal for the relay on the
+# task's node, which forwards bytes. script(1) or Python makes a second one in the task, with the
+# task's container, devices and limits. It is the controlling terminal of the command, so job
+# control, ^C and full screens work.
 
 # exec_main FOLDER ATTEMPT ROLE INDEX [COMMAND]: run the command of `paislurm exec` in a task, from
 # any host that has the run folder and Slurm.
@@ -15,8 +15,8 @@ exec_main() {
   exec_in_task "$PSL_FOUND_ROLE" "$PSL_FOUND_SLOT" "${5:-exec bash}" "$terminal"
 }
 
-# relay_terminal FIFO COMMAND: send a call whose command has a terminal. The terminal of this shell
-# is the one that srun made, or, with the local backend, the user's own: its settings are restored.
+# relay_terminal FIFO COMMAND: send a call whose command has a terminal. Restore the settings of
+# this shell's terminal afterwards, which is srun's, or the user's with the local backend.
 relay_terminal() {
   local saved size status
   saved=$(stty -g) || exit 255
@@ -28,8 +28,8 @@ relay_terminal() {
   return "$status"
 }
 
-# pass_sizes FIFO CALL: tell the task whenever the user's window has another size. A bash that waits
-# in `read` runs the trap only after the read, so the reads are short.
+# pass_sizes FIFO CALL: report each change of the user's window size to the task. Bash runs a trap
+# only after the current `read`, so the reads are short.
 pass_sizes() {
   local resized='' nothing
   exec {nothing}<> <(:)
@@ -43,9 +43,9 @@ pass_sizes() {
   done
 }
 
-# print_terminal_program FOLDER COMMAND "ROWS COLUMNS KIND": print a program for sh, which makes a
-# terminal in the task and runs the command of a call there. script(1) would start $SHELL, which can
-# be anything, so $SHELL is set again for the command.
+# print_terminal_program FOLDER COMMAND "ROWS COLUMNS KIND": print a program for sh that makes a
+# terminal in the task and runs the command of a call there. script(1) starts $SHELL, which can be
+# any program, so the program unsets SHELL for it, and restores it for the command.
 print_terminal_program() {
   local rows columns kind inner command
   read -r rows columns kind <<<"$3"

@@ -2,7 +2,7 @@
 # NCCL reads names as prefixes: mlx5_1 means mlx5_10 too. Names after a = are exact, from NCCL 2.5.6
 # on; older ones find no adapter then. Source: NCCL user guide, NCCL_IB_HCA; NVIDIA/nccl#236.
 
-# name_adapters_exactly: change NCCL_IB_HCA only if the node has another adapter that it would match.
+# name_adapters_exactly: change NCCL_IB_HCA, but only if it would match another adapter of the node.
 name_adapters_exactly() {
   local file name adapter
   for file in "$PSL_SYSFS"/infiniband/*; do

@@ -1,9 +1,9 @@
 # Run the commands of a task.
 #
-# The commands run in a bash and a process group of their own, and so does each hook.
+# The commands run in a separate bash and process group, and so does each hook.
 
-# run_task_commands INDEX ATTEMPT: run the commands, with the hooks around them, and return the
-# status of the task.
+# run_task_commands INDEX ATTEMPT: run the commands with their hooks, and return the status of the
+# task.
 run_task_commands() {
   PSL_EXPORTS='' PSL_CODE_OF_SCRIPT=''
   if [[ ${PSL_HOOKS_BEFORE[PSL_ROLE]-}${PSL_HOOKS_AFTER[PSL_ROLE]-}$PSL_DEBUG_HOLD_SECONDS ]]; then
@@ -45,8 +45,8 @@ run_bash() {
   await_command
 }
 
-# start_bash OUTPUT ERRORS SCRIPT OPTION ...: become a bash that runs a script.
-# A script with secrets in it is never written to a file: bash reads it from a pipe.
+# start_bash OUTPUT ERRORS SCRIPT OPTION ...: become a bash that runs a script. A script with
+# secrets never gets into a file: bash reads it from a pipe.
 start_bash() {
   local script=$3
   exec >>"$1" 2>>"$2" {PSL_REPORT_FD}>&- || exit 1
@@ -58,12 +58,12 @@ start_bash() {
   exec_with_exports bash "${@:4}" "$script"
 }
 
-# exec_with_exports WORD ...: become a bash, or a program that starts one.
-# That bash begins with the lowercase variables that this script was started with, and with the
-# variables that hooks exported. If the commands name variables about other tasks of which not all
-# are exported, that bash knows all of them, but does not export them. It reads them from a pipe
-# that BASH_ENV names, because everybody can see a command line. At last it reads the start file of
-# the shell that submitted, which BASH_ENV named there.
+# exec_with_exports WORD ...: become a bash, or a program that starts one. That bash gets the
+# original lowercase variables of this script's environment, and the variables that hooks exported.
+# If the commands name variables about other tasks and not all of these are exported, that bash sets
+# all of them without exporting them. It reads them from a pipe that BASH_ENV names, because every
+# user can see a command line. Last it reads the start file that BASH_ENV named in the submitting
+# shell.
 exec_with_exports() {
   local peers=''
   if [[ ${PSL_NAMES_PEERS[PSL_ROLE]-} ]] && ((PSL_GANG)); then
@@ -81,8 +81,8 @@ exec_with_exports() {
   exec "$@"
 }
 
-# print_exports NAME=VALUE ...: print a start file for a bash that is to have these variables. The
-# user may have functions of any name.
+# print_exports NAME=VALUE ...: print a start file that sets these variables. The user may have
+# functions of any name.
 print_exports() {
   local setting
   printf 'builtin unset -v BASH_ENV PAISLURM_BASH_ENV\n'
@@ -96,12 +96,12 @@ print_exports() {
   done
 }
 
-# print_traps: print lines by which the bash of the commands notes in PSL_END_LOG where they fail,
+# print_traps: print traps by which the bash of the commands notes in PSL_END_LOG where they fail,
 # as "STATUS LINE CALL ... 0 FILE COMMAND". CALL is the line of a call, the outermost last; FILE is
-# '' if COMMAND is in the script itself. Only the trap on ERR knows LINE; without errexit, when
-# COMMAND need not be the last one, that trap goes, so that it costs nothing in a loop, and leaves
-# $_ as it was. Traps of the commands replace these. Nothing that these print, as with xtrace, may
-# reach the logs; nor may secrets.
+# '' if COMMAND is in the script itself. Only the trap on ERR knows LINE. Without errexit, when
+# COMMAND may not be the last one, that trap removes itself, so that it costs nothing in a loop, and
+# restores $_. Traps of the commands replace these. No output of the traps, such as that of xtrace,
+# and no secret may reach the logs.
 print_traps() {
   local note action command="\"\${BASH_COMMAND//\$'\n'/ }\""
   [[ $PSL_NOTES_END ]] || return 0
@@ -122,9 +122,9 @@ END_OF_NOTE
   printf '\nbuiltin trap %s EXIT\n' "$PSL_QUOTED"
 }
 
-# print_start_file: print lines by which a bash reads the file that BASH_ENV names, if there is one.
-# Bash would do that by itself, and expand the name, but BASH_ENV named another file when it began.
-# A start file is not written for bash's options errexit, nounset and pipefail.
+# print_start_file: print lines by which a bash reads the file that BASH_ENV names, if any. Bash
+# itself would read it, and expand the name, but BASH_ENV named another file when that bash started.
+# Start files are not written for the options errexit, nounset and pipefail.
 # Source: bash(1), BASH_ENV.
 print_start_file() {
   [[ ${PAISLURM_BASH_ENV-} ]] || return 0
@@ -145,7 +145,7 @@ unset -v PSL_START_FILE PSL_START_OPTIONS
 END_OF_START_FILE
 }
 
-# launch WORD ...: start a command in the background as PSL_COMMAND, with the control FIFO closed.
+# launch WORD ...: start a command in the background as PSL_COMMAND, without the control FIFO.
 launch() { start_group keep_status "$@"; }
 
 # start_group WORD ...: start a function in the background, as process group PSL_COMMAND.
@@ -158,13 +158,13 @@ start_group() {
 }
 
 # keep_status WORD ...: run a command in the foreground, and write its status to the control FIFO.
-# This shell is between the task's shell and the command, because bash loses the status of a child
-# that ends just when a signal interrupts the builtin `wait` (seen as 143 or 255). Bash does not
+# This shell runs between the task's shell and the command, because bash loses the status of a child
+# that ends just when a signal interrupts the builtin `wait` (observed as 143 or 255). Bash does not
 # lose the status of a child in the foreground.
 keep_status() {
   PSL_STOPPED=0
   outlive_signals
-  # A TERM that came before the child was there would reach nobody.
+  # A TERM before the start of the child would have no effect.
   (
     if ((PSL_STOPPED)); then
       exit 143
@@ -174,8 +174,8 @@ keep_status() {
   printf 'end %s %s\n' "$BASHPID" "$?" >&"$PSL_CONTROL_FD"
 }
 
-# await_command: wait for PSL_COMMAND, answer calls meanwhile, and return its status.
-# A process that was killed has not written its end to the control FIFO.
+# await_command: wait for PSL_COMMAND, answer calls meanwhile, and return its status. A killed
+# process has not written its end to the control FIFO.
 await_command() {
   local process=$PSL_COMMAND alive=1 status
   until [[ ${PSL_EXIT_BY_PID[$process]-} ]]; do

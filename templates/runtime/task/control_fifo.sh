@@ -1,11 +1,11 @@
 # Read messages from the control FIFO of a slot.
 #
-# Each slot has a control FIFO in the node folder, and the slot's shell reads it while it waits for
-# what it runs. The messages are the ends of commands and ranks, and calls.
+# Each slot has a control FIFO in the node folder. The slot's shell reads it while it waits for
+# commands. The messages are calls, and the ends of commands and ranks.
 
-# check_node_folder: fail unless the node folder is this user's own.
-# Who can write to a control FIFO can run commands as this user, so no FIFO in another user's
-# folder is read or written.
+# check_node_folder: fail unless this user owns the node folder. A process that can write to a
+# control FIFO can run commands as this user, so never read or write a FIFO in another user's
+# folder.
 check_node_folder() {
   if [[ -d $PSL_NODE_FOLDER ]] && is_own_folder "$PSL_NODE_FOLDER"; then
     return 0
@@ -15,8 +15,8 @@ check_node_folder() {
   return 1
 }
 
-# open_control_fifo NAME: open a control FIFO as PSL_CONTROL_FD.
-# A shell whose FIFO is missing gets a pipe without a name: only its own commands write to that.
+# open_control_fifo NAME: open a control FIFO as PSL_CONTROL_FD. If the FIFO is missing, use an
+# unnamed pipe, to which only this shell's commands write.
 open_control_fifo() {
   if [[ -p $PSL_NODE_FOLDER/$1 ]] && is_own_folder "$PSL_NODE_FOLDER"; then
     exec {PSL_CONTROL_FD}<>"$PSL_NODE_FOLDER/$1"
@@ -26,7 +26,7 @@ open_control_fifo() {
   trap 'PSL_STOPPED=1; printf "stop\n" >&"$PSL_CONTROL_FD"' TERM
 }
 
-# handle_control_message: do what a message from the control FIFO, now in PSL_WORDS, asks for.
+# handle_control_message: act on the message from the control FIFO in PSL_WORDS.
 handle_control_message() {
   local folder
   case ${#PSL_WORDS[@]}:${PSL_WORDS[0]-} in
@@ -53,8 +53,8 @@ handle_control_message() {
   esac
 }
 
-# close_control_fifo NAME: note that nobody reads this FIFO any more.
-# The last slot of a node that does so removes the node folder.
+# close_control_fifo NAME: mark this FIFO as closed. The last slot of a node to do so removes the
+# node folder.
 close_control_fifo() {
   local file shared=/dev/shm/${PSL_NODE_FOLDER##*/}-$1
   local -a files
@@ -65,7 +65,7 @@ close_control_fifo() {
   : >"$PSL_NODE_FOLDER/$1.ended"
   files=("$PSL_NODE_FOLDER"/*)
   for file in "${files[@]}"; do
-    # This is the control FIFO of a slot that still runs.
+    # A control FIFO of a running slot.
     if [[ -p $file && ${file##*/} != *.*.* && ! -e $file.ended ]]; then
       return 0
     fi
@@ -74,5 +74,5 @@ close_control_fifo() {
   command -p rmdir -- "$PSL_NODE_FOLDER"
 } 2>/dev/null
 
-# has_reader FIFO: tell whether a shell reads this control FIFO, or will.
+# has_reader FIFO: succeed if a shell reads this control FIFO, or will.
 has_reader() { [[ -p $1 && ! -e $1.ended ]] && is_own_folder "${1%/*}"; }

@@ -1,10 +1,11 @@
 # Set the environment variables of a task.
 #
-# env.sh has the variables that all tasks share, and each task adds its own. Without gang allocation
-# a task knows other tasks from what the tasks that began before have left in the files of nodes.
+# env.sh sets the variables that all tasks share, and each task adds its own. Without gang
+# allocation a task reads the addresses and ports of tasks that started before from the files of
+# nodes.
 # Source: OpenPAI environment variables, protocol v1 and v2.
 
-# read_environment: read what all tasks share, and put this task's ports into PSL_PORTS_OF.
+# read_environment: read the shared variables, and put this task's ports into PSL_PORTS_OF.
 read_environment() {
   local line
   # shellcheck source=/dev/null # written by write_environment
@@ -22,7 +23,7 @@ read_environment() {
 }
 
 # remember_ports ROLE INDEX LABEL:N,N ...: fill PSL_PORTS_OF with the ports of a task. A list that
-# begins with `+` continues the last one of its label.
+# begins with `+` continues the previous list of its label.
 remember_ports() {
   local ports key
   for ports in "${@:3}"; do
@@ -34,8 +35,8 @@ remember_ports() {
   done
 }
 
-# export_task_environment ROLE INDEX ATTEMPT: export the task's own variables.
-# PSL_PORTS_OF must hold the task's ports.
+# export_task_environment ROLE INDEX ATTEMPT: export the task's own variables. PSL_PORTS_OF must
+# contain the task's ports.
 export_task_environment() {
   local role=$1 index=$2 attempt=$3
   local address=${PSL_ADDRESS_OF[$SLURMD_NODENAME]} programs=$PSL_ATTEMPT_FOLDER/bin
@@ -60,7 +61,7 @@ export_task_environment() {
   if [[ ${PSL_INFINIBAND_CHECKS[role]-} && ${NCCL_IB_HCA-} == [!=^]* ]]; then
     name_adapters_exactly
   fi
-  # What the submitting shell or the job file sets stays.
+  # Keep values of the submitting shell or the job file.
   if [[ ! ${GLOO_SOCKET_IFNAME-} && -s $PSL_NODE_FOLDER/gloo ]]; then
     read -r GLOO_SOCKET_IFNAME <"$PSL_NODE_FOLDER/gloo"
     export GLOO_SOCKET_IFNAME
@@ -74,7 +75,7 @@ export_port_variables() {
     label=${label%:*}
     port=${PSL_PORTS_OF[$role.$index.$label]}
     list+="$label:$port;"
-    # A variable cannot have such a character in its name.
+    # The name of a variable cannot contain these characters.
     if [[ $label != *[.~]* ]]; then
       export "PAI_CONTAINER_HOST_${label}_PORT_LIST=$port"
     fi
@@ -86,12 +87,12 @@ export_port_variables() {
   export PAI_CONTAINER_SSH_PORT=${port%%,*}
 }
 
-# take_devices ROLE: give the task its own GPUs, and hide the others. Slurm lists the GPUs of a task
-# in CUDA_VISIBLE_DEVICES (NVIDIA) or ROCR_VISIBLE_DEVICES (AMD). For a task without GPUs it sets no
-# list, and then a library would see every GPU. Source: OpenPAI environment variables.
+# take_devices ROLE: expose the task's GPUs, and hide the others. Slurm lists the GPUs of a task in
+# CUDA_VISIBLE_DEVICES (NVIDIA) or ROCR_VISIBLE_DEVICES (AMD). For a task without GPUs it sets no
+# list, so a library would see every GPU. Source: OpenPAI environment variables.
 take_devices() {
   local name=CUDA_VISIBLE_DEVICES
-  # HIP reads its list as positions in the list of ROCm, so a list for both would be wrong.
+  # HIP reads its list as positions in ROCm's list, so setting both would be wrong.
   unset HIP_VISIBLE_DEVICES
   if [[ $PSL_GPU_VENDOR == amd ]]; then
     name=ROCR_VISIBLE_DEVICES

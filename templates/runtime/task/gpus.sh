@@ -1,14 +1,14 @@
-# Give a task its own GPUs.
+# Find the GPUs of a task.
 #
-# Where Slurm cannot count GPUs by task, it lists all GPUs of the node. Slurm lists no GPUs whose
-# GRES is not called `gpu`, but it reports which ones each node gave the job.
+# If Slurm cannot count GPUs by task, it lists all GPUs of the node. It lists no GPUs whose GRES is
+# not called `gpu`, but reports the GPUs of the job on each node.
 # Source: gres.conf(5), Flags; cgroup.conf(5), ConstrainDevices; ROCm, GPU isolation techniques.
 
-# By node, the GPUs that the job has there, where Slurm does not call them `gpu`.
+# By node, the GPUs of the job whose GRES is not called `gpu`.
 declare -A PSL_GPUS_ON=()
 
-# list_gpus NAME: set the variable NAME to the list that Slurm does not make.
-# CUDA and ROCm count the GPUs that a task can open, from 0.
+# list_gpus NAME: set the variable NAME to the list of GPUs, in place of Slurm. CUDA and ROCm number
+# the GPUs that a task can open from 0.
 list_gpus() {
   local list=${PSL_GPUS_ON[$SLURMD_NODENAME]-} number=0 item counted=''
   if cannot_open_all_gpus; then
@@ -20,7 +20,7 @@ list_gpus() {
   printf -v "$1" '%s' "$list"
 }
 
-# cannot_open_all_gpus: tell whether the cgroup of the task hides some GPUs of the node.
+# cannot_open_all_gpus: succeed if the cgroup of the task hides some GPUs of the node.
 cannot_open_all_gpus() {
   local file pattern='/dev/nvidia[0-9]*'
   if [[ $PSL_GPU_VENDOR == amd ]]; then
@@ -34,7 +34,7 @@ cannot_open_all_gpus() {
   return 1
 }
 
-# take_gpus NAME ROLE: set NAME, the variable of the GPUs' vendor, to the GPUs that the task has.
+# take_gpus NAME ROLE: set NAME, the variable of the GPUs' vendor, to the GPUs of the task.
 take_gpus() {
   local name=$1 want=${PSL_ROLE_GPUS[$2]} list first
   local -a found
@@ -58,12 +58,12 @@ take_gpus() {
   else
     unset "$name"
   fi
-  # Where Slurm lists no GPUs, it hides none either.
+  # If Slurm lists no GPUs, it hides none either.
   export NVIDIA_VISIBLE_DEVICES=${list:-all}
 }
 
 # count_gpus_of_earlier_slots NAME ROLE: set the variable NAME to the number of GPUs of this node
-# that the slots of the role before this one take.
+# that the role's earlier slots take.
 count_gpus_of_earlier_slots() {
   local slot count=0
   nodes_of "$2"

@@ -1,16 +1,16 @@
 # Run the hooks of a task, the scripts around its commands.
 #
 # Hooks come from prerequisites and plugins. PSL_HOOKS_BEFORE and PSL_HOOKS_AFTER of a role list
-# them in their order, each as a word MOMENT.NUMBER.KIND.NAME.POLICY. The function
-# MOMENT_NUMBER_of_role_ROLE has the text of the hook, and KIND is prerequisite or plugin.
-# Source: OpenPAI runtime; issue 5145 for exports and containerExit, and for what is done after a
-# failure (alerts, uploads of logs), which is our moment `failure`.
+# them in order, each as a word MOMENT.NUMBER.KIND.NAME.POLICY. The function
+# MOMENT_NUMBER_of_role_ROLE prints the text of the hook, and KIND is prerequisite or plugin.
+# Source: OpenPAI runtime; issue 5145 for exports and containerExit, and for actions after a failure
+# (alerts, uploads of logs), the moment `failure`.
 
 # The logs of hooks, and "MOMENT KIND NAME" of the hook that failed the task.
 PSL_RUNTIME_LOG='' PSL_SCRIPTS_LOG='' PSL_FAILED_SCRIPT=''
 
 # run_hooks_and_commands INDEX ATTEMPT: run the start hooks, the commands, and the hooks after them.
-# A start hook that fails fails the task, and so does a hook that runs after success.
+# The task fails if a start hook or a success hook fails.
 run_hooks_and_commands() {
   local attempt=$2 status=0 word began
   PSL_FAILED_SCRIPT='' PSL_RUNTIME_LOG=${PSL_END_LOG%.end*}.runtime${PSL_END_LOG##*.end}
@@ -34,8 +34,9 @@ run_hooks_and_commands() {
 }
 
 # run_hooks_after INDEX ATTEMPT STATUS: run the hooks after the commands, and return the task's
-# status. An exit hook does not change the status. In a task that is stopped, an exit hook has the
-# time up to KILL: PSL_ENDING keeps this shell from passing on a second TERM, from Slurm or from us.
+# status. An exit hook does not change the status. In a stopped task an exit hook may run until
+# KILL: PSL_ENDING prevents this shell from forwarding a second TERM, from Slurm or the batch
+# script.
 run_hooks_after() {
   local attempt=$2 status=$3 word
   ((status == 0)) || after_failure "$1" "$attempt" "$status"
@@ -57,8 +58,8 @@ run_hooks_after() {
   return "$status"
 }
 
-# after_failure INDEX ATTEMPT STATUS: report the hook that failed the task, if one did, run the
-# failure hooks, and hold the task. A task that is stopped has not failed.
+# after_failure INDEX ATTEMPT STATUS: report the hook that failed the task, if any, run the failure
+# hooks, and hold the task. A stopped task has not failed.
 after_failure() {
   local word
   if [[ $PSL_FAILED_SCRIPT ]]; then
@@ -72,8 +73,8 @@ after_failure() {
   ((PSL_STOPPED)) || hold_for_debug "$@"
 }
 
-# record_script ATTEMPT MOMENT STATUS BEGAN NAME: note one hook, or the commands, that ran.
-# The line is: ATTEMPT MOMENT STATUS BEGAN ENDED NAME.
+# record_script ATTEMPT MOMENT STATUS BEGAN NAME: record a run of a hook or the commands. The line
+# is: ATTEMPT MOMENT STATUS BEGAN ENDED NAME.
 record_script() {
   [[ ${PSL_HOOKS_BEFORE[PSL_ROLE]-}${PSL_HOOKS_AFTER[PSL_ROLE]-} ]] || return 0
   read_clock
@@ -81,8 +82,7 @@ record_script() {
 }
 
 # hold_for_debug INDEX ATTEMPT STATUS: keep the node, devices, files and background processes of a
-# failed task, so that somebody can debug it. Only a job with isDebug asks for this; TERM ends the
-# hold.
+# failed task for debugging. Only for jobs with isDebug; TERM ends the hold.
 hold_for_debug() {
   [[ $PSL_DEBUG_HOLD_SECONDS ]] || return 0
   read_clock
@@ -92,10 +92,10 @@ hold_for_debug() {
 }
 
 
-# run_hook ATTEMPT WORD: run one hook, and return its status if that fails the task.
-# A hook stops at its first failing command. With the policy ignore it goes on, and counts as
-# successful. What a hook prints is in a log of its own, because the exit specification is about
-# what the commands print.
+# run_hook ATTEMPT WORD: run a hook, and return its status if that fails the task. A hook stops at
+# its first failing command. With the policy ignore it continues, and counts as successful. The
+# output of hooks goes to a separate log, because the exit specification matches the output of the
+# commands.
 run_hook() {
   local attempt=$1 moment number kind name policy file status=0 began
   local -a options=(-e)
@@ -122,7 +122,7 @@ run_hook() {
   return "$status"
 }
 
-# note_failed_hook MOMENT KIND NAME STATUS: note that this hook fails the task.
+# note_failed_hook MOMENT KIND NAME STATUS: record that this hook fails the task.
 note_failed_hook() {
   # Only the barrier of the plugin ssh ends with this status.
   if [[ $2.$3:$4 == plugin.ssh:10 ]]; then
@@ -136,8 +136,8 @@ note_failed_hook() {
 }
 
 # run_and_take_exports SCRIPT OPTION ...: run a start hook, and keep the variables that it exports.
-# At its end the hook's bash prints them, for the hooks and commands that follow. They pass through
-# a file without a name, because they may hold secrets. Variables of that bash itself stay there.
+# At its end the hook's bash prints them, for later hooks and the commands. They pass through an
+# unnamed file, because they may contain secrets. Bash's own variables are left out.
 run_and_take_exports() {
   local file=$1 status=0 out in print code
   exec {out}>"$PSL_RUNTIME_LOG.exports" || return
@@ -145,7 +145,7 @@ run_and_take_exports() {
   rm -f -- "$PSL_RUNTIME_LOG.exports"
   print="(export -n PWD OLDPWD SHLVL SHELLOPTS BASHOPTS UID EUID PPID _; set -o posix; export -p)"
   print+=" >&$out"
-  # The hook may set an EXIT trap of its own, or call exit.
+  # The hook may set an EXIT trap, or call exit.
   code="trap '$print' EXIT; source \"\$0\"; $print"
   run_bash "$PSL_RUNTIME_LOG" "$PSL_RUNTIME_LOG" "$file" "${@:2}" -c "$code" || status=$?
   IFS= read -r -d '' PSL_EXPORTS <&"$in"
@@ -153,7 +153,7 @@ run_and_take_exports() {
   return "$status"
 }
 
-# remove_logins: remove the credentials that the plugin git keeps for as long as the task is there.
+# remove_logins: remove the credentials that the plugin git keeps while the task runs.
 remove_logins() {
   local file
   is_own_folder "$PSL_NODE_FOLDER" || return 0

@@ -1,14 +1,14 @@
 # Run a task as several ranks of an MPI world.
 #
 # With a native launch srun starts the commands itself, as ranks of an MPI world. A task may have
-# several ranks. The first rank runs the hooks, reports, and answers calls. The other ranks wait
-# until the commands may begin, run them, and write to the control FIFO of the first one.
+# several ranks. The first rank runs the hooks, reports, and answers calls. The other ranks wait for
+# their release, run the commands, and write to the control FIFO of the first rank.
 
-# The first rank knows the processes of the others, and the status of the rank that failed first.
+# In the first rank: the processes of the others, and the status of the rank that failed first.
 PSL_RANK_PROCESS=() PSL_FIRST_FAILURE='' PSL_RANK_KILLERS=()
 
-# run_follower_rank: run the commands in a rank that is not the first one of its task.
-# The commands write their end into the control FIFO of the first rank.
+# run_follower_rank: run the commands in another rank than the first of its task, and write their
+# end to the control FIFO of the first rank.
 run_follower_rank() {
   local fifo=$PSL_NODE_FOLDER/$PSL_ROLE.$PSL_SLOT release
   name_logs "$PSL_SLOT" 0
@@ -28,8 +28,8 @@ run_follower_rank() {
   PSL_COMMAND=''
 }
 
-# await_release FIFO DESCRIPTOR: wait until the first rank lets this one begin, and read into
-# PSL_EXPORTS the variables that hooks exported. Fails if this rank is not to begin any more.
+# await_release FIFO DESCRIPTOR: wait until the first rank releases this one, and read the variables
+# that hooks exported into PSL_EXPORTS. Fail if this rank must not start any more.
 await_release() {
   local part='' text=''
   until IFS= read -r -d '' -t 1 part <&"$2"; do
@@ -39,15 +39,15 @@ await_release() {
     fi
   done
   PSL_EXPORTS=$text$part
-  # Hooks ran with the variables of the first rank, and those have the number of that rank.
+  # Hooks ran with the first rank's variables, which contain its number.
   if [[ $PSL_EXPORTS ]]; then
     PSL_EXPORTS+=$'\n'$(declare -px "${!SLURM_@}" "${!PMI@}" "${!PALS_@}")
   fi
   return 0
 }
 
-# release_ranks: let the other ranks of this task begin.
-# To open such a FIFO takes until its reader opens it, so each has a process of its own.
+# release_ranks: release the other ranks of this task. Opening such a FIFO waits for its reader, so
+# open each one in a separate process.
 release_ranks() {
   local rank fifo=$PSL_NODE_FOLDER/$PSL_ROLE.$PSL_SLOT
   PSL_RANKS_RUN=1
@@ -80,7 +80,7 @@ join_ranks() {
   return "${PSL_FIRST_FAILURE:-0}"
 }
 
-# have_all_ended: tell whether no other rank runs. A rank that was killed has written no end.
+# have_all_ended: succeed if no other rank runs. A killed rank has not written its end.
 have_all_ended() {
   local rank process
   for ((rank = 1; rank < PSL_RANKS; rank++)); do
@@ -90,7 +90,7 @@ have_all_ended() {
       continue
     fi
     if ((process == 0)); then
-      # This rank did not start its commands.
+      # The rank did not start its commands.
       PSL_EXIT_BY_PID[0]=1
       on_end_of_rank 1
       continue
@@ -108,7 +108,7 @@ have_all_ended() {
   done
 }
 
-# fail_missing_ranks: give up the ranks that have written nothing, a while after their release.
+# fail_missing_ranks: give up ranks that have written nothing some time after their release.
 fail_missing_ranks() {
   local rank
   for ((rank = 1; rank < PSL_RANKS; rank++)); do
@@ -119,8 +119,8 @@ fail_missing_ranks() {
   done
 }
 
-# on_end_of_rank STATUS: when the first rank fails, end the other ranks of the task.
-# They get TERM, and KILL after the grace time, as from mpirun.
+# on_end_of_rank STATUS: note the status of an ended rank. When the first one fails, end the other
+# ranks of the task, like mpirun: TERM, and KILL after the grace time.
 on_end_of_rank() {
   local process
   if [[ ! $PSL_RANKS_RUN || $PSL_FIRST_FAILURE ]] || (($1 == 0)); then
@@ -151,8 +151,8 @@ end_rank() {
   PSL_RANK_KILLERS+=($!)
 }
 
-# read_command_from_file: read `word` from the file with commands, as soon as it is there. To open
-# a file makes NFS look whether it has changed.
+# read_command_from_file: read `word` from the file with commands, as soon as it has one. Opening
+# the file makes NFS check for changes.
 read_command_from_file() {
   local idle
   exec {idle}<> <(:)

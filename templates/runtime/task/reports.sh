@@ -1,20 +1,19 @@
-# Report to the batch script, and outlive signals.
-#
-# The shell of a task does this whatever it runs. Its logs have their names here, too.
+# Report to the batch script, survive signals, and name the task's logs.
 
-# outlive_signals: note signals, and go on.
-# Slurm signals only the process that it started, which is this shell. A trap runs in the middle of
-# a `read`, so it only notes the signal. Where a control FIFO is open, its trap also writes to it.
+# outlive_signals: note signals, and continue. Slurm signals only this shell, the process that it
+# started. A trap may interrupt a `read`, so it only notes the signal, and writes to the control
+# FIFO if that is open.
 outlive_signals() {
   trap 'PSL_STOPPED=1' TERM
   trap ':' INT HUP USR1 USR2
 }
 
-# pass_on_term: pass TERM on to all processes of the commands, once, though Slurm may send it twice.
+# pass_on_term: forward TERM to all processes of the commands, but only once: Slurm may send it
+# twice.
 pass_on_term() {
   ((PSL_STOPPED && !PSL_TERM_FORWARDED)) || return 0
   PSL_TERM_FORWARDED=1
-  # The batch script must know why the commands end, even if they end well.
+  # The batch script needs the cause of the end, even if the commands succeed.
   if [[ $PSL_RUNNING ]]; then
     report term "$PSL_ROLE" "$PSL_SLOT" "$PSL_RUNNING"
   fi
@@ -29,8 +28,8 @@ report() {
   printf '%s\n' "$*" >>"$PSL_REPORT_FILE"
 }
 
-# name_logs INDEX ATTEMPT: set the names of the logs of a task. A site may want one file for both
-# streams, because each file costs an inode.
+# name_logs INDEX ATTEMPT: set the names of a task's logs. A site may want one file for both
+# streams, because each file takes an inode.
 name_logs() {
   local suffix='' logs=$PSL_ATTEMPT_FOLDER/logs/${PSL_ROLE_FOLDER[PSL_ROLE]}/$1
   if (($2 != 0)); then

@@ -1,15 +1,15 @@
 # Put secrets into the scripts of a task.
 #
-# A script has a tag `<% $secrets.name %>` for a secret, and each secret has a file of its own. Only
-# the task puts the two together, in memory.
+# Scripts contain a tag `<% $secrets.name %>` for each secret, and each secret is in a separate
+# file. Only the task combines the two, in memory.
 
 # shellcheck disable=SC2016 # it is no variable of the shell
 readonly PSL_SECRET_TAG='<% $secrets.' PSL_SECRET_TAG_END=' %>'
 PSL_SECRET=''
 
-# insert_secrets FILE: put the secrets into the text of a file, in the pieces PSL_PIECES.
-# Secrets themselves are not searched for tags. A tag ends with `>` and has no other, so this reads
-# up to each `>`, and never copies a long text as a whole for each tag in it.
+# insert_secrets FILE: put the secrets into the text of a file, in the pieces PSL_PIECES. Secrets
+# are not searched for tags. A tag has a single `>`, at its end. Read up to each `>`, so that no tag
+# copies the whole text.
 insert_secrets() {
   local piece before name more=1 LC_ALL=C
   PSL_PIECES=()
@@ -23,7 +23,7 @@ insert_secrets() {
       name=${piece:${#before}+${#PSL_SECRET_TAG}}
       read_secret "${name%"$PSL_SECRET_TAG_END"}" || return
       piece=$before$PSL_SECRET
-      # The lines of the script are not those of the job file any more.
+      # The lines of the script no longer match those of the job file.
       if [[ $PSL_SECRET == *$'\n'* ]]; then
         PSL_NOTES_END=''
       fi
@@ -32,8 +32,8 @@ insert_secrets() {
   done <"$1"
 }
 
-# read_secret NAME: read a secret into PSL_SECRET. With "NAME quoted" the secret becomes one word of
-# bash, whatever its text is. With no name the text is the beginning of a tag itself.
+# read_secret NAME: read a secret into PSL_SECRET, or the start of a tag for an empty name. With
+# "NAME quoted" quote the secret as one word of bash.
 read_secret() {
   local file=$PSL_SECRETS_FOLDER/${1% quoted}
   PSL_SECRET=$PSL_SECRET_TAG

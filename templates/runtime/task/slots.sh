@@ -1,11 +1,11 @@
 # Run one task after another in a slot, without gang allocation.
 #
-# The batch script says which task a slot runs next. Each task leaves its address and ports in the
-# file of its node, for tasks that begin later.
+# The batch script selects the next task of a slot. Each task writes its address and ports to the
+# file of its node, for tasks that start later.
 
 # The ports that this task has reserved.
 PSL_TAKEN_PORTS=()
-# By ROLE.INDEX, what tasks have left; and what is known of the one that was described last.
+# By ROLE.INDEX, the entries of tasks in these files; and the last described task.
 declare -A PSL_PEER_OF=()
 PSL_PEER_VARIABLES=() PSL_PEER_SLOT='' PSL_PEER_SSH=''
 
@@ -18,8 +18,8 @@ serve_slot() {
   while ((!PSL_STOPPED)) && read -r word slot index attempt; do
     [[ $word == run ]] || break
     [[ $slot == "$PSL_SLOT" ]] || continue
-    # A task runs in a shell of its own, because the next task must not see its variables. That
-    # shell reads the control FIFO, which tells it of the TERM that this shell gets.
+    # A task runs in a separate shell, because the next task must not see its variables. This shell
+    # forwards TERM to it through the control FIFO.
     (outlive_signals && run_task "$index" "$attempt") </dev/null &
     wait_for_process "$!" ||
       printf 'died %s %s %s %s\n' "$PSL_ROLE" "$PSL_SLOT" "$PSL_SLOT" "$?" >&"$PSL_REPORT_FD"
@@ -27,13 +27,13 @@ serve_slot() {
   done
 }
 
-# reserve_port: keep PSL_PORT from the other tasks of the node; fail if one of them has it.
+# reserve_port: reserve PSL_PORT on this node; fail if another task has it.
 reserve_port() {
   mkdir -- "$PSL_RESERVE_PORTS$PSL_PORT" 2>/dev/null || return 1
   PSL_TAKEN_PORTS+=("$PSL_PORT")
 }
 
-# release_ports: let other tasks of the node have the ports of a task that has ended.
+# release_ports: release the ports of an ended task to other tasks of the node.
 release_ports() {
   local port
   for port in ${PSL_TAKEN_PORTS[@]+"${PSL_TAKEN_PORTS[@]}"}; do
@@ -42,8 +42,8 @@ release_ports() {
   PSL_TAKEN_PORTS=()
 }
 
-# read_peers: fill PSL_PEER_OF with what each task said when it began, the last time: by ROLE.INDEX
-# "ATTEMPT ADDRESS SLOT LABEL:N,N ...". This needs no program, which an image may not have.
+# read_peers: fill PSL_PEER_OF with the latest entry of each task: by ROLE.INDEX "ATTEMPT ADDRESS
+# SLOT LABEL:N,N ...". Start no program: an image may not have it.
 read_peers() {
   local file line role index peer known
   local -a lines
@@ -65,8 +65,8 @@ read_peers() {
 }
 
 # describe_peer ROLE INDEX: fill PSL_PEER_VARIABLES with "NAME=VALUE" for the address and the ports
-# of a task that read_peers has found, and set PSL_PEER_SLOT and PSL_PEER_SSH. A label with a dot
-# or `~` cannot be part of a name.
+# of a task that read_peers has found, and set PSL_PEER_SLOT and PSL_PEER_SSH. A label with a dot or
+# `~` cannot be part of a variable's name.
 describe_peer() {
   local role=$1 index=$2 name word label port address
   split_words ' ' "${PSL_PEER_OF[$1.$2]}"
@@ -89,8 +89,8 @@ describe_peer() {
   done
 }
 
-# export_known_peers: export the variables about the tasks that have begun so far, as many of them
-# as in a job with gang allocation.
+# export_known_peers: export the variables about the tasks that have started so far, up to the
+# limits of a job with gang allocation.
 export_known_peers() {
   local role index name list left=$PSL_MAX_LIST_BYTES
   read_peers
@@ -98,7 +98,7 @@ export_known_peers() {
     for ((index = 0; index < PSL_INSTANCES[role] && index < PSL_EXPORTED_PEERS; index++)); do
       [[ ${PSL_PEER_OF[$role.$index]-} ]] || continue
       describe_peer "$role" "$index"
-      # A role of protocol v1 may have no name that variables can have.
+      # A role of protocol v1 may have no name that is valid in a variable.
       if ((${#PSL_PEER_VARIABLES[@]})); then
         export ${PSL_PEER_VARIABLES[@]+"${PSL_PEER_VARIABLES[@]}"}
       fi
@@ -113,8 +113,8 @@ export_known_peers() {
   done
 }
 
-# list_known_hosts ROLE: set the caller's `list` to "address:first http port" of each task of the
-# role that has begun, by index.
+# list_known_hosts ROLE: set the caller's `list` to "address:first http port" of each started task
+# of the role, by index.
 list_known_hosts() {
   local index peer address port
   list=''
@@ -128,8 +128,8 @@ list_known_hosts() {
   list=${list#,}
 }
 
-# take_ports_for_slot INDEX ATTEMPT: take a task's ports, leave them where other tasks find them,
-# and tell the batch script.
+# take_ports_for_slot INDEX ATTEMPT: take a task's ports, write them to the file of the node, and
+# report them.
 take_ports_for_slot() {
   PSL_CODE=253 PSL_BEHAVIOUR=transient
   assign_ports "$PSL_ROLE $1 $2" || return

@@ -1,15 +1,15 @@
 # Run the task of a slot, on its node.
 #
 # Slurm starts `bash job.sbatch --task FOLDER ATTEMPT ROLE` here. With gang allocation slot i runs
-# task i once. Without it a slot reports that it is free, and runs what the batch script sends it on
-# standard input. Reports are short lines. They go to the batch script through the standard output
-# of the step, and into the file of the node, to which all its tasks append.
+# task i once. Without it a slot reports that it is free, and runs the tasks that the batch script
+# sends on standard input. Reports are short lines. They go to the batch script through the standard
+# output of the step, and into the file of the node, to which all its tasks append.
 
 # task_main FOLDER ATTEMPT ROLE: serve one slot.
 task_main() {
   outlive_signals
-  # Reports have a descriptor of their own, which children do not get: so what a user's command
-  # prints cannot be taken for a report.
+  # Reports have a separate descriptor that children do not inherit, so no output of a user's
+  # command is taken for a report.
   exec {PSL_REPORT_FD}>&1 1>&2
   if ! open_attempt "$1" "$2"; then
     log "cannot read $PSL_ATTEMPT_FOLDER"
@@ -17,7 +17,7 @@ task_main() {
   fi
   find_rank "$3"
   PSL_REPORT_FILE=$PSL_ATTEMPT_FOLDER/tasks/$SLURMD_NODENAME.log
-  # A step that the commands start has hosts and a binding of its own.
+  # Steps that the commands start have their own hosts and binding.
   unset SLURM_HOSTFILE SLURM_OVERCOMMIT
   unset SLURM_CPU_BIND SLURM_CPU_BIND_LIST SLURM_CPU_BIND_TYPE SLURM_CPU_BIND_VERBOSE
   if ((PSL_GANG)); then
@@ -41,8 +41,8 @@ task_main() {
   exit 0
 }
 
-# await_begin: wait until all nodes are ready. The first task of a node prepares the node, and the
-# first task of a role tells the step of the role. Fails if the task is not to begin.
+# await_begin: wait until all nodes are ready. The first task of a node prepares it, and the first
+# task of a role reports the role's step. Fail if the task must not start.
 await_begin() {
   local word=''
   report_launch
@@ -57,16 +57,16 @@ await_begin() {
   [[ $word == begin ]]
 }
 
-# Report the step of the role, once.
+# report_launch: report the step of the role, once.
 report_launch() {
   if ((PSL_SLOT == 0 && PSL_RANK == 0)); then
     printf 'launched %s %s\n' "$PSL_ROLE" "$SLURM_STEP_ID" >&"$PSL_REPORT_FD"
   fi
 }
 
-# find_rank FIRST: set PSL_ROLE, PSL_SLOT, and PSL_RANK of PSL_RANKS, for this process of Slurm's.
-# FIRST is the first role of the step. Slurm numbers the processes of a step role after role, and
-# task after task.
+# find_rank FIRST: set PSL_ROLE, PSL_SLOT, PSL_RANK and PSL_RANKS for this process. FIRST is the
+# first role of the step. Slurm numbers the processes of a step role after role, and task after
+# task.
 find_rank() {
   local number=$SLURM_PROCID count
   for PSL_ROLE in ${PSL_MPI_WORLD_OF[$1]-$1}; do
@@ -126,8 +126,8 @@ classify_exit() {
   fi
 }
 
-# print_code_of_exit STATUS: print "CODE BEHAVIOUR" of a failure, as the runtime set it, or as the
-# exit specification has it.
+# print_code_of_exit STATUS: print "CODE BEHAVIOUR" of a failure, from the runtime or else from the
+# exit specification.
 print_code_of_exit() {
   if [[ $PSL_CODE_OF_SCRIPT ]]; then
     printf '%s\n' "$PSL_CODE_OF_SCRIPT"
@@ -136,9 +136,9 @@ print_code_of_exit() {
   fi
 }
 
-# read_late_term MILLISECONDS: read a TERM that the command got before this shell did.
-# Slurm signals the processes of a step one after the other, and the batch script must know why a
-# command ended. A command that succeeds has seldom been stopped: little time is lost for it.
+# read_late_term MILLISECONDS: read a TERM that the command got before this shell did. Slurm signals
+# the processes of a step one after the other, and the batch script needs the cause of an end.
+# Successful commands are rarely stopped, so wait less for them.
 read_late_term() {
   local line='' wait
   printf -v wait '0.%03d' "$1"
@@ -150,12 +150,12 @@ read_late_term() {
 }
 
 # prepare_task INDEX ATTEMPT: check the node, and set the working directory, ports, devices and
-# variables of the task. Before each step PSL_CODE and PSL_BEHAVIOUR say what a failure there means.
+# variables of the task. Set PSL_CODE and PSL_BEHAVIOUR before each step, for its failure.
 prepare_task() {
   local index=$1 attempt=$2
   PSL_CODE=252 PSL_BEHAVIOUR=permanent
   check_slot_node || return
-  # Another attempt has another folder, and maybe another node.
+  # Another attempt has a different folder, and maybe a different node.
   PSL_BEHAVIOUR=transient
   check_node_folder || return
   PSL_CODE=255 PSL_BEHAVIOUR=unknown
@@ -170,8 +170,8 @@ prepare_task() {
   PSL_CODE=252 PSL_BEHAVIOUR=permanent
   take_devices "$PSL_ROLE" || return
   PSL_CODE=255 PSL_BEHAVIOUR=unknown
-  # Slurm gives tasks the limit of the shell that submitted the job, which is too low for InfiniBand
-  # on most login nodes. Source: slurm.conf(5), PropagateResourceLimits.
+  # Tasks inherit the limit of the submitting shell, which is too low for InfiniBand on most login
+  # nodes. Source: slurm.conf(5), PropagateResourceLimits.
   if [[ ${PSL_INFINIBAND_CHECKS[PSL_ROLE]-} == *memlock:* ]]; then
     ulimit -S -l "$(ulimit -H -l)"
   fi
@@ -183,7 +183,7 @@ prepare_task() {
   fi
 }
 
-# check_slot_node: fail unless this is the node that the batch script has for the slot.
+# check_slot_node: fail unless this is the node that the batch script expects for the slot.
 check_slot_node() {
   nodes_of "$PSL_ROLE"
   if [[ ${PSL_NODES[PSL_SLOT]-} == "$SLURMD_NODENAME" ]]; then
@@ -194,8 +194,8 @@ check_slot_node() {
   return 1
 }
 
-# enter_task_folder INDEX: go to the task's own folder, and copy the job's code there. The folder is
-# there already where the first task of the node made those of all tasks of the node.
+# enter_task_folder INDEX: enter the task's folder, and copy the job's code there. The first task of
+# the node may have made the folders of all its tasks.
 enter_task_folder() {
   local folder=$PSL_ATTEMPT_FOLDER/work/${PSL_ROLE_FOLDER[PSL_ROLE]}/$1
   if [[ ! -d $folder ]] && ! mkdir -- "$folder"; then

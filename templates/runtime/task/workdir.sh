@@ -1,6 +1,6 @@
-# Enter the folder in which the commands start, where that is not the task's own.
+# Enter the folder in which the commands start, if it is not the task's folder.
 
-# enter_workdir: go from the task's own folder to the folder in which the commands start.
+# enter_workdir: change from the task's folder to the folder in which the commands start.
 enter_workdir() {
   local folder=${PSL_WORKDIR[PSL_ROLE]} where=$SLURMD_NODENAME
   if [[ $folder == submit ]]; then
