@@ -126,7 +126,7 @@ def test_each_node_has_a_cache_of_its_own_where_it_is_not_shared(registry: Regis
 @pytest.mark.parametrize(
     ("image", "password", "reason"),
     [
-        ("/team/tiny:1", "wrong", "the registry SERVER refuses the user puller the image SERVER/team/tiny:1"),
+        ("/team/tiny:1", "wrong", "the registry SERVER refuses the image SERVER/team/tiny:1 to the user puller"),
         ("/team/none:1", PASSWORD, "there is no image SERVER/team/none:1"),
     ],
     ids=["refused", "missing"],

@@ -233,7 +233,7 @@ def test_a_monitor_that_is_killed_at_the_end_of_an_attempt(
     """The next `monitor --once` goes on where it stopped."""
     job, waiting = killed[name]
     waiting.result(LONGEST)
-    assert "paislurm: the monitor was ended: cron or scrontab does what is left" in log_of(job)
+    assert "paislurm: the monitor was ended: cron or scrontab must do the rest" in log_of(job)
     check(f"none: killed, {name}", job, "FAILED", 255, 2)
 
 

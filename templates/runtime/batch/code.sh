@@ -42,7 +42,7 @@ fetch_code_from_web() {
 # copy_code PATH: copy a file or folder of the batch node. Follow a link, so that tasks get a copy
 # of its target.
 copy_code() {
-  [[ -e $1 ]] || die "codeDir $1 is not there, seen from $SLURMD_NODENAME"
+  [[ -e $1 ]] || die "codeDir $1 is not there on $SLURMD_NODENAME"
   check_code_size "$1"
   run_interruptibly cp -RH -- "$1" code/ || die "codeDir $1 cannot be copied"
 }
@@ -55,7 +55,7 @@ check_code_size() {
   local size
   read -r size _ < <(du --summarize --bytes --dereference-args -- "$1")
   ((size <= PSL_MAX_CODE_BYTES)) ||
-    die "codeDir has $size bytes, more than the $PSL_MAX_CODE_BYTES that it may have"
+    die "codeDir has $size bytes, more than the $PSL_MAX_CODE_BYTES allowed"
 }
 
 # make_output: make the default outputDir if it is missing. The site makes `Output`, which all users
@@ -69,10 +69,10 @@ make_output() {
     folder=${folder#file://}
   fi
   make_output_folder "$folder" ||
-    log "the default outputDir $folder is not there and cannot be made"
+    log "the default outputDir $folder does not exist and cannot be made"
   for part in "${folder%/*}" "$folder"; do
     if [[ -e $part || -L $part ]] && ! is_own_part "$part"; then
-      die "the default outputDir cannot be trusted: $part is another user's, or a link of one's" \
+      die "the default outputDir cannot be trusted: another user owns $part" \
         255 permanent
     fi
   done

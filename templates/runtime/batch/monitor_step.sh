@@ -33,7 +33,7 @@ take_monitor_step() {
 }
 
 # leave_to_cron WORDS: log that cron or scrontab must run the monitor.
-leave_to_cron() { log "the monitor $1: cron or scrontab does what is left"; }
+leave_to_cron() { log "the monitor $1: cron or scrontab must do the rest"; }
 
 # start_monitor WORD ...: run a command in a new shell without the variables of this job, which
 # sbatch would obey. Keep SLURM_CONF, which names the cluster. The script ignores TERM now, so only

@@ -13,10 +13,10 @@ check_secrets() {
     fi
   done
   if [[ $missing ]]; then
-    die "each secret of the job stands in a file of its own, its exact text; not there:$missing"
+    die "each secret of the job must be in a separate file, as its exact text; not there:$missing"
   fi
   if [[ $open ]]; then
-    die "the file of a secret must be yours and nobody else's to read (chmod 600):$open"
+    die "the file of a secret must be yours, and readable by nobody else (chmod 600):$open"
   fi
 }
 

@@ -149,7 +149,7 @@ begins_at_submit() {
 make_own_storage() {
   mkdir -p -- "$1" || return
   if ! is_own_part "$1"; then
-    log "error: the storage $1 on $SLURMD_NODENAME is another user's, or a link of one's"
+    log "error: the storage $1 on $SLURMD_NODENAME is another user's"
     return 1
   fi
 }

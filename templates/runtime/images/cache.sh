@@ -25,7 +25,7 @@ find_cache() {
   esac 2>/dev/null
   [[ -d $PSL_CACHE && ! -L $PSL_CACHE && -O $PSL_CACHE && -w $PSL_CACHE ]] ||
     set_problem permanent \
-      "images cannot be kept in $PSL_CACHE: it is not the user's own on $SLURMD_NODENAME"
+      "images cannot be kept in $PSL_CACHE on $SLURMD_NODENAME: not the user's own folder"
 }
 
 # remove_remains IMAGE: remove the files of interrupted fetches. Keep files of the last half day,

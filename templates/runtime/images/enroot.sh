@@ -14,7 +14,7 @@ fetch_by_runtime() {
     return
   fi
   if [[ $PSL_LOGIN_USER$PSL_LOGIN_PASSWORD == *[[:space:]]* ]]; then
-    set_problem permanent "enroot takes no credentials with blanks in them, as those for $2 have"
+    set_problem permanent "the credentials for $2 contain blanks, which enroot does not accept"
     return
   fi
   if [[ $PSL_LOGIN_USER ]]; then

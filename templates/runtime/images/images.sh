@@ -58,7 +58,7 @@ read_digests() {
   done <"$1"
   for role in "${!PSL_REFERENCE_OF[@]}"; do
     [[ ${PSL_IMAGE_OF[role]-} ]] ||
-      die "the image ${PSL_REFERENCE_OF[role]} could not be asked for"
+      die "the registry was not queried for the image ${PSL_REFERENCE_OF[role]}"
   done
 }
 

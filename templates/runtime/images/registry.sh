@@ -120,7 +120,7 @@ set_curl_problem() {
       ;;
     1)
       set_problem permanent \
-        "the registry $PSL_REGISTRY sends us to an address that is not https"
+        "the registry $PSL_REGISTRY redirects to an address that is not https"
       ;;
     23)
       set_problem permanent \
@@ -128,7 +128,7 @@ set_curl_problem() {
       ;;
     127)
       set_problem permanent \
-        "there is no curl on $SLURMD_NODENAME, which asks registries for images"
+        "there is no curl on $SLURMD_NODENAME to query registries"
       ;;
     *) set_problem transient "no answer from the registry $PSL_REGISTRY (curl: status $1)" ;;
   esac
@@ -225,7 +225,7 @@ take_digest() {
   read_header docker-content-digest
   PSL_DIGEST=$PSL_VALUE
   is_digest "$PSL_DIGEST" ||
-    set_problem permanent "the registry $PSL_REGISTRY does not say which digest $1 has"
+    set_problem permanent "the registry $PSL_REGISTRY reports no digest for $1"
 }
 
 # set_status_problem IMAGE: set the problem of an image from PSL_HTTP_STATUS.
@@ -242,7 +242,7 @@ set_status_problem() {
 set_refusal() {
   if [[ $PSL_LOGIN_USER ]]; then
     set_problem permanent \
-      "the registry $PSL_REGISTRY refuses the user $PSL_LOGIN_USER the image $1"
+      "the registry $PSL_REGISTRY refuses the image $1 to the user $PSL_LOGIN_USER"
   else
     set_problem permanent "the registry $PSL_REGISTRY gives the image $1 only to users," \
       "or does not have it; the job has no credentials for $PSL_REGISTRY"

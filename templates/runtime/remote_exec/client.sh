@@ -7,7 +7,7 @@
 send_call() {
   local fifo=$1 folder word result='' life status end in out err source input output sizes=''
   if ! has_reader "$fifo"; then
-    log "error: no task answers: it has ended, or not yet begun"
+    log "error: no task answers: it has ended, or not started yet"
     return 255
   fi
   folder=$(mktemp -d "${fifo%/*}/call.XXXXXX") || return 255
@@ -28,7 +28,7 @@ send_call() {
     sizes=$!
   fi
   output_blocks || make_output_block ||
-    log "warning: standard output does not block, and only perl or python3 could change that"
+    log "warning: standard output is nonblocking; perl or python3 is needed to change that"
   copy_call_output "$out" "$err" {life}>&- &
   output=$!
   exec {out}<&- {err}<&-

@@ -52,7 +52,7 @@ run_remote_command() {
     export OMPI_MCA_btl_vader_backing_directory=$folder OMPI_MCA_btl_sm_backing_directory=$folder \
       OMPI_MCA_orte_tmpdir_base=$folder PRTE_MCA_prte_tmpdir_base=$folder
   elif [[ -e $folder || -L $folder ]]; then
-    log "error: $folder on $SLURMD_NODENAME is another user's: nothing runs beside it"
+    log "error: $folder on $SLURMD_NODENAME is another user's: the command cannot run"
     exit 255
   fi
   if [[ -e $1/terminal ]]; then

@@ -11,7 +11,7 @@ check_node_folder() {
     return 0
   fi
   log "error: the folder for calls, $PSL_NODE_FOLDER on $SLURMD_NODENAME," \
-    "is gone or another user's: nothing runs beside it"
+    "is gone or another user's: the task cannot run"
   return 1
 }
 

@@ -189,8 +189,8 @@ check_slot_node() {
   if [[ ${PSL_NODES[PSL_SLOT]-} == "$SLURMD_NODENAME" ]]; then
     return 0
   fi
-  log "error: slot $PSL_SLOT of role ${PSL_ROLE_NAME[PSL_ROLE]} was to run on" \
-    "${PSL_NODES[PSL_SLOT]-no node} and runs on $SLURMD_NODENAME"
+  log "error: slot $PSL_SLOT of role ${PSL_ROLE_NAME[PSL_ROLE]} belongs on" \
+    "${PSL_NODES[PSL_SLOT]-no node} but runs on $SLURMD_NODENAME"
   return 1
 }
 

@@ -194,7 +194,7 @@ def test_an_output_folder_of_another_user_is_not_written_to(shared: Path, kind: 
     (shared / "env.sh").write_text(f"PAI_OUTPUT_DIR='{output}/alice/job'")
     printed, _ = run_as_alice(shared, OUTPUT.format(shared, "make_output"))
     reason, status, _ = printed.split("\n")
-    assert reason == (f"the default outputDir cannot be trusted: {output}/alice is another user's, or a link of one's")
+    assert reason == (f"the default outputDir cannot be trusted: another user owns {output}/alice")
     assert status == "4"
 
 

@@ -76,7 +76,7 @@ def test_the_call_has_its_words_and_nothing_of_the_job(tmp_path: Path) -> None:
 def test_what_goes_wrong_is_said_and_changes_no_status(tmp_path: Path, call: tuple[str, ...], words: str) -> None:
     said = ended(tmp_path / "job/attempts/0", "trap end_script EXIT; exit 3", *call)
     assert said.returncode == 3
-    assert f"paislurm: {words}: cron or scrontab does what is left" in said.stderr
+    assert f"paislurm: {words}: cron or scrontab must do the rest" in said.stderr
 
 
 def test_a_step_that_takes_too_long_is_ended(tmp_path: Path) -> None:

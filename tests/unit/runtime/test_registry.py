@@ -162,8 +162,9 @@ def login(server: Server, password: str = PASSWORD) -> str:
 def test_a_user_is_known(server: Server, scheme: str) -> None:
     server.scheme = scheme
     assert resolve(server, login=login(server)) == DIGEST
-    refused = "permanent: the registry SERVER refuses the user me the image SERVER/team/tiny"
-    assert resolve(server, login=login(server, "other")) == refused + (":1.0" if scheme == "Basic" else "")
+    image = "SERVER/team/tiny:1.0" if scheme == "Basic" else "SERVER/team/tiny"
+    refused = f"permanent: the registry SERVER refuses the image {image} to the user me"
+    assert resolve(server, login=login(server, "other")) == refused
 
 
 def test_an_image_for_all_needs_no_user(server: Server) -> None:
@@ -213,7 +214,7 @@ def test_a_file_of_credentials_by_the_name_of_the_user(server: Server) -> None:
 )
 def test_a_digest_that_is_none_is_not_believed(server: Server, digest: str) -> None:
     server.digest = digest
-    assert resolve(server, login=login(server)).startswith("permanent: the registry SERVER does not say which digest")
+    assert resolve(server, login=login(server)).startswith("permanent: the registry SERVER reports no digest")
 
 
 @pytest.mark.parametrize("text", ["docker.io\nme\n", "one line", "a\nb\nc\nd\n"])
@@ -231,7 +232,7 @@ def test_a_digest_in_the_job_file_that_is_none_is_asked_for(server: Server) -> N
 @pytest.mark.parametrize("realm", ["http://127.0.0.1:9/token", "file:///etc/passwd", "ftp://127.0.0.1/x"])
 def test_only_https_is_spoken(server: Server, realm: str) -> None:
     """Neither where tokens come from, nor where the registry says that an image has moved."""
-    refused = "permanent: the registry SERVER sends us to an address that is not https"
+    refused = "permanent: the registry SERVER redirects to an address that is not https"
     server.realm = realm
     assert resolve(server, login=login(server)) == refused
     server.realm, server.moved = "", realm
@@ -250,7 +251,7 @@ def test_the_users_settings_of_curl_mean_nothing(server: Server) -> None:
 def test_brackets_in_an_address_are_no_pattern(server: Server) -> None:
     """Of a pattern curl would ask for every one."""
     server.realm = f"https://{server.name}/token{{1,2,3}}[1-9]"
-    assert resolve(server, login=login(server)).startswith("permanent: the registry SERVER refuses the user")
+    assert resolve(server, login=login(server)).startswith("permanent: the registry SERVER refuses the image")
     assert [path for path in server.asked if path.startswith("/token")] == ["/token{1,2,3}[1-9]"]
 
 
