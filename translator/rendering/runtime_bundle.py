@@ -133,7 +133,7 @@ def runtime(uses: tuple[str, ...] = ()) -> ShellWord:
     enters = [_dispatch("container_dispatch")] if wanted.intersection(BASH_PARTS) else []
     return our_own(
         [
-            "# Each part begins with a line of =. The job starts at the last one.",
+            "# A line of = begins each part. The job starts in the last part.",
             *_printed(container, wanted, names),
             *enters,
             *_printed(task, wanted, names),
@@ -191,7 +191,12 @@ def _program(name: str) -> str:
 
 def _set_defaults(names: frozenset[str]) -> str:
     """Return the function that gives settings which the head does not have their defaults, of those that are read."""
-    lines = ["", "# What the head of the script does not say has its default.", "set_defaults() {", "  local role"]
+    lines = [
+        "",
+        "# set_defaults: set the settings that the head of the script leaves out to their defaults.",
+        "set_defaults() {",
+        "  local role",
+    ]
     lines += [f"  PSL_{name}=${{PSL_{name}-{value}}}" for name, value in _defaults(OF_JOB, names)]
     lines += ["  PSL_MOUNTS+=()"] if "MOUNTS" in names else []
     lines += ['  for role in "${!PSL_ROLE_NAME[@]}"; do']

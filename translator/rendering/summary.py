@@ -1,4 +1,4 @@
-"""What a person who reviews a script is told in sentences: what it does, needs, writes and starts. Pure."""
+"""The comment for reviewers of a script: its actions, needs, writes and starts. Pure."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ def _sentences(plan: Plan) -> Iterator[str]:
     )
     yield (
         f"On the first node this script finds the nodes' addresses, starts {_starts(plan)} with the srun below, "
-        "follows the tasks, stops those left when the job is complete, and writes result.json."
+        "supervises the tasks, stops the remaining ones when the job is complete, and writes result.json."
     )
     if when := plan.retry_policy.monitor_after:
         yield (
-            f"{_STEP_AFTER[when]}, what comes last is `paislurm monitor --once` for this job, as `paislurm submit` "
-            "wrote it into monitor-call of the run folder: it may submit the next attempt."
+            f"{_STEP_AFTER[when]}, the script last runs `paislurm monitor --once` for this job, as written by "
+            "`paislurm submit` to monitor-call in the run folder: it may submit the next attempt."
         )
     yield (
-        "It runs as the user who submits it. The script itself writes to the run folder, which all nodes must see, and "
-        "to folders of its own, /tmp/paislurm-* and /dev/shm/paislurm-* of its nodes"
+        "It runs as the submitting user. The script itself writes to the run folder, which all nodes must see, and "
+        "to private folders, /tmp/paislurm-* and /dev/shm/paislurm-*, on its nodes"
         f"{_more_writes(plan)}; {_may_write(plan)}"
     )
     if plan.containers.runtime == NO_CONTAINERS:
@@ -55,24 +55,24 @@ def _sentences(plan: Plan) -> Iterator[str]:
         which = f"image {images[0]} is" if len(images) == 1 else f"images {', '.join(images)} are"
         yield f"The {which} not used: tasks run on the nodes themselves, without containers."
     if plan.secrets:
-        yield "Values of secrets are not in it: tasks read them from files that only the user can read."
+        yield "It contains no values of secrets: tasks read them from files that only the user can read."
     yield (
-        "`paislurm submit` gives it a run folder; `sbatch` alone makes one below the current folder. Nodes need Slurm "
-        f"20.11, bash 4.2, coreutils, grep and sed{_needs(plan)}."
+        "`paislurm submit` makes its run folder; with `sbatch` alone the script makes one below the current folder. "
+        f"Nodes need Slurm 20.11, bash 4.2, coreutils, grep and sed{_needs(plan)}."
     )
     yield "Only the lines above `paislurm runtime` differ from job to job; `paislurm verify` compares both."
 
 
 def _ends(plan: Plan) -> str:
-    """Say when the job ends, as far as that is not a role's affair, and what is tried again."""
+    """Return sentences on the completion and the time limit of the job."""
     if plan.min_succeeded > 0:
         tasks, have = counted(plan.min_succeeded, "task"), _have(plan.min_succeeded)
         end = f"It succeeds when {tasks} of all roles {have} succeeded."
     elif all(role.completion.min_succeeded == NEVER for role in plan.roles):
-        end = "It succeeds when all tasks have ended, unless a rule of a task role below fails it before."
+        end = "It succeeds when all tasks have ended, unless a role's completion rule fails it first."
     else:
-        end = "The task roles below say when it succeeds and when it fails."
-    limit = "" if plan.times.limit else "No time limit is asked for: the partition's holds."
+        end = "The completion rules are with the task roles below."
+    limit = "" if plan.times.limit else "No time limit is set: the partition's applies."
     return f"{end} {limit}".strip()
 
 
@@ -86,8 +86,8 @@ def _starts(plan: Plan) -> str:
 def _may_write(plan: Plan) -> str:
     if plan.containers.runtime == NO_CONTAINERS:
         return "the commands may write wherever the user may."
-    where = ["what PSL_MOUNTS names"] * bool(plan.containers.mounts)
-    where += ["the folder of the submit"] * any(is_of_submit(role.workdir) for role in plan.roles)
+    where = ["the paths in PSL_MOUNTS"] * bool(plan.containers.mounts)
+    where += ["the submit folder"] * any(is_of_submit(role.workdir) for role in plan.roles)
     more = f"also to {' and to '.join(where)}" if where else "to no other folder of the nodes"
     return f"the commands, in containers of {plan.containers.runtime}, {more}."
 
@@ -95,7 +95,7 @@ def _may_write(plan: Plan) -> str:
 def _more_writes(plan: Plan) -> str:
     if plan.fetches_images and plan.containers.runtime != "none":
         where = plan.containers.cache or f"the store of {plan.containers.runtime}"
-        return f", and to {where}, where it puts images that it fetches"
+        return f", and to {where}, for fetched images"
     return ""
 
 
@@ -104,7 +104,7 @@ def _needs(plan: Plan) -> str:
 
 
 def component_comment(component: Component, plan: Plan) -> list[str]:
-    """Return comment lines on what is asked of Slurm in one component: for which roles, and where a number is from."""
+    """Return comment lines on the request for one component: its roles, and the sources of numbers."""
     names = ", ".join(_share(plan.roles[position]) for position in component.roles)
     which = f"Component {component.roles[0]}, for" if len(plan.components) > 1 else "For"
     note = f" {component.note[0].upper()}{component.note[1:]}." if component.note else ""
@@ -121,7 +121,7 @@ def _share(role: RolePlan) -> str:
 
 
 def completion_sentence(role: RolePlan) -> str:
-    """Say how tasks of a role decide the job. Source: PAI protocol v2, completion."""
+    """Return how tasks of a role decide the job. Source: PAI protocol v2, completion."""
     failed, succeeded = role.completion.min_failed, role.completion.min_succeeded
     fails = (
         "none of its failures fails the job" if failed == NEVER else f"the job fails when {_tasks_have(failed)} failed"

@@ -1,1 +1,1 @@
-"""What the script is told of a job: settings, each with its meaning, its form, and where it comes from."""
+"""The settings of a script: the meaning, value and source of each."""

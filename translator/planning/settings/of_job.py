@@ -1,6 +1,6 @@
-"""The settings of a job. One that has its default value stands in no script.
+"""The settings of a job. The script contains only those that differ from their default.
 
-A new setting is a row here, or among those of a role, and its use in `templates/runtime`.
+A new setting needs a row here, or in `of_role`, and its use in `templates/runtime`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..plan import Plan
     from .setting import Setting
 
-_SITE_PORTS = "the site profile, ports; without it OpenPAI's range, below the kernel's own"
+_SITE_PORTS = "the site profile, ports; default: OpenPAI's range, below the kernel's"
 
 
 def _seconds(duration: timedelta) -> int:
@@ -49,15 +49,15 @@ OF_JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "MANY_TASKS",
-        "1: tasks inherit variables about some of the others, and have all in a file",
+        "1: tasks inherit variables about some other tasks, and read the rest from a file",
         lambda plan: int(not plan.environment.exports_all_peers),
         "0",
         ("instances", "ports"),
-        "more tasks than those whose variables a process inherits",
+        "more tasks than a process inherits variables of",
     ),
     Row(
         "CLUSTER",
-        "cluster to which sbatch hands the job",
+        "cluster to submit to (sbatch -M)",
         lambda plan: plan.slurm.cluster,
         "''",
         (),
@@ -65,7 +65,7 @@ OF_JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "ADDRESS_METHOD",
-        "how addresses of nodes are found",
+        "method for finding the addresses of nodes",
         lambda plan: plan.nodes.address,
         "getent",
         (),
@@ -73,7 +73,7 @@ OF_JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "NODE_SUFFIX",
-        "ending of the node names that addresses are of",
+        "suffix of node names for address lookup",
         lambda plan: plan.nodes.node_suffix,
         "''",
         (),
@@ -95,11 +95,11 @@ OF_JOB: tuple[Row[Plan], ...] = (
         lambda plan: _seconds(plan.times.interrupted_grace),
         "20",
         (),
-        "the same where Slurm ends the job, within time.killWait",
+        "the same when Slurm ends the job, within time.killWait",
     ),
     Row(
         "WARNING",
-        "seconds before the time limit at which tasks get TERM",
+        "seconds between TERM to tasks and the time limit",
         lambda plan: _seconds(plan.times.warning),
         "0",
         ("time",),
@@ -107,7 +107,7 @@ OF_JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "MAX_TRANSIENT_RETRIES",
-        "most retries of a task after transient failures",
+        "limit on retries of a task after transient failures",
         lambda plan: 10 if plan.gang else plan.retry_policy.max_transient_retries,
         "10",
         (),
@@ -115,23 +115,23 @@ OF_JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "MAX_RESTARTS",
-        "most retries of a task with a retry count of -2",
+        "limit on retries of a task with a retry count of -2",
         lambda plan: plan.retry_policy.max_restarts if plan.restarts_tasks else 10,
         "10",
         (),
-        "the site profile, retry.maxRestarts; without it retry.maxTransientRetries",
+        "the site profile, retry.maxRestarts; default: retry.maxTransientRetries",
     ),
     Row(
         "MONITOR_AFTER",
-        "after which ends this script takes a step of the monitor: failure or any end",
+        "ends after which this script runs the monitor once: failure, or end for any",
         lambda plan: plan.retry_policy.monitor_after,
         None,
         (),
-        "the site profile, monitor: none; any end where somebody is told of it, or the job is restarted then",
+        "the site profile, monitor: none; any end if it sends a notification or restarts the job",
     ),
     Row(
         "CONTAINER_RUNTIME",
-        "what tasks run in",
+        "container runtime of the tasks",
         lambda plan: plan.containers.runtime,
         "none",
         (),
@@ -139,16 +139,16 @@ OF_JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "MOUNTS",
-        "mounted for tasks: all of a folder or own, <folder>/<user>; its path; where tasks see it",
+        "mounts: all (a folder) or own (<folder>/<user>); path; path in tasks",
         lambda plan: tuple(word for mount in plan.containers.mounts for word in mount),
         None,
         (),
         "the site profile, containers.mounts, defaultFileSystem and storages",
     ),
-    Row("GPU_VENDOR", "whose GPUs", lambda plan: plan.nodes.gpu_vendor, "nvidia", (), "the site profile, gpus"),
+    Row("GPU_VENDOR", "vendor of the GPUs", lambda plan: plan.nodes.gpu_vendor, "nvidia", (), "the site profile, gpus"),
     Row(
         "GPU_GRES",
-        "what Slurm calls the GPUs, since it lists to tasks only what it calls gpu",
+        "GRES of the GPUs; Slurm lists to tasks only those called gpu",
         lambda plan: plan.nodes.gpu_gres,
         "''",
         (),
@@ -156,7 +156,7 @@ OF_JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "SYSFS",
-        "where nodes describe their InfiniBand",
+        "folder with the nodes' descriptions of InfiniBand",
         lambda plan: plan.nodes.sysfs if plan.checks_infiniband else "/sys/class",
         "/sys/class",
         (),
@@ -168,7 +168,7 @@ OF_JOB: tuple[Row[Plan], ...] = (
         lambda plan: "1" if plan.fetches_images else "",
         "''",
         ("image",),
-        "images that the site profile has no path of",
+        "images without a path in the site profile",
     ),
     Row(
         "IMAGE_CACHE",
@@ -188,7 +188,7 @@ OF_JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "CERTIFICATES",
-        "certificates by which registries are trusted",
+        "CA certificates for registries",
         lambda plan: plan.containers.certificates if plan.fetches_images else "",
         None,
         (),
@@ -204,23 +204,23 @@ OF_JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "LOGIN_FILE",
-        "a file with such a login, in parts between which the user's name stands",
+        "file with such a login; the user's name goes between its parts",
         lambda plan: plan.containers.login_file if plan.fetches_images else (),
         None,
         ("auth-file",),
     ),
     Row(
         "EXPORT_ENV",
-        "what tasks have of the submitting shell's environment beside what Slurm and a login need",
+        "variables of the submitting shell for tasks, beside those that Slurm and a login need",
         lambda plan: "|".join(plan.environment.exported or ()),
         None,
         ("export-env",),
-        "what Slurm and a login need is not left out",
+        "variables that Slurm and a login need are always kept",
         lambda plan: "" if plan.environment.exported is None else None,
     ),
     Row(
         "STAGE_CODE",
-        "1: each task has a copy of codeDir, which it may change",
+        "1: each task has a writable copy of codeDir",
         lambda plan: "1" if plan.stages_code else "",
         "''",
         ("code-dir",),
@@ -228,7 +228,7 @@ OF_JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "BARRIER",
-        "1: tasks wait until all have begun",
+        "1: tasks wait until all have started",
         lambda plan: "1" if plan.has_barrier else "",
         "''",
         ("plugins",),
@@ -256,11 +256,11 @@ OF_JOB: tuple[Row[Plan], ...] = (
         lambda plan: str(_seconds(plan.times.debug_hold)) if plan.times.debug_hold else "",
         "''",
         ("debug",),
-        "at most the site profile's time.debugHold; without it OpenPAI's 7 days",
+        "at most the site profile's time.debugHold; default: OpenPAI's 7 days",
     ),
     Row(
         "SECRET_NAMES",
-        "names of the secrets; values are in files beside",
+        "names of the secrets, whose values are in separate files",
         lambda plan: " ".join(plan.secrets),
         "''",
         ("secrets",),
@@ -269,5 +269,5 @@ OF_JOB: tuple[Row[Plan], ...] = (
 
 
 def job_settings(plan: Plan) -> list[Setting]:
-    """Return the settings of a job that are not their default."""
+    """Return the settings of a job that differ from their default."""
     return [setting for row in OF_JOB if (setting := row.setting(plan))]

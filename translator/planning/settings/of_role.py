@@ -1,4 +1,4 @@
-"""The settings of a task role. One that has its default value stands in no script."""
+"""The settings of a task role. The script contains only those that differ from their default."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .setting import Setting
 
 _WHOLE_CORES = SlurmVersion(24, 11, 0)
-"""From here on an allocation has as many cores as its steps count."""
+"""From this version on allocations and steps count cores alike."""
 
 
 class RoleOfPlan(Struct, frozen=True):
@@ -36,11 +36,11 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
     Row("INSTANCES", "tasks", lambda of: of.role.instances, "1", ("instances",)),
     Row(
         "SLOTS",
-        "tasks that run at a time",
+        "tasks that run at the same time",
         lambda of: of.role.slots,
         '"${PSL_INSTANCES[role]}"',
         ("instances", "slots"),
-        "one for each task, or how many run at a time",
+        "one for each task, or the number that runs at the same time",
         lambda of: of.role.instances,
     ),
     Row(
@@ -49,7 +49,7 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
         lambda of: of.role.folder,
         '"$role-${PSL_ROLE_NAME[role]}"',
         ("role",),
-        "the role's position and its name, as a folder can have it",
+        "the role's position and its name, if valid for a folder",
         lambda of: f"{of.role.position}-{of.role.name}",
     ),
     Row(
@@ -78,11 +78,11 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
     ),
     Row(
         "PLACEMENT",
-        "node:slots there; nodes count from 0",
+        "node:slots; nodes count from 0",
         lambda of: placement_text(of.role.placement),
         "''",
         ("instances", "cpus", "memory", "gpus"),
-        "nodes of the one allocation, and slots on each of them",
+        "nodes of the allocation, and the slots on each",
     ),
     Row(
         "PORT_COUNTS",
@@ -94,19 +94,19 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
     ),
     Row(
         "FIXED_PORTS",
-        "first port of each label that has fixed ones",
+        "first port of each label with fixed ports",
         lambda of: " ".join([f"{port.label}:{port.first}" for port in of.role.ports if port.first]),
         None,
         ("ports",),
-        "the first port of each label that has fixed ones: PAI protocol v1, portList",
+        "the first port of each label with fixed ports: PAI protocol v1, portList",
     ),
     Row(
         "NAMES_PEERS",
-        "1: its commands name variables about other tasks, and their bash reads all of them from a file",
+        "1: commands use variables about other tasks, so their bash reads all from a file",
         lambda of: int(not of.plan.environment.exports_all_peers and _names_peers(of.role)),
         None,
         ("instances", "ports", "commands"),
-        "more tasks than those whose variables a process inherits",
+        "more tasks than a process inherits variables of",
     ),
     Row("ROLE_GPUS", "GPUs of a task", lambda of: of.role.resources.gpus, "0", ("gpus",)),
     Row(
@@ -115,7 +115,7 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
         lambda of: _reference(of) if of.in_container else "",
         None,
         ("image",),
-        "registry, name, and tag or digest; `docker.io` and `latest` where they are left out: Docker",
+        "registry, name, and tag or digest; default `docker.io` and `latest`: Docker",
     ),
     Row(
         "IMAGE_OF",
@@ -134,18 +134,18 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
     ),
     Row(
         "INFINIBAND_OF",
-        "1: its containers see the InfiniBand",
+        "1: containers mount the InfiniBand devices",
         lambda of: int(of.in_container and of.role.resources.infiniband),
         None,
         ("infiniband",),
     ),
     Row(
         "INFINIBAND_CHECKS",
-        "checked on its nodes before the job starts",
+        "requirements checked on the nodes before tasks start",
         lambda of: " ".join(of.role.infiniband.checks) if of.role.infiniband else "",
         None,
         ("infiniband",),
-        "the site profile, infiniband: what nodes are looked at for",
+        "the site profile, infiniband: requirements of nodes",
     ),
     Row(
         "RANKS_OF",
@@ -153,23 +153,23 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
         lambda of: of.role.ranks,
         None,
         ("mpi",),
-        "one for each task, where ranksPerInstance is left out",
+        "default of ranksPerInstance: one for each task",
     ),
     Row(
         "ODD_CPUS",
-        "1: before Slurm 24.11 a step may need more cores than its allocation has, of two threads each",
+        "1: before Slurm 24.11 a step may need more cores than its allocation, with two threads a core",
         lambda of: int(_counts_half_cores(of)),
         None,
         ("cpus",),
-        "an odd number of CPUs above 1, where Slurm is older than 24.11 or not known",
+        "an odd number of CPUs above 1, if Slurm is older than 24.11 or unknown",
     ),
     Row(
         "MPI_WORLD_OF",
-        "roles of its MPI world, by their number",
+        "positions of the roles of its MPI world",
         lambda of: " ".join(str(position) for position in of.role.mpi_world.roles) if of.role.mpi_world else "",
         None,
         ("mpi",),
-        "the positions of the roles that are one world",
+        "the positions of the world's roles",
     ),
     Row(
         "WORKDIR",
@@ -201,13 +201,13 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
         lambda of: " ".join(step.word for step in of.role.after),
         None,
         ("prerequisites", "plugins"),
-        "the order of the start in reverse: PAI runtime",
+        "the start order reversed: PAI runtime",
     ),
 )
 
 
 def role_settings(role: RolePlan, plan: Plan) -> list[Setting]:
-    """Return the settings of a role that are not their default."""
+    """Return the settings of a role that differ from their default."""
     of = RoleOfPlan(role, plan)
     return [setting for row in OF_ROLE if (setting := row.setting(of))]
 
@@ -221,7 +221,7 @@ def placement_text(placement: Placement) -> str:
 
 
 def _reference(of: RoleOfPlan) -> str:
-    """Return the words by which the script knows an image of a registry, "" for one that has a path."""
+    """Return registry, repository and version of an image, "" for an image with a path."""
     found = of.role.image_plan.reference
     return f"{found.registry} {found.repository} {found.version}" if found else ""
 
@@ -233,7 +233,7 @@ def _shell_options(role: RolePlan) -> str:
 
 
 def _counts_half_cores(of: RoleOfPlan) -> bool:
-    """Tell whether a step has to share cores. Source: observed on 22.05 and 24.11, see `find_shared_cores`."""
+    """Return whether a step must share cores. Source: observed on 22.05 and 24.11, see `find_shared_cores`."""
     version = slurm_version(of.plan.slurm.version or "")
     started = [of.plan.roles[position] for position in of.role.mpi_world.roles] if of.role.mpi_world else [of.role]
     cpus = [int(dict(role.step_options)["cpus-per-task"] or 1) for role in started]

@@ -1,4 +1,4 @@
-"""A setting of a script, and the row of a table that makes it."""
+"""A setting of a script, and the table row that defines it."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Value = str | int | tuple[str, ...]
 
 
 class Setting(Struct, frozen=True, kw_only=True):
-    """Tell the script one thing, `name` without the prefix of its variables.
+    """Hold a variable of the script, `name` without its prefix.
 
-    `meaning` has the unit. `fields` are the parts of the job file that it comes from, by their names in
-    `rendering/provenance.yaml`, and `rule` says how, "" where it is a field's value as it stands.
+    `meaning` contains the unit. `fields` are its sources in the job file, by their names in
+    `rendering/provenance.yaml`, and `rule` is their conversion, "" for an unchanged value.
     """
 
     name: str
@@ -32,8 +32,8 @@ class Setting(Struct, frozen=True, kw_only=True):
 class Row(Struct, Generic[Owner], frozen=True):
     """Describe a setting of a job or a role.
 
-    `default` is its value where the script does not have it, as bash writes it for the runtime; None: the runtime asks
-    whether there is one. `usual` finds the same value for a plan, where it is not the text of `default`.
+    `default` is the value of a missing setting, in bash; None: the runtime tests whether it is set.
+    `usual` returns the default for a plan, if it differs from the text of `default`.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Row(Struct, Generic[Owner], frozen=True):
     usual: Callable[[Owner], Value | None] | None = None
 
     def setting(self, owner: Owner) -> Setting | None:
-        """Return the setting, None where it has its default."""
+        """Return the setting, None for its default."""
         found = self.value(owner)
         value = "" if found is None else found
         if self.usual is not None:
