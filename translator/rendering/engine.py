@@ -1,4 +1,4 @@
-"""The one Jinja environment: what may reach a script, and how; compiled templates are kept in a folder between runs."""
+"""The Jinja environment: quoting of all values, and a cache of compiled templates."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def _only_shell_words(value: object) -> object:
-    """Refuse what has not been through a filter, so that a forgotten quote is an error and not a hole."""
+    """Reject values that no filter has quoted, so that a forgotten quote is an error."""
     if isinstance(value, jinja2.Undefined):
         str(value)  # raises, and names the variable
     if isinstance(value, ShellWord) or (isinstance(value, int) and not isinstance(value, bool)):
@@ -33,7 +33,7 @@ def _only_shell_words(value: object) -> object:
 
 @jinja2.pass_context
 def _mark(context: jinja2.runtime.Context, lines: Sequence[Line]) -> ShellWord:
-    """Return the text of lines; where somebody asks what they come from, each with its number in `marks` before it."""
+    """Return the text of lines, each after its number in `marks` if the caller traces their origins."""
     marks: list[Line] | None = context["marks"]
     if marks is None:
         return our_own([line.text for line in lines])
@@ -65,7 +65,7 @@ def engine(compiled: jinja2.BytecodeCache | None = None) -> jinja2.Environment:
 
 
 class TemplateCache(jinja2.FileSystemBytecodeCache):
-    """Keep what can be kept: a file that is damaged is made anew, and a full disk stops nothing.
+    """Cache compiled templates. Replace damaged files, and ignore a full disk.
 
     Jinja accepts a file only with the hash of its template's text, its own format and Python's version in it. What else
     it depends on, the options of the engine, is in its name.
@@ -76,17 +76,17 @@ class TemplateCache(jinja2.FileSystemBytecodeCache):
         super().__init__(str(folder), pattern=f"%s.{options:08x}.jinja2")
 
     def load_bytecode(self, bucket: Bucket) -> None:
-        """Fill the bucket if there is a whole file for it."""
+        """Fill the bucket from its file, if that is complete."""
         with suppress(OSError, EOFError, UnpicklingError, ValueError):
             super().load_bytecode(bucket)
 
     def dump_bytecode(self, bucket: Bucket) -> None:
-        """Write what is in the bucket, as a whole file or as none."""
+        """Write the bucket to a file, completely or not at all."""
         with suppress(OSError):
             super().dump_bytecode(bucket)
 
 
 @cache
 def template_cache(folder: Path) -> TemplateCache:
-    """Return the cache of a folder, which must be there, and must be the user's alone: what is read from it is run."""
+    """Return the cache of a folder, which must exist and be private to the user: its files are executed."""
     return TemplateCache(folder)

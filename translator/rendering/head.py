@@ -1,4 +1,4 @@
-"""The head of a script: the job's own part, as sections of lines for the template."""
+"""The head of a script, as sections of lines for the template."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 
 class Document(Struct, frozen=True, kw_only=True):
-    """Hold the lines of a here-document, and a delimiter that none of them is."""
+    """Hold the lines of a here-document, and a delimiter that differs from all of them."""
 
     delimiter: ShellWord
     lines: list[Line]
 
 
 class StepSection(Struct, frozen=True, kw_only=True):
-    """Show one step around the commands of a role: its text, or a plugin's settings and the call of its program."""
+    """Hold a hook of a role: its text, or a plugin's settings and the call of its program."""
 
     title: str
     function: ShellWord
@@ -39,7 +39,7 @@ class StepSection(Struct, frozen=True, kw_only=True):
 
 
 class RoleSection(Struct, frozen=True, kw_only=True):
-    """Show a task role: its settings, the srun that starts it, its variables, its commands and their steps."""
+    """Hold a task role: its settings, srun command, variables, commands and hooks."""
 
     position: int
     title: str
@@ -52,7 +52,7 @@ class RoleSection(Struct, frozen=True, kw_only=True):
 
 
 class ComponentSection(Struct, frozen=True, kw_only=True):
-    """Show what is asked of Slurm in one component."""
+    """Hold the request to Slurm for one component."""
 
     comment: list[str]
     lines: list[Line]
@@ -83,7 +83,7 @@ def settings(plan: Plan) -> list[Line]:
 
 
 def environment(plan: Plan) -> Document:
-    """Return the variables of all tasks that are known now."""
+    """Return the variables of all tasks that are known at compile time."""
     lines = [
         Line(text=export(name, value, *more), entry=("exports", name))
         for name, value, more in _exports(plan.environment.of_job)
@@ -96,7 +96,7 @@ def environment(plan: Plan) -> Document:
 
 
 def _exports(variables: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str, list[str]]]:
-    """Yield variables with their value, and the names after each that mean the same."""
+    """Yield variables with their value and the next names of the same value."""
     found: tuple[str, str, list[str]] | None = None
     for name, value in variables:
         if found and name in SECOND_NAMES and value == found[1]:
@@ -110,11 +110,11 @@ def _exports(variables: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str, l
 
 
 _LINES_AROUND = 4
-"""Lines of a function of the head beside its body, with what stands above it."""
+"""Lines of a function of the head beside its body, with the comment above it."""
 
 
 def variables_of_every_role(plan: Plan) -> Mapping[str, str]:
-    """Return the variables that all task roles have with the same value, none where the head is no shorter for it."""
+    """Return the variables with the same value in all task roles, or none if this would not shorten the head."""
     same, *others = (dict(role.environment) for role in plan.roles)
     for other in others:
         same = {name: value for name, value in same.items() if other.get(name) == value}
@@ -123,13 +123,13 @@ def variables_of_every_role(plan: Plan) -> Mapping[str, str]:
 
 
 def environment_of_every_role(plan: Plan, same: Mapping[str, str]) -> list[Line]:
-    """Return the lines of the variables that all task roles have alike."""
+    """Return the lines of the variables with the same value in all task roles."""
     roles = tuple(range(len(plan.roles)))
     return _variables(same.items(), plan.roles[0], roles)
 
 
 def role_section(role: RolePlan, plan: Plan, same: Mapping[str, str]) -> RoleSection:
-    """Return the section of a task role; `same` are its variables that all roles have alike."""
+    """Return the section of a task role; `same` are its variables with the same value in all roles."""
     return RoleSection(
         position=role.position,
         title=_title(role, plan),
@@ -186,7 +186,7 @@ def _commands(role: RolePlan, plan: Plan) -> Iterator[Document]:
 
 
 def _text(label: str, text: str, starts: Sequence[tuple[int, int]]) -> Document:
-    """Return a text of the job file; `starts` are its lines at which a line of the job file begins, and that line."""
+    """Return a text of the job file; `starts` maps lines of the text to the lines of the job file that begin there."""
     delimiter, whole = here_document(text, label)
     begins = dict(starts)
     current: tuple[int, ...] = ()
@@ -233,6 +233,6 @@ def _step(step: HookScript, role: RolePlan) -> StepSection:
 
 
 def _setting(name: str, value: str) -> str:
-    """Return the assignment of a variable. Secrets in it stand between quotes, and the task puts them in quoted."""
+    """Return the assignment of a variable. The task inserts its secrets quoted."""
     parts = [f"{TAG}{part} quoted %>" if number % 2 else quote(part) for number, part in enumerate(_NAMED.split(value))]
     return f"{name}={''.join(parts)}\n"

@@ -1,4 +1,4 @@
-"""Lines of the head of a script: settings and srun commands, each with what it comes from."""
+"""Lines of the head of a script, settings and srun commands, each with its origin."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from ..planning.settings.setting import Setting
 
 WIDTH = 100
-"""Characters of a line of the script, where it is ours to break."""
+"""Maximum width of generated lines of the script."""
 _COLUMN = 40
-"""Where the meanings of settings begin."""
+"""Column of the comments behind settings."""
 
 
 class Line(NamedTuple):
@@ -33,11 +33,11 @@ class Line(NamedTuple):
     roles: tuple[int, ...] = ()
     job_lines: tuple[int, ...] = ()
     is_text: bool = False
-    """Whether it is the job file's own text, in which parameters have been put in."""
+    """Whether it is text of the job file, with parameters replaced."""
 
 
 def setting_lines(settings: Iterable[Setting], *, role: int | None = None) -> list[Line]:
-    """Return assignments, each with its meaning beside it, or above it where it is long."""
+    """Return assignments, each with its meaning behind it, or above it if the line would be too long."""
     return [line for setting in settings for line in _setting(setting, role)]
 
 
@@ -74,7 +74,7 @@ _EVERY_STEP = tuple(
         '--chdir="$PSL_ATTEMPT_FOLDER"',
     )
 )
-"""A task that fails does not end the others, and the host file says where each task runs. Source: srun(1)."""
+"""A failed task does not end the others, and the host file places each task. Source: srun(1)."""
 
 
 def started_by(role: RolePlan) -> int:
@@ -96,7 +96,7 @@ def srun(role: RolePlan, plan: Plan) -> list[ShellWord]:
 def _words(
     role: RolePlan, counted: Sequence[RolePlan], together: Sequence[RolePlan], plan: Plan
 ) -> Iterator[ShellWord]:
-    """Yield the words for one role's part of the allocation: what differs from role to role comes first."""
+    """Yield the words for one role's part of the allocation, those that differ between roles first."""
     if plan.layout.kind == "het":
         yield option("het-group", str(role.position))
     yield option("job-name", "-".join(each.name for each in together))
@@ -113,7 +113,7 @@ def _words(
 
 
 def _wrapped(start: ShellWord, words: Sequence[ShellWord]) -> list[ShellWord]:
-    """Return lines of a command in a function, none longer than `WIDTH` unless one word is."""
+    """Return lines of a command in a function, wrapped at `WIDTH`."""
     lines, line = [], f"  {start}"
     for word in words:
         if len(line) + 1 + len(word) + 2 > WIDTH:

@@ -1,4 +1,4 @@
-"""Which lines of a job file, and which rules, the lines of its script come from. Pure.
+"""The origins of the lines of a script: lines of the job file, and rules. Pure.
 
 The table of fields, options and variables is `provenance.yaml`, with the rows of `slurm_options.py` for what is
 passed on to sbatch; behind the seal every script is the same and nothing is explained.
@@ -27,16 +27,16 @@ _PARAMETER = re.compile(r"<%\s*\$parameters\.((?:(?!\s*%>)[^.\[])+)")
 
 
 class Origin(Struct, frozen=True, kw_only=True):
-    """Where a line of a script comes from."""
+    """The origin of a line of a script."""
 
     line: int
     """The line of the script, from 1."""
     text: str
     """Its text."""
     job_lines: tuple[int, ...]
-    """The lines of the job file from which it comes, from 1."""
+    """Its lines of the job file, from 1."""
     rule: str | None
-    """The rule by which it is there; None where the value of the job file stands in it as it is."""
+    """The rule that produced it; None for an unchanged value of the job file."""
 
 
 @cache
@@ -65,7 +65,7 @@ def origins(plan: Plan, document: Document) -> list[Origin]:
 
 
 class _Explainer:
-    """Look up in a job file what the lines of its script are made of."""
+    """Find the origins of a script's lines in its job file."""
 
     def __init__(self, plan: Plan, document: Document) -> None:
         self._plan = plan
@@ -98,7 +98,7 @@ class _Explainer:
         )
 
     def _named(self, line: Line) -> list[int]:
-        """Return the roles whose name stands at the end of a variable's."""
+        """Return the roles whose name ends the variable's name."""
         part, name = line.entry or ("", "")
         ends = (name[mark.end() :] for mark in re.finditer("_", name) if part == "exports")
         return [self._positions[end] for end in ends if end in self._positions]
@@ -109,7 +109,7 @@ class _Explainer:
         return default
 
     def _spans(self, field: Mapping[str, Any], roles: list[RolePlan]) -> Iterator[tuple[int, int]]:
-        """Yield the lines that a field has in the job file: the first, and the one after the last."""
+        """Yield the line ranges of a field in the job file: the first line, and the one after the last."""
         for path in self._paths(field, roles):
             if span := self._document.spans.get(path):
                 last = span.key_line if field.get("key") else max(span.key_line, span.last_line)
@@ -139,7 +139,7 @@ class _Explainer:
 
 
 def _entry(part: str, name: str) -> Mapping[str, Any]:
-    """Return the row of an option, a variable or a kind of line; a name that ends in `_` stands for all it begins."""
+    """Return the row of an option, a variable or a kind of line; a name that ends in `_` is a prefix."""
     rows = table()[part]
     found = [key for key in rows if name == key or (key.endswith("_") and name.startswith(key))]
     entry: Mapping[str, Any] = rows[max(found, key=len)] if found else rows["*"]

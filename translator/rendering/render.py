@@ -1,4 +1,4 @@
-"""plan -> script: the head is the template's, every value is quoted on its way in, and the runtime follows its seal."""
+"""plan -> script: the head from the template with quoted values, then the seal and the runtime."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _SHORT_REPORT = 900
 """The most characters that the ports of a task have in a report of one line; `report_ports` has the limit."""
 _FEW_TASKS = 50
-"""So many tasks report line by line: a block of lines takes a process."""
+"""Up to this many tasks the script reads reports line by line: a block of lines takes a process."""
 
 
 def render(plan: Plan, compiled: BytecodeCache | None = None) -> str:
@@ -57,7 +57,7 @@ def render_head(plan: Plan, compiled: BytecodeCache | None = None, *, marks: lis
 
 
 def uses_of(plan: Plan) -> tuple[str, ...]:
-    """Return which parts of the runtime a job needs beyond those of every job, by name, sorted."""
+    """Return the sorted names of the runtime parts that a job needs beyond those of every job."""
     container_runtime = CONTAINER_RUNTIMES.get(plan.containers.runtime)
     steps = [step for role in plan.roles for step in (*role.before, *role.after)]
     needed = {
@@ -90,6 +90,6 @@ def _has_setting(role: RolePlan, plan: Plan, name: str) -> bool:
 
 
 def _has_more_ports(role: RolePlan) -> bool:
-    """Tell whether ports of a role are fixed, or too many for one line of a report."""
+    """Return whether ports of a role are fixed, or too many for one line of a report."""
     longest = sum(len(f" {port.label}:") + port.count * len("65535,") for port in role.ports)
     return any(port.first for port in role.ports) or longest > _SHORT_REPORT

@@ -1,4 +1,4 @@
-"""The runtime: the bash that is the same in every job that uses the same parts of it, and its seal."""
+"""The runtime, the bash that jobs with the same features share, and its seal."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Section(Struct, frozen=True):
-    """Name a file of the runtime, and the uses of which a job must have one to need it; none: every job does."""
+    """Hold a file of the runtime and the uses that require it; none: every job requires it."""
 
     file: str
     uses: frozenset[str] = frozenset()
@@ -190,7 +190,7 @@ def _program(name: str) -> str:
 
 
 def _set_defaults(names: frozenset[str]) -> str:
-    """Return the function that gives settings which the head does not have their defaults, of those that are read."""
+    """Return the function that sets settings missing in the head to their defaults, if the runtime reads them."""
     lines = [
         "",
         "# set_defaults: set the settings that the head of the script leaves out to their defaults.",
@@ -225,7 +225,7 @@ SEAL = "# ---- paislurm runtime "
 
 
 def seal(head: str, body: str, version: str, uses: tuple[str, ...]) -> ShellWord:
-    """Return the two lines between the head and the runtime: which runtime it is, and the head as it was compiled."""
+    """Return the two lines between the head and the runtime: the digests of the runtime and of the compiled head."""
     scope = "in every job" + (f" that uses: {', '.join(uses)}" if uses else "")
     return our_own(
         [

@@ -1,4 +1,4 @@
-"""Text that bash reads, made in one place: nothing else in the project quotes."""
+"""Text for bash: the only module that quotes."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 class ShellWord(str):
-    """Text that may stand in a script as it is: quoted, or bash written by us. Only this module makes one."""
+    """Text that is safe in a script: quoted, or bash of this project. Only this module makes it."""
 
     __slots__ = ()
 
 
 def quote(value: str) -> ShellWord:
-    r"""Return a word that bash reads back as `value`, whatever it holds. NUL cannot be in a bash word.
+    r"""Return a word that bash reads back as `value`. NUL cannot be in a bash word.
 
     >>> quote("it's $HOME")
     "'it'\\''s $HOME'"
@@ -33,7 +33,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9_@%+=:,./-]+", re.ASCII)
 
 
 def word(value: str) -> ShellWord:
-    """Return a word that bash reads back as `value`, without quotes where it needs none.
+    """Return a word that bash reads back as `value`, quoted only if necessary.
 
     >>> word("--gres=gpu:2"), word("a b")
     ('--gres=gpu:2', "'a b'")
@@ -61,7 +61,7 @@ def export(name: str, value: str, *more: str) -> ShellWord:
 
 
 def is_identifier(name: str) -> bool:
-    """Tell whether a shell can refer to a variable of this name."""
+    """Return whether a shell can refer to a variable of this name."""
     return name.isascii() and name.isidentifier()
 
 
@@ -77,7 +77,7 @@ def export_around(name: str, parts: Iterable[str], variable: str) -> ShellWord:
 
 
 def comment(text: str) -> ShellWord:
-    """Return text for one comment line: every control character, and every line break Unicode knows, is a blank."""
+    """Return text for one comment line, with each control character and Unicode line break replaced by a blank."""
     return ShellWord(text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text))
 
 
@@ -87,7 +87,7 @@ def number(value: int) -> ShellWord:
 
 
 def sbatch_line(name: str, value: str | None) -> ShellWord:
-    """Return what stands after `#SBATCH`: `--name=value`. sbatch reads the line, not bash.
+    """Return the option after `#SBATCH`: `--name=value`. sbatch reads the line, not bash.
 
     What means something to sbatch there is refused rather than escaped.
     """
@@ -111,5 +111,5 @@ def here_document(text: str, label: str) -> tuple[ShellWord, ShellWord]:
 
 
 def our_own(lines: Iterable[str]) -> ShellWord:
-    """Return bash that the project ships: the static runtime."""
+    """Return bash of this project unquoted: the static runtime."""
     return ShellWord("\n".join(lines))

@@ -1,4 +1,4 @@
-"""Compare a script with what this version makes: its runtime byte for byte, its head by the digest. Pure."""
+"""Compare a script with this version's: the runtime by bytes, the head by its digest. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _JOB_FILE = re.compile(r"""^[ \t{]*["']?(?:protocolVersion|taskRoles|jobName)["'
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
-    """Say how a script compares.
+    """Hold the result of a comparison.
 
     `faults` are lines (from 1) and what is wrong there; without any, the runtime is that of `version` with the parts
     `uses`. `is_edited`: the head is not the one that was sealed. The seal itself proves nothing: whoever edits a head
@@ -71,7 +71,7 @@ def _head(script: str) -> str:
 
 
 def _without_seal(text: str) -> str:
-    """Say what a file without a seal is."""
+    """Describe a file without a seal."""
     seal = "there is no seal of a paislurm runtime"
     if text.startswith("#!"):
         return seal
@@ -83,7 +83,7 @@ def _without_seal(text: str) -> str:
 def _runtime_faults(
     body: str, seal: re.Match[str], uses: Sequence[str], version: str, line: int
 ) -> list[tuple[int, str]]:
-    """Return what is wrong behind the head, whose seal is this line."""
+    """Return the fault after the head, whose seal is this line."""
     if seal[1] != version:
         return [(line, f"the runtime is that of paislurm {seal[1]}, and this is {version}: use that one to verify it")]
     if unknown := sorted(set(uses) - set(ALL_USES)):
