@@ -1,1 +1,1 @@
-"""Where scripts run."""
+"""The backends, which run batch scripts."""

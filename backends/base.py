@@ -1,4 +1,4 @@
-"""The one protocol that every backend follows, and the plain types it speaks."""
+"""The protocol that every backend implements, and its plain types."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     Options = Sequence[Mapping[str, str]]
-    """What each component of a job has, by the names of sbatch."""
+    """The options of each component of a job, by their sbatch names."""
 
 JobId = NewType("JobId", str)
-"""What names a submitted script: for Slurm the leader's job id, `123`, or of another cluster `123;far`."""
+"""The id of a submitted script: `123` for Slurm (the leader's job id), `123;far` for a job of another cluster."""
 
 
 class Submission(Struct, frozen=True, kw_only=True):
-    """Hand a script over: `script` is a file, `folder` the job folder, `tag` names this attempt everywhere.
+    """Describe a script to submit: `script` is its file, `folder` the job folder, `tag` identifies this attempt.
 
-    `job` is the name of the job. The backend runs `script` with the arguments FOLDER ATTEMPT TAG and sends its output
-    to `log`; `exclude` are nodes on which it is not to run. It begins no earlier than in `delay` seconds, and if it is
-    `held` not before somebody releases it. `environment` is what it is submitted in, None for that of the caller.
+    `job` is the name of the job. The backend runs `script` with the arguments FOLDER ATTEMPT TAG and writes its
+    output to `log`. It avoids the nodes in `exclude`. It starts the script at least `delay` seconds from now; a
+    `held` script starts only after its release. `environment` is the environment for the submit; None means the
+    caller's.
     """
 
     script: Path
@@ -38,13 +39,13 @@ class Submission(Struct, frozen=True, kw_only=True):
 
 
 class Observation(Struct, frozen=True, kw_only=True):
-    """Hold what the backend says of one submitted script, in its own words and in ours.
+    """Hold the backend's report on one submitted script, in the backend's words and in ours.
 
-    `state` is the bare word, `CANCELLED`; `raw_state` the text as it came, `CANCELLED by 1000`; `reason` why
-    a pending job waits, and `reasons` why each component does; `expected_start` is
-    when the backend expects to start it. `status` and `signal` are None where nothing has ended
-    or only the state is known. `final` is true when nothing can change any more: the state is an ending
-    and every component is there. `nodes` is a host list. Times are seconds since 1970.
+    `state` is the bare state, `CANCELLED`; `raw_state` is the original text, `CANCELLED by 1000`. `reason` tells why
+    a pending job waits; `reasons` has one entry per component. `expected_start` is the backend's estimate. `status`
+    and `signal` are None if nothing has ended or only the state is known. `final` is true if nothing can change any
+    more: the state is an ending and every component is present. `nodes` is a host list. Times are seconds since
+    1970.
     """
 
     job_id: JobId
@@ -63,10 +64,10 @@ class Observation(Struct, frozen=True, kw_only=True):
 
 
 class RunFolder(Struct, frozen=True, kw_only=True):
-    """Say which attempt of a job is meant, and where its folder is here; the tag is that of the attempt.
+    """Identify an attempt of a job and its local folder; `tag` is the tag of the attempt.
 
-    `names` are files and folders of the attempt's folder, `tasks` the folders of roles with the indexes of tasks, of
-    which what has come is wanted.
+    `names` lists files and folders of the attempt's folder to fetch. `tasks` lists tasks whose logs to fetch, as
+    pairs of a role folder and a task index.
     """
 
     folder: Path
@@ -78,83 +79,84 @@ class RunFolder(Struct, frozen=True, kw_only=True):
 
 
 class Backend(Protocol):
-    """Run scripts somewhere. Every method raises BackendError or a subclass of it."""
+    """Run scripts. Every method raises BackendError or a subclass of it."""
 
     @property
     def name(self) -> str:
-        """The word after `--backend`."""
+        """The name used with `--backend`."""
         ...
 
     def version(self) -> str:
-        """Return what Slurm says of its version, "" where there is no Slurm."""
+        """Return the version of Slurm, "" for a backend without Slurm."""
         ...
 
     def submit(self, submission: Submission) -> JobId:
-        """Start a script; a refusal is RejectedError, no answer UnreachableError."""
+        """Start a script. Raises RejectedError for a refusal, UnreachableError if the backend does not respond."""
         ...
 
     def observe(self, ids: Collection[JobId]) -> Mapping[JobId, Observation]:
-        """Return what is known of these jobs; a job that is not in the answer is not known here."""
+        """Return the observations of these jobs. Jobs that the backend does not know are missing."""
         ...
 
     def find(self, tags: Collection[str]) -> Mapping[str, JobId]:
-        """Return the jobs that were submitted with these tags, where there are any: ask before submitting again."""
+        """Return the jobs submitted with these tags, by tag. Call this before submitting an attempt again."""
         ...
 
     def unavailable_nodes(self, nodes: str) -> Mapping[str, str]:
-        """Return those of a host list that are out of order now, each with the reason that is given, or ""."""
+        """Return the nodes of a host list that are unavailable now, each with the reason given, or ""."""
         ...
 
     def cancel(self, *job_ids: JobId) -> None:
-        """Ask for the end of jobs; a job that has ended is no error. After an error some may have been cancelled."""
+        """Cancel jobs. A job that has ended is not an error. After an error, some jobs may have been cancelled."""
         ...
 
     def options(self, ids: Collection[JobId]) -> Mapping[JobId, Options]:
-        """Return what jobs have of the options that `change` takes, for each component: by the names of sbatch.
+        """Return the current values of the options that `change` accepts, per component, by their sbatch names.
 
-        Of what the backend does not know there is nothing.
+        Options that the backend does not know are missing.
         """
         ...
 
     def change(self, job_id: JobId, values: Mapping[str, str], before: Options = ()) -> None:
-        """Change options of a job that waits or runs, by the names of sbatch; a refusal is RejectedError.
+        """Change options, by their sbatch names, of a job that waits or runs. Raises RejectedError for a refusal.
 
-        `held` is `yes` for a job that is to wait until it is `no`. Of several that were to be changed, the `options` of
-        an error are those that the job does not have now: it has the others. An error without them has changed nothing,
-        as far as is known. `before` is what the job has had: of what only some components take, these get that back.
+        `held` is `yes` to hold a job and `no` to release it. The `options` of an error are those that were not
+        changed; the others were. As far as is known, an error without `options` changed nothing. `before` holds the
+        previous values: if only some components accept a change, these are set back.
         """
         ...
 
     def fetch(self, run_folders: Collection[RunFolder]) -> bool:
-        """Bring what has come in these folders here, where the backend has them elsewhere; tell whether it was any."""
+        """Copy new files of these folders from a remote backend. Return whether any arrived."""
         ...
 
     def folder(self, run_folder: RunFolder) -> Path:
-        """Return where the backend has the folder of a job."""
+        """Return the path of a job's folder as the backend sees it."""
         ...
 
     def forget(self, run_folder: RunFolder) -> None:
-        """Remove what only a job that lives needs, where the backend has its folder elsewhere."""
+        """Remove files that only an active job needs from a remote folder."""
         ...
 
     def attach(self, argv: list[str], job_id: JobId, *, terminal: bool) -> int:
-        """Run a program where the script of a job that runs reaches its tasks, and return its exit status.
+        """Run a program where the job's script reaches its tasks. Return its exit status.
 
-        It has our streams, and a terminal if that is wanted. It may not return: this process can become the program.
+        The program uses our streams, with a terminal if `terminal` is set. The call may not return: this process may
+        become the program.
         """
         ...
 
 
 class SharedFolders:
-    """Be of a backend that reaches the folders of jobs where everybody else does: nothing is brought, or removed."""
+    """Implement the folder methods for a backend that shares the file system: they copy and remove nothing."""
 
     def fetch(self, run_folders: Collection[RunFolder]) -> bool:  # noqa: ARG002 - as in Backend
-        """Bring nothing: it is here."""
+        """Do nothing: the files are local."""
         return False
 
     def folder(self, run_folder: RunFolder) -> Path:
-        """Return the folder: the nodes have it under the same path."""
+        """Return the local path, which is the same on the nodes."""
         return run_folder.folder
 
     def forget(self, run_folder: RunFolder) -> None:
-        """Remove nothing: who writes the end into the journal has removed the secrets."""
+        """Do nothing: the process that records the end in the journal has removed the secrets."""

@@ -1,4 +1,4 @@
-"""What a batch script asks of Slurm: its `#SBATCH` lines, component by component, read and changed. Pure."""
+"""Read and change the `#SBATCH` lines of a batch script, component by component. Pure."""
 
 from __future__ import annotations
 
@@ -21,35 +21,35 @@ SHORT = {"J": "job-name", "N": "nodes", "n": "ntasks", "c": "cpus-per-task", "t"
 
 _COUNT = re.compile(r"[0-9]{1,9}")
 _OPTION = re.compile(r"#SBATCH --([a-z][a-z0-9-]*)(?:[= ].*)?")
-_OF_THE_JOB = ("time",)
-"""Options that stand in the first component and hold for all. Source: observed on 22.05, 24.11 and 26.05."""
+_JOB_WIDE = ("time",)
+"""Options that appear in the first component and apply to all. Source: observed on 22.05, 24.11 and 26.05."""
 
 
 class Component(Struct, frozen=True):
-    """Hold the options of one component; an option without a value has "" for one."""
+    """Hold the options of one component; the value of an option without one is ""."""
 
     options: Mapping[str, str] = field(default_factory=dict)
 
     def number(self, name: str, default: int) -> int:
-        """Return an option that is a count; of a range (`--nodes=2-4`) the lower end."""
+        """Return the value of a count option; for a range (`--nodes=2-4`), its lower end."""
         text = self.options.get(name, "").partition("-")[0]
         return int(text) if _COUNT.fullmatch(text) else default
 
     @property
     def nodes(self) -> int:
-        """The nodes asked for, 1 by default."""
+        """The number of nodes requested, 1 by default."""
         return self.number("nodes", 1)
 
     @property
     def tasks(self) -> int:
-        """The tasks asked for. Source: sbatch(1), --ntasks, --ntasks-per-node."""
+        """The number of tasks requested. Source: sbatch(1), --ntasks, --ntasks-per-node."""
         return self.number("ntasks", self.nodes * self.number("ntasks-per-node", 1))
 
 
 def components(script: str) -> tuple[Component, ...]:
-    """Return the components of a script; without `#SBATCH hetjob` there is one.
+    """Return the components of a script: one, or several separated by `#SBATCH hetjob`.
 
-    Source: sbatch(1): directives stand before the first line that is neither blank nor a comment.
+    Source: sbatch(1): directives precede the first line that is neither blank nor a comment.
     """
     found: list[dict[str, str]] = [{}]
     for words in _directives(script):
@@ -69,7 +69,7 @@ def _directives(script: str) -> Iterator[list[str]]:
 
 
 def _words(text: str) -> list[str]:
-    """Split as a shell does; where quotes are not closed, at blanks: one line harms no other."""
+    """Split a line as a shell does, or at blanks if a quote is not closed: a bad line affects no other line."""
     try:
         return shlex.split(text, comments=True)
     except ValueError:
@@ -77,7 +77,7 @@ def _words(text: str) -> list[str]:
 
 
 def _options(words: list[str]) -> dict[str, str]:
-    """Read `--name=value`, `--name value`, `-n value`, `-nvalue` and bare names."""
+    """Parse `--name=value`, `--name value`, `-n value`, `-nvalue` and bare names."""
     found: dict[str, str] = {}
     name = ""
     for word in words:
@@ -92,18 +92,18 @@ def _options(words: list[str]) -> dict[str, str]:
 
 
 def seconds(limit: str) -> int | None:
-    """Return a time limit in seconds, None for no limit; ValueError when it is none."""
+    """Return a time limit in seconds, None for no limit. Raises ValueError for an invalid limit."""
     return None if limit.upper() in UNLIMITED else seconds_of(limit)
 
 
 def with_options(script: str, options: Mapping[str, str]) -> str:
-    """Return a script that asks Slurm for other options; of those of a component, each one has them.
+    """Return the script with these options set in every component.
 
-    On the command line of sbatch, options would be those of the first component alone. Where the limit is too short for
-    a warning before it, which sbatch sends up to a minute early, there is none. A value that cannot stand in an
-    `#SBATCH` line is left out: what was kept of a change can be anything.
+    sbatch applies command-line options to the first component only. If the new limit is too short for a warning
+    signal, which sbatch may send up to a minute early, the signal is removed. Values that are invalid in an
+    `#SBATCH` line are skipped: recorded changes are not trusted.
     """
-    options = {name: value for name, value in options.items() if _fits(name, value)}
+    options = {name: value for name, value in options.items() if _is_valid(name, value)}
     head, rest = _split(script)
     dropped = {*options, *(("signal",) if _is_short(options) else ())}
     new: list[str] = []
@@ -111,16 +111,16 @@ def with_options(script: str, options: Mapping[str, str]) -> str:
         kept = [line for line in lines if _name(line) not in dropped]
         last = max((number for number, line in enumerate(kept, 1) if line.startswith("#SBATCH")), default=len(kept))
         added = [
-            f"#SBATCH --{name}={value}\n" for name, value in options.items() if not (position and name in _OF_THE_JOB)
+            f"#SBATCH --{name}={value}\n" for name, value in options.items() if not (position and name in _JOB_WIDE)
         ]
         new += [*kept[:last], *added, *kept[last:]]
     return "".join(new) + rest
 
 
 def _split(script: str) -> tuple[list[str], str]:
-    """Return the lines in which sbatch looks for options, each with its end, and what follows them.
+    """Return the lines in which sbatch reads options, with their line ends, and the rest of the script.
 
-    Source: sbatch(1): options stand before the first line that is neither blank nor a comment.
+    Source: sbatch(1): options precede the first line that is neither blank nor a comment.
     """
     lines = script.split("\n")
     end = next((number for number, line in enumerate(lines) if line.strip() and line[0] != "#"), len(lines))
@@ -128,7 +128,7 @@ def _split(script: str) -> tuple[list[str], str]:
 
 
 def _lines_by_component(head: list[str]) -> list[list[str]]:
-    """Return the lines of each component; the line that ends one begins the next."""
+    """Return the lines of each component. The separator line belongs to the next component."""
     found: list[list[str]] = [[]]
     for line in head:
         if line.rstrip() == "#SBATCH hetjob":
@@ -146,7 +146,7 @@ def _is_short(options: Mapping[str, str]) -> bool:
     return "time" in options and seconds_of(options["time"]) <= WARNED_FROM.total_seconds()
 
 
-def _fits(name: str, value: str) -> bool:
+def _is_valid(name: str, value: str) -> bool:
     try:
         return bool(value) and is_plain(value) and (name != "time" or seconds_of(value) > 0)
     except ValueError:

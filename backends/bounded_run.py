@@ -1,4 +1,4 @@
-"""Run a program to its end, and take no more of what it prints than a bound: an answer of gigabytes is none."""
+"""Run a program to its end and limit the size of its output."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MAX_ANSWER = 64 << 20
-"""Bytes of an output. An answer about 10,000 jobs or nodes has a sixth of that."""
+"""Limit for each output, in bytes: six times the output for 10,000 jobs or nodes."""
 _CHUNK = 1 << 16
 
 
 class TooLongError(Exception):
-    """Report a program that printed more than any answer has; it was killed."""
+    """Report a program that was killed because its output exceeded MAX_ANSWER."""
 
 
 class Ended(NamedTuple):
-    """Hold what a program printed, and its status: negative for a signal, None where it took too long."""
+    """Hold a program's output and exit status: negative for a signal, None after a time-out."""
 
     status: int | None
     stdout: bytes
@@ -30,9 +30,9 @@ class Ended(NamedTuple):
 
 
 def run_bounded(argv: Sequence[str], data: bytes, *, timeout: float, **options: Any) -> Ended:
-    """Run a program that reads `data`, and kill it where it takes too long. `options` are those of Popen.
+    """Run a program with `data` as its input; kill it after `timeout` seconds. `options` go to Popen.
 
-    Raises OSError where it cannot be started, and TooLongError where it prints too much.
+    Raises OSError if the program cannot be started, and TooLongError if its output is too long.
     """
     until, found = time.monotonic() + timeout, (bytearray(), bytearray())
     with Popen(argv, stdin=PIPE, stdout=PIPE, stderr=PIPE, **options) as process:
@@ -49,7 +49,7 @@ def run_bounded(argv: Sequence[str], data: bytes, *, timeout: float, **options: 
 
 
 def _exchange(process: Popen[bytes], data: bytes, found: tuple[bytearray, bytearray], until: float) -> None:
-    """Write `data` to a program and read both outputs to their ends."""
+    """Write `data` to a program and read both of its outputs to the end."""
     left = memoryview(data)
     with selectors.DefaultSelector() as selector:
         for stream, into in zip((process.stdout, process.stderr), found, strict=True):
@@ -65,16 +65,16 @@ def _exchange(process: Popen[bytes], data: bytes, found: tuple[bytearray, bytear
                 raise TimeoutExpired(process.args, 0)
             for key, _ in selector.select(seconds):
                 if key.data is not None:
-                    goes_on = _take(key.fd, key.data)
+                    is_open = _read_chunk(key.fd, key.data)
                 else:
-                    left = _give(key.fd, left)
-                    goes_on = bool(left)
-                if not goes_on:
+                    left = _write_chunk(key.fd, left)
+                    is_open = bool(left)
+                if not is_open:
                     selector.unregister(key.fileobj)
                     key.fileobj.close()  # type: ignore[union-attr]
 
 
-def _take(descriptor: int, found: bytearray) -> bool:
+def _read_chunk(descriptor: int, found: bytearray) -> bool:
     piece = os.read(descriptor, _CHUNK)
     found += piece
     if len(found) > MAX_ANSWER:
@@ -82,8 +82,8 @@ def _take(descriptor: int, found: bytearray) -> bool:
     return bool(piece)
 
 
-def _give(descriptor: int, left: memoryview) -> memoryview:
-    """Write as much as a pipe takes at once; return what is left, nothing where nobody reads it."""
+def _write_chunk(descriptor: int, left: memoryview) -> memoryview:
+    """Write as much as the pipe accepts at once. Return the rest, nothing if the reader has closed the pipe."""
     try:
         return left[os.write(descriptor, left[: select.PIPE_BUF]) :]
     except BrokenPipeError:

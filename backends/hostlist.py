@@ -7,13 +7,13 @@ import math
 import re
 
 MAX_NAMES = 100_000
-"""More than any cluster has: `n[1-999999999]` would take all memory."""
+"""More than the nodes of any cluster: expanding `n[1-999999999]` would use all memory."""
 MAX_DIGITS = 15
 _PART = re.compile(r"\[([^][]*)\]")
 
 
 def expand(text: str) -> list[str]:
-    """Return the names of a host list in order, repeated ones too; ValueError when it is not one, or too long."""
+    """Return the names of a host list in order, with repetitions. Raises ValueError if it is invalid or too long."""
     found: list[str] = []
     for item in _split(text):
         found += _expand_item(item, MAX_NAMES - len(found))
@@ -37,7 +37,7 @@ def _expand_item(item: str, most: int) -> list[str]:
 
 
 def _numbers(ranges: str, most: int) -> list[str]:
-    """Return the numbers of `1-3,07`, as wide as they are written."""
+    """Return the numbers of `1-3,07`, each padded to the width of the start of its range."""
     found: list[str] = []
     for part in ranges.split(","):
         first, dash, last = part.partition("-")

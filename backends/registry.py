@@ -1,4 +1,4 @@
-"""The backends by name. What only one of them needs is imported when that one is asked for."""
+"""The backends by name. Each backend is imported when it is used."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
     RunFolders: TypeAlias = Callable[[Collection[JobId], Collection[str]], Sequence[RunFolder]]
 
 SSH = "ssh:"
-"""Before the address of a login node, in the name of a backend."""
+"""The prefix of an SSH backend's name; the address of a login node follows."""
 
 
 def is_elsewhere(name: str) -> bool:
-    """Tell whether a backend has the folders of jobs elsewhere than on this machine's file systems."""
+    """Return whether a backend keeps job folders on remote file systems."""
     return name.startswith(SSH)
 
 
 class BackendDependencies(Struct, frozen=True, kw_only=True):
-    """Hold what backends work with.
+    """Hold the dependencies of backends.
 
-    `home` is where they may keep records; `components` tells how many components the script of a job has; `charge` is
-    told of each program of Slurm that is called, as by `BilledRunner`; `say` is told what a person should know;
-    `run_folders` tells where the jobs of some ids and tags are; `transport` is how login nodes are reached, `auto`,
-    `fabric` or `ssh`.
+    `home` is the folder for their records. `components` returns the number of components in a job's script. `charge`
+    logs each call of a Slurm program (see `BilledRunner`). `say` reports a message to the user. `run_folders`
+    returns the run folders of jobs by ids and tags. `transport` is the way to reach login nodes: `auto`, `fabric` or
+    `ssh`.
     """
 
     home: Path
@@ -75,8 +75,8 @@ def _ssh(host: str, dependencies: BackendDependencies) -> Backend:
     address = parse_address(host)
     transport = choose_transport(address, dependencies.transport)
     removals = Removals(dependencies.home / "ssh" / str(address) / "to-remove")
-    tells = dependencies.components, dependencies.charge, dependencies.run_folders
-    return SshBackend(address, transport, removals, *tells)
+    callbacks = dependencies.components, dependencies.charge, dependencies.run_folders
+    return SshBackend(address, transport, removals, *callbacks)
 
 
 BACKENDS: dict[str, Callable[[BackendDependencies], Backend]] = {
@@ -85,16 +85,16 @@ BACKENDS: dict[str, Callable[[BackendDependencies], Backend]] = {
     "local": _local,
 }
 OF_THIS_SLURM = ("slurm", "pyslurm")
-"""Backends with which the Slurm of this machine runs scripts."""
+"""Backends that run scripts with this machine's Slurm."""
 AUTO = "auto"
-"""Stands for `pyslurm` where that can be asked, and else for `slurm`."""
+"""`pyslurm` if it is usable, else `slurm`."""
 
 
 def backend(name: str, dependencies: BackendDependencies) -> Backend:
-    """Return the backend of that name; `ssh:HOST` is Slurm at a login node."""
+    """Return a backend by name; `ssh:HOST` is Slurm at a login node. Raises UsageError for an unknown name."""
     if is_elsewhere(name):
         return _ssh(name.removeprefix(SSH), dependencies)
     if name not in BACKENDS:
         known = ", ".join(sorted((AUTO, *BACKENDS)))
-        raise UsageError(Diagnostic(code="E505", message=f"there is no backend '{name}'", hint=f"there are: {known}"))
+        raise UsageError(Diagnostic(code="E505", message=f"unknown backend '{name}'", hint=f"use one of: {known}"))
     return BACKENDS[name](dependencies)

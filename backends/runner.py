@@ -1,4 +1,4 @@
-"""How a program is run: the seam between what is said to Slurm and where, and what each call costs."""
+"""Run programs on this machine and log what each call costs: the seam between command lines and their execution."""
 
 from __future__ import annotations
 
@@ -17,34 +17,38 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     CallEnd: TypeAlias = Literal["ok", "failed", "unreached"]
-    """How a call of a program ended; `unreached` where no daemon of Slurm got the request."""
+    """How a call ended; `unreached` if no Slurm daemon received the request."""
     Charge: TypeAlias = Callable[[Sequence[str], float, CallEnd], None]
 
 OF_THE_SHELL = ("BASHOPTS", "BASH_ENV", "ENV", "PS4", "SHELLOPTS")
-"""Variables by which a shell changes what the next one makes of a script: with `noexec` it runs nothing, and succeeds.
+"""Variables that change how a shell runs a script: with `noexec` it runs nothing and succeeds.
 
 Source: bash(1), Shell Variables; sh of POSIX, ENV.
 """
 
 LEAKING = ("SLURM_", "SLURMD_", "SBATCH_", "SRUN_", "SALLOC_", "SQUEUE_", "SACCT_", "SCANCEL_", "PMI")
-"""Variables that change what sbatch, squeue, sacct, scancel or an inner srun does. Source: their manuals."""
+"""Prefixes of variables that change how sbatch, squeue, sacct, scancel or an inner srun works. Source: their
+manuals."""
 
 FOR_COMMANDS = "PAISLURM_BASH_ENV"
-"""What keeps the value of BASH_ENV for the commands, and for no other bash on the way to them."""
+"""The variable that passes BASH_ENV on to the commands of tasks, and to no other bash before them."""
 
 KEPT = ("SLURM_CONF",)
-"""Variables that say where the cluster is."""
+"""Variables that locate the cluster."""
 
 NOT_CONNECTED = "(connect failure)"
-"""No connection to the controller, so that it cannot have got the request; "(send failure)" and "(receive failure)"
-are other cases. Source: slurm_errno.h, SLURMCTLD_COMMUNICATIONS_CONNECTION_ERROR."""
+"""The connection to the controller failed, so it did not receive the request. After "(send failure)" and "(receive
+failure)" it may have.
 
-RETRIED_HINT = "try again later: nothing is lost, and a job is not submitted twice"
-NO_ANSWER_HINT = "see whether `{}` is a wrapper of the site's, and what it prints"
+Source: slurm_errno.h, SLURMCTLD_COMMUNICATIONS_CONNECTION_ERROR.
+"""
+
+RETRIED_HINT = "try again later: nothing is lost, and no job is submitted twice"
+NO_ANSWER_HINT = "check whether `{}` is a wrapper of the site, and what it prints"
 
 
 def scrubbed(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return an environment in which nothing speaks for the user but the command line."""
+    """Return the environment without variables that change how Slurm's programs or a shell work."""
     start_file = environment.get("BASH_ENV")
     kept = {
         name: value
@@ -55,7 +59,7 @@ def scrubbed(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 class Completed(Struct, frozen=True, kw_only=True):
-    """Hold how a program ended: `status` is negative for a signal."""
+    """Hold the output and exit status of a program; a signal is a negative status."""
 
     status: int
     stdout: str
@@ -63,7 +67,7 @@ class Completed(Struct, frozen=True, kw_only=True):
 
 
 class CommandRunner(Protocol):
-    """Run programs somewhere; UnreachableError when one cannot be started or does not answer in time."""
+    """Run programs. Raises UnreachableError if a program cannot be started or does not finish in time."""
 
     def run(
         self,
@@ -76,8 +80,8 @@ class CommandRunner(Protocol):
     ) -> Completed:
         """Run a program to its end, within `timeout` seconds.
 
-        `env` is added to the environment `base`, by default the caller's, without what Slurm and MPI left there.
-        Without `stdin` it reads nothing.
+        The environment is `base` (by default the caller's) without variables of Slurm and MPI, plus `env`. Without
+        `stdin`, the input is empty.
         """
         ...
 
@@ -111,14 +115,14 @@ class LocalRunner:
 
 
 def call_end(status: int | None, stderr: str) -> CallEnd:
-    """Return how a call ended by its exit status and the words on its standard error."""
+    """Return how a call ended, by its exit status and standard error."""
     if status == 0:
         return "ok"
     return "unreached" if NOT_CONNECTED in stderr else "failed"
 
 
 class BilledRunner:
-    """Run programs by another runner. `charge` is called for each: its arguments, its CPU seconds, how it ended."""
+    """Run programs by another runner. Call `charge` for each with its arguments, CPU seconds and end."""
 
     def __init__(self, runner: CommandRunner, charge: Charge) -> None:
         self._runner = runner
@@ -133,48 +137,47 @@ class BilledRunner:
         base: Mapping[str, str] | None = None,
         timeout: float,
     ) -> Completed:
-        """Run a program; see CommandRunner. What was not answered has been asked all the same."""
-        before, end = _children(), call_end(None, "")
+        """Run a program; see CommandRunner. A call that fails or times out is charged too."""
+        before, end = _children_cpu_seconds(), call_end(None, "")
         try:
             done = self._runner.run(argv, stdin=stdin, env=env, base=base, timeout=timeout)
             end = call_end(done.status, done.stderr)
             return done
         finally:
-            self._charge(argv, _children() - before, end)
+            self._charge(argv, _children_cpu_seconds() - before, end)
 
 
-def _children() -> float:
-    """Return the CPU seconds of all children that have ended."""
+def _children_cpu_seconds() -> float:
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def become(argv: list[str], env: Mapping[str, str]) -> NoReturn:
-    """Become a program: terminal, signals and exit status are those of the call."""
+    """Replace this process by a program, which inherits terminal and signals."""
     os.execvpe(argv[0], argv, env)  # noqa: S606 - the words are quoted
 
 
 def missing(argv: Sequence[str]) -> UnreachableError:
     """Return the error for a program that is not on PATH."""
     hint = "run this on a login node of the cluster, or use `--backend local` to run it on this machine"
-    return _error(argv, "E501", f"there is no `{argv[0]}` here", hint)
+    return _error(argv, "E501", f"`{argv[0]}` is not on PATH", hint)
 
 
 def forbidden(argv: Sequence[str]) -> UnreachableError:
-    """Return the error for a program that the user may not call."""
-    message = f"you may not call `{argv[0]}` here: permission denied"
-    return _error(argv, "E501", message, "ask the site whether its users may call it, and from where")
+    """Return the error for a program that the user may not execute."""
+    message = f"`{argv[0]}` cannot be executed: permission denied"
+    return _error(argv, "E501", message, "ask the site which users may run it, and on which machines")
 
 
 def too_long(argv: Sequence[str]) -> UnreachableError:
-    """Return the error for a program that printed more than any answer has."""
-    message = f"`{argv[0]}` printed more than {MAX_ANSWER >> 20} MB, which is no answer"
+    """Return the error for a program whose output was too long."""
+    message = f"`{argv[0]}` printed more than {MAX_ANSWER >> 20} MB"
     return _error(argv, "E543", message, NO_ANSWER_HINT.format(argv[0]))
 
 
 def silent(argv: Sequence[str], timeout: float) -> UnreachableError:
-    """Return the error for a program that gave no answer in time."""
-    message = f"`{argv[0]}` gave no answer within {timeout:g} s; what was asked may have been done or not"
+    """Return the error for a program that timed out."""
+    message = f"`{argv[0]}` timed out after {timeout:g} s; it may or may not have done its work"
     return _error(argv, "E502", message, RETRIED_HINT)
 
 

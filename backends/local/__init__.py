@@ -1,1 +1,1 @@
-"""Run scripts on this machine."""
+"""The local backend, which runs batch scripts on this machine."""

@@ -1,6 +1,6 @@
-"""Run scripts on this machine: the very same script, with stand-ins for Slurm's programs on its PATH.
+"""Run batch scripts on this machine, with stand-ins for Slurm's programs on PATH.
 
-It is no scheduler: a job starts at once, whatever it asks for. All its nodes are `localhost`.
+This is not a scheduler: a job starts at once, whatever resources it requests. All its nodes are `localhost`.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _LAUNCH = (
     "import sys; sys.path.append(sys.argv[1]); from backends.slurm_emulator.{} import main; "
     "sys.exit(main(sys.argv[2:]))"
 )
-"""Starts a stand-in without the site's packages: 10 ms instead of 60."""
+"""Starts a stand-in without site packages: 10 ms instead of 60."""
 
 
 class LocalBackend(SharedFolders):
-    """Start scripts on this machine and know them by the folders `<home>/local/<id>`."""
+    """Run scripts on this machine. Each job has a folder `<home>/local/<id>`."""
 
     name = "local"
 
@@ -46,11 +46,11 @@ class LocalBackend(SharedFolders):
         self._jobs = home / "local"
 
     def submit(self, submission: Submission) -> JobId:
-        """Start the script and return once it runs; it goes on when the caller ends."""
+        """Start the script and return once it runs. It continues after the caller exits."""
         script = files.read_text(submission.script)
         if ":" in str(self._jobs.absolute()):
-            message = f"{self._jobs} has a colon in its path, so that its programs cannot be on PATH"
-            raise RejectedError(Diagnostic(code="E504", message=message, hint="choose another folder as PAISLURM_HOME"))
+            message = f"{self._jobs} contains a colon, so its programs cannot be on PATH"
+            raise RejectedError(Diagnostic(code="E504", message=message, hint="set PAISLURM_HOME to another folder"))
         job_id = str(records.take_number(self._jobs, 1))
         folder = (self._jobs / job_id).absolute()
         record = job_record(submission, script)
@@ -64,45 +64,45 @@ class LocalBackend(SharedFolders):
         return JobId(job_id)
 
     def observe(self, ids: Collection[JobId]) -> Mapping[JobId, Observation]:
-        """Return how jobs stand; the job of a supervisor that is gone counts as lost with its node."""
+        """Return the observations of jobs. If a job's supervisor is gone, the job's node counts as lost."""
         found = ((job_id, self._observe(job_id)) for job_id in ids)
         return {job_id: observation for job_id, observation in found if observation}
 
     def version(self) -> str:
-        """Return nothing: this is no Slurm."""
+        """Return "": this backend has no Slurm."""
         return ""
 
     def find(self, tags: Collection[str]) -> Mapping[str, JobId]:
-        """Return the jobs that were submitted with these tags."""
+        """Return the jobs submitted with these tags, by tag."""
         found = ((read_job(record.parent), JobId(record.parent.name)) for record in self._jobs.glob("*/job.json"))
         return {job.tag: job_id for job, job_id in found if job and job.tag in tags}
 
     def attach(self, argv: list[str], job_id: JobId, *, terminal: bool) -> int:  # noqa: ARG002 - as in Backend
-        """Become the program, with the stand-ins of the job first on its PATH."""
+        """Replace this process by the program, with the job's stand-ins first on PATH."""
         return become(argv, called_environment(os.environ, (self._jobs / job_id).absolute()))
 
     def unavailable_nodes(self, nodes: str) -> Mapping[str, str]:  # noqa: ARG002 - all of them are this machine
-        """Return none: there is no other machine to go to."""
+        """Return nothing: the only node is this machine."""
         return {}
 
     def cancel(self, *job_ids: JobId) -> None:
-        """TERM to the batch scripts and all tasks of jobs, KILL after a grace."""
+        """Send TERM to the batch scripts and all tasks of jobs, and KILL after the grace time."""
         for job_id in job_ids:
             self._cancel(job_id)
 
     def options(self, ids: Collection[JobId]) -> Mapping[JobId, Options]:  # noqa: ARG002 - as in Backend
-        """Return nothing: none of them means anything here."""
+        """Return nothing: local jobs have no such options."""
         return {}
 
     def change(self, job_id: JobId, values: Mapping[str, str], before: Options = ()) -> None:  # noqa: ARG002 - as in Backend
-        """Refuse: a job here has begun at once, with no limit and on no partition."""
-        raise RejectedError(Diagnostic(code="E622", message=f"nothing can be changed of local job {job_id}"))
+        """Refuse: a local job has no time limit, partition or account to change."""
+        raise RejectedError(Diagnostic(code="E622", message=f"local job {job_id} cannot be changed"))
 
     def _cancel(self, job_id: JobId) -> None:
         folder = (self._jobs / job_id).absolute()
         state = read_state(folder)
         if state is None:
-            raise NotFoundError(Diagnostic(code="E520", message=f"there is no local job {job_id}"))
+            raise NotFoundError(Diagnostic(code="E520", message=f"no local job {job_id} exists"))
         if state.ended is None:
             end_job(folder, state.supervisor, state.supervisor_started)
 
@@ -132,9 +132,9 @@ class LocalBackend(SharedFolders):
 
 
 def _write_programs(folder: Path) -> Path:
-    """Write the stand-ins as programs of the job, and return their folder.
+    """Write the stand-ins as programs of the job. Return their folder.
 
-    Bash hands on functions that a shell has exported, which dash does not; with -p it takes none for itself.
+    Bash inherits exported shell functions, dash does not; `bash -p` ignores them.
     """
     programs = folder / "bin"
     programs.mkdir(mode=0o700)
@@ -150,7 +150,7 @@ def _command(module: str) -> list[str]:
 
 
 def _start(folder: Path, environment: Mapping[str, str]) -> str:
-    """Start the job's supervisor and wait for its word; return what went wrong, else ""."""
+    """Start the job's supervisor and wait for its report. Return the error, "" if none."""
     with open(folder / "supervisor.log", "wb", opener=files.private) as log:
         supervisor = Popen(
             [*_command("supervisor"), str(folder)],
@@ -162,18 +162,18 @@ def _start(folder: Path, environment: Mapping[str, str]) -> str:
             start_new_session=True,
         )
     assert supervisor.stdout is not None
-    with supervisor.stdout as answer:
-        said = answer.read().decode(errors="replace").strip()
-        if said == "started":
-            # It outlives this process, which is not to wait for it, nor to warn of that.
+    with supervisor.stdout as output:
+        report = output.read().decode(errors="replace").strip()
+        if report == "started":
+            # The supervisor outlives this process: do not wait for it, and suppress the warning about it.
             supervisor.returncode = 0
             return ""
     supervisor.wait()
-    return said or (folder / "supervisor.log").read_text(encoding="utf-8", errors="replace").strip()
+    return report or (folder / "supervisor.log").read_text(encoding="utf-8", errors="replace").strip()
 
 
 def _is_lost(folder: Path, state: State) -> bool:
-    """Tell whether nothing of a job runs any more. Of another machine's jobs this one knows nothing."""
+    """Return whether no process of a job is left. False for a job of another machine, whose processes are unknown."""
     if state.host != os.uname().nodename:
         return False
     if state.boot != processes.boot_id():
@@ -185,8 +185,8 @@ def _is_lost(folder: Path, state: State) -> bool:
 
 
 def _lost(folder: Path, state: State) -> State:
-    """Return the state of a job whose end nobody saw."""
+    """Return the final state of a job whose supervisor is gone."""
     cancelled = folder / "cancelled"
     word = f"CANCELLED by {cancelled.stat().st_uid}" if cancelled.exists() else "NODE_FAIL"
-    reason = "its supervisor is gone: the machine was restarted, or the process killed"
+    reason = "its supervisor is gone: the machine was restarted, or the process was killed"
     return replace(state, state=word, reason=reason, status=0, signal=9)

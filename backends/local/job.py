@@ -1,4 +1,4 @@
-"""What a job of the local backend is made of: its two records, how its script is started, and the variables it sees."""
+"""The records of a local job, its command line and its environment variables."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ if TYPE_CHECKING:
     from ..batch_script import Component
 
 WARNING_SECONDS = 60
-"""How long before the time limit a signal comes that names no time. Source: sbatch(1), --signal."""
+"""Seconds before the time limit for a `--signal` without a time. Source: sbatch(1), --signal."""
 
 T = TypeVar("T")
 Count = Annotated[int, Meta(ge=0, le=1 << 53)]
 
 
 class Job(Struct, frozen=True, kw_only=True):
-    """Hold what is needed of `job.json` after the start: the tag of the attempt, and when it was submitted."""
+    """Hold the fields of `job.json` that are read after the start: the attempt's tag and the time of the submit."""
 
     tag: str = ""
     submitted: Count | None = None
 
 
 class State(Struct, frozen=True, kw_only=True):
-    """Hold `state.json`, how a job stands, which the supervisor writes; what is None comes with the end."""
+    """Hold `state.json`, which the supervisor writes. Fields that default to None are set at the end of the job."""
 
     state: str
     reason: str
@@ -55,17 +55,17 @@ class State(Struct, frozen=True, kw_only=True):
 
 
 def read_state(folder: Path) -> State | None:
-    """Return how the job of a folder stands, None where no record says that."""
+    """Return the state of the job in a folder, None if its record is missing or invalid."""
     return _read(folder / "state.json", State)
 
 
 def read_job(folder: Path) -> Job | None:
-    """Return what the job of a folder is, None where no record says that."""
+    """Return the submission record of the job in a folder, None if it is missing or invalid."""
     return _read(folder / "job.json", Job)
 
 
 def _read(path: Path, kind: type[T]) -> T | None:
-    """Return a record, None where there is none of that kind: anybody may have written something there."""
+    """Return a record, None if it is missing or invalid: any process may have written the file."""
     try:
         return convert(read_json(path), kind)
     except ValidationError:
@@ -73,13 +73,13 @@ def _read(path: Path, kind: type[T]) -> T | None:
 
 
 def job_record(submission: Submission, script: str) -> dict[str, Any]:
-    """Return `job.json`; RejectedError when a directive makes no sense."""
+    """Return the content of `job.json`. Raises RejectedError for an invalid directive."""
     try:
         first = components(script)[0].options
         limit = seconds(first.get("time", "UNLIMITED"))
         warning = _warning(first.get("signal", ""))
-    except (ValueError, KeyError) as diagnostic:
-        raise RejectedError(Diagnostic(code="E504", message=f"a #SBATCH line cannot be read: {diagnostic}")) from None
+    except (ValueError, KeyError) as error:
+        raise RejectedError(Diagnostic(code="E504", message=f"invalid #SBATCH line: {error}")) from None
     script_file, folder = submission.script.absolute(), submission.folder.absolute()
     return {
         "version": VERSION,
@@ -95,7 +95,7 @@ def job_record(submission: Submission, script: str) -> dict[str, Any]:
 
 
 def _warning(text: str) -> tuple[int, int, bool] | None:
-    """Read `--signal=[B:]NAME[@SECONDS]`: signal number, seconds, whether the script alone gets it."""
+    """Parse `--signal=[B:]NAME[@SECONDS]` to: signal number, seconds, whether only the script gets the signal."""
     if not text:
         return None
     flags, _, rest = text.rpartition(":")
@@ -109,7 +109,7 @@ def job_environment(
 ) -> dict[str, str]:
     """Return the environment of a batch script. Source: sbatch(1), OUTPUT ENVIRONMENT VARIABLES.
 
-    All components carry the job's own id: one number names a local job.
+    All components have the same job id: a local job has only one number.
     """
     parts = components(script)
     environment = scrubbed(caller) | {
@@ -146,16 +146,16 @@ def _user_name() -> str:
 
 
 def called_environment(caller: Mapping[str, str], folder: Path) -> dict[str, str]:
-    """Return the environment of who calls a task of a job from outside; `folder` is the job's."""
+    """Return the environment for a call into a task from outside the job; `folder` is the job's."""
     path = f"{folder / 'bin'}:{caller.get('PATH', os.defpath)}"
     return scrubbed(caller) | {"PATH": path, JOB_MARK: str(folder)}
 
 
 def _component(part: Component, suffix: str) -> dict[str, str]:
-    """Return what a component was given: everything it asked for, each of its nodes this machine.
+    """Return the variables of a component. It gets everything that it requests, and each node is this machine.
 
-    The node list has an entry for each node asked for, so that a script can place roles on them; the count of
-    nodes is that of machines, 1, so that what is done once a node is done once.
+    The node list has an entry for each requested node, so that a script can place roles on them. The node count is
+    1, the number of machines, so that per-node work happens once.
     """
     each, extra = divmod(part.tasks, part.nodes)
     counts = [f"{each + 1}(x{extra})"] * bool(extra) + [f"{each}(x{part.nodes - extra})"]

@@ -1,1 +1,1 @@
-"""Ask Slurm by pyslurm."""
+"""The pyslurm backend, which queries Slurm with the library pyslurm."""

@@ -1,4 +1,4 @@
-"""Run scripts with Slurm, and ask pyslurm in the place of Slurm's programs for what it can answer."""
+"""Run scripts with Slurm, and query pyslurm instead of Slurm's programs where it suffices."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 UNSUPPORTED = "PAISLURM_PYSLURM_UNSUPPORTED"
-"""Set to 1, a pyslurm is asked that was made for another Slurm, at the risk of who sets it."""
+"""If set to 1, accept a pyslurm made for another version of Slurm, at the user's risk."""
 
 
 class Installed(Struct, frozen=True):
-    """Hold which pyslurm there is, and the configuration that it finds; "" for none."""
+    """Hold the installed version of pyslurm, and the configuration that it finds; "" for none."""
 
     pyslurm: str
     configuration: str
 
 
 class Component(Struct, frozen=True, kw_only=True):
-    """Hold what the queue or the accounts have of a component of a job; `by` is the number of who cancelled it."""
+    """Hold a component of a job in the queue or the accounts; `by` is the uid of the user who cancelled it."""
 
     leader: int
     offset: int | None
@@ -56,7 +56,7 @@ class Component(Struct, frozen=True, kw_only=True):
     by: int | None = None
 
     def row(self) -> Row:
-        """Return it as a row of Slurm's programs, of which who cancelled a job stands in the raw state."""
+        """Return the component as a row of Slurm's programs, with the cancelling user in the raw state."""
         return Row(
             leader=JobId(str(self.leader)),
             offset=self.offset,
@@ -73,7 +73,7 @@ class Component(Struct, frozen=True, kw_only=True):
 
 
 class Node(Struct, frozen=True):
-    """Hold how a node is: its state with all that is true of it (`MIXED+NOT_RESPONDING`), and the reason given."""
+    """Hold a node's state with all its flags (`MIXED+NOT_RESPONDING`), and the reason given."""
 
     name: str
     state: str
@@ -83,8 +83,8 @@ class Node(Struct, frozen=True):
 class PyslurmBackend(SlurmBackend):
     """Observe and cancel by pyslurm; submit, find and change by Slurm's programs.
 
-    Where pyslurm cannot be used, `say` reports that once, and the programs answer: a job that was submitted with it
-    stays readable. They are asked, too, for the exit codes of which pyslurm loses 128.
+    If pyslurm is unusable, `say` reports this once and Slurm's programs take over: jobs submitted with pyslurm stay
+    readable. The programs also supply exit codes from which pyslurm loses 128.
     """
 
     name = "pyslurm"
@@ -100,95 +100,94 @@ class PyslurmBackend(SlurmBackend):
         self._process = process
         self._say = say
         self._is_checked = False
-        self._is_gone = False
+        self._is_unusable = False
 
     def check(self) -> None:
-        """Raise UnusableError unless pyslurm is installed, is for this Slurm, and finds a configuration."""
+        """Raise UnusableError unless pyslurm is installed, matches this Slurm, and finds a configuration."""
         if self._is_checked:
             return
         found = self._process.call("begin", Installed)
         if not found.configuration:
             named = os.environ.get("SLURM_CONF")
-            where = f"$SLURM_CONF is {named}, which is not there" if named else "there is no slurm.conf"
+            problem = f"$SLURM_CONF is {named}, which does not exist" if named else "no slurm.conf was found"
             hint = "set SLURM_CONF to the slurm.conf of the cluster, or run this on a login node"
-            raise unusable(where, hint)
+            raise unusable(problem, hint)
         version = self.version().strip()
         slurm = _release(version)
         if not found.pyslurm:
             message = f"it is not installed for {self._process.python}"
-            hint = f"install {_wanted(slurm)}, or set {PYTHON}: docs/how-to/cluster/pyslurm.md has how"
+            hint = f"install {_wanted(slurm)}, or set {PYTHON}: see docs/how-to/cluster/pyslurm.md"
             raise unusable(message, hint)
         if _release(found.pyslurm) != slurm and os.environ.get(UNSUPPORTED) != "1":
-            message = f"it is {found.pyslurm}, and {version} needs one of its own version"
-            raise unusable(message, f"install {_wanted(slurm)}: docs/how-to/cluster/pyslurm.md has how")
+            message = f"its version {found.pyslurm} does not match {version}"
+            raise unusable(message, f"install {_wanted(slurm)}: see docs/how-to/cluster/pyslurm.md")
         self._is_checked = True
 
     def observe(self, ids: Collection[JobId]) -> Mapping[JobId, Observation]:
-        """Return what is known of jobs; of other clusters of a federation only the programs know."""
+        """Return the observations of jobs; only the programs know jobs of other clusters in a federation."""
         if not ids:
             return {}
         programs = partial(super().observe, ids)
         if any(is_federated(job_id) for job_id in ids):
             return programs()
-        ask = partial(observed, ids, self._asked_queue, self._asked_accounts, self._components, self.unaccounted)
-        return self._either(ask, programs)
+        ask = partial(observed, ids, self._queue_rows, self._account_rows, self._components, self.unaccounted)
+        return self._with_fallback(ask, programs)
 
     def unavailable_nodes(self, nodes: str) -> Mapping[str, str]:
-        """Return those of a host list that are down, drained or failing now, or do not respond, and Slurm's reason."""
-        return self._either(partial(self._asked_nodes, nodes), partial(super().unavailable_nodes, nodes))
+        """Return the nodes that are down, drained, failing or not responding, each with Slurm's reason."""
+        return self._with_fallback(partial(self._nodes_out_of_order, nodes), partial(super().unavailable_nodes, nodes))
 
     def cancel(self, *job_ids: JobId) -> None:
-        """Cancel jobs with all their components, of another cluster by the programs; one that has ended is no error."""
+        """Cancel jobs with all their components, those of other clusters by the programs. Ignore ended jobs."""
         far = [job_id for job_id in job_ids if is_federated(job_id)]
         if far:
             super().cancel(*far)
         for job_id in job_ids:
             if job_id not in far:
                 ask = partial(self._ask, "cancel", type(None), job_id=int(job_id))
-                self._either(ask, partial(super().cancel, job_id))
+                self._with_fallback(ask, partial(super().cancel, job_id))
 
     def close(self) -> None:
-        """Leave nothing open."""
+        """End the process that imports pyslurm."""
         self._process.close()
 
-    def _either(self, ask: Callable[[], T], instead: Callable[[], T]) -> T:
-        """Return what pyslurm says, or where it cannot be asked, the programs."""
-        if not self._is_gone:
+    def _with_fallback(self, ask: Callable[[], T], instead: Callable[[], T]) -> T:
+        """Return the answer of pyslurm, or of the programs if pyslurm is unusable."""
+        if not self._is_unusable:
             try:
                 return ask()
             except UnusableError as error:
-                self._is_gone = True
+                self._is_unusable = True
                 self.close()
-                self._say(f"{error.diagnostics[0].message}; Slurm's programs are asked instead")
+                self._say(f"{error.diagnostics[0].message}; using Slurm's programs instead")
         return instead()
 
     def _ask(self, name: str, kind: type[T], **arguments: object) -> T:
-        """Return the answer to a call; one of another Slurm is never asked."""
+        """Return the answer to a call, after a check that pyslurm matches this Slurm."""
         self.check()
         return self._process.call(name, kind, **arguments)
 
-    def _asked_queue(self, ids: Sequence[JobId]) -> list[Row]:
-        """Return what the controller knows of jobs."""
+    def _queue_rows(self, ids: Sequence[JobId]) -> list[Row]:
         return [each.row() for each in self._ask("queue", list[Component], ids=[int(job_id) for job_id in ids])]
 
-    def _asked_accounts(self, ids: Sequence[JobId], must: bool) -> list[Row] | None:
-        """Return the accounts of jobs. Where they do not answer, sacct tells whether the site keeps any."""
+    def _account_rows(self, ids: Sequence[JobId], must: bool) -> list[Row] | None:
+        """Return the accounting rows of jobs. If the accounts do not answer, sacct tells whether the site keeps any."""
         try:
             found = self._ask("accounts", list[Component], ids=[int(job_id) for job_id in ids])
         except UnusableError:
             raise
         except BackendError:
             return self.accounts(ids, must)
-        return [self._right(each.row()) for each in found]
+        return [self._with_true_exit(each.row()) for each in found]
 
-    def _right(self, row: Row) -> Row:
-        """Return a row with the exit status that the controller has; none where that does not know it any more."""
+    def _with_true_exit(self, row: Row) -> Row:
+        """Return a row with the controller's exit status, None if the controller has forgotten the job."""
         if row.offset or not _is_doubtful(row):
             return row
         status, signal = self.exit_of(row.leader)
         return replace(row, status=status, signal=signal)
 
-    def _asked_nodes(self, nodes: str) -> dict[str, str]:
+    def _nodes_out_of_order(self, nodes: str) -> dict[str, str]:
         try:
             names = expand(nodes)
         except ValueError:
@@ -198,15 +197,15 @@ class PyslurmBackend(SlurmBackend):
 
 
 def _is_doubtful(row: Row) -> bool:
-    """Tell whether the exit status of a row may lack 128: by pyslurm a script that ended with 137 did so with 9.
+    """Return whether a row's exit status may lack 128: pyslurm reports 137 as 9, and 128 as 0.
 
-    It is 0 for 128. Of what Slurm ends itself, or did not fail, the status is 0, and right.
+    If Slurm itself ended the job, or the job did not fail, a status of 0 is correct.
     """
     return row.status is not None and not row.signal and (row.state == "FAILED" or row.status != 0)
 
 
 def _release(text: str) -> tuple[int, int] | None:
-    """Return the first two numbers of a version, by which pyslurm and Slurm belong together."""
+    """Return the first two numbers of a version, which must match between pyslurm and Slurm."""
     found = re.search(r"(\d+)\.(\d+)", text)
     return (int(found[1]), int(found[2])) if found else None
 

@@ -1,9 +1,9 @@
-"""Answer questions about Slurm by pyslurm, in a process of its own: a line of JSON for each line of JSON.
+"""Answer queries about Slurm by pyslurm, in a separate process: a line of JSON for each line of JSON.
 
-This file is run by its path, by a Python that need not have this package, and it alone imports pyslurm: that is
-GPL-2.0-only, and ends its process where libslurm does. A request is `{"call": NAME, ...}`, an answer `{"answer": ...}`
-or `{"error": KIND, "message": TEXT}`, with KIND `slurm` for what Slurm said, or `unusable`; either has `cpu`, what it
-cost in seconds.
+A Python that need not have this package runs this file by its path. Only this file imports pyslurm, which is
+GPL-2.0-only and exits its process if libslurm does. A request is `{"call": NAME, ...}`. An answer is `{"answer":
+...}` or `{"error": KIND, "message": TEXT}`, where KIND is `slurm` for an error of Slurm, or `unusable`. Both contain
+`cpu`, the CPU seconds used.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 CONFIGURATIONS = ("/etc/slurm/slurm.conf", "/run/slurm/conf/slurm.conf")
-"""Where libslurm looks for its configuration; the second is what a configless machine is sent.
+"""Where libslurm searches for its configuration; a configless machine receives the second.
 
 Source: slurm.conf(5), DESCRIPTION, and configless_slurm.html.
 """
 NO_VALUES = (0xFFFFFFFE, 0xFFFFFFFF)
-"""What libslurm has where there is no number. Source: slurm.h, NO_VAL and INFINITE."""
+"""Libslurm's values for a missing number. Source: slurm.h, NO_VAL and INFINITE."""
 
 
 class UnusableError(Exception):
-    """Report that pyslurm cannot be asked on this machine."""
+    """Report that pyslurm cannot be used on this machine."""
 
 
 def main() -> int:
-    """Answer until nobody asks any more. What libslurm itself prints is no answer: it goes to standard error."""
+    """Answer requests until the input ends. Redirect libslurm's own output to standard error."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     for line in sys.stdin:
@@ -48,7 +48,7 @@ def main() -> int:
 
 
 def reply(request: dict[str, Any]) -> dict[str, Any]:
-    """Return the answer to a request. Whatever else goes wrong ends this process, which is an answer, too."""
+    """Return the answer to a request. Any other error ends this process, which the caller notices."""
     name = request.pop("call")
     try:
         if name == "begin":
@@ -63,7 +63,7 @@ def reply(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def installed() -> str:
-    """Return the version of the pyslurm that is installed, "" where there is none; nothing is imported."""
+    """Return the version of the installed pyslurm, "" if there is none, without importing it."""
     try:
         return metadata.version("pyslurm")
     except metadata.PackageNotFoundError:
@@ -71,9 +71,9 @@ def installed() -> str:
 
 
 def configuration() -> str:
-    """Return the slurm.conf that libslurm will find, "" where there is none.
+    """Return the slurm.conf that libslurm will find, "" if there is none.
 
-    Without one its library ends the process, and with a `$SLURM_CONF` that is not there it tries for a minute.
+    Without one, libslurm exits the process; with a `$SLURM_CONF` that does not exist, it retries for a minute.
     """
     named = os.environ.get("SLURM_CONF")
     places = [named] if named else CONFIGURATIONS
@@ -81,26 +81,26 @@ def configuration() -> str:
 
 
 def loaded() -> ModuleType:
-    """Return pyslurm, which has read the configuration; UnusableError where that cannot be."""
+    """Return pyslurm with its configuration loaded. Raises UnusableError if that fails."""
     if "pyslurm" not in sys.modules:
         if not configuration():
-            raise UnusableError("there is no slurm.conf")
-        # It would read the configuration while it is imported.
+            raise UnusableError("no slurm.conf was found")
+        # Otherwise the import itself reads the configuration.
         os.environ["PYSLURM_DISABLE_AUTO_INIT"] = "1"
         try:
             pyslurm = import_module("pyslurm")
         except ImportError as error:
             raise UnusableError(f"pyslurm cannot be imported: {error}") from None
-        # Before 25.11 importing it has done that.
+        # Before 25.11 the import initializes libslurm.
         getattr(pyslurm, "slurm_init", int)()
     return sys.modules["pyslurm"]
 
 
 def queue(slurm: ModuleType, ids: list[int]) -> list[dict[str, Any]]:
-    """Return what the controller knows of jobs, a record for each component.
+    """Return the controller's records of jobs, one for each component.
 
-    One job is asked for by its number, which gives its first component alone; for all others the controller sends all
-    jobs of all users.
+    For one job, query its number, which returns only its first component. For more, the controller sends all jobs of
+    all users.
     """
     if len(ids) == 1:
         try:
@@ -119,7 +119,7 @@ def _queued(job: Any) -> dict[str, Any]:
 
 
 def accounts(slurm: ModuleType, ids: list[int]) -> list[dict[str, Any]]:
-    """Return what the accounts have of jobs, a record for each component; of a requeued job its last run."""
+    """Return the accounting records of jobs, one for each component; for a requeued job, its last run."""
     found = slurm.db.Jobs.load(slurm.db.JobFilter(ids=ids))
     return [
         {
@@ -137,7 +137,7 @@ def _component(job: Any) -> dict[str, Any]:
     leader, offset = job.heterogeneous_id, job.heterogeneous_offset
     return {
         "leader": leader or job.id,
-        # That of the first component is None, as that of a job that has no other.
+        # The offset is None for a first component and for a job with one component.
         "offset": None if leader is None else 0 if offset in (None, *NO_VALUES) else offset,
         "state": job.state,
         "submitted": job.submit_time,
@@ -147,7 +147,7 @@ def _component(job: Any) -> dict[str, Any]:
 
 
 def _user_number(name: str | None) -> int | None:
-    """Return the number of a user, of whom pyslurm gives the name, or the number where there is no name."""
+    """Return a user's uid; pyslurm gives the name, or the uid if it has no name."""
     if name is None:
         return None
     try:
@@ -157,18 +157,18 @@ def _user_number(name: str | None) -> int | None:
 
 
 def nodes(slurm: ModuleType, names: list[str]) -> list[dict[str, Any]]:
-    """Return how nodes are: the state with all that is true of it (`MIXED+NOT_RESPONDING`), and the reason given."""
+    """Return the states of nodes with all flags (`MIXED+NOT_RESPONDING`), and the reasons given."""
     found = {node.name: node for node in _members(slurm.Nodes.load())}
     return [{"name": name, "state": found[name].state, "reason": found[name].reason} for name in names if name in found]
 
 
 def cancel(slurm: ModuleType, job_id: int) -> None:
-    """Cancel a job with all its components; one that has ended, or is not known any more, is no error."""
+    """Cancel a job with all its components. Ignore a job that has ended or is no longer known."""
     slurm.Job(job_id).cancel()
 
 
 def _members(found: Iterable[Any]) -> Iterator[Any]:
-    """Yield what a collection of pyslurm holds; before 23.11 some of them were lists."""
+    """Yield the members of a pyslurm collection; before 23.11 some were lists."""
     values: Callable[[], Iterable[Any]] | None = getattr(found, "values", None)
     yield from found if values is None else values()
 
@@ -176,6 +176,6 @@ def _members(found: Iterable[Any]) -> Iterator[Any]:
 CALLS: dict[str, Callable[..., Any]] = {"queue": queue, "accounts": accounts, "nodes": nodes, "cancel": cancel}
 
 if __name__ == "__main__":
-    # The folder of this file has its name from pyslurm, and is none.
+    # This file's folder is called pyslurm too, and would hide the package.
     sys.path.pop(0)
     sys.exit(main())

@@ -1,4 +1,4 @@
-"""The process that asks pyslurm: started when it is first needed, asked in lines of JSON, ended when it hangs."""
+"""The process that imports pyslurm: started on first use, queried by lines of JSON, killed after a time-out."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ if TYPE_CHECKING:
     from ..runner import Charge
 
 PYTHON = "PAISLURM_PYSLURM_PYTHON"
-"""Names the Python that has pyslurm, where this one has not."""
+"""The variable with the path of a Python that has pyslurm, if this one has not."""
 CHILD = Path(__file__).with_name("child.py")
 CALL_SECONDS = 60.0
-"""A controller that is away costs libslurm 10 s before it says so; one whose `$SLURM_CONF` is gone, a minute."""
+"""If the controller is down, libslurm reports it after 10 s; with a missing `$SLURM_CONF`, after a minute."""
 MAX_WORDS = 300
 
 T = TypeVar("T")
 
 
 class UnusableError(UnreachableError):
-    """Report that pyslurm cannot be used here, now or later: Slurm's programs can."""
+    """Report that pyslurm cannot be used here at all. Slurm's programs can."""
 
 
 class Reply(Struct, frozen=True):
-    """Hold what `child.py` answers: what was asked for, or the kind of an error and its words; and what it cost."""
+    """Hold an answer of `child.py`: the value, or the kind of an error and its message; and the CPU seconds used."""
 
     cpu: float
     answer: Raw = Raw(b"null")
@@ -48,7 +48,7 @@ class Reply(Struct, frozen=True):
 
 
 class Process:
-    """Ask a process that imports pyslurm. `charge` is told of each call, as by `BilledRunner`."""
+    """Query a process that imports pyslurm. `charge` logs each call, as for `BilledRunner`."""
 
     def __init__(
         self,
@@ -61,18 +61,18 @@ class Process:
         self._argv = tuple(argv) or (os.environ.get(PYTHON) or sys.executable, str(CHILD))
         self._timeout = timeout
         self._child: subprocess.Popen[bytes] | None = None
-        self._said: IO[bytes] | None = None
+        self._stderr: IO[bytes] | None = None
 
     @property
     def python(self) -> str:
-        """The Python that is to have pyslurm."""
+        """The Python that must have pyslurm."""
         return self._argv[0]
 
     def call(self, name: str, kind: type[T], **arguments: object) -> T:
-        """Return the answer to a call of `child.py`, which is of a `kind`.
+        """Return the answer to a call of `child.py`, decoded as `kind`.
 
-        Raises UnusableError where it ends or cannot be started, UnreachableError where it does not respond in time, and
-        else what Slurm's own programs would be told by the same words of Slurm.
+        Raises UnusableError if the process exits or cannot be started, UnreachableError after a time-out. For an
+        error of Slurm, raises the same error as Slurm's programs with that message.
         """
         cpu, failed = 0.0, True
         try:
@@ -82,7 +82,7 @@ class Process:
                 answer = None if found.error else json.decode(found.answer, type=kind)
             except (DecodeError, RecursionError):
                 self.close()
-                raise unusable(f"its process printed what is no answer: {line[:MAX_WORDS]!r}") from None
+                raise unusable(f"its process printed invalid output: {line[:MAX_WORDS]!r}") from None
             cpu, failed = found.cpu, bool(found.error)
         finally:
             if name != "begin":
@@ -94,14 +94,14 @@ class Process:
         raise failure(("pyslurm", name), Completed(status=1, stdout="", stderr=found.message))
 
     def close(self) -> None:
-        """End the process, if there is one."""
+        """End the process, if it runs."""
         child, self._child = self._child, None
         if child is None:
             return
         atexit.unregister(self.close)
         child.kill()
         child.wait()
-        for stream in (child.stdin, child.stdout, self._said):
+        for stream in (child.stdin, child.stdout, self._stderr):
             if stream is not None:
                 stream.close()
 
@@ -111,42 +111,42 @@ class Process:
         try:
             child.stdin.write(json.encode(request) + b"\n")
             child.stdin.flush()
-            return self._line(child)
+            return self._read_line(child)
         except BrokenPipeError:
-            words = self._last_words(child)
+            words = self._last_error(child)
             self.close()
             raise unusable(f"its process ended: {words}") from None
         except TimeoutError:
             self.close()
             diagnostic = Diagnostic(
                 code="E502",
-                message=f"pyslurm gave no answer within {self._timeout:g} s; what was asked may have been done or not",
+                message=f"pyslurm timed out after {self._timeout:g} s; it may or may not have done its work",
                 hint="try again later: nothing is lost",
             )
             raise UnreachableError(diagnostic, argv=self._argv) from None
         except BaseException:
-            # An answer that comes after an interrupt would be taken for that of the next call.
+            # A late answer would be read as that of the next call.
             self.close()
             raise
 
     def _started(self) -> subprocess.Popen[bytes]:
         if self._child is None:
-            self._said = tempfile.TemporaryFile()  # noqa: SIM115 - it is open as long as the process is there
+            self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - open while the process runs
             try:
-                # Ctrl-C is for who asks.
+                # A new session: Ctrl-C is for the caller only.
                 self._child = subprocess.Popen(
-                    self._argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said,
+                    self._argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._stderr,
                     env=scrubbed(os.environ), start_new_session=True,
                 )  # fmt: skip
             except OSError as error:
-                self._said.close()
-                hint = f"{PYTHON} is to name a Python that has pyslurm"
+                self._stderr.close()
+                hint = f"set {PYTHON} to a Python that has pyslurm"
                 raise unusable(f"{self.python} cannot be started ({error.strerror})", hint) from None
             atexit.register(self.close)
         return self._child
 
-    def _line(self, child: subprocess.Popen[bytes]) -> bytes:
-        """Return the next line of the process; TimeoutError where it takes too long."""
+    def _read_line(self, child: subprocess.Popen[bytes]) -> bytes:
+        """Return the next line of the process. Raises TimeoutError."""
         assert child.stdout is not None
         until, found = time.monotonic() + self._timeout, b""
         while not found.endswith(b"\n"):
@@ -155,19 +155,18 @@ class Process:
                 raise TimeoutError
             part = os.read(child.stdout.fileno(), 1 << 20)
             if not part:
-                raise unusable(f"its process ended: {self._last_words(child)}")
+                raise unusable(f"its process ended: {self._last_error(child)}")
             found += part
         return found
 
-    def _last_words(self, child: subprocess.Popen[bytes]) -> str:
+    def _last_error(self, child: subprocess.Popen[bytes]) -> str:
         status = child.wait()
-        assert self._said is not None
-        self._said.seek(0)
-        lines = self._said.read().decode(errors="replace").split("\n")
-        said = next((line.strip() for line in reversed(lines) if line.strip()), "without a word")
-        return f"{said[:MAX_WORDS]} (by signal {-status})" if status < 0 else said[:MAX_WORDS]
+        assert self._stderr is not None
+        self._stderr.seek(0)
+        lines = self._stderr.read().decode(errors="replace").split("\n")
+        last = next((line.strip() for line in reversed(lines) if line.strip()), "without a message")[:MAX_WORDS]
+        return f"{last} (by signal {-status})" if status < 0 else last
 
 
-def unusable(message: str, hint: str = "`--backend slurm` asks Slurm's programs") -> UnusableError:
-    """Return the error for a pyslurm that cannot be used."""
+def unusable(message: str, hint: str = "use `--backend slurm`, which calls Slurm's programs") -> UnusableError:
     return UnusableError(Diagnostic(code="E509", message=f"pyslurm cannot be used: {message}", hint=hint))

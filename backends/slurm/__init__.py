@@ -1,1 +1,1 @@
-"""Run scripts with Slurm."""
+"""The Slurm backend, which runs batch scripts with Slurm's programs."""

@@ -1,4 +1,4 @@
-"""Run scripts with Slurm, through its own commands."""
+"""Run scripts with Slurm, through its own programs."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ if TYPE_CHECKING:
 Word = TypeVar("Word", bound=str)
 
 SUBMIT_SECONDS = 120.0
-"""A controller that is away costs sbatch 9 to 18 s before it says so; a busy one is asked again by sbatch."""
+"""If the controller is down, sbatch reports it after 9 to 18 s; if it is busy, sbatch retries."""
 
 QUERY_SECONDS = 60.0
 MAX_WORDS = 300
 
 FIND_DAYS = 30
-"""How far back a tag is looked for in the accounts."""
+"""How many days back to search the accounts for a tag."""
 
 _UNACCOUNTED = re.compile(r"accounting storage is disabled|[Pp]ermission denied|not (?:allowed|permitted)|ccess denied")
-"""What sacct says where there are no accounts for this user. Source: observed on 22.05; wrappers of sites."""
+"""Messages of sacct if this user has no accounts. Source: observed on 22.05; wrappers of sites."""
 
 
 def one_component(_: JobId) -> int:
@@ -56,8 +56,8 @@ def one_component(_: JobId) -> int:
 class SlurmBackend(SharedFolders):
     """Submit, observe and cancel through sbatch, squeue, sacct and scancel.
 
-    `components` says how many components a job has: its script tells (`batch_script.components`). It is asked of
-    jobs only that the queue shows no more, some minutes after their end (MinJobAge, 5 minutes by default).
+    `components` returns the number of components in a job's script (`batch_script.components`). It is called only
+    for jobs that have left the queue, some minutes after their end (MinJobAge, 5 minutes by default).
     """
 
     name = "slurm"
@@ -67,35 +67,35 @@ class SlurmBackend(SharedFolders):
         self._components = components
 
     def version(self) -> str:
-        """Return what sbatch says of its version, without a question to the controller."""
+        """Return the version of sbatch, without a query to the controller."""
         return self._answer(commands.sbatch_version())
 
     def submit(self, submission: Submission) -> JobId:
-        """Hand a script to sbatch; an answer without a job id is no answer."""
+        """Submit a script by sbatch. Raises UnreachableError if sbatch prints no job id."""
         argv = commands.sbatch(submission)
         return self._submitted(argv, self._runner.run(argv, base=submission.environment, timeout=SUBMIT_SECONDS))
 
     def _submitted(self, argv: Sequence[str], done: Completed) -> JobId:
-        """Return the id that sbatch has given, or raise what it says instead."""
+        """Return the job id that sbatch printed, or raise its error."""
         if done.status:
             raise failure(argv, done)
         job_id = submitted_id(done.stdout)
         if job_id is None:
             message = f"sbatch printed no job id: {done.stdout.strip()[:MAX_WORDS] or 'nothing'}"
-            hint = "whether the job was taken is found out by its tag; " + NO_ANSWER_HINT.format("sbatch")
+            hint = "paislurm searches for the job by its tag; " + NO_ANSWER_HINT.format("sbatch")
             diagnostic = Diagnostic(code="E502", message=message, hint=hint)
             raise UnreachableError(diagnostic, argv=tuple(argv), status=done.status, stderr=done.stderr)
         return job_id
 
     def observe(self, ids: Collection[JobId]) -> Mapping[JobId, Observation]:
-        """Return what is known of jobs: one query of the queue, one of the accounts for those that ended."""
+        """Return the observations of jobs, by one query of the queue and one of the accounts for ended jobs."""
         found: dict[JobId, Observation] = {}
         for wanted in by_cluster(set(ids), commands.cluster_of).values():
             found |= observed(wanted, self._queue, self.accounts, self._components, self.unaccounted)
         return found
 
     def find(self, tags: Collection[str]) -> Mapping[str, JobId]:
-        """Return the jobs of these tags, by one query of the queue, and one of the accounts for the rest."""
+        """Return the jobs with these tags, by one query of the queue and one of the accounts for the rest."""
         found: dict[str, JobId] = {}
         for cluster, wanted in by_cluster(tags, commands.cluster_of_tag).items():
             rows = (line.partition("|") for line in self._answer(commands.squeue_tags(cluster)).splitlines())
@@ -105,30 +105,30 @@ class SlurmBackend(SharedFolders):
         return found
 
     def attach(self, argv: list[str], job_id: JobId, *, terminal: bool) -> int:  # noqa: ARG002 - as in Backend
-        """Become the program, in the caller's environment without what Slurm left in it.
+        """Replace this process by the program, in the caller's environment without Slurm's variables.
 
-        A step of a job of another cluster is not started from here: srun asks the controller of this machine for it, of
-        which another job may have that number.
+        A job of another cluster is refused: srun would query this machine's controller, where another job may have
+        the same number.
         """
         check_cluster(job_id)
         return become(argv, scrubbed(os.environ))
 
     def unavailable_nodes(self, nodes: str) -> Mapping[str, str]:
-        """Return those of a host list that are down, drained or failing now, or do not respond, and Slurm's reason."""
+        """Return the nodes that are down, drained, failing or not responding, each with Slurm's reason."""
         return unavailable_nodes(self._answer(commands.sinfo(nodes)))
 
     def cancel(self, *job_ids: JobId) -> None:
-        """Cancel jobs with all their components, by one call; scancel does not mind those that have ended."""
+        """Cancel jobs with all their components, by one call per cluster. Ignore jobs that have ended."""
         for wanted in by_cluster(job_ids, commands.cluster_of).values():
             for first in range(0, len(wanted), MANY):
                 argv = commands.scancel(wanted[first : first + MANY])
                 done = self._runner.run(argv, timeout=QUERY_SECONDS)
-                said = [done.stderr] if len(job_ids) == 1 else done.stderr.splitlines()
-                if done.status and not (said and all("already completing" in line for line in said)):
+                messages = [done.stderr] if len(job_ids) == 1 else done.stderr.splitlines()
+                if done.status and not (messages and all("already completing" in line for line in messages)):
                     raise failure(argv, done)
 
     def options(self, ids: Collection[JobId]) -> Mapping[JobId, Options]:
-        """Return what jobs have of options that can be changed: one query of the queue."""
+        """Return the current values of options that can be changed, by one query of the queue."""
         found: dict[JobId, Options] = {}
         for cluster, wanted in by_cluster(set(ids), commands.cluster_of).items():
             rows = option_rows(self._queue_answer(wanted, commands.OPTION_FIELDS), cluster)
@@ -136,11 +136,11 @@ class SlurmBackend(SharedFolders):
         return found
 
     def change(self, job_id: JobId, values: Mapping[str, str], before: Options = ()) -> None:
-        """Change a job with all its components, by one scontrol where that does; one more holds or releases it."""
+        """Change a job with all its components, by one scontrol if possible; a second one holds or releases it."""
         change(self._runner, job_id, values, before, lambda: self.options([job_id]).get(job_id, ()))
 
     def unaccounted(self, job_id: JobId, seen: Observation | None) -> Observation:
-        """Return what is known of the end of a job of which nobody but the controller knows, and that not for long."""
+        """Return the observation of an ended job without accounts; only the controller knows it, for a short time."""
         if seen is None:
             return Observation(job_id=job_id, state=FORGOTTEN, raw_state=FORGOTTEN, final=True)
         if seen.state != "FAILED":
@@ -149,9 +149,9 @@ class SlurmBackend(SharedFolders):
         return replace(seen, status=status, signal=signal)
 
     def accounts(self, ids: Sequence[JobId], must: bool) -> list[Row] | None:
-        """Return the accounts of jobs, None where the site keeps none, or does not show them to its users.
+        """Return the accounting rows of jobs, None if the site keeps none or hides them from users.
 
-        Unless they `must` be there, an accounting database that is away is the same as one that lags.
+        With `must`, raise UnreachableError if the database is down. Without it, treat that as accounts that lag.
         """
         if not ids:
             return []
@@ -166,9 +166,9 @@ class SlurmBackend(SharedFolders):
             return []
 
     def exit_of(self, job_id: JobId) -> tuple[int | None, int | None]:
-        """Return the status and the signal that a job ended with, None both where the controller has forgotten it.
+        """Return the exit status and signal of a job, both None if the controller has forgotten it.
 
-        This is right also where a batch script ended with 128 or more, of which the accounts of 22.05 and 24.11, and
+        This is also correct for a batch script that exited with 128 or more; the accounts of 22.05 and 24.11, and
         pyslurm, lose 128.
         """
         argv = commands.scontrol_show_job(job_id)
@@ -180,7 +180,7 @@ class SlurmBackend(SharedFolders):
         return exit_of(done.stdout, JobId(commands.number_of(job_id)))
 
     def _answer(self, argv: Sequence[str]) -> str:
-        """Return what a query prints, of which every failure is one."""
+        """Return the output of a query. Raises an error for every failure."""
         done = self._runner.run(argv, timeout=QUERY_SECONDS)
         if is_unanswered(done):
             raise failure(argv, done)
@@ -192,7 +192,7 @@ class SlurmBackend(SharedFolders):
     def _queue_answer(self, ids: Sequence[JobId], columns: Mapping[str, str]) -> str:
         argv = commands.squeue(ids, columns)
         done = self._runner.run(argv, env=commands.TIMES, timeout=QUERY_SECONDS)
-        # A single job that the controller has forgotten is an error for squeue.
+        # squeue fails if the only job is one that the controller has forgotten.
         if is_unanswered(done) and "Invalid job id" not in done.stderr:
             raise failure(argv, done)
         return done.stdout
@@ -209,7 +209,7 @@ class SlurmBackend(SharedFolders):
         return {word: _leader(row["JobID"], cluster) for word, row in words if word in tags}
 
     def _sacct(self, argv: Sequence[str], env: Mapping[str, str] | None = None) -> str | None:
-        """Return what the accounts say, None where the site keeps none, or does not show them to its users."""
+        """Return the output of sacct, None if the site keeps no accounts or hides them from users."""
         try:
             done = self._runner.run(argv, env=env, timeout=QUERY_SECONDS)
         except UnreachableError as error:
@@ -224,18 +224,18 @@ class SlurmBackend(SharedFolders):
 
 
 def check_cluster(job_id: JobId) -> None:
-    """Raise RejectedError for a job of another cluster than that of the login node."""
+    """Raise RejectedError for a job of a cluster other than the login node's."""
     if cluster := commands.cluster_of(job_id):
         diagnostic = Diagnostic(
             code="E526",
-            message=f"job {job_id} is of another cluster: nothing can be run in it from here",
-            hint=f"call this on a login node of the cluster {cluster}",
+            message=f"job {job_id} runs on cluster {cluster}, whose tasks cannot be reached from here",
+            hint=f"run this on a login node of {cluster}",
         )
         raise RejectedError(diagnostic)
 
 
 def by_cluster(words: Iterable[Word], cluster_of: Callable[[Word], str]) -> dict[str, list[Word]]:
-    """Return words by their clusters, which are asked one by one."""
+    """Group words by their clusters."""
     found: dict[str, list[Word]] = {}
     for word in words:
         found.setdefault(cluster_of(word), []).append(word)

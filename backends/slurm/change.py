@@ -1,4 +1,4 @@
-"""Change a job with all its components by as few calls as it takes, and find out what Slurm took of what was asked."""
+"""Change a job with all its components in few calls, and determine which changes Slurm accepted."""
 
 from __future__ import annotations
 
@@ -20,47 +20,47 @@ if TYPE_CHECKING:
     from ..runner import CommandRunner, Completed
 
 FIELDS = {"time": "TimeLimit", "partition": "Partition", "account": "Account", "qos": "QOS", "nice": "Nice"}
-"""What scontrol calls options of sbatch. Source: scontrol(1), SPECIFICATIONS FOR UPDATE COMMAND."""
+"""The scontrol names of sbatch options. Source: scontrol(1), SPECIFICATIONS FOR UPDATE COMMAND."""
 SECONDS = 60.0
 HELD = "held"
-"""Whether a job is kept from beginning: no option of sbatch, and a command of scontrol of its own."""
+"""Whether a job is held. This is not an option of sbatch; scontrol has separate commands for it."""
 
 
 class _Refusal(NamedTuple):
-    """Say what a message of scontrol means where one of some options was to be changed (none: any), and what helps."""
+    """Map a message of scontrol about one of some options (none: any) to a hint."""
 
-    says: re.Pattern[str]
+    pattern: re.Pattern[str]
     options: tuple[str, ...]
     hint: str
 
 
 _ENDED = re.compile("already finished|[Ii]nvalid job id")
 _REFUSALS = (
-    _Refusal(_ENDED, (), "it ended in this moment: `paislurm submit --again JOB` submits it once more"),
+    _Refusal(_ENDED, (), "submit it once more with `paislurm submit --again JOB`: it has just ended"),
     _Refusal(
         re.compile("no longer pending"),
         ("partition", "account", "qos", "nice"),
-        "where a job goes, and who is charged, can be changed only while it waits",
+        "change the partition, account, QOS and nice value only while the job waits",
     ),
     _Refusal(
         re.compile("denied"),
         ("time",),
-        "a user may lower the time limit of a job that runs, and change that of one that waits up to what the "
-        "partition allows; an administrator may do more",
+        "lower the time limit of a running job, or set that of a waiting job within the partition's limit; "
+        "for more, ask an administrator",
     ),
-    _Refusal(re.compile("denied"), ("nice",), "a user may only put a job behind others: a nice of 0 or more"),
-    _Refusal(re.compile("denied"), (HELD,), "an administrator holds it: only an administrator can release it"),
-    _Refusal(re.compile("[Ii]nvalid partition"), (), "`sinfo` lists the partitions"),
-    _Refusal(re.compile("[Ii]nvalid (?:account|qos)"), (), "`sacctmgr show associations user=$USER` lists yours"),
+    _Refusal(re.compile("denied"), ("nice",), "use a nice value of 0 or more, which lowers the priority"),
+    _Refusal(re.compile("denied"), (HELD,), "ask an administrator to release it: an administrator holds it"),
+    _Refusal(re.compile("[Ii]nvalid partition"), (), "list the partitions with `sinfo`"),
+    _Refusal(re.compile("[Ii]nvalid (?:account|qos)"), (), "list yours with `sacctmgr show associations user=$USER`"),
 )
-"""Source: observed on 22.05, 24.11 and 26.05, whose words are the same."""
+"""Source: observed on 22.05, 24.11 and 26.05, which use the same messages."""
 
 
 def commands(job_id: JobId, values: Mapping[str, str]) -> Iterator[tuple[tuple[str, ...], list[str]]]:
-    """Yield the command lines that change a job, with the options that each is about.
+    """Yield the command lines that change a job, each with its options.
 
-    The leader of a heterogeneous job stands for all its components, but since some version it alone gets the QOS; see
-    `_in_components`. Source: observed on 22.05 (all get it), 24.11 and 26.05.
+    An update of a heterogeneous job's leader applies to all its components, but since some version the QOS changes
+    only for the leader; see `_in_components`. Source: observed on 22.05 (all change), 24.11 and 26.05.
     """
     options = tuple(name for name in FIELDS if name in values)
     if options:
@@ -77,11 +77,11 @@ def change(
     before: Options = (),
     ask: Callable[[], Options] = tuple,
 ) -> None:
-    """Change a job; RejectedError with the options that Slurm refuses, UnreachableError where it does not answer.
+    """Change a job. Raises RejectedError with the refused options, or UnreachableError.
 
-    `before` is what the job has had, and `ask` tells what it has now. Where Slurm refuses one of several options it has
-    taken those before it. So what the job has is asked then, and what it lacks is changed option by option.
-    Source: observed on 22.05, 24.11 and 26.05.
+    `before` holds the previous options; `ask` returns the current ones. If Slurm refuses one of several options, it
+    has accepted those before it. So query the current options, and change each missing one separately. Source:
+    observed on 22.05, 24.11 and 26.05.
     """
     for options, argv in commands(job_id, values):
         error = _error(runner, options, job_id, values, argv)
@@ -90,24 +90,24 @@ def change(
         errors, wanted = {}, {name: values[name] for name in options}
         if error is not None:
             is_alone = len(options) == 1 and len(before) < 2
-            if is_alone or not isinstance(error, RejectedError) or _is_over(error):
+            if is_alone or not isinstance(error, RejectedError) or _has_job_ended(error):
                 raise error
-            now = _asked(ask)
+            now = _current_options(ask)
             if not now:
-                raise _joined(dict.fromkeys(options, error), ["it may have taken some"])
+                raise _joined(dict.fromkeys(options, error), ["it may have changed some"])
             errors = _one_by_one(runner, job_id, wanted, now)
-        taken = {name: value for name, value in wanted.items() if name not in errors}
-        errors |= _in_components(runner, job_id, taken, before, ask)
+        accepted = {name: value for name, value in wanted.items() if name not in errors}
+        errors |= _in_components(runner, job_id, accepted, before, ask)
         if errors:
-            names = [_option_name(name, wanted) for name in wanted if name not in errors]
+            changed = [_option_name(name, wanted) for name in wanted if name not in errors]
             kept = _set_back(runner, job_id, {name: wanted[name] for name in errors}, before, ask)
-            raise _joined(errors, [*([f"it took {' and '.join(names)}"] if names else []), *kept])
+            raise _joined(errors, [*([f"it changed {' and '.join(changed)}"] if changed else []), *kept])
 
 
 def _error(
     runner: CommandRunner, options: Sequence[str], job_id: JobId, values: Mapping[str, str], argv: Sequence[str]
 ) -> BackendError | None:
-    """Run a change of these options; return why it failed, None where it did not."""
+    """Run a change of these options. Return its error, None if it succeeded."""
     try:
         done = runner.run(argv, timeout=SECONDS)
     except BackendError as error:
@@ -118,14 +118,14 @@ def _error(
 def _one_by_one(
     runner: CommandRunner, job_id: JobId, wanted: Mapping[str, str], now: Options, component: str = ""
 ) -> dict[str, BackendError]:
-    """Change what a job, or a component `+1`, lacks of some options, each by a call; return why some are not, by name.
+    """Change the options that a job, or a component `+1`, lacks, one per call. Return the errors by option.
 
-    Who is silent is not asked again.
+    After a call without an answer, make no further calls.
     """
     errors: dict[str, BackendError] = {}
     silence: BackendError | None = None
     for name, value in wanted.items():
-        if _has(now, name, value):
+        if _all_have(now, name, value):
             continue
         error = silence or _error(runner, [name], job_id, wanted, _update(job_id, {name: value}, component))
         if error is not None:
@@ -135,18 +135,18 @@ def _one_by_one(
 
 
 def _in_components(
-    runner: CommandRunner, job_id: JobId, taken: Mapping[str, str], before: Options, ask: Callable[[], Options]
+    runner: CommandRunner, job_id: JobId, accepted: Mapping[str, str], before: Options, ask: Callable[[], Options]
 ) -> dict[str, BackendError]:
-    """Change those components of a heterogeneous job that lack what their leader took; return why some still do.
+    """Change the components that lack an option which their leader accepted. Return the errors by option.
 
-    Where it cannot be asked what they have now, all that had something else `before` are changed, which does no harm.
+    If the current options cannot be queried, change all components that differed `before`; this does no harm.
     """
-    if not taken or len(before) == 1:
+    if not accepted or len(before) == 1:
         return {}
     errors: dict[str, BackendError] = {}
-    for component, has in enumerate(_asked(ask) or before):
+    for component, has in enumerate(_current_options(ask) or before):
         if component:
-            left = {name: value for name, value in taken.items() if name not in errors}
+            left = {name: value for name, value in accepted.items() if name not in errors}
             errors |= _one_by_one(runner, job_id, left, [has], f"+{component}")
     return errors
 
@@ -154,40 +154,40 @@ def _in_components(
 def _set_back(
     runner: CommandRunner, job_id: JobId, refusals: Mapping[str, str], before: Options, ask: Callable[[], Options]
 ) -> list[str]:
-    """Give components what they had where not all have taken an option; say what they have to keep."""
-    now = _asked(ask) if len(before) > 1 else ()
+    """Restore the options of components if not all accepted a change. Report what cannot be restored."""
+    now = _current_options(ask) if len(before) > 1 else ()
     kept: list[str] = []
     for component, (had, has) in enumerate(zip(before, now, strict=False)):
         for name, value in refusals.items():
-            if _has([has], name, value) and not _has([had], name, value):
+            if _all_have([has], name, value) and not _all_have([had], name, value):
                 argv = _update(job_id, {name: had.get(name, "")}, f"+{component}")
                 if name not in had or _error(runner, [name], job_id, refusals, argv):
-                    kept.append(f"component {component} has --{name} {value} all the same")
+                    kept.append(f"component {component} keeps --{name} {value}")
     return kept
 
 
 def _joined(errors: Mapping[str, BackendError], more: Sequence[str]) -> BackendError:
-    """Return one error for all options that are not changed, which says what `more` there is to know."""
+    """Return one error for all unchanged options, with the facts in `more` added to its message."""
     first = next((each for each in errors.values() if not isinstance(each, RejectedError)), next(iter(errors.values())))
     diagnostics = list(dict.fromkeys(each for error in errors.values() for each in error.diagnostics))
-    said = "; ".join([diagnostics[-1].message, *more])
-    diagnostics[-1] = replace(diagnostics[-1], message=said)
+    message = "; ".join([diagnostics[-1].message, *more])
+    diagnostics[-1] = replace(diagnostics[-1], message=message)
     return type(first)(diagnostics, argv=first.argv, status=first.status, stderr=first.stderr, options=tuple(errors))
 
 
-def _asked(ask: Callable[[], Options]) -> Options:
-    """Return what a job has, nothing where that cannot be asked."""
+def _current_options(ask: Callable[[], Options]) -> Options:
+    """Return the current options of a job, () if the query fails."""
     with suppress(BackendError):
         return ask()
     return ()
 
 
-def _has(components: Options, name: str, value: str) -> bool:
-    """Tell whether all components have a value. Slurm has names of accounts in small letters, and sorts lists."""
-    return all(_names(has.get(name, "")) == _names(value) for has in components)
+def _all_have(components: Options, name: str, value: str) -> bool:
+    """Return whether all components have a value. Slurm writes account names in lower case, and sorts lists."""
+    return all(_name_set(has.get(name, "")) == _name_set(value) for has in components)
 
 
-def _names(value: str) -> set[str]:
+def _name_set(value: str) -> set[str]:
     return {*value.casefold().split(",")}
 
 
@@ -200,26 +200,26 @@ def _update(job_id: JobId, values: Mapping[str, str], component: str = "") -> li
 def _refused(
     options: Sequence[str], job_id: JobId, values: Mapping[str, str], argv: Sequence[str], done: Completed
 ) -> BackendError:
-    """Return the error for a change of these options that has failed; no answer is never called a refusal."""
+    """Return the error of a failed change of these options; no answer is not a refusal."""
     error = failure(argv, done)
     if not isinstance(error, RejectedError):
         return error
     words = slurm_words(done)
     fits = (
-        each for each in _REFUSALS if each.says.search(words) and (not each.options or {*each.options} & {*options})
+        each for each in _REFUSALS if each.pattern.search(words) and (not each.options or {*each.options} & {*options})
     )
     found = next(fits, None)
     named = " and ".join(_option_name(name, values) for name in options)
     message = f"Slurm refuses {named} of job {job_id}: {words}"
-    diagnostic = Diagnostic(code="E621", message=message, hint=found.hint if found else "see scontrol(1), update")
+    diagnostic = Diagnostic(code="E621", message=message, hint=found.hint if found else "read scontrol(1), update")
     return RejectedError(diagnostic, argv=tuple(argv), status=done.status, stderr=done.stderr, options=tuple(options))
 
 
 def _option_name(name: str, values: Mapping[str, str]) -> str:
-    """Return what `paislurm update` calls an option: `--time`, `--release`."""
+    """Return the option of `paislurm update`: `--time`, `--release`."""
     return f"--{name}" if name != HELD else "--hold" if values[name] == "yes" else "--release"
 
 
-def _is_over(error: BackendError) -> bool:
-    """Tell whether Slurm refuses because the job has ended: nothing of it can be changed."""
+def _has_job_ended(error: BackendError) -> bool:
+    """Return whether Slurm refuses a change because the job has ended."""
     return _ENDED.search(error.stderr) is not None

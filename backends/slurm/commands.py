@@ -1,4 +1,4 @@
-"""What to say to Slurm: the command lines of its programs."""
+"""The command lines of Slurm's programs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..base import JobId, Submission
 
 TIMES = {"SLURM_TIME_FORMAT": "%s"}
-"""Makes squeue and sacct print seconds since 1970: no time zone matters. Source: sacct(1), ENVIRONMENT."""
+"""Makes squeue and sacct print seconds since 1970, independent of the time zone. Source: sacct(1), ENVIRONMENT."""
 
 QUEUE_FIELDS = {
     "id": "%i",
@@ -27,23 +27,24 @@ QUEUE_FIELDS = {
     "nodes": "%N",
     "reason": "%r",
 }
-"""The columns of a queue query. `%i` is `100+1` for a component. Source: squeue(1), --format."""
+"""The columns of a queue query. For a component, `%i` is `100+1`. Source: squeue(1), --format."""
 
 OPTION_FIELDS = {"id": "%i", "time": "%l", "partition": "%P", "account": "%a", "qos": "%q", "nice": "%y"}
-"""The columns of a query for options that can be changed, by their names of sbatch. Source: squeue(1), --format."""
+"""The columns of a query for changeable options, by their sbatch names. Source: squeue(1), --format."""
 
 ACCOUNTING_FIELDS = ("JobID", "JobIDRaw", "State", "ExitCode", "Submit", "Start", "End", "NodeList", "Reason")
 """Source: sacct(1), --format."""
 
 
 def sbatch(submission: Submission, *, own_script: Path | None = None) -> list[str]:
-    """Return the command that submits a script; `own_script` is where this machine has it, if that is elsewhere.
+    """Return the command that submits a script; `own_script` is its local path if the job folder is remote.
 
-    Options on the command line hold for all components of a heterogeneous job, so that there is one log, one
-    tag and one working directory: on 22.05.8, `squeue -o '%k %Z'` shows the same comment and directory for
-    each component, and no component has a log of its own. The tag is the comment, which squeue shows, and the
-    last argument, which sacct shows in SubmitLine, new in 21.08: it shows the comment only where the site
-    keeps it (AccountingStoreFlags=job_comment). The same goes for `--exclude`.
+    Options on the command line apply to all components of a heterogeneous job, so all share one log, one tag and one
+    working directory: on 22.05.8, `squeue -o '%k %Z'` shows the same comment and directory for each component, and
+    no component has a separate log. `--exclude` works likewise.
+
+    The tag is the comment, which squeue shows, and the last argument, which sacct shows in SubmitLine (since 21.08).
+    sacct shows the comment only if the site stores it (AccountingStoreFlags=job_comment).
     """
     exclude = _with_own(submission.exclude, own_script or submission.script)
     return [
@@ -63,17 +64,17 @@ def sbatch(submission: Submission, *, own_script: Path | None = None) -> list[st
 
 
 def submits_retry(argv: Sequence[str]) -> bool:
-    """Tell whether a command of `sbatch` submits another attempt than the first."""
+    """Return whether an `sbatch` command submits an attempt after the first."""
     return argv[0] == "sbatch" and not is_test(argv) and argv[-2] != "0"
 
 
 def sbatch_version() -> list[str]:
-    """Return the command that prints a version: `slurm-wlm 22.05.8`, `slurm 26.05.5`. It asks no controller."""
+    """Return the command that prints the version, `slurm-wlm 22.05.8` or `slurm 26.05.5`, without the controller."""
     return ["sbatch", "--version"]
 
 
 def _with_own(nodes: Sequence[str], script: Path) -> list[str]:
-    """Return nodes with those that the script leaves out itself: sbatch takes `--exclude` instead of the script's."""
+    """Add the nodes that the script itself excludes: `--exclude` of the command line replaces the script's."""
     if not nodes:
         return []
     text = read_text(script)
@@ -82,9 +83,9 @@ def _with_own(nodes: Sequence[str], script: Path) -> list[str]:
 
 
 def _file_name(path: str) -> str:
-    """Return a path in which nothing is a file name pattern. Source: sbatch(1), FILENAME PATTERN.
+    """Escape a path so that sbatch finds no file name pattern in it. Source: sbatch(1), FILENAME PATTERN.
 
-    A backslash stands for the next character, and a path that has one is no pattern. Source: observed on 22.05.
+    A backslash escapes the next character; a path with one is not a pattern. Source: observed on 22.05.
     """
     return path.replace("\\", "\\\\").replace("%", "\\%")
 
@@ -95,34 +96,33 @@ def number_of(job_id: JobId) -> str:
 
 
 def cluster_of(job_id: JobId) -> str:
-    """Return the cluster of a job, "" for that of this machine. Source: sbatch(1), --parsable."""
+    """Return the cluster of a job, "" for this machine's. Source: sbatch(1), --parsable."""
     return job_id.partition(";")[2]
 
 
 def clusters(cluster: str) -> list[str]:
-    """Return the option that names a cluster, none for that of this machine."""
+    """Return the option that selects a cluster, nothing for this machine's."""
     return [f"--clusters={cluster}"] if cluster else []
 
 
 def scontrol(cluster: str) -> list[str]:
-    """Return how the controller of a cluster is spoken to."""
+    """Return the start of an scontrol command for a cluster."""
     return ["scontrol", *clusters(cluster)]
 
 
 def cluster_of_tag(tag: str) -> str:
-    """Return the cluster of a job by its tag: `paislurm-1a2b@far.1`."""
+    """Return the cluster in a tag: `far` for `paislurm-1a2b@far.1`."""
     return tag.partition(".")[0].partition("@")[2]
 
 
 def squeue(ids: Sequence[JobId], columns: Mapping[str, str] = QUEUE_FIELDS) -> list[str]:
-    """Return the query for jobs that the controller knows: those of the last minutes (MinJobAge) included.
+    """Return the query for jobs of one cluster in the controller, including recently ended ones (MinJobAge).
 
-    All are of one cluster.
-    One job is asked for by its number, several as all of the caller's: the controller then looks at these alone, and
-    for a list of numbers sends all jobs of all users. Source: squeue(1), --jobs and --user.
+    For one job, query its number; for several, query all of the caller's jobs. The controller then searches only
+    these; for a list of numbers it sends all jobs of all users. Source: squeue(1), --jobs and --user.
 
-    Unless told `--local`, squeue also asks which clusters form a federation: one call more for the controller each
-    time. It always asks for the partitions, too. Observed with sdiag on 22.05, 24.11 and 26.05.
+    Without `--local`, squeue also queries the clusters of the federation, one more call to the controller each time.
+    It always queries the partitions too. Observed with sdiag on 22.05, 24.11 and 26.05.
     """
     cluster = cluster_of(ids[0])
     return [
@@ -137,19 +137,19 @@ def squeue(ids: Sequence[JobId], columns: Mapping[str, str] = QUEUE_FIELDS) -> l
 
 
 def is_federated(job_id: JobId) -> bool:
-    """Tell whether a job may run on another cluster of a federation. Source: slurm.conf(5), MaxJobId: 26 bits."""
+    """Return whether a job may run on another cluster of a federation. Source: slurm.conf(5), MaxJobId: 26 bits."""
     return not job_id.isdecimal() or int(job_id) >> 26 > 0
 
 
 def sinfo(nodes: str) -> list[str]:
-    """Return the query for how some nodes are and why, a line for each of their partitions."""
+    """Return the query for the states of nodes and the reasons, a line for each node and partition."""
     return ["sinfo", "--noheader", "--Node", f"--nodes={nodes}", "--format=%N %T %E"]
 
 
 def sacct(ids: Iterable[JobId]) -> list[str]:
-    """Return the accounting query, for jobs of one cluster: a row for each component, no steps.
+    """Return the accounting query for jobs of one cluster: a row for each component, no steps.
 
-    Of a requeued job it is the last run.
+    For a requeued job, the row is its last run.
     """
     columns, wanted = ",".join(ACCOUNTING_FIELDS), sorted(ids)
     numbers, cluster = ",".join(map(number_of, wanted)), cluster_of(wanted[0])
@@ -162,7 +162,7 @@ def squeue_tags(cluster: str = "") -> list[str]:
 
 
 def sacct_tags(days: int, cluster: str = "", *, submit_line: bool = True) -> list[str]:
-    """Return the query for how the caller's jobs of the last days were submitted."""
+    """Return the query for the submit lines and comments of the caller's jobs of the last days."""
     columns = "JobID,Comment,SubmitLine" if submit_line else "JobID,Comment"
     return [
         "sacct",
@@ -175,35 +175,35 @@ def sacct_tags(days: int, cluster: str = "", *, submit_line: bool = True) -> lis
 
 
 def scrontab() -> list[str]:
-    """Return the query for what the caller has Slurm do at fixed times. Source: its manual, section 1."""
+    """Return the query for the caller's entries for recurring jobs. Source: its manual, section 1."""
     return ["scrontab", "-l"]
 
 
 def scancel(job_ids: Sequence[JobId]) -> list[str]:
-    """Return the command that cancels jobs of one cluster with all their components; one that has ended is no error."""
+    """Return the command that cancels jobs of one cluster with all their components."""
     return ["scancel", *clusters(cluster_of(job_ids[0])), *map(number_of, job_ids)]
 
 
 def scontrol_show_job(job_id: JobId) -> list[str]:
-    """Return the query for the record of a job, one line for each component, the leader's first."""
+    """Return the query for a job's record, one line for each component, the leader's first."""
     return [*scontrol(cluster_of(job_id)), "--oneliner", "show", "job", number_of(job_id)]
 
 
 def scontrol_show(what: str) -> list[str]:
     """Return the query for the `config`, or for every `partition`, `node` or `reservation`, each on one line.
 
-    A user is shown what is there for that user. Source: scontrol(1), show.
+    Slurm shows only what the user may see. Source: scontrol(1), show.
     """
     return ["scontrol", "--oneliner", "show", what]
 
 
 def srun_mpi_list() -> list[str]:
-    """Return the query for the MPI plugins of this machine; it asks no controller. Source: srun(1), --mpi."""
+    """Return the query for this machine's MPI plugins; it does not use the controller. Source: srun(1), --mpi."""
     return ["srun", "--mpi=list"]
 
 
 def srun_probe(script: str, words: Sequence[str], *, wait: int, partition: str = "", account: str = "") -> list[str]:
-    """Return the job of one task that runs a script of bash with these words, on a node that is free in `wait` seconds.
+    """Return the one-task job that runs a bash script with these words, on a node that is free in `wait` seconds.
 
     Source: srun(1), --immediate.
     """
@@ -227,7 +227,7 @@ def srun_probe(script: str, words: Sequence[str], *, wait: int, partition: str =
 
 
 def sacctmgr_accounts(user: str, cluster: str) -> list[str]:
-    """Return the query for the accounts of a user on a cluster, each with its qualities of service and limits.
+    """Return the query for a user's accounts on a cluster, each with its QOS and limits.
 
     Source: sacctmgr(1), LIST/SHOW USER FORMAT OPTIONS.
     """
@@ -237,6 +237,6 @@ def sacctmgr_accounts(user: str, cluster: str) -> list[str]:
 
 
 def sacctmgr_qos() -> list[str]:
-    """Return the query for the limits of all qualities of service. Source: sacctmgr(1), SHOW QOS FORMAT OPTIONS."""
+    """Return the query for the limits of all QOS. Source: sacctmgr(1), SHOW QOS FORMAT OPTIONS."""
     columns = "Name,Flags,MaxWall,MaxJobsPU,MaxSubmitPU,MaxTRES,MaxTRESPU,GrpTRES,GrpJobs,GrpSubmit"
     return ["sacctmgr", "--parsable2", "--readonly", "show", "qos", f"format={columns}"]

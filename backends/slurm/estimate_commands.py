@@ -1,4 +1,4 @@
-"""What to ask Slurm before a job is submitted: when it would start, which GPUs are free, and who waits for some."""
+"""Queries before a submit: expected start, free GPUs, and jobs that wait for GPUs."""
 
 from __future__ import annotations
 
@@ -24,22 +24,25 @@ WAITING_COLUMNS = (
     "JobArrayID", "Partition", "NumNodes", "NumTasks",
     "tres-alloc", "tres-per-node", "tres-per-job", "tres-per-task", "Reason",
 )  # fmt: skip
-"""`tres-alloc` of a job that waits is what it asks for; it names GPUs only where the site accounts for them
-(AccountingStorageTRES), and the columns behind it do everywhere. Source: squeue(1), --Format."""
+"""For a waiting job, `tres-alloc` is its request. It includes GPUs only if the site accounts for them
+(AccountingStorageTRES); the columns after it always do.
+
+Source: squeue(1), --Format.
+"""
 
 
 def sbatch_test_only() -> list[str]:
-    """Return the command that says when the script on its standard input would start, and submits nothing."""
+    """Return the command that prints when the script on its standard input would start, and submits nothing."""
     return ["sbatch", "--test-only"]
 
 
 def is_test(argv: Sequence[str]) -> bool:
-    """Tell whether a command of `sbatch` submits nothing."""
+    """Return whether an `sbatch` command only tests."""
     return "--test-only" in argv
 
 
 def sinfo_gpus(partitions: Sequence[str] = (), cluster: str = "") -> list[str]:
-    """Return the query for the GPUs of nodes, of all partitions without a name: a line for each node and partition."""
+    """Return the query for GPUs, a line for each node and partition. Without `partitions`, query all."""
     return [
         "sinfo",
         "--noheader",
@@ -51,7 +54,7 @@ def sinfo_gpus(partitions: Sequence[str] = (), cluster: str = "") -> list[str]:
 
 
 def squeue_waiting(partitions: Sequence[str] = (), cluster: str = "") -> list[str]:
-    """Return the query for what jobs that wait ask for: a line for each component, and each task of an array."""
+    """Return the query for the requests of waiting jobs, a line for each component and each array task."""
     return [
         "squeue",
         "--noheader",
@@ -64,5 +67,5 @@ def squeue_waiting(partitions: Sequence[str] = (), cluster: str = "") -> list[st
 
 
 def _wide(columns: Sequence[str]) -> str:
-    """Return columns of any width, each with a bar behind it."""
+    """Return columns without a width limit, each followed by a bar."""
     return ",".join(f"{column}:|" for column in columns)

@@ -1,4 +1,4 @@
-"""Read what sbatch, squeue and sacct print."""
+"""Parse the output of sbatch, squeue and sacct."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _NUMBER = re.compile(r"[0-9]{1,15}")
 _EXIT = re.compile(r"^JobId=([0-9]+) .* Reboot=[0-9]+ ExitCode=([0-9]+:[0-9]+) ", re.MULTILINE)
 
 NOTHING = ("", "None", "None assigned", "N/A", "Unknown", "(null)")
-"""What stands where there is no time, no node or no reason."""
+"""Slurm's words for a missing time, node or reason."""
 
 
 class Row(Struct, frozen=True, kw_only=True):
-    """Hold what Slurm says of one component of a job. `offset` is None where the row does not name one."""
+    """Hold one component of a job from Slurm's output. `offset` is None if the row does not name it."""
 
     leader: JobId
     offset: int | None
@@ -46,34 +46,34 @@ class Row(Struct, frozen=True, kw_only=True):
 
 
 def submitted_id(stdout: str) -> JobId | None:
-    """Return the job id of `sbatch --parsable`: `123`, or `123;cluster`. A site's plugins may print too."""
+    """Return the job id from `sbatch --parsable`: `123` or `123;cluster`. A site's plugins may print other lines."""
     found = _SUBMITTED.findall(stdout)
     return JobId(found[-1]) if found else None
 
 
 def job_id_at(number: str, cluster: str) -> JobId:
-    """Return how a job is called that has this number on a cluster, "" for that of this machine."""
+    """Return the job id for a number on a cluster, "" for this machine's."""
     return JobId(f"{number};{cluster}" if cluster else number)
 
 
 def queue_rows(stdout: str, cluster: str = "") -> list[Row]:
-    """Read the answer to a queue query; that of another cluster begins with a line of its name."""
+    """Parse the output of a queue query; that of another cluster starts with a line of its name."""
     return [_row(values, cluster) for values in _records(stdout, QUEUE_FIELDS)]
 
 
 def option_rows(stdout: str, cluster: str = "") -> dict[JobId, list[dict[str, str]]]:
-    """Read the answer to a query for options: those of each component in order, a time as `slurm_time` writes it."""
+    """Parse the output of a query for options: those of each component in order, times as in `slurm_time`."""
     found: dict[JobId, list[tuple[int, dict[str, str]]]] = {}
     for values in _records(stdout, OPTION_FIELDS):
         leader, _, offset = values.pop("id").partition("+")
-        said = {name: _option(name, value) for name, value in values.items()}
-        known = {name: value for name, value in said.items() if value}
+        parsed = {name: _option(name, value) for name, value in values.items()}
+        known = {name: value for name, value in parsed.items() if value}
         found.setdefault(job_id_at(leader, cluster), []).append((whole(offset) or 0, known))
     return {job_id: [known for _, known in sorted(parts, key=itemgetter(0))] for job_id, parts in found.items()}
 
 
 def _option(name: str, value: str) -> str:
-    """Return the value of an option as sbatch takes it, "" where there is none, or none that can be understood."""
+    """Return the value of an option as sbatch accepts it, "" if it is missing or invalid."""
     if name != "time" or value in UNLIMITED:
         return text(value)
     try:
@@ -83,7 +83,7 @@ def _option(name: str, value: str) -> str:
 
 
 def accounting_rows(stdout: str, cluster: str = "") -> list[Row]:
-    """Read the answer to an accounting query, keyed by its header."""
+    """Parse the output of an accounting query by its header."""
     return [
         _row(
             {
@@ -103,9 +103,9 @@ def accounting_rows(stdout: str, cluster: str = "") -> list[Row]:
 
 
 def accounting_records(stdout: str, wanted: Sequence[str]) -> list[dict[str, str]]:
-    """Read a table with `|` between fields, named by its first line. Source: sacct(1), --parsable2.
+    """Parse a table with `|` between fields and names in its first line. Source: sacct(1), --parsable2.
 
-    Raises UnreachableError where one of the `wanted` columns is missing: that is no answer.
+    Raises UnreachableError if one of the `wanted` columns is missing.
     """
     if not stdout.strip():
         return []
@@ -113,25 +113,25 @@ def accounting_records(stdout: str, wanted: Sequence[str]) -> list[dict[str, str
     names = header.split("|")
     missing = [name for name in wanted if name not in names]
     if missing:
-        message = f"sacct did not print the columns that it was asked for: {', '.join(missing)} of {', '.join(wanted)}"
+        message = f"sacct did not print the requested columns {', '.join(missing)} (of {', '.join(wanted)})"
         raise UnreachableError(Diagnostic(code="E543", message=message, hint=NO_ANSWER_HINT.format("sacct")))
     return _records(rest, names)
 
 
 def _records(text: str, names: Iterable[str]) -> list[dict[str, str]]:
-    """Read lines into records. A last field may contain `|`; a line that is too short is not ours."""
+    """Parse lines into records. The last field may contain `|`; skip lines with too few fields."""
     keys = list(names)
     lines = (line.split("|", len(keys) - 1) for line in text.splitlines())
     return [dict(zip(keys, fields, strict=True)) for fields in lines if len(fields) == len(keys)]
 
 
 def exit_of(stdout: str, job_id: JobId) -> tuple[int | None, int | None]:
-    """Return the status and the signal of a job by `scontrol show job`, None both where it has no line."""
+    """Return the exit status and signal of a job from `scontrol show job`, both None if it has no line."""
     return _exit_code(dict(_EXIT.findall(stdout)).get(job_id, ""))
 
 
 def unavailable_nodes(stdout: str) -> dict[str, str]:
-    """Return the nodes that do not work, and why. `mixed*` does not respond, and is not down for another moment.
+    """Return the nodes that do not work, and why. In `mixed*`, `*` means: not responding, not yet marked down.
 
     Source: sinfo(1), NODE STATE CODES; observed on 22.05: a job is NODE_FAIL before its node is `down*`.
     """
@@ -144,7 +144,7 @@ def unavailable_nodes(stdout: str) -> dict[str, str]:
 
 
 def is_out_of_order(words: Iterable[str]) -> bool:
-    """Tell whether a node is lost, by all words that are true of it. Source: sinfo(1), NODE STATE CODES."""
+    """Return whether a node is unavailable, by its state flags. Source: sinfo(1), NODE STATE CODES."""
     return any(word.startswith(("DOWN", "DRAIN", "FAIL", "NOT_RESPONDING")) for word in words)
 
 
@@ -167,17 +167,17 @@ def _row(values: Mapping[str, str], cluster: str) -> Row:
 
 
 def _exit_code(text: str) -> tuple[int | None, int | None]:
-    """Read `status:signal`. Source: sacct(1), ExitCode."""
+    """Parse `status:signal`. Source: sacct(1), ExitCode."""
     status, _, signal = text.partition(":")
     both = (whole(status), whole(signal))
     return (None, None) if None in both else both
 
 
 def whole(text: str) -> int | None:
-    """Return the whole number that a word is, None for any other word."""
+    """Return a word as a whole number, None if it is not one."""
     return int(text) if _NUMBER.fullmatch(text) else None
 
 
 def text(word: str) -> str:
-    """Return a word of Slurm's, "" for one that stands where there is nothing."""
+    """Return a word of Slurm, "" for one that means nothing."""
     return "" if word in NOTHING else word

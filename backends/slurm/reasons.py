@@ -1,7 +1,7 @@
-"""Slurm's words for why a job waits: what each means, and what would help.
+"""Slurm's reasons why a job waits: the meaning of each, and a remedy.
 
-Source: job_reason_codes.html and resource_limits.html of Slurm's documentation; squeue(1), JOB REASON CODES; the words
-are those of libslurm 22.05 and later.
+Source: job_reason_codes.html and resource_limits.html of Slurm's documentation; squeue(1), JOB REASON CODES;
+libslurm 22.05 and later.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ Kind = Literal["turn", "later", "stuck", "unknown"]
 
 
 class Reason(Struct, frozen=True, kw_only=True):
-    """Say what a reason means and what would help.
+    """Hold the meaning of a reason and a remedy.
 
-    `turn`: the job starts when its turn comes; `later`: once something else has happened that nobody needs to see to;
-    `stuck`: it does not start before somebody changes something; `unknown` words came after this table. JOBID stands
-    for the job's number, JOBNAME for the name by which its user calls it.
+    `turn`: the job starts when its turn comes. `later`: it starts after another event, without any action. `stuck`:
+    it does not start until someone acts. `unknown`: the reason is not in this table. In texts, JOBID stands for the
+    job's number and JOBNAME for its name.
     """
 
     kind: Kind
@@ -29,156 +29,161 @@ class Reason(Struct, frozen=True, kw_only=True):
 
 
 _WAIT = "wait: it starts by itself"
-_ASK = "ask those who run the cluster"
-_LIMIT = "`sacctmgr show association` and `sacctmgr show qos` show the limits"
-_SHORTER = "a job with a shorter time limit (`extras.slurm.time`), or one that asks for less, may start earlier"
+_ASK = "ask the administrators of the cluster"
+_LIMIT = "see the limits with `sacctmgr show association` and `sacctmgr show qos`"
+_SHORTER = "set a shorter time limit (`extras.slurm.time`), or request less, to start earlier"
 _CANCEL = "cancel the job, and submit it again"
-_ADMIN = "what is down has to be fixed; or cancel the job and name another partition in `extras.slurm`"
+_ADMIN = "wait for the repair, or cancel the job and set another partition in `extras.slurm`"
 
 _ROWS: tuple[tuple[str, Kind, str, str], ...] = (
-    ("Resources", "turn", "what it asks for is in use by other jobs", _SHORTER),
-    ("Priority", "turn", "jobs with a higher priority are before it in line", f"{_SHORTER}; `sprio` shows priorities"),
+    ("Resources", "turn", "other jobs use the resources that it requests", _SHORTER),
+    ("Priority", "turn", "jobs with a higher priority are ahead of it", f"{_SHORTER}; see the priorities with `sprio`"),
     (
         "None",
         "turn",
-        "Slurm's backfill scheduler, which alone starts jobs with a component for each role, looks at them",
+        "only backfill starts jobs with a component for each role; it runs",
         f"{_WAIT}; with one allocation for all roles (`extras.slurm.layout: shared`) it can start without backfill",
     ),
-    ("WaitingForScheduling|SchedDefer", "turn", "the scheduler has not yet come to it", _WAIT),
-    ("Cleaning", "turn", "what an earlier run of it left is being cleaned up", _WAIT),
+    ("WaitingForScheduling|SchedDefer", "turn", "the scheduler has not considered it yet", _WAIT),
+    ("Cleaning", "turn", "Slurm is cleaning up an earlier run of it", _WAIT),
     ("Prolog|PrologSlurmctld", "turn", "the site's prolog program is running", _WAIT),
     ("BurstBufferResources|BurstBufferStageIn", "later", "it waits for the burst buffer", _WAIT),
     ("BurstBufferOperation", "stuck", "the burst buffer reported a failure", _ASK),
-    ("Dependency", "later", "it waits for other jobs (--dependency)", "`scontrol show job JOBID` shows for which"),
+    ("Dependency", "later", "it waits for other jobs (--dependency)", "see which with `scontrol show job JOBID`"),
     (
         "DependencyNeverSatisfied",
         "stuck",
-        "a job that it depends on ended in another way than it waits for",
+        "a job that it depends on did not end as required",
         f"{_CANCEL} without that dependency",
     ),
-    ("BeginTime", "later", "its earliest start has not come", "`scontrol show job JOBID` says when that is"),
+    ("BeginTime", "later", "its earliest start time has not come", "see the time with `scontrol show job JOBID`"),
     ("JobArrayTaskLimit|FedJobLock", "turn", "it waits for other parts of the same job", _WAIT),
     (
         "Licenses",
         "later",
-        "all licenses that it asks for are in use",
-        "`scontrol show licenses` shows how many there are",
+        "the licenses that it requests are in use",
+        "see their number with `scontrol show licenses`",
     ),
-    ("Reservation", "later", "its reservation has not begun", "`scontrol show reservation` says when it does"),
-    ("ReservationDeleted|ResvDel.*", "stuck", "its reservation is no more", f"{_CANCEL} without that reservation"),
-    ("JobHeldUser", "stuck", "its user holds it", "`paislurm update JOBNAME --release` lets it go"),
+    ("Reservation", "later", "its reservation has not started", "see its start with `scontrol show reservation`"),
+    (
+        "ReservationDeleted|ResvDel.*",
+        "stuck",
+        "its reservation has been deleted",
+        f"{_CANCEL} without that reservation",
+    ),
+    ("JobHeldUser", "stuck", "its user holds it", "release it with `paislurm update JOBNAME --release`"),
     ("JobHeldAdmin", "stuck", "an administrator holds it", f"{_ASK}: only they can release it"),
     ("JobHoldMaxRequeue|.*requeued.* held.*", "stuck", "its start failed, and Slurm holds it", f"{_ASK}, or cancel it"),
     ("JobLaunchFailure|SystemFailure", "stuck", "its start failed", _ASK),
-    ("DeadLine", "stuck", "it cannot end before its deadline any more", f"{_CANCEL} without --deadline"),
+    ("DeadLine", "stuck", "it can no longer end before its deadline", f"{_CANCEL} without --deadline"),
     (
         "ReqNodeNotAvail",
         "later",
-        "a node that it needs is down, drained, or reserved: for a maintenance, perhaps",
-        "`sinfo -R` and `scontrol show reservation` show why; a time limit that ends before the reservation helps",
+        "a node that it needs is down, drained, or reserved (perhaps for maintenance)",
+        "see why with `sinfo -R` and `scontrol show reservation`; set a time limit that ends before the reservation",
     ),
     (
         "Nodes required for job are.*",
         "later",
-        "the nodes that could run it are down, drained, or kept for partitions with a higher priority",
-        "`sinfo -R` shows which are down and why; another partition in `extras.slurm` may be free",
+        "the nodes that could run it are down, drained, or reserved for partitions with a higher priority",
+        "see which are down with `sinfo -R`; try another partition in `extras.slurm`",
     ),
     ("NodeDown|FrontEndDown", "later", "a node that it needs is down", _ADMIN),
     ("PartitionDown|PartitionInactive", "later", "its partition starts no jobs now", _ADMIN),
     (
         "PartitionConfig",
         "stuck",
-        "its partition cannot give what it asks for: nodes, sizes, or who may use it",
-        f"compare `scontrol show partition` with `paislurm plan`; then {_CANCEL}, asking for less or elsewhere",
+        "its partition does not allow its request: the nodes, their sizes, or the user",
+        f"compare `scontrol show partition` with `paislurm plan`; then {_CANCEL} with a smaller request or elsewhere",
     ),
     (
         "PartitionNodeLimit|Partition(Max|Min)Nodes",
         "stuck",
-        "it asks for more, or fewer, nodes than its partition allows, or than are in order there",
-        f"`scontrol show partition` has the limit; {_CANCEL} in the range, or in another partition",
+        "it requests more or fewer nodes than its partition allows, or than work there",
+        f"see the limit with `scontrol show partition`; {_CANCEL} within it, or in another partition",
     ),
     (
         "PartitionTimeLimit",
         "stuck",
-        "its time limit is over that of its partition",
-        f"`sinfo -o '%P %l'` shows the limits; {_CANCEL} with a lower `extras.slurm.time`",
+        "its time limit exceeds that of its partition",
+        f"see the limits with `sinfo -o '%P %l'`; {_CANCEL} with a lower `extras.slurm.time`",
     ),
     (
         "BadConstraints",
         "stuck",
-        "no nodes have the features that it asks for",
-        f"`sinfo -o '%f %N'` shows which there are; {_CANCEL} with another `extras.slurm.constraint`",
+        "no nodes have the features that it requests",
+        f"list the features with `sinfo -o '%f %N'`; {_CANCEL} with another `extras.slurm.constraint`",
     ),
-    ("InvalidAccount", "stuck", "its account is not valid any more", f"{_CANCEL} with another `extras.slurm.account`"),
-    ("InvalidQOS", "stuck", "its QOS is not valid any more", f"{_CANCEL} with another `extras.slurm.qos`"),
+    ("InvalidAccount", "stuck", "its account is no longer valid", f"{_CANCEL} with another `extras.slurm.account`"),
+    ("InvalidQOS", "stuck", "its QOS is no longer valid", f"{_CANCEL} with another `extras.slurm.qos`"),
     (
         "(Account|QOS)NotAllowed",
         "stuck",
-        "its partition does not take jobs of its account or QOS",
-        f"`scontrol show partition` shows whose it takes; {_CANCEL} elsewhere",
+        "its partition does not allow its account or QOS",
+        f"see the allowed ones with `scontrol show partition`; {_CANCEL} elsewhere",
     ),
     (
         "QOSUsageThreshold",
         "later",
         "its account has used more than its QOS allows",
-        f"wait until use decays, or {_ASK}",
+        f"wait until its usage decays, or {_ASK}",
     ),
-    ("QOSTimeLimit|AssociationTimeLimit", "stuck", "its time limit is over what its account or QOS allows", _LIMIT),
+    ("QOSTimeLimit|AssociationTimeLimit", "stuck", "its time limit exceeds that of its account or QOS", _LIMIT),
     ("AccountingPolicy", "later", "a limit of its account or QOS is reached", _LIMIT),
-    ("QOSMin.*", "stuck", "it asks for less than its QOS demands{of}", f"{_LIMIT}; {_CANCEL} asking for more"),
+    ("QOSMin.*", "stuck", "it requests less than its QOS requires{of}", f"{_LIMIT}; {_CANCEL} with a larger request"),
     (
         "(Assoc|QOS)Max(?!Jobs|SubmitJob|.*PerUser).*|MaxMemPerLimit",
         "stuck",
-        "this one job asks for more than {whose} allows a job{of}",
-        f"{_LIMIT}; {_CANCEL} asking for less",
+        "it requests more than {whose} allows for one job{of}",
+        f"{_LIMIT}; {_CANCEL} with a smaller request",
     ),
     (
         "(Assoc|QOS)Grp.*(?<!Run)Minutes(Limit)?",
         "stuck",
-        "the budget of {whose} is used up, or too small for this job{of}",
+        "the remaining budget of {whose} is too small for this job{of}",
         f"{_LIMIT}; {_ASK} for more, or use another account",
     ),
     (
         "(Assoc|QOS)Grp.*|AssocMax.*|Association(Job|Resource)Limit",
         "later",
-        "all jobs of {whose} together have reached their limit{of}",
-        f"it starts when some of them end; {_LIMIT}",
+        "the jobs of {whose} together have reached their limit{of}",
+        f"wait until some of them end; {_LIMIT}",
     ),
     (
         "QOSMax.*|QOS(Job|Resource)Limit|Max.*PerAccount",
         "later",
         "the jobs of its user or account together have reached the limit of its QOS{of}",
-        f"it starts when some of them end; {_LIMIT}",
+        f"wait until some of them end; {_LIMIT}",
     ),
 )
 
 _TABLE = tuple((re.compile(row[0]), Reason(kind=row[1], meaning=row[2], help=row[3])) for row in _ROWS)
-_UNKNOWN = Reason(kind="unknown", meaning="", help=f"`scontrol show job JOBID` shows more, or {_ASK}")
+_UNKNOWN = Reason(kind="unknown", meaning="", help=f"see details with `scontrol show job JOBID`, or {_ASK}")
 
 _THINGS = {
     "GRES": "GPUs and other gres", "Cpu": "CPUs", "CPU": "CPUs", "Mem": "memory", "Node": "nodes", "SubmitJob": "jobs",
     "Jobs": "jobs", "Wall": "time", "Billing": "billing units", "License": "licenses", "BB": "burst buffers",
     "Energy": "energy",
 }  # fmt: skip
-"""What limits are of, by the part of a word that says so."""
+"""The resource of a limit, by the part of the code that names it."""
 
 _HELD = re.compile(r"^JobHeld|^JobHold| held\b")
-"""Words for a job that waits until somebody releases it."""
+"""Codes of a job that waits until someone releases it."""
 
 
 def code_of(reason: str) -> str:
-    """Return the word of a reason without what follows it: `ReqNodeNotAvail, UnavailableNodes:n1`."""
+    """Return the code of a reason without its details: `ReqNodeNotAvail, UnavailableNodes:n1`."""
     return reason.partition(",")[0].replace("_", " ").strip()
 
 
 def is_held(reason: str) -> bool:
-    """Tell whether somebody, or Slurm itself, keeps the job from beginning."""
+    """Return whether a user, an administrator or Slurm holds the job."""
     return _HELD.search(code_of(reason)) is not None
 
 
 @lru_cache(maxsize=256)
 def explained(reason: str) -> Reason:
-    """Return what a reason means; the words that come after its code have no effect."""
+    """Return the meaning of a reason; details after its code have no effect."""
     code = code_of(reason)
     found = next((row for pattern, row in _TABLE if pattern.fullmatch(code)), _UNKNOWN)
     if "{" not in found.meaning:

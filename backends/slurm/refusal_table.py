@@ -1,4 +1,4 @@
-"""What sbatch says of a script that it does not take: about which options, and what to write instead."""
+"""Messages of sbatch for scripts that it refuses: the options that each is about, and a remedy."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 
 class Refusal(NamedTuple):
-    """Name the sbatch options that a message is about (none: the message names it), and say what to do.
+    """Map a message of sbatch to the options that it is about (none: the message names it), and to a hint.
 
-    `code` is that of the diagnostic. A `lasting` refusal stays: the words themselves are wrong. An account, a QOS or a
-    partition may come back, with slurmdbd for one.
+    `code` is the code of the diagnostic. A `lasting` refusal never goes away: the option or its value is wrong. An
+    account, a QOS or a partition may come back, for example with slurmdbd.
     """
 
-    says: re.Pattern[str]
+    pattern: re.Pattern[str]
     options: tuple[str, ...]
     hint: str
     code: str = "E503"
@@ -21,19 +21,19 @@ class Refusal(NamedTuple):
 
 
 LIMIT_REACHED = "E508"
-"""The code of a refusal that ends by itself, when other jobs have left the queue."""
+"""The code of a refusal that ends by itself when other jobs leave the queue."""
 
 
 NODE_OPTIONS = ("nodes", "cpus-per-task", "mem", "gres")
-"""What a message is about that no node has what is asked for; options that bound the nodes can be meant as well."""
+"""The options that no node may satisfy; options that select nodes can be the cause as well."""
 
 
-def _refusal(says: str, options: str, hint: str, code: str = "E503") -> Refusal:
-    return Refusal(re.compile(says, re.IGNORECASE), tuple(options.split()), hint, code)
+def _refusal(pattern: str, options: str, hint: str, code: str = "E503") -> Refusal:
+    return Refusal(re.compile(pattern, re.IGNORECASE), tuple(options.split()), hint, code)
 
 
-def _wrong_word(says: str, hint: str) -> Refusal:
-    return Refusal(re.compile(says, re.IGNORECASE), (), hint, lasting=True)
+def _wrong_word(pattern: str, hint: str) -> Refusal:
+    return Refusal(re.compile(pattern, re.IGNORECASE), (), hint, lasting=True)
 
 
 _OTHERS = """
@@ -43,165 +43,163 @@ _OTHERS = """
     segment sockets-per-node spread-job stepmgr switches thread-spec threads-per-core tmp use-min-nodes wckey
 """
 OTHER_OPTIONS = frozenset(_OTHERS.split())
-"""Options of sbatch beside those that a job file cannot have raw; plugins of a site add more. Source: sbatch(1)."""
+"""Options of sbatch besides those that a job file cannot set raw; a site's plugins add more. Source: sbatch(1)."""
 UNKNOWN_OPTION = re.compile(r"unrecognized option '--?([\w-]+)", re.IGNORECASE)
 REFUSALS = (
-    Refusal(UNKNOWN_OPTION, (), "this version of Slurm does not know the option", lasting=True),
-    _wrong_word(r"invalid option -- '(\w)'", "this version of Slurm does not know the option"),
-    _wrong_word(r"Invalid --([\w-]+) (?:specification|value)", "see sbatch(1) for what the option accepts"),
-    _wrong_word(r"Invalid numeric value \S+ for --([\w-]+)", "see sbatch(1) for what the option accepts"),
+    Refusal(UNKNOWN_OPTION, (), "remove it: this version of Slurm does not have the option", lasting=True),
+    _wrong_word(r"invalid option -- '(\w)'", "remove it: this version of Slurm does not have the option"),
+    _wrong_word(r"Invalid --([\w-]+) (?:specification|value)", "read the values of the option in sbatch(1)"),
+    _wrong_word(r"Invalid numeric value \S+ for --([\w-]+)", "read the values of the option in sbatch(1)"),
     _refusal(
         r"Time limit specification required",
         "time",
-        "the site wants a time limit: write `time: 2:00:00` under `extras.slurm`, or for all jobs "
-        "`time: {default: 2:00:00}` into the site profile",
+        "write `time: 2:00:00` under `extras.slurm`, or for all jobs `time: {default: 2:00:00}` into the site profile: "
+        "the site requires a time limit",
     ),
     _refusal(
         r"Requested time limit is invalid|Time limit.*exceed|PartitionTimeLimit",
         "time",
-        "write a `time` under `extras.slurm` (or `time.default` into the site profile) of no more than the partition's "
-        "limit, which `sinfo -o '%P %l'` shows",
+        "write a `time` under `extras.slurm` (or `time.default` into the site profile) within the partition's limit; "
+        "see it with `sinfo -o '%P %l'`",
     ),
     _refusal(
         r"No partition specified",
         "partition",
-        "the site has no default partition: write `partition` under `extras.slurm`, or under `virtualClusters` of the "
-        "site profile; `sinfo` lists them",
+        "write `partition` under `extras.slurm`, or under `virtualClusters` of the site profile: the site has no "
+        "default partition; list them with `sinfo`",
     ),
     _refusal(
         r"invalid partition|Multiple partition job request not supported",
         "partition",
-        "`sinfo` lists the partitions; write one as `partition` under `extras.slurm`, or under `virtualClusters` of "
-        "the site profile",
+        "write `partition` under `extras.slurm`, or under `virtualClusters` of the site profile; list the partitions "
+        "with `sinfo`",
     ),
     _refusal(
         r"group not permitted to use this partition|Partition in DOWN state|Required partition not available"
         r"|Requested partition configuration not available",
         "partition",
-        "`scontrol show partition NAME` says who may use it, how, and whether it is up; write another one as "
-        "`partition` under `extras.slurm`",
+        "write another `partition` under `extras.slurm`; see its users, limits and state with "
+        "`scontrol show partition NAME`",
     ),
     _refusal(
         r"Invalid account or account/partition",
         "account",
-        "`sacctmgr show associations user=$USER` lists your accounts and the partitions they may use; write one as "
-        "`account` under `extras.slurm`, or under `virtualClusters` of the site profile",
+        "write `account` under `extras.slurm`, or under `virtualClusters` of the site profile; list your accounts and "
+        "their partitions with `sacctmgr show associations user=$USER`",
     ),
     _refusal(
         r"Invalid qos|Requested account has breached requested QOS",
         "qos",
-        "`sacctmgr show associations user=$USER format=account,qos` lists yours; write one as `qos` under "
-        "`extras.slurm`, or under `virtualClusters` or `priorities` of the site profile",
+        "write `qos` under `extras.slurm`, or under `virtualClusters` or `priorities` of the site profile; list yours "
+        "with `sacctmgr show associations user=$USER format=account,qos`",
     ),
     _refusal(
         r"Memory (?:specification|required).*(?:can ?not be satisfied|not available)|Invalid memory specification",
         "mem",
-        "no node has that much memory: write a smaller `memoryMB`; `sinfo -o '%N %m'` shows what they have, in MB",
+        "write a smaller `memoryMB`; see the nodes' memory in MB with `sinfo -o '%N %m'`",
     ),
     _refusal(
         r"GRES option unsupported",
         "gpus-per-task",
-        "this Slurm gives GPUs by node alone: describe the nodes in a site profile (`partitions`), and they are asked "
-        "for so",
+        "describe the nodes in a site profile (`partitions`): this Slurm allocates GPUs only per node",
     ),
     _refusal(
         r"generic resource \(gres\) specification|GRES specification|Invalid GRES"
         r"|Invalid Trackable RESource",
         "gres",
-        "no node has such a resource; `sinfo -o '%N %G'` shows what they have: `gpus` and `nodeTypes` of the site "
-        "profile say what GPUs are called",
+        "set the names of GPUs in `gpus` and `nodeTypes` of the site profile; see the nodes' resources with "
+        "`sinfo -o '%N %G'`",
     ),
     _refusal(
         r"CPU count (?:per node can ?not be satisfied|specification invalid)|Requested more tasks than available",
         "cpus-per-task",
-        "write a smaller `cpu`; `sinfo -o '%N %c'` shows the CPUs of a node",
+        "write a smaller `cpu`; see the CPUs of nodes with `sinfo -o '%N %c'`",
     ),
     _refusal(
         r"Invalid (?:preferred )?feature specification",
         "constraint",
-        "`sinfo -o '%N %f'` shows the features of nodes; write them as `constraint` under `extras.slurm`, or under "
-        "`nodeTypes` of the site profile",
+        "write features of nodes as `constraint` under `extras.slurm`, or under `nodeTypes` of the site profile; see "
+        "them with `sinfo -o '%N %f'`",
     ),
     _refusal(
         r"reservation is (?:invalid|in use)|reservation not usable|Access denied to requested reservation",
         "reservation",
-        "`scontrol show res` lists them with their users and times; write one as `reservation` under `extras.slurm`, "
-        "or under `virtualClusters` of the site profile",
+        "write `reservation` under `extras.slurm`, or under `virtualClusters` of the site profile; list reservations "
+        "with their users and times with `scontrol show res`",
     ),
     _refusal(
         r"Requested nodes not in this partition",
         "nodelist partition",
-        "`sinfo -N` lists the nodes by partition; change `nodelist` or `partition` under `extras.slurm`",
+        "change `nodelist` or `partition` under `extras.slurm`; list the nodes by partition with `sinfo -N`",
     ),
     _refusal(
         r"Invalid node name",
         "nodelist exclude",
-        "`sinfo -N` lists the nodes; change `nodelist` or `exclude` under `extras.slurm`",
+        "change `nodelist` or `exclude` under `extras.slurm`; list the nodes with `sinfo -N`",
     ),
     _refusal(
         r"valid node count|Invalid node count|Node count specification invalid|More processors requested"
         r"|Job size specification needs to be provided",
         "nodes",
-        "ask for fewer `instances`, or for another `partition` under `extras.slurm`; `sinfo -o '%P %D %c'` shows nodes "
-        "and CPUs",
+        "request fewer `instances`, or another `partition` under `extras.slurm`; see nodes and CPUs with "
+        "`sinfo -o '%P %D %c'`",
     ),
     _refusal(
         r"Requested operation not supported on this system",
         "",
-        "under SchedulerType=sched/builtin Slurm takes no heterogeneous job, which has a component for each role: "
-        "`scontrol show config` shows the type; write `scheduler: {type: builtin}` into the site profile, or "
-        "`layout: shared` under `extras.slurm`",
+        "write `scheduler: {type: builtin}` into the site profile, or `layout: shared` under `extras.slurm`: with "
+        "SchedulerType=sched/builtin (see `scontrol show config`) Slurm accepts no heterogeneous job",
     ),
     _refusal(
         r"Invalid license",
         "licenses",
-        "`scontrol show licenses` lists them; write `options: [--licenses=NAME:1]` under `extras.slurm`",
+        "write `options: [--licenses=NAME:1]` under `extras.slurm`; list licenses with `scontrol show licenses`",
     ),
     _refusal(
         r"Burst ?Buffer",
         "bb",
-        "`scontrol show burst` shows what there is; write `options: [--bb=...]` under `extras.slurm`, or leave it out",
+        "correct `options: [--bb=...]` under `extras.slurm`, or remove it; list them with `scontrol show burst`",
     ),
     _refusal(r"Invalid wckey", "wckey", "write `options: [--wckey=NAME]` under `extras.slurm`"),
     _refusal(r"Invalid mcs_label", "mcs-label", "write `options: [--mcs-label=NAME]` under `extras.slurm`"),
     _refusal(
         r"(?:Assoc|QOS)(?:Max|Grp)Submit",
         "account qos",
-        "so many jobs of an account, or of a QOS, may be in the queue: wait for one of yours to end, or write another "
-        "`account` or `qos` under `extras.slurm`",
+        "wait for one of your jobs to end, or write another `account` or `qos` under `extras.slurm`: the queue limit "
+        "of the account or QOS is reached",
         LIMIT_REACHED,
     ),
     _refusal(
         r"(?:Assoc|QOS)(?:Max|Grp)Wall",
         "time",
-        "the account or the QOS allows less time: write a smaller `time` under `extras.slurm`",
+        "write a smaller `time` under `extras.slurm`: the account or QOS allows less",
     ),
-    _refusal(r"(?:Assoc|QOS)(?:Max|Grp)GRES", "gres account qos", "the account or the QOS allows fewer: ask for less"),
+    _refusal(r"(?:Assoc|QOS)(?:Max|Grp)GRES", "gres account qos", "request fewer: the account or QOS has a limit"),
     _refusal(
         r"(?:Assoc|QOS)(?:Max|Grp)(?:Cpu|Mem|Node|Billing)",
         "nodes cpus-per-task mem account qos",
-        "the account or the QOS allows less: ask for fewer `instances`, or for less `cpu` or `memoryMB`",
+        "request fewer `instances`, or less `cpu` or `memoryMB`: the account or QOS allows less",
     ),
     _refusal(
         r"violates accounting/QOS policy|MaxSubmit|Reached jobs per hour limit",
         "account qos",
-        "a limit of the account or QOS is reached: fewer or smaller jobs at once, another `account` or `qos` under "
-        "`extras.slurm`, or ask the site; `sacctmgr show qos` shows limits",
+        "submit fewer or smaller jobs, write another `account` or `qos` under `extras.slurm`, or ask the site: a limit "
+        "of the account or QOS is reached; see limits with `sacctmgr show qos`",
     ),
     _refusal(
         r"Requested (?:node|topology) configuration is not available|Required node not available",
         " ".join(NODE_OPTIONS),
-        "no node of the partition has what is asked: change `instances`, `cpu`, `memoryMB` or `gpu`; "
-        "`sinfo -o '%P %N %c %m %G'` shows what they have",
+        "change `instances`, `cpu`, `memoryMB` or `gpu`: no node of the partition satisfies the request; see the nodes "
+        "with `sinfo -o '%P %N %c %m %G'`",
     ),
     _refusal(
         r"(?:failure|failed|invalid|incompatible|incomplete|missing|denied|not found).*plugin"
         r"|plugin.*(?:fail|invalid|incompatible|missing|denied|not found)",
         "",
-        "the site's Slurm is at fault, not the job: show these words to its administrator",
+        "report this message to the site's administrator: the fault is in its Slurm, not in the job",
     ),
 )
-"""What sbatch says of a script it does not take, special before general.
+"""Messages of sbatch for scripts that it refuses, special before general.
 
 Source: observed on 22.05, 24.11 and 26.05, and the messages of libslurm there.
 """

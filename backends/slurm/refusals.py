@@ -1,4 +1,4 @@
-"""Turn what a Slurm program says when it fails into an error: away, or no, and to which option."""
+"""Turn the failure of a Slurm program into an error: unreachable, throttled, or refused, with the options at fault."""
 
 from __future__ import annotations
 
@@ -36,29 +36,30 @@ UNREACHABLE = re.compile(
     r"|Unable to connect to database",
     re.IGNORECASE,
 )
-"""Messages of a controller, a database or an authentication that is away. Source: observed on 22.05."""
+"""Messages if a controller, a database or the authentication is down. Source: observed on 22.05."""
 
 THROTTLED = re.compile(
     r"rate.?limit|RPC limit|too many (?:requests|RPCs)|slow(?:ing)? down|retry (?:momentarily|later)", re.IGNORECASE
 )
-"""Messages of a controller that is asked too often (slurm.conf(5), rl_enable), or of a site's wrapper that says so.
+"""Messages if a controller is queried too often (slurm.conf(5), rl_enable), or of a site's wrapper that reports
+this.
 
-Source: slurm_errno.c of 24.11, SLURMCTLD_COMMUNICATIONS_BACKOFF and _HARD_DROP. squeue itself asks again for some time
-before it says so.
+Source: slurm_errno.c of 24.11, SLURMCTLD_COMMUNICATIONS_BACKOFF and _HARD_DROP. squeue retries for some time
+before it reports this.
 """
 
 MAX_WORDS = 1 << 14
-"""Characters of what a program says that are looked at: a site's wrapper, or a login node, can say anything."""
+"""Limit in characters for a program's messages: a site's wrapper or a login node can print anything."""
 
 NOT_CONFIGURED = "Could not establish a configuration source"
-"""Slurm's programs are installed, and know of no cluster: none was asked. Source: observed on 22.05."""
+"""Slurm's programs are installed but find no cluster, so no request was sent. Source: observed on 22.05."""
 
 
 _VERDICT = re.compile(r"^\w+: error: Batch job submission failed: (.*)$", re.MULTILINE)
-"""The controller's own answer, after what a rule of the site says. Source: observed on 22.05, 24.11, 26.05."""
+"""The controller's own answer, after the messages of a site's rule. Source: observed on 22.05, 24.11, 26.05."""
 
 NO_REASON = "Unspecified error"
-"""Its answer where a rule of the site (job_submit.lua) refuses. Source: observed on 22.05, 24.11, 26.05."""
+"""The controller's answer if a site's rule (job_submit.lua) refuses. Source: observed on 22.05, 24.11, 26.05."""
 
 _MENTIONED = re.compile(r"(?<![\w-])(?:--([a-z][a-z-]+)|-([ACpqtwx]))(?![\w-])")
 _SHORT = {
@@ -70,28 +71,28 @@ _SHORT = {
     "w": "nodelist",
     "x": "exclude",
 }
-"""Options that people call by a letter. Source: sbatch(1)."""
+"""Options that users write as a letter. Source: sbatch(1)."""
 
 
 def is_unanswered(done: Completed) -> bool:
-    """Tell whether a query failed, or printed nothing but that it is called too often."""
+    """Return whether a query failed, or printed only that queries are too frequent."""
     return bool(done.status) or (not done.stdout.strip() and THROTTLED.search(done.stderr) is not None)
 
 
 def failure(argv: Sequence[str], done: Completed) -> BackendError:
-    """Return the error for a program that failed. No answer is never called a refusal."""
+    """Return the error for a program that failed. No answer is never reported as a refusal."""
     done = replace(done, stderr=done.stderr[:MAX_WORDS])
     verdict = _verdict(done)
-    # The words of a site may look like anything, so that the controller's own decide where there are any.
+    # A site's messages may contain anything, so the controller's own message decides if it is present.
     if THROTTLED.search(verdict[1] if verdict else done.stderr):
         return _throttled(argv, done)
     if UNREACHABLE.search(verdict[1] if verdict else done.stderr):
         return _unreachable(argv, done, slurm_words(done))
     if done.status < 0 and not verdict:
         return _killed(argv, done)
-    words, sites = _words_and_sites(done)
+    words, sites = _slurm_and_site_words(done)
     code, lasting = "E503", False
-    found = next(((refusal, match) for refusal in REFUSALS if (match := refusal.says.search(words))), None)
+    found = next(((refusal, match) for refusal in REFUSALS if (match := refusal.pattern.search(words))), None)
     if found is not None:
         refusal, match = found
         options, hint = refusal.options or match.groups()[:1], refusal.hint
@@ -101,10 +102,10 @@ def failure(argv: Sequence[str], done: Completed) -> BackendError:
         options = tuple(dict.fromkeys(long or _SHORT[short] for long, short in _MENTIONED.findall(sites)))
         hint = _hint_of_rule(sites, options)
     else:
-        options, hint = (), f"these are the words of `{argv[0]}`: its manual, or the site, says what they mean"
+        options, hint = (), f"look up this message of `{argv[0]}` in its manual, or ask the site"
     named = named_options(options)
-    said = f'; the site says: "{sites}"' if sites else ""
-    message = f"{argv[0]} refuses{f' {named}' if named else ''}: {words}{said}"
+    site_part = f'; message of the site: "{sites}"' if sites else ""
+    message = f"{argv[0]} refuses{f' {named}' if named else ''}: {words}{site_part}"
     diagnostic = Diagnostic(code=code, message=message, hint=hint)
     return RejectedError(
         diagnostic, argv=tuple(argv), status=done.status, stderr=done.stderr, options=options, lasting=lasting
@@ -112,71 +113,72 @@ def failure(argv: Sequence[str], done: Completed) -> BackendError:
 
 
 def named_options(options: Sequence[str]) -> str:
-    """Return options as a message names them: `--mem or --gres`."""
+    """Return options as they appear in messages: `--mem or --gres`."""
     return " or ".join(f"--{option}" for option in options)
 
 
 def _hint_of_rule(sites: str, options: Sequence[str]) -> str:
-    """Return what to do where a rule of the site refuses, with its words or without."""
+    """Return the hint for a refusal by a site's rule, which may have printed messages."""
     if not sites:
-        return "the rule gives no reason: ask the site, whose slurmctld.log may have one"
+        return "ask the site for the reason, which its slurmctld.log may contain"
     keys = [f"`{option}`" for option in options if option in _SHORT.values()]
     others = [f"`options: [--{option}=...]`" for option in options if option not in _SHORT.values()]
     if options:
-        return f"write {' and '.join((*keys, *others))} under `extras.slurm`, as the site's words ask"
-    return "do as the site's words ask; an sbatch option without a key under `extras.slurm` goes into its `options`"
+        return f"write {' and '.join((*keys, *others))} under `extras.slurm`, as the site's message requires"
+    return "follow the site's message; put sbatch options that have no key under `extras.slurm` into its `options`"
 
 
 def _verdict(done: Completed) -> re.Match[str] | None:
-    """Return the controller's answer, the last one: a site's words may look like one, too."""
+    """Return the controller's answer, the last match: a site's messages may look like one."""
     return max(_VERDICT.finditer(done.stderr), key=lambda found: found.start(), default=None)
 
 
-def _words_and_sites(done: Completed) -> tuple[str, str]:
-    """Return what Slurm says, and what a rule of the site: what stands before the answer and is none of Slurm's own.
+def _slurm_and_site_words(done: Completed) -> tuple[str, str]:
+    """Return Slurm's messages and those of a site's rule: lines before the answer that are not Slurm's own.
 
-    Of a heterogeneous job it begins with the number of the component, `0: `. Source: observed on 22.05, 24.11, 26.05.
+    For a heterogeneous job, a site's message starts with the component's number, `0: `. Source: observed on 22.05,
+    24.11, 26.05.
     """
     verdict = _verdict(done)
     if verdict is None:
         return slurm_words(done), ""
     lines = done.stderr[: verdict.start()].splitlines()
     ruled = verdict[1] == NO_REASON
-    sites = [line for line in lines if ruled or not any(known.says.search(line) for known in REFUSALS)]
-    said = (re.sub(r"^\d+: ", "", _bare(line)) for line in sites)
-    own = (_bare(line) for line in (*(line for line in lines if line not in sites), verdict[0]))
+    sites = [line for line in lines if ruled or not any(known.pattern.search(line) for known in REFUSALS)]
+    said = (re.sub(r"^\d+: ", "", _without_program(line)) for line in sites)
+    own = (_without_program(line) for line in (*(line for line in lines if line not in sites), verdict[0]))
     return "; ".join(dict.fromkeys(own)), " ".join(line for line in dict.fromkeys(said) if line)
 
 
-_ELSEWHERE = {
+_NO_SLURM_HINTS = {
     True: "run this on a login node of the cluster, or use `--backend local` to run it on this machine",
-    False: "run this on a login node of the cluster; from elsewhere, `--host` or `host` of a site profile names one",
+    False: "run this on a login node of the cluster, or name one with `--host` or `host` of a site profile",
 }
-"""What helps on a machine without Slurm, where a job was to be submitted, and else."""
+"""The hints on a machine without Slurm, by whether a job was to be submitted."""
 
 
 def _throttled(argv: Sequence[str], done: Completed) -> ThrottledError:
-    """Return the error for a controller that was asked too often: it did nothing of what it was asked for."""
-    message = f"Slurm is asked too often, and did not answer: {slurm_words(done)}"
+    """Return the error for throttling: the controller did not execute the request."""
+    message = f"Slurm is called too often, and did not answer: {slurm_words(done)}"
     diagnostic = Diagnostic(code="E507", message=message, hint=f"try again later: {_nothing_done(argv)}")
     return ThrottledError(diagnostic, argv=tuple(argv), status=done.status, stderr=done.stderr)
 
 
 def _unreachable(argv: Sequence[str], done: Completed, words: str) -> UnreachableError:
-    """Return the error for no answer. A request that was sent may have been taken though the answer was lost."""
+    """Return the error for no answer. Slurm may have executed a request whose answer was lost."""
     if NOT_CONFIGURED in done.stderr:
         message = f"Slurm is not set up on this machine: `{argv[0]}` finds no slurm.conf and no controller"
-        return _no_answer(argv, done, "E506", message, _ELSEWHERE[argv[0] == "sbatch"])
+        return _no_answer(argv, done, "E506", message, _NO_SLURM_HINTS[argv[0] == "sbatch"])
     if NOT_CONNECTED in done.stderr:
         message = f"Slurm cannot be reached: {words}"
         return _no_answer(argv, done, "E506", message, f"try again later: {_nothing_done(argv)}")
-    unsure = "; it may have taken the job all the same" if argv[0] == "sbatch" and not is_test(argv) else ""
+    unsure = "; it may have accepted the job" if argv[0] == "sbatch" and not is_test(argv) else ""
     return _no_answer(argv, done, "E502", f"Slurm does not respond: {words}{unsure}")
 
 
 def _killed(argv: Sequence[str], done: Completed) -> UnreachableError:
-    """Return the error for a program that a signal ended: what it had sent may have been taken."""
-    message = f"`{argv[0]}` was ended by signal {-done.status}; what was asked may have been done or not"
+    """Return the error for a program that a signal ended: Slurm may have executed its request."""
+    message = f"signal {-done.status} ended `{argv[0]}`; it may or may not have done its work"
     return _no_answer(argv, done, "E502", message)
 
 
@@ -192,12 +194,12 @@ def _nothing_done(argv: Sequence[str]) -> str:
 
 
 def slurm_words(done: Completed) -> str:
-    """Return what a program said, in one line, each thing once and without the program's name before it."""
-    lines = map(_bare, done.stderr.splitlines())
+    """Return a program's messages in one line, without repetitions and program names."""
+    lines = map(_without_program, done.stderr.splitlines())
     said = "; ".join(line for line in dict.fromkeys(lines) if line and not line.startswith("Try "))
-    return said or f"exit status {done.status}, and no message"
+    return said or f"exit status {done.status} without a message"
 
 
-def _bare(line: str) -> str:
-    """Return a line without the program's name before it."""
+def _without_program(line: str) -> str:
+    """Return a line without the name of the program at its start."""
     return re.sub(r"^\w+: (?:error: |fatal: )?", "", line).strip()

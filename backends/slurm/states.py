@@ -1,4 +1,4 @@
-"""Slurm's words for the state of a job, what each means, and one observation of what squeue and sacct say of a job.
+"""Slurm's job states, and one observation of a job from its rows in squeue and sacct.
 
 Source: sacct(1) and squeue(1), JOB STATE CODES, of Slurm 20.11 to 26.05.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Phase(str, Enum):
-    """Say where a job is in its life; UNKNOWN for words that came after this table."""
+    """The phase of a job; UNKNOWN for states that are not in this table."""
 
     PENDING = "pending"
     RUNNING = "running"
@@ -57,13 +57,14 @@ STATES: dict[str, tuple[str, Phase]] = {
     "TIMEOUT": ("TO", Phase.ENDED),
     "UPDATE_DB": ("", Phase.RUNNING),
 }
-"""Each word with its short form ("" where there is none of its own) and its phase.
+"""Each state with its short form, "" if it has no unique one, and its phase.
 
-COMPLETING still runs: processes may be alive on some node. RECONFIG_FAIL would be RF too, as REQUEUE_FED is.
+COMPLETING counts as running: some node may still have processes. RECONFIG_FAIL shares its short form RF with
+REQUEUE_FED.
 """
 
 FORGOTTEN = "FORGOTTEN"
-"""Not a word of Slurm's: the controller has no record of the job any more, and nobody else keeps one."""
+"""Not a state of Slurm: the controller has forgotten the job, and no accounts are kept."""
 
 _LONG = {short: word for word, (short, _) in STATES.items() if short}
 
@@ -71,13 +72,13 @@ CAUSES = (
     "NODE_FAIL", "BOOT_FAIL", "LAUNCH_FAILED", "RECONFIG_FAIL", "PREEMPTED", "TIMEOUT", "DEADLINE", "REVOKED",
     "CANCELLED", "OUT_OF_MEMORY", "FAILED", "COMPLETED",
 )  # fmt: skip
-"""Endings, those first that explain the others: where a node fails, other components may be called FAILED."""
+"""Endings in order of precedence: if a node fails, other components may be called FAILED."""
 
 
 def normalize(raw: str) -> str:
-    """Return the state word of what Slurm printed; a word that is not known stays as it is.
+    """Return the state from Slurm's output; unknown words are unchanged.
 
-    `CANCELLED by 1000` is CANCELLED; `OUT_OF_ME+` is what fits into a narrow column; `CA` is a short form.
+    `CANCELLED by 1000` is CANCELLED; `OUT_OF_ME+` is cut off by a narrow column; `CA` is a short form.
     """
     word = (raw.split() or [""])[0]
     if word.endswith("+"):
@@ -88,22 +89,21 @@ def normalize(raw: str) -> str:
 
 
 def phase(state: str) -> Phase:
-    """Return the phase of a bare state word."""
     if state == FORGOTTEN:
         return Phase.ENDED
     return STATES[state][1] if state in STATES else Phase.UNKNOWN
 
 
 def precedence(state: str) -> int:
-    """Return the rank of an ending among those of one job's components: the lowest one is the job's."""
+    """Return the rank of an ending; the lowest among a job's components is the job's."""
     return CAUSES.index(state) if state in CAUSES else len(CAUSES)
 
 
 MANY = 500
-"""Jobs that the accounts are asked for in one query."""
+"""Limit on the jobs in one query of the accounts."""
 
 MAX_REASON = 300
-"""A reason may name all nodes that are out of order."""
+"""Limit in characters: a reason may name all nodes that are out of order."""
 
 
 def observed(
@@ -113,11 +113,12 @@ def observed(
     components_of: Callable[[JobId], int],
     unaccounted: Callable[[JobId, Observation | None], Observation],
 ) -> dict[JobId, Observation]:
-    """Return what is known of jobs: one query of the queue, one of the accounts for those that ended.
+    """Return the observations of jobs, by one query of the queue and one of the accounts for ended jobs.
 
-    `accounts_of` is told whether the accounts must answer, because the queue knows nothing of some of its jobs; it
-    returns None where the site keeps none. `components_of` is how many components the script of a job has;
-    `unaccounted` tells what is known of the end of a job that is in no accounts, by what the queue says of it.
+    The second argument of `accounts_of` tells whether the accounts must answer, because some jobs are not in the
+    queue; it returns None if the site keeps no accounts. `components_of` returns the number of components in a job's
+    script. `unaccounted` returns the observation of an ended job without accounts, from its observation in the
+    queue.
     """
     wanted = sorted(set(ids))
     if not wanted:
@@ -146,7 +147,7 @@ def observed(
 
 
 def by_job(rows: Iterable[Row]) -> dict[JobId, list[Row]]:
-    """Return the rows of each job, its components in order."""
+    """Group rows by job, with components in order."""
     jobs: dict[JobId, list[Row]] = {}
     for row in sorted(rows, key=lambda row: row.offset or 0):
         jobs.setdefault(row.leader, []).append(row)
@@ -154,33 +155,33 @@ def by_job(rows: Iterable[Row]) -> dict[JobId, list[Row]]:
 
 
 def has_ended(rows: Sequence[Row]) -> bool:
-    """Tell whether every row is an ending; a word that is not known counts as none."""
+    """Return whether every row is an ending; an unknown state is not."""
     return all(phase(row.state) is Phase.ENDED for row in rows)
 
 
 def observation(
     queue: Sequence[Row], accounting: Sequence[Row], *, components: int, accounted: bool
 ) -> Observation | None:
-    """Return what is known of a job, None when neither squeue nor sacct has a row of it.
+    """Return the observation of a job, None if neither squeue nor sacct has a row of it.
 
-    `components`: how many the job has at least; `accounted`: whether the site keeps accounts at all. The
-    queue is believed while anything lives. Then the accounts, once they have all components: right after the
-    end of a short heterogeneous job, 22.05 gives for up to two seconds one row without a component number,
-    and newer ones PENDING. While they lag, the observation is not final.
+    `components` is the job's minimum number of components; `accounted` tells whether the site keeps accounts. The
+    queue decides while any component is active. Then the accounts decide, once they have all components: for up to
+    two seconds after the end of a short heterogeneous job, 22.05 shows one row without a component number, and newer
+    versions show PENDING. While the accounts lag, the observation is not final.
     """
     if queue and not has_ended(queue):
-        return _from_row(_liveliest(queue), queue, final=False)
+        return _from_row(_most_active(queue), queue, final=False)
     if accounting and has_ended(accounting) and _is_complete(accounting, max(components, len(queue))):
         return _from_row(_cause(accounting), accounting, final=True)
     if queue:
         return _from_row(_cause(queue), queue, final=not accounted)
     if accounting:
-        return _from_row(_liveliest(accounting), accounting, final=False)
+        return _from_row(_most_active(accounting), accounting, final=False)
     return None
 
 
 def _is_complete(rows: Sequence[Row], components: int) -> bool:
-    """Tell whether there is an ended row, with its end, of every component."""
+    """Return whether every component has a row with its end."""
     if any(row.ended is None for row in rows):
         return False
     if components == 1:
@@ -188,8 +189,8 @@ def _is_complete(rows: Sequence[Row], components: int) -> bool:
     return {row.offset for row in rows} >= set(range(components))
 
 
-def _liveliest(rows: Sequence[Row]) -> Row:
-    """Return the row that says how far a job is: one that runs, else one that waits, else the first."""
+def _most_active(rows: Sequence[Row]) -> Row:
+    """Return the row of the furthest component: a running one, else a pending one, else the first."""
     for wanted in (Phase.RUNNING, Phase.PENDING, Phase.UNKNOWN):
         for row in rows:
             if phase(row.state) is wanted:
@@ -198,20 +199,20 @@ def _liveliest(rows: Sequence[Row]) -> Row:
 
 
 def _cause(rows: Sequence[Row]) -> Row:
-    """Return the row whose ending explains those of the others."""
+    """Return the row whose ending explains the others."""
     return min(rows, key=lambda row: precedence(row.state))
 
 
 def _from_row(row: Row, rows: Sequence[Row], *, final: bool) -> Observation:
-    """State and reason are those of `row`; the exit status is the batch script's, which is in component 0.
+    """Take state and reason from `row`, and the exit status from component 0, which runs the batch script.
 
-    Of a job that never had a node, Slurm gives as start the expected one, or its end when it was cancelled.
+    For a job that never had a node, Slurm's start time is the expected one, or the end if it was cancelled.
     """
     leader = rows[0]
     ends = [other.ended for other in rows if other.ended is not None]
     ended = phase(row.state) is Phase.ENDED
     reasons = tuple(other.reason[:MAX_REASON] if phase(other.state) is Phase.PENDING else "" for other in rows)
-    # A heterogeneous job without a reason waits for another scheduler than a plain one: how many components tells.
+    # A heterogeneous job without a reason waits for backfill; the number of reasons distinguishes it from a plain job.
     has_reasons = any(reasons) or (len(rows) > 1 and phase(row.state) is Phase.PENDING)
     return Observation(
         job_id=row.leader,
@@ -231,9 +232,9 @@ def _from_row(row: Row, rows: Sequence[Row], *, final: bool) -> Observation:
 
 
 def _expected_start(row: Row, rows: Sequence[Row]) -> int | None:
-    """Return when Slurm expects to start a job of which nothing runs: all of its components, or it says nothing.
+    """Return the expected start of a job with no running component, if Slurm has one for all components.
 
-    Of one that is held it keeps what it said before, or the time of --begin. Source: observed on 24.11.
+    For a held job, Slurm keeps an old estimate or the time of --begin. Source: observed on 24.11.
     """
     if any(is_held(other.reason) for other in rows):
         return None

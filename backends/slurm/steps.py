@@ -1,4 +1,4 @@
-"""What the steps of jobs use, as sstat and sacct tell: CPU time, memory and GPUs of their tasks."""
+"""CPU time, memory and GPUs used by the steps of jobs, from sstat and sacct."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5}
 
 
 class StepUsage(NamedTuple):
-    """Say what the tasks of a step use, as Slurm has them: its processes. Memory is in MiB, GPUs in percent.
+    """Hold the usage of a step's tasks. Memory is in MiB, GPU use in percent.
 
-    `cpu_seconds`, `memory_mib` and those of GPUs are averages; None where Slurm does not gather them.
+    `cpu_seconds`, `memory_mib` and the GPU values are averages; None if Slurm does not gather them.
     """
 
     tasks: int
@@ -38,10 +38,10 @@ class StepUsage(NamedTuple):
 
 
 def sstat(ids: Iterable[str]) -> list[str]:
-    """Return the query for what the steps of running jobs use, each component by the number that it has as a job.
+    """Return the query for the steps of running jobs; a component is named by its own job number.
 
-    Each node takes a sample when it is asked. Of a number and a component, `100+1`, sstat reads the number alone.
-    Source: Slurm, jobacct_gather_stat_task; observed on 24.11.
+    Each node takes a sample for the query. For `100+1`, sstat reads only the number. Source: Slurm,
+    jobacct_gather_stat_task; observed on 24.11.
     """
     columns = ",".join(STEP_FIELDS)
     return [
@@ -56,7 +56,7 @@ def sstat(ids: Iterable[str]) -> list[str]:
 
 
 def sacct_steps(ids: Iterable[JobId]) -> list[str]:
-    """Return the accounting query for what the steps of jobs of one cluster used, with the name of each step."""
+    """Return the accounting query for the usage and names of the steps of jobs of one cluster."""
     wanted = sorted(ids)
     numbers, cluster = ",".join(map(number_of, wanted)), cluster_of(wanted[0])
     columns = ",".join(("JobIDRaw", *STEP_FIELDS[1:], "JobName"))
@@ -72,9 +72,9 @@ def sacct_steps(ids: Iterable[JobId]) -> list[str]:
 
 
 def srun_beside(number: str, nodes: Sequence[str], components: Sequence[int], argv: Sequence[str]) -> list[str]:
-    """Return what runs a program once on each of some nodes of a job that runs, and takes none of its resources.
+    """Return the command that runs a program once on each of some nodes of a running job, using no resources.
 
-    Of a heterogeneous job it runs on every node of `components`, which are none of any other job.
+    In a heterogeneous job it runs on every node of `components`, which share no node with other jobs.
     """
     where = (
         [f"--het-group={','.join(map(str, components))}"]
@@ -100,7 +100,7 @@ def srun_beside(number: str, nodes: Sequence[str], components: Sequence[int], ar
 
 
 def step_usages(text: str) -> dict[tuple[int, int], StepUsage]:
-    """Return what is known of steps, by the numbers of the job and of the step; nothing of those with no figures."""
+    """Return the usage of steps by job number and step number. Steps without figures are missing."""
     found: dict[tuple[int, int], StepUsage] = {}
     for line in text.splitlines():
         words = line.split("|")
@@ -114,9 +114,9 @@ def step_usages(text: str) -> dict[tuple[int, int], StepUsage]:
 
 
 def accounted_usages(text: str) -> list[tuple[int, str, StepUsage]]:
-    """Return the job number, the name and the usage of steps that sacct knows; nothing of those with no figures.
+    """Return job number, name and usage of steps in the accounts. Steps without figures are missing.
 
-    A component of a heterogeneous job is a job of its own number.
+    Each component of a heterogeneous job has its own job number.
     """
     found = []
     for line in text.splitlines():
@@ -131,14 +131,14 @@ def accounted_usages(text: str) -> list[tuple[int, str, StepUsage]]:
 
 
 def _numbers(word: str) -> tuple[int | None, int | None]:
-    """Return the number of a job and that of its step, None for what has none, as `123.batch`."""
+    """Return the numbers of a job and a step, None if not numeric, as in `123.batch`."""
     job, _, step = word.partition(".")
     return whole(job), whole(step)
 
 
 def _usage(tasks: str, cpu: str, memory: str, most: str, tres: str) -> StepUsage | None:
     seconds, used, peak = _seconds(cpu), _number(memory), _number(most)
-    # Where nothing is gathered (jobacct_gather/none) the columns are empty, or 0.
+    # With jobacct_gather/none the columns are empty or 0.
     count = whole(tasks)
     if not count or seconds is None or not used:
         return None
@@ -155,7 +155,7 @@ def _usage(tasks: str, cpu: str, memory: str, most: str, tres: str) -> StepUsage
 
 
 def _seconds(text: str) -> int | None:
-    """Return the seconds of a CPU time, which may have a fraction."""
+    """Return a CPU time in seconds, without its fraction."""
     try:
         return seconds_of(text.partition(".")[0])
     except ValueError:
@@ -163,6 +163,6 @@ def _seconds(text: str) -> int | None:
 
 
 def _number(text: str) -> float | None:
-    """Return a number, with a unit as sstat has them: `1536M`."""
+    """Return a number with a unit as sstat prints it: `1536M`."""
     found = _SIZE.fullmatch(text)
     return float(found[1]) * 1024 ** _POWERS[found[2]] if found else None

@@ -1,5 +1,5 @@
-"""Programs that stand in for srun, scontrol, scancel and slurmd where the local backend runs a script.
+"""Stand-ins for srun, scontrol, scancel and slurmd, with which the local backend runs scripts.
 
-They use the standard library alone, and of the rest only what does so too (`files`, `hostlist`): every step of a job
-starts one of them, without the packages of the site.
+They import only the standard library and modules that do the same (`files`, `hostlist`): every step starts a
+stand-in without site packages.
 """

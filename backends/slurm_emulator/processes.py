@@ -1,4 +1,4 @@
-"""Find and end the processes of a local job or step, as Slurm's process tracking does."""
+"""Find and kill the processes of a local job or step, as Slurm's process tracking does."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
 JOB_MARK = "PAISLURM_LOCAL_JOB"
-"""The variable that every process of a local job inherits; its value is the job's folder."""
+"""The variable that every process of a local job inherits; its value is the path of the job's folder."""
 
 STEP_MARK = "SLURM_STEP_ID"
 
 PROC = Path("/proc")
 
 DEFAULT_SIGNALS = [signal.Signals(number) for number in signal.valid_signals() if number < signal.SIGRTMIN]
-"""What a process of a job starts with: no signal ignored, whatever its parent ignores. In Slurm slurmd starts it."""
+"""Signals reset to their default in each process of a job, whatever its parent ignores. In Slurm, slurmd does this."""
 
 
 class Process(NamedTuple):
-    """Name a process: `started`, in clock ticks since boot, tells it from others that had the same pid."""
+    """Identify a process; `started`, in clock ticks since boot, distinguishes processes that reuse a pid."""
 
     pid: int
     session: int
@@ -32,14 +32,14 @@ class Process(NamedTuple):
 
 
 class ProcessFilter(NamedTuple):
-    """Say which processes are meant: those of `job` (a folder) or of a step of it; "" is the batch script."""
+    """Select the processes of `job` (a folder) or of one of its steps; the step "" is the batch script."""
 
     job: Path
     step: str | None = None
 
 
 def process(pid: int) -> Process | None:
-    """Return a process that runs, None when it has ended or never was. Source: proc(5), /proc/pid/stat."""
+    """Return a running process, None if it has ended or never existed. Source: proc(5), /proc/pid/stat."""
     try:
         fields = (PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()
     except OSError:
@@ -48,15 +48,15 @@ def process(pid: int) -> Process | None:
 
 
 def boot_id() -> str:
-    """Return what names this run of the kernel: pids and start times mean nothing after the next boot."""
+    """Return the id of this boot: pids and start times are valid for one boot only."""
     return (PROC / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
 
 
 def members(process_filter: ProcessFilter, sessions: Collection[int] = ()) -> list[Process]:
-    """Return the living processes of a job or step.
+    """Return the running processes of a job or step, without the caller.
 
-    A process belongs to it when it is in one of its sessions, or when it was started with its marks in the
-    environment: that finds daemons, which leave their session. The caller itself is never among them.
+    A process is a member if it is in one of the `sessions`, or if its initial environment has the marks. The marks
+    identify daemons, which leave their session.
     """
     return [
         found
@@ -72,7 +72,7 @@ def _all_processes() -> Iterator[Process]:
 
 
 def _matches(pid: int, process_filter: ProcessFilter) -> bool:
-    """Tell whether a process started with these marks; another user's cannot be read and is not ours."""
+    """Return whether a process started with these marks. False for another user's process, which cannot be read."""
     try:
         environment = (PROC / str(pid) / "environ").read_bytes().split(b"\0")
     except OSError:
@@ -87,14 +87,14 @@ def _matches(pid: int, process_filter: ProcessFilter) -> bool:
 
 
 def send(number: int, targets: Collection[Process]) -> None:
-    """Send a signal to processes; those that have ended meanwhile are no error."""
+    """Send a signal to processes. Ignore processes that have ended."""
     for target in targets:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(target.pid, number)
 
 
 def kill_all(process_filter: ProcessFilter, sessions: Collection[int] = (), *, patience: float = 5.0) -> bool:
-    """KILL the processes of a job or step until none is left; False when some are after `patience` s."""
+    """KILL the processes of a job or step until none is left. Return False if some remain after `patience` s."""
     deadline = time.monotonic() + patience
     while left := members(process_filter, sessions):
         if time.monotonic() > deadline:

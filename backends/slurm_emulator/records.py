@@ -1,10 +1,10 @@
-"""The folder of a local job: what it is, how it stands, and its steps.
+"""The files in the folder of a local job.
 
 job.json        the submission, written before the job starts
-state.json      how it stands, replaced by rename; both say the version of their keys
-state.json.end  room for how it ends, reserved while it runs
-cancelled       empty: its owner asked for the end
-steps/<id>/     one folder a step; `sessions` lists the process sessions of its tasks while it runs
+state.json      the state, replaced by rename; both records contain the version of their format
+state.json.end  disk space reserved for the final state while the job runs
+cancelled       empty; exists if the owner cancelled the job
+steps/<id>/     one folder for each step; `sessions` lists the process sessions of its tasks while it runs
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 VERSION = 1
-"""Of the keys of both records."""
+"""The version of the format of both records."""
 SESSIONS = "sessions"
 ROOM = 4096
-"""Bytes that are reserved for a record."""
+"""Bytes reserved for a record."""
 MAX_BYTES = 1 << 20
 NUMBER = re.compile(r"[0-9]{1,15}")
 
 
 def write_json(path: Path, value: dict[str, Any]) -> None:
-    """Write a record by rename, so that a reader sees the old one or the new one."""
+    """Write a record by rename: readers get the old one or the new one."""
     new = path.with_name(f"{path.name}.{os.getpid()}")
     with open(new, "w", encoding="utf-8", opener=private) as file:
         json.dump(value, file)
@@ -39,7 +39,7 @@ def write_json(path: Path, value: dict[str, Any]) -> None:
 
 
 def reserve(path: Path) -> None:
-    """Reserve room for the last record of a name, so that a disk that is full by then does not matter."""
+    """Reserve space for the final record, so that it can be written to a full disk."""
     with _reserved(path).open("wb") as file:
         file.write(b" " * ROOM)
         file.flush()
@@ -47,7 +47,7 @@ def reserve(path: Path) -> None:
 
 
 def write_reserved(path: Path, value: dict[str, Any]) -> None:
-    """Write the last record of a name into its room, and rename that; OSError if there is none."""
+    """Write the final record into its reserved space and rename it. Raises OSError if no space is reserved."""
     with _reserved(path).open("r+b") as file:
         file.write(json.dumps(value).encode().ljust(ROOM))
         file.flush()
@@ -60,7 +60,7 @@ def _reserved(path: Path) -> Path:
 
 
 def read_json(path: Path) -> dict[str, Any] | None:
-    """Return a record, None where there is none that can be read: it is in a folder that others may have written."""
+    """Return a record, None if it is missing or invalid: other programs may have written to its folder."""
     try:
         value = json.loads(read_text(path, MAX_BYTES))
     except (OSError, ValueError, RecursionError):
@@ -69,19 +69,19 @@ def read_json(path: Path) -> dict[str, Any] | None:
 
 
 def take_number(folder: Path, first: int) -> int:
-    """Make a new folder in `folder`, named by the next free number, and return that number.
+    """Make a new folder in `folder`, named by the next free number. Return the number.
 
-    mkdir decides between two that ask at once.
+    mkdir is atomic: two concurrent callers get different numbers.
     """
     make_private(folder)
     names = (path.name for path in folder.iterdir())
     number = max((int(name) + 1 for name in names if NUMBER.fullmatch(name)), default=first)
-    while not _made(folder / str(number)):
+    while not _make_folder(folder / str(number)):
         number += 1
     return number
 
 
-def _made(folder: Path) -> bool:
+def _make_folder(folder: Path) -> bool:
     try:
         folder.mkdir(mode=0o700)
     except FileExistsError:
@@ -90,35 +90,33 @@ def _made(folder: Path) -> bool:
 
 
 def new_step(job: Path) -> str:
-    """Return the id of a new step of a job, which counts as running from now on; ids count from 0."""
+    """Return the id of a new step, counted from 0. The step counts as running from now on."""
     step = str(take_number(job / "steps", 0))
     record_sessions(job, step, [])
     return step
 
 
 def record_sessions(job: Path, step: str, sessions: list[int]) -> None:
-    """Record the sessions of the tasks of a step that runs."""
     new = job / "steps" / step / f"{SESSIONS}.new"
     write_text(new, "".join(f"{session}\n" for session in sessions))
     new.replace(job / "steps" / step / SESSIONS)
 
 
 def close_step(job: Path, step: str) -> None:
-    """Forget the sessions of a step that has ended: their numbers will be used again."""
+    """Remove the sessions of a step that has ended: the kernel will reuse their numbers."""
     (job / "steps" / step / SESSIONS).unlink(missing_ok=True)
 
 
 def sessions_of(job: Path, step: str = "*") -> set[int]:
-    """Return the sessions of the tasks of a step that runs, or of all."""
+    """Return the sessions of the tasks of a running step, or of all steps."""
     found: set[int] = set()
     for file in (job / "steps").glob(f"{step}/{SESSIONS}"):
         try:
             found.update(int(word) for word in read_text(file, MAX_BYTES).split() if NUMBER.fullmatch(word))
-        except OSError:  # noqa: PERF203 - steps end while we look
+        except OSError:  # noqa: PERF203 - a step may end meanwhile
             continue
     return found
 
 
 def running_steps(job: Path) -> list[str]:
-    """Return the ids of the steps that run."""
     return [file.parent.name for file in (job / "steps").glob(f"*/{SESSIONS}")]

@@ -1,4 +1,4 @@
-"""Carry the streams of the tasks of a step: output to srun, by whole lines or as it comes, and input to each."""
+"""Relay the streams of a step's tasks: their output to srun, by lines or unbuffered, and srun's input to each task."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from .srun import Task
 
 CHUNK = 65536
-"""Bytes of one read, of the longest line that is kept whole, and of input that a task may leave unread."""
+"""Limit in bytes for one read, for a line that is kept whole, and for input that a task has not read yet."""
 
 
 class Relay:
-    """Watch the streams of the tasks, and one channel more: `wakeup`, on which signals arrive."""
+    """Relay the streams of the tasks; `wakeup` is the pipe on which signals arrive."""
 
     def __init__(
         self, tasks: list[Task], wakeup: int, on_signals: Callable[[bytes], None], *, unbuffered: bool = False
@@ -34,13 +34,13 @@ class Relay:
         self._balance_input()
 
     def turn(self) -> None:
-        """Wait until something can be carried or a signal arrives, and deal with all of it."""
+        """Wait for data or signals, and process all that is ready."""
         for key, _ in self._selector.select():
             if key.fd in self._selector.get_map():
                 key.data()
 
     def drain(self) -> None:
-        """Carry what the tasks have left in their pipes, without waiting for more, and close them."""
+        """Relay the data that is left in the tasks' pipes without waiting for more, and close them."""
         for task in self._tasks:
             while task.stdout >= 0 and self._read_output(task):
                 pass
@@ -50,7 +50,7 @@ class Relay:
         self._selector.register(fd, events, lambda: action(task))
 
     def _read_output(self, task: Task) -> bool:
-        """Pass on the lines that are complete, one write each, or all; tell whether there was anything."""
+        """Write complete lines, one write each, or all data if unbuffered. Return whether there was any data."""
         try:
             data = os.read(task.stdout, CHUNK)
         except BlockingIOError:
@@ -76,7 +76,7 @@ class Relay:
             _write(task.line)
 
     def _balance_input(self) -> None:
-        """Read srun's input only while some task wants it and none of them is far behind."""
+        """Read srun's input only while some task wants it and no task is far behind."""
         listeners = [task for task in self._tasks if task.stdin >= 0]
         wanted = self._source_open and bool(listeners) and all(len(task.unsent) < CHUNK for task in listeners)
         if wanted and not self._source_watched:
@@ -99,7 +99,7 @@ class Relay:
         self._balance_input()
 
     def _send_input(self, task: Task) -> None:
-        """Give a task what its pipe takes now; the rest follows when there is room."""
+        """Write as much input as the task's pipe accepts now; the rest follows when the pipe has room."""
         try:
             sent = os.write(task.stdin, task.unsent)
         except BlockingIOError:
@@ -127,7 +127,7 @@ class Relay:
 
 
 def _write(line: bytes) -> None:
-    """Write a line in one piece where the system allows it; nobody listening is no error."""
+    """Write a line in one write if the system allows it. Ignore a closed pipe."""
     with contextlib.suppress(BrokenPipeError):
         while line:
             line = line[os.write(1, line) :]

@@ -1,4 +1,4 @@
-"""Stand in for scancel: signals to the steps of a local job or to its batch script, or the end of the job."""
+"""Stand in for scancel: signal the steps or the batch script of a local job, or end the job."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from . import processes, records
 
 
 def main(words: list[str]) -> int:
-    """Send what is asked to each job or step; 1 when one of them is not there."""
-    asked = _parse(words)
-    found = [_signal(asked, target) for target in asked.targets]
+    """Signal each job or step. Return 1 if one of them does not exist."""
+    arguments = _parse(words)
+    found = [_signal(arguments, target) for target in arguments.targets]
     return 0 if all(found) else 1
 
 
 def _parse(words: list[str]) -> argparse.Namespace:
-    """Read the command line. Source: scancel(1), --signal --batch --full."""
+    """Parse the command line. Source: scancel(1), --signal --batch --full."""
     parser = argparse.ArgumentParser(prog="scancel", allow_abbrev=False)
     parser.add_argument("-s", "--signal", type=_signal_number)
     parser.add_argument("-b", "--batch", action="store_true")
@@ -39,49 +39,49 @@ def _signal_number(text: str) -> int:
         raise argparse.ArgumentTypeError(f"unknown signal {text}") from None
 
 
-def _signal(asked: argparse.Namespace, target: str) -> bool:
+def _signal(arguments: argparse.Namespace, target: str) -> bool:
     job_id, _, step = target.partition(".")
     job = Path(os.environ[processes.JOB_MARK]).with_name(job_id)
     state = records.read_json(job / "state.json")
     if state is None:
-        return _complain(asked, target, "Invalid job id specified")
+        return _complain(arguments, target, "Invalid job id specified")
     if "ended" in state or (step and step not in records.running_steps(job)):
-        return _complain(asked, target, "Job/step already completing or completed")
+        return _complain(arguments, target, "Job/step already completing or completed")
     if step:
-        _signal_step(job, step, asked.signal or signal.SIGKILL)
-    elif asked.signal is None:
+        _signal_step(job, step, arguments.signal or signal.SIGKILL)
+    elif arguments.signal is None:
         end_job(job, int(str(state["supervisor"])), int(str(state["supervisor_started"])))
     else:
-        _signal_job(job, state, asked)
+        _signal_job(job, state, arguments)
     return True
 
 
-def _complain(asked: argparse.Namespace, target: str, why: str) -> bool:
-    if not asked.quiet:
+def _complain(arguments: argparse.Namespace, target: str, why: str) -> bool:
+    if not arguments.quiet:
         print(f"scancel: error: Kill job error on job id {target}: {why}", file=sys.stderr)
     return False
 
 
 def _signal_step(job: Path, step: str, number: int) -> None:
-    """Signal every process of a step, as the container of a step on a node does."""
+    """Signal every process of a step, as a step's container on a node does."""
     sessions = records.sessions_of(job, step)
     processes.send(number, processes.members(processes.ProcessFilter(job, step), sessions))
 
 
-def _signal_job(job: Path, state: dict[str, object], asked: argparse.Namespace) -> None:
-    """Signal all steps; with --batch the batch script's shell alone, with --full its other processes too."""
-    if asked.batch:
+def _signal_job(job: Path, state: dict[str, object], arguments: argparse.Namespace) -> None:
+    """Signal all steps; with --batch only the batch script's shell, with --full its other processes too."""
+    if arguments.batch:
         batch = processes.process(int(str(state["batch"])))
-        processes.send(asked.signal, [batch] if batch else [])
+        processes.send(arguments.signal, [batch] if batch else [])
         return
     for step in records.running_steps(job):
-        _signal_step(job, step, asked.signal)
-    if asked.full:
-        processes.send(asked.signal, processes.members(processes.ProcessFilter(job, "")))
+        _signal_step(job, step, arguments.signal)
+    if arguments.full:
+        processes.send(arguments.signal, processes.members(processes.ProcessFilter(job, "")))
 
 
 def end_job(job: Path, pid: int, started: int) -> None:
-    """Ask the job's supervisor for its end; where the supervisor is gone, kill what is left."""
+    """Request the end of a job from its supervisor; if the supervisor is gone, kill the job's processes."""
     (job / "cancelled").touch()
     supervisor = processes.process(pid)
     if supervisor is not None and supervisor.started == started:

@@ -1,6 +1,6 @@
-"""Stand in for scontrol: `show hostnames LIST`, `show node NAME` and `show job ID`, which is all that a script asks.
+"""Stand in for scontrol: `show hostnames LIST`, `show node NAME` and `show job ID`, all that scripts use.
 
-Of the job there is nothing to say: it gets no generic resources here.
+`show job` prints nothing: a local job has no generic resources.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ FLAGS = {"-o", "--oneliner", "-d", "--details", "-Q", "--quiet"}
 
 
 def main(words: list[str]) -> int:
-    """Answer one request; 1 with a word on standard error for everything else."""
+    """Answer one request. Return 1 and print an error for any other request."""
     words = [word for word in words if word not in FLAGS]
     match words:
         case ["show", "hostnames" | "hostname", *lists]:
@@ -28,7 +28,7 @@ def main(words: list[str]) -> int:
         case ["show", "node" | "nodes", name]:
             print(f"Node {name} not found", file=sys.stderr)
         case _:
-            print(f"scontrol of the local backend: not understood: {' '.join(words)}", file=sys.stderr)
+            print(f"scontrol of the local backend: unknown request: {' '.join(words)}", file=sys.stderr)
     return 1
 
 

@@ -1,4 +1,4 @@
-"""Stand in for srun: run the tasks of a step on this machine and end as srun ends."""
+"""Stand in for srun: run the tasks of a step on this machine and exit as srun does."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .relay import Relay
 from .srun_options import Options, parse
 
 KILLING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
-"""Signals to srun itself, unless its caller ignores them: they kill the tasks at once."""
+"""Signals that make srun kill the tasks at once, unless its caller ignores them."""
 
 
 def main(words: list[str]) -> int:
-    """Run a step; return the highest exit status of its tasks, 128 + N for a task that signal N ended."""
+    """Run a step. Return the highest exit status of its tasks; signal N counts as 128 + N."""
     options = parse(words)
     if processes.JOB_MARK not in os.environ:
         print("srun: error: not inside a job of the local backend", file=sys.stderr)
@@ -30,7 +30,7 @@ def main(words: list[str]) -> int:
         print(f"srun: error: {fault}", file=sys.stderr)
         return 2
     _allow_files(options.tasks)
-    # rsync hands on one that does not block.
+    # rsync passes on a non-blocking standard output.
     os.set_blocking(1, True)
     wakeup = _listen()
     try:
@@ -48,7 +48,7 @@ def main(words: list[str]) -> int:
 
 
 def _allow_files(tasks: int) -> None:
-    """Allow two pipes a task, which the usual 1,024 open files are too few for."""
+    """Raise the limit on open files: each task needs two pipes, and the usual limit is 1,024."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = 2 * tasks + 32
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -57,7 +57,7 @@ def _allow_files(tasks: int) -> None:
 
 
 def _listen() -> int:
-    """Let signals arrive as bytes on a pipe and return its reading end."""
+    """Redirect signals to a pipe, as bytes. Return its reading end."""
     reading, writing = os.pipe()
     os.set_blocking(reading, False)
     os.set_blocking(writing, False)
@@ -69,7 +69,7 @@ def _listen() -> int:
 
 
 class Task:
-    """A task that was started. `stdin` and `stdout` are srun's ends of its pipes, -1 where there is none."""
+    """A started task. `stdin` and `stdout` are srun's ends of its pipes, -1 if it has none."""
 
     def __init__(self, rank: int, pid: int, stdin: int = -1, stdout: int = -1) -> None:
         self.rank = rank
@@ -81,7 +81,7 @@ class Task:
 
 
 class _Step:
-    """A step that runs: its tasks and the highest exit status so far."""
+    """A running step, with the highest exit status so far."""
 
     def __init__(self, job: Path, step: str, options: Options, tasks: list[Task], wakeup: int) -> None:
         self._process_filter = processes.ProcessFilter(job, step)
@@ -92,7 +92,7 @@ class _Step:
         self._relay = Relay(tasks, wakeup, self._on_signals, unbuffered=options.unbuffered)
 
     def run(self) -> int:
-        """Carry streams until the last task has ended, then end what they left behind, as slurmstepd does."""
+        """Relay streams until the last task has ended, then kill the processes left over, as slurmstepd does."""
         self._reap()
         while self._running:
             self._relay.turn()
@@ -119,7 +119,7 @@ class _Step:
                     self._on_end(task, os.waitstatus_to_exitcode(status))
 
     def _on_end(self, task: Task, code: int) -> None:
-        """Note how a task ended. `code` is negative for a signal."""
+        """Report a task's failure and update the exit status. A negative `code` is a signal."""
         if not code:
             return
         end = f"Exited with exit code {code}" if code > 0 else signal.strsignal(-code)
@@ -130,7 +130,7 @@ class _Step:
 
 
 def _start_tasks(options: Options, step: str) -> list[Task]:
-    """Start all tasks of a step; OSError when the program is not there."""
+    """Start all tasks of a step. Raises OSError if the program does not exist."""
     error = _open(options.error, 2)
     output = _open(options.output, -1)
     common = os.environ | options.environment | _step_environment(options.tasks, step)
@@ -138,7 +138,7 @@ def _start_tasks(options: Options, step: str) -> list[Task]:
 
 
 def _open(name: str, default: int) -> int:
-    """Open a file for the output of all tasks; empty first, then each write goes to its end."""
+    """Truncate a file for the output of all tasks and open it for appending."""
     if not name:
         return default
     path = os.devnull if name == "none" else name
@@ -147,7 +147,7 @@ def _open(name: str, default: int) -> int:
 
 
 def _step_environment(tasks: int, step: str) -> dict[str, str]:
-    """Return the variables that all tasks of a step see. Source: srun(1), OUTPUT ENVIRONMENT VARIABLES."""
+    """Return the variables that all tasks of a step get. Source: srun(1), OUTPUT ENVIRONMENT VARIABLES."""
     return {
         "SLURM_STEP_ID": step,
         "SLURM_STEPID": step,
@@ -166,7 +166,7 @@ def _step_environment(tasks: int, step: str) -> dict[str, str]:
 def _start(options: Options, rank: int, output: int, error: int, common: dict[str, str]) -> Task:
     command, variables = options.command, common | {"SLURM_PROCID": str(rank), "SLURM_LOCALID": str(rank)}
     if options.pty:
-        # In this session, and with its terminal.
+        # A task with a terminal stays in this session.
         return Task(rank, os.posix_spawnp(command[0], command, variables, setsigdef=processes.DEFAULT_SIGNALS))
     their_input, stdin = _input_of(options.input, rank)
     their_output, stdout = output, -1
@@ -190,7 +190,7 @@ def _start(options: Options, rank: int, output: int, error: int, common: dict[st
 
 
 def _input_of(wanted: str, rank: int) -> tuple[int, int]:
-    """Return the task's standard input and our end of it."""
+    """Return the task's standard input, and our end of it."""
     if wanted not in ("all", str(rank)):
         return os.open(os.devnull, os.O_RDONLY), -1
     reading, writing = os.pipe()

@@ -1,4 +1,4 @@
-"""Read the command line of srun: the options that job scripts use, and none besides."""
+"""Parse srun's command line: only the options that job scripts use."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ import os
 from typing import NamedTuple
 
 FLAGS = ("--exact", "--exclusive", "--overlap", "--quiet", "-Q")
-"""Options without a value that have no effect on one machine."""
+"""Options without a value that do nothing on one machine."""
 
 VALUES = (
     "--cpu-bind", "--cpus-per-task", "-c", "--distribution", "-m", "--gpu-bind", "--gpus-per-task", "--gres", "--hint",
     "--job-name", "-J", "--jobid", "--mem", "--mem-per-cpu", "--mem-per-gpu", "--mpi", "--nodes", "-N", "--time", "-t",
     "--wait", "-W",
 )  # fmt: skip
-"""Options with a value that have no effect on one machine."""
+"""Options with a value that do nothing on one machine."""
 
 
 class Options(NamedTuple):
-    """Say what a step runs, how often, and where its streams go.
+    """Hold the command of a step, the number of its tasks, and their streams.
 
-    `output` and `error` are files, "" for srun's own; `input` is `all`, `none` or the number of a task.
-    With `pty` the task has the terminal that srun has, and `unbuffered` output is carried as it comes and not by lines.
-    `environment` is added to that of the tasks.
+    `output` and `error` are files, "" for srun's own streams; `input` is `all`, `none` or a task's number. `pty`
+    gives the task srun's terminal. `unbuffered` relays output as it arrives, not by lines. `environment` is added to
+    that of the tasks.
     """
 
     command: list[str]
@@ -38,27 +38,27 @@ class Options(NamedTuple):
 
 
 def parse(words: list[str]) -> Options:
-    """Return the options; whatever is not understood ends the program with a usage error. Source: srun(1)."""
+    """Return the options. Exit with a usage error for an unsupported option. Source: srun(1)."""
     parser = _parser()
-    asked = parser.parse_args(words)
-    if not asked.command:
+    arguments = parser.parse_args(words)
+    if not arguments.command:
         parser.error("no command")
-    nodes = _hosts(parser) or asked.nodelist.split(",")
-    if strangers := {node for node in nodes if node not in ("", "localhost")}:
-        parser.error(f"no such node: {', '.join(sorted(strangers))}")
-    everything, *settings = asked.export.split(",")
+    nodes = _hosts(parser) or arguments.nodelist.split(",")
+    if unknown := {node for node in nodes if node not in ("", "localhost")}:
+        parser.error(f"no such node: {', '.join(sorted(unknown))}")
+    everything, *settings = arguments.export.split(",")
     if everything != "ALL" or any("=" not in setting for setting in settings):
-        parser.error(f"--export={asked.export}: only ALL and ALL,NAME=VALUE are understood")
+        parser.error(f"--export={arguments.export}: only ALL and ALL,NAME=VALUE are supported")
     return Options(
-        command=asked.command,
-        tasks=asked.ntasks or _default_tasks(asked.het_group, len(_hosts(parser))),
-        directory=asked.chdir,
-        input=asked.input,
-        output=asked.output,
-        error=asked.error,
-        kill_on_bad_exit=asked.kill_on_bad_exit != "0",
-        pty=asked.pty,
-        unbuffered=asked.unbuffered,
+        command=arguments.command,
+        tasks=arguments.ntasks or _default_tasks(arguments.het_group, len(_hosts(parser))),
+        directory=arguments.chdir,
+        input=arguments.input,
+        output=arguments.output,
+        error=arguments.error,
+        kill_on_bad_exit=arguments.kill_on_bad_exit != "0",
+        pty=arguments.pty,
+        unbuffered=arguments.unbuffered,
         environment=dict(setting.split("=", 1) for setting in settings),
     )
 
@@ -87,7 +87,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _group(text: str) -> int:
-    """Return a component's number, which must be one of the job's; who calls from outside is not told how many."""
+    """Return a component's number, which must exist in the job. A call from outside the job allows 128 components."""
     size = int(os.environ.get("SLURM_HET_SIZE", "1" if "SLURM_JOB_ID" in os.environ else "128"))
     if not text.isdigit() or int(text) >= size:
         raise argparse.ArgumentTypeError(f"Invalid --het-group value: {text}, the job has {size}")
@@ -101,7 +101,7 @@ def _input(text: str) -> str:
 
 
 def _hosts(parser: argparse.ArgumentParser) -> list[str]:
-    """Return the lines of SLURM_HOSTFILE, a node for each task. Source: srun(1), --distribution=arbitrary."""
+    """Return the lines of SLURM_HOSTFILE, one node per task. Source: srun(1), --distribution=arbitrary."""
     path = os.environ.get("SLURM_HOSTFILE")
     if not path:
         return []

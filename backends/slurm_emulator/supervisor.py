@@ -1,4 +1,4 @@
-"""Stand in for slurmd: start the batch script of a local job, keep its time limit, record how it ended."""
+"""Stand in for slurmd: start the batch script of a local job, enforce its time limit, record its end."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from typing import Any, NamedTuple
 from . import processes, records
 
 KILL_WAIT = 5.0
-"""Seconds between TERM and KILL, as KillWait in slurm.conf."""
+"""Seconds between TERM and KILL, like KillWait in slurm.conf."""
 
 WATCHED = (signal.SIGCHLD, signal.SIGTERM)
 
 
 def main(words: list[str]) -> int:
-    """Run the job whose folder is the only argument; say `started` on standard output when its script runs, or why not.
+    """Run the job in the folder given as the only argument; print `started` once its script runs, or the error.
 
-    `job.json` there holds `argv`, `directory`, `log`, `limit` (seconds or null), `warning` (null or
+    The folder's `job.json` contains `argv`, `directory`, `log`, `limit` (seconds or null), `warning` (null or
     [signal number, seconds before the limit, batch script only]).
     """
     os.umask(0o077)
@@ -36,16 +36,16 @@ def main(words: list[str]) -> int:
         supervisor.start()
     except OSError as fault:
         supervisor.give_up(fault)
-        # What is standard error may be a file on a disk that is full.
-        _answer(str(fault))
+        # Standard error may be a file on a full disk.
+        _report(str(fault))
         return 1
-    _answer("started")
+    _report("started")
     supervisor.run()
     return 0
 
 
-def _answer(word: str) -> None:
-    """Tell whoever submits, who may have gone; from here on nothing is written there."""
+def _report(word: str) -> None:
+    """Report to the submitting process, which may have exited, and close standard output."""
     with contextlib.suppress(BrokenPipeError):
         os.write(1, f"{word}\n".encode(errors="surrogateescape"))
     null = os.open(os.devnull, os.O_RDWR)
@@ -54,7 +54,7 @@ def _answer(word: str) -> None:
 
 
 class _Due(NamedTuple):
-    """Something to do at a moment of the monotonic clock."""
+    """An action with its time on the monotonic clock."""
 
     at: float
     what: str
@@ -79,7 +79,7 @@ class _Supervisor:
         }
 
     def record(self, state: str, *, status: int = 0, number: int = 0, reason: str = "") -> None:
-        """Write how the job stands; every state but RUNNING is its end, `number` the signal that ended it."""
+        """Write the state; every state but RUNNING is final, and `number` is the signal that ended the script."""
         file = self._folder / "state.json"
         self._state |= {"state": state, "reason": reason, "batch": self._batch}
         if state == "RUNNING":
@@ -92,14 +92,14 @@ class _Supervisor:
             records.write_json(file, self._state)
 
     def give_up(self, fault: OSError) -> None:
-        """End what has been started, and record it as failed if that can be."""
+        """Kill what has been started and try to record a failure."""
         processes.kill_all(self._process_filter, self._sessions())
         with contextlib.suppress(OSError):
             self.record("FAILED", status=1, reason=str(fault))
 
     def start(self) -> None:
-        """Start the batch script in a session of its own, its output in the log, its input empty."""
-        # Before anything runs: on a full disk nothing is started of which no end can be recorded.
+        """Start the batch script in a new session, with its output in the log and an empty input."""
+        # Reserve first: do not start a script whose end cannot be recorded on a full disk.
         records.reserve(self._folder / "state.json")
         log = os.open(self._job["log"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o644)
         null = os.open(os.devnull, os.O_RDONLY)
@@ -129,15 +129,15 @@ class _Supervisor:
             self._due.append(_Due(end - min(warning[1], limit), "warning"))
 
     def run(self) -> None:
-        """Wait for the script's end and whatever is due before; then end what it left behind, and record."""
+        """Wait for the script's end and run the actions that are due; then kill the processes left over, and record."""
         while True:
             received = self._wait()
             if received == signal.SIGTERM:
-                self._begin_end(self._who_ends_it())
+                self._terminate(self._outside_cause())
             pid, status = os.waitpid(self._batch, os.WNOHANG)
             if pid:
                 break
-            self._do_due()
+            self._run_due()
         processes.kill_all(self._process_filter, self._sessions())
         code = os.waitstatus_to_exitcode(status)
         state = self._cause or ("FAILED" if code else "COMPLETED")
@@ -145,25 +145,25 @@ class _Supervisor:
             with contextlib.suppress(OSError):
                 self.record(state, status=max(code, 0), number=max(-code, 0))
                 return
-            # As long as this process is there, the job is not lost, and its end is known as soon as there is room.
+            # While this process runs, the job does not count as lost. Retry until the disk has room.
             if signal.sigtimedwait((signal.SIGTERM,), 1):
                 return
 
     def _wait(self) -> int:
-        """Return the next signal, 0 when something is due."""
+        """Return the next signal, 0 when an action is due."""
         if not self._due:
             return signal.sigwait(WATCHED)
         left = min(due.at for due in self._due) - time.monotonic()
         received = signal.sigtimedwait(WATCHED, max(left, 0.0))
         return received.si_signo if received else 0
 
-    def _who_ends_it(self) -> str:
-        """Return the state for an end from outside: asked for, or because this machine stops."""
+    def _outside_cause(self) -> str:
+        """Return the state for an end from outside: cancelled by the owner, or this machine is shutting down."""
         with contextlib.suppress(OSError):
             return f"CANCELLED by {(self._folder / 'cancelled').stat().st_uid}"
         return "NODE_FAIL"
 
-    def _do_due(self) -> None:
+    def _run_due(self) -> None:
         now = time.monotonic()
         ripe = [due.what for due in self._due if due.at <= now]
         self._due = [due for due in self._due if due.at > now]
@@ -171,7 +171,7 @@ class _Supervisor:
             if what == "warning":
                 self._warn()
             elif what == "limit":
-                self._begin_end("TIMEOUT")
+                self._terminate("TIMEOUT")
             else:
                 processes.kill_all(self._process_filter, self._sessions())
 
@@ -187,10 +187,10 @@ class _Supervisor:
             sessions = records.sessions_of(self._folder, step)
             processes.send(number, processes.members(processes.ProcessFilter(self._folder, step), sessions))
 
-    def _begin_end(self, cause: str) -> None:
-        """TERM to the batch script's shell and to all tasks, KILL to everything after KILL_WAIT.
+    def _terminate(self, cause: str) -> None:
+        """Send TERM to the batch script's shell and all tasks, and KILL to everything after KILL_WAIT.
 
-        The first cause counts. The script's children, srun among them, get no TERM: tried on Slurm 22.05.8.
+        The first cause counts. The script's children, such as srun, get no TERM: tested on Slurm 22.05.8.
         """
         if self._cause:
             return

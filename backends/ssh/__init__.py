@@ -1,1 +1,1 @@
-"""Run scripts with Slurm where one can only log in by SSH."""
+"""The SSH backend, which runs batch scripts with Slurm at a login node."""

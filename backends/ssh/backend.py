@@ -1,7 +1,7 @@
-"""Run scripts with Slurm at a login node that one reaches by SSH; nothing of ours is installed there.
+"""Run scripts with Slurm at a login node, over SSH; nothing of paislurm is installed remote.
 
-The folder of a job is there, below `~/.paislurm/remote`. Its journal is here, and what the monitor and people look at
-is brought here: so all else is as on the login node itself.
+The job folder is remote, below `~/.paislurm/remote`. The journal is local, and the files that the monitor and users
+read are copied here. So everything else works as on the login node.
 """
 
 from __future__ import annotations
@@ -41,22 +41,22 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 SUBMIT_SECONDS = 90.0
-"""For so long a broken connection is opened again for a submit. After 180 s one that is not known was never taken."""
+"""How long a submit reopens a broken connection. A job that is unknown after 180 s was never taken."""
 SBATCH_SECONDS = 60
 SHORT = 30.0
 FIRST_PAUSE, MAX_PAUSE = 0.5, 8.0
 SECRETS = "secrets"
 FOLDERS = 50
-"""Of so many jobs the folders are open at a time: each has five files of the thousand that a process may have."""
+"""The number of jobs whose folders are open at a time: each uses five of the process's thousand files."""
 _NO_ANSWER, _TOO_LATE = 75, 74
 _ROOT = re.compile(r"(/[^\0\n]*)\n([0-9]{1,11}(?:\.[0-9]{1,20})?)\n?")
-"""What the script `root` prints: a path, and the time there."""
+"""The output of the script `root`: a path, and the remote time."""
 
 
 class SshBackend(SlurmBackend):
     """Submit, observe and cancel through Slurm's programs at a login node.
 
-    `run_folders` tells where the jobs of some ids and tags are; `charge` is told of what is called, as by BilledRunner.
+    `run_folders` returns the run folders of jobs by ids and tags; `charge` logs each call, as for BilledRunner.
     """
 
     def __init__(
@@ -76,33 +76,33 @@ class SshBackend(SlurmBackend):
         self._removals = removals
         self._charge = charge
         self._run_folders = run_folders
-        self._clock_there = 0.0
-        """What is added to our monotonic clock for the time there."""
+        self._remote_clock = 0.0
+        """The remote time minus our monotonic clock."""
 
     @property
     def runner(self) -> CommandRunner:
-        """What runs programs there."""
+        """The runner of remote programs."""
         return self._runner
 
     def submit(self, submission: Submission) -> JobId:
-        """Send the job's files, and have sbatch called there once, however often the connection breaks meanwhile."""
+        """Send the job's files and call sbatch once, even if the connection breaks meanwhile."""
         until = time.monotonic() + SUBMIT_SECONDS
-        # Nothing was sent if this fails.
-        root = self._tried(until, lambda: self._root, only="E502")
+        # If this fails, nothing has been sent.
+        root = self._retried(until, lambda: self._root, only="E502")
         name = name_there(_run_folder(submission))
-        there = f"{root}/{name}"
+        remote = f"{root}/{name}"
         try:
-            self._send_files(submission, there, until)
+            self._send_files(submission, remote, until)
         except BaseException:
             if not submission.attempt:
-                # Whether it has its name there is not known: the answer may be what was lost.
+                # The folder may or may not have its final name: the answer may have been lost.
                 self._remove(f".new-{name}", name)
             raise
-        attempt = f"{there}/attempts/{submission.attempt}"
+        attempt = f"{remote}/attempts/{submission.attempt}"
         moved = replace(
             submission,
             script=Path(attempt, "job.sbatch"),
-            folder=Path(there),
+            folder=Path(remote),
             log=Path(attempt, "slurm.log"),
         )
         argv = commands.sbatch(moved, own_script=submission.script)
@@ -110,17 +110,17 @@ class SshBackend(SlurmBackend):
         self._tidy()
         done = self._call_once(argv, answer, until)
         try:
-            return self._submitted(argv, self._heard(argv, done))
+            return self._submitted(argv, self._sbatch_output(argv, done))
         except BackendError as error:
-            # Until this is done, the same call gives the same answer.
-            goes = error.is_refusal and not submission.attempt
-            self._remove(name if goes else answer.removeprefix(f"{root}/"))
+            # Until the answer is removed, the same call returns it again.
+            is_refused_job = error.is_refusal and not submission.attempt
+            self._remove(name if is_refused_job else answer.removeprefix(f"{root}/"))
             raise
 
-    def _tried(self, until: float, call: Callable[[], T], *, only: str = "") -> T:
-        """Return what a call brings, which is made again until then where it does not get through.
+    def _retried(self, until: float, call: Callable[[], T], *, only: str = "") -> T:
+        """Return the result of a call, repeated until `until` while the login node is unreachable.
 
-        With `only` that is so of errors with this code alone.
+        With `only`, repeat only after errors with this code.
         """
         words = ""
         for pause in _pauses(until):
@@ -133,23 +133,23 @@ class SshBackend(SlurmBackend):
             time.sleep(pause)
         raise errors.not_reached(self._address, words)
 
-    def _send_files(self, submission: Submission, there: str, until: float) -> None:
-        """Write the folder of the job there, or of another attempt of it; nothing was submitted if this fails."""
-        target = f"{there}/attempts/{submission.attempt}" if submission.attempt else there
+    def _send_files(self, submission: Submission, remote: str, until: float) -> None:
+        """Write the job's remote folder, or that of a further attempt; if this fails, nothing was submitted."""
+        target = f"{remote}/attempts/{submission.attempt}" if submission.attempt else remote
         files = list(_files(submission))
         if any(path.startswith(f"{SECRETS}/") for _, path in files):
             _mark(submission.folder).parent.mkdir(mode=0o700, exist_ok=True)
             _mark(submission.folder).touch(mode=0o600)
-        self._tried(until, lambda: upload(self._ssh, self._transport, files, target))
-        # They are of use there alone.
+        self._retried(until, lambda: upload(self._ssh, self._transport, files, target))
+        # Only the remote job needs the secrets.
         rmtree(submission.folder / SECRETS, ignore_errors=True)
 
     def _call_once(self, argv: Sequence[str], answer: str, until: float) -> Outcome:
-        """Call sbatch there unless an earlier call was heard, and return how it ended.
+        """Call the remote sbatch unless an earlier call arrived. Return how it ended.
 
-        A call that arrives late does nothing: by then it may have been said that the job was never taken.
+        A call that arrives after `until` does nothing: by then the submit may have been reported as failed.
         """
-        latest = self._clock_there + until
+        latest = self._remote_clock + until
         command = remote_script("submit", answer, str(SBATCH_SECONDS), f"{latest:.0f}", *argv)
         for pause in _pauses(until):
             end = call_end(None, "")
@@ -157,7 +157,7 @@ class SshBackend(SlurmBackend):
                 done = self._ssh.exchange(command, timeout=SBATCH_SECONDS + SHORT)
                 end = call_end(done.status, done.stderr.decode(errors="replace"))
             except UnreachableError:
-                # Whatever keeps us from it now, an earlier call may have been heard.
+                # Retry after any error: an earlier call may have arrived.
                 time.sleep(pause)
                 continue
             finally:
@@ -165,16 +165,16 @@ class SshBackend(SlurmBackend):
             return done
         raise errors.broken(self._address, argv[0])
 
-    def _heard(self, argv: Sequence[str], done: Outcome) -> Completed:
-        """Return what sbatch said there, or raise that it said nothing."""
+    def _sbatch_output(self, argv: Sequence[str], done: Outcome) -> Completed:
+        """Return the output of the remote sbatch. Raises UnreachableError if there is none."""
         if done.status == _NO_ANSWER:
             raise silent(argv, SBATCH_SECONDS)
         if done.status == _TOO_LATE:
-            raise errors.not_reached(self._address, f"it answered after more than {SUBMIT_SECONDS:.0f} s")
+            raise errors.not_reached(self._address, f"the answer took more than {SUBMIT_SECONDS:.0f} s")
         return completed(self._address, argv, done, SBATCH_SECONDS)
 
     def observe(self, ids: Collection[JobId]) -> Mapping[JobId, Observation]:
-        """Return what is known of jobs, once what they have said there is here: an end is not judged without."""
+        """Return the observations of jobs and fetch their files first: an end is judged by them."""
         found = super().observe(ids)
         if not ids:
             return found
@@ -183,27 +183,27 @@ class SshBackend(SlurmBackend):
         return {job_id: _shifted(seen, ahead) for job_id, seen in found.items()}
 
     def find(self, tags: Collection[str]) -> Mapping[str, JobId]:
-        """Return the jobs of these tags; what they have said there is here then."""
+        """Return the jobs with these tags, and fetch their files."""
         found = super().find(tags)
         if tags:
             self._bring(self._run_folders((), tags))
         return found
 
     def fetch(self, run_folders: Collection[RunFolder]) -> bool:
-        """Bring what has come there."""
+        """Copy new files from the login node. Return whether any arrived."""
         return self._bring(tuple(run_folders)).anything
 
     def folder(self, run_folder: RunFolder) -> Path:
-        """Return where the job's folder is there."""
+        """Return the job's remote folder."""
         return Path(self._root, name_there(run_folder))
 
     def attach(self, argv: list[str], job_id: JobId, *, terminal: bool) -> int:
-        """Run a command there with the streams of this process."""
+        """Run a remote command with the streams of this process."""
         check_cluster(job_id)
         return self._transport.attach(attached(argv), terminal=terminal)
 
     def forget(self, run_folder: RunFolder) -> None:
-        """Remove the secrets of a job there; what cannot be done now is done later."""
+        """Remove the remote secrets of a job, now or when the login node responds again."""
         mark = _mark(run_folder.folder)
         if mark.exists():
             name = name_there(run_folder)
@@ -211,9 +211,9 @@ class SshBackend(SlurmBackend):
             mark.unlink(missing_ok=True)
 
     def remove_folder(self, run_folder: RunFolder, below: Sequence[str] = ("",)) -> bool:
-        """Remove the folder of a job there, or what is `below` it; tell whether it is gone.
+        """Remove a job's remote folder, or the paths `below` it. Return whether all of it is gone.
 
-        What cannot be removed now is removed when the login node answers again.
+        If the login node does not respond, the removal happens later.
         """
         names = [f"{name_there(run_folder)}{path}" for path in below]
         self._remove(*names)
@@ -221,15 +221,15 @@ class SshBackend(SlurmBackend):
 
     @cached_property
     def _root(self) -> str:
-        """The folder there of all jobs that come from elsewhere."""
+        """The remote folder of all jobs submitted over SSH."""
         done = self._ssh.exchange(remote_script("root"), timeout=SHORT)
         if done.status:
             words = done.stderr.decode(errors="replace")
-            raise errors.not_reached(self._address, f"no folder can be made there: {words}")
+            raise errors.not_reached(self._address, f"cannot make a folder: {words}")
         found = _ROOT.fullmatch(done.stdout.decode(errors="surrogateescape"))
         if found is None:
-            raise errors.no_answer(self._address, "where jobs can be kept there")
-        self._clock_there = float(found[2]) - time.monotonic()
+            raise errors.no_answer(self._address, "the folder for jobs")
+        self._remote_clock = float(found[2]) - time.monotonic()
         return found[1]
 
     def _bring(self, run_folders: Sequence[RunFolder]) -> Brought:
@@ -243,7 +243,7 @@ class SshBackend(SlurmBackend):
         return brought._replace(anything=anything)
 
     def _remove(self, *names: str) -> None:
-        """Have paths below the folder of all jobs there removed, as soon as that can be done."""
+        """Remove paths below the remote root as soon as possible."""
         self._removals.add(*names)
         self._tidy()
 
@@ -257,12 +257,11 @@ class SshBackend(SlurmBackend):
 
 
 def _run_folder(submission: Submission) -> RunFolder:
-    """Return the run folder of an attempt that is being submitted."""
     return RunFolder(folder=submission.folder, job=submission.job, tag=submission.tag, attempt=submission.attempt)
 
 
 def _files(submission: Submission) -> Iterator[tuple[Path, str]]:
-    """Yield what is sent: of a first attempt all that the job has but its journal, of another one its script."""
+    """Yield the files to send: the job folder without its journal for a first attempt, else only the script."""
     if submission.attempt:
         yield submission.script, submission.script.name
         return
@@ -273,16 +272,16 @@ def _files(submission: Submission) -> Iterator[tuple[Path, str]]:
 
 
 KEPT_HERE = ("journal.jsonl", "monitor-call")
-"""What is of no use there: whoever follows the journal is here."""
+"""Files that are not sent: only local processes read the journal."""
 
 
 def _mark(folder: Path) -> Path:
-    """Return the file that says that a job has secrets there."""
+    """Return the file that marks a job with remote secrets."""
     return folder / THERE / SECRETS
 
 
 def _pauses(until: float) -> Iterator[float]:
-    """Yield growing pauses until a time has come, at least one."""
+    """Yield growing pauses until a time on the monotonic clock, at least one."""
     pause = FIRST_PAUSE
     while True:
         yield pause
@@ -292,6 +291,6 @@ def _pauses(until: float) -> Iterator[float]:
 
 
 def _shifted(seen: Observation, ahead: int) -> Observation:
-    """Return an observation with the times of our clock, which is `ahead` of the one there."""
+    """Return an observation with times of our clock, which is `ahead` seconds ahead of the remote one."""
     times = {name: getattr(seen, name) for name in ("submitted", "started", "ended")}
     return replace(seen, **{name: time + ahead for name, time in times.items() if time is not None})

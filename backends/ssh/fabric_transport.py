@@ -1,4 +1,4 @@
-"""Reach a login node by the library fabric: keys, agent, ~/.ssh/config and ProxyJump; a connection for each process."""
+"""Reach a login node with the library fabric: keys, agent, ~/.ssh/config, ProxyJump; one connection per process."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ KEEP_ALIVE_SECONDS = 5
 CHUNK = 1 << 15
 BROKEN = 255
 _NO_KEY = "No authentication methods available"
-"""What paramiko says where it has no key to show. Source: paramiko/client.py, 5.1."""
+"""Paramiko's message if it has no key to offer. Source: paramiko/client.py, 5.1."""
 KNOWN_HOSTS = ("/etc/ssh/ssh_known_hosts", "~/.ssh/known_hosts")
 
 
 class FabricTransport:
-    """Hold one connection, which is opened by the first call, and anew after it broke."""
+    """Use one connection, which the first call opens and which is reopened if it breaks."""
 
     name = "fabric"
 
@@ -41,7 +41,6 @@ class FabricTransport:
         self._connection: Any = None
 
     def exchange(self, line: str, stdin: bytes, timeout: float) -> tuple[bytes, bytes]:
-        """See Transport."""
         channel = self._session()
         stdout, stderr = bytearray(), bytearray()
         watchdog = threading.Timer(timeout, channel.close)
@@ -53,7 +52,7 @@ class FabricTransport:
             _thread(_feed, channel, stdin)
             _drain(channel, channel.recv, stdout)
             of_errors.join()
-        except Exception:  # noqa: BLE001 - what paramiko raises is of many kinds; what came is looked at
+        except Exception:  # noqa: BLE001 - paramiko raises many types; the caller checks the output
             self._drop()
         finally:
             watchdog.cancel()
@@ -63,7 +62,6 @@ class FabricTransport:
         return bytes(stdout), bytes(stderr)
 
     def put(self, files: Sequence[Sent], timeout: float) -> None:
-        """See Transport."""
         channel = self._session()
         watchdog = threading.Timer(timeout, channel.close)
         watchdog.daemon = True
@@ -78,7 +76,7 @@ class FabricTransport:
                 client.chmod(each.there, each.mode)
         except Exception as error:
             if type(error) in (OSError, PermissionError, FileNotFoundError) and not channel.closed:
-                # The server says no, of a full disk no more than `Failure`.
+                # The server refuses; for a full disk its only message is `Failure`.
                 raise errors.not_written(self._address, str(error)) from error
             self._drop()
             raise errors.broken(self._address, f"sftp ({str(error) or type(error).__name__})") from error
@@ -87,11 +85,10 @@ class FabricTransport:
             channel.close()
 
     def attach(self, line: str, *, terminal: bool) -> int:
-        """See Transport."""
         return _run_attached(self._session(), line, terminal=terminal)
 
     def _session(self) -> Any:
-        """Return a new channel of the connection."""
+        """Open a new channel of the connection, and reconnect once."""
         for is_last in (False, True):
             connection = self._open()
             try:
@@ -140,7 +137,7 @@ class FabricTransport:
 
 
 def _shared_command(address: Address) -> str:
-    """Return the command by which a person opens a connection; where there is no ssh program, how it would begin."""
+    """Return the command that opens a shared connection; without an ssh program, how it would start."""
     from .program import ProgramTransport
 
     try:
@@ -150,7 +147,7 @@ def _shared_command(address: Address) -> str:
 
 
 def _check_keys(connection: Any, address: Address) -> None:
-    """Have the keys of a host, and of those on the way to it, checked against known_hosts; fabric takes any."""
+    """Check the keys of a host and its jump hosts against known_hosts; fabric accepts any key."""
     import paramiko
 
     class Refuse(paramiko.MissingHostKeyPolicy):
@@ -171,9 +168,9 @@ def _check_keys(connection: Any, address: Address) -> None:
 
 
 def _check_marks(path: Path, address: Address) -> None:
-    """Refuse what paramiko would pass over: keys that are revoked, or that an authority has signed."""
+    """Reject a known_hosts file with revoked keys or certificate authorities, which paramiko ignores."""
     if any(line.startswith(("@revoked", "@cert-authority")) for line in path.read_text(errors="replace").splitlines()):
-        words = f"{path} has lines with @revoked or @cert-authority, which fabric does not know; use `transport: ssh`"
+        words = f"{path} has @revoked or @cert-authority lines, which fabric does not support; use `transport: ssh`"
         raise errors.not_reached(address, words)
 
 
@@ -199,7 +196,7 @@ def _feed(channel: Any, data: bytes) -> None:
 
 
 def _run_attached(channel: Any, line: str, *, terminal: bool) -> int:
-    """Run a line with our input, output and errors; return its exit status, 255 where the connection broke."""
+    """Run a command with our standard streams. Return its exit status, 255 if the connection broke."""
     if terminal:
         size = shutil.get_terminal_size()
         channel.get_pty(term=os.environ.get("TERM", "vt100"), width=size.columns, height=size.lines)
@@ -230,7 +227,7 @@ def _send(channel: Any) -> None:
 
 @contextmanager
 def _raw_terminal(channel: Any) -> Iterator[None]:
-    """Give every key to the other side, and tell it the size of the window whenever that changes."""
+    """Pass every key to the remote side, and every change of the window size."""
     import termios
     import tty
 
@@ -241,7 +238,7 @@ def _raw_terminal(channel: Any) -> Iterator[None]:
 
     before = termios.tcgetattr(sys.stdin)
     handler = signal.signal(signal.SIGWINCH, resize)
-    # What was typed meanwhile is kept.
+    # TCSADRAIN keeps keys that were typed meanwhile.
     tty.setraw(sys.stdin, termios.TCSADRAIN)
     try:
         yield

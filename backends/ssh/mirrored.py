@@ -1,4 +1,4 @@
-"""Keep here what attempts have said there: claims, results, reports and logs, as if their folders were shared."""
+"""Copy the files of remote attempts here: claims, results, reports and logs, as if their folders were shared."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from .transport import Address
 
 THERE = "there"
-"""The folder, in that of a job, of what is known of the files there; new files are made in it."""
+"""The folder, in a job's folder, that records the known state of remote files; new files are made in it."""
 MAX_KNOWN = 64 << 20
-"""Bytes of the file of what is known."""
+"""Limit in bytes for the file with the known state."""
 _FLAGS = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 MOST = 4 << 20
 """Bytes of a file that are sent at a time."""
@@ -34,7 +34,7 @@ ROUNDS = 10_000
 
 
 class Brought(NamedTuple):
-    """Say whether anything has come, and by how many seconds our clock is ahead of the one there."""
+    """Hold whether anything arrived, and by how many seconds our clock is ahead of the remote one."""
 
     anything: bool
     ahead: float
@@ -44,12 +44,12 @@ NOTHING = Brought(anything=False, ahead=0.0)
 
 
 def bring(address: Address, runner: SshRunner, run_folders: Sequence[RunFolder], root: str) -> Brought:
-    """Bring what is new of attempts.
+    """Copy what is new of attempts. Raises UnreachableError unless all of it arrives.
 
-    `root` is the folder there of all jobs that come from elsewhere. UnreachableError unless all of it is here.
+    `root` is the remote folder of all jobs.
     """
     with ExitStack() as stack:
-        # A job that is gone by now keeps nobody else's news back.
+        # Skip jobs that have been removed.
         attempts = [stack.enter_context(mirrored(each)) for each in run_folders if each.folder.is_dir()]
         anything = False
         for _ in range(ROUNDS):
@@ -68,45 +68,45 @@ def bring(address: Address, runner: SshRunner, run_folders: Sequence[RunFolder],
                 return Brought(anything, ahead)
             if not news.pieces:
                 break
-    raise errors.broken(address, "news: it never ends")
+    raise errors.broken(address, "news: endless output")
 
 
 def name_there(run_folder: RunFolder) -> str:
-    """Return the name that a job's folder has there: the tag makes sure that no other has it."""
+    """Return the name of a job's remote folder; its tag makes the name unique."""
     return f"{run_folder.job}.{run_folder.tag.partition('.')[0].removeprefix('paislurm-')}"
 
 
 @contextmanager
 def mirrored(run_folder: RunFolder) -> Iterator[Mirrored]:
-    """Hold the folder of a job, which may get another name meanwhile."""
+    """Open the folder of a job, which may be renamed meanwhile."""
     with ExitStack() as stack:
 
-        def opened(name: str, folder: int) -> int:
-            descriptor = _opened(name, folder)
+        def open_folder(name: str, folder: int) -> int:
+            descriptor = _open_folder(name, folder)
             stack.callback(os.close, descriptor)
             return descriptor
 
         folder = os.open(run_folder.folder, _FLAGS)
         stack.callback(os.close, folder)
-        there = opened(THERE, folder)
-        lock = os.open("lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600, dir_fd=there)
+        states = open_folder(THERE, folder)
+        lock = os.open("lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600, dir_fd=states)
         stack.callback(os.close, lock)
-        attempt = opened(str(run_folder.attempt), opened("attempts", folder))
-        yield Mirrored(run_folder, there, attempt, lock)
+        attempt = open_folder(str(run_folder.attempt), open_folder("attempts", folder))
+        yield Mirrored(run_folder, states, attempt, lock)
 
 
 class Mirrored:
-    """Write what has come of an attempt. `there` and `attempt` are descriptors of folders, `lock` is that of a file."""
+    """Write the files of an attempt. `states` and `attempt` are descriptors of folders, `lock` of a file."""
 
-    def __init__(self, run_folder: RunFolder, there: int, attempt: int, lock: int) -> None:
+    def __init__(self, run_folder: RunFolder, states: int, attempt: int, lock: int) -> None:
         self.run_folder = run_folder
-        self._there = there
+        self._states = states
         self._attempt = attempt
         self._lock = lock
         self._known = self._read()
 
     def wanted(self, folder: str) -> NewsRequest:
-        """Return what is to be asked of the job's `folder` there."""
+        """Return the request for the files in the job's remote `folder`."""
         run_folder = self.run_folder
         return NewsRequest(
             folder=f"{folder}/attempts/{run_folder.attempt}",
@@ -116,9 +116,9 @@ class Mirrored:
         )
 
     def take(self, pieces: Sequence[Piece], ahead: float) -> None:
-        """Write pieces; times are those of our clock, which is `ahead` of the one there. OSError if that fails.
+        """Write pieces of files, with times of our clock, which is `ahead` of the remote one. May raise OSError.
 
-        What another process has written since these were asked for stays: it is no older.
+        Files that another process has written since the request stay: they are no older.
         """
         if not pieces:
             return
@@ -129,7 +129,7 @@ class Mirrored:
                 if self._known.get(piece.name) == asked.get(piece.name):
                     self._write(piece, ahead)
                     self._known[piece.name] = piece.seen
-            self._replace(self._there, self._file, json.dumps(self._known).encode(), None)
+            self._replace(self._states, self._file, json.dumps(self._known).encode(), None)
         finally:
             fcntl.flock(self._lock, fcntl.LOCK_UN)
 
@@ -138,7 +138,7 @@ class Mirrored:
         folder = os.dup(self._attempt)
         try:
             for parent in parents:
-                inner = _opened(parent, folder)
+                inner = _open_folder(parent, folder)
                 os.close(folder)
                 folder = inner
             if piece.offset:
@@ -149,18 +149,18 @@ class Mirrored:
             os.close(folder)
 
     def _replace(self, folder: int, name: str, data: bytes, mtime: float | None) -> None:
-        """Put a file in place whole: it is made elsewhere, so that nobody sees a part of it."""
+        """Put a complete file in place: it is written elsewhere and renamed."""
         new = f".new-{os.urandom(4).hex()}"
-        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=self._there)
+        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=self._states)
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(data)
             if mtime is not None:
-                os.utime(new, (mtime, mtime), dir_fd=self._there)
-            os.rename(new, name, src_dir_fd=self._there, dst_dir_fd=folder)
+                os.utime(new, (mtime, mtime), dir_fd=self._states)
+            os.rename(new, name, src_dir_fd=self._states, dst_dir_fd=folder)
         except BaseException:
             with suppress(OSError):
-                os.unlink(new, dir_fd=self._there)
+                os.unlink(new, dir_fd=self._states)
             raise
 
     @property
@@ -168,9 +168,9 @@ class Mirrored:
         return f"{self.run_folder.attempt}.json"
 
     def _read(self) -> dict[str, Seen]:
-        """Return what is known, of files that are here as they were; all else is asked for anew."""
+        """Return the known state of local files that are unchanged; all others are requested again."""
         with suppress(OSError, ValueError, RecursionError, TypeError, AttributeError):
-            descriptor = os.open(self._file, os.O_RDONLY | os.O_CLOEXEC, dir_fd=self._there)
+            descriptor = os.open(self._file, os.O_RDONLY | os.O_CLOEXEC, dir_fd=self._states)
             with os.fdopen(descriptor, "rb") as file:
                 known = [(name, Seen(*seen)) for name, seen in json.loads(file.read(MAX_KNOWN)).items()]
             kinds = (int, int, str)
@@ -190,15 +190,15 @@ def _append(folder: int, name: str, piece: Piece) -> None:
     descriptor = os.open(name, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
     try:
         if os.fstat(descriptor).st_size != piece.offset:
-            raise OSError(errno.ESTALE, "it is not as it was", name)
+            raise OSError(errno.ESTALE, "the file has changed", name)
         with os.fdopen(os.dup(descriptor), "ab") as file:
             file.write(piece.data)
     finally:
         os.close(descriptor)
 
 
-def _opened(name: str, folder: int) -> int:
-    """Open a folder in another one, and make it if it is missing."""
+def _open_folder(name: str, folder: int) -> int:
+    """Open a folder in another one; make it if it is missing."""
     with suppress(FileExistsError):
         os.mkdir(name, 0o700, dir_fd=folder)
     return os.open(name, _FLAGS, dir_fd=folder)

@@ -1,4 +1,4 @@
-"""What has come in the folders of attempts at a login node: the question, and the answer. Pure."""
+"""The request for new data in the folders of remote attempts, and the parser of the answer. Pure."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 ALWAYS = ("claim", "result.json", "slurm.log", "srun", "tasks")
-"""What tells how an attempt stands; what its tasks print is asked for where somebody wants to see it."""
+"""Files that decide the state of an attempt; the output of tasks is fetched only when a user wants to read it."""
 
 _COUNT, _TIME = re.compile(r"[0-9]{1,20}"), re.compile(r"-?[0-9]{1,11}(?:\.[0-9]{0,20})?")
 
 
 class Seen(NamedTuple):
-    """How much of a file is known; `mtime` is a text, seconds since 1970 by the clock there."""
+    """The known state of a file; `mtime` is a text, seconds since 1970 by the remote clock."""
 
     inode: int
     size: int
@@ -25,7 +25,7 @@ class Seen(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """A piece of a file, which begins at `offset`; `seen` is what is known of the file with it."""
+    """A piece of a file, which starts at `offset`; `seen` is the file's known state afterwards."""
 
     folder: str
     name: str
@@ -35,7 +35,7 @@ class Piece(NamedTuple):
 
 
 class NewsRequest(Struct, frozen=True, kw_only=True):
-    """Say what is wanted of an attempt: `names` are files and folders in its folder, `tasks` logs of single tasks."""
+    """Request data of an attempt: `names` are files and folders in its folder, `tasks` are logs of single tasks."""
 
     folder: str
     known: Mapping[str, Seen] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class NewsRequest(Struct, frozen=True, kw_only=True):
 
 
 class News(Struct, frozen=True, kw_only=True):
-    """Hold what has come: `time` is the clock there, `more` whether there is more to ask for."""
+    """Hold new data; `time` is the remote clock, `more` is set if there is more to request."""
 
     folders: frozenset[str]
     pieces: tuple[Piece, ...]
@@ -53,11 +53,10 @@ class News(Struct, frozen=True, kw_only=True):
 
 
 class GarbledError(ValueError):
-    """Report an answer that is cut short, or no answer to this question."""
+    """Report an answer that is cut off or invalid."""
 
 
 def question(wanted: Sequence[NewsRequest]) -> bytes:
-    """Return what the program there reads."""
     return b"".join(record.encode(errors="surrogateescape") + b"\0" for each in wanted for record in _records(each))
 
 
@@ -71,9 +70,9 @@ def _records(wanted: NewsRequest) -> Iterator[str]:
 
 
 def answer(data: bytes, asked: Sequence[NewsRequest]) -> News:
-    """Read what the program there printed. Raises GarbledError.
+    """Parse the output of the remote script. Raises GarbledError.
 
-    It is not believed: names are those of files below folders that were asked for.
+    The output is not trusted: names must be files below the requested folders.
     """
     folders, pieces, position, folder = {each.folder for each in asked}, [], 0, ""
     found: set[str] = set()
@@ -92,7 +91,7 @@ def answer(data: bytes, asked: Sequence[NewsRequest]) -> News:
             return News(folders=frozenset(found), pieces=tuple(pieces), time=_number(time), more=more == "1")
         else:
             break
-    raise GarbledError("what the login node printed is no answer, or cut short")
+    raise GarbledError("the login node's output is invalid or cut off")
 
 
 def _piece(folder: str, rest: str, data: bytes, position: int) -> Piece:
@@ -102,18 +101,18 @@ def _piece(folder: str, rest: str, data: bytes, position: int) -> Piece:
     inode, size, mtime, offset, count, name = words
     piece = data[position : position + int(count)]
     if len(piece) != int(count) or int(size) != int(offset) + int(count) or not _is_below(name):
-        raise GarbledError(f"a file that cannot be: {name!r}")
+        raise GarbledError(f"an invalid file: {name!r}")
     _number(mtime)
     return Piece(folder, name, Seen(int(inode), int(size), mtime), int(offset), piece)
 
 
 def _is_below(name: str) -> bool:
-    """Tell whether a name is that of something in the folder that is mirrored, and of nothing else."""
+    """Return whether a name is that of a file below the mirrored folder."""
     parts = name.split("/")
     return parts[0] in (*ALWAYS, "logs") and not any(part in ("", ".", "..") or "\n" in part for part in parts)
 
 
 def _number(text: str) -> float:
     if not _TIME.fullmatch(text):
-        raise GarbledError(f"a time that is none: {text[:40]!r}")
+        raise GarbledError(f"an invalid time: {text[:40]!r}")
     return float(text)

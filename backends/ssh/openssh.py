@@ -1,4 +1,4 @@
-"""What OpenSSH's programs need here: no key on trust, and a folder of the user's own for shared connections."""
+"""Options and files for OpenSSH's programs: strict host keys, and a private folder for shared connections."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ from paislurm.translator.errors import Diagnostic, UnreachableError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-FOLDER = "/tmp/paislurm-{}"  # noqa: S108 - looked at before it is used
+FOLDER = "/tmp/paislurm-{}"  # noqa: S108 - checked before use
 LONGEST = 87
-"""Bytes of a path that leave room for the 17 that ssh adds while it makes the socket. Source: unix(7), sun_path."""
+"""Limit in bytes for a socket's path; ssh adds 17 while it makes the socket. Source: unix(7), sun_path."""
 SCAN_SECONDS = 10.0
 CONFIG = Path(__file__).with_name("ssh_config")
 _PLAIN = re.compile(r"[A-Za-z0-9/._+@=-]+")
 
 
 def no_new_keys() -> list[str]:
-    """Return the options by which ssh takes no key on trust and learns none, of hosts on the way neither.
+    """Return the options that make ssh reject unknown host keys, also those of jump hosts.
 
-    ssh has a shell read the name of the file, without quotes, where it starts another one for a ProxyJump.
+    For a ProxyJump, ssh passes the file name unquoted to a shell, so the name must be plain.
     """
     return ["-F", str(CONFIG)] if _PLAIN.fullmatch(str(CONFIG)) else []
 
 
 def fingerprint(line: str) -> str:
-    """Return the fingerprint of a line of known_hosts, `ssh-ed25519 SHA256:...`. Source: ssh-keygen(1), -l."""
+    """Return the fingerprint of a known_hosts line: `ssh-ed25519 SHA256:...`. Source: ssh-keygen(1), -l."""
     kind, key = line.split()[1:3]
     digest = b64encode(sha256(b64decode(key)).digest()).decode().rstrip("=")
     return f"{kind} SHA256:{digest}"
 
 
 def scanned_key(settings: Mapping[str, str], host: str) -> tuple[str, str]:
-    """Return the line for known_hosts of the key that a host shows, and its fingerprint; "" where it shows none.
+    """Return a host's key as a known_hosts line, and its fingerprint; "" if it shows none.
 
-    Nothing is taken on trust: the line is for a person to compare. `settings` are what `ssh -G` prints. A host behind
-    another one cannot be asked.
+    The key is not trusted: a person must compare the line. `settings` is the output of `ssh -G`. A host behind a
+    jump host cannot be scanned.
     """
     if any(settings.get(name, "none") != "none" for name in ("proxyjump", "proxycommand")):
         return "", ""
@@ -59,9 +59,9 @@ def scanned_key(settings: Mapping[str, str], host: str) -> tuple[str, str]:
 
 
 def socket_path(settings: Mapping[str, str], host: str) -> str:
-    """Return the path for a host, of which `settings` are what `ssh -G` prints.
+    """Return the path of the shared connection's socket; `settings` is the output of `ssh -G`.
 
-    Not below the home, which other machines may share, nor in $XDG_RUNTIME_DIR, which cron has not.
+    It is not below the home, which machines may share, nor in $XDG_RUNTIME_DIR, which cron does not set.
     """
     folder = _own_folder()
     name = f"{settings.get('user', '')}@{settings.get('hostname', host)}:{settings.get('port', '22')}"
@@ -70,25 +70,25 @@ def socket_path(settings: Mapping[str, str], host: str) -> str:
 
 
 def _own_folder() -> Path:
-    """Return the folder; UnreachableError where there is none that is the user's alone.
+    """Return a private folder for sockets. Raises UnreachableError if none is possible.
 
-    Anybody can take the name in /tmp first: then it is one of the home, of this machine.
+    Another user can take the name in /tmp first; then use a folder in the home, with this machine's name.
     """
     folders = (Path(FOLDER.format(os.getuid())), Path.home() / ".ssh" / f"paislurm-{os.uname().nodename}")
     faults = [fault for folder in folders if (fault := _fault(folder))]
     if len(faults) == len(folders):
-        hint = f"remove what is in the way, or chmod 700 {folders[-1]}"
+        hint = f"remove the file in the way, or run `chmod 700 {folders[-1]}`"
         raise UnreachableError(Diagnostic(code="E550", message="; ".join(faults), hint=hint))
     return folders[len(faults)]
 
 
 def _fault(folder: Path) -> str:
-    """Make a folder unless it exists; return why it cannot hold sockets, "" if it can."""
+    """Make a folder unless it exists. Return the reason why it cannot hold sockets, "" if it can."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         status = folder.lstat()
     except OSError as error:
         return f"cannot make {folder}: {error.strerror}"
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o077:
-        return f"{folder} is not yours alone: whoever can write there could take over your connections"
+        return f"{folder} is accessible to other users, who could take over your connections"
     return ""

@@ -1,6 +1,6 @@
-"""Reach a login node by the `ssh` program, whose connection all processes of a user share (ControlMaster).
+"""Reach a login node with the `ssh` program; all processes of a user share its connection (ControlMaster).
 
-It is the way to login nodes with second factors: a person opens the connection, and paislurm never types an answer.
+This works for login nodes with second factors: a person opens the connection, and paislurm never answers a prompt.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 CHECK_SECONDS, OPEN_SECONDS = 10.0, 45.0
 _NO_CONNECTION = "UNKNOWN port 65535"
-"""What ssh says where it finds no shared connection, and may not open one of its own."""
+"""The message of ssh if it finds no shared connection and may not open one itself."""
 ALWAYS = (
     "BatchMode=yes",
     "StrictHostKeyChecking=yes",
@@ -38,7 +38,7 @@ ALWAYS = (
     "RemoteCommand=none",
     "LogLevel=INFO",
 )
-"""No question is asked, no key is taken on trust, nothing is forwarded, and it says why. Source: ssh_config(5)."""
+"""Ask nothing, trust no unknown key, forward nothing, and print errors. Source: ssh_config(5)."""
 OF_THE_MASTER = (
     "ControlMaster=yes",
     "ControlPersist=10m",
@@ -46,13 +46,13 @@ OF_THE_MASTER = (
     "ServerAliveInterval=5",
     "ServerAliveCountMax=3",
 )
-"""A connection that is silent for 15 s is given up; one that nobody uses goes after ten minutes."""
+"""Give up a connection that is silent for 15 s; close one that is unused for ten minutes."""
 SHARED = ("ControlMaster=no", "ProxyCommand=false")
-"""A call uses the connection that is there: without one it fails, and never logs in by itself."""
+"""Use an existing connection only: without one, the call fails and never logs in by itself."""
 
 
 class ProgramTransport:
-    """Run `ssh` and `sftp` over one connection, which the first call opens and leaves behind for ten minutes."""
+    """Run `ssh` and `sftp` over one connection. The first call opens it; it stays open for ten idle minutes."""
 
     name = "ssh"
 
@@ -61,7 +61,7 @@ class ProgramTransport:
         self._is_open = False
 
     def has_master(self) -> bool:
-        """Tell whether a connection is open that can be shared; one that does not answer is let go of."""
+        """Return whether a shared connection is open. Remove the socket of one that does not respond."""
         try:
             argv = ["ssh", "-O", "check", *self._options(()), self._address.host]
         except UnreachableError:
@@ -78,38 +78,36 @@ class ProgramTransport:
         return not done.returncode
 
     def exchange(self, line: str, stdin: bytes, timeout: float) -> tuple[bytes, bytes]:
-        """See Transport."""
-        _, stdout, stderr = self._over(["ssh", "-T"], [self._address.host, line], stdin, timeout)
+        _, stdout, stderr = self._run_over_connection(["ssh", "-T"], [self._address.host, line], stdin, timeout)
         return stdout, stderr
 
     def put(self, files: Sequence[Sent], timeout: float) -> None:
-        """See Transport."""
         steps = (
-            f"put {_word(str(each.here))} {_word(each.there)}\nchmod {each.mode:o} {_word(each.there)}\n"
+            f"put {_quoted(str(each.here))} {_quoted(each.there)}\nchmod {each.mode:o} {_quoted(each.there)}\n"
             for each in files
         )
         host = f"[{self._address.host}]" if ":" in self._address.host else self._address.host
         batch = "".join(steps).encode(errors="surrogateescape")
         try:
-            status, _, stderr = self._over(["sftp", "-q", "-b", "-"], [host], batch, timeout)
+            status, _, stderr = self._run_over_connection(["sftp", "-q", "-b", "-"], [host], batch, timeout)
         except TooLongError:
-            raise errors.broken(self._address, "sftp (it says no end of things)") from None
+            raise errors.broken(self._address, "sftp (endless output)") from None
         words = stderr.decode(errors="replace")
         if status and errors.NOT_WRITTEN.search(words):
             raise errors.not_written(self._address, words)
         if status:
-            raise errors.broken(self._address, f"sftp ({words.strip() or 'no answer'})")
+            raise errors.broken(self._address, f"sftp ({words.strip() or 'no message'})")
 
     def attach(self, line: str, *, terminal: bool) -> int:
-        """Become `ssh`: terminal, signals and exit status are those of the call."""
+        """Replace this process by `ssh`, which inherits terminal and signals."""
         self._open()
         argv = ["ssh", "-tt" if terminal else "-T", *self._options(SHARED), self._address.host, line]
         os.execvp("ssh", argv)  # noqa: S606 - the words are ours
 
-    def _over(
+    def _run_over_connection(
         self, before: Sequence[str], after: Sequence[str], stdin: bytes, timeout: float
     ) -> tuple[int, bytes, bytes]:
-        """Run a program over the shared connection, which may have gone meanwhile: then it is opened anew, once."""
+        """Run a program over the shared connection; if the connection has closed, reopen it once."""
         done = self._try(before, after, stdin, timeout)
         if _found_no_connection(*done):
             self._is_open = False
@@ -126,10 +124,10 @@ class ProgramTransport:
         return self._run([*before, *self._options(SHARED), *after], stdin, timeout)
 
     def _open(self) -> None:
-        """Open the shared connection unless it is there; of processes that want it at once, one logs in."""
+        """Open the shared connection unless it exists; a lock lets only one process log in."""
         if self._is_open:
             return
-        with open(f"{self._lock_file}", "a") as lock:  # noqa: PTH123 - it is a path as text
+        with open(f"{self._lock_file}", "a") as lock:  # noqa: PTH123 - the path is a str
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not self.has_master():
                 self._log_in()
@@ -138,19 +136,19 @@ class ProgramTransport:
     def _log_in(self) -> None:
         Path(self._socket).unlink(missing_ok=True)
         argv = ["ssh", "-N", "-f", *self._options(OF_THE_MASTER), self._address.host]
-        # A file and no pipe: the connection that stays behind may hold on to it.
-        with tempfile.TemporaryFile() as said:
+        # A file, not a pipe: the connection stays open and may keep it open.
+        with tempfile.TemporaryFile() as output:
             try:
                 done = subprocess.run(
-                    argv, stdin=subprocess.DEVNULL, stdout=said, stderr=said, env=_without_prompts(), check=False,
+                    argv, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=_without_prompts(), check=False,
                     timeout=OPEN_SECONDS, start_new_session=True,
                 )  # fmt: skip
             except FileNotFoundError:
-                raise errors.not_reached(self._address, "there is no `ssh` here; install OpenSSH's client") from None
+                raise errors.not_reached(self._address, "`ssh` is not on PATH; install OpenSSH's client") from None
             except subprocess.TimeoutExpired:
-                raise errors.not_reached(self._address, "it did not let us in for 45 s") from None
-            said.seek(0)
-            words = said.read().decode(errors="replace")
+                raise errors.not_reached(self._address, f"login timed out after {OPEN_SECONDS:.0f} s") from None
+            output.seek(0)
+            words = output.read().decode(errors="replace")
         if done.returncode:
             raise self._error(words)
 
@@ -164,7 +162,7 @@ class ProgramTransport:
 
     @property
     def command(self) -> str:
-        """The command by which a person opens the connection that is shared here."""
+        """The command with which a person opens the shared connection."""
         path = "" if self._has_own_path else f" -o ControlPath={self._socket}"
         return f"ssh -fNM{path}{self._address.command.removeprefix('ssh')}"
 
@@ -182,7 +180,7 @@ class ProgramTransport:
 
     @cached_property
     def _settings(self) -> dict[str, str]:
-        """What ssh makes of its configuration for this host. Source: ssh(1), -G."""
+        """The configuration of ssh for this host. Source: ssh(1), -G."""
         options = (word for setting in self._named for word in ("-o", setting))
         argv = ["ssh", "-G", *no_new_keys(), *options, self._address.host]
         status, stdout, stderr = self._run(argv, b"", CHECK_SECONDS)
@@ -207,7 +205,7 @@ class ProgramTransport:
         try:
             done = run_bounded(argv, stdin, timeout=timeout, env=_without_prompts(), start_new_session=True)
         except FileNotFoundError:
-            raise errors.not_reached(self._address, f"there is no `{argv[0]}` here; install OpenSSH's client") from None
+            raise errors.not_reached(self._address, f"`{argv[0]}` is not on PATH; install OpenSSH's client") from None
         return (-1 if done.status is None else done.status), done.stdout, done.stderr
 
 
@@ -216,11 +214,11 @@ def _found_no_connection(status: int, stdout: bytes, stderr: bytes) -> bool:
 
 
 def _without_prompts() -> dict[str, str]:
-    """Return the environment without a window in which ssh could ask for something."""
+    """Return the environment without DISPLAY and askpass: ssh cannot open a window to prompt."""
     return {**{name: value for name, value in os.environ.items() if name != "DISPLAY"}, "SSH_ASKPASS_REQUIRE": "never"}
 
 
-def _word(text: str) -> str:
-    """Return a word of sftp's batch language. Source: sftp(1): quotes, and a backslash before what is special."""
+def _quoted(text: str) -> str:
+    """Quote a word for an sftp batch file. Source: sftp(1): quotes, and a backslash before special characters."""
     escaped = "".join(f"\\{char}" if char in '\\"*?[]' else char for char in text)
     return f'"{escaped}"'

@@ -1,4 +1,4 @@
-"""Files at a login node: a new folder there is whole or is not there; what is to go is kept on a list."""
+"""Write remote folders atomically, and record paths that are still to be removed."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ MAX_WORDS = 300
 
 
 def upload(runner: SshRunner, transport: Transport, files: Iterable[tuple[Path, str]], name: str) -> None:
-    """Write files, each with its path in the folder there, into a new folder of that `name`.
+    """Write files, each with its path in the folder, into the new remote folder `name`.
 
-    A folder of that name that is there already came of an earlier try. Raises UnreachableError, and RejectedError
-    where there is no room.
+    If a folder of that name exists, an earlier call made it. Raises UnreachableError, and RejectedError if the disk
+    is full.
     """
     files = list(files)
     parent, _, last = name.rpartition("/")
@@ -44,8 +44,8 @@ def _run(runner: SshRunner, argv: list[str], stdin: bytes, name: str) -> None:
     done = runner.exchange(argv, stdin=stdin, timeout=SECONDS)
     if done.status:
         words = done.stderr.decode(errors="replace").strip()
-        message = f"cannot write {name} at the login node: {words[:MAX_WORDS] or 'no reason is given'}"
-        hint = "see there whether its file system or a quota is full: `df -h ~`, `quota`"
+        message = f"cannot write {name} at the login node: {words[:MAX_WORDS] or 'no reason given'}"
+        hint = "check on the login node whether the file system or a quota is full: `df -h ~`, `quota`"
         diagnostic = Diagnostic(code="E510", message=message, hint=hint)
         raise RejectedError(diagnostic, argv=tuple(argv[:1]), status=done.status, stderr=words)
 
@@ -55,38 +55,37 @@ def _digest(path: Path) -> str:
 
 
 class Removals:
-    """Keep what is still to be removed there in a file that outlives a connection, and this process.
+    """The list of remote paths to remove, in a file that outlives this process.
 
-    A line is a path, relative to the folder of all jobs there.
+    Each line is a path relative to the remote folder of all jobs.
     """
 
     def __init__(self, file: Path) -> None:
         self._file = file
 
     def add(self, *paths: str) -> None:
-        """Add paths to the list. OSError if it cannot be written."""
+        """Add paths to the list. Raises OSError if it cannot be written."""
         self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with self._held() as descriptor:
+        with self._locked() as descriptor:
             os.lseek(descriptor, 0, os.SEEK_END)
             os.write(descriptor, "".join(f"{path}\n" for path in paths).encode())
             os.fsync(descriptor)
 
     def due(self) -> list[str]:
-        """Return what is on the list."""
         try:
             return self._file.read_text(encoding="utf-8").splitlines()
         except FileNotFoundError:
             return []
 
     def done(self, paths: Sequence[str]) -> None:
-        """Take paths off the list."""
-        with self._held() as descriptor:
+        """Remove paths from the list."""
+        with self._locked() as descriptor:
             left = [path for path in self.due() if path not in paths]
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, "".join(f"{path}\n" for path in left).encode(), 0)
 
     @contextmanager
-    def _held(self) -> Iterator[int]:
+    def _locked(self) -> Iterator[int]:
         descriptor = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)

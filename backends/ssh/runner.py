@@ -1,7 +1,7 @@
-"""Run programs on a login node: the same seam as for this machine, over either transport.
+"""Run programs on a login node, over either transport, with the interface for this machine.
 
-Any login shell (bash, tcsh, fish) reads the line that is sent, and profiles may print what they like before the program
-begins. Nothing of ours is installed there: what is more than a program is bash, sent with each call.
+Any login shell (bash, tcsh, fish) can read the line that is sent, and profiles may print anything before the program
+starts. Nothing of paislurm is installed there: scripts are bash and are sent with each call.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .transport import Address, Transport
 
 SLACK = 20.0
-"""Seconds beyond the time-out there, for the way and for what login profiles do."""
+"""Seconds added to the remote time-out, for the connection and the login profiles."""
 REFUSALS = ("E551", "E552", "E553")
 FIRST_PAUSE, MAX_PAUSE = 60.0, 960.0
 _TIMED_OUT, _FORBIDDEN, _NOT_FOUND, _SIGNALS = 124, 126, 127, 128
@@ -38,7 +38,7 @@ _TIMED_OUT, _FORBIDDEN, _NOT_FOUND, _SIGNALS = 124, 126, 127, 128
 _RECEIVE = (
     'exec bash -c \'IFS= read -r script && exec 3<&0 </dev/null && exec bash -lc "$(printf %s "$script" | base64 -d)"\''
 )
-"""The same line for every program: its script is the first line of the standard input, which profiles cannot read."""
+"""The same line for every program. The first line of its input is the script, out of reach of profiles."""
 _SCRUB = (
     f"for name in $(compgen -e); do case $name in {'|'.join(KEPT)}) ;; "
     f'{"|".join(f"{prefix}*" for prefix in LEAKING)}) unset "$name" ;; esac; done'
@@ -48,7 +48,7 @@ _STATUS = re.compile(rb"[0-9]{1,3}")
 
 
 class Request(Struct, frozen=True, kw_only=True):
-    """Hold a line for a login shell, what it reads, and the mark by which a program's output is told from profiles'."""
+    """Hold a line for a login shell, its input, and the mark that separates a program's output from the profiles'."""
 
     line: str
     stdin: bytes
@@ -56,7 +56,7 @@ class Request(Struct, frozen=True, kw_only=True):
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
-    """Hold what a program printed; `began` is false where nothing came from it, `status` None where its end did not."""
+    """Hold a program's output; `began` is false if it printed nothing, `status` is None if its end is not known."""
 
     began: bool
     status: int | None
@@ -65,10 +65,10 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
 
 def request(argv: Sequence[str], stdin: bytes, env: Mapping[str, str], timeout: float) -> Request:
-    """Return what runs a program for at most `timeout` seconds, and tells how it ended."""
+    """Return the request that runs a program for at most `timeout` seconds and reports its exit status."""
     mark = f"paislurm-{urandom(8).hex()}"
     script = [
-        *_beginning(env),
+        *_preamble(env),
         f"printf '\\n%s\\n' {mark} >&2",
         f"printf '\\n%s\\n' {mark}",
         shlex.join(["timeout", f"--kill-after={_KILL_SECONDS}", f"{timeout:g}", *argv]) + " <&3",
@@ -78,23 +78,23 @@ def request(argv: Sequence[str], stdin: bytes, env: Mapping[str, str], timeout: 
 
 
 def attached(argv: Sequence[str]) -> str:
-    """Return the line that becomes a program, with the terminal or the streams of the connection."""
-    script = _encoded([*_beginning({}), f"exec {shlex.join(argv)} <&3 3<&-"]).decode()
+    """Return the line that runs a program in place of the shell, with the connection's terminal or streams."""
+    script = _encoded([*_preamble({}), f"exec {shlex.join(argv)} <&3 3<&-"]).decode()
     return f"exec bash -c 'exec 3<&0 </dev/null && exec bash -lc \"$(echo {script} | base64 -d)\"'"
 
 
-def _beginning(env: Mapping[str, str]) -> list[str]:
-    """Return what comes before a program: an environment that speaks for nobody but us."""
+def _preamble(env: Mapping[str, str]) -> list[str]:
+    """Return the lines before a program: they remove variables of Slurm and set ours."""
     return [_SCRUB, *(f"export {name}={shlex.quote(value)}" for name, value in env.items())]
 
 
 def _encoded(lines: Sequence[str]) -> bytes:
-    """Return a script as a word in which no shell finds anything special."""
+    """Return a script as one word without characters special to any shell."""
     return b64encode("\n".join(lines).encode(errors="surrogateescape"))
 
 
 def outcome(asked: Request, stdout: bytes, stderr: bytes) -> Outcome:
-    """Return what a program printed, without what profiles printed before it."""
+    """Return a program's output, without that of the profiles before it."""
     start = b"\n" + asked.mark + b"\n"
     words = stderr.partition(start)[2] if start in stderr else stderr
     before, begun, rest = stdout.partition(start)
@@ -107,7 +107,7 @@ def outcome(asked: Request, stdout: bytes, stderr: bytes) -> Outcome:
 
 
 def remote_script(name: str, *words: str) -> list[str]:
-    """Return the command that runs a script of the folder `remote`, without the comments in it."""
+    """Return the command that runs a script of the folder `remote`, stripped of its comments."""
     return ["bash", "-c", _text(name), name, *words]
 
 
@@ -132,10 +132,10 @@ class SshRunner:
         *,
         stdin: str | None = None,
         env: Mapping[str, str] | None = None,
-        base: Mapping[str, str] | None = None,  # noqa: ARG002 - nor that
+        base: Mapping[str, str] | None = None,  # noqa: ARG002 - as in CommandRunner
         timeout: float,
     ) -> Completed:
-        """Run a program there to its end; without its end nobody knows what it did."""
+        """Run a remote program to its end. Raises UnreachableError if its end is not known."""
         data = (stdin or "").encode(errors="surrogateescape")
         done = self.exchange(argv, stdin=data, env=env, timeout=timeout)
         return completed(self._address, argv, done, timeout)
@@ -143,9 +143,9 @@ class SshRunner:
     def exchange(
         self, argv: Sequence[str], *, stdin: bytes = b"", env: Mapping[str, str] | None = None, timeout: float
     ) -> Outcome:
-        """Run a program there, with bytes; UnreachableError unless its end is known.
+        """Run a remote program with bytes as input. Raises UnreachableError unless its end is known.
 
-        A login that was refused is not tried again for a while, for longer each time: sites lock out who insists.
+        After a refused login, wait before the next one, longer each time: sites lock out users who retry.
         """
         if self._refusal is not None and time.monotonic() < self._again_at:
             raise self._refusal
@@ -166,7 +166,7 @@ class SshRunner:
 
 
 def completed(address: Address, argv: Sequence[str], done: Outcome, timeout: float) -> Completed:
-    """Return how a program ended there, as of one that ends here; UnreachableError where it said nothing in time."""
+    """Return a remote program's result as that of a local one. Raises UnreachableError after a time-out."""
     assert done.status is not None
     if done.status == _TIMED_OUT:
         raise silent(argv, timeout)

@@ -1,4 +1,4 @@
-"""A login node: its address, and the ways to it."""
+"""The address of a login node, and the choice of a transport to it."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _FORM = re.compile(
 
 
 class Address(Struct, frozen=True, kw_only=True):
-    """Name a login node as users write it after `--host`: `alice@login1:2222`, or a name of ~/.ssh/config.
+    """Hold a login node as users write it after `--host`: `alice@login1:2222`, or a name of ~/.ssh/config.
 
-    `user` is "" and `port` None where ~/.ssh/config, or ssh itself, is to say.
+    If `user` is "" or `port` is None, ssh and ~/.ssh/config decide.
     """
 
     host: str
@@ -31,22 +31,22 @@ class Address(Struct, frozen=True, kw_only=True):
 
     @property
     def command(self) -> str:
-        """Return the command by which a person logs in there."""
+        """The command with which a person logs in."""
         port = f" -p {self.port}" if self.port else ""
         return f"ssh{port} {self.user}@{self.host}" if self.user else f"ssh{port} {self.host}"
 
     def __str__(self) -> str:
-        """Return it as the user writes it."""
+        """Return the address as users write it."""
         user, port = f"{self.user}@" if self.user else "", f":{self.port}" if self.port else ""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{user}{host}{port}"
 
 
 def parse_address(text: str) -> Address:
-    """Return the address that a text means; UsageError for anything that ssh could take for an option or a command."""
+    """Parse an address. Raises UsageError for any text that ssh could take for an option or a command."""
     found = _FORM.fullmatch(text)
     if found is None or int(found["port"] or 1) not in range(1, 65536):
-        message = f"{text!r} is no address of a login node"
+        message = f"{text!r} is not the address of a login node"
         hint = "write HOST, USER@HOST or USER@HOST:PORT, or a name of ~/.ssh/config"
         raise UsageError(Diagnostic(code="E505", message=message, hint=hint))
     port = int(found["port"]) if found["port"] else None
@@ -54,7 +54,7 @@ def parse_address(text: str) -> Address:
 
 
 class Sent(NamedTuple):
-    """A file that is to be there: its path here, its path there, and its mode."""
+    """A file to send: its local path, its remote path, and its mode."""
 
     here: Path
     there: str
@@ -62,43 +62,44 @@ class Sent(NamedTuple):
 
 
 class Transport(Protocol):
-    """Reach one login node. Every method raises UnreachableError; E55x where nothing was sent."""
+    """Reach one login node. Every method raises UnreachableError; with a code E55x, nothing was sent."""
 
     @property
     def name(self) -> str:
-        """What users call it: `fabric`, `ssh`."""
+        """The name that users choose: `fabric` or `ssh`."""
         ...
 
     def exchange(self, line: str, stdin: bytes, timeout: float) -> tuple[bytes, bytes]:
-        """Run a line, and return what came from its standard output and error, which may have been cut off.
+        """Run a line. Return its standard output and standard error, which may be cut off.
 
-        Raises TooLongError where more came than any answer has.
+        Raises TooLongError if either is too long.
         """
         ...
 
     def put(self, files: Sequence[Sent], timeout: float) -> None:
-        """Write files by SFTP into folders that are there."""
+        """Write files by SFTP into existing folders."""
         ...
 
     def attach(self, line: str, *, terminal: bool) -> int:
-        """Run a line with the streams of this process, and return its exit status, 255 where the connection broke.
+        """Run a line with the streams of this process. Return its exit status, 255 if the connection broke.
 
-        It may not return: the process can become the program that does it.
+        The call may not return: this process may become the program.
         """
         ...
 
 
 def choose_transport(address: Address, wanted: str) -> Transport:
-    """Return a way to a login node: the one that is `wanted`, `fabric` or `ssh`, for `auto` the best that is there.
+    """Return the transport `wanted`: `fabric`, `ssh`, or for `auto` the best available one.
 
-    That is a connection of the program that is open already, which may have needed a second factor; else the library,
-    where it is installed; else the program.
+    The order is: a connection of the ssh program that is already open (it may have needed a second factor), the
+    library if it is installed, the program.
     """
     from .program import ProgramTransport
 
     if wanted not in ("auto", "fabric", "ssh"):
-        message = f"login nodes cannot be reached by {wanted!r}"
-        raise UsageError(Diagnostic(code="E505", message=message, hint="PAISLURM_TRANSPORT is auto, fabric or ssh"))
+        message = f"unknown transport {wanted!r}"
+        hint = "set PAISLURM_TRANSPORT to auto, fabric or ssh"
+        raise UsageError(Diagnostic(code="E505", message=message, hint=hint))
     program = ProgramTransport(address)
     if wanted == "ssh" or (wanted == "auto" and (program.has_master() or find_spec("fabric") is None)):
         return program

@@ -75,7 +75,7 @@ def test_a_job_that_slurm_takes_and_cannot_start_says_so(installed: Cluster, wor
         "status does not say that the time limit is too long",
     )
     shown = paislurm(installed, workdir, "status", job.name, env=home).stdout
-    assert "it cannot start as it is: PartitionTimeLimit: its time limit is over that of its partition" in shown
+    assert "it cannot start as it is: PartitionTimeLimit: its time limit exceeds that of its partition" in shown
     assert "with a lower `extras.slurm.time`" in shown
     with installed.child(["paislurm", "wait", job.name], env=home) as waiting:
         assert waiting.stderr
@@ -106,7 +106,7 @@ def test_without_slurm_or_a_folder(installed: Cluster, workdir: Path) -> None:
     only_venv = f"{installed.instance.venv}/bin"
     done = submit_two(installed, workdir, "{}", PATH=only_venv)
     assert (done.returncode, left_behind(workdir)) == (6, [])
-    assert "error E501: there is no `sbatch` here\nhint: run this on a login node" in done.stderr
+    assert "error E501: `sbatch` is not on PATH\nhint: run this on a login node" in done.stderr
 
     for home in ("/proc/nowhere", "/etc/nowhere", str(workdir / "job.yaml")):
         done = submit_two(installed, workdir, "{}", PAISLURM_HOME=home)
@@ -181,7 +181,7 @@ def test_a_site_that_requires_a_time_limit(installed: Cluster, workdir: Path) ->
         done = submit_two(installed, workdir, "{}")
         assert (done.returncode, left_behind(workdir)) == (4, [])
         assert "error E503: sbatch refuses --time: " in done.stderr
-        assert "Time limit specification required, but not provided\nhint: the site wants a time limit" in done.stderr
+        assert "Time limit specification required, but not provided\nhint: write `time: 2:00:00`" in done.stderr
         assert "write `time: 2:00:00` under `extras.slurm`" in done.stderr
         # What the hint says is what helps.
         again = submit_two(installed, workdir, "{slurm: {time: 2:00:00}}")
@@ -194,8 +194,9 @@ def test_a_site_with_rules_of_its_own(installed: Cluster, workdir: Path) -> None
         done = submit_two(installed, workdir, "{}")
         assert (done.returncode, left_behind(workdir)) == (4, [])
         assert (
-            "error E503: sbatch refuses --account: a rule of the site (job_submit) refuses the job; the site says: "
-            '"Say which project pays: use --account=PROJECT"\nhint: write `account` under `extras.slurm`'
+            "error E503: sbatch refuses --account: a rule of the site (job_submit) refuses the job; "
+            'message of the site: "Say which project pays: use --account=PROJECT"\n'
+            "hint: write `account` under `extras.slurm`"
         ) in done.stderr
         again = submit_two(installed, workdir, "{slurm: {account: extra}}")
         assert (again.returncode, len(left_behind(workdir))) == (0, 1), again.stderr

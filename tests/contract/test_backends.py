@@ -123,7 +123,7 @@ def test_a_job_stays_readable_where_the_backend_is_gone(site: Site, folder: Path
     shown = gone.paislurm("status", "--json", "--", job.name)
     assert json.loads(shown.stdout)["backend_state"] == "RUNNING"
     (words,) = [line for line in shown.stderr.splitlines() if "cannot be used" in line]
-    assert words.endswith("; Slurm's programs are asked instead")
+    assert words.endswith("; using Slurm's programs instead")
     assert gone.paislurm("cancel", job.name).returncode == 0
     assert gone.over()[0] == "STOPPED"
 

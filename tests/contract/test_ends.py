@@ -148,7 +148,7 @@ def test_a_retry_whose_controller_is_away(site: Site, folder: Path) -> None:
         cluster.start_daemon("slurmctld")
     assert (shown["state"], shown["attempt"], shown["job_id"]) == ("WAITING", 1, None)
     assert shown["reason"].startswith("attempt 1 is not submitted yet: Slurm cannot be reached: ")
-    assert shown["reason"].endswith("(connect failure); it is tried again until Slurm answers")
+    assert shown["reason"].endswith("(connect failure); retrying until Slurm responds")
     code, result = job.ended(attempt=1, loud=True)
     assert (code, result["outcome"], job.status()["retries"]) == (0, "succeeded", 1)
 

@@ -77,7 +77,7 @@ def test_a_rule_that_refuses_a_job(site: Site, folder: Path) -> None:
     job = Job(site, folder, site.write(folder, "job.yaml", text))
     done = job.paislurm("submit", "job.yaml")
     assert done.returncode == 4
-    assert 'the site says: "Jobs of this site have no WCKey. Ask help@site.example for one."' in done.stderr
+    assert 'message of the site: "Jobs of this site have no WCKey. Ask help@site.example for one."' in done.stderr
     assert not [*(job.home / "jobs").iterdir()]
 
 

@@ -70,7 +70,7 @@ def test_the_hour_of_the_profile_bounds_what_commands_submit(site: Site, folder:
     job = submitted(site, folder, f"retry: {{maxAttemptsPerHour: 1}}\n{STAYS_AWAY}", retries=2)
 
     def held_back() -> bool:
-        return "as the site allows" in str(job.status()["reason"])
+        return "limit on retries per hour" in str(job.status()["reason"])
 
     wait_until(held_back, "the second retry is held back", LONGEST)
     assert (job.attempt(1) / "result.json").exists()

@@ -213,7 +213,7 @@ def test_a_job_that_a_controller_without_memory_begins_twice(installed: Cluster,
         waited = paislurm(installed, job.folder, "wait", "--", job.name, timeout=200)
         shown = status(job)
         assert (shown["state"], shown["exit_code"]) == ("FAILED", -1402), (waited, shown)
-        assert "could not begin on n8: Duplicate jobid" in shown["reason"]
+        assert "could not start on n8: Duplicate jobid" in shown["reason"]
         assert "the site allows no retries" in shown["reason"]
     finally:
         wait_until(lambda: "drain" in installed.node_states()["n8"], "n8 to be drained", 60)

@@ -81,7 +81,7 @@ def test_a_node_that_does_not_share_the_home(site: Site, folder: Path) -> None:
     job = site.submit(folder, role("w", 1, "true"), "{slurm: {partition: apart}}")
     state, code, reason = at_last(job)
     assert (state, code) == ("FAILED", -1405), reason
-    assert f"node n3 does not see the job's folder {job.path}" in reason
+    assert f"node n3 cannot access the job's folder {job.path}" in reason
     assert not [*(job.attempt() / "logs").glob("*")]
 
 

@@ -79,7 +79,7 @@ def test_a_job_whose_other_fails_ends_without_a_slurm_job(site: Site, folder: Pa
     go.touch()
     state, code, reason = waiting.over()
     assert (state, code, waiting.status()["job_id"]) == ("STOPPED", -210, None)
-    assert reason.startswith("never submitted: it was to begin after ")
+    assert reason.startswith("never submitted: it was to start after ")
     assert Job(site, folder, first.file, "behind-any").over()[:2] == ("SUCCEEDED", 0)
 
 

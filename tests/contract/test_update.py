@@ -65,7 +65,7 @@ def test_a_job_that_waits_is_changed_with_all_its_components(site: Site, folder:
         assert of_slurm(job, "QOS", "Nice") == [("high", "9")] * count
     said = refused(job, "--time", "6", "--nice", "-5")
     assert "error E621: Slurm refuses --nice of job" in said
-    assert "; it took --time\nhint: a user may only put a job behind others: a nice of 0 or more" in said
+    assert "; it changed --time\nhint: use a nice value of 0 or more, which lowers the priority" in said
     assert of_slurm(job, "TimeLimit", "Nice") == [("00:06:00", "9")] * count
     assert "error E403: --time: a time limit of 30-00:00:00 is more than partition" in refused(job, "--time", "30-0")
     assert "error E402: --partition: the site has no partition 'nowhere'" in refused(job, "--partition", "nowhere")
@@ -91,11 +91,11 @@ def test_a_job_that_runs_may_have_less_time(site: Site, folder: Path, layout: st
     assert {limit for (limit,) in of_slurm(job, "TimeLimit")} == {"00:10:00"}
     said = refused(job, "--time", "30")
     assert "error E621: Slurm refuses --time of job" in said
-    assert "a user may lower the time limit of a job that runs" in said
+    assert "lower the time limit of a running job" in said
     if site.cluster:
         said = refused(job, "--partition", "pair")
         assert "Job is no longer pending execution" in said
-        assert "only while it waits" in said
+        assert "only while the job waits" in said
     assert {limit for (limit,) in of_slurm(job, "TimeLimit")} == {"00:10:00"}
     wait_until(lambda: job.status()["backend_state"] == "RUNNING", "status to know that the job runs", LONGEST)
     assert "error E622" in refused(job, "--hold")

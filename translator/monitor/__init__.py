@@ -1,1 +1,1 @@
-"""Observations become decisions; the journal is the truth."""
+"""The monitor: turn observations of jobs into records and actions."""

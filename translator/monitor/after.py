@@ -1,6 +1,6 @@
-"""Jobs that begin after others: how those stand decides whether the first attempt is submitted, waits or never comes.
+"""Dependencies between jobs: decide whether a first attempt is submitted, waits, or is never submitted.
 
-What is waited for is the end of a job, with all its retries: its journal alone tells that, not a job of Slurm.
+A job waits for the end of another job with all its retries. Only that job's journal records it, not Slurm.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from ..state.records import Dependency, Record
 
 Fulfilment = Literal["fulfilled", "unfulfilled", "failed"]
-"""In the words of squeue. Source: squeue(1), Dependency."""
+"""The states of a dependency in squeue. Source: squeue(1), Dependency."""
 
 
 class Awaited(Struct, frozen=True, kw_only=True):
-    """Say how a job stands that another one waits for: `failed` where it ended otherwise than wanted.
+    """Hold the state of an awaited job; `failed` if it did not end as required.
 
-    `text` is that in words, and `folder` where it is, None where it was removed.
+    `text` describes the state; `folder` is the job's folder, None if it was removed.
     """
 
     dependency: Dependency
@@ -40,17 +40,17 @@ class Awaited(Struct, frozen=True, kw_only=True):
 
 
 def awaited(folder: JobFolder, known: History) -> list[Awaited]:
-    """Return the jobs that a job waits for, in the order in which it names them."""
-    return [_look(folder, each) for each in known.dependencies]
+    """Return the jobs for which a job waits, in the order of its job file."""
+    return [_state_of_dependency(folder, each) for each in known.dependencies]
 
 
 def may_begin(folder: JobFolder, known: History) -> bool:
-    """Tell whether all that a job waits for is as it should be."""
+    """Return whether all dependencies of a job are fulfilled."""
     return all(each.fulfilment == "fulfilled" for each in awaited(folder, known))
 
 
 def before_first(folder: JobFolder, known: History, now: int) -> tuple[JobStatus, tuple[Record, ...]]:
-    """Return how a job stands whose first attempt has not been submitted, and its end where it never will be."""
+    """Return the status of a job whose first attempt is not submitted, and its end if it never will be."""
     found = awaited(folder, known)
     failed = [each.text for each in found if each.fulfilment == "failed"]
     waits = [each.text for each in found if each.fulfilment == "unfulfilled"]
@@ -59,13 +59,13 @@ def before_first(folder: JobFolder, known: History, now: int) -> tuple[JobStatus
     elif failed:
         reason = f"never submitted: {'; '.join(failed)}"
     else:
-        reason = ("; ".join(waits) or "what it waited for has ended; it is submitted next") + held_text(known)
+        reason = ("; ".join(waits) or "all dependencies are fulfilled; it is submitted next") + held_text(known)
         return JobStatus(state="WAITING", code=None, reason=reason, ended=False), ()
     end = abandoned(known, now, STOPPED, reason)
     return JobStatus(state="STOPPED", code=STOPPED, reason=reason, ended=True), (end,)
 
 
-def _look(folder: JobFolder, after: Dependency) -> Awaited:
+def _state_of_dependency(folder: JobFolder, after: Dependency) -> Awaited:
     try:
         found = find_job(folder.path.parent, after.name, after.created_at)
     except OSError as error:
@@ -73,28 +73,27 @@ def _look(folder: JobFolder, after: Dependency) -> Awaited:
         return Awaited(dependency=after, fulfilment="unfulfilled", text=text)
     must = " has succeeded" if after.until == "succeeded" else " has ended"
     if found is None:
-        gone = f"it was to begin after {after.name}{must}, and that job was removed"
-        return Awaited(dependency=after, fulfilment="fulfilled" if after.until == "ended" else "failed", text=gone)
+        text = f"it was to start after {after.name}{must}, and that job was removed"
+        return Awaited(dependency=after, fulfilment="fulfilled" if after.until == "ended" else "failed", text=text)
     place, other = found
     end = other.ended
     if end is None:
-        wanted = f"; {after.name} was cancelled" if other.cancelled is not None else ""
-        return Awaited(
-            dependency=after, fulfilment="unfulfilled", text=f"after {after.name}{must}{wanted}", folder=place
-        )
+        cancelled = f"; {after.name} was cancelled" if other.cancelled is not None else ""
+        text = f"after {after.name}{must}{cancelled}"
+        return Awaited(dependency=after, fulfilment="unfulfilled", text=text, folder=place)
     if after.until == "ended" or end.state == "SUCCEEDED":
-        return Awaited(dependency=after, fulfilment="fulfilled", text=f"{after.name} {end.state}", folder=place)
+        return Awaited(dependency=after, fulfilment="fulfilled", text=f"{after.name} is {end.state}", folder=place)
     code = f" (exit code {end.exit_code})" if end.exit_code else ""
-    text = f"it was to begin after {after.name}{must}, and that job {end.state}{code}"
+    text = f"it was to start after {after.name}{must}, and that job is {end.state}{code}"
     return Awaited(dependency=after, fulfilment="failed", text=text, folder=place)
 
 
 def find_job(jobs: Path, name: str, created_at: int) -> tuple[JobFolder, History] | None:
-    """Return a job that had the name, under whichever name its folder has by now; None where it was removed.
+    """Return the job that was created under a name, even if its folder was renamed; None if it was removed.
 
-    One that is moved away while this looks is under its new name, or under the old one again.
+    A folder that is moved during the search is found under its new name, or under the old one again.
     """
-    for place in _places(jobs, name):
+    for place in _candidates(jobs, name):
         with suppress(FileNotFoundError, NotADirectoryError):
             known = place.history()
             if known.created == created_at:
@@ -102,9 +101,9 @@ def find_job(jobs: Path, name: str, created_at: int) -> tuple[JobFolder, History
     return None
 
 
-def _places(jobs: Path, name: str) -> Iterator[JobFolder]:
+def _candidates(jobs: Path, name: str) -> Iterator[JobFolder]:
     yield JobFolder(path=jobs / name)
-    for other in sorted(os.listdir(jobs)):  # noqa: PTH208 - of thousands of names few are of use
+    for other in sorted(os.listdir(jobs)):  # noqa: PTH208 - few of thousands of names match
         if other.startswith(f"{name}.") and other.rpartition(".")[2].isdecimal():
             yield JobFolder(path=jobs / other)
     yield JobFolder(path=jobs / name)

@@ -1,4 +1,4 @@
-"""Hand an attempt to the backend such that nothing is lost: the intent is written down before it is asked."""
+"""Submit an attempt without loss: the intent is recorded before the submit."""
 
 from __future__ import annotations
 
@@ -30,39 +30,39 @@ if TYPE_CHECKING:
     from .asking.answer import Answer
 
 FIRST_UNREACHED, MAX_UNREACHED = 5, 60
-"""Seconds after which a backend that could not be reached is tried again: twice as many each time."""
+"""Seconds before an unreachable backend is tried again; they double each time."""
 SETTLED_SECONDS = 180
-"""After so long an attempt that the backend does not show was never taken: sbatch gives up after 120 s."""
+"""After this time, an attempt that the backend does not know was never accepted: sbatch gives up after 120 s."""
 NEVER_TAKEN = -120
 MAX_SCRIPT = 64 << 20
 
 
 def new_intent(attempt: int, now: int, *, before: str = "", cluster: str = "") -> Intent:
-    """Return an intent; `before` is the tag of another attempt of the job, `cluster` where a first one goes.
+    """Return an intent; `before` is the tag of an earlier attempt, `cluster` the cluster of a first one.
 
-    The tag names the job by chance and the attempt by number, so that two monitors that are about to submit the same
-    attempt do it under the same tag. Of a job of another cluster it names that, where it is looked up.
+    The tag consists of a random name for the job and the attempt's number. So two monitors that submit the same
+    attempt use the same tag. A tag contains the cluster, which the search by tag needs.
     """
     job = before.partition(".")[0] or f"paislurm-{urandom(8).hex()}{f'@{cluster}' if cluster else ''}"
     return Intent(happened_at=now, attempt=attempt, tag=f"{job}.{attempt}" if attempt else job)
 
 
 def prepare(folder: JobFolder, attempt: int, options: Mapping[str, str]) -> None:
-    """Give a fresh attempt its folder, with the script of the first; OSError if it cannot be written.
+    """Make an attempt's folder with a copy of the first script. Raises OSError.
 
-    `options` of sbatch take the place of the script's: those that the user changed.
+    `options` are sbatch options that the user changed; they replace the script's.
     """
     path = folder.attempt(attempt)
     path.mkdir(mode=0o700, exist_ok=True)
     script = folder.script(attempt)
-    is_there = script.exists()
-    if is_there and not options:
+    exists = script.exists()
+    if exists and not options:
         return
     data, whole = read_end(folder.script(0), MAX_SCRIPT)
     if not whole:
-        raise OSError(errno.EFBIG, "it is too large for a script", str(folder.script(0)))
+        raise OSError(errno.EFBIG, "too large for a script", str(folder.script(0)))
     write_durably(script, _with_options(data, options) if options else data)
-    if not is_there:
+    if not exists:
         sync_folder(path.parent)
 
 
@@ -81,12 +81,11 @@ def submit_attempt(
     exclude: tuple[str, ...] = (),
     delay: int = 0,
 ) -> tuple[JobId, OSError | None]:
-    """Submit the attempt whose intent is in the journal; BackendError if the backend did not take it.
+    """Submit the attempt whose intent is in the journal. Raises BackendError if the backend does not accept it.
 
-    `exclude` are nodes that it had better not run on: if it cannot do without, they are not left out. It is not to
-    begin before `delay` seconds have passed. A retry, or a job that waited for others, has the environment in which
-    the user submitted it. Returns its id and, where it could not be written down, why: the job runs all the same, its
-    tag finds it.
+    Avoid the nodes in `exclude`, unless the backend refuses that. Start after at least `delay` seconds. A retry, or
+    a job that waited for others, gets the environment of the user's submit. Return the job's id, and the error if
+    the id could not be recorded; the job then runs anyway and is found by its tag.
     """
     submission = Submission(
         script=folder.script(known.attempt),
@@ -114,7 +113,7 @@ def submit_attempt(
 
 
 def submitted(known: History, job_id: JobId, now: int) -> Submitted:
-    """Return the record of an attempt that the backend took."""
+    """Return the record of an accepted attempt."""
     return Submitted(
         happened_at=now,
         attempt=known.attempt,
@@ -128,14 +127,14 @@ def submitted(known: History, job_id: JobId, now: int) -> Submitted:
 
 
 def is_unsettled(known: History) -> bool:
-    """Tell whether only the intent of an attempt is known: its tag tells whether the backend took it."""
+    """Return whether an attempt has only an intent: a search by its tag shows whether the backend accepted it."""
     return bool(known.tag) and not known.job_id and known.ended is None and known.refused is None
 
 
 def refusal(error: BackendError, attempt: int, now: int, *last: Refused | None) -> Refused:
-    """Return the record of an attempt that the backend did not take; `last` are earlier ones of it or its backend.
+    """Return the record of a refused attempt; `last` are earlier refusals of the attempt or the backend.
 
-    A backend that is asked too often is left alone for as long as one that says no.
+    A throttling backend gets the same pause as one that refuses.
     """
     reached, delay = not isinstance(error, UnreachableError), SETTLED_SECONDS
     if not reached and not isinstance(error, ThrottledError):
@@ -145,16 +144,16 @@ def refusal(error: BackendError, attempt: int, now: int, *last: Refused | None) 
 
 
 def again_at(known: History, refused: Refused) -> int:
-    """Return from when on an attempt that was refused is submitted again: at once if it was changed meanwhile."""
+    """Return when a refused attempt is submitted again: at once if the user has changed it since."""
     changed = bool(known.changes) and known.changes[-1].happened_at >= refused.happened_at
     return refused.happened_at if changed else refused.retry_at or refused.happened_at + SETTLED_SECONDS
 
 
 def recover(known: History, answer: Answer, now: int) -> tuple[History, tuple[Record, ...], str]:
-    """Find out what became of an attempt of which only the intent is known; return news, or why there are none.
+    """Determine the fate of an attempt with only an intent. Return the history, new records, and any error.
 
-    The first attempt that was never taken ends the job: its user has been told so. A later one is submitted again, and
-    so is the first of a job that waited for others.
+    A first attempt that was never accepted ends the job: its submit has reported so. Later attempts, and the first
+    of a job that waited for others, are submitted again.
     """
     if not is_unsettled(known) or known.tag not in answer.found:
         return known, (), answer.tag_error if is_unsettled(known) else ""
@@ -175,6 +174,6 @@ def recover(known: History, answer: Answer, now: int) -> tuple[History, tuple[Re
     return replace(known, ended=end), (end,), ""
 
 
-def is_settled(known: History, heard: int) -> bool:
-    """Tell whether an attempt that the backend did not know at `heard` was never taken."""
-    return is_unsettled(known) and heard - known.asked > SETTLED_SECONDS
+def is_settled(known: History, polled_at: int) -> bool:
+    """Return whether an attempt that the backend did not know at `polled_at` was never accepted."""
+    return is_unsettled(known) and polled_at - known.asked > SETTLED_SECONDS

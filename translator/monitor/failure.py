@@ -1,4 +1,4 @@
-"""Why a job failed: the task that decided, and what its end means. Pure."""
+"""Explain why a job failed: the deciding task, and the meaning of its exit code. Pure."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ OF_COMMANDS = ("stderr", "stdout")
 LogStream = Literal["stdout", "stderr", "runtime", "batch"]
 """A log of a task, or that of the batch script."""
 MAX_CONDITIONS = 2
-"""Of a code that more failures become, `explain-exit` has the list."""
+"""The number of conditions to list for a code; `explain-exit` lists all."""
 
 
 class CommandPlace(Struct, frozen=True, kw_only=True):
-    """Name the lines of the job file (from 1) of which one has the command that failed, and its text if it is one.
+    """Locate the failed command in the job file, by lines from 1; `text` is the command itself, if known.
 
-    `workdir` is where the commands start, in the words of the job file, "" where the plan does not tell.
-    `image_warning` is what the plan warned of if they do not run in their image, else "".
+    `workdir` is the working directory of the commands, as the job file writes it, "" if the plan does not contain
+    it. `image_warning` is the plan's warning if they do not run in their image, else "".
     """
 
     file: str
@@ -41,10 +41,10 @@ class CommandPlace(Struct, frozen=True, kw_only=True):
 
 
 class Failure(Struct, frozen=True, kw_only=True):
-    """Say why a job failed. No `task` where none decided, no `command` where no command of the job file is to blame.
+    """Explain why a job failed. `task` is None if none decided, `command` if no command of the job file failed.
 
-    `cause` is a likely one that the job's own facts give, "" where they give none.
-    `stream` is what the last lines are of: `stderr`, `stdout` or `runtime` of the task, or `batch`, the batch script.
+    `cause` is a likely cause from the job's own data, or "". `stream` is the source of the last lines: `stderr`,
+    `stdout` or `runtime` of the task, or `batch`, the batch script.
     """
 
     task: TaskView | None
@@ -69,9 +69,9 @@ class Failure(Struct, frozen=True, kw_only=True):
         last_lines: tuple[str, ...],
         no_room: str = "",
     ) -> Failure:
-        """Return the failure of a job with this code, decided by this task, with what its code means on its site.
+        """Explain a failure with this code, decided by this task, by the site's meaning of the code.
 
-        `no_room` says that its folder takes nothing more now.
+        `no_room` reports a full job folder, or is "".
         """
         row = ExitTable(view.history.exit_rows).describe(code)
         status = task.exit_status if task else None
@@ -97,15 +97,15 @@ class Failure(Struct, frozen=True, kw_only=True):
 
 
 def _cause(code: int, status: int | None, printed: tuple[str, ...], command: CommandPlace | None) -> str:
-    """Return what probably made a command fail that did not find something: where it runs."""
+    """Return the likely cause if a command did not find something: it runs outside its image."""
     warning = command.image_warning if command else ""
     return warning if warning and lacks_something(code, status, printed) else ""
 
 
 def deciding_task(view: View) -> TaskView | None:
-    """Return the task whose end decided that the job failed, None where none did.
+    """Return the task whose end decided that the job failed, None if there is none.
 
-    No task decides where Slurm or a node ended the job, or where the job failed before a task began.
+    There is none if Slurm or a node ended the job, or if the job failed before a task started.
     """
     result, code = view.result, view.job_status.code
     if view.job_status.state != "FAILED" or code is None:
@@ -116,12 +116,12 @@ def deciding_task(view: View) -> TaskView | None:
         return next(named, None)
     failed = [task for task in view.tasks if task.state == "FAILED" and task.completed]
     of_that_code = [task for task in failed if task.exit_code == code]
-    # A negative code is a job's as a rule: of a node, of the time limit, of Slurm.
+    # A negative code usually belongs to a job: a node, the time limit, or Slurm ended it.
     return min(of_that_code or (failed if code > 0 else []), key=_when, default=None)
 
 
 def advice_between(known: History) -> Advice | None:
-    """Return what to say of the attempt that ended before the one that is due; None where its code tells nothing."""
+    """Return the advice for the last attempt while the next one is due; None if its code explains nothing."""
     retry = known.retry
     if retry is None or known.ended is not None or retry.exit_code in (0, UNEXPLAINED):
         return None
@@ -134,10 +134,10 @@ def _when(task: TaskView) -> int:
 
 
 def _rule(row: ExitCode, view: View, exit_status: int | None) -> str:
-    """Return in words what made the failure this code."""
+    """Describe the rule that gave the failure this code."""
     name = f"code {row.code}, {row.phrase}"
     if row.code == UNEXPLAINED and exit_status is not None:
-        return f"{name}: no rule of the exit specification knows exit status {exit_status}"
+        return f"{name}: no rule of the exit specification matches exit status {exit_status}"
     found = conditions(row.code)
     if found and len(found) <= MAX_CONDITIONS:
         return f"{name}: {' or '.join(found)}"
@@ -151,7 +151,7 @@ def _rule(row: ExitCode, view: View, exit_status: int | None) -> str:
 def _retry_rule(row: ExitCode, view: View) -> str:
     limit = view.history.retry_policy.retry_limit
     if limit == RESTART_ALWAYS:
-        return "restarted after any end, as often as `retry.maxRestarts` of the site profile says"
+        return "restarted after any end, up to `retry.maxRestarts` of the site profile"
     if row.behaviour != "unknown":
         return retry_rule(row)
     if limit == WITHOUT_LIMIT:

@@ -1,6 +1,7 @@
-"""What a user wants to be notified of and has not been, and what the site of the job says about it. Pure.
+"""Notifications that are due, and the site's settings for a job's monitor. Pure.
 
-Source: PAI protocol v2, jobStatusChangeNotification: each once for a job, `retried` once for each growth of the count.
+Source: PAI protocol v2, jobStatusChangeNotification: each once for a job, `retried` once for each growth of the
+count.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ if TYPE_CHECKING:
 
 
 class JobSite(Struct, frozen=True, kw_only=True):
-    """The program that is notified, and the seconds between two polls.
+    """The program for notifications, and the seconds between two polls.
 
-    `notifier` is () where nobody is notified; `sends_mail` tells whether it reads a mail rather than JSON. `problem`
-    says why this is not what the profile says that the job was submitted with.
+    `notifier` is () if none is configured; `sends_mail` means that it reads a mail instead of JSON. `problem` tells
+    why these settings differ from those of the job's submit, or is "".
     """
 
     notifier: tuple[str, ...] = ()
@@ -31,33 +32,33 @@ class JobSite(Struct, frozen=True, kw_only=True):
 
 
 def with_problem(view: View, problem_of: Callable[[History], str]) -> View:
-    """Return a view that reports the problem with the profile of its job, as long as that profile has a use."""
-    matters = view.history.ended is None or due_notifications(view.history)
-    problem = problem_of(view.history) if matters else ""
+    """Return a view with the problem of the job's profile, as long as the profile is needed."""
+    is_needed = view.history.ended is None or due_notifications(view.history)
+    problem = problem_of(view.history) if is_needed else ""
     return replace(view, read_errors=(*view.read_errors, problem)) if problem else view
 
 
 OLDEST_SECONDS = 24 * 3600
-"""After so long nobody is told of an event any more."""
+"""Older events notify nobody."""
 
 
 class Notification(Struct, frozen=True, kw_only=True):
-    """An event, as the site's program reads it."""
+    """An event, as the site's program receives it."""
 
     key: str
-    """The name of the event; it is the same each time that the program is called."""
+    """The name of the event, the same in repeated calls of the program."""
     event: str
     """`running`, `succeeded`, `failed`, `stopped` or `retried`."""
     job: str
     """The job's name, without the user's."""
     user: str
-    """The user whose job it is."""
+    """The owner of the job."""
     state: str
-    """How the job stands."""
+    """The job's state."""
     exit_code: int | None
-    """OpenPAI's exit code of the job; None while it has none."""
+    """OpenPAI's exit code of the job, None while it has none."""
     reason: str
-    """Why the job stands as it does, in a sentence."""
+    """The reason for the job's state, in a sentence."""
     attempt: int
     """The number of the last attempt, from 0."""
     retries: int
@@ -65,11 +66,11 @@ class Notification(Struct, frozen=True, kw_only=True):
     job_id: str
     """The id of the Slurm job."""
     happened_at: int
-    """When it happened."""
+    """When the event happened."""
 
 
 def due_notifications(known: History) -> tuple[Notification, ...]:
-    """Return the events that the user asked to be told of and that are in no `notified` record."""
+    """Return the requested events that have no `notified` record."""
     found = (_notification(known, event) for event in known.notify)
     return tuple(
         notification for notification in found if notification is not None and notification.key not in known.notified
@@ -80,7 +81,7 @@ def _notification(known: History, event: str) -> Notification | None:
     end, key = known.ended, f"{known.tag.partition('.')[0]}/{event}"
     state, code, reason = (end.state, end.exit_code, end.reason) if end else ("RUNNING", None, "")
     if event == "running":
-        # Also of a job that succeeded before anybody saw it run.
+        # A job may succeed before a poll finds it running.
         if not known.ran and state != "SUCCEEDED":
             return None
         time = end.happened_at if end else known.observed.happened_at if known.observed else known.asked

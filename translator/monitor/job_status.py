@@ -1,4 +1,4 @@
-"""Observations -> how a job stands: what to believe when backend, result and reports disagree. Pure."""
+"""Determine a job's status: which source decides if backend, result and reports disagree. Pure."""
 
 from __future__ import annotations
 
@@ -28,41 +28,42 @@ State = Literal["WAITING", "RUNNING", "STOPPING", "SUCCEEDED", "FAILED", "STOPPE
 
 FINAL: tuple[State, ...] = ("SUCCEEDED", "FAILED", "STOPPED")
 OF_JOB_END = -220
-"""The code of a task that the end of its job stopped. Source: OpenPAI exit specification."""
+"""The code of a task that was stopped because the job ended. Source: OpenPAI exit specification."""
 STOP_CODES = (-210, OF_JOB_END)
-"""The codes that leave a job STOPPED: its user's word, and that of the end of a job. Source: OpenPAI job states."""
+"""The codes of a STOPPED job: stopped by its user, or by the end of a job. Source: OpenPAI job states."""
 LOST_NODES = (-1001, -1006)
-"""Codes for which the backend knows better than the script which node is to blame."""
+"""Codes for which the backend identifies the faulty node better than the script."""
 SLURM_KNOWS_MORE = (*LOST_NODES, -1402)
-"""Codes of results of which the backend knows which node is to blame, or that a node did not begin the job."""
+"""Codes of results for which the backend identifies the faulty node, or reports that a node could not start the job."""
 OF_THE_SCRIPT = ("COMPLETED", "FAILED")
-"""Slurm's words for a script that ended by itself: then its result tells more."""
+"""Slurm's states for a script that ended by itself: its result contains more."""
 UNEXPLAINED = -101
-"""The code of an end from outside of which nobody says why. Source: OpenPAI exit specification, PodExternalDeleted."""
+"""The code of an unexplained end from outside. Source: OpenPAI exit specification, PodExternalDeleted."""
 JOB_FORGOTTEN, FOLDER_NOT_SHARED, FOLDER_FULL = -1404, -1405, -1406
-"""This program's own codes; see exit_codes/table.yaml."""
+"""Exit codes of paislurm; see exit_codes/table.yaml."""
 NOT_SHARED = 6
-"""What a batch script exits with that does not see the job's folder. Source: this project's docs, run folder."""
+"""The exit status of a batch script that cannot access the job's folder. Source: this project's docs, run folder."""
 NO_ROOM = 7
-"""What a batch script exits with that could not write because of a full file system. Source: as above."""
+"""The exit status of a batch script that could not write to a full file system. Source: as above."""
 NO_LOG = 53
-"""What Slurm gives as the signal of a job of which a node could not open the log. Source: observed on 22.05."""
+"""Slurm's signal for a job whose log a node could not open. Source: observed on 22.05."""
 RESULT_LAG = 10
-"""Seconds for which an ended job's result may be on its way: network file systems show new files late.
+"""Seconds until an ended job's result is visible: network file systems show new files late.
 
-So may the reason for which a node is drained: it comes some milliseconds after the end of the job. Observed on 22.05.
+This also covers the reason of a drained node, which appears some milliseconds after the job's end. Observed on
+22.05.
 """
 QUEUE_LAG = 60
-"""Seconds for which a job may be new to the backend."""
+"""Seconds until the backend shows a new job."""
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
-    """Gather all that is known of a job's last attempt.
+    """Hold all facts about a job's last attempt.
 
-    `backend_reachable` tells "the backend does not know the job", as it said at `heard`, from "it did not answer";
-    `folder` is the job's, `started` whether any task ever ran; `canceller` is who cancelled the job, as far as the
-    backend says, and `unbegun` why it was Slurm itself; `lost` are the nodes whose failure ended it; `table` says what
-    codes and states mean on this site.
+    `backend_reachable` distinguishes "the backend does not know the job", as of `heard`, from "no answer". `folder`
+    is the job's folder. `started` tells whether any task ever ran. `canceller` is the user who cancelled the job,
+    according to the backend. `unbegun` explains a cancellation by Slurm itself. `lost` are the nodes whose failure
+    ended the job. `table` maps codes and states on this site.
     """
 
     history: History
@@ -80,9 +81,9 @@ class Evidence(Struct, frozen=True, kw_only=True):
 
 
 class DueAttempt(Struct, frozen=True, kw_only=True):
-    """Say when the next attempt is submitted: in `seconds`, or if it is `held_back` for that reason, not before.
+    """Describe the next attempt: its submit is due in `seconds`, or `held_back` for a reason until then.
 
-    `before` is how the last one ended, and what else is to be said.
+    `before` describes the end of the last attempt.
     """
 
     number: int
@@ -92,7 +93,7 @@ class DueAttempt(Struct, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        """The reason for which the job waits."""
+        """The reason why the job waits."""
         return self._text(f"{self.seconds} s")
 
     @property
@@ -109,15 +110,15 @@ class DueAttempt(Struct, frozen=True, kw_only=True):
 
     @property
     def status(self) -> JobStatus:
-        """How the job stands that waits for it. Source: OpenPAI job states, AttemptCompleted."""
+        """The status of a job with a due attempt. Source: OpenPAI job states, AttemptCompleted."""
         return JobStatus(state="RUNNING", code=None, reason=self.text, ended=False, due=self)
 
 
 class JobStatus(Struct, frozen=True, kw_only=True):
-    """Say how a job stands. `ended` is true when nothing can change any more.
+    """Hold a job's status. `ended` is true if nothing can change any more.
 
-    `waits` is why the backend does not start it, and `since` from when on the journal knows that. `due` is set while
-    the next attempt is: then the `reason` begins with the time until it is submitted.
+    `waits` explains why the backend does not start the job, and `since` tells since when the journal has this
+    reason. While the next attempt is due, `due` is set, and `reason` starts with the time until its submit.
     """
 
     state: State
@@ -130,22 +131,22 @@ class JobStatus(Struct, frozen=True, kw_only=True):
 
     @property
     def lasting_reason(self) -> str:
-        """The reason as it stays while seconds pass."""
+        """The reason without the seconds, which change."""
         return self.due.lasting_text if self.due is not None else self.reason
 
 
 def tells_all(result: Result | None) -> bool:
-    """Tell whether nothing that the backend could say has any effect: the outcome is decided, all tasks have ended."""
+    """Return whether a result is final: the outcome is decided, all tasks have ended, the backend adds nothing."""
     decided = result is not None and result.outcome != "interrupted" and result.complete
     return decided and result is not None and result.exit_code not in SLURM_KNOWS_MORE
 
 
 def determine_status(evidence: Evidence) -> JobStatus:
-    """Return how a job stands.
+    """Return a job's status.
 
-    Believed first: that a node could not begin it; an ending from outside where the script left no outcome of its
-    own; then the result; then how the backend says it ended; then that it lives; then what was known last. No answer
-    is never an ending.
+    Order of precedence: a node could not start the job; an end from outside, unless the script decided an outcome;
+    the result; the backend's final state; the backend's current state; the last known state. A missing answer is
+    never an end.
     """
     if evidence.observation is not None and evidence.observation.state == FORGOTTEN:
         if evidence.result is None:
@@ -164,17 +165,17 @@ def determine_status(evidence: Evidence) -> JobStatus:
         reason = f"the job was cancelled by {evidence.history.cancelled.user}"
         return JobStatus(state=state_of(result.exit_code), code=result.exit_code, reason=reason, ended=True)
     if result is not None and result.exit_code in SLURM_KNOWS_MORE and evidence.heard < (result.ended_at or 0):
-        return _status("RUNNING", f"{result.reason}; {evidence.history.backend_label} has not yet named the node")
-    if result is not None and (not undecided or _no_more_is_known(evidence)):
+        return _status("RUNNING", f"{result.reason}; {evidence.history.backend_label} has not named the node yet")
+    if result is not None and (not undecided or _is_backend_done(evidence)):
         return _from_result(result, evidence)
     if result is not None:
         asked = evidence.history.cancelled
-        unexplained = f"told to end from outside; {evidence.history.backend_label} has not yet said why"
+        unexplained = f"ended from outside; {evidence.history.backend_label} has not reported the cause yet"
         return _status("STOPPING", f"cancelled by {asked.user}" if asked else unexplained)
     if seen is not None and seen.final:
         return _without_result(seen, evidence)
     if seen is not None:
-        return _live(seen.state, seen, evidence)
+        return _active(seen.state, seen, evidence)
     return _unknown_to_backend(evidence)
 
 
@@ -183,7 +184,7 @@ def _status(state: State, reason: str) -> JobStatus:
 
 
 def state_of(code: int) -> State:
-    """Return the final state that an exit code means. Source: OpenPAI, final state of a job."""
+    """Return the final state for an exit code. Source: OpenPAI, final state of a job."""
     if code == 0:
         return "SUCCEEDED"
     return "STOPPED" if code in STOP_CODES else "FAILED"
@@ -191,7 +192,7 @@ def state_of(code: int) -> State:
 
 def _from_outside(word: str, row: ExitCode, sentence: str, evidence: Evidence) -> JobStatus:
     asked = evidence.history.cancelled
-    # The backend need not say who it was, and the journal knows of the user's own.
+    # The backend may not name the user, but the journal records the user's own cancel.
     canceller = evidence.canceller or (asked.user if asked is not None and _is_cancelled(evidence.history) else "")
     by = f" by {canceller}" if word == "CANCELLED" and canceller else ""
     reason = _with_lost(sentence + by, evidence.lost)
@@ -199,33 +200,34 @@ def _from_outside(word: str, row: ExitCode, sentence: str, evidence: Evidence) -
 
 
 def _with_lost(reason: str, lost: tuple[str, ...]) -> str:
-    """Return a reason with the nodes that were lost, except those that the script has named in it."""
+    """Return a reason with the lost nodes, except those that it already names."""
     named = {word.strip(",.:;") for word in reason.split()}
     unnamed = folded(node for node in lost if node not in named)
     return f"{reason}: {unnamed}" if unnamed else reason
 
 
 def _is_cancelled(known: History) -> bool:
-    """Tell whether its user has had the very job cancelled that runs: nobody needs to say why it was interrupted."""
+    """Return whether the user cancelled the current Slurm job, which explains its interruption."""
     return known.cancelled is not None and known.cancelled.job_id == known.job_id != ""
 
 
-def _no_more_is_known(evidence: Evidence) -> bool:
-    """Tell whether the backend has said its last word about an interrupted job."""
+def _is_backend_done(evidence: Evidence) -> bool:
+    """Return whether the backend's report on an interrupted job is final."""
     if evidence.observation is not None:
         return evidence.observation.final
     return evidence.backend_reachable
 
 
 def _from_result(result: Result, evidence: Evidence) -> JobStatus:
-    """The outcome stands as soon as it is written; the job has ended when its last task has."""
+    """The outcome is valid once it is written; the job has ended when its last task has."""
     seen = evidence.observation
     gone = seen.final if seen is not None else evidence.backend_reachable
     if result.outcome == "interrupted" and seen is not None and evidence.history.cancelled is None:
-        # Slurm would say CANCELLED, TIMEOUT and so on. It says FAILED if the script alone got a signal, and in rare
-        # cases of a requeue: observed on 22.05, the end of the first run counted as that of the second.
+        # Slurm usually reports CANCELLED, TIMEOUT and so on. It reports FAILED if only the script got a signal, and
+        # rarely after a requeue: observed on 22.05, the end of the first run counted as that of the second.
         reason = (
-            f"the job was told to end from outside, and {evidence.history.backend_label} says {seen.raw_state}, not why"
+            f"the job was ended from outside, and {evidence.history.backend_label} reports {seen.raw_state} "
+            "without the cause"
         )
         return JobStatus(state=state_of(UNEXPLAINED), code=UNEXPLAINED, reason=reason, ended=True)
     if result.complete or gone:
@@ -235,82 +237,79 @@ def _from_result(result: Result, evidence: Evidence) -> JobStatus:
 
 
 def has_just_ended(seen: Observation, known: History, now: int) -> bool:
-    """Tell whether more of an end may be on its way; where clocks differ, from when the end was first seen."""
+    """Return whether more facts of an end may follow; if clocks differ, count from when the end was first seen."""
     last = known.observed
     waited = now - last.happened_at if last is not None and last.backend_state == seen.state else 0
     return waited < RESULT_LAG and now - (seen.ended or 0) < RESULT_LAG
 
 
 def _without_result(seen: Observation, evidence: Evidence) -> JobStatus:
-    """The script ended by itself, and should have left a result."""
-    says = f"{evidence.history.backend_label} says {seen.raw_state}"
+    """Return the status of a script that ended by itself without a result."""
+    report = f"{evidence.history.backend_label} reports {seen.raw_state}"
     has_no_log = not seen.status and seen.signal == NO_LOG
     if seen.status == NOT_SHARED or has_no_log:
         where = f"node {seen.nodes.partition(',')[0]}" if seen.nodes else "the batch node"
-        rest = ", or there was no room for its log" if has_no_log else ""
-        reason = f"{where} does not see the job's folder {evidence.folder}, which all nodes have to share{rest}"
+        rest = ", or the disk was full when Slurm opened the log" if has_no_log else ""
+        reason = f"{where} cannot access the job's folder {evidence.folder}, which all nodes must share{rest}"
         return JobStatus(state="FAILED", code=FOLDER_NOT_SHARED, reason=reason, ended=True)
     if has_just_ended(seen, evidence.history, evidence.now):
-        return _status("RUNNING", f"{says}; the result is not there yet")
+        return _status("RUNNING", f"{report}; the result does not exist yet")
     if seen.status == NO_ROOM:
-        reason = (
-            f"{says}: nothing more could be written to {evidence.folder}, "
-            "because its file system was full, or a quota there was used up"
-        )
+        reason = f"{report}: {evidence.folder} could not be written: its file system or a quota was full"
         return JobStatus(state="FAILED", code=FOLDER_FULL, reason=reason, ended=True)
     if seen.state == "COMPLETED" and not seen.status and not seen.signal:
-        return JobStatus(state="SUCCEEDED", code=0, reason=f"{says}; there is no result", ended=True)
+        return JobStatus(state="SUCCEEDED", code=0, reason=f"{report}; there is no result", ended=True)
     code = 128 + seen.signal if seen.signal else 255
-    known = "a status that nobody knows any more" if seen.status is None else f"status {seen.status}"
+    known = "an unknown status" if seen.status is None else f"status {seen.status}"
     how = f"by signal {seen.signal}" if seen.signal else f"with {known}"
-    reason = f"{says}: the batch script ended {how} and left no result"
+    reason = f"{report}: the batch script ended {how} and left no result"
     return JobStatus(state="FAILED", code=code, reason=reason, ended=True)
 
 
 def _forgotten(evidence: Evidence) -> JobStatus:
-    """Nobody will say any more how it ended: what was seen last counts, as soon as no result can be on its way.
+    """Return the status of a forgotten job: its last known end decides, once no result can follow.
 
-    Nor will anybody say that it does not run somewhere all the same, so that it is not retried.
+    The job may still run somewhere, so it is not retried.
     """
     known = evidence.history
     last, label = known.observed, known.backend_label
     if last is None and evidence.heard - (known.submitted or 0) < QUEUE_LAG:
         return _status("WAITING", f"{label} does not show the job yet")
     if last is None or phase(last.backend_state) is not Phase.ENDED or evidence.now - last.happened_at < RESULT_LAG:
-        return _status("RUNNING", f"{label} has forgotten the job; the result is not there yet")
+        return _status("RUNNING", f"{label} has forgotten the job; the result does not exist yet")
     if known.cancelled is not None:
         return JobStatus(state="STOPPED", code=STOP_CODES[0], reason=f"cancelled by {known.cancelled.user}", ended=True)
     outside = evidence.table.states.get(last.backend_state)
     if outside is not None and last.backend_state not in OF_THE_SCRIPT:
         return JobStatus(state=state_of(outside[0].code), code=outside[0].code, reason=outside[1], ended=True)
-    said = f"said {last.backend_state} and " if last.backend_state != FORGOTTEN else ""
+    reported = f"reported {last.backend_state} and " if last.backend_state != FORGOTTEN else ""
     reason = (
-        f"{label} {said}has forgotten job {known.job_id}, no accounts tell how it ended, and it left no result in "
+        f"{label} {reported}has forgotten job {known.job_id}, no accounts record its end, and it left no result in "
         f"{evidence.folder}: its node may have been lost, or does not share that folder"
     )
     return JobStatus(state="FAILED", code=JOB_FORGOTTEN, reason=reason, ended=True)
 
 
-def _live(word: str, seen: Observation | None, evidence: Evidence) -> JobStatus:
-    """A job is RUNNING once a task of it ran. Source: OpenPAI job states."""
+def _active(word: str, seen: Observation | None, evidence: Evidence) -> JobStatus:
+    """Return the status of an active job: RUNNING once one of its tasks ran. Source: OpenPAI job states."""
     if evidence.history.cancelled is not None:
         return _status("STOPPING", f"cancelled by {evidence.history.cancelled.user}")
     match phase(word):
         case Phase.PENDING:
             return _waiting(seen, evidence)
         case Phase.RUNNING if not evidence.started:
-            return _status("WAITING", "the nodes are there, the tasks are being started")
+            return _status("WAITING", "the nodes are allocated, the tasks are starting")
         case Phase.RUNNING | Phase.ENDED:
-            return _status("RUNNING", "" if evidence.started else f"{evidence.history.backend_label} says {word}")
+            return _status("RUNNING", "" if evidence.started else f"{evidence.history.backend_label} reports {word}")
         case Phase.UNKNOWN:
-            return _status("UNKNOWN", f"{evidence.history.backend_label} says {word}, which this version does not know")
+            return _status("UNKNOWN", f"{evidence.history.backend_label} reports the unknown state {word}")
 
 
 def _waiting(seen: Observation | None, evidence: Evidence) -> JobStatus:
-    """A reason stands from when on the journal has it; one that is new is written down with this time."""
+    """Return the status of a waiting job, with the time since when the journal has its reason, or now for a new one."""
     last = evidence.history.observed
-    told = seen or last
-    found = waits(reasons_of(told), evidence.history) if told else ()
+    latest = seen or last
+    found = waits(reasons_of(latest), evidence.history) if latest else ()
     if not found:
         return _status("WAITING", "")
     new = last is None or (seen is not None and is_news(evidence.history, seen, evidence.now))
@@ -322,7 +321,7 @@ def _unknown_to_backend(evidence: Evidence) -> JobStatus:
     known = evidence.history
     if not known.job_id:
         return _status(
-            "WAITING", f"it is being submitted, or {known.backend_label} did not say whether it took the job"
+            "WAITING", f"it is being submitted, or {known.backend_label} did not report whether it accepted the job"
         )
     if not evidence.backend_reachable:
         return _last_known(evidence)
@@ -334,14 +333,14 @@ def _unknown_to_backend(evidence: Evidence) -> JobStatus:
 def _last_known(evidence: Evidence) -> JobStatus:
     last = evidence.history.observed
     if evidence.started:
-        return _live("RUNNING", None, evidence)
+        return _active("RUNNING", None, evidence)
     if last is None:
         return _status("WAITING", "it has been submitted")
-    return _live(last.backend_state, None, evidence)
+    return _active(last.backend_state, None, evidence)
 
 
 def state_text(job_status: JobStatus) -> str:
-    """Return the state and, of a job that failed or was stopped, its exit code with what OpenPAI calls it."""
+    """Return the state with the exit code of a failed or stopped job, and its name in OpenPAI."""
     if not job_status.code:
         return job_status.state
     from ..exit_codes.table import exit_codes

@@ -1,4 +1,4 @@
-"""The monitor's loop: files are looked at each second, backends are asked seldom, for all of a user's jobs at once."""
+"""The monitor's loop: check files every second, and poll backends rarely, for all of a user's jobs at once."""
 
 from __future__ import annotations
 
@@ -32,28 +32,28 @@ if TYPE_CHECKING:
     from .reconcile import Dependencies
 
 LOOK_SECONDS, MAX_LOOK_SECONDS = 1.0, 5.0
-"""How often files are looked at: each second; less often where there are so many that this costs too much CPU time."""
+"""Seconds between two checks of files: more than the minimum if many files cost too much CPU time."""
 CPU_PART = 0.55 / 3600
-"""The part of its time that a monitor computes to look at files: a CPU second pays for an hour, steps included."""
+"""The share of time that the monitor computes for file checks: one CPU second per hour, steps included."""
 WAKING = 80e-6
-"""CPU seconds that it takes to sleep and to wake up."""
+"""CPU seconds for one sleep and wake-up."""
 SMOOTH = 10
-"""Looks by which it is told what one costs."""
+"""The number of checks over which their cost is averaged."""
 LATE = 1.0
-"""Seconds: an answer is as old as it may be when the next question is due."""
+"""Slack in seconds: another process's answer may be a full interval old when the next poll is due."""
 JITTER = 0.1
 AFTER_SECONDS = 15
-"""How often the jobs that one waits for are looked at, where it is not this monitor that sees their ends."""
+"""Seconds between checks of awaited jobs whose end this monitor does not watch."""
 SOON = 5.0
-"""Seconds after which a backend is asked of which files say that it has something to tell; then twice as long, ..."""
+"""Seconds until a poll if files show that the backend has news; the time doubles each time."""
 _ALL = "/"
-"""Stands for the folder of all jobs, in which new ones come to be; no job has this name."""
+"""Names the folder of all jobs, where new ones appear; no job has this name."""
 
 
 class Monitor:
-    """Look after all of a user's jobs. `say` is told what happens, in one line each.
+    """Watch all of a user's jobs. `say` logs events, one line each.
 
-    `keep_house` is called at each step with all jobs, for those that ended long ago.
+    `keep_house` is called in each step with all jobs, to tidy old ones.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Monitor:
         self._keep_house = keep_house
         self._known: dict[str, tuple[tuple[int, int, int], Opened]] = {}
         self._over: dict[str, tuple[int, int, int]] = {}
-        self._said: dict[str, str] = {}
+        self._logged: dict[str, str] = {}
         self._views: dict[str, View] = {}
         self._answers: dict[str, Answer] = {}
         self._backends: set[str] = set()
@@ -81,26 +81,26 @@ class Monitor:
         self._hurries = False
         self._elapsed = 0.0
         self._interval = 0.0
-        """Seconds after which backends are asked again: as often as the profile of any living job says."""
+        """Seconds between polls: the shortest interval in the profiles of active jobs."""
         self._due: dict[str, float] = {}
-        """When jobs are to be looked at again, in seconds `elapsed` since backends were asked."""
+        """When to check jobs again, in seconds `elapsed` since the last poll."""
 
     def step(self, only: JobFolder | None = None) -> bool:
-        """Take a step with all jobs, or with one; tell whether any of them is left to watch.
+        """Run a step for all jobs, or for one. Return whether any job still needs a monitor.
 
-        OSError if the lock is another's.
+        Raises OSError if another process owns the lock.
         """
         self._views, self._left_alone, self._due, self._elapsed = {}, set(), {}, 0.0
-        jobs = self._jobs() if only is None else self._job_and_what_waits(only)
+        jobs = self._jobs() if only is None else self._job_and_dependents(only)
         living = (job.history for job in jobs if job.history.ended is None)
         self._interval = min(map(self._interval_of, living), default=self._interval_of(History()))
-        self._take(jobs, fresh=True)
+        self._process(jobs, fresh=True)
         if only is None:
             self._keep_house()
         return bool(self._views)
 
-    def _take(self, jobs: list[Opened], *, fresh: bool) -> None:
-        """Take a step with some jobs; unless the answers are to be `fresh`, the last ones do, and none is asked for."""
+    def _process(self, jobs: list[Opened], *, fresh: bool) -> None:
+        """Run a step for some jobs. With `fresh`, poll the backends; else use their last answers."""
         jobs = [job for job in jobs if job.history.job]
         views = reconcile(jobs, self._means, self._ask if fresh else self._recall, tasks=False)
         now = self._means.clock()
@@ -111,7 +111,7 @@ class Monitor:
             if self._is_left(view):
                 self._views[name] = view
                 if not fresh:
-                    # It may be new. A fresh step has taken in the intervals of all jobs.
+                    # The job may be new. A fresh step has used the intervals of all jobs.
                     self._interval = min(self._interval, self._interval_of(view.history))
                 self._plan(view, now)
             elif view.history.ended is None:
@@ -142,8 +142,8 @@ class Monitor:
     def _recall(self, name: str, _: Collection[JobId], __: Collection[str]) -> Answer:
         return self._answers.get(name, NOT_ASKED)
 
-    def _overheard(self) -> set[str]:
-        """Take over what backends have answered to other processes; return the names of the jobs that it changes."""
+    def _take_over_answers(self) -> set[str]:
+        """Use answers that other processes got. Return the names of the jobs that they change."""
         names: set[str] = set()
         for backend in self._backends:
             answer = self._means.overheard(backend)
@@ -153,16 +153,16 @@ class Monitor:
         return names
 
     def left(self) -> bool:
-        """Tell whether there is a job that the last step did not find to need no monitor; no backend is asked."""
+        """Return whether any job needs a monitor, without a poll."""
         return any(job.history.ended is None and job.folder.name not in self._left_alone for job in self._jobs())
 
     def _jobs(self) -> list[Opened]:
-        """Return the jobs that have not ended, or of which somebody is still to be told."""
+        """Return the jobs that have not ended or have notifications due."""
         found = (self._job(folder) for folder in self._store.all())
         return [job for job in found if job is not None]
 
-    def _job_and_what_waits(self, only: JobFolder) -> list[Opened]:
-        """Return a job, and those that wait for the end of others: it may be this one's."""
+    def _job_and_dependents(self, only: JobFolder) -> list[Opened]:
+        """Return a job, and the jobs that wait for others, perhaps for this one."""
         own = self._job(only)
         held_back = [job for job in self._jobs() if job.history.is_held_back and job.folder != only]
         return ([own] if own is not None else []) + held_back
@@ -180,7 +180,7 @@ class Monitor:
         return None
 
     def _is_left(self, view: View) -> bool:
-        """Tell whether a job needs a monitor. Of one that nobody knows any more only its user can say what to do."""
+        """Return whether a job needs a monitor. A job that the backend has lost needs its user instead."""
         if not self._means.owns(view):
             return False
         if view.history.ended is not None:
@@ -188,14 +188,14 @@ class Monitor:
         return not is_unknown(view)
 
     def _report(self, view: View) -> None:
-        """Say what is new about a job."""
+        """Log what has changed for a job."""
         text = f"{view.job_status.state} attempt {view.history.attempt} job {view.history.job_id or '-'}"
         words = view.backend_error or view.job_status.reason
-        said = f"{view.folder.name}: {text}" + (f": {words}" if words else "")
+        line = f"{view.folder.name}: {text}" + (f": {words}" if words else "")
         news = f"{text} {view.backend_error} {view.room_at is not None}"
-        if self._said.get(view.folder.name) != news:
-            self._said[view.folder.name] = news
-            self._say(said)
+        if self._logged.get(view.folder.name) != news:
+            self._logged[view.folder.name] = news
+            self._say(line)
             for what in view.read_errors:
                 self._say(f"{view.folder.name}: {what}")
 
@@ -205,30 +205,30 @@ class Monitor:
         sleep: Callable[[float], None] = time.sleep,
         spent: Callable[[], bool] = is_nearly_spent,
     ) -> bool:
-        """Take steps until nothing is left to watch, or the lock is another's; backends are asked each `interval`.
+        """Run steps until no job needs a monitor or another process owns the lock. Poll backends each interval.
 
-        Sooner, where files say that a backend has something to tell: after SOON seconds, then after twice as many.
-        Returns True where another process is to go on, because this one's CPU time is nearly `spent`.
+        If files show that a backend has news, poll after SOON seconds, then after twice as many. Return True if
+        another process must continue, because this one's CPU time is nearly `spent`.
         """
         soon = SOON
         while self._means.holds_lock():
             hurried = self._hurries
             if not self.step():
                 break
-            part = random.uniform(1, 1 + JITTER)  # noqa: S311 - so that not all ask at once
+            part = random.uniform(1, 1 + JITTER)  # noqa: S311 - spread the polls of all users
             if self._rest(part, soon, sleep, spent):
                 return True
             soon = min(2 * soon, self._interval) if hurried else SOON
         return False
 
     def finish(self) -> None:
-        """Wait for the programs that are being told of events."""
+        """Wait for running notification programs."""
         self._sender.finish(self._means.clock())
 
     def _rest(self, part: float, soon: float, sleep: Callable[[float], None], spent: Callable[[], bool]) -> bool:
-        """Look at files until backends are to be asked again, or nothing is left; tell whether CPU time is spent.
+        """Check files until the next poll is due or no job is left. Return whether the CPU time is spent.
 
-        They are asked after the interval, and after `soon` seconds where one has something to tell, both times `part`.
+        A poll is due after the interval, or after `soon` seconds if a backend has news, both multiplied by `part`.
         """
         while self._views:
             seconds = min(soon, self._interval) if self._hurries else self._interval
@@ -238,19 +238,19 @@ class Monitor:
                 return True
             began = time.thread_time()
             names = self._watch.changed()
-            names |= self._overheard()
+            names |= self._take_over_answers()
             self._cost += (time.thread_time() - began + WAKING - self._cost) / SMOOTH
             pause = min(MAX_LOOK_SECONDS, max(LOOK_SECONDS, self._cost / CPU_PART))
             if self._due:
                 names |= {name for name, due in self._due.items() if due <= self._elapsed}
             if names:
-                self._take(self._jobs_of(names), fresh=False)
+                self._process(self._jobs_of(names), fresh=False)
             sleep(pause)
             self._elapsed += pause
         return False
 
     def _jobs_of(self, names: set[str]) -> list[Opened]:
-        """Return the jobs of these names that are looked after, and those that are new if the folder of all changed."""
+        """Return the watched jobs with these names, and new jobs if the folder of all jobs changed."""
         views = [self._views.pop(name) for name in names if name in self._views]
         folders = [JobFolder(path=view.folder.path) for view in views]
         if _ALL in names:
@@ -260,7 +260,7 @@ class Monitor:
         return [job for job in jobs if job is not None]
 
     def _plan(self, view: View, now: int) -> None:
-        """Note when a job is to be looked at though nothing in its folder changes."""
+        """Schedule the next check of a job that does not depend on a change in its folder."""
         known, seen = view.history, view.observation
         self._due.pop(view.folder.name, None)
         if known.ended is not None:
@@ -278,23 +278,23 @@ class Monitor:
 
 
 def _is_news(answer: Answer, backend: str, view: View) -> bool:
-    """Tell whether an answer of a backend differs from what is known of a job."""
+    """Return whether a backend's answer changes what is known of a job."""
     known = view.history
     if known.backend != backend:
         return False
     job_id = JobId(known.job_id)
-    said = job_id in answer.asked and answer.observations.get(job_id) != view.observation
-    return said or answer.found.get(known.tag) is not None
+    differs = job_id in answer.asked and answer.observations.get(job_id) != view.observation
+    return differs or answer.found.get(known.tag) is not None
 
 
 def _watched_path(view: View) -> Path:
-    """Return what changes when something happens to a job: its attempt's folder, between attempts its journal."""
+    """Return the path that changes with a job's events: its attempt's folder, or its journal between attempts."""
     known = view.history
     lives = known.job_id and known.retry is None and known.ended is None
     return view.folder.attempt(known.attempt) if lives else view.folder.journal
 
 
 def _stamp(folder: JobFolder) -> tuple[int, int, int]:
-    """Return what changes with a journal."""
+    """Return a value that changes with the journal."""
     status = folder.journal.stat()
     return status.st_ino, status.st_size, status.st_mtime_ns

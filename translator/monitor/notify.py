@@ -1,4 +1,4 @@
-"""Tell a program of events: at least once each, beside everything else, and never longer than it may take."""
+"""Run a program for each notification: at least once, in parallel to other work, with a time-out."""
 
 from __future__ import annotations
 
@@ -30,9 +30,7 @@ _PLAIN = frozenset(map(chr, range(32, 127)))
 FIRST_PAUSE, MAX_PAUSE = 10.0, 600.0
 
 
-class _Try(Struct, kw_only=True):
-    """One program that is being told of one event."""
-
+class _Delivery(Struct, kw_only=True):
     folder: JobFolder
     notification: Notification
     process: Popen[bytes]
@@ -40,9 +38,9 @@ class _Try(Struct, kw_only=True):
 
 
 class NotificationSender:
-    """Hand events to a program, as JSON or as a mail. What fails is tried again, later each time, for a day.
+    """Pass notifications to a program, as JSON or as a mail. Retry failures for a day, with growing pauses.
 
-    `site_of` names the program for a job.
+    `site_of` returns the settings for a job.
     """
 
     def __init__(
@@ -53,34 +51,32 @@ class NotificationSender:
     ) -> None:
         self._site_of = site_of
         self._monotonic = monotonic
-        self._running: dict[str, _Try] = {}
+        self._running: dict[str, _Delivery] = {}
         self._pauses: dict[str, tuple[float, float]] = {}
         self._done: set[str] = set()
 
     @property
     def busy(self) -> bool:
-        """Whether a program is being told of something."""
         return bool(self._running)
 
     def wanted(self, view: View) -> bool:
-        """Tell whether there is something left to tell of a job."""
+        """Return whether a job has undelivered notifications."""
         left = any(notification.key not in self._done for notification in due_notifications(view.history))
         return left and bool(self._site_of(view.history).notifier)
 
     def deliver(self, views: Iterable[View], now: int) -> None:
-        """Take in what was delivered, and start to deliver what is due; `now` is in seconds since 1970."""
+        """Record delivered notifications and start those that are due; `now` is in seconds since 1970."""
         self._reap(now)
         for view in views:
             for notification in due_notifications(view.history):
                 if notification.key in self._done or not (site := self._site_of(view.history)).notifier:
                     continue
                 if now - notification.happened_at > OLDEST_SECONDS:
-                    _write_down(view.folder, notification, now, delivered=False)
+                    _record(view.folder, notification, now, delivered=False)
                 elif len(self._running) < MAX_AT_ONCE and self._is_due(notification.key):
                     self._start(view.folder, notification, site)
 
     def finish(self, now: int) -> None:
-        """Wait for the programs that run."""
         for running in list(self._running.values()):
             with suppress(Exception):
                 running.process.wait(max(0.0, MAX_SECONDS - (self._monotonic() - running.began)))
@@ -103,7 +99,7 @@ class NotificationSender:
             process.stdin.write(message(notification, mail=site.sends_mail))
         with suppress(OSError):
             process.stdin.close()
-        self._running[notification.key] = _Try(
+        self._running[notification.key] = _Delivery(
             folder=folder, notification=notification, process=process, began=self._monotonic()
         )
 
@@ -118,9 +114,9 @@ class NotificationSender:
                 running.process.wait()
             del self._running[key]
             if status == 0:
-                # The journal says so, too, but a view that was taken before it did is still about.
+                # The journal records it too, but an older view may still be in use.
                 self._done.add(key)
-                _write_down(running.folder, running.notification, now, delivered=True)
+                _record(running.folder, running.notification, now, delivered=True)
             else:
                 self._postpone(key)
 
@@ -130,8 +126,8 @@ class NotificationSender:
         self._pauses[key] = (pause, self._monotonic() + pause)
 
 
-def _write_down(folder: JobFolder, notification: Notification, now: int, *, delivered: bool) -> None:
-    """Say that it is done with; where that cannot be written, it is told again."""
+def _record(folder: JobFolder, notification: Notification, now: int, *, delivered: bool) -> None:
+    """Record that a notification is done. If the record cannot be written, it is sent again."""
     with suppress(OSError):
         folder.append(
             Notified(happened_at=now, attempt=notification.attempt, key=notification.key, delivered=delivered)
@@ -139,9 +135,9 @@ def _write_down(folder: JobFolder, notification: Notification, now: int, *, deli
 
 
 def message(notification: Notification, *, mail: bool) -> bytes:
-    """Return what the program reads: a JSON object, or a mail to the user with it. It fits into a pipe.
+    """Return the program's input, a JSON object or a mail to the user that contains it. It fits into a pipe.
 
-    What a journal says can be anything: no text of it ends a header, or begins another.
+    A journal may contain anything: remove characters that could end a mail header or start another.
     """
     fields = {
         name: value[:MAX_TEXT] if isinstance(value, str) else value for name, value in to_builtins(notification).items()
@@ -160,5 +156,5 @@ def message(notification: Notification, *, mail: bool) -> bytes:
 
 
 def _word(text: str) -> str:
-    """Return what a header can have as one word."""
+    """Return a text as one word of a mail header."""
     return "".join(char for char in text if char in _PLAIN and (char.isalnum() or char in "._-"))[:MAX_SUBJECT]

@@ -1,4 +1,4 @@
-"""Look at jobs: read what their folders say, ask each backend once for the rest. `reconcile` writes, this does not."""
+"""Determine the status of jobs: read their folders, and poll each backend once. Only `reconcile` writes."""
 
 from __future__ import annotations
 
@@ -55,23 +55,21 @@ if TYPE_CHECKING:
     from .watching.job_files import JobFiles
 
 DUPLICATE = 5
-"""What a batch script exits with whose attempt another job runs. Source: this project's docs, run folder."""
+"""The exit status of a batch script whose attempt another job runs. Source: this project's docs, run folder."""
 _SHIPPED = ExitTable()
 
 
 class Opened(Struct, frozen=True, kw_only=True):
-    """Hold a job's folder and what its journal tells."""
-
     folder: JobFolder
     history: History
     read_errors: tuple[str, ...] = ()
 
 
 class View(Struct, frozen=True, kw_only=True):
-    """Hold how a job stands. `backend_error`: why the backend did not answer; `read_errors`: what cannot be read.
+    """Hold a job's status. `backend_error` is the backend's error; `read_errors` describe unreadable files.
 
-    `news` are the records that its journal lacks; `history` has taken them in. `heard` is when the backend was asked
-    for it, 0 where it was not; `room_at` when the attempt that is due may be submitted, None where that is now.
+    `news` are records that the journal lacks; `history` includes them. `heard` is the time of the poll for the job,
+    0 if there was none. `room_at` is the time from which the due attempt may be submitted, None if it may now.
     """
 
     folder: JobFolder
@@ -88,7 +86,7 @@ class View(Struct, frozen=True, kw_only=True):
 
 
 def open_job(folder: JobFolder) -> Opened:
-    """Read a job's journal; OSError if it has none that can be read."""
+    """Read a job's journal. Raises OSError if it is missing or cannot be read."""
     folder = JobFolder(path=folder.path, inode=folder.journal.stat().st_ino)
     journal = read(folder.journal)
     read_errors = tuple(f"{folder.journal.name}: {what}" for what in journal.read_errors)
@@ -98,10 +96,10 @@ def open_job(folder: JobFolder) -> Opened:
 def poll_jobs(
     jobs: Sequence[Opened], backend: Callable[[str], Backend], now: int, ask: Ask | None = None, *, tasks: bool = True
 ) -> list[View]:
-    """Look at jobs, and ask each backend once for all of which their files do not tell enough.
+    """Determine the status of jobs; poll each backend once for those whose files do not suffice.
 
-    `ask` is how that is done, at once where it is None. Without `tasks`, what the tasks of a living job report is not
-    read: that can be thousands of files.
+    `ask` polls a backend; None polls at once. Without `tasks`, do not read the reports of running tasks, which may
+    be thousands of files.
     """
     found = [read_files(job.folder, job.history, late=tasks, read_errors=job.read_errors) for job in jobs]
     ask = ask or asking(backend, now)
@@ -117,19 +115,19 @@ def poll_jobs(
 
 
 def evaluate(files: JobFiles, answer: Answer, now: int, backend: Callable[[str], Backend], *, tasks: bool) -> View:
-    """Put together how a job stands, and what is new about it."""
+    """Determine a job's status, and new records about it."""
     folder, known, result, read_errors = files.folder, files.known, files.result, files.read_errors
-    at_rest = _at_rest(files, now, tasks=tasks)
-    if at_rest is not None:
-        return at_rest
-    heard = _heard(files, answer, now)
+    view = _without_attempt(files, now, tasks=tasks)
+    if view is not None:
+        return view
+    heard = _polled_at(files, answer, now)
     observation, backend_error = None, ""
     if known.job_id and not tells_all(result):
         observation, backend_error = answer.observations.get(JobId(known.job_id)), answer.error
         observation = begun(folder, known, observation, heard)
     owner = _owner_of_duplicate(folder, known, observation)
     if owner is not None:
-        job_status = JobStatus(state="WAITING", code=None, reason=f"it is job {owner} that runs it", ended=False)
+        job_status = JobStatus(state="WAITING", code=None, reason=f"job {owner} runs this attempt", ended=False)
         return _unasked(folder, known, (), (job_status, (submitted(known, owner, now),)))
     if result is None and observation is not None and observation.final:
         result, read_errors = result_of(folder, known.attempt, late=True)
@@ -175,8 +173,8 @@ def evaluate(files: JobFiles, answer: Answer, now: int, backend: Callable[[str],
     )
 
 
-def _at_rest(files: JobFiles, now: int, *, tasks: bool) -> View | None:
-    """Return how a job stands that has no attempt in Slurm, None for one that has; no backend is asked."""
+def _without_attempt(files: JobFiles, now: int, *, tasks: bool) -> View | None:
+    """Return the view of a job without an attempt in Slurm, None for a job that has one. No poll is needed."""
     folder, known, read_errors = files.folder, files.known, files.read_errors
     if known.ended is not None:
         return _ended(files, tasks=tasks)
@@ -190,20 +188,20 @@ def _at_rest(files: JobFiles, now: int, *, tasks: bool) -> View | None:
 
 
 def held_back(folder: JobFolder, known: History, now: int, read_errors: tuple[str, ...]) -> View:
-    """Return how a job stands that has not been submitted because it waits for others; no backend is asked."""
+    """Return the view of a job that waits for others. No poll is needed."""
     return _unasked(folder, known, read_errors, before_first(folder, known, now))
 
 
 def _unasked(
     folder: JobFolder, known: History, read_errors: tuple[str, ...], found: tuple[JobStatus, tuple[Record, ...]]
 ) -> View:
-    """Return how a job stands by what is `found` without the backend, and what is new about it."""
+    """Return the view of a job from a status and records that are `found` without a poll."""
     job_status, news = found
     return View(folder=folder, history=apply(known, news), job_status=job_status, news=news, read_errors=read_errors)
 
 
-def _heard(files: JobFiles, answer: Answer, now: int) -> int:
-    """Return when the backend was asked for a job, 0 where it was not, or said what its result has overtaken."""
+def _polled_at(files: JobFiles, answer: Answer, now: int) -> int:
+    """Return the time of the poll for a job, 0 if there was none or the result is newer than the answer."""
     known, result = files.known, files.result
     heard = min(now, int(answer.time)) if known.tag in answer.found or known.job_id in answer.asked else 0
     overtaken = result is not None and known.job_id not in answer.observations and heard < (result.ended_at or 0)
@@ -211,7 +209,7 @@ def _heard(files: JobFiles, answer: Answer, now: int) -> int:
 
 
 def _ended(files: JobFiles, *, tasks: bool) -> View:
-    """The journal knows the end; only the tasks are looked up."""
+    """Return the view of a job with a recorded end; only its tasks are read."""
     folder, known = files.folder, files.known
     assert known.ended is not None
     view = View(folder=folder, history=known, job_status=recorded_status(known.ended), read_errors=files.read_errors)
@@ -223,17 +221,16 @@ def _ended(files: JobFiles, *, tasks: bool) -> View:
 
 
 def recorded_status(end: Ended) -> JobStatus:
-    """Return how a job stands whose end is in the journal."""
     return JobStatus(state=final_state(end.state), code=end.exit_code, reason=end.reason, ended=True)
 
 
 def final_state(word: str) -> State:
-    """Return the state that a journal names as a job's end; UNKNOWN for a word of another version."""
+    """Return the final state in a journal, UNKNOWN for a state of another version."""
     return next((state for state in FINAL if state == word), "UNKNOWN")
 
 
 def reports_of(folder: JobFolder, known: History) -> dict[str, Mapping[int, Report]]:
-    """Return what the tasks of the last attempt report, by the folder of their role and their index."""
+    """Return the task reports of the last attempt, by role folder and task index."""
     found = read_reports(folder.reports(known.attempt))
     return {role.folder: found.get(position, {}) for position, role in enumerate(known.roles)}
 
@@ -246,17 +243,17 @@ def _investigate(
     backend: Callable[[str], Backend],
     now: int,
 ) -> tuple[Observation | None, NodeFailure | None, str]:
-    """Return what to believe of a job that Slurm may have cancelled itself, why it has, and why nobody says so."""
-    told = result is not None and any(task.started_at for task in result.tasks)
-    has_begun = told or any(reports_of(folder, known).values())
+    """Investigate a job that Slurm may have cancelled itself. Return its observation, Slurm's cause, and any error."""
+    has_started_tasks = result is not None and any(task.started_at for task in result.tasks)
+    has_begun = has_started_tasks or any(reports_of(folder, known).values())
     try:
-        # The script of a job that had begun was told to end: that was root.
-        lost = {} if told else backend(known.backend).unavailable_nodes(seen.nodes)
+        # The script got a signal after tasks had started: that was root.
+        lost = {} if has_started_tasks else backend(known.backend).unavailable_nodes(seen.nodes)
     except BackendError as error:
         return None, None, error.words
     failure = node_failure(folder.attempt(known.attempt) / "srun", lost, begun=has_begun)
-    more = failure is None and not told and has_just_ended(seen, known, now)
-    return replace(seen, final=False) if more else seen, failure, ""
+    may_change = failure is None and not has_started_tasks and has_just_ended(seen, known, now)
+    return replace(seen, final=False) if may_change else seen, failure, ""
 
 
 def _lost_nodes(
@@ -267,10 +264,10 @@ def _lost_nodes(
     table: ExitTable,
     backend: Callable[[str], Backend],
 ) -> tuple[str, ...]:
-    """Return the nodes whose failure ended a job: those that are out of order, else the one of its batch script.
+    """Return the nodes whose failure ended a job: those that are unavailable, else the batch script's node.
 
-    That one is lost where the script had begun and left no result, or heard late that the job was over, or where it is
-    the only one. It may be back by now.
+    The batch script's node is lost if the script started and left no result, or noticed the end late, or if it is
+    the only node. It may be available again by now.
     """
     if seen is None or not seen.final or not seen.nodes:
         return ()
@@ -292,13 +289,13 @@ def _lost_nodes(
 
 
 def _has_run(known: History, seen: Observation | None) -> bool:
-    """Tell whether the backend has said that a job runs or ran: what is believed of its tasks unless they are asked."""
+    """Return whether the backend has reported that a job runs or ran, used if task reports are not read."""
     state = seen.state if seen else known.observed.backend_state if known.observed else None
     return state is not None and phase(state) in (Phase.RUNNING, Phase.ENDED)
 
 
 def _canceller(observation: Observation | None, known: History) -> str:
-    """Return who cancelled a job: sacct says `CANCELLED by 1000`, a number that a login node may give another user."""
+    """Return the user who cancelled a job: sacct prints `CANCELLED by 1000`, and a login node's uids may differ."""
     word = observation.raw_state.rpartition(" by ")[2] if observation else ""
     uid = parse_int(word)
     if uid is None or uid < 0:
@@ -312,7 +309,7 @@ def _canceller(observation: Observation | None, known: History) -> str:
 
 
 def _owner_of_duplicate(folder: JobFolder, known: History, observation: Observation | None) -> JobId | None:
-    """Return the job that runs the attempt, where the one that is known ended as a duplicate of it."""
+    """Return the job that runs the attempt, if the known job ended as its duplicate."""
     if observation is None or not observation.final or observation.status != DUPLICATE:
         return None
     owner = claimed_by(folder, known.attempt)

@@ -1,7 +1,7 @@
-"""One step of the monitor: look at jobs, write down what is new, submit the attempts that are due.
+"""One step of the monitor: poll jobs, record what is new, submit the attempts that are due.
 
-Only one step at a time is taken for a user (`lock`). Whatever interrupts it, the next one goes on where it stopped:
-every effect is written down before it is begun, can be looked up by its tag, and is harmless if it comes twice.
+Only one process at a time takes a step for a user (see `lock`). After an interruption, the next step continues:
+every effect is recorded before it starts, can be found by its tag, and is harmless if repeated.
 """
 
 from __future__ import annotations
@@ -37,24 +37,24 @@ if TYPE_CHECKING:
     from .poll import Opened, View
 
 REFUSED_SECONDS = 3600
-"""For so long a fresh attempt that the backend refuses is tried again: a limit of the site may be reached just now."""
+"""Seconds for which a refused attempt is tried again: a limit of the site may be reached only for a while."""
 REFUSED = -200
-FULL_HOUR = "as many retries were submitted in the last hour as the site allows (`retry.maxAttemptsPerHour`)"
+FULL_HOUR = "the site's limit on retries per hour is reached (`retry.maxAttemptsPerHour`)"
 
 UNKNOWN_SECONDS = 30 * 86400
-"""A backend that does not know a job for a while may be another cluster's, or one that has lost its state."""
+"""A backend that does not know a job for a while may be another cluster's, or may have lost its state."""
 
 
 class Dependencies(Struct, frozen=True, kw_only=True):
-    """Hold what a step works with.
+    """Hold the dependencies of a step.
 
-    `holds_lock` tells whether this process is still the one that may act, and `owns` whether a job is the user's:
-    others' are looked at and left alone. `site_of` returns the site of a job. `ask` polls a backend, at once where it
-    is None; `seldom` returns what does so for the monitor's loop, at most once in so many seconds. `overheard` returns
-    what a backend has answered to another process since. `room_at` tells from when on a job may be given one more
-    attempt, in seconds since 1970. `ahead` tells how many seconds before its time a backend takes an attempt, and
-    begins it then. `unreached` has the last refusal of each backend that could not be reached: of all attempts that
-    are due there, one at a time is tried.
+    `holds_lock` tells whether this process may still act, and `owns` whether a job is the user's own: others' jobs
+    are read only. `site_of` returns the site settings of a job. `ask` polls a backend, at once if it is None;
+    `seldom` returns a poll function for the monitor's loop that polls at most once in so many seconds. `overheard`
+    returns a backend's new answer to another process. `room_at` returns the time from which a job may submit one
+    more attempt, in seconds since 1970. `ahead` returns how many seconds before its start a backend accepts an
+    attempt. `unreached` holds the last refusal of each unreachable backend: only one of the attempts due there is
+    tried at a time.
     """
 
     backend: Callable[[str], Backend]
@@ -73,40 +73,40 @@ class Dependencies(Struct, frozen=True, kw_only=True):
 def reconcile(
     jobs: Sequence[Opened], dependencies: Dependencies, ask: Ask | None = None, *, tasks: bool = True
 ) -> list[View]:
-    """Take one step with the jobs, and return how they stand after it; `ask` and `tasks` as in `poll_jobs`."""
+    """Run one step for the jobs. Return their views after it; `ask` and `tasks` as in `poll_jobs`."""
     views = poll_jobs(jobs, dependencies.backend, dependencies.clock(), ask or dependencies.ask, tasks=tasks)
     views = [_act(view, dependencies) for view in views]
     ended = -1
     while ended < (ended := sum(view.job_status.ended for view in views)):
-        # What has ended in this step was awaited by others, and where they end by that, by others again.
-        views = [_look_again(view, dependencies) if view.history.is_held_back else view for view in views]
+        # The end of a job may end a job that waited for it, and so on.
+        views = [_reevaluate(view, dependencies) if view.history.is_held_back else view for view in views]
     return views
 
 
-def _look_again(view: View, dependencies: Dependencies) -> View:
+def _reevaluate(view: View, dependencies: Dependencies) -> View:
     return _act(held_back(view.folder, view.history, dependencies.clock(), view.read_errors), dependencies)
 
 
 def is_unknown(view: View) -> bool:
-    """Tell whether the backend, which has answered, knows nothing any more of a job that left no result."""
+    """Return whether the backend has answered and has lost a job that left no result."""
     return view.job_status.state == "UNKNOWN" and view.observation is None and not view.backend_error
 
 
 def _act(view: View, dependencies: Dependencies) -> View:
-    """Write down what is new about a job, and do what follows from it; what cannot be done now is tried again."""
+    """Record what is new about a job, and act on it. Failed actions are repeated in the next step."""
     if _is_quiet(view) or not dependencies.owns(view) or not dependencies.holds_lock():
         return view
     try:
-        view = _write_down(view, dependencies)
+        view = _record_news(view, dependencies)
         if is_unknown(view) and dependencies.clock() - (view.history.submitted or view.history.asked) > UNKNOWN_SECONDS:
-            # It will hardly be known again, and its user may not look for long.
+            # The backend has almost certainly lost the job, and its user may not return for long.
             remove(view.folder.secrets)
             forget_environment(view.folder.path)
         view = _cancel_again(view, dependencies)
         ahead = dependencies.ahead(view.history.backend)
         away = dependencies.unreached.get(view.history.backend)
         view = held_up(view, dependencies.clock(), dependencies.room_at, ahead, away)
-        number = _due(view, dependencies.clock() + ahead)
+        number = _submittable(view, dependencies.clock() + ahead)
         return view if number is None else _submit(view, number, dependencies)
     except OSError as error:
         return replace(view, backend_error=f"{view.folder.path} cannot be written ({error.strerror or error})")
@@ -115,14 +115,14 @@ def _act(view: View, dependencies: Dependencies) -> View:
 
 
 def _is_quiet(view: View) -> bool:
-    """Tell whether there is nothing to do about a job: it waits or runs as before, and nobody wants its end."""
+    """Return whether nothing needs to be done for a job: it waits or runs as before and is not cancelled."""
     known = view.history
     alive = known.job_id and known.ended is None and known.retry is None and view.observation is not None
     return bool(alive) and not view.news and known.cancelled is None
 
 
-def _write_down(view: View, dependencies: Dependencies) -> View:
-    """Append what is new; OSError if the journal cannot be written, and then nothing may follow from it."""
+def _record_news(view: View, dependencies: Dependencies) -> View:
+    """Append new records. Raises OSError if the journal cannot be written; then no action may follow."""
     for record in view.news:
         view.folder.append(record)
         if isinstance(record, Ended):
@@ -131,7 +131,7 @@ def _write_down(view: View, dependencies: Dependencies) -> View:
 
 
 def _cancel_again(view: View, dependencies: Dependencies) -> View:
-    """Cancel a living job that its user wanted ended while it was not known, or was another attempt's."""
+    """Cancel an active job whose user cancelled it while it was unknown, or cancelled another attempt."""
     known, seen = view.history, view.observation
     wanted = known.cancelled
     if wanted is None or seen is None or wanted.job_id == known.job_id:
@@ -152,14 +152,14 @@ def _cancel(view: View, wanted: Cancelled, dependencies: Dependencies) -> View:
     return replace(view, history=apply(known, [asked]))
 
 
-def _due(view: View, now: int) -> int | None:
-    """Return the number of the attempt that is to be submitted, None for none; `now` may be a time to come."""
-    number = _next(view, now)
+def _submittable(view: View, now: int) -> int | None:
+    """Return the number of the attempt to submit, None if there is none; `now` may be in the future."""
+    number = _due_attempt(view, now)
     return None if view.room_at is not None else number
 
 
-def _next(view: View, now: int) -> int | None:
-    """Return the number of the attempt that is due, None for none."""
+def _due_attempt(view: View, now: int) -> int | None:
+    """Return the number of the due attempt, None if there is none."""
     known = view.history
     if view.backend_error or known.ended is not None or known.cancelled is not None:
         return None
@@ -175,26 +175,26 @@ def _next(view: View, now: int) -> int | None:
 def held_up(
     view: View, now: int, room_at: Callable[[History], int], ahead: int = 0, away: Refused | None = None
 ) -> View:
-    """Say why an attempt that is due has to wait: the user's attempts of this hour are used up, or Slurm is `away`.
+    """Return a view that explains why a due attempt waits: the hourly limit is reached, or Slurm is `away`.
 
     An attempt that is due in `ahead` seconds counts as due.
     """
-    number = _next(view, now + ahead)
+    number = _due_attempt(view, now + ahead)
     if number is None:
         return view
-    room, why = room_at(view.history), FULL_HOUR
-    if away is not None and away.retry_at > room:
-        room, why = away.retry_at, away.reason
-    if room <= now:
+    free_at, reason = room_at(view.history), FULL_HOUR
+    if away is not None and away.retry_at > free_at:
+        free_at, reason = away.retry_at, away.reason
+    if free_at <= now:
         return view
     retry = view.history.retry
     before = attempt_text(retry) if retry is not None else ""
-    due = DueAttempt(number=number, seconds=room - now, held_back=why, before=before)
-    return replace(view, room_at=room, job_status=replace(view.job_status, reason=due.text, due=due))
+    due = DueAttempt(number=number, seconds=free_at - now, held_back=reason, before=before)
+    return replace(view, room_at=free_at, job_status=replace(view.job_status, reason=due.text, due=due))
 
 
 def _submit(view: View, number: int, dependencies: Dependencies) -> View:
-    """Submit a fresh attempt, unless somebody else has, or it has been cancelled meanwhile."""
+    """Submit a new attempt, unless another process has, or the job was cancelled meanwhile."""
     folder, now = view.folder, dependencies.clock()
     before = open_job(folder).history
     prepare(folder, number, changed_options(before.changes))
@@ -227,7 +227,11 @@ def _submit(view: View, number: int, dependencies: Dependencies) -> View:
 
 
 def _after(view: View, known: History, backend_error: str) -> View:
-    reason = f"attempt {known.attempt} has been submitted" if known.job_id else "it is not known whether it was taken"
+    reason = (
+        f"attempt {known.attempt} has been submitted"
+        if known.job_id
+        else "it is not known whether the backend accepted it"
+    )
     job_status = JobStatus(state="WAITING", code=None, reason=reason, ended=False)
     return replace(
         view, history=known, job_status=job_status, observation=None, result=None, tasks=(), backend_error=backend_error
@@ -235,9 +239,9 @@ def _after(view: View, known: History, backend_error: str) -> View:
 
 
 def _refused(view: View, last: Refused | None, known: History, error: BackendError, dependencies: Dependencies) -> View:
-    """Give up at once what will not be taken later either, anything else after a time; until then it is tried again.
+    """End the job for a lasting refusal; for any other, submit again later, for a limited time.
 
-    A backend that cannot be reached is tried again for ever: no answer is never an end.
+    An unreachable backend is tried forever: a missing answer is never an end.
     """
     now, unreached = dependencies.clock(), dependencies.unreached
     refused = refusal(error, known.attempt, now, last, unreached.pop(known.backend, None))

@@ -1,6 +1,6 @@
-"""How an attempt ended, what went before, and the job's policy -> whether there is another attempt, and when. Pure.
+"""Decide whether another attempt follows, and when, from an attempt's end, earlier retries and the policy. Pure.
 
-Source: OpenPAI retry policy ("fancy" retry). Bounds and back-off are this program's own: a batch system is shared.
+Source: OpenPAI retry policy ("fancy" retry). Limits and back-off are paislurm's own, since a batch system is shared.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from ..exit_codes.table import Behaviour
 
 STOPS = (-210, -220, -230)
-"""Codes of attempts that somebody stopped. Source: OpenPAI exit specification."""
+"""Codes of attempts that were stopped. Source: OpenPAI exit specification."""
 STOPPED, DEADLINE = -210, -1004
 WITHOUT_LIMIT = -1
-"""The retry count of a job whose unknown failures are retried without a limit. Source: OpenPAI retry policy."""
+"""The retry count of a job whose unknown failures are retried without limit. Source: OpenPAI retry policy."""
 MIN_CONFLICT, MAX_CONFLICT = 60, 900
 """Seconds. Source: OpenPAI frameworkcontroller, FrameworkMinRetryDelaySecForTransientConflictFailed and Max."""
 FIRST_BACK_OFF, MAX_BACK_OFF = 10, 600
@@ -29,7 +29,7 @@ ROOT = "root"
 
 
 class AttemptEnd(Struct, frozen=True, kw_only=True):
-    """Say how an attempt ended: OpenPAI's code, how that code is retried, and who cancelled it, if somebody did."""
+    """The end of an attempt: OpenPAI's code, its retry behaviour, and the user who cancelled it, or ""."""
 
     code: int
     behaviour: Behaviour
@@ -37,7 +37,7 @@ class AttemptEnd(Struct, frozen=True, kw_only=True):
 
 
 class RetryAfter(Struct, frozen=True, kw_only=True):
-    """Say that there is to be another attempt, after `delay` seconds; `counters` are those that it begins with."""
+    """Retry after `delay` seconds; `counters` include the retry."""
 
     delay: int
     counters: RetryCounters
@@ -45,7 +45,7 @@ class RetryAfter(Struct, frozen=True, kw_only=True):
 
 
 class StopRetrying(Struct, frozen=True, kw_only=True):
-    """Say that there is no other attempt; `rule` is "" where nothing is to be said of it."""
+    """Do not retry; `rule` explains why, "" if no explanation is needed."""
 
     rule: str = ""
 
@@ -53,7 +53,7 @@ class StopRetrying(Struct, frozen=True, kw_only=True):
 def decide_retry(
     ending: AttemptEnd, counters: RetryCounters, policy: RetryPolicy, tag: str
 ) -> RetryAfter | StopRetrying:
-    """Return what an attempt's end leads to. `tag` names the attempt: who asks twice is told the same."""
+    """Return the decision after an attempt's end. For the same `tag`, the attempt's, it is always the same."""
     behaviour = _behaviour(ending, policy)
     if ending.code in STOPS and behaviour == "permanent":
         return StopRetrying()
@@ -66,7 +66,7 @@ def decide_retry(
 
 
 def _behaviour(ending: AttemptEnd, policy: RetryPolicy) -> Behaviour:
-    """Return how the end is retried, where the job or the site has a word in it."""
+    """Return the retry behaviour of an end, including the choices of job and site."""
     if ending.code == DEADLINE and policy.on_timeout == "retry":
         return "transient"
     if ending.code == STOPPED:
@@ -80,17 +80,17 @@ def _uncounted_retry(
 ) -> RetryAfter | StopRetrying:
     if counters.transient >= policy.max_transient_retries:
         if not policy.max_transient_retries:
-            return StopRetrying(rule="the site allows no retries without using up the budget")
+            return StopRetrying(rule="the site allows no retries outside the budget")
         times = _times(policy.max_transient_retries)
-        most = "the most that the site allows (`retry.maxTransientRetries`)"
-        return StopRetrying(rule=f"retried {times} without using up its budget, {most}")
+        limit = "the limit of the site (`retry.maxTransientRetries`)"
+        return StopRetrying(rule=f"retried {times} without using its budget, {limit}")
     counted = replace(counters, total=counters.total + 1, transient=counters.transient + 1)
     if behaviour == "conflict":
         delay, rule = conflict_delay(tag), "conflict: retried after a random delay"
     elif ending.code == DEADLINE:
-        delay, rule = 0, "retried because the job asks for it (`onTimeout`)"
+        delay, rule = 0, "retried because the job sets `onTimeout`"
     else:
-        delay, rule = back_off(counters.transient), "transient: retried without using up a retry"
+        delay, rule = back_off(counters.transient), "transient: retried without using the budget"
     times = f"{counted.transient} of {policy.max_transient_retries}"
     return RetryAfter(delay=delay, counters=counted, rule=f"{rule}, {times}")
 
@@ -101,7 +101,7 @@ def _counted_retry(ending: AttemptEnd, counters: RetryCounters, policy: RetryPol
         if counters.total >= policy.max_restarts:
             if not counters.total:
                 return StopRetrying(rule="the site allows no restarts")
-            return StopRetrying(rule=f"restarted {_times(counters.total)}, which is the most that the site allows")
+            return StopRetrying(rule=f"restarted {_times(counters.total)}, the limit of the site")
         return RetryAfter(
             delay=back_off(counters.used), counters=counted, rule="restarted after any end (retry count -2)"
         )
@@ -125,11 +125,11 @@ def _times(count: int) -> str:
 
 
 def back_off(before: int) -> int:
-    """Return the delay in seconds after `before` retries of the same kind: none, then longer each time."""
+    """Return the delay in seconds after `before` retries of the same kind: 0, then growing."""
     return min(MAX_BACK_OFF, FIRST_BACK_OFF << min(before - 1, 10)) if before else 0
 
 
 def conflict_delay(tag: str) -> int:
-    """Return a number of seconds that looks random and is the same for the same tag."""
+    """Return a pseudo-random delay in seconds, the same for the same tag."""
     span = MAX_CONFLICT - MIN_CONFLICT + 1
     return MIN_CONFLICT + crc32(tag.encode()) % span

@@ -1,4 +1,4 @@
-"""When and where a job ran, by what a poll found."""
+"""The times and nodes of a job, from its view."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def started_at(view: View) -> int | None:
-    """Return when the last attempt started, None where it has not, nobody knows, or the next one is due."""
+    """Return when the last attempt started, None if it has not, the time is unknown, or the next one is due."""
     if view.history.ended is not None:
         return view.history.ended.started_at
     if view.history.retry is not None:
@@ -23,30 +23,29 @@ def started_at(view: View) -> int | None:
 
 
 def runs_since(view: View) -> int | None:
-    """Return when the last attempt started, None as long as its job waits: for a node, or for its tasks to begin."""
+    """Return when the last attempt started, None while its job waits for nodes or for the start of tasks."""
     return None if view.job_status.state == "WAITING" else started_at(view)
 
 
 def ended_at(view: View) -> int | None:
-    """Return when the job ended, None where it has not."""
     return view.history.ended.ended_at if view.history.ended else None
 
 
 def expected_start_at(view: View) -> int | None:
-    """Return when the backend expects to start a job that waits; a time that has passed tells nothing."""
+    """Return the expected start of a waiting job, None if it is unknown or has passed."""
     start = view.observation.expected_start if view.observation else None
     return start if start is not None and start >= view.heard and view.job_status.state == "WAITING" else None
 
 
 def node_list(view: View) -> str:
-    """Return the nodes of the last attempt, as Slurm writes them; "" while it has none."""
+    """Return the nodes of the last attempt in Slurm's notation, "" while it has none."""
     end = view.history.ended
     seen = end.node_list if end else folded_nodes(view.observation.nodes) if view.observation else ""
     return seen or folded(task.node for task in view.tasks if task.node)
 
 
 def folded_nodes(nodes: str) -> str:
-    """Return a list of nodes as one: those of the components of a heterogeneous job come as `n5,n6`.
+    """Fold a list of nodes: the components of a heterogeneous job give `n5,n6`.
 
     >>> folded_nodes("n5,n6"), folded_nodes("n[1-3,7]")
     ('n[5-6]', 'n[1-3,7]')
@@ -58,7 +57,7 @@ def folded_nodes(nodes: str) -> str:
 
 
 def backend_state(view: View) -> str:
-    """Return the backend's own word for the state, as it was last heard."""
+    """Return the backend's last known state."""
     if view.observation is not None:
         return view.observation.raw_state
     if view.history.ended is not None:

@@ -1,4 +1,4 @@
-"""Result and reports -> how each task stands. Pure."""
+"""Determine the state of each task from the result and the reports. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class TaskView(Struct, frozen=True, kw_only=True):
-    """Say how a task stands; None where something never came to be. Times are seconds since 1970."""
+    """The state of a task; None for events that never happened. Times are seconds since 1970."""
 
     role: str
     index: int
@@ -30,11 +30,11 @@ class TaskView(Struct, frozen=True, kw_only=True):
     started_at: int | None = None
     ended_at: int | None = None
     hold_ends_at: int | None = None
-    """Until when the task, which has failed, is held (isDebug)."""
+    """Until when the failed task is held (isDebug)."""
 
     @property
     def completed(self) -> bool:
-        """Tell whether the task came to an end of its own; one that never began has none."""
+        """Return whether the task started and ended by itself."""
         return self.state in ("SUCCEEDED", "FAILED") and self.started_at is not None
 
 
@@ -47,7 +47,7 @@ def task_views(
 ) -> tuple[TaskView, ...]:
     """Return every task of a job in the order of the job file; `reports` are by role folder and index.
 
-    What the result says of a task goes before its report. `ended` is whether the job has.
+    The result has precedence over reports. `ended` tells whether the job has ended.
     """
     results = {(task.role, task.index): task for task in result.tasks} if result else {}
 
@@ -75,7 +75,7 @@ def _ended_task(task: TaskResult, *, ended: bool) -> TaskView:
 
 
 def _reported_task(role: str, index: int, report: Report | None, *, ended: bool) -> TaskView:
-    """Tasks that have no end of their own when the job has one were stopped."""
+    """Return a task from its report. A task without an end was stopped if the job has ended."""
     if report is None:
         state: State = "STOPPED" if ended else "WAITING"
         return TaskView(role=role, index=index, task_attempt=0, state=state, exit_code=OF_JOB_END if ended else None)

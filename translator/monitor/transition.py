@@ -1,4 +1,4 @@
-"""How an attempt stands -> how its job does: its end, or the retry that it leads to, as records. Pure."""
+"""Derive the job's status, and its end or retry as records, from its last attempt's status. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_NODE_LIST = 4000
 
 
 def transition(evidence: Evidence, job_status: JobStatus, *, completed: int) -> tuple[JobStatus, tuple[Record, ...]]:
-    """Return how the job stands whose last attempt stands so, and what is new about it."""
+    """Return the job's status, given its last attempt's, and new records."""
     known = evidence.history
     if not job_status.ended or job_status.code is None:
         return job_status, _seen(evidence)
@@ -40,7 +40,7 @@ def transition(evidence: Evidence, job_status: JobStatus, *, completed: int) -> 
 
 
 def between_attempts(known: History, retry: Retry, now: int) -> tuple[JobStatus, tuple[Record, ...]]:
-    """Return how a job stands whose next attempt is due, or was until somebody cancelled it."""
+    """Return the status of a job with a due attempt, and its end if a user cancelled it."""
     if known.cancelled is None:
         return _due(retry, now, held_text(known)).status, ()
     job_status = _cancelled(known.cancelled.user, retry)
@@ -48,10 +48,10 @@ def between_attempts(known: History, retry: Retry, now: int) -> tuple[JobStatus,
 
 
 def while_refused(known: History, refused: Refused, now: int) -> tuple[JobStatus, tuple[Record, ...]]:
-    """Return how a job stands whose attempt the backend did not take, until it is submitted again, or cancelled."""
+    """Return the status of a job whose attempt was refused, and its end if a user cancelled it."""
     if known.cancelled is None:
-        again = "for an hour" if refused.reached else f"until {known.backend_label} answers"
-        reason = f"attempt {known.attempt} is not submitted yet: {refused.reason}; it is tried again {again}"
+        again = "for an hour" if refused.reached else f"until {known.backend_label} responds"
+        reason = f"attempt {known.attempt} is not submitted yet: {refused.reason}; retrying {again}"
         reason += held_text(known)
         return JobStatus(state="WAITING", code=None, reason=reason, ended=False), ()
     reason = f"cancelled by {known.cancelled.user} before attempt {known.attempt} was submitted: {refused.reason}"
@@ -60,7 +60,7 @@ def while_refused(known: History, refused: Refused, now: int) -> tuple[JobStatus
 
 
 def abandoned(known: History, now: int, code: int, reason: str) -> Ended:
-    """Return an end that nobody but the user or this program has decided."""
+    """Return an end decided by the user or paislurm, not by the backend."""
     return Ended(
         happened_at=now,
         attempt=known.attempt,
@@ -80,12 +80,11 @@ def _due(retry: Retry, now: int, more: str = "") -> DueAttempt:
 
 
 def held_text(known: History) -> str:
-    """Say of an attempt that is still to be submitted that its user holds it, "" where that is not so."""
+    """Return a note that the next attempt will be submitted as held, "" if it will not."""
     return "; its user holds it when it is submitted" if known.holds_next else ""
 
 
 def attempt_text(retry: Retry) -> str:
-    """Say in words how an attempt ended."""
     return f"attempt {retry.attempt} ended with {retry.exit_code}: {retry.reason}"
 
 
@@ -110,7 +109,7 @@ def _seen(evidence: Evidence) -> tuple[Record, ...]:
 
 
 def _times(evidence: Evidence) -> tuple[int | None, int]:
-    """Return when the attempt started and ended, by its script or else by the backend."""
+    """Return when the attempt started and ended, according to its script, or else to the backend."""
     seen, result = evidence.observation, evidence.result
     started = (result.started_at if result else None) or (seen.started if seen else None)
     return started, (result.ended_at if result else None) or (seen.ended if seen else None) or evidence.now
@@ -142,7 +141,7 @@ def _retry(evidence: Evidence, job_status: JobStatus, ending: AttemptEnd, decisi
 
 
 def _blamed(evidence: Evidence, code: int) -> tuple[str, ...]:
-    """Return the nodes on which tasks failed with this code, where it is the node's fault, or the job did not begin."""
+    """Return the nodes at fault for tasks that failed with this code, or that could not start the job."""
     if evidence.unbegun is not None:
         return evidence.unbegun.nodes
     lost = evidence.lost if code in LOST_NODES else ()
@@ -169,7 +168,7 @@ def _end(evidence: Evidence, job_status: JobStatus, completed: int) -> Ended:
 
 
 def _node_list(evidence: Evidence) -> str:
-    """Return the nodes of the attempt by its tasks, or else by the backend; "" where they would fill the journal."""
+    """Return the nodes of the attempt from its tasks, or else the backend; "" if too long for the journal."""
     tasks = evidence.result.tasks if evidence.result else ()
     found = folded({task.node for task in tasks if task.node})
     found = found or (folded_nodes(evidence.observation.nodes) if evidence.observation else "")

@@ -1,4 +1,4 @@
-"""Why a job waits, in words for all of its components: what the backend says, what it means, what would help. Pure."""
+"""Explain why a job's components wait: the backend's reason, its meaning, and a remedy. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..state.records import JobRole
 
 SETTLED_SECONDS = 60
-"""For so long a reason stands in the journal before it gives way to one that was there: Slurm's words come and go."""
+"""Seconds before an earlier reason replaces the recorded one: Slurm alternates between reasons."""
 _MAX_NAMES = 4
 
 
@@ -28,25 +28,25 @@ class Wait(Struct, frozen=True, kw_only=True):
     """Why components wait."""
 
     role_names: tuple[str, ...]
-    """The roles of these components; none for all."""
+    """The roles of these components, none for all."""
     backend_reason: str
-    """The reason in the backend's own word."""
+    """The backend's reason."""
     kind: Kind
     """The kind of the reason: whether the job's turn comes, or it is stuck."""
     meaning: str
     """What the reason means."""
     advice: str | None
-    """What would help."""
+    """The remedy."""
 
 
 def waits(reasons: Sequence[str], known: History) -> tuple[Wait, ...]:
-    """Return why a job waits by what the backend says of each component; components with one reason go together."""
+    """Return why a job waits, from the reasons of its components; components with the same reason are grouped."""
     found: dict[str, list[int]] = {}
     for component, reason in enumerate(reasons):
         if reason not in NOTHING:
             found.setdefault(reason, []).append(component)
     if not found and len(reasons) > 1:
-        # No scheduler has looked at it yet. Source: observed on 22.05, 24.11 and 26.05.
+        # No scheduler has considered it yet. Source: observed on 22.05, 24.11 and 26.05.
         return (_wait("None", (), known, len(reasons)),)
     alone = len(found) == 1 and len(reasons) in (1, *map(len, found.values()))
     return tuple(
@@ -65,19 +65,19 @@ def _wait(reason: str, roles: tuple[str, ...], known: History, components: int) 
     row = explained(reason)
     what = row.help.replace("JOBID", known.job_id).replace("JOBNAME", known.job)
     if code_of(reason) == "Resources" and components > 1:
-        what += f"; its {components} components share no node: they never start where there are too few"
+        what += f"; its {components} components need separate nodes and never start if there are too few"
     meaning = f"{row.meaning} every {_interval(known)}" if reason in NOTHING else row.meaning
     return Wait(role_names=roles, backend_reason=reason, kind=row.kind, meaning=meaning, advice=what or None)
 
 
 def _interval(known: History) -> str:
-    """Return how often the backfill scheduler looks at jobs, in words. Source: slurm.conf(5), bf_interval."""
+    """Describe the interval of the backfill scheduler. Source: slurm.conf(5), bf_interval."""
     interval = known.backfill_interval
-    return "30 s, or as the site has set `bf_interval`" if interval is None else f"{interval} s (`bf_interval`)"
+    return "30 s, or the site's `bf_interval`" if interval is None else f"{interval} s (`bf_interval`)"
 
 
 def sentence(found: Sequence[Wait]) -> str:
-    """Say why a job waits."""
+    """Return one sentence why a job waits."""
     stuck = "it cannot start as it is: " if any(wait.kind == "stuck" for wait in found) else ""
     return stuck + "; ".join(_clause(wait) for wait in found)
 
@@ -92,13 +92,13 @@ def _clause(wait: Wait) -> str:
 
 
 def advice(found: Sequence[Wait]) -> str:
-    """Say what would help, first of all against what a job cannot start with."""
+    """Return the remedies, first for reasons that keep the job stuck."""
     first = sorted(found, key=lambda wait: ("stuck", "unknown", "later", "turn").index(wait.kind))
     return "; ".join(dict.fromkeys(wait.advice or "" for wait in first if wait.kind == first[0].kind))
 
 
 def waits_by_journal(known: History) -> tuple[Wait, ...]:
-    """Return why a job waits as its journal has it, which is what another process was told."""
+    """Return why a job waits according to its journal."""
     seen = known.observed
     if seen is None or known.ended is not None or known.retry is not None:
         return ()
@@ -108,9 +108,9 @@ def waits_by_journal(known: History) -> tuple[Wait, ...]:
 
 
 def is_news(known: History, seen: Observation, now: int) -> bool:
-    """Tell whether a job is in another state than the journal has, or waits for another reason.
+    """Return whether a job's state or reason differs from the journal's.
 
-    That an ended job is forgotten is none: the journal keeps how it ended.
+    If the backend forgets an ended job, this is not news: the journal has its end.
     """
     last = known.observed
     if last is not None and seen.state == FORGOTTEN and phase(last.backend_state) is Phase.ENDED:

@@ -1,1 +1,1 @@
-"""What is kept about a job: its folder, its journal, its results."""
+"""The stored state of jobs: folders, journals, results and locks."""

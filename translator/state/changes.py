@@ -1,7 +1,7 @@
-"""What users changed of a job that waited or ran, as its journal keeps it. Pure.
+"""Changes that users made to waiting or running jobs, as the journal records them. Pure.
 
-A change has texts by name: options of sbatch (`OPTIONS`), how often failures are retried (`RETRIES`), and whether an
-attempt that waits is held (`HELD`).
+A change maps names to texts: options of sbatch (`OPTIONS`), the retry limit (`RETRIES`), and whether a waiting
+attempt is held (`HELD`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .records import Changed
 
 OPTIONS = ("time", "partition", "account", "qos", "nice")
-"""Options of sbatch that can be changed; of `time` the text is as in `slurm_time`."""
+"""Options of sbatch that can be changed; `time` is written as by `slurm_time`."""
 RETRIES = "retries"
 HELD = "held"
 YES, NO = "yes", "no"
@@ -27,20 +27,20 @@ MAX_RETRIES = 1_000_000
 
 
 def changed_options(changes: Iterable[Changed]) -> dict[str, str]:
-    """Return the options that attempts to come have in place of the script's, the last word of each."""
+    """Return the options that replace the script's in future attempts; the latest value wins."""
     return {name: change.values[name] for change in changes for name in OPTIONS if name in change.values}
 
 
 def retry_limit(values: Mapping[str, str]) -> int | None:
-    """Return how often plain failures are retried by a change, None where it says nothing of it."""
+    """Return the retry limit that a change sets, None if it sets none."""
     number = parse_int(values.get(RETRIES, ""))
     return number if number is not None and 0 <= number <= MAX_RETRIES else None
 
 
 def changed(known: History, record: Changed) -> History:
-    """Return a history that has taken in a change. A hold of no job of the backend is one of the attempt to come.
+    """Return a history with a change applied. A hold without a job id holds the next attempt.
 
-    Of another partition it is not known how many nodes an attempt can leave out and still start.
+    For a new partition, the number of spare nodes is unknown, so it becomes 0.
     """
     limit, held = retry_limit(record.values), record.values.get(HELD)
     policy = known.retry_policy if limit is None else replace(known.retry_policy, retry_limit=limit)
@@ -55,19 +55,19 @@ def changed(known: History, record: Changed) -> History:
     )
 
 
-_UNSAID = "as Slurm has it"
+_UNKNOWN_VALUE = "as Slurm has it"
 _HELD_WORDS = {YES: "held", NO: "released"}
 
 
 def change_text(change: Changed) -> str:
-    """Say a change in words, and what was before."""
+    """Describe a change and the values before it."""
     old = change.old_values
-    alone = next(iter(old.values())) or _UNSAID if len(old) == 1 == len(change.values) else ""
+    alone = next(iter(old.values())) or _UNKNOWN_VALUE if len(old) == 1 == len(change.values) else ""
     before = alone or _values_text(old)
     return _values_text(change.values) + (f" (before: {before})" if before else "")
 
 
 def _values_text(values: Mapping[str, str]) -> str:
-    """Say values in words: `time 02:00:00, partition gpu2, held`."""
-    named = [f"{name} {values[name] or _UNSAID}" for name in (*OPTIONS, RETRIES) if name in values]
+    """Describe values: `time 02:00:00, partition gpu2, held`."""
+    named = [f"{name} {values[name] or _UNKNOWN_VALUE}" for name in (*OPTIONS, RETRIES) if name in values]
     return ", ".join([*named, *([_HELD_WORDS.get(values[HELD], values[HELD])] if HELD in values else [])])

@@ -1,7 +1,7 @@
-"""What jobs that have ended came to, kept in one file: a list of a thousand reads it instead of their journals.
+"""Cache of the outcomes of finished jobs, in one file: a list of a thousand jobs reads it instead of their journals.
 
-The journal of each is still looked at: what is kept of it counts only while the journal is the same file, as long as it
-was, and not changed since. Where the file is missing, damaged or of another version, nothing is known.
+An entry is valid only while the journal is the same file, with the same size and change time. A missing or damaged
+file, or one of another version, counts as empty.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ FILE = "ended.json"
 VERSION = 3
 MAX_BYTES = 64 << 20
 WORTH_WRITING = 16
-"""So many journals that had to be read are worth a new file."""
+"""Rewrite the file after reading this many journals."""
 
 
 class EndedJob(Struct, frozen=True, array_like=True):
-    """Say of a job that has ended what lists show of it; as in `History` and `Ended`."""
+    """Hold the fields of an ended job that lists show; as in `History` and `Ended`."""
 
     job: str
     user: str
@@ -59,20 +59,20 @@ class EndedJob(Struct, frozen=True, array_like=True):
 
 
 Stamp = tuple[int, int, int]
-"""The inode, the size and the time of the last change, in ns, of a journal."""
+"""The inode, size and change time (in ns) of a journal."""
 
 
 class _Kept(Struct):
-    """The file: by the name of its folder, by what the journal of a job is known, and what it came to."""
+    """The file: by folder name, the stamp of the journal and the outcome of the job."""
 
     version: int
     jobs: dict[str, tuple[Stamp, EndedJob]]
 
 
 def stamp_of(journal: str) -> Stamp | None:
-    """Return by what a journal is known, None where there is none. To be taken before the journal is read."""
+    """Return the stamp of a journal, None if it does not exist. Call this before reading the journal."""
     try:
-        status = os.stat(journal)  # noqa: PTH116 - a thousand times, where pathlib would take as long again
+        status = os.stat(journal)  # noqa: PTH116 - a thousand calls; pathlib doubles their time
     except OSError:
         return None
     return _stamp(status)
@@ -82,10 +82,10 @@ def _stamp(status: os.stat_result) -> Stamp:
     return status.st_ino, status.st_size, status.st_ctime_ns
 
 
-def _is_still(journal: str, stamp: Stamp) -> bool:
-    """Tell whether a journal that was a file of ours is still as its stamp says.
+def _is_unchanged(journal: str, stamp: Stamp) -> bool:
+    """Return whether a journal still has its stamp.
 
-    It is opened for that: a client of a file server may answer `stat` by itself, but asks the server to open a file.
+    Open the file: a client of a file server may answer `stat` from its cache, but opening queries the server.
     """
     try:
         descriptor = os.open(journal, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
@@ -98,7 +98,7 @@ def _is_still(journal: str, stamp: Stamp) -> bool:
 
 
 class EndedJobs:
-    """The file in a folder of the user's alone; `folder` is called when something is wanted of it."""
+    """The cache in the user's private folder; `folder` is called on first use."""
 
     def __init__(self, folder: Callable[[], Path]) -> None:
         self._folder = folder
@@ -106,21 +106,21 @@ class EndedJobs:
         self._new: dict[str, tuple[Stamp, EndedJob]] = {}
 
     def get(self, name: str, stamp: Stamp | None, journal: str) -> EndedJob | None:
-        """Return what the job in a folder of that name came to, None where that is not known of this journal."""
+        """Return the outcome of the job in the named folder, None if it is not cached for this journal."""
         if self._kept is None:
             self._kept = self._read()
         kept = self._kept.get(name)
-        if kept is None or kept[0] != stamp or not _is_still(journal, kept[0]):
+        if kept is None or kept[0] != stamp or not _is_unchanged(journal, kept[0]):
             return None
         return kept[1]
 
     def add(self, name: str, stamp: Stamp | None, known: History) -> None:
-        """Take in a job that has ended, of which the whole history or the end of it is known."""
+        """Add an ended job; `known` may come from the end of the journal alone."""
         if stamp is not None and known.ended is not None:
             self._new[name] = (stamp, summary(known))
 
     def keep(self, names: set[str]) -> None:
-        """Write a new file for the folders of these names, if that is worth it. Where it cannot be, none is."""
+        """Write the cache for the named folders if enough entries are new. Ignore errors."""
         if len(self._new) < WORTH_WRITING or self._kept is None:
             return
         self._kept = {name: row for name, row in {**self._kept, **self._new}.items() if name in names}
@@ -147,7 +147,7 @@ class EndedJobs:
 
 
 def summary(known: History) -> EndedJob:
-    """Return what lists show of a job that has ended."""
+    """Return the fields of an ended job that lists show."""
     end = known.ended
     assert end is not None
     return EndedJob(

@@ -1,4 +1,4 @@
-"""What a journal amounts to: the records of a job, folded into how it stands."""
+"""The history of a job: its journal's records, folded into its state."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ MAX_EXCLUDED = 16
 NOTHING = ("", "None")
 
 MAX_REASONS = 16
-"""So many different reasons stand in the journal at once when they come."""
+"""The number of different reasons that enter the journal without a delay."""
 
 
 class History(Struct, frozen=True, kw_only=True):
-    """Hold what is known of a job from its journal; what belongs to an attempt is that of the last one.
+    """Hold the state of a job from its journal; fields of an attempt are those of the last one.
 
-    `job_id` is "" while it is not known whether the backend took the attempt, though it was asked to.
-    `retries` are the ends of earlier attempts; the last attempt's own is there too while the next one is due.
+    `job_id` is "" until the backend is known to have accepted the attempt. `retries` are the ends of earlier
+    attempts; while the next attempt is due, the last one is included.
     """
 
     job: str = ""
@@ -61,7 +61,7 @@ class History(Struct, frozen=True, kw_only=True):
     exit_rows: tuple[SiteRow, ...] = ()
     notify: tuple[str, ...] = ()
     run: RunRecord | None = None
-    """None, too, where only the end of the journal was read: `JobFolder.created` has it then."""
+    """None also if only the end of the journal was read; `JobFolder.created` returns it then."""
     virtual_cluster: str = ""
     partition: str = ""
     backfill_interval: int | None = None
@@ -76,62 +76,62 @@ class History(Struct, frozen=True, kw_only=True):
     cancelled: Cancelled | None = None
     changes: tuple[Changed, ...] = ()
     holds_next: bool = False
-    """Whether the attempt that is submitted next is to be held until its user releases it."""
+    """Whether to submit the next attempt as held by the user."""
     ran: bool = False
     attempt: int = 0
     tag: str = ""
     asked: int = 0
     first_asked: int = 0
-    """When the backend was asked to take the last attempt: `asked` last, `first_asked` first, outages not counted."""
+    """When the last attempt was submitted: `asked` the last time, `first_asked` the first time, outages excluded."""
     job_id: str = ""
     refused: Refused | None = None
-    """Why the backend did not take the last attempt, which is still to be submitted; None while it is asked again."""
+    """Why the backend refused the last attempt, which will be submitted again; None during a new submit."""
     submitted: int | None = None
     observed: Observed | None = None
     waited: frozenset[tuple[str, ...]] = frozenset()
-    """For what the last attempt has waited, as `news_key` has it."""
+    """The reasons for which the last attempt has waited, as `news_key` returns them."""
     ended: Ended | None = None
 
     @property
     def backend_label(self) -> str:
-        """What people call the backend that the job is with."""
+        """The name of the job's backend in messages."""
         kind, _, host = self.backend.partition(":")
         return "the local backend" if kind == "local" else f"Slurm at {host}" if host else "Slurm"
 
     def run_folder(self, folder: Path) -> RunFolder:
-        """Return where the last attempt is, of a job in this folder."""
+        """Return the run folder of the last attempt of a job in this folder."""
         return RunFolder(folder=folder, job=self.job, tag=self.tag, attempt=self.attempt)
 
     @property
     def full_name(self) -> str:
-        """The name that OpenPAI gave the job, `user~name`."""
+        """The full name of the job in OpenPAI, `user~name`."""
         return f"{self.user}~{self.job}"
 
     @property
     def is_held_back(self) -> bool:
-        """Whether its first attempt is still to be submitted, when the jobs that it waits for have ended."""
+        """Whether the first attempt is not yet submitted, because the job waits for others."""
         return bool(self.first_tag) and not (self.tag or self.job_id or self.attempt) and self.ended is None
 
     @property
     def retry(self) -> Retry | None:
-        """The end of the last attempt, where another one is due and has not been submitted."""
+        """The end of the last attempt, if another attempt is due and not yet submitted."""
         return self.retries[-1] if self.retries and self.retries[-1].attempt == self.attempt else None
 
     @property
     def is_between_attempts(self) -> bool:
-        """Whether its last attempt has ended and another one is due, which has not been submitted."""
+        """Whether the last attempt has ended and another one is due."""
         return self.retry is not None and self.ended is None
 
     @property
     def counters(self) -> RetryCounters:
-        """How often the job has been retried."""
+        """The counts of the job's retries."""
         last = self.retries[-1] if self.retries else None
         if last is None:
             return RetryCounters()
         return RetryCounters(total=last.retries, used=last.used_retries, transient=last.transient_retries)
 
     def excluded_nodes(self, now: int) -> tuple[str, ...]:
-        """Return the nodes that a fresh attempt leaves out: those that failed last, and not long ago."""
+        """Return the nodes that a new attempt excludes: those of the latest failures of the last day."""
         recent = (retry for retry in reversed(self.retries) if now - retry.happened_at < EXCLUSION_SECONDS)
         nodes = dict.fromkeys(node for retry in recent for node in retry.blamed_nodes)
         spare = self.retry_policy.spare_nodes
@@ -139,12 +139,12 @@ class History(Struct, frozen=True, kw_only=True):
 
 
 def history(records: Iterable[Record]) -> History:
-    """Fold records, oldest first. What comes late about an earlier attempt has no effect; a cancel is the job's."""
+    """Fold records, oldest first. Ignore late records of earlier attempts; a cancel applies to the job."""
     return apply(History(), records)
 
 
 def apply(known: History, records: Iterable[Record]) -> History:
-    """Return a history that has taken in more records."""
+    """Return a history with more records applied."""
     notified, retries = set(known.notified), list(known.retries)
     for record in records:
         if isinstance(record, Created):
@@ -191,7 +191,7 @@ def _created(known: History, record: Created) -> History:
 
 
 def _of_attempt(known: History, attempt: int) -> History:
-    """Return the history at the beginning of an attempt, unless it is at that one already."""
+    """Return the history at the start of an attempt, unless it is already there."""
     if attempt == known.attempt:
         return known
     return replace(
@@ -210,7 +210,7 @@ def _of_attempt(known: History, attempt: int) -> History:
 
 
 def _next(known: History, record: Intent | Submitted | Refused | Observed | Ended) -> History:
-    """Take in a record of the last attempt. How an attempt ended is said once; later words are none."""
+    """Apply a record of the last attempt. Only the first end counts."""
     match record:
         case Intent():
             asked = record.happened_at
@@ -233,13 +233,13 @@ def _next(known: History, record: Intent | Submitted | Refused | Observed | Ende
 
 
 def news_key(reasons: Sequence[str]) -> tuple[str, ...]:
-    """Return what differs where a job waits for another reason; to wait for one's turn is one reason, however called.
+    """Return a key that differs if a job waits for another reason. All reasons of kind `turn` are equal.
 
-    That is () where nothing is said.
+    It is () if no reason is given.
     """
-    said = [reason for reason in reasons if reason not in NOTHING]
-    other = [f"{k} {code_of(reason)}" for k, reason in enumerate(reasons) if reason in said and not _in_turn(reason)]
-    return tuple(other) or (("turn",) if said else ())
+    given = [reason for reason in reasons if reason not in NOTHING]
+    other = [f"{k} {code_of(reason)}" for k, reason in enumerate(reasons) if reason in given and not _in_turn(reason)]
+    return tuple(other) or (("turn",) if given else ())
 
 
 def _in_turn(reason: str) -> bool:
@@ -247,7 +247,7 @@ def _in_turn(reason: str) -> bool:
 
 
 def reasons_of(seen: Observation | Observed) -> tuple[str, ...]:
-    """Return the reason of each component, as far as they were told apart."""
+    """Return the reason of each component, or the job's only reason."""
     if isinstance(seen, Observed):
         return seen.backend_reasons or (seen.backend_reason,)
     return seen.reasons or (seen.reason,)

@@ -1,4 +1,4 @@
-"""The job folders under `$PAISLURM_HOME/jobs`: where things are, and which folder a user means."""
+"""The job folders under `$PAISLURM_HOME/jobs`: paths in them, and the search for a user's job."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ JOURNAL = "journal.jsonl"
 
 
 class JobFolder(Struct, frozen=True, kw_only=True):
-    """Name the places in a job's folder. Source: this project's docs, run folder."""
+    """Hold the paths in a job's folder. Source: this project's docs, run folder."""
 
     path: Path
     inode: int | None = None
-    """That of the journal when it was opened: another job can take the place of one that has ended."""
+    """The inode of the journal when it was opened: another job may later use the folder's name."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, JobFolder) and self.path == other.path
@@ -38,90 +38,86 @@ class JobFolder(Struct, frozen=True, kw_only=True):
         return hash(self.path)
 
     def append(self, record: Record) -> None:
-        """Add a record to the journal, if it still is this job's; OSError if it cannot be."""
+        """Append a record to the journal. Raises OSError, also if the journal is another job's now."""
         append(self.journal, record, inode=self.inode)
 
     @property
     def name(self) -> str:
-        """The folder's name: `user~name`, of a job whose name was used again `user~name.1`."""
+        """The folder's name: `user~name`, or `user~name.1` after the name was reused."""
         return self.path.name
 
     @property
     def journal(self) -> Path:
-        """Where the journal is."""
         return self.path / JOURNAL
 
     @property
     def secrets(self) -> Path:
-        """Where the secrets of the job are, a file each, until it ends."""
+        """The folder of the job's secrets, one file each, removed when the job ends."""
         return self.path / SECRETS
 
     def attempt(self, number: int) -> Path:
-        """Return the folder of an attempt."""
         return self.path / "attempts" / str(number)
 
     def script(self, attempt: int) -> Path:
-        """Return where the script of an attempt is."""
         return self.attempt(attempt) / "job.sbatch"
 
     def batch_log(self, attempt: int) -> Path:
-        """Return where the output of an attempt's batch script goes."""
+        """Return the path of the batch script's output."""
         return self.attempt(attempt) / "slurm.log"
 
     def claim(self, attempt: int) -> Path:
-        """Return where a batch script writes which job runs an attempt."""
+        """Return the path of the claim, which holds the id of the job that runs an attempt."""
         return self.attempt(attempt) / "claim" / "owner"
 
     def result(self, attempt: int) -> Path:
-        """Return where the result of an attempt will be."""
         return self.attempt(attempt) / "result.json"
 
     def reports(self, attempt: int) -> Path:
-        """Return the folder of what tasks report, a file for each node."""
+        """Return the folder of task reports, one file per node."""
         return self.attempt(attempt) / "tasks"
 
     def scripts(self, attempt: int, role: JobRole) -> Path:
-        """Return the folder of what the tasks of a role say of their scripts, a file for each task."""
+        """Return the folder of the script reports of a role's tasks, one file per task."""
         return self.reports(attempt) / role.folder
 
     def log(self, attempt: int, role: JobRole, index: int, task_attempt: int, stream: str) -> Path:
-        """Return where the output of a task goes; `stream` is stdout, stderr or runtime."""
+        """Return the path of a task's log; `stream` is stdout, stderr or runtime."""
         retry = f".{task_attempt}" if task_attempt else ""
         return self.logs(attempt, role) / f"{index}.{stream}{retry}.log"
 
     def logs(self, attempt: int, role: JobRole) -> Path:
-        """Return the folder of what the tasks of a role print."""
+        """Return the folder of the logs of a role's tasks."""
         return self.attempt(attempt) / "logs" / role.folder
 
     def history(self) -> History:
-        """Return what the whole journal tells; OSError if it cannot be read."""
+        """Return the history from the whole journal. Raises OSError if it cannot be read."""
         return history(read(self.journal).records)
 
     def created(self) -> Created | None:
-        """Return the first record of the journal and read no more, None if it is damaged; OSError as `history`."""
+        """Return the first record of the journal, None if it is damaged. Raises OSError like `history`."""
         return read_first(self.journal)
 
     def summary(self) -> History:
-        """Return what the end of the journal tells."""
+        """Return the history from the end of the journal."""
         return history(read_last(self.journal).records)
 
 
 class Living(NamedTuple):
-    """A job of which no end is kept: its folder, by what its journal is known, and where an end of it goes."""
+    """A job without a cached end: its folder, the stamp of its journal, and the cache for its end."""
 
     folder: JobFolder
     stamp: Stamp | None
     kept: EndedJobs
 
     def read(self) -> History:
-        """Return what the end of the journal tells; OSError if it cannot be read."""
+        """Return the history from the end of the journal. Raises OSError if it cannot be read."""
         known = self.folder.summary()
         self.kept.add(self.folder.name, self.stamp, known)
         return known
 
 
-def _is_there(path: Path) -> bool:
-    """Tell whether there is anything of that name, readable or not."""
+def _exists(path: Path) -> bool:
+    """Return whether a path exists, readable or not."""
     try:
         path.lstat()
     except (OSError, ValueError):
@@ -130,15 +126,13 @@ def _is_there(path: Path) -> bool:
 
 
 class Store:
-    """Find job folders."""
-
     def __init__(self, home: Path, ended: EndedJobs | None = None) -> None:
         self.home = home
         self.jobs = home / "jobs"
         self.ended = ended or EndedJobs(lambda: home / "monitor")
 
     def folder(self, user: str, name: str) -> JobFolder:
-        """Return the folder of a user's job of that name, whether it is there or not."""
+        """Return the folder for a user's job of that name, which may not exist."""
         return JobFolder(path=self.jobs / f"{user}~{name}")
 
     def names(self) -> list[str]:
@@ -153,9 +147,9 @@ class Store:
         return [JobFolder(path=self.jobs / name) for name in self.names()]
 
     def look(self) -> Iterator[tuple[str, EndedJob | Living]]:
-        """Yield the name of each job folder, with what its job came to where that is kept, else with what to read.
+        """Yield the name of each job folder, with its cached outcome or the means to read its journal.
 
-        What was read of an ended job is kept when all have been looked at.
+        The cache is written after the last job.
         """
         names, jobs = self.names(), str(self.jobs)
         for name in names:
@@ -166,12 +160,12 @@ class Store:
         self.ended.keep(set(names))
 
     def find(self, address: str, *, user: str) -> JobFolder:
-        """Return the job that an address means: `user~name`, a name, or the backend's id.
+        """Return the job for an address: `user~name`, a name, or the backend's id.
 
-        A name means the user's own job before anybody else's. Raises `NotFoundError` with near names.
+        The user's own job has precedence for a name. Raises `NotFoundError` with similar names.
         """
         for name in (address, f"{user}~{address}"):
-            if "~" in name and "/" not in name and name[0] != "." and _is_there(self.jobs / name):
+            if "~" in name and "/" not in name and name[0] != "." and _exists(self.jobs / name):
                 return JobFolder(path=self.jobs / name)
         names = self.names()
         others = [name for name in names if name.partition("~")[2] == address]
@@ -183,12 +177,12 @@ class Store:
         return found
 
     def by_id(self, job_id: str, *, backend: str = "") -> JobFolder | None:
-        """Return the newest job of an id: two backends, or one over the years, can give the same."""
+        """Return the newest job with an id: backends, or one backend over the years, may reuse ids."""
         if not job_id.partition(";")[0].isdecimal():
             return None
         matches: list[tuple[bool, int, str]] = []
         for name, job in self.look():
-            # What is no job folder is passed over.
+            # Skip folders without a readable journal.
             with suppress(OSError):
                 known = job.read() if isinstance(job, Living) else job
                 if job_id in (known.job_id, known.job_id.partition(";")[0]) and backend in ("", known.backend):
@@ -202,5 +196,5 @@ class Store:
 
         near = " or ".join(f"`{name}`" for name in get_close_matches(address, known, n=3))
         hint = f"did you mean {near}?" if near else "`paislurm list` shows your jobs"
-        message = f"there is no job `{address}` in {self.jobs}"
+        message = f"no job `{address}` exists in {self.jobs}"
         return NotFoundError(Diagnostic(code="E520", message=message, hint=hint))

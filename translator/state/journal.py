@@ -1,4 +1,4 @@
-"""The journal of a job: JSON lines, only ever appended, each by one write that is on the disk at once."""
+"""The journal of a job: JSON lines, append-only, each written at once and synced to disk."""
 
 from __future__ import annotations
 
@@ -22,44 +22,43 @@ if TYPE_CHECKING:
     from .records import Record
 
 SECRETS = "secrets"
-"""The folder of a job's secrets, beside its journal."""
+"""The name of the folder with a job's secrets, beside its journal."""
 MAX_BYTES = 64 << 20
 MAX_LINES, MAX_TAIL = 20_000, 8 << 20
-"""Lines, and bytes, at the end of a journal that are read; of what comes before them the records of a few kinds."""
+"""Limits in lines and bytes for reading the end of a journal; earlier, only records of a few kinds are read."""
 MAX_EARLIER = 2_000
 MAX_FIRST = 32 << 20
-"""Bytes of the first record, which has all parameters of a job file."""
+"""Limit in bytes for the first record, which contains all parameters of a job file."""
 _EARLIER = tuple(
     f'\n{{"version": {VERSION}, "kind": "{kind}", '.encode() for kind in ("cancelled", "changed", "notified")
 )
-"""How lines begin of which no later one says the same."""
+"""The starts of lines that later records do not replace."""
 TOLD = 20
-"""Of lines that are no records, so many are told one by one."""
+"""The number of invalid lines that are reported one by one."""
 _LINE = re.compile(rb"[^\n]+")
 END = 32 << 10
-"""How much of a journal's end tells how a job stands: its last records are some 200 bytes each."""
+"""The bytes at a journal's end that suffice for the state of a job: records have some 200 bytes each."""
 
 
 class Read(Struct, frozen=True, kw_only=True):
-    """Hold the records of a journal in order, and in words what could not be read."""
+    """Hold the records of a journal in order, and descriptions of read errors."""
 
     records: tuple[Record, ...]
     read_errors: tuple[str, ...] = ()
 
 
 def append(journal: Path, record: Record, *, inode: int | None = None) -> None:
-    """Add a record; it is on the disk when this returns. OSError if it cannot be.
+    """Append a record and sync it to disk. Raises OSError.
 
-    A line that a crash or a full disk left torn is closed first, so that it spoils no record but its own.
-    With `inode`, that of the journal from which the record follows, nothing is written to another job's that has
-    taken its place. With the end of the job its secrets go, and the environment of its submit: no attempt will want
-    them any more.
+    Terminate an incomplete last line, from a crash or a full disk, first: it damages no other record. With `inode`,
+    the expected journal's, raise OSError if another job has taken the journal's name. With the job's end, remove its
+    secrets and its submit environment, which no later attempt needs.
     """
     descriptor = os.open(journal, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         status = os.fstat(descriptor)
         if inode is not None and inode != status.st_ino:
-            raise OSError(errno.ESTALE, "it is another job's now", str(journal))
+            raise OSError(errno.ESTALE, "the journal belongs to another job now", str(journal))
         if isinstance(record, Ended):
             from shutil import rmtree
 
@@ -70,7 +69,7 @@ def append(journal: Path, record: Record, *, inode: int | None = None) -> None:
         torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
         line = b"\n" * torn + dump(record)
         if os.write(descriptor, line) != len(line):
-            # The disk filled up in the middle of a line; asking again gives the error its name.
+            # The disk filled up in the middle of a line; a second write raises the actual error.
             os.write(descriptor, b"\n")
             raise OSError(errno.ENOSPC, "the record was written in part", str(journal))
         os.fsync(descriptor)
@@ -79,10 +78,10 @@ def append(journal: Path, record: Record, *, inode: int | None = None) -> None:
 
 
 def read(journal: Path) -> Read:
-    """Return the records; what cannot be read is left out and reported. OSError if there is no journal.
+    """Return the records, and report invalid lines. Raises OSError if the journal does not exist.
 
-    Of one that is longer than any job's, no more is read than takes a moment: the first record, the last ones, and of
-    those between what stays true: changes, a cancel, and which events were told.
+    For a journal that is longer than any job's, read the first record, the last ones, and from those between only
+    the kinds that stay valid: changes, a cancel, and notifications.
     """
     data, whole = read_end(journal, MAX_BYTES)
     start = _start_of_last(data)
@@ -95,7 +94,7 @@ def read(journal: Path) -> Read:
 
 
 def _start_of_last(data: bytes) -> int:
-    """Return where the part of a journal begins that is read line by line, at the end of a line before it."""
+    """Return the offset from which a journal is read line by line, at the end of the line before."""
     start = len(data)
     for _ in range(MAX_LINES):
         start = data.rfind(b"\n", 0, max(0, start))
@@ -105,7 +104,7 @@ def _start_of_last(data: bytes) -> int:
 
 
 def _earlier(data: bytes, end: int) -> list[Record]:
-    """Return the last records before `end` of the kinds that stay true, no more than take a moment."""
+    """Return the last records before `end` of the kinds that stay valid, within the limits."""
     places: list[tuple[int, int]] = []
     left = MAX_TAIL
     for begins in _EARLIER:
@@ -124,7 +123,7 @@ def _earlier(data: bytes, end: int) -> list[Record]:
 
 
 def read_last(journal: Path) -> Read:
-    """Return the last records of a journal, enough to tell how the job stands."""
+    """Return enough of a journal's last records for the state of the job."""
     data, whole = read_end(journal, END)
     found = _records(data, first=1 if whole else 2)
     if whole or any(isinstance(record, (Created, Submitted, Ended)) for record in found.records):
@@ -133,7 +132,7 @@ def read_last(journal: Path) -> Read:
 
 
 def read_first(journal: Path) -> Created | None:
-    """Return the record that begins a journal, None where that cannot be read; OSError if there is no journal."""
+    """Return the first record of a journal, None if it is invalid. Raises OSError if the journal does not exist."""
     with os.fdopen(open_regular(journal), "rb") as file:
         line = file.readline(MAX_FIRST)
     try:
@@ -144,7 +143,7 @@ def read_first(journal: Path) -> Created | None:
 
 
 def _records(data: bytes, start: int = 0, *, first: int) -> Read:
-    """Read lines from `start` on; `first` is 2 where the first one may be the end of a longer one."""
+    """Parse lines from `start` on; `first` is 2 if the first line may be incomplete."""
     records: list[Record] = []
     read_errors: list[str] = []
     before = data.count(b"\n", 0, start)
@@ -162,7 +161,7 @@ def _records(data: bytes, start: int = 0, *, first: int) -> Read:
             last = match.end() == len(data)
             if bad <= TOLD:
                 where = f"line {before + number}"
-                read_errors.append("its last line is torn" if last else f"{where} cannot be read: {error}")
+                read_errors.append("the last line is incomplete" if last else f"{where} cannot be read: {error}")
     if bad > TOLD:
         read_errors.append(f"{counted(bad - TOLD, 'more line')} cannot be read")
     return Read(records=tuple(records), read_errors=tuple(read_errors))

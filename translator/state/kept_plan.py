@@ -1,4 +1,4 @@
-"""The plan of a job as its folder keeps it: `plan.json`, of which this is what commands read."""
+"""The fields of a job's `plan.json` that commands read."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MAX_BYTES = 64 << 20
-"""A plan that is longer has been written by something else."""
+"""Limit in bytes: paislurm writes no longer plan."""
 
 
 class KeptPort(Struct, frozen=True):
-    """A port that tasks of a role have, by its label."""
+    """A port of a role's tasks, by its label."""
 
     label: str
 
@@ -29,26 +29,24 @@ class KeptHookScript(Struct, frozen=True):
 
 
 class KeptHook(Struct, frozen=True):
-    """What runs before the commands of a role."""
+    """A hook that runs before the commands of a role."""
 
     script: KeptHookScript | None = None
 
 
 class KeptCommand(Struct, frozen=True):
-    """The commands of a role; `item_lines` are pairs of a line of the text (from 0) and its line in the job file."""
+    """The commands of a role; `item_lines` are pairs of a line in `text` (from 0) and its line in the job file."""
 
     text: str
     item_lines: tuple[tuple[Int, Int], ...] = ()
 
 
 class KeptResources(Struct, frozen=True):
-    """What a task has."""
-
     gpus: Int = 0
 
 
 class KeptRole(Struct, frozen=True):
-    """A task role; `slots` is how many of its tasks run at a time."""
+    """A task role; `slots` is the number of its tasks that run at a time."""
 
     name: str
     slots: Int = 0
@@ -61,26 +59,24 @@ class KeptRole(Struct, frozen=True):
 
 
 class KeptComponent(Struct, frozen=True):
-    """A component of the batch job; `directives` are pairs of an option of sbatch and its value."""
+    """A component of the batch job; `directives` are pairs of an sbatch option and its value."""
 
     directives: tuple[tuple[str, Any], ...] = ()
 
 
 class KeptDiagnostic(Struct, frozen=True):
-    """What the user was warned of when the job was compiled."""
+    """A warning from the compilation of the job."""
 
     code: str
     message: str
 
 
 class KeptLayout(Struct, frozen=True):
-    """How roles share the job's nodes."""
-
     kind: str = ""
 
 
 class KeptPlan(Struct, frozen=True):
-    """The plan with which a job was submitted."""
+    """The plan of a submitted job."""
 
     file: str = ""
     layout: KeptLayout = KeptLayout()
@@ -91,23 +87,22 @@ class KeptPlan(Struct, frozen=True):
 
     @property
     def roles_by_name(self) -> dict[str, KeptRole]:
-        """The roles by name."""
         return {role.name: role for role in self.roles}
 
     @property
     def directives(self) -> dict[str, str]:
-        """The options of sbatch for the whole job: those of the first component that have a value."""
+        """The sbatch options for the whole job: those of the first component that have a value."""
         pairs = self.components[0].directives if self.components else ()
         return {name: str(value) for name, value in pairs if value is not None}
 
     @property
     def gpu_count(self) -> int:
-        """How many GPUs the tasks of a job have in all, those that run at a time."""
+        """The number of GPUs of all tasks that run at the same time."""
         return sum(role.resources.gpus * role.slots for role in self.roles)
 
 
 def kept_plan(folder: Path) -> KeptPlan:
-    """Return the plan with which a job was submitted; an empty one where it cannot be read."""
+    """Return the plan of a submitted job, an empty one if it cannot be read."""
     try:
         data, whole = read_end(folder / "plan.json", MAX_BYTES)
         return read_json(data, KeptPlan) if whole else KeptPlan()

@@ -1,12 +1,13 @@
-"""One owner at a time, on a file system that several machines share: link(2), names, and the server's own times.
+"""A lock with one owner on a shared file system, built from link(2), names, and the server's times.
 
-A lock is a folder of files `lock.<n>`, of which the highest is the owner's. Who finds it given up (its time set to
-0) or stale (no heartbeat for a while) may make the next one, by a link that only one can make, and removes those
-before. No file is ever taken away from an owner, so that who comes late can spoil nothing: its link fails, or is not
-the highest. Times are compared with that of a file written a moment before: no machine's own clock is asked.
+A lock is a folder of files `lock.<n>`; the highest number belongs to the owner. A process that finds the lock
+released (its time set to 0) or stale (no recent heartbeat) may take the next number, by a link that only one process
+can make, and removes the lower ones. No process removes the owner's file. So a late process does no harm: its link
+fails, or its number is not the highest. Times are compared with that of a file written a moment before, never with a
+machine's clock.
 
-An owner that is halted for longer than a heartbeat may be replaced, and learns of it from `held`; what it does in that
-very moment must be harmless if it is done twice.
+An owner that stalls for longer than the stale time may be replaced; `holds_lock` then returns False. Its actions at
+that moment must be harmless if done twice.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ _NAME = "lock."
 
 
 class Lock:
-    """Be the one owner, or not. `owner` says in words who takes it, for people that look.
+    """Try to be the only owner. `owner` describes this process for people who inspect the file.
 
-    `problem` is why the folder could not be written when it was last tried, "" where it could.
+    `problem` is the last error while writing the folder, "" if there was none.
     """
 
     def __init__(self, files: Files, owner: str = "") -> None:
@@ -41,7 +42,7 @@ class Lock:
         self._inode = 0
 
     def take(self) -> bool:
-        """Become the owner; False if there is one. OSError if the folder cannot be written."""
+        """Become the owner. Return False if there is another owner. Raises OSError if the folder cannot be written."""
         own = f".owner-{urandom(8).hex()}"
         mine = self._files.create(own, self._owner)
         try:
@@ -56,7 +57,7 @@ class Lock:
         if not self._files.link(own, f"{_NAME}{last + 1}"):
             return False
         if self._last() != last + 1:
-            # While this process slept, others came and went, and removed the name that it has just made again.
+            # Others took and removed this number while this process slept, and it has made the name again.
             self._files.remove(f"{_NAME}{last + 1}")
             return False
         self._number, self._inode = last + 1, mine.inode
@@ -68,12 +69,12 @@ class Lock:
         return max((int(number) for number in numbers if number.isdecimal()), default=0)
 
     def _is_free(self, number: int, now: float) -> bool:
-        """Tell whether an owner gave up, or has not been heard of; a time far ahead is no heartbeat either."""
+        """Return whether an owner has released the lock or is stale; a time far ahead is not a heartbeat either."""
         found = self._files.stamp(f"{_NAME}{number}")
         return found is None or abs(now - found.time) > STALE_SECONDS
 
     def _clean(self, now: float) -> None:
-        """Remove what is of no use any more, the oldest first."""
+        """Remove obsolete files, the oldest first."""
         for name in sorted(self._files.names()):
             number = name.removeprefix(_NAME)
             if name.startswith(_NAME) and number.isdecimal() and int(number) < self._number:
@@ -84,7 +85,7 @@ class Lock:
                     self._files.remove(name)
 
     def holds_lock(self) -> bool:
-        """Tell whether this process still is the owner."""
+        """Return whether this process still is the owner."""
         if not self._number:
             return False
         mine = self._files.stamp(f"{_NAME}{self._number}")
@@ -95,26 +96,25 @@ class Lock:
         )  # fmt: skip
 
     def now(self) -> int:
-        """Return the server's time in seconds since 1970, which is a heartbeat too."""
+        """Return the server's time in seconds since 1970. This also counts as a heartbeat."""
         name = f"{_NAME}{self._number}"
         self._files.touch(name)
         found = self._files.stamp(name)
         if found is None:
-            raise FileNotFoundError(None, "the lock is another process's", name)
+            raise FileNotFoundError(None, "another process owns the lock", name)
         return int(found.time)
 
     def beat(self) -> None:
-        """Show that the owner lives."""
         self._files.touch(f"{_NAME}{self._number}")
 
     def give_up(self) -> None:
-        """Let anybody else become the owner at once."""
+        """Release the lock."""
         if self._number:
             self._files.touch(f"{_NAME}{self._number}", at=0)
             self._number = 0
 
     def owned(self) -> bool:
-        """Tell whether somebody is the owner. The server's time is that of a file made for it."""
+        """Return whether the lock has an owner, by the time of a new file."""
         own = f".owner-{urandom(8).hex()}"
         now = self._files.create(own, self._owner).time
         try:
@@ -125,7 +125,7 @@ class Lock:
 
     @contextmanager
     def taken(self) -> Iterator[bool]:
-        """Try to be the owner for a while, with a heartbeat; a folder that cannot be written has no owner."""
+        """Try to hold the lock, with a heartbeat. Yield False if another process owns it or on an OSError."""
         self.problem = ""
         try:
             mine = self.take()

@@ -1,4 +1,4 @@
-"""Job folders come to be whole or not at all: they are made aside and renamed, and back if need be."""
+"""Create, rename and restore job folders atomically."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _TAKEN = (errno.EEXIST, errno.ENOTEMPTY)
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Turn an OSError into a diagnostic that names the file and says what to do."""
+    """Turn an OSError into a FolderError with the file's name and a hint."""
     try:
         yield
     except OSError as error:
         elsewhere = "set PAISLURM_HOME to a folder of your own that all nodes share"
         hints = {
-            errno.ENOSPC: "make room there, or set PAISLURM_HOME to another shared file system",
-            errno.EDQUOT: "remove files of yours there, or set PAISLURM_HOME to another shared file system",
+            errno.ENOSPC: "free space there, or set PAISLURM_HOME to another shared file system",
+            errno.EDQUOT: "remove some of your files there, or set PAISLURM_HOME to another shared file system",
             **dict.fromkeys((errno.EACCES, errno.EROFS, errno.ENOENT, errno.EEXIST, errno.ENOTDIR), elsewhere),
             errno.ENAMETOOLONG: "give the job a shorter name",
         }
@@ -42,7 +42,7 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def write_durably(path: Path, data: bytes) -> None:
-    """Write a file such that it is there whole or not at all, whatever happens."""
+    """Write a file atomically and sync it to disk."""
     new = path.with_name(f".{path.name}.new-{os.urandom(4).hex()}")
     try:
         descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -58,7 +58,7 @@ def write_durably(path: Path, data: bytes) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Have the names in a folder on the disk, where the file system knows how."""
+    """Sync the names in a folder to disk, if the file system supports it."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
@@ -68,7 +68,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def stage(store: Store, files: Mapping[str, bytes]) -> Path:
-    """Write files into a new folder beside the job folders; FolderError leaves nothing behind."""
+    """Write files into a new folder beside the job folders. After a FolderError, no files are left."""
     with writing(store.jobs):
         make_private(store.jobs)
         staged = store.jobs / f".new-{os.urandom(8).hex()}"
@@ -83,7 +83,7 @@ def stage(store: Store, files: Mapping[str, bytes]) -> Path:
 
 
 def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write files into a folder by their paths in it; FolderError if they cannot be."""
+    """Write files into a folder by their relative paths. Raises FolderError."""
     with writing(folder):
         for name, data in files.items():
             file = folder / name
@@ -93,7 +93,7 @@ def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
 
 
 def _clean_up(jobs: Path) -> None:
-    """Remove what submits that were killed left a day ago."""
+    """Remove day-old folders of killed submits."""
     for folder in jobs.glob(".new-*"):
         with suppress(OSError):
             if time.time() - folder.stat().st_mtime > ABANDONED_SECONDS:
@@ -101,14 +101,14 @@ def _clean_up(jobs: Path) -> None:
 
 
 def remove(folder: Path) -> None:
-    """Remove a folder, as far as that can be done."""
+    """Remove a folder as far as possible."""
     from shutil import rmtree
 
     rmtree(folder, ignore_errors=True)
 
 
 def publish(staged: Path, folder: JobFolder) -> bool:
-    """Give a staged folder its name; False if another one has it: of two that try, one wins."""
+    """Rename a staged folder to its final name. Return False if the name is taken: of two processes, one wins."""
     try:
         with writing(folder.path):
             staged.rename(folder.path)
@@ -121,10 +121,10 @@ def publish(staged: Path, folder: JobFolder) -> bool:
 
 
 def archive(folder: JobFolder, checked: int) -> JobFolder | None:
-    """Move a finished job's folder to `<name>.<n>` and return it; None if another process is at it.
+    """Move a finished job's folder to `<name>.<n>` and return it, None if another process is moving it.
 
-    `checked` is a descriptor of the very folder that was found finished. The mark is made through it, so that
-    it never lands in another folder that has taken the name since; who makes the mark may rename.
+    `checked` is a descriptor of the folder that was found finished. The mark is made through it, never in a folder
+    that has taken the name since. Only the process that makes the mark may rename.
     """
     with writing(folder.path):
         if not mark(checked):
@@ -145,7 +145,7 @@ def archive(folder: JobFolder, checked: int) -> JobFolder | None:
 
 
 def mark(checked: int) -> bool:
-    """Say in a folder, by its descriptor, that this process is about to rename it; False if another one is at it."""
+    """Mark a folder, by its descriptor, as about to be renamed. Return False if another process has marked it."""
     try:
         os.mkdir(RETIRED, 0o700, dir_fd=checked)
     except FileExistsError:
@@ -154,7 +154,7 @@ def mark(checked: int) -> bool:
 
 
 def _take_over(checked: int) -> bool:
-    """Take over from a process that made the mark and died; of two that try, one can rename the mark."""
+    """Take over the mark of a process that died. Of two processes, only one can rename the mark."""
     try:
         age = time.time() - os.stat(RETIRED, dir_fd=checked).st_mtime
         if age < RETIRING_SECONDS:
@@ -167,7 +167,7 @@ def _take_over(checked: int) -> bool:
 
 
 def restore(old: JobFolder, folder: JobFolder) -> None:
-    """Move a retired folder back to its name, unless the name is taken by now."""
+    """Rename an archived folder back, unless the name is taken."""
     with suppress(OSError):
         old.path.rename(folder.path)
         (folder.path / RETIRED).rmdir()

@@ -1,4 +1,4 @@
-"""What a journal can hold: a closed set of records, each with the time at which it was written."""
+"""The records of a journal: a closed set, each with the time of its writing."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from .run_record import RunRecord
 from .safe_read import CorruptDataError, Int, is_job_number, read_version
 
 VERSION = 2
-"""Of the format; a reader leaves alone what another version wrote."""
+"""The version of the format; a reader ignores other versions."""
 
 MAX_ROLES, MAX_TASKS = 10_000, 250_000
-"""Of a job: a journal that names more has been written by something else."""
+"""Limits for a job: paislurm writes no journal with more."""
 
 Count = Annotated[int, Meta(ge=0, lt=1_000_000_000)]
 TaskCount = Annotated[int, Meta(ge=0, le=MAX_TASKS)]
@@ -29,19 +29,19 @@ class RetryPolicy(Struct, frozen=True, kw_only=True):
     retry_limit: Int = 0
     """How often failures are retried, as in the job file."""
     max_transient_retries: Int = 10
-    """How often the job is retried without using up its budget."""
+    """How often the job is retried without using its budget."""
     max_restarts: Int = 0
     """How often a job with a retry count of -2 is restarted."""
     on_timeout: Literal["fail", "retry"] = "fail"
-    """What follows the end of the time limit: `fail` or `retry`."""
+    """The action after a time-out: `fail` or `retry`."""
     on_root_cancel: Literal["stop", "retry"] = "stop"
-    """What follows a cancellation by root: `stop` or `retry`."""
+    """The action after a cancellation by root: `stop` or `retry`."""
     spare_nodes: Int | None = None
-    """How many nodes an attempt may leave out and still start; None where that is not known."""
+    """How many nodes an attempt can exclude and still start; None if unknown."""
 
 
 class RetryCounters(Struct, frozen=True, kw_only=True):
-    """Count retries: all of them, those that used the budget, those that did not."""
+    """Count retries: in total, with use of the budget, and without."""
 
     total: Int = 0
     used: Int = 0
@@ -49,7 +49,7 @@ class RetryCounters(Struct, frozen=True, kw_only=True):
 
 
 NO_RETRIES = RetryPolicy(retry_limit=0, max_transient_retries=0)
-"""The policy of a job whose journal names none."""
+"""The policy of a job whose journal contains none."""
 
 
 class JobRole(Struct, frozen=True, kw_only=True):
@@ -64,14 +64,14 @@ class JobRole(Struct, frozen=True, kw_only=True):
 
 
 class Dependency(Struct, frozen=True, kw_only=True):
-    """A job that another one waits for."""
+    """A job for which another one waits."""
 
     name: FolderName
-    """The name of the folder of the job that is waited for, `user~job`."""
+    """The folder name of the awaited job, `user~job`."""
     created_at: Int
-    """When that job was made: names are used again."""
+    """When the awaited job was created: names are reused."""
     until: Literal["succeeded", "ended"] = "succeeded"
-    """The end that is waited for: `succeeded` or `ended`."""
+    """The end to wait for: `succeeded` or `ended`."""
 
 
 class _Record(Struct, frozen=True, kw_only=True, tag_field="kind", tag=str.lower):
@@ -94,7 +94,7 @@ class Created(_Record, frozen=True, kw_only=True):
     job: str
     """The job's name, without the user's."""
     user: str
-    """The user whose job it is."""
+    """The owner of the job."""
     backend: str
     """`slurm`, `pyslurm`, `local`, or `ssh:` and a login node."""
     roles: tuple[JobRole, ...]
@@ -102,43 +102,43 @@ class Created(_Record, frozen=True, kw_only=True):
     retry_policy: RetryPolicy = NO_RETRIES
     """How often the job is retried."""
     exit_rows: tuple[SiteRow, ...] = ()
-    """The site's changes of the exit specification."""
+    """The site's changes to the exit specification."""
     notify: tuple[str, ...] = ()
-    """The events that the user wants to be told of."""
+    """The events that notify the user."""
     run: RunRecord | None = None
-    """What the job was submitted with; None where an earlier version did not keep it."""
+    """How the job was submitted; None in journals of earlier versions."""
     group: str = ""
     """The name of the job's sweep."""
     sweep: Mapping[str, str] = field(default_factory=dict)
     """The values of the sweep's parameters, by name."""
     dependencies: tuple[Dependency, ...] = ()
-    """The jobs that this one waits for."""
+    """The jobs for which this one waits."""
     first_tag: str = ""
     """The tag of the first attempt of a job that waits for others."""
     virtual_cluster: str = ""
     """The virtual cluster."""
     partition: str = ""
-    """The partitions by the job file and the site profile, with commas between several."""
+    """The partitions from the job file and the site profile, separated by commas."""
     backfill_interval: Count | None = None
-    """Seconds between two runs of Slurm's backfill scheduler; None where that is not known."""
+    """Seconds between two runs of Slurm's backfill scheduler; None if unknown."""
 
 
 class Intent(_OfAttempt, frozen=True, kw_only=True):
-    """An attempt is about to be submitted; written before the backend is asked."""
+    """An attempt is about to be submitted; written before the submit."""
 
     tag: str
-    """The tag under which the attempt is submitted."""
+    """The tag of the attempt."""
 
 
 class Submitted(_OfAttempt, frozen=True, kw_only=True):
-    """The backend took an attempt. Fields of `Created` are repeated for readers of a journal's end."""
+    """The backend accepted an attempt. Fields of `Created` are repeated for readers of a journal's end."""
 
     job_id: str
     """The id of the Slurm job."""
     job: str
     """The job's name, without the user's."""
     user: str
-    """The user whose job it is."""
+    """The owner of the job."""
     backend: str
     """`slurm`, `pyslurm`, `local`, or `ssh:` and a login node."""
     task_count: TaskCount
@@ -148,47 +148,47 @@ class Submitted(_OfAttempt, frozen=True, kw_only=True):
 
 
 class Refused(_OfAttempt, frozen=True, kw_only=True):
-    """The backend did not take an attempt."""
+    """The backend did not accept an attempt."""
 
     reason: str
-    """Why the backend did not take the attempt."""
+    """Why the backend did not accept the attempt."""
     retry_at: Int = 0
     """When the attempt is submitted again; 0 in journals of earlier versions."""
     reached: bool = True
-    """Whether the backend could be reached."""
+    """Whether the backend was reachable."""
 
 
 class Observed(_OfAttempt, frozen=True, kw_only=True):
     """The backend's state of an attempt has changed."""
 
     backend_state: str
-    """The backend's own word for how the Slurm job stands."""
+    """The backend's state of the Slurm job."""
     backend_reason: str
-    """Why the Slurm job waits, in the backend's own word."""
+    """The backend's reason why the Slurm job waits."""
     backend_reasons: tuple[str, ...] = ()
     """The reason of each component."""
 
 
 class Cancelled(_OfAttempt, frozen=True, kw_only=True):
-    """A user cancelled the job; `job_id` is empty where no Slurm job was known."""
+    """A user cancelled the job; `job_id` is empty if no Slurm job was known."""
 
     user: str
     """Who cancelled the job."""
     job_id: str = ""
-    """The id of the Slurm job that was to end."""
+    """The id of the cancelled Slurm job."""
 
 
 class Changed(_OfAttempt, frozen=True, kw_only=True):
-    """A user changed the job; see `state/changes.py`. `job_id` is empty where only attempts to come are changed."""
+    """A user changed the job; see `state/changes.py`. `job_id` is empty if only future attempts are changed."""
 
     user: str
     """Who changed the job."""
     values: Mapping[str, str]
-    """What was changed, as text by name: `time`, `partition`, `account`, `qos`, `nice`, `retries`, `held`."""
+    """The new values, as text by name: `time`, `partition`, `account`, `qos`, `nice`, `retries`, `held`."""
     old_values: Mapping[str, str]
-    """The values before; an empty text for those that only Slurm has."""
+    """The old values; an empty text for a value that only Slurm knows."""
     job_id: str = ""
-    """The id of the Slurm job that was changed."""
+    """The id of the changed Slurm job."""
 
 
 class Retry(_OfAttempt, frozen=True, kw_only=True):
@@ -205,15 +205,15 @@ class Retry(_OfAttempt, frozen=True, kw_only=True):
     retry_at: Int
     """When the next attempt is due."""
     retries: Count
-    """How often the job has been retried, this retry included."""
+    """How often the job has been retried, including this retry."""
     used_retries: Count
-    """How many of the retries used up the budget."""
+    """How many of the retries used the budget."""
     transient_retries: Count
-    """How many of the retries used up no budget."""
+    """How many of the retries did not use the budget."""
     blamed_nodes: tuple[str, ...]
-    """The nodes that the end is blamed on."""
+    """The nodes at fault."""
     backend_state: str
-    """The backend's own word for how the attempt ended."""
+    """The backend's final state of the attempt."""
     started_at: Int | None
     """When the attempt's nodes were allocated."""
     ended_at: Int | None
@@ -228,9 +228,9 @@ class Ended(_OfAttempt, frozen=True, kw_only=True):
     exit_code: Int | None
     """OpenPAI's exit code of the job."""
     reason: str
-    """Why the job ended so, in a sentence."""
+    """Why the job ended in this state, in a sentence."""
     backend_state: str
-    """The backend's own word for how the last attempt ended."""
+    """The backend's final state of the last attempt."""
     started_at: Int | None
     """When the nodes of the last attempt were allocated."""
     ended_at: Int | None
@@ -242,12 +242,12 @@ class Ended(_OfAttempt, frozen=True, kw_only=True):
 
 
 class Notified(_OfAttempt, frozen=True, kw_only=True):
-    """The site's program was told of an event, or no more is tried."""
+    """The site's program was called for an event, or no further call is made."""
 
     key: str
     """The name of the event."""
     delivered: bool
-    """Whether the program was called; false where no more is tried."""
+    """Whether the program was called; false if no further call is made."""
 
 
 Record: TypeAlias = Created | Intent | Submitted | Refused | Observed | Cancelled | Changed | Retry | Ended | Notified
@@ -260,12 +260,12 @@ def dump(record: Record) -> bytes:
 
 
 def parse(line: bytes) -> Record:
-    """Return the record of a line; CorruptDataError if it is none."""
+    """Return the record of a line. Raises CorruptDataError."""
     record: Record = read_version(line, _RECORD, VERSION)
     job_id = record.job_id if isinstance(record, (Submitted, Cancelled, Changed)) else ""
     if job_id and not is_job_number(job_id):
         raise CorruptDataError("`job_id` is not the number of a job")
     roles = record.roles if isinstance(record, Created) else ()
     if len(roles) > MAX_ROLES or sum(role.instances for role in roles) > MAX_TASKS:
-        raise CorruptDataError(f"it has more than {MAX_ROLES} roles, or {MAX_TASKS} tasks")
+        raise CorruptDataError(f"it contains more than {MAX_ROLES} roles or {MAX_TASKS} tasks")
     return record

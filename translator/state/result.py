@@ -1,4 +1,4 @@
-"""result.json: how an attempt ended, as its script says. The user's own processes can write it, too."""
+"""Parse result.json, the script's report of an attempt's end. The user's own processes can write it too."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ Outcome = Literal["succeeded", "failed", "interrupted", "requeued"]
 TaskState = Literal["SUCCEEDED", "FAILED", "STOPPED"]
 MAX_BYTES = 64 << 20
 VERSION = 2
-"""Of the keys; the scripts of another version write others."""
+"""The version of the format; scripts of other versions write other keys."""
 
 
 class TaskResult(Struct, frozen=True, kw_only=True):
-    """How a task ended; null where something never happened."""
+    """How a task ended; null for events that never happened."""
 
     role: str
     """The name of a role."""
@@ -43,23 +43,23 @@ class TaskResult(Struct, frozen=True, kw_only=True):
     ended_at: Int | None
     """When the task ended."""
     node_address: str = ""
-    """The address of the node by which the task was reached."""
+    """The address by which the task was reached."""
     ports: Mapping[str, tuple[Port, ...]] = field(default_factory=dict, name="ports_by_label")
     """The ports of the task by their label."""
 
     @property
     def node(self) -> str:
-        """The node on which it ran, "" where it never began."""
+        """The node of the task, "" if it never started."""
         return self.node_name or ""
 
     @property
     def address(self) -> str:
-        """The address of its node, "" where that is not known."""
+        """The address of the task's node, "" if unknown."""
         return host_or_empty(self.node_address)
 
     @property
     def lingers(self) -> bool:
-        """Tell whether the task started and had not ended when the result was written."""
+        """Return whether the task had started but not ended when the result was written."""
         return self.started_at is not None and self.ended_at is None
 
 
@@ -82,7 +82,7 @@ class Result(Struct, frozen=True, kw_only=True):
     """How an attempt ended."""
 
     job_id: str
-    """The id of the Slurm job, None where there is none."""
+    """The id of the Slurm job, None if there is none."""
     outcome: Outcome
     """How the attempt ended: `succeeded`, `failed`, `interrupted` or `requeued`."""
     exit_code: Int
@@ -90,7 +90,7 @@ class Result(Struct, frozen=True, kw_only=True):
     behaviour: str
     """How the exit code is retried."""
     reason: str
-    """Why the attempt ended so, in a sentence."""
+    """Why the attempt ended in this way, in a sentence."""
     started_at: Int | None
     """When the batch script started."""
     ended_at: Int | None
@@ -98,25 +98,25 @@ class Result(Struct, frozen=True, kw_only=True):
     tasks: tuple[TaskResult, ...]
     """The tasks."""
     trigger: Trigger | None = None
-    """The task whose end decided the attempt; None where none did."""
+    """The task whose end decided the attempt, None if there is none."""
 
     @property
     def complete(self) -> bool:
-        """Tell whether all tasks had ended: it is written when the outcome is decided, and again then."""
+        """Return whether all tasks had ended. The script writes the result at the decision, and again after that."""
         return not any(task.lingers for task in self.tasks)
 
 
 def read_result(path: Path) -> Result | None:
-    """Return the result, None where there is none yet; CorruptDataError if it is not one."""
+    """Return the result, None if it does not exist yet. Raises CorruptDataError."""
     try:
         data, complete = read_end(path, MAX_BYTES)
     except FileNotFoundError:
         return None
     if not complete:
-        raise CorruptDataError("it is too large")
+        raise CorruptDataError("the file is too large")
     return parse_result(data)
 
 
 def parse_result(data: bytes) -> Result:
-    """Return the result that a file holds, or CorruptDataError. Source: this project's docs, run folder."""
+    """Return the result in a file. Raises CorruptDataError. Source: this project's docs, run folder."""
     return read_version(data, Result, VERSION)

@@ -1,7 +1,7 @@
-"""The rounds of cron or scrontab: when `monitor --once` ran, who started it, and whether the next one is overdue.
+"""The log of `monitor --once`: when it ran, who started it, and whether the next run is overdue.
 
-Lines are `<time> <who>`, only ever appended, until the file begins anew with the last of them. The file is there only
-where the site forbids processes on its login nodes.
+Lines are `<time> <who>`, appended until the file is full and restarts with the last of them. The file exists only if
+the site forbids processes on its login nodes.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ if TYPE_CHECKING:
 FILE = "rounds.log"
 MAX_BYTES = 1 << 14
 KEPT = 20
-"""Rounds from which it is told how often there is one."""
+"""The number of runs from which the usual interval is computed."""
 PATIENCE = 3
-"""So many times as long as usual may be without a round."""
+"""A run is overdue after this multiple of the usual interval."""
 MIN_SECONDS = 900
 Who = Literal["cron", "scrontab", "person", "submit"]
-"""Who started a round; `submit` only began to wait for one."""
+"""Who started a run; `submit` only started to wait for one."""
 
 
 class Round(Struct, frozen=True):
-    """Say when a round was, in seconds since 1970, and who started it."""
+    """Hold the time of a run, in seconds since 1970, and who started it."""
 
     time: int
     who: Who
 
 
 def add(folder: Path, found: Round) -> None:
-    """Write down a round; OSError if that cannot be done."""
+    """Append a run to the log. Raises OSError."""
     make_private(folder)
     path = folder / FILE
     descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -54,7 +54,7 @@ def add(folder: Path, found: Round) -> None:
 
 
 def rounds(folder: Path) -> list[Round]:
-    """Return the rounds, the oldest first; none where nothing was written down. What is no round is passed over."""
+    """Return the runs, oldest first, without invalid lines; [] if there is no log."""
     try:
         data, _ = read_end(folder / FILE, 2 * MAX_BYTES)
     except OSError:
@@ -64,16 +64,16 @@ def rounds(folder: Path) -> list[Round]:
 
 
 def expected_seconds(found: Sequence[Round]) -> int:
-    """Return after how long without a round something is wrong: three times what is usual, 15 minutes at the least."""
+    """Return the seconds after which a run is overdue: three times the usual interval, at least 15 minutes."""
     times = [each.time for each in _by_clock(found)][-KEPT:]
     gaps = sorted(after - before for before, after in pairwise(times))
     return max(MIN_SECONDS, PATIENCE * gaps[len(gaps) // 2]) if gaps else MIN_SECONDS
 
 
 def overdue(found: Sequence[Round], now: int) -> Round | None:
-    """Return the last round where the next one is overdue, None where all is well or no round is waited for.
+    """Return the last run if the next one is overdue, else None.
 
-    What a person starts shows nothing of cron. `submit` only counts where cron has never come.
+    Runs started by a person do not count. `submit` counts only if cron has never run.
     """
     last = next(iter(_by_clock(found)[-1:]), next(iter(found), None))
     return last if last is not None and now - last.time > expected_seconds(found) else None

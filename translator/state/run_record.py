@@ -1,4 +1,4 @@
-"""What a job was submitted with, as its journal's first record keeps it: enough to submit the same once more."""
+"""The run record: how a job was submitted, in the journal's first record, sufficient for the same submit again."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from msgspec import Struct, field
 
 HIDDEN = "******"
-"""Stands where the text of a secret was."""
+"""Replaces a secret."""
 
 
 class FileDigest(Struct, frozen=True, kw_only=True):
-    """A file by its name and its bytes."""
+    """A file with its digest."""
 
     file: str
     """The absolute path; `-` for standard input."""
@@ -20,14 +20,14 @@ class FileDigest(Struct, frozen=True, kw_only=True):
 
 
 class RunRecord(Struct, frozen=True, kw_only=True):
-    """What a job was submitted with; no field holds a secret. Journals have an empty text for null."""
+    """How a job was submitted; no field contains a secret. Journals contain an empty text for null."""
 
     parameters: Mapping[str, str]
     """The parameters in effect, by name."""
     overrides: Mapping[str, str]
-    """The words of `--set` by name."""
+    """The values of `--set` by name."""
     suffix: str | None
-    """What `--suffix` appended to the job's name."""
+    """The text that `--suffix` appended to the job's name."""
     argv: tuple[str, ...]
     """The words of the command line."""
     submit_folder: str
@@ -35,17 +35,17 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     job_file: FileDigest
     """The job file as it was."""
     kept_sha256: str
-    """The digest of `job.yaml` in the job's folder; it differs from the job file's where secrets are masked."""
+    """The digest of `job.yaml` in the job's folder; it differs from the job file's if secrets are masked."""
     script_sha256: str
     """The digest of the script of the first attempt."""
     site_profiles: tuple[FileDigest, ...]
-    """The site profile that was in force and those that it extends."""
+    """The site profile in effect and those that it extends."""
     secrets_file: str | None
     """The file of `--secrets`."""
     paislurm_version: str
     """The version of paislurm that submitted the job."""
     submitted_by: str
-    """Who called it, `user@host`."""
+    """The submitting user, `user@host`."""
     slurm_options: Mapping[str, str] = field(default_factory=dict)
     """`--time`, `--partition`, `--account` and `--qos` of the command line, by name."""
     result_pattern: str | None = None
@@ -53,10 +53,10 @@ class RunRecord(Struct, frozen=True, kw_only=True):
 
     @property
     def masks_secrets(self) -> bool:
-        """Tell whether the kept job file lacks secrets that the job file had."""
+        """Return whether the kept job file lacks secrets of the original."""
         return self.kept_sha256 != self.job_file.sha256
 
 
 def parameter(run: RunRecord | None, name: str) -> str | None:
-    """Return a parameter of a job as text, None where the job has none of the name or its journal keeps no run."""
+    """Return a parameter of a job as text, None if the job has no such parameter or no run record."""
     return run.parameters.get(name) if run else None

@@ -1,6 +1,6 @@
-"""Read files that anybody may have written: never more than a limit, never waiting, no value of another kind.
+"""Read files that any process may have written: with a size limit, without waiting, with checked types.
 
-The tasks of a job run as its user: whatever is in a job folder can be a pipe, a terabyte, or nonsense.
+The tasks of a job run as its user, so a file in a job folder may be a pipe, a terabyte, or garbage.
 """
 
 from __future__ import annotations
@@ -21,26 +21,25 @@ Shape = TypeVar("Shape")
 MAX_NUMBER = 1 << 53
 MAX_JOB_ID = (1 << 31) - 1
 MAX_DIGITS = 16
-"""Digits."""
 MAX_PORT = 65535
 Int = Annotated[int, Meta(ge=-MAX_NUMBER, le=MAX_NUMBER)]
 Port = Annotated[int, Meta(gt=0, le=MAX_PORT)]
 _HOST = re.compile(r"[A-Za-z0-9_:][A-Za-z0-9_.:%-]{0,254}")
-"""A name or an address, also one of IPv6 with its zone."""
+"""A name or an address, also of IPv6 with its zone."""
 _ESCAPED = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")
 _UNUSABLE = re.compile("[\0\ud800-\udc7f\udd00-\udfff]")
 _CLUSTER = re.compile(r"[A-Za-z0-9_-]{1,100}")
 
 
 class CorruptDataError(ValueError):
-    """Say that a file or a record is not what it should be. Its text is for people."""
+    """Report an invalid file or record, with a message for people."""
 
 
 def open_regular(path: Path) -> int:
-    """Open a regular file for reading and return its descriptor; OSError if it is missing or anything else.
+    """Open a regular file for reading and return its descriptor. Raises OSError for any other file.
 
-    What is none is not opened: with some devices that does something. O_NONBLOCK: opening a pipe that takes its place
-    would wait for a writer.
+    Check the type before opening: opening some devices has effects. O_NONBLOCK: opening a pipe that replaced the
+    file would wait for a writer.
     """
     if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116
         raise FileNotFoundError(None, "not a regular file", str(path))
@@ -52,7 +51,7 @@ def open_regular(path: Path) -> int:
 
 
 def read_end(path: Path, limit: int) -> tuple[bytes, bool]:
-    """Return the last `limit` bytes of a file, and whether that is all of it."""
+    """Return the last `limit` bytes of a file, and whether these are the whole file."""
     descriptor = open_regular(path)
     with os.fdopen(descriptor, "rb") as file:
         size = file.seek(0, os.SEEK_END)
@@ -61,7 +60,7 @@ def read_end(path: Path, limit: int) -> tuple[bytes, bool]:
 
 
 def read_lines(path: Path, limit: int) -> list[bytes]:
-    """Return the complete lines among the last `limit` bytes of a file; none where it cannot be read."""
+    """Return the complete lines among the last `limit` bytes of a file, [] if it cannot be read."""
     try:
         data, whole = read_end(path, limit)
     except OSError:
@@ -70,27 +69,27 @@ def read_lines(path: Path, limit: int) -> list[bytes]:
 
 
 def read_json(data: bytes, shape: type[Shape]) -> Shape:
-    """Return the value of a type that JSON is; CorruptDataError if it is none.
+    """Decode JSON as a type. Raises CorruptDataError.
 
-    In place of what no path and no stream can hold, a NUL or half a character, its texts have U+FFFD. The bytes of a
-    path that are no UTF-8 stay, as `os.fsdecode` writes them.
+    In texts, U+FFFD replaces characters that no path or stream can contain: NUL and half a surrogate pair. Bytes of
+    paths that are not UTF-8 stay, as `os.fsdecode` writes them.
     """
     try:
-        # msgspec reads no half of a character, and the bytes of a path are written as such.
+        # msgspec rejects lone surrogates, which encode the bytes of a path.
         kind: Any = shape
         value: Shape = convert(_cleaned(data), kind) if _ESCAPED.search(data) else _decoder(kind).decode(data)
     except ValidationError as error:
         raise CorruptDataError(str(error)) from None
     except (ValueError, RecursionError):
-        raise CorruptDataError("it is not JSON") from None
+        raise CorruptDataError("invalid JSON") from None
     return value
 
 
 def read_version(data: bytes, shape: type[Shape], version: int) -> Shape:
-    """Return the value of JSON as `read_json` does; CorruptDataError where its `version` is another one."""
+    """Decode JSON like `read_json`. Raises CorruptDataError also if its `version` differs."""
     found = read_json(data, _Versioned).version
     if found != version:
-        raise CorruptDataError(f"it was written by {'a later' if found > version else 'an earlier'} version")
+        raise CorruptDataError(f"written by {'a later' if found > version else 'an earlier'} version of paislurm")
     return read_json(data, shape)
 
 
@@ -117,10 +116,10 @@ def _cleaned(data: bytes) -> object:
 
 
 def is_job_number(word: str) -> bool:
-    """Tell whether a text can be the number of a job.
+    """Return whether a text can be a job id: a number, or `123;far` for another cluster.
 
-    Of a larger number squeue says that it is invalid, and nothing of all others. Source: observed on 22.05. That of
-    another cluster has its name behind it: `123;far`. Source: sbatch(1), --parsable.
+    For a larger number, squeue reports that it is invalid, and nothing about the other jobs. Source: observed on
+    22.05; sbatch(1), --parsable.
     """
     digits, semicolon, cluster = word.partition(";")
     if semicolon and not _CLUSTER.fullmatch(cluster):
@@ -130,12 +129,12 @@ def is_job_number(word: str) -> bool:
 
 
 def host_or_empty(word: str) -> str:
-    """Return the name or the address of a node, "" for any other text, such as `-oProxyCommand=...`."""
+    """Return the name or address of a node, "" for any other text, such as `-oProxyCommand=...`."""
     return word if _HOST.fullmatch(word) else ""
 
 
 def parse_int(word: str) -> int | None:
-    """Return the whole number of sensible size that a word is, or None."""
+    """Return a word as a whole number of limited size, None if it is not one."""
     digits = word.removeprefix("-")
     if not digits.isascii() or not digits.isdecimal() or len(digits) > MAX_DIGITS:
         return None

@@ -1,4 +1,4 @@
-"""The few operations on files that work on every shared file system, and tell the server's time."""
+"""File operations that work on every shared file system, with the server's time."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ if TYPE_CHECKING:
 
 
 class Stamp(Struct, frozen=True):
-    """Hold what tells a file from another of its name, and when it was last touched, by the server's clock."""
+    """Identify a file, and hold its modification time by the server's clock."""
 
     inode: int
     time: float
 
 
 class Files(Protocol):
-    """The operations on files that a lock is made of. Each raises OSError."""
+    """The file operations for a lock. Each raises OSError."""
 
     def create(self, name: str, text: str) -> Stamp:
         """Write a new file."""
         ...
 
     def link(self, old: str, new: str) -> bool:
-        """Give a file a second name; False if another file has it."""
+        """Give a file a second name. Return False if another file has it."""
         ...
 
     def names(self) -> list[str]:
@@ -35,31 +35,29 @@ class Files(Protocol):
         ...
 
     def stamp(self, name: str) -> Stamp | None:
-        """Return a file's stamp, None if there is none of the name."""
+        """Return a file's stamp, None if it does not exist."""
         ...
 
     def touch(self, name: str, *, at: float | None = None) -> bool:
-        """Give a file the server's time, or another; False if there is none of the name."""
+        """Set a file's time to the server's, or to `at`. Return False if it does not exist."""
         ...
 
     def remove(self, name: str) -> None:
-        """Remove a name, if it is there."""
+        """Remove a name if it exists."""
         ...
 
 
 class SharedFiles:
-    """The operations, in a folder of a file system."""
-
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def create(self, name: str, text: str) -> Stamp:
-        """Write a new file, and make its folder if need be."""
+        """Write a new file. Make its folder if necessary."""
         make_private(self._folder)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         descriptor = os.open(self._folder / name, flags, 0o600)
         try:
-            # It is for people that look, and a disk that is full is no reason to have no monitor.
+            # Only people read the text, and a full disk must not prevent a monitor.
             with suppress(OSError):
                 os.write(descriptor, text.encode())
             os.fsync(descriptor)
@@ -68,7 +66,7 @@ class SharedFiles:
             os.close(descriptor)
 
     def now(self) -> float:
-        """Return the server's time, which is that of a file made for it, in seconds since 1970."""
+        """Return the server's time in seconds since 1970, by the time of a new file."""
         make_private(self._folder)
         path = self._folder / f".now-{os.urandom(8).hex()}"
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -79,7 +77,7 @@ class SharedFiles:
             path.unlink(missing_ok=True)
 
     def link(self, old: str, new: str) -> bool:
-        """Give a second name; where the answer is lost, the number of names tells. Source: link (2), NOTES."""
+        """Give a second name. If the server's answer is lost, the link count decides. Source: link (2), NOTES."""
         path = self._folder / old
         with suppress(FileExistsError):
             os.link(path, self._folder / new)
@@ -87,14 +85,14 @@ class SharedFiles:
         return path.stat().st_nlink > 1
 
     def names(self) -> list[str]:
-        """List the folder; one that is not there is empty."""
+        """List the folder; a missing folder is empty."""
         try:
-            return os.listdir(self._folder)  # noqa: PTH208 - names are what is wanted
+            return os.listdir(self._folder)  # noqa: PTH208 - only names are needed
         except FileNotFoundError:
             return []
 
     def stamp(self, name: str) -> Stamp | None:
-        """Open the file, which makes a network file system ask its server, and look at it; a pipe is not waited for."""
+        """Return the stamp of the opened file: opening it queries a file server. Do not wait for a pipe."""
         try:
             descriptor = os.open(self._folder / name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except FileNotFoundError:
@@ -113,19 +111,18 @@ class SharedFiles:
         return True
 
     def remove(self, name: str) -> None:
-        """Unlink."""
         (self._folder / name).unlink(missing_ok=True)
 
 
 def make_private(folder: Path) -> None:
-    """Make a folder that nobody else can enter, whatever the umask, and those above it that are missing."""
+    """Make a folder that only the user can enter, whatever the umask, with its missing parents."""
     if not folder.parent.exists():
         make_private(folder.parent)
     folder.mkdir(mode=0o700, exist_ok=True)
 
 
 def time_written(path: Path) -> int:
-    """Return when a file was last written, in nanoseconds; 0 for one that is not there."""
+    """Return the modification time of a file in nanoseconds, 0 if it does not exist."""
     try:
         return path.stat().st_mtime_ns
     except OSError:

@@ -1,6 +1,6 @@
-"""The environment in which a job was submitted, kept for its retries: a monitor submits them, and has another.
+"""The environment of a job's submit, kept for its retries: the monitor that submits them has another environment.
 
-A file of the owner's alone in the job's folder, in the form of proc(5), environ; it goes when the job ends.
+It is a private file in the job's folder, in the format of proc(5), environ, removed when the job ends.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ENVIRONMENT = "environment"
-"""The file, beside the journal."""
+"""The name of the file, beside the journal."""
 MAX_BYTES = 16 << 20
-"""More than an environment can have. Source: execve(2), limits on size of arguments and environment."""
+"""More than any environment. Source: execve(2), limits on size of arguments and environment."""
 
 
 def as_bytes(environment: Mapping[str, str]) -> bytes:
-    """Return the content of the file: `NAME=VALUE`, with a NUL behind each."""
+    """Return the content of the file: `NAME=VALUE`, each terminated by NUL."""
     return b"".join(os.fsencode(f"{name}={value}") + b"\0" for name, value in environment.items())
 
 
 def kept_environment(folder: Path) -> dict[str, str] | None:
-    """Return the environment that a job's folder keeps, None where it keeps none or it cannot be read."""
+    """Return the environment kept in a job's folder, None if it is missing or cannot be read."""
     try:
         data, whole = read_end(folder / ENVIRONMENT, MAX_BYTES)
     except OSError:
@@ -38,5 +38,5 @@ def kept_environment(folder: Path) -> dict[str, str] | None:
 
 
 def forget_environment(folder: Path) -> None:
-    """Remove the file, where it is there."""
+    """Remove the file if it exists."""
     (folder / ENVIRONMENT).unlink(missing_ok=True)

@@ -1,7 +1,7 @@
-"""What tasks report while they run, in lines of which the last may be torn.
+"""Parse the reports of running tasks, in files whose last line may be incomplete.
 
-In a file for each node: how tasks start and end, and where they are reached. In a file for each task: which scripts of
-prerequisites and plugins it ran, and where its commands ended if they failed. Source: this project's docs, run folder.
+A file per node records how tasks start and end, and where they are reached. A file per task records the scripts of
+prerequisites and plugins that it ran, and where its commands failed. Source: this project's docs, run folder.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MAX_BYTES = 1 << 23
-"""How much of a node's file is read, from its end; a task takes about 150 bytes."""
+"""Limit in bytes for a node's file, from its end; a task takes about 150 bytes."""
 MAX_LINE = 512
 
 
 class Report(Struct, frozen=True, kw_only=True):
-    """Say what a task reported of its last attempt: that it started and, with `ended`, how it ended."""
+    """The report of a task's last attempt: its start and, with `ended`, its end."""
 
     index: int
     attempt: int
@@ -34,9 +34,9 @@ class Report(Struct, frozen=True, kw_only=True):
     behaviour: str = ""
     ended: int | None = None
     held: int | None = None
-    """Until when a failed task is held for somebody to look at it."""
+    """Until when a failed task is held for inspection."""
     step: int = -1
-    """The number of the step that it runs in."""
+    """The number of the task's step."""
 
 
 def read_reports(folder: Path) -> dict[int, dict[int, Report]]:
@@ -48,7 +48,7 @@ def read_reports(folder: Path) -> dict[int, dict[int, Report]]:
 
 
 def read_runs(folder: Path) -> dict[int, dict[int, tuple[Report, ...]]]:
-    """Return the reports of all task attempts of each task, in order; keys as in `read_reports`."""
+    """Return the reports of all attempts of each task, in order; keys as in `read_reports`."""
     of_attempt: dict[bytes, list[bytes]] = {}
     for lines in _files(folder):
         for line in lines:
@@ -66,13 +66,13 @@ def read_runs(folder: Path) -> dict[int, dict[int, tuple[Report, ...]]]:
 
 
 def _files(folder: Path) -> Iterator[list[bytes]]:
-    """Yield the complete lines of the file of each node."""
+    """Yield the complete lines of each node's file."""
     for file in sorted(folder.glob("*.log")):
         yield read_lines(file, MAX_BYTES)
 
 
 def apply_reports(latest: dict[int, dict[int, Report]], lines: Iterable[bytes]) -> None:
-    """Add what complete lines report to what is known; a line that is none of ours is passed over."""
+    """Add the reports in complete lines to `latest`. Skip invalid lines."""
     for line in lines:
         words = line.decode("ascii", errors="replace").split(" ") if len(line) <= MAX_LINE else []
         role = parse_int(words[1]) if len(words) > 1 else None
@@ -120,11 +120,11 @@ def _on_held(
 
 
 MAX_PEER_LINE = 1 << 16
-"""Bytes; a port takes six."""
+"""Limit in bytes; a port takes six."""
 
 
 class Peer(NamedTuple):
-    """Say where a task is reached: the address of its node, its ports by their label; and its slot on the cluster."""
+    """How to reach a task: its node's address, its ports by label; and its slot on the cluster."""
 
     address: str
     ports: Mapping[str, tuple[int, ...]]
@@ -133,7 +133,7 @@ class Peer(NamedTuple):
 
 
 def read_peers(folder: Path) -> dict[tuple[int, int], Peer]:
-    """Return what is known of the last attempt of each task, by the position of its role and its index."""
+    """Return the peer of the last attempt of each task, by the position of its role and its index."""
     found: dict[tuple[int, int], Peer] = {}
     for file in sorted(folder.glob("*.log")):
         apply_peers(found, read_lines(file, MAX_BYTES))
@@ -141,7 +141,7 @@ def read_peers(folder: Path) -> dict[tuple[int, int], Peer]:
 
 
 def apply_peers(found: dict[tuple[int, int], Peer], lines: Iterable[bytes]) -> None:
-    """Add what complete lines tell; a line that is none of ours is passed over."""
+    """Add the peers in complete lines to `found`. Skip invalid lines."""
     for line in lines:
         if not line.startswith(b"peer ") or len(line) > MAX_PEER_LINE:
             continue
@@ -156,7 +156,7 @@ def apply_peers(found: dict[tuple[int, int], Peer], lines: Iterable[bytes]) -> N
 
 
 def _ports(words: Iterable[str]) -> dict[str, tuple[int, ...]]:
-    """Return the ports of words `label:5000,5001`; what is no port is left out."""
+    """Parse words `label:5000,5001`. Skip invalid ports."""
     found: dict[str, tuple[int, ...]] = {}
     for word in words:
         label, _, numbers = word.partition(":")
@@ -167,15 +167,15 @@ def _ports(words: Iterable[str]) -> dict[str, tuple[int, ...]]:
 
 
 MAX_SCRIPT_BYTES = 1 << 16
-"""How much of a task's file is read, from its end; a script takes about 50 bytes."""
+"""Limit in bytes for a task's file, from its end; a script takes about 50 bytes."""
 MAX_SCRIPT_LINE = 512
 ScriptPhase = Literal["start", "commands", "success", "failure", "exit"]
-"""When a task runs a script."""
+"""The phase in which a task runs a script."""
 PHASES: dict[str, ScriptPhase] = {phase: phase for phase in get_args(ScriptPhase)}
 
 
 class ScriptRun(Struct, frozen=True, kw_only=True):
-    """Say how a script ended that a task ran; `name` is that of its prerequisite or plugin, empty for the commands.
+    """The end of a script that a task ran; `name` is its prerequisite or plugin, empty for the commands.
 
     Times are seconds since 1970.
     """
@@ -189,7 +189,7 @@ class ScriptRun(Struct, frozen=True, kw_only=True):
 
 
 def read_scripts(folder: Path) -> dict[int, tuple[ScriptRun, ...]]:
-    """Return what the tasks of a role ran, by index, in the order in which it ended; `folder` is below `tasks`."""
+    """Return the scripts that a role's tasks ran, by index, in the order of their ends; `folder` is below `tasks`."""
     found: dict[int, tuple[ScriptRun, ...]] = {}
     for file in sorted(folder.glob("*.scripts")):
         index = parse_int(file.stem)
@@ -199,7 +199,7 @@ def read_scripts(folder: Path) -> dict[int, tuple[ScriptRun, ...]]:
 
 
 def _script_run(line: bytes) -> ScriptRun | None:
-    """Return what a line says; None for one that is none of ours."""
+    """Parse a line. Return None if it is invalid."""
     words = line.decode("utf-8", errors="replace").split(" ", 5) if len(line) <= MAX_SCRIPT_LINE else []
     match words:
         case [attempt, phase, status, began, ended, name] if phase in PHASES:
@@ -224,10 +224,10 @@ MAX_END_BYTES = 1 << 16
 
 
 class CommandEnd(NamedTuple):
-    """Say where in its commands a bash ended with `status`.
+    """The place in a task's commands where bash ended with `status`.
 
-    `line` (from 1) is that of the command which ended it, 0 where bash does not know. `command` is the one that bash
-    ran last, as bash writes it, cut off; "" where it is not one of these commands, or may have a secret.
+    `line` (from 1) is that of the command that ended it, 0 if unknown. `command` is the last command, as bash writes
+    it, cut off; "" if it is not one of the task's commands, or may contain a secret.
     """
 
     status: int
@@ -236,7 +236,7 @@ class CommandEnd(NamedTuple):
 
 
 def read_command_ends(file: Path) -> tuple[CommandEnd, ...]:
-    """Return the ends in the order in which they were written; () where there is no such file."""
+    """Return the ends in the order of their writing, () if the file does not exist."""
     try:
         data, _ = read_end(file, MAX_END_BYTES)
     except OSError:
@@ -246,7 +246,7 @@ def read_command_ends(file: Path) -> tuple[CommandEnd, ...]:
 
 
 def _end(words: list[str]) -> CommandEnd | None:
-    """Return what a line says: a status, a line, the lines of calls up to a 0, the file of the command, the command."""
+    """Parse a line: a status, a line, the lines of calls up to a 0, the file of the command, the command."""
     outermost = words.index("0", 2) if "0" in words[2:] else 0
     file, *command = words[outermost + 1 :] or [""]
     own = "" if file else " ".join(command)

@@ -1,13 +1,13 @@
-# Prints what has come in the folders of attempts since somebody looked: whole files, or what files have grown by.
-# Standard input, records with a NUL behind each:
+# Print new data in the folders of attempts: new files, or the bytes appended to known ones.
+# Standard input: records, each terminated by NUL:
 #   folder PATH                     the folder of an attempt
-#   known INODE SIZE MTIME NAME     a file of it, as far as it is known there
-#   want NAME                       a file or a folder that is wanted
+#   known INODE SIZE MTIME NAME     the known state of one of its files
+#   want NAME                       a file or folder to print
 #   task FOLDER INDEX               the logs of one task
-#   look
-# Prints for each folder `folder PATH`, for each file with news `file INODE SIZE MTIME OFFSET COUNT NAME`, a NUL behind
-# each, and COUNT bytes; at the end `end TIME MORE`, where MORE is 1 if there is more.
-# Usage: news MOST: so many bytes of a file at a time, but all of a result
+#   look                            print the data
+# Output: for each folder `folder PATH`; for each file with new data `file INODE SIZE MTIME OFFSET COUNT NAME`, both
+# terminated by NUL, and COUNT bytes; finally `end TIME MORE`, where MORE is 1 if more data is left.
+# Usage: news MOST: print at most MOST bytes of a file at a time, but always a complete result
 set -u
 most=$1 room=$(($1 * 8)) more=0
 shopt -s nullglob
@@ -15,7 +15,7 @@ shopt -s nullglob
 piece_of() { # name, offset, count
   {
     tail -c "+$(($2 + 1))" -- "$1" | head -c "$3"
-    # If the job has cut the file short meanwhile, it is asked for anew.
+    # Pad the data: the job may have truncated the file meanwhile; the next call sends it again.
     head -c "$3" /dev/zero
   } 2>/dev/null | head -c "$3"
 }

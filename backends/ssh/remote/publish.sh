@@ -1,4 +1,4 @@
-# Gives a new folder its name when all files in it are what they are to be. Standard input is for `sha256sum --check`.
+# Rename a new folder after a check of its files. Standard input is for `sha256sum --check`.
 # Usage: publish NEW NAME
 set -eu
 umask 077
@@ -7,7 +7,7 @@ sha256sum --quiet --strict --check - >&2
 sync . 2>/dev/null || true
 cd ..
 if [[ -e $2 ]]; then
-  # An earlier try did it, and its answer was lost.
+  # An earlier call renamed it, and its answer was lost.
   rm -rf -- "$1"
 else
   mv -T -- "$1" "$2"

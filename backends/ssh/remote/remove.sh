@@ -1,4 +1,4 @@
-# Removes folders and what is in them.
+# Remove folders with their content.
 # Usage: remove ROOT FOLDER...
 set -eu
 cd -- "$1"

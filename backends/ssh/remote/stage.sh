@@ -1,4 +1,4 @@
-# Makes a new folder with folders in it, into which files are then put.
+# Make a new folder with subfolders for an upload.
 # Usage: stage NEW [FOLDER ...]
 set -eu
 umask 077

@@ -1,7 +1,7 @@
-# Calls sbatch once for a name, and prints what it printed and how it ended, now and whenever it is called again.
+# Call sbatch once. Print its output and exit with its status; a repeated call for the same FOLDER prints them again.
 # Usage: submit FOLDER SECONDS LATEST COMMAND...
-# FOLDER holds the answer. Who is called again waits for it for at most SECONDS. After LATEST, in seconds since 1970,
-# nothing is called any more.
+# FOLDER stores the output. A repeated call waits for it, at most SECONDS. After LATEST, in seconds since 1970, do not
+# call sbatch any more.
 set -u
 umask 077
 answer=$1 seconds=$2 latest=$3
@@ -10,13 +10,13 @@ if [[ ! -d $answer ]] && (($(date +%s) > latest)); then
   exit 74
 fi
 if ! words=$(mkdir -- "$answer" 2>&1); then
-  # It is there, or there is no room for it: then nothing was called.
+  # The folder exists, or the disk is full: then sbatch is not called.
   if [[ ! -d $answer ]]; then
     echo "$words" >&2
     exit 73
   fi
 else
-  # In a session of its own: that a connection breaks does not end it.
+  # In a new session: a broken connection does not end it.
   setsid --fork bash -c '
     answer=$1 seconds=$2; shift 2
     timeout "$seconds" "$@" >"$answer/stdout" 2>"$answer/stderr" </dev/null
@@ -32,5 +32,5 @@ for ((tries = 0; tries < seconds * 20; tries++)); do
   fi
   sleep 0.05
 done
-echo "sbatch has given no answer" >&2
+echo "sbatch timed out" >&2
 exit 75

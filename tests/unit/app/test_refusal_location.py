@@ -123,7 +123,7 @@ def test_without_bounds_and_for_other_refusals_nothing_else_is_suspected() -> No
         ("tme", "; did you mean `--time`? Write `time` under `extras.slurm`"),
         ("nodess", "did you mean `--nodes`? A job file cannot have it: " + SBATCH["nodes"]),
         ("licences", "; did you mean `--licenses`?"),
-        ("qqqqq", "does not know the option"),
+        ("qqqqq", "does not have the option"),
     ],
 )
 def test_the_option_that_may_be_meant_is_named(name: str, hint: str) -> None:

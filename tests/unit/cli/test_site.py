@@ -48,7 +48,7 @@ class Slurm:
         if name in self.others:
             answer = self.others[name]
             if answer is None:
-                raise UnreachableError(Diagnostic(code="E501", message=f"there is no `{argv[0]}` here"))
+                raise UnreachableError(Diagnostic(code="E501", message=f"`{argv[0]}` is not on PATH"))
             return answer
         return next(each.completed for each in read("site_detect", "24.11") if each.argv == tuple(argv))
 
@@ -85,7 +85,7 @@ def test_what_is_refused_is_not_learnt() -> None:
     gaps = {gap.key: gap.reason for gap in detect(ask(slurm, slurm, Machine(), "alice")).gaps}
     assert gaps["partitions"] == "scontrol refuses: slurm_load_partitions error: Access/permission denied"
     assert "denied" in gaps["partitions.NAME.nodes"]
-    assert gaps["mpi"] == "there is no `srun` here"
+    assert gaps["mpi"] == "`srun` is not on PATH"
     assert gaps["accounts"] == gaps["qos"] == "Slurm does not respond: Problem talking to the database"
 
 

@@ -46,7 +46,7 @@ def silent(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have no Slurm."""
 
     def nobody(*_: object) -> object:
-        raise UnreachableError(Diagnostic(code="E501", message="there is no `scontrol` here"))
+        raise UnreachableError(Diagnostic(code="E501", message="`scontrol` is not on PATH"))
 
     monkeypatch.setattr(ask_module, "ask", nobody)
 
@@ -97,7 +97,9 @@ def test_without_a_profile_slurm_is_asked(run: Runner, tmp_path: Path) -> None:
 def test_with_neither_a_profile_nor_slurm(run: Runner, tmp_path: Path) -> None:
     said = run("site", "check", job_file(tmp_path))
     assert said.code == 4
-    assert "error E460: there is no site profile, and no Slurm that could be asked: there is no `scontrol`" in said.err
+    assert (
+        "error E460: there is no site profile, and no Slurm that could be asked: `scontrol` is not on PATH" in said.err
+    )
 
 
 @pytest.mark.usefixtures("answers")
@@ -117,7 +119,7 @@ def test_a_profile_that_the_cluster_has_grown_out_of(run: Runner, detected: str,
 def test_a_profile_where_no_slurm_is(run: Runner, detected: str, tmp_path: Path) -> None:
     said = run("site", "check", "--site", detected)
     assert (said.code, said.out) == (0, f"{detected}: is valid\n")
-    assert "Slurm was not asked whether the cluster is still so: there is no `scontrol` here" in said.err
+    assert "Slurm was not asked whether the cluster is still so: `scontrol` is not on PATH" in said.err
     (tmp_path / "odd.yaml").write_text("partitoins: {}\n", encoding="utf-8")
     assert run("site", "check", "--site", str(tmp_path / "odd.yaml")).code == 4
 

@@ -238,7 +238,7 @@ def silent(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have no Slurm."""
 
     def nobody(*_: object) -> object:
-        raise UnreachableError(Diagnostic(code="E501", message="there is no `scontrol` here"))
+        raise UnreachableError(Diagnostic(code="E501", message="`scontrol` is not on PATH"))
 
     monkeypatch.setattr(ask_module, "ask", nobody)
 

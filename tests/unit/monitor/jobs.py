@@ -244,6 +244,6 @@ class FakeBackend:
         if self.fails == "away":
             raise UnreachableError(Diagnostic(code="E502", message="Slurm does not respond: timed out"))
         if self.fails == "missing":
-            raise UnreachableError(Diagnostic(code="E501", message="there is no `sbatch` here"))
+            raise UnreachableError(Diagnostic(code="E501", message="`sbatch` is not on PATH"))
         if self.fails == "refuses":
             raise RejectedError(Diagnostic(code="E503", message="sbatch refuses --qos: no such qos", hint="ask"))

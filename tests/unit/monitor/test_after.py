@@ -83,9 +83,9 @@ def test_a_job_whose_other_does_not_succeed_ends_and_so_do_those_behind_it(tmp_p
     views = step(backend, fourth, three, two, one)
     assert [view.job_status.state for view in views] == ["WAITING", "STOPPED", "STOPPED", state]
     assert views[2].job_status.reason == (
-        f"never submitted: it was to begin after alice~first has succeeded, and that job {state} (exit code 255)"
+        f"never submitted: it was to start after alice~first has succeeded, and that job is {state} (exit code 255)"
     )
-    assert views[1].job_status.reason.endswith("alice~second has succeeded, and that job STOPPED (exit code -210)")
+    assert views[1].job_status.reason.endswith("alice~second has succeeded, and that job is STOPPED (exit code -210)")
     assert views[0].history.job_id == "101"
     assert isinstance(open_job(two).history.ended, Ended)
 
@@ -159,4 +159,4 @@ def test_nothing_is_submitted_without_the_lock(tmp_path: Path) -> None:
     backend = FakeBackend()
     view = stepped(second(tmp_path), backend, NOW, held=lambda: False)
     assert (backend.submissions, view.job_status.state) == ([], "WAITING")
-    assert view.job_status.reason == "what it waited for has ended; it is submitted next"
+    assert view.job_status.reason == "all dependencies are fulfilled; it is submitted next"

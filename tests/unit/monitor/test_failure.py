@@ -86,8 +86,13 @@ def of(code: int, tasks: list[dict[str, Any]], **changes: Any) -> Failure:
 @pytest.mark.parametrize(
     ("code", "status", "rule", "meaning"),
     [
-        (255, 3, "code 255, PAIRuntimeUnknownFailed: no rule of the exit specification knows exit status 3", "chose"),
-        (255, 1, "code 255, PAIRuntimeUnknownFailed: no rule of the exit specification knows exit status 1", "Python"),
+        (255, 3, "code 255, PAIRuntimeUnknownFailed: no rule of the exit specification matches exit status 3", "chose"),
+        (
+            255,
+            1,
+            "code 255, PAIRuntimeUnknownFailed: no rule of the exit specification matches exit status 1",
+            "Python",
+        ),
         (139, 139, "code 139, ContainerSigSegvReceived: exit status 139", "SEGV (11)"),
         (
             228,
@@ -237,7 +242,7 @@ def test_a_module_that_is_not_there_is_told_whatever_the_exit_specification_says
         (0, "not retried, because `jobRetryCount` is 0"),
         (2, "as often as `jobRetryCount` says, which is 2"),
         (-1, "retried without a limit (retry count -1)"),
-        (-2, "restarted after any end, as often as `retry.maxRestarts`"),
+        (-2, "restarted after any end, up to `retry.maxRestarts`"),
     ],
 )
 def test_how_often_it_is_retried(limit: int, words: str) -> None:

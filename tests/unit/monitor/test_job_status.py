@@ -122,7 +122,7 @@ def test_without_an_answer_the_last_known_state_stands() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "words"), [(4, "ended with status 4 and"), (None, "ended with a status that nobody knows any more and")]
+    ("status", "words"), [(4, "ended with status 4 and"), (None, "ended with an unknown status and")]
 )
 def test_without_a_result_the_status_of_the_script_is_said(status: int | None, words: str) -> None:
     known = job_status(observed("FAILED", final=True, status=status))
@@ -189,7 +189,7 @@ def last_seen(state: str, ago: int) -> Observed:
         (last_seen("RUNNING", 3600), False, None, "has forgotten the job"),
         (last_seen(FORGOTTEN, 9), False, None, "has forgotten the job"),
         (last_seen(FORGOTTEN, 10), True, -1404, "Slurm has forgotten job 7"),
-        (last_seen("FAILED", 10), True, -1404, "Slurm said FAILED and has forgotten job 7"),
+        (last_seen("FAILED", 10), True, -1404, "Slurm reported FAILED and has forgotten job 7"),
         (last_seen("TIMEOUT", 10), True, -1004, "the time limit was reached"),
     ],
 )
@@ -214,15 +214,15 @@ def test_a_folder_that_a_node_does_not_see_is_named(ends: dict[str, int]) -> Non
     """By the script's own word, or by that of a slurmd which cannot open the log."""
     found = job_status(observed("FAILED", final=True, nodes="n3,n4", ended=NOW, **ends), folder="/home/alice/job")
     assert (found.state, found.code, found.ended) == ("FAILED", -1405, True)
-    assert found.reason.startswith("node n3 does not see the job's folder /home/alice/job, which all nodes have to")
-    assert ("no room for its log" in found.reason) is (ends["signal"] == 53)
+    assert found.reason.startswith("node n3 cannot access the job's folder /home/alice/job, which all nodes must")
+    assert ("the disk was full when Slurm opened the log" in found.reason) is (ends["signal"] == 53)
 
 
 def test_a_script_that_had_no_room_to_write_says_so_by_its_status() -> None:
     seen = observed("FAILED", final=True, status=7, signal=0, ended=NOW - 60)
     found = job_status(seen, folder="/home/alice/job")
     assert (found.state, found.code, found.ended) == ("FAILED", -1406, True)
-    assert "nothing more could be written to /home/alice/job, because its file system was full" in found.reason
+    assert "/home/alice/job could not be written: its file system or a quota was full" in found.reason
     late = job_status(observed("FAILED", final=True, status=7, signal=0, ended=NOW), folder="/home/alice/job")
     assert (late.state, late.ended) == ("RUNNING", False)
 

@@ -354,7 +354,7 @@ def test_that_the_hour_is_full_is_said_once_and_the_room_is_not_overslept(tmp_pa
 
     monitor(tmp_path, Backend(), clock, said, room_at=NOW + 1000, interval=300).run(sleep=clock.sleep)
     assert 1000 <= submitted[0] <= 1003
-    assert sum("as the site allows" in line for line in said) == 1
+    assert sum("limit on retries per hour" in line for line in said) == 1
     assert "FAILED attempt 1" in said[-1]
 
 

@@ -160,7 +160,7 @@ def test_an_intent_that_led_to_nothing_ends_when_that_is_certain(tmp_path: Path)
     ("left", "why"),
     [
         (b'{"version": 2}', "Object missing required field `job_id`"),
-        (b'{"version": 1, "outcome": "failed", "code": 1}', "it was written by an earlier version"),
+        (b'{"version": 1, "outcome": "failed", "code": 1}', "written by an earlier version of paislurm"),
     ],
 )
 def test_damaged_files_are_told_and_not_believed(tmp_path: Path, left: bytes, why: str) -> None:
@@ -171,7 +171,7 @@ def test_damaged_files_are_told_and_not_believed(tmp_path: Path, left: bytes, wh
     view = stepped(folder, FakeBackend(observed("RUNNING")), NOW)
     assert view.job_status.state == "WAITING"
     assert view.read_errors == (
-        "journal.jsonl: its last line is torn",
+        "journal.jsonl: the last line is incomplete",
         f"result.json cannot be read: {why}",
     )
 

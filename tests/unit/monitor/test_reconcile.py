@@ -125,7 +125,7 @@ def test_transient_failures_come_to_a_ceiling_that_is_told(tmp_path: Path) -> No
         ended(backend, f"10{attempt}")
     last = stepped(folder, backend, now)
     assert (last.job_status.state, last.job_status.code) == ("FAILED", 137)
-    assert "the most that the site allows (`retry.maxTransientRetries`)" in last.job_status.reason
+    assert "the limit of the site (`retry.maxTransientRetries`)" in last.job_status.reason
     assert len(backend.submissions) == 2
 
 
@@ -246,8 +246,8 @@ def test_an_attempt_that_finds_the_hour_full_waits_for_room(tmp_path: Path) -> N
     full = stepped(folder, backend, NOW, room_at=NOW + 500)
     assert (full.job_status.state, full.job_status.ended, full.room_at) == ("RUNNING", False, NOW + 500)
     assert full.job_status.reason == (
-        "waiting for attempt 1, which is held back for 500 s: as many retries were submitted in the last hour as the "
-        "site allows (`retry.maxAttemptsPerHour`); attempt 0 ended with 255: worker-0 failed"
+        "waiting for attempt 1, which is held back for 500 s: the site's limit on retries per hour is "
+        "reached (`retry.maxAttemptsPerHour`); attempt 0 ended with 255: worker-0 failed"
     )
     assert kinds(folder) == ["Retry"]
     again = stepped(folder, backend, NOW + 4000, room_at=NOW + 4001)

@@ -110,7 +110,7 @@ def test_a_retry_that_is_wrong_by_itself_ends_the_job(tmp_path: Path) -> None:
 def test_what_may_pass_is_waited_for_and_told(tmp_path: Path) -> None:
     folder, backend = after_another(tmp_path), Refusing(LIMIT)
     view = stepped(folder, backend, NOW)
-    says = f"attempt 0 is not submitted yet: {WORDS}; it is tried again for an hour"
+    says = f"attempt 0 is not submitted yet: {WORDS}; retrying for an hour"
     for each in (view, seen(folder, backend)):
         assert (each.job_status.state, each.job_status.ended, each.job_status.reason) == ("WAITING", False, says)
     # What was refused was not taken: its tag is not looked up.
@@ -144,13 +144,13 @@ def test_a_retry_whose_controller_is_not_reached_is_submitted_soon_after_it_is_b
     assert all(60 <= pause < 120 for pause in pauses[5:]), pauses
     assert view.job_status.reason == (
         "attempt 1 is not submitted yet: Slurm cannot be reached: Batch job submission failed: Unable to contact slurm "
-        "controller (connect failure); it is tried again until Slurm answers"
+        "controller (connect failure); retrying until Slurm responds"
     )
     assert (view.job_status.state, seen(folder, backend).job_status) == ("WAITING", view.job_status)
     # The hour in which a refusal may pass begins when Slurm answers.
     backend.says = LIMIT
     now += 60
-    assert reconcile([open_job(folder)], means)[0].job_status.reason.endswith(f"{WORDS}; it is tried again for an hour")
+    assert reconcile([open_job(folder)], means)[0].job_status.reason.endswith(f"{WORDS}; retrying for an hour")
     backend.says = ""
     now += SETTLED_SECONDS
     assert reconcile([open_job(folder)], means)[0].history.job_id == "101"

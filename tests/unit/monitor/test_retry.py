@@ -77,7 +77,7 @@ def test_budgets_are_not_touched_by_transient_failures() -> None:
     decision = decide_retry(ending(-1003), RetryCounters(total=3, used=1, transient=2), RetryPolicy(retry_limit=1), "t")
     assert isinstance(decision, RetryAfter)
     assert decision.counters == RetryCounters(total=4, used=1, transient=3)
-    assert decision.rule == "transient: retried without using up a retry, 3 of 10"
+    assert decision.rule == "transient: retried without using the budget, 3 of 10"
     assert isinstance(decide_retry(ending(255), decision.counters, RetryPolicy(retry_limit=1), "t"), StopRetrying)
 
 
@@ -90,15 +90,15 @@ def test_who_cancelled_matters_where_the_site_says_so(policy: RetryPolicy, *, ag
 
 
 def test_the_end_of_patience_is_told() -> None:
-    most = "the most that the site allows (`retry.maxTransientRetries`)"
+    most = "the limit of the site (`retry.maxTransientRetries`)"
     full = decide_retry(ending(137), RetryCounters(transient=10, total=10), RetryPolicy(), "t")
-    assert full == StopRetrying(rule=f"retried 10 times without using up its budget, {most}")
+    assert full == StopRetrying(rule=f"retried 10 times without using its budget, {most}")
     once = decide_retry(ending(137), RetryCounters(transient=1, total=1), RetryPolicy(max_transient_retries=1), "t")
-    assert once == StopRetrying(rule=f"retried once without using up its budget, {most}")
+    assert once == StopRetrying(rule=f"retried once without using its budget, {most}")
     never = decide_retry(ending(137), RetryCounters(), RetryPolicy(max_transient_retries=0), "t")
-    assert never == StopRetrying(rule="the site allows no retries without using up the budget")
+    assert never == StopRetrying(rule="the site allows no retries outside the budget")
     restarted = decide_retry(ending(0), RetryCounters(total=1), RetryPolicy(retry_limit=-2, max_restarts=1), "t")
-    assert restarted == StopRetrying(rule="restarted once, which is the most that the site allows")
+    assert restarted == StopRetrying(rule="restarted once, the limit of the site")
     assert decide_retry(ending(0), RetryCounters(), RetryPolicy(retry_limit=-2), "t") == StopRetrying(
         rule="the site allows no restarts"
     )

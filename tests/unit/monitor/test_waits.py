@@ -29,8 +29,8 @@ def test_components_are_called_by_their_roles_and_those_with_one_reason_go_toget
     found = waits(STUCK, THREE)
     assert [(wait.role_names, wait.kind) for wait in found] == [(("ps",), "turn"), (("worker", "eval"), "stuck")]
     assert sentence(found) == (
-        "it cannot start as it is: Resources (ps): what it asks for is in use by other jobs; "
-        "PartitionTimeLimit (worker, eval): its time limit is over that of its partition"
+        "it cannot start as it is: Resources (ps): other jobs use the resources that it requests; "
+        "PartitionTimeLimit (worker, eval): its time limit exceeds that of its partition"
     )
     assert "lower `extras.slurm.time`" in advice(found)
     assert "shorter" not in advice(found)
@@ -39,15 +39,15 @@ def test_components_are_called_by_their_roles_and_those_with_one_reason_go_toget
 
 def test_one_reason_of_all_needs_no_names() -> None:
     found = waits(("Resources",) * 3, THREE)
-    assert (found[0].role_names, sentence(found)) == ((), "Resources: what it asks for is in use by other jobs")
-    assert "its 3 components share no node" in advice(found)
+    assert (found[0].role_names, sentence(found)) == ((), "Resources: other jobs use the resources that it requests")
+    assert "its 3 components need separate nodes" in advice(found)
     assert "share no node" not in advice(waits(("Resources",), THREE))
     assert "`paislurm update demo --release`" in advice(waits(("JobHeldUser",), THREE))
 
 
 def test_a_job_of_another_number_of_components_names_them_by_number() -> None:
     assert sentence(waits(("Priority", "BeginTime"), THREE)).endswith(
-        "BeginTime (component 1): its earliest start has not come"
+        "BeginTime (component 1): its earliest start time has not come"
     )
 
 
@@ -58,7 +58,7 @@ def test_a_word_that_is_not_known_stays_as_it_is() -> None:
 
 @pytest.mark.parametrize(
     ("interval", "words"),
-    [(45, "every 45 s (`bf_interval`)"), (None, "every 30 s, or as the site has set `bf_interval`")],
+    [(45, "every 45 s (`bf_interval`)"), (None, "every 30 s, or the site's `bf_interval`")],
 )
 def test_a_heterogeneous_job_without_a_reason_waits_for_the_backfill_scheduler(
     tmp_path: Path, interval: int | None, words: str
@@ -70,9 +70,7 @@ def test_a_heterogeneous_job_without_a_reason_waits_for_the_backfill_scheduler(
     (wait,) = status.waits
     assert (wait.backend_reason, wait.kind, wait.role_names, status.since) == ("None", "turn", (), NOW)
     assert status.reason == wait.meaning
-    assert status.reason.startswith(
-        "Slurm's backfill scheduler, which alone starts jobs with a component for each role"
-    )
+    assert status.reason.startswith("only backfill starts jobs with a component for each role; it runs")
     assert status.reason.endswith(words)
     assert "`extras.slurm.layout: shared`" in advice(status.waits)
     assert waits_by_journal(folder.history()) == status.waits

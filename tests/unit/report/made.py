@@ -203,7 +203,7 @@ def retried(jobs: Path, user: str) -> JobFolder:
                 Retry(
                     happened_at=ended + 35, attempt=attempt, exit_code=code,
                     behaviour="transient" if code < 0 else "unknown", reason=reason,
-                    retry_rule="transient: retried without using up a retry" if code < 0 else "retry 1 of 2",
+                    retry_rule="transient: retried without using the budget" if code < 0 else "retry 1 of 2",
                     retry_at=ended + 60, retries=attempt + 1, used_retries=attempt, transient_retries=1,
                     blamed_nodes=blamed, backend_state="NODE_FAIL" if code < 0 else "FAILED", started_at=began,
                     ended_at=ended,

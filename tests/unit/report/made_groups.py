@@ -33,7 +33,7 @@ def long_reason(jobs: Path, user: str) -> None:
         made.add(
             Retry(
                 happened_at=at + 303, attempt=attempt, exit_code=1, behaviour="transient", reason=LONG_REASON,
-                retry_rule="transient: retried without using up a retry", retry_at=at + 303, retries=1,
+                retry_rule="transient: retried without using the budget", retry_at=at + 303, retries=1,
                 transient_retries=1, used_retries=0, backend_state="FAILED", blamed_nodes=("gpu-rack17-node-0042",),
                 started_at=at + 9, ended_at=at + 300,
             )

@@ -81,14 +81,14 @@ def test_the_rule_of_a_retry_is_said_once(jobs: Path, run: Runner) -> None:
     long_reason(jobs, user_name())
     assert run("report", "long-reason").code == 0
     page = Path("long-reason.report.html").read_text()
-    assert '<div class="more">Retried without using up a retry</div>' in page
+    assert '<div class="more">Retried without using the budget</div>' in page
     assert LONG_REASON in page
 
 
 @pytest.mark.parametrize(
     ("rule", "said"),
     [
-        ("transient: retried without using up a retry", "Retried without using up a retry"),
+        ("transient: retried without using the budget", "Retried without using the budget"),
         ("conflict: retried after a random delay", "Retried after a random delay"),
         ("retry 1 of 2", "Retry 1 of 2"),
         ("restarted after any end (retry count -2)", "Restarted after any end (retry count -2)"),

@@ -102,7 +102,7 @@ def test_the_page_is_written_for_its_owner_alone_and_has_what_matters(jobs: Path
     words = " ".join("".join(Elements(path.read_text()).words).split())
     for said in (
         "node gpu-07 was lost",
-        "Retried without using up a retry",
+        "Retried without using the budget",
         "left out from then on: gpu-07",
         "Waited for: Resources",
         "ContainerSigKillReceived",

@@ -59,7 +59,7 @@ def test_a_slow_monitor_writes_nothing_about_the_job_that_took_the_name(tmp_path
     first.path.rename(tmp_path / "alice~demo.1")
     second = job_folder(tmp_path, CREATED, INTENT)
     second.secrets.mkdir()
-    with pytest.raises(OSError, match="another job's") as refused:
+    with pytest.raises(OSError, match="another job now") as refused:
         first.append(ENDED)
     assert refused.value.errno == errno.ESTALE
     assert read(second.journal).records == (CREATED, INTENT)
@@ -78,10 +78,10 @@ def test_damage_is_told(tmp_path: Path) -> None:
     found = read(journal)
     assert found.records == (CREATED, INTENT)
     assert found.read_errors == (
-        "line 2 cannot be read: it is not JSON",
-        "line 3 cannot be read: it was written by a later version",
+        "line 2 cannot be read: invalid JSON",
+        "line 3 cannot be read: written by a later version of paislurm",
         "line 4 cannot be read: Invalid value 'dream' - at `$.kind`",
-        "its last line is torn",
+        "the last line is incomplete",
     )
 
 
@@ -114,7 +114,7 @@ def test_a_journal_of_rubbish_is_told_in_few_lines(tmp_path: Path) -> None:
     journal.write_bytes(dump(INTENT) + b"\n" * 1000 + b"x\n" * 9_000 + dump(SUBMITTED))
     found = read(journal)
     assert found.records == (INTENT, SUBMITTED)
-    assert found.read_errors[0] == "line 1002 cannot be read: it is not JSON"
+    assert found.read_errors[0] == "line 1002 cannot be read: invalid JSON"
     assert found.read_errors[20:] == ("8980 more lines cannot be read",)
 
 
@@ -171,4 +171,4 @@ def test_what_stays_true_is_kept_of_a_long_journal(tmp_path: Path) -> None:
     kept = [record for record in found.records if record != SEEN]
     assert kept == [CREATED, change, told, cancel, SUBMITTED]
     assert len(found.records) < 20_010
-    assert found.read_errors == (f"line {len(first) + 30_002} cannot be read: it is not JSON",)
+    assert found.read_errors == (f"line {len(first) + 30_002} cannot be read: invalid JSON",)

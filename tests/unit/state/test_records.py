@@ -58,7 +58,7 @@ def test_a_job_whose_journal_names_no_policy_is_never_retried() -> None:
 
 @pytest.mark.parametrize(("version", "which"), [(1, "an earlier"), (3, "a later")])
 def test_what_another_version_wrote_is_left_alone(version: int, which: str) -> None:
-    with pytest.raises(CorruptDataError, match=f"it was written by {which} version"):
+    with pytest.raises(CorruptDataError, match=f"written by {which} version"):
         parse(line(CREATED, version=version))
 
 

@@ -1,1 +1,1 @@
-"""When a backend is asked, what it said last, and what that cost."""
+"""Poll backends, share their answers, and log the calls."""

@@ -1,4 +1,4 @@
-"""What a backend said of jobs when it was asked: one question for all of them, one answer."""
+"""The answer of a backend to a poll for all jobs of a user."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 class Answer(Struct, frozen=True, kw_only=True):
-    """Hold what a backend said; of a job or a tag that it was not asked for it said nothing.
+    """Hold a backend's answer; it covers only the jobs and tags of the poll.
 
-    `time` is when it was asked, in seconds since 1970. `observations` are of the jobs of `asked` that it knows, `found`
-    the jobs of tags, None where it knows none. `error` and `tag_error` are why it did not answer, "" where it did;
-    `throttled` how often in turn that is because it was asked too often.
+    `time` is when the poll started, in seconds since 1970. `observations` are those of the jobs in `asked` that the
+    backend knows, `found` the jobs of tags, None for an unknown tag. `error` and `tag_error` are the backend's
+    errors, or "". `throttled` counts successive polls that the backend refused as too frequent.
     """
 
     time: float
@@ -35,11 +35,11 @@ class Answer(Struct, frozen=True, kw_only=True):
 
 NOT_ASKED = Answer(time=0)
 Ask: TypeAlias = Callable[[str, Collection[JobId], Collection[str]], Answer]
-"""Asks the backend of a name for jobs by their ids, and for others by their tags."""
+"""Polls the named backend for jobs by id, and for others by tag."""
 
 
 def ask_now(backend: Callable[[], Backend], ids: Collection[JobId], tags: Collection[str], time: float) -> Answer:
-    """Ask a backend; a job that a tag finds is asked for, too. That it does not answer is an answer."""
+    """Poll a backend for jobs, including those that a tag finds. An error is recorded in the answer."""
     answer = Answer(time=time)
     try:
         known = backend().find(tags) if tags else {}
@@ -56,5 +56,5 @@ def ask_now(backend: Callable[[], Backend], ids: Collection[JobId], tags: Collec
 
 
 def asking(backend: Callable[[str], Backend], now: float) -> Ask:
-    """Return what asks each backend whenever it is called."""
+    """Return a function that polls each backend at once."""
     return lambda name, ids, tags: ask_now(lambda: backend(name), ids, tags, now)

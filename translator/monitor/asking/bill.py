@@ -1,7 +1,6 @@
-"""The bill: what was asked of Slurm for a user, a line for each call, and how many attempts an hour may have.
+"""The call log: the user's calls to Slurm, and the hourly limit on attempts.
 
-Lines are `<time> <program> <CPU seconds> ok|failed|unreached`, only ever appended, in a file that makes room for a new
-one when it is large.
+Lines are `<time> <program> <CPU seconds> ok|failed|unreached`, appended to a file that is rotated when it is large.
 """
 
 from __future__ import annotations
@@ -22,15 +21,15 @@ if TYPE_CHECKING:
 
 FILE, OLDER_FILE = "bill.log", "bill.1.log"
 MAX_BYTES = 1 << 20
-"""Some 30,000 calls: of a day, unless somebody calls without end."""
+"""About 30,000 calls, those of a day in normal use."""
 RETRIES, MONITOR = "sbatch-retry", "monitor"
-"""The names for an sbatch that submits a retry, and for the CPU time of the monitor itself."""
+"""The names for an sbatch that submits a retry, and for the monitor's own CPU time."""
 HOUR, DAY = 3600, 86400
 _ENDS: dict[str, CallEnd] = {"ok": "ok", "unreached": "unreached"}
 
 
 class Call(Struct, frozen=True, kw_only=True):
-    """Hold what one call cost: `cpu` in seconds; `time` is in seconds since 1970."""
+    """A call with its time in seconds since 1970, and its cost `cpu` in seconds."""
 
     time: float
     program: str
@@ -39,13 +38,10 @@ class Call(Struct, frozen=True, kw_only=True):
 
     @property
     def failed(self) -> bool:
-        """Whether the call was in vain."""
         return self.end != "ok"
 
 
 class Cost(Struct, frozen=True, kw_only=True):
-    """Hold what the calls of one program cost."""
-
     program: str
     calls: int
     failed: int
@@ -53,13 +49,11 @@ class Cost(Struct, frozen=True, kw_only=True):
 
 
 class Bill:
-    """Keep the bill of a user in a folder."""
-
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def add(self, call: Call) -> None:
-        """Write down a call; OSError if that cannot be done."""
+        """Append a call. Raises OSError."""
         make_private(self._folder)
         path = self._folder / FILE
         line = f"{call.time:.3f} {call.program} {call.cpu:.4f} {call.end}\n"
@@ -73,13 +67,13 @@ class Bill:
             path.replace(self._folder / OLDER_FILE)
 
     def calls(self, since: float) -> list[Call]:
-        """Return the calls since then, the oldest first; what is no call is passed over."""
+        """Return the calls since a time, oldest first. Skip invalid lines."""
         found = (_call(line) for name in (OLDER_FILE, FILE) for line in _lines(self._folder / name))
         return sorted((call for call in found if call is not None and call.time > since), key=lambda call: call.time)
 
 
 def costs(calls: Iterable[Call]) -> list[Cost]:
-    """Return what the calls of each program cost, by its name."""
+    """Return the cost of the calls by program, sorted by name."""
     by_program: dict[str, list[Call]] = {}
     for call in calls:
         by_program.setdefault(call.program, []).append(call)
@@ -90,12 +84,12 @@ def costs(calls: Iterable[Call]) -> list[Cost]:
 
 
 def retry_times(calls: Iterable[Call]) -> list[float]:
-    """Return when Slurm was asked to take a retry, whether it did or not."""
+    """Return the times of submits of retries that reached Slurm, accepted or not."""
     return [call.time for call in calls if call.program == RETRIES and call.end != "unreached"]
 
 
 def room_at(times: Sequence[float], now: float, most: int) -> int:
-    """Return from when on one more attempt may be submitted, 0 for now, where `most` may be in any hour."""
+    """Return when one more attempt may be submitted, 0 for now, with at most `most` in any hour."""
     recent = sorted(time for time in times if time > now - HOUR)
     return int(recent[-most]) + HOUR + 1 if len(recent) >= most else 0
 

@@ -1,8 +1,8 @@
-"""Ask a backend seldom, and share what it says with all processes of a user: one file, which one of them writes.
+"""Poll a backend rarely, and share its answer among all processes of a user, in one file.
 
-Whoever wants to know takes the last answer if it is fresh enough; else one process asks, for everything that the user's
-jobs need, and the others wait for its answer. Ages are told by the file server's clock. A backend that says that it is
-asked too often is left alone, for longer each time, by all of them.
+A process uses the last answer if it is fresh enough. Otherwise one process polls for all jobs of the user, and the
+others wait for its answer. Ages are measured by the file server's clock. If a backend refuses polls as too frequent,
+all processes stop polling, for longer each time.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 FILE, ASKING = "answer.json", "asking"
 MAX_BYTES = 64 << 20
 OTHER_SECONDS = 5.0
-"""For so long an answer is waited for that another process has asked for."""
+"""Seconds to wait for another process's answer."""
 FIRST_BACK_OFF, MAX_BACK_OFF = 60, 960
-"""Seconds for which a backend that is asked too often is not asked: twice as long each time."""
+"""Seconds without polls after a throttled poll; they double each time."""
 AHEAD = 5.0
-"""Seconds by which a file may be newer than the server's time; one that is more so tells no age."""
+"""Seconds by which a file may be newer than the server's time; beyond that, its age is unknown."""
 
 
 class SharedAnswers:
-    """Ask one backend, or take what it said last. `owner` says in words who asks, for people that look."""
+    """Poll one backend or return its last answer. `owner` describes this process for people who inspect the lock."""
 
     def __init__(self, backend: Callable[[], Backend], folder: Path, owner: str = "") -> None:
         self._backend = backend
@@ -57,22 +57,22 @@ class SharedAnswers:
         max_age: float,
         others: Callable[[], tuple[Collection[JobId], Collection[str]]] = lambda: ((), ()),
     ) -> Answer:
-        """Return an answer that is at most `max_age` seconds old, or says that the backend is to be left alone.
+        """Return an answer at most `max_age` seconds old, or one that defers polls of a throttling backend.
 
-        `others` is called before the backend is asked: ids and tags that are asked for beside those that are wanted.
-        An answer that comes from another process may tell nothing of these.
+        `others` is called before a poll and returns further ids and tags. An answer from another process may not
+        cover the ids and tags of this call.
         """
         fresh = self._fresh(max_age)
         if fresh is not None:
             return fresh
         with self._lock.taken() as mine:
             if mine or self._lock.problem:
-                # Another process may have been faster.
+                # Another process may have polled meanwhile.
                 return self._fresh(max_age) or self._ask(ids, tags, others)
         return self._of_other(max_age)
 
     def news(self) -> Answer | None:
-        """Return the answer that another process has got since this one had its last, None where there is none."""
+        """Return an answer that another process got since this one's last, None if there is none."""
         before = self._stamp
         self._read()
         return self._last if self._stamp != before else None
@@ -84,7 +84,7 @@ class SharedAnswers:
         others: Callable[[], tuple[Collection[JobId], Collection[str]]],
     ) -> Answer:
         more_ids, more_tags = others()
-        # The time before it is asked: a claim that comes meanwhile is newer than what the backend says.
+        # Use the time before the poll: a claim made meanwhile is newer than the answer.
         began = self._now()
         answer = ask_now(self._backend, {*ids, *more_ids}, {*tags, *more_tags}, began)
         self._last = answer = replace(answer, throttled=self._last.throttled + 1 if answer.throttled else 0)
@@ -93,7 +93,7 @@ class SharedAnswers:
         return answer
 
     def _write(self, data: bytes, time: float) -> None:
-        """Put an answer in place whole, as old as it is. Who writes has the lock; what is lost is asked again."""
+        """Replace the file by an answer, with its age. The writer holds the lock; a lost answer is polled again."""
         new = self._file.with_name(f".{FILE}.new")
         descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "wb") as file:
@@ -103,7 +103,7 @@ class SharedAnswers:
         self._stamp = _stamp(self._file.stat())
 
     def _of_other(self, max_age: float) -> Answer:
-        """Wait for the answer that another process has asked for; without one nothing is said."""
+        """Wait for the answer that another process polls for. Return NOT_ASKED if none arrives."""
         until = time.monotonic() + OTHER_SECONDS
         while time.monotonic() < until:
             time.sleep(0.1)
@@ -113,7 +113,7 @@ class SharedAnswers:
         return NOT_ASKED
 
     def _fresh(self, max_age: float) -> Answer | None:
-        """Return the last answer unless it is too old. Where none can be kept in a file, this process knows its own."""
+        """Return the last answer unless it is too old. If no file can be written, use this process's own."""
         self._read()
         last = self._last
         age = self._now() - last.time
@@ -122,7 +122,7 @@ class SharedAnswers:
         return last if -AHEAD <= age < max_age else None
 
     def _read(self) -> None:
-        """Take in the file if it is another one than this process has read, and newer than its own last answer."""
+        """Read the file if it has changed and is newer than this process's own answer."""
         try:
             status = self._file.stat()
             if _stamp(status) == self._stamp or status.st_mtime < self._last.time - AHEAD:

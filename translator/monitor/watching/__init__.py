@@ -1,1 +1,1 @@
-"""What a monitor sees without a question to any backend: files, and its own CPU time."""
+"""Watch job folders and the monitor's own CPU time, without polls."""

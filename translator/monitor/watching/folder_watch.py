@@ -1,12 +1,11 @@
-"""What a monitor notices by itself: that something happens to jobs, and how near it is to the end of its CPU time.
+"""Detect changes of job folders, and measure the monitor's remaining CPU time.
 
-Jobs take one stat each: no question to any backend, and hardly any CPU time. A claim and a result are names that come
-into the folder of an attempt, whose time of change is that of the newest. No inotify: on a network file system it sees
-nothing of what other machines do. There, a change is seen when the attribute cache lets go of the folder's times
-(nfs(5), acdirmax). Some file systems remember on an account of its own that a name was missing: then the folder's times
-are new, and its list has the name, before anybody can open it.
+Each job costs one stat and little CPU time, no poll. A claim or a result appears in an attempt's folder and changes
+its modification time. inotify does not report changes by other machines on a network file system. There, a change is
+visible when the attribute cache of the folder expires (nfs(5), acdirmax). Some file systems cache separately that a
+name was missing: then the folder's time and list show the name before it can be opened.
 
-CPU time (`ulimit -t`): a new process has all of it, exec makes none.
+The limit on CPU time (`ulimit -t`) applies per process: a new process starts at zero, exec does not reset it.
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SIGNS = ("claim", "result.json")
-"""The names in the folder of an attempt that say that it has begun, and that it has ended."""
+"""The names in an attempt's folder that show its start and its end."""
 Stamp: TypeAlias = "tuple[int, int, int] | None"
 
 
 class FolderWatch:
-    """Look at files or folders by name: `keep` says which, `changed` which of them are not as they were."""
+    """Watch files or folders by name: `keep` selects them, `changed` returns those that changed."""
 
     def __init__(self) -> None:
         self._paths: dict[str, str] = {}
@@ -34,49 +33,50 @@ class FolderWatch:
         self._unsure: set[str] = set()
 
     def keep(self, paths: Iterable[tuple[str, Path]]) -> None:
-        """Watch these and no others. One that is new, or has another path, counts as changed."""
+        """Watch only these paths. New names, and names with a new path, count as changed."""
         before, self._paths = self._paths, {name: str(path) for name, path in paths}
         same = {name for name, path in self._paths.items() if before.get(name) == path}
         self._stamps = {name: self._stamps[name] if name in same else None for name in self._paths}
         self._unsure = (self._unsure & same) | (self._paths.keys() - same)
 
     def changed(self) -> set[str]:
-        """Return the names of those that have changed since the last call.
+        """Return the names that have changed since the last call.
 
-        Each is returned once more by the next one: of two changes within one tick of the clock the time of the folder
-        shows one alone. One that hides a sign is returned until it does not; it is looked at before its files are read.
+        Each name is returned again by the next call: two changes within one clock tick show only once in the
+        folder's time. A folder that hides a sign is returned until the sign can be opened. Check this before reading
+        its files.
         """
-        news: set[str] = set()
+        changed: set[str] = set()
         stamps = self._stamps
         for name, path in self._paths.items():
             try:
-                status = os.stat(path)  # noqa: PTH116 - a pathlib.Path costs as much again, each second for each job
+                status = os.stat(path)  # noqa: PTH116 - pathlib doubles the cost, each second for each job
                 stamp = (status.st_mtime_ns, status.st_ino, status.st_nlink)
             except OSError:
                 stamp = None
             if stamps[name] != stamp:
                 stamps[name] = stamp
-                news.add(name)
-        found = news | self._unsure
-        self._unsure = news | {name for name in found if hides(self._paths[name])}
+                changed.add(name)
+        found = changed | self._unsure
+        self._unsure = changed | {name for name in found if hides(self._paths[name])}
         return found
 
 
 def hides(folder: str) -> bool:
-    """Tell whether a folder's list has a sign that cannot be opened yet. A folder that cannot be listed hides none."""
+    """Return whether a folder lists a sign that cannot be opened yet; False if it cannot be listed."""
     try:
-        names = os.listdir(folder)  # noqa: PTH208 - names are what is wanted
+        names = os.listdir(folder)  # noqa: PTH208 - only names are needed
     except OSError:
         return False
     return any(name in SIGNS and not os.path.lexists(f"{folder}/{name}") for name in names)
 
 
 PART = 0.75
-"""Of the CPU time that is allowed: the rest is for a step with many jobs, which is not interrupted."""
+"""The usable share of the CPU time limit; the rest is for a step with many jobs, which is not interrupted."""
 
 
 def is_nearly_spent() -> bool:
-    """Tell whether this process has used most of the CPU time that it may use."""
+    """Return whether this process has used most of its CPU time."""
     soft, _ = resource.getrlimit(resource.RLIMIT_CPU)
     return soft != resource.RLIM_INFINITY and used() >= PART * soft
 
@@ -88,8 +88,8 @@ def used() -> float:
 
 
 def outlive_warning() -> None:
-    """Go on after SIGXCPU, which comes at the soft limit and would end the process before the hard one does.
+    """Survive SIGXCPU, which arrives at the soft limit and would terminate the process.
 
-    It is not ignored: then programs that are started would ignore it, too.
+    Use a handler: child processes would inherit an ignored signal.
     """
     signal.signal(signal.SIGXCPU, lambda _, __: None)

@@ -1,4 +1,4 @@
-"""What a job's folder tells of its last attempt: who runs it, and how it ended. The backend is asked for the rest."""
+"""Read the claim and result of a job's last attempt, and determine what the backend must be polled for."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from ..poll import View
 
 BEGINS_IN = 60
-"""Seconds after its submission within which a job that finds room has begun, or failed to."""
+"""Seconds after its submit within which a job with free nodes has started or failed to."""
 
 
 class JobFiles(Struct, frozen=True, kw_only=True):
-    """Hold what a job's folder tells: its history with the `news` that a claim is, and the result of its last attempt.
+    """Hold a job's history, with the claim's record in `news`, and the result of its last attempt.
 
-    `read_errors` are what cannot be read, in words.
+    `read_errors` describe unreadable files.
     """
 
     folder: JobFolder
@@ -43,7 +43,7 @@ class JobFiles(Struct, frozen=True, kw_only=True):
 
 
 def read_files(folder: JobFolder, known: History, *, late: bool, read_errors: tuple[str, ...] = ()) -> JobFiles:
-    """Read what there is of a job; with `late` its result may have come a moment ago."""
+    """Read a job's files. Set `late` if the result may be a moment old."""
     news: tuple[Record, ...] = ()
     if is_unsettled(known) and (owner := claimed_by(folder, known.attempt)) is not None:
         news = (submitted(known, owner, known.asked),)
@@ -56,10 +56,10 @@ def read_files(folder: JobFolder, known: History, *, late: bool, read_errors: tu
 
 
 def result_of(folder: JobFolder, attempt: int, *, late: bool) -> tuple[Result | None, tuple[str, ...]]:
-    """Return the result of an attempt, None where there is none, and in words why one cannot be read."""
+    """Return the result of an attempt, None if there is none, and descriptions of read errors."""
     path = folder.result(attempt)
     if late:
-        # Listing the folder makes a network file system look again for a file that was missing a moment ago.
+        # Listing the folder makes a network file system refresh its cache of missing files.
         with suppress(OSError):
             list(path.parent.iterdir())
     try:
@@ -69,7 +69,7 @@ def result_of(folder: JobFolder, attempt: int, *, late: bool) -> tuple[Result | 
 
 
 def questions(jobs: Iterable[JobFiles]) -> dict[str, tuple[set[JobId], set[str]]]:
-    """Return for each backend what files do not tell: ids to ask for, and the tags of jobs whose ids are not known."""
+    """Return the ids to poll for by backend, and the tags of jobs without a known id."""
     wanted: dict[str, tuple[set[JobId], set[str]]] = {}
     for job in jobs:
         known = job.known
@@ -81,10 +81,10 @@ def questions(jobs: Iterable[JobFiles]) -> dict[str, tuple[set[JobId], set[str]]
 
 
 def needs_answer(view: View) -> bool:
-    """Tell whether something has happened to a job of which only the backend can say more, and will soon.
+    """Return whether a job has news that only the backend can complete, and soon will.
 
-    It was to be cancelled; its script was told to end, or lost a node; nobody knows whether it was taken; or the queue
-    has it no more, its accounts are not there yet, and it has left no result.
+    The job was cancelled; its script was interrupted or lost a node; it is unknown whether the backend accepted it;
+    or it has left the queue without accounts and without a result.
     """
     known, result, seen = view.history, view.result, view.observation
     if known.ended is not None or known.retry is not None:
@@ -99,9 +99,9 @@ def needs_answer(view: View) -> bool:
 
 
 def may_fail_to_begin(view: View, now: int) -> bool:
-    """Tell whether a job was submitted a moment ago and has not begun.
+    """Return whether a job was just submitted and has not started.
 
-    Nobody says so if its nodes cannot begin it.
+    If its nodes cannot start it, no file reports this.
     """
     known = view.history
     if not known.job_id or known.ended is not None or known.retry is not None or view.result is not None:
@@ -110,7 +110,7 @@ def may_fail_to_begin(view: View, now: int) -> bool:
 
 
 def claimed_by(folder: JobFolder, attempt: int) -> JobId | None:
-    """Return the job that runs an attempt, as the batch script wrote when it began; None where none has begun."""
+    """Return the job that runs an attempt, from the claim that its batch script wrote; None without a claim."""
     try:
         claim, _ = read_end(folder.claim(attempt), 64)
     except OSError:
@@ -120,9 +120,9 @@ def claimed_by(folder: JobFolder, attempt: int) -> JobId | None:
 
 
 def begun(folder: JobFolder, known: History, seen: Observation | None, time: float) -> Observation | None:
-    """Return what to believe of a job that the backend said at `time` it waits, or said nothing of.
+    """Return the observation of a job that was pending or unknown at the poll's `time`, corrected by its claim.
 
-    A claim that is newer says that the job runs since. An older one says nothing of a job that was put back to wait.
+    A newer claim shows that the job has started since. An older claim says nothing: the job may have been requeued.
     """
     if (seen is not None and phase(seen.state) is not Phase.PENDING) or not known.job_id:
         return seen

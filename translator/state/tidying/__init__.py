@@ -1,1 +1,1 @@
-"""What is left of a job when it is over: tidied folders, removed ones, and how much room they take."""
+"""Tidy, remove and measure the folders of ended jobs."""

@@ -1,7 +1,7 @@
-"""The script of an attempt, whole or kept: a tidied attempt keeps its head, and the home each runtime once.
+"""Read or shrink an attempt's script: a tidied attempt keeps its head, and the home keeps each runtime once.
 
-A script is its head, a seal of two lines, and the runtime, whose SHA-256 the seal has. Source: this project's docs,
-script.
+A script is its head, a seal of two lines, and the runtime; the seal contains the runtime's SHA-256. Source: this
+project's docs, script.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _SEAL = re.compile(
 
 
 def read_script(folder: JobFolder, attempt: int) -> bytes:
-    """Return the script of an attempt, byte for byte as it was submitted, also where the attempt has been tidied.
+    """Return the script of an attempt exactly as submitted, even if the attempt has been tidied.
 
-    FileNotFoundError where the attempt has none; FolderError where the runtime that it had is lost.
+    Raises FileNotFoundError if the attempt has no script, FolderError if its runtime is lost.
     """
     path = folder.script(attempt)
     try:
@@ -42,31 +42,31 @@ def read_script(folder: JobFolder, attempt: int) -> bytes:
         try:
             head = _read(path.with_name(HEAD))
         except FileNotFoundError:
-            # Tidied a moment ago, or there is none.
+            # Another process may have tidied the attempt meanwhile.
             return _read(path)
     parts = split(head)
     digest = parts[2] if parts else ""
     runtime = _runtime_file(runtimes(folder.path), digest)
     body = _body(runtime, time_written(runtime))
     if body is None:
-        message = f"the runtime of {folder.name} cannot be read: {runtime} is not there, or damaged"
-        hint = f"the job's own part of the script is in {path.with_name(HEAD)}"
+        message = f"the runtime of {folder.name} cannot be read: {runtime} is missing or damaged"
+        hint = f"read the job's own part of the script in {path.with_name(HEAD)}"
         raise FolderError(Diagnostic(code="E590", message=message, hint=hint))
     return head + body
 
 
 def split(script: bytes) -> tuple[bytes, bytes, str] | None:
-    """Return the head with its seal, the runtime, and the SHA-256 that the seal has; None for what has no seal."""
-    # A text of the job file may hold a line like the seal: the runtime never does.
+    """Return the head with its seal, the runtime, and the SHA-256 in the seal; None without a seal."""
+    # Search from the end: a text of the job file may contain a line like the seal, the runtime never does.
     start = script.rfind(b"\n# ---- paislurm runtime ") + 1
     seal = _SEAL.match(script, start) if start else None
     return (script[: seal.end()], script[seal.end() :], seal[1].decode()) if seal else None
 
 
 def shrink(attempt: OpenFolder, kept: Path) -> bool:
-    """Keep the head of the script alone, once the runtime is kept below `kept`; OSError if it cannot be written.
+    """Keep only the head of the script, after storing the runtime below `kept`. Raises OSError.
 
-    False where the script stays as it is: it has no seal, or its runtime is not the sealed one.
+    Return False if the script stays: it has no seal, or its runtime differs from the sealed one.
     """
     try:
         script = attempt.read(SCRIPT, MAX_BYTES)
@@ -82,14 +82,14 @@ def shrink(attempt: OpenFolder, kept: Path) -> bool:
     file = _runtime_file(kept, digest)
     if _body(file, time_written(file)) is None:
         make_private(kept)
-        # The time of a compression would make it another file each time.
+        # mtime=0: equal runtimes must give equal files.
         write_durably(file, compress(body, mtime=0))
     if _body(file, time_written(file)) != body:
         return False
     replace_file(attempt, HEAD, head)
     attempt.unlink(SCRIPT)
     for name in attempt.names():
-        # What a process that was killed, or is about to come to the same, was writing.
+        # Remove partial files of killed or concurrent processes.
         if name.startswith(f".{HEAD}.new-"):
             attempt.unlink(name)
     return True
@@ -107,13 +107,13 @@ def _runtime_file(kept: Path, digest: str) -> Path:
 def _read(path: Path) -> bytes:
     data, whole = read_end(path, MAX_BYTES)
     if not whole:
-        raise FileNotFoundError(None, "it is too large for a script", str(path))
+        raise FileNotFoundError(None, "too large for a script", str(path))
     return data
 
 
 @lru_cache(maxsize=8)
 def _body(file: Path, written: int) -> bytes | None:
-    """Return the runtime that a file keeps, None where it is not the one of its name; `written` is the file's time."""
+    """Return the runtime in a file, None if its digest is not the file's name; `written` is the file's time."""
     import gzip
     import zlib
     from hashlib import sha256

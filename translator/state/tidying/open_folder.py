@@ -1,6 +1,6 @@
-"""A folder that is held open: what is done in it is done in this very folder, whatever name it has by now.
+"""Operations in an open folder: they affect this folder even if it is renamed meanwhile.
 
-No symbolic link is followed: who runs the job can put one anywhere.
+Symbolic links are not followed: a job's processes can create any.
 """
 
 from __future__ import annotations
@@ -20,23 +20,21 @@ _STAYS = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT, errno.ENOTDIR, errno.EBUS
 
 
 class OpenFolder:
-    """The operations in a folder, by its descriptor. Each raises OSError, but not where there is nothing to do."""
+    """The operations in a folder, by its descriptor. Each raises OSError, except if there is nothing to do."""
 
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
 
     @contextmanager
     def folder(self, name: str) -> Iterator[OpenFolder]:
-        """Open a folder in this one."""
         with _held(os.open(name, _FLAGS, dir_fd=self.descriptor)) as opened:
             yield opened
 
     def names(self) -> list[str]:
-        """Return what is in the folder, sorted."""
         return sorted(os.listdir(self.descriptor))  # noqa: PTH208 - of a descriptor
 
     def status(self, name: str) -> os.stat_result | None:
-        """Return what a name stands for, None where there is none."""
+        """Return the status of a name, None if it does not exist."""
         try:
             return os.stat(name, dir_fd=self.descriptor, follow_symlinks=False)
         except FileNotFoundError:
@@ -52,12 +50,12 @@ class OpenFolder:
             return file.read(limit)
 
     def unlink(self, name: str) -> None:
-        """Remove a file, if it is there."""
+        """Remove a file if it exists."""
         with suppress(FileNotFoundError, IsADirectoryError):
             os.unlink(name, dir_fd=self.descriptor)
 
     def rmdir(self, name: str) -> None:
-        """Remove a folder, if it is there and empty."""
+        """Remove a folder if it exists and is empty."""
         try:
             os.rmdir(name, dir_fd=self.descriptor)
         except OSError as error:
@@ -65,14 +63,13 @@ class OpenFolder:
                 raise
 
     def sync(self) -> None:
-        """Have the names in the folder on the disk, where the file system knows how."""
+        """Sync the names in the folder to disk, if the file system supports it."""
         with suppress(OSError):
             os.fsync(self.descriptor)
 
 
 @contextmanager
 def open_folder(path: Path) -> Iterator[OpenFolder]:
-    """Open a folder by its path."""
     with _held(os.open(path, _FLAGS)) as opened:
         yield opened
 
@@ -86,7 +83,7 @@ def _held(descriptor: int) -> Iterator[OpenFolder]:
 
 
 def replace_file(folder: OpenFolder, name: str, data: bytes) -> None:
-    """Write a file such that it is there whole or not at all, whatever happens."""
+    """Write a file atomically and sync it to disk."""
     new = f".{name}.new-{os.urandom(4).hex()}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     descriptor = os.open(new, flags, 0o600, dir_fd=folder.descriptor)

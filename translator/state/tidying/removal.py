@@ -1,7 +1,7 @@
-"""Remove what a job has, and tell how much room it takes.
+"""Remove the files of a job, and measure the space that they take.
 
-It gets a hidden name first, so that a removal that is killed leaves nothing half visible. Whoever removes a job next,
-or looks after jobs, finishes what has such a name.
+The folder gets a hidden name first, so that a killed removal leaves no visible remains. The next removal, or the
+monitor, deletes folders with hidden names.
 """
 
 from __future__ import annotations
@@ -26,32 +26,32 @@ if TYPE_CHECKING:
 
 MOUNTS = Path("/proc/self/mounts")
 _ESCAPE = re.compile(rb"\\([0-3][0-7]{2})")
-"""How a blank is written there. Source: fstab(5)."""
+"""An escaped blank in that file. Source: fstab(5)."""
 HIDDEN = ".gone-"
 BULKY = ("work", "code")
-"""What of an attempt goes where records and logs are to stay."""
+"""Folders of an attempt that are removed when records and logs stay."""
 
 
 def check_removable(folder: JobFolder) -> None:
-    """Raise FolderError where something in a job's folder is not the user's own, or is mounted there."""
+    """Raise FolderError if a job's folder contains a mount or a file of another user."""
     status = folder.path.stat(follow_symlinks=False)
     mounted = next(_mounted_below(os.path.realpath(folder.path)), None)
     if mounted is not None:
-        raise _odd(mounted, "is mounted there")
+        raise _not_removable(mounted, "is a mount point")
     for path, found in _walk(str(folder.path), status):
         if found.st_uid != status.st_uid:
-            raise _odd(path, "belongs to another user")
+            raise _not_removable(path, "belongs to another user")
         if found.st_dev != status.st_dev:
-            raise _odd(path, "is on another file system: something is mounted there")
+            raise _not_removable(path, "is on another file system: it is a mount point")
 
 
-def _odd(path: str, what: str) -> FolderError:
-    hint = "see what it is, and take it away first; nothing of the job was removed"
+def _not_removable(path: str, what: str) -> FolderError:
+    hint = "remove or unmount it first; nothing of the job was removed"
     return FolderError(Diagnostic(code="E592", message=f"{path} {what}", hint=hint))
 
 
 def _mounted_below(folder: str) -> Iterator[str]:
-    """Yield what is mounted below a folder: a part of the same file system has no other device number."""
+    """Yield the mount points below a folder: a bind mount from the same file system has no other device number."""
     with suppress(OSError):
         for line in MOUNTS.read_bytes().splitlines():
             point = os.fsdecode(_ESCAPE.sub(lambda found: bytes([int(found[1], 8)]), line.split(b" ")[1]))
@@ -60,13 +60,13 @@ def _mounted_below(folder: str) -> Iterator[str]:
 
 
 def _walk(top: str, status: os.stat_result) -> Iterator[tuple[str, os.stat_result]]:
-    """Yield what is below a folder, without following a symbolic link or entering what is none of the user's."""
+    """Yield all entries below a folder, without following symbolic links."""
     left = [(top, status)]
     while left:
         folder, own = left.pop()
         if own.st_mode & stat.S_IRWXU != stat.S_IRWXU and own.st_uid == os.geteuid():
-            # A tool that a task ran may have made its folders read-only.
-            os.chmod(folder, stat.S_IMODE(own.st_mode) | stat.S_IRWXU)  # noqa: PTH101 - thousands of them
+            # A task's tool may have made its folders read-only.
+            os.chmod(folder, stat.S_IMODE(own.st_mode) | stat.S_IRWXU)  # noqa: PTH101 - thousands of calls
         with os.scandir(folder) as entries:
             for entry in entries:
                 found = entry.stat(follow_symlinks=False)
@@ -76,15 +76,15 @@ def _walk(top: str, status: os.stat_result) -> Iterator[tuple[str, os.stat_resul
 
 
 def hide(folder: JobFolder, known: History) -> Path | None:
-    """Give a job's folder a hidden name and return that; OSError if it cannot be renamed.
+    """Rename a job's folder to a hidden name and return it. Raises OSError if it cannot be renamed.
 
-    None if it is another job's by now, or another process is at it.
+    Return None if another job has taken the name, or another process is renaming the folder.
     """
     with open_folder(folder.path) as opened:
         journal = opened.status(folder.journal.name)
         if journal is None or folder.inode not in (None, journal.st_ino):
             return None
-        # An archived job has its mark already, and nobody else gives it another name.
+        # An archived job already has its mark, and no other process renames it.
         archived = folder.name != known.full_name and opened.status(RETIRED) is not None
         if not archived and not mark(opened.descriptor):
             return None
@@ -100,7 +100,7 @@ def hide(folder: JobFolder, known: History) -> Path | None:
 
 
 def hide_bulk(folder: JobFolder) -> list[Path]:
-    """Give the working directories and the code of a job's attempts hidden names, and return these."""
+    """Rename the working directories and the code of a job's attempts to hidden names, and return these."""
     found = []
     for path in bulk(folder):
         hidden = _hidden(folder)
@@ -110,7 +110,7 @@ def hide_bulk(folder: JobFolder) -> list[Path]:
 
 
 def bulk(folder: JobFolder) -> list[Path]:
-    """Return the working directories and the code of a job's attempts; none that a symbolic link leads to."""
+    """Return the working directories and the code of a job's attempts, without symbolic links."""
     attempts = folder.path / "attempts"
     if attempts.is_symlink() or not attempts.is_dir():
         return []
@@ -124,13 +124,13 @@ def _hidden(folder: JobFolder) -> Path:
 
 
 def delete(hidden: Path) -> bool:
-    """Delete what has a hidden name, and tell whether all of it is gone; no symbolic link is followed."""
+    """Delete a hidden folder. Return whether all of it is gone."""
     shutil.rmtree(hidden, ignore_errors=True)
     return not hidden.exists()
 
 
 def finish_removals(jobs: Path) -> None:
-    """Delete what removals that were killed have left."""
+    """Delete the remains of killed removals."""
     with suppress(OSError):
         for hidden in jobs.glob(f"{HIDDEN}*"):
             with suppress(OSError, FolderError):
@@ -139,22 +139,21 @@ def finish_removals(jobs: Path) -> None:
 
 
 BLOCK = 512
-"""Bytes that `st_blocks` counts. Source: stat(2)."""
+"""Bytes per block in `st_blocks`. Source: stat(2)."""
 
 
 class RoomTaken(NamedTuple):
-    """Hold bytes on the disk and inodes."""
+    """Hold the bytes and inodes used on disk."""
 
     size: int = 0
     inodes: int = 0
 
     def plus(self, other: RoomTaken) -> RoomTaken:
-        """Return both together."""
         return RoomTaken(self.size + other.size, self.inodes + other.inodes)
 
 
 def room_taken(folder: str) -> RoomTaken:
-    """Return what a folder takes, itself and all below it; what cannot be looked at counts nothing."""
+    """Return the space used by a folder with all its content. Entries that cannot be read count as 0."""
     size = inodes = 0
     left = [folder]
     with suppress(OSError):

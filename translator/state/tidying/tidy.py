@@ -1,7 +1,7 @@
-"""Tidy the folder of a job that has ended: what served only while it ran goes, what people read stays.
+"""Tidy the folder of an ended job: remove files needed only while it ran, keep those that people read.
 
-Any process may do it at any time, and stop anywhere: the next one goes on. The claim goes last, and the script before
-it: a job that an administrator requeues finds the one or misses the other, and runs nothing.
+Any process may tidy at any time and stop anywhere: the next one continues. The claim is removed last, and the script
+just before: a job that an administrator requeues finds the claim or misses the script, and runs nothing.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from .open_folder import OpenFolder
 
 TIDY_AFTER = 3600
-"""Seconds after the end of a job: by then its script has ended, though it did not come to say so."""
+"""Seconds after a job's end: by then its script has ended, even if it did not report it."""
 ENDED = "ended"
-"""The file in the claim that the script makes last of all."""
+"""The file in the claim that the script writes last."""
 MAX_RESULT = 64 << 20
 JOURNAL, CLAIM = "journal.jsonl", "claim"
 OF_A_LIVING_JOB = ("submit-dir", "monitor-call")
@@ -36,28 +36,28 @@ FOLDERS_OF_A_LIVING_ATTEMPT = ("bin", "commands")
 
 
 def is_tidy(folder: JobFolder) -> bool:
-    """Tell whether there is nothing to tidy in a job, by three questions: its first attempt is tidied last."""
+    """Return whether a job is tidy, by three checks of its first attempt, which is tidied last."""
     first = folder.attempt(0)
     return not any(path.exists() for path in (first / SCRIPT, first / CLAIM, folder.path / RETIRED))
 
 
 def tidy(folder: JobFolder, known: History, now: int) -> bool:
-    """Tidy the folder of a job whose journal has its end, as far as that can be done; tell whether all of it was.
+    """Tidy the folder of a job with a recorded end, as far as possible. Return whether all of it is tidy.
 
-    Of an attempt of which neither its script nor the backend tells the end, everything stays: it may run yet.
+    An attempt whose end neither its script nor the backend reports stays complete: it may still run.
     """
     if known.ended is None or is_elsewhere(known.backend):
         return False
     with suppress(OSError), open_folder(folder.path) as opened:
         journal = opened.status(JOURNAL)
         if journal is None or folder.inode not in (None, journal.st_ino):
-            # It is another job's by now.
+            # The name belongs to another job now.
             return False
-        over, is_old = _over(known), now - known.ended.happened_at >= TIDY_AFTER
+        over, is_old = _ended_attempts(known), now - known.ended.happened_at >= TIDY_AFTER
         complete = True
         with opened.folder("attempts") as attempts:
             for number in reversed(range(known.attempt + 1)):
-                # By the first one it is known whether there is anything left to tidy.
+                # Tidy the first attempt only after all others: `is_tidy` checks it.
                 if attempts.status(str(number)) is not None and (number or complete):
                     with attempts.folder(str(number)) as attempt:
                         complete &= _tidy_attempt(attempt, runtimes(folder.path), over=number in over, is_old=is_old)
@@ -65,20 +65,20 @@ def tidy(folder: JobFolder, known: History, now: int) -> bool:
             for name in OF_A_LIVING_JOB:
                 opened.unlink(name)
         if folder.name != known.full_name:
-            # It has been archived: the mark is of no more use.
+            # The job is archived and no longer needs its mark.
             opened.rmdir(RETIRED)
         return complete
     return False
 
 
-def _over(known: History) -> set[int]:
-    """Return the attempts of which the backend said that they had ended."""
+def _ended_attempts(known: History) -> set[int]:
+    """Return the attempts whose end the backend has reported."""
     over = {retry.attempt for retry in known.retries if retry.backend_state}
     return over | ({known.ended.attempt} if known.ended and known.ended.backend_state else set())
 
 
 def _tidy_attempt(attempt: OpenFolder, kept: Path, *, over: bool, is_old: bool) -> bool:
-    """Tidy an attempt; False where something is left that may go later."""
+    """Tidy an attempt. Return False if some files must stay for now."""
     complete = _has_complete_result(attempt)
     if not over and not (complete and (is_old or _script_has_ended(attempt))):
         return False
@@ -98,7 +98,7 @@ def _tidy_attempt(attempt: OpenFolder, kept: Path, *, over: bool, is_old: bool) 
 
 
 def _has_complete_result(attempt: OpenFolder) -> bool:
-    """Tell whether the script has written that all tasks had ended."""
+    """Return whether the script has recorded the end of all tasks."""
     try:
         return parse_result(attempt.read("result.json", MAX_RESULT)).complete
     except (OSError, CorruptDataError):
@@ -106,15 +106,15 @@ def _has_complete_result(attempt: OpenFolder) -> bool:
 
 
 def _script_has_ended(attempt: OpenFolder) -> bool:
-    """Tell whether the script has done all that it does, after the result too."""
+    """Return whether the script has finished its work after the result."""
     with suppress(FileNotFoundError, NotADirectoryError), attempt.folder(CLAIM) as claim:
         return claim.status(ENDED) is not None
-    # Who has tidied took the claim last: what is left to do, anybody may.
+    # Without a claim, another process has tidied this attempt: the rest is safe.
     return attempt.status(SCRIPT) is None
 
 
 def _remove_files(parent: OpenFolder, name: str, *, suffix: str = "", empty: bool = False) -> None:
-    """Remove the files of a folder, then the folder if nothing is left; only those that end so, or are empty."""
+    """Remove files of a folder that end with `suffix`, or only empty ones; then remove the folder if it is empty."""
     if parent.status(name) is None:
         return
     with parent.folder(name) as folder:
@@ -126,7 +126,6 @@ def _remove_files(parent: OpenFolder, name: str, *, suffix: str = "", empty: boo
 
 
 def _remove_empty_folders(parent: OpenFolder, *names: str) -> None:
-    """Remove the folders in which there is nothing: those of roles, and those of tasks in them."""
     for name in names:
         with suppress(FileNotFoundError, NotADirectoryError), parent.folder(name) as folder:
             for role in folder.names():
@@ -138,7 +137,7 @@ def _remove_empty_folders(parent: OpenFolder, *names: str) -> None:
 
 
 def _remove_empty_logs(attempt: OpenFolder) -> None:
-    """Remove the logs in which there is nothing, but those of standard output: one of each task stays."""
+    """Remove empty logs, except of standard output: each task keeps one log."""
     with suppress(FileNotFoundError), attempt.folder("logs") as logs:
         for role in logs.names():
             with suppress(NotADirectoryError), logs.folder(role) as of_role:
@@ -152,5 +151,5 @@ def _remove_empty_logs(attempt: OpenFolder) -> None:
 
 
 def is_tidied(attempt: Path) -> bool:
-    """Tell whether an attempt has been tidied: where the log of a stream is missing then, it was empty."""
+    """Return whether an attempt has been tidied: then a missing log was empty."""
     return (attempt / HEAD).exists()

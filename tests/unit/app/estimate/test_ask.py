@@ -119,7 +119,7 @@ def test_what_can_never_start_is_refused_as_by_submit(version: str, case: str, s
 def test_a_rule_of_the_site_refuses_in_its_own_words() -> None:
     stderr = "sbatch: error: ask for a project with --account\nallocation failure: Unspecified error\n"
     answer = Recording(("sbatch", "--test-only"), told(stderr, status=1))
-    with pytest.raises(RejectedError, match='the site says: "ask for a project with --account"'):
+    with pytest.raises(RejectedError, match='message of the site: "ask for a project with --account"'):
         ask_start(Session(), Replay([answer]), SCRIPT, [])
 
 

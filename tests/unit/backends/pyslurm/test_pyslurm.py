@@ -132,7 +132,7 @@ def test_jobs_of_a_federation_are_asked_of_programs(ask: Callable[..., Asked]) -
 
 UNUSABLE = {
     "no pyslurm": ({"version": ""}, "it is not installed for ", "install 'pyslurm==25.11.*'"),
-    "another version": ({"version": "24.11.0"}, "it is 24.11.0, and slurm 25.11.2 needs one of its own", "25.11"),
+    "another version": ({"version": "24.11.0"}, "its version 24.11.0 does not match slurm 25.11.2", "25.11"),
 }
 BROKEN = {
     "import": "pyslurm cannot be imported: libslurm.so.43: cannot open",
@@ -163,7 +163,7 @@ def test_without_a_configuration_nothing_is_imported(
         pytest.skip("this machine has a slurm.conf")
     else:
         monkeypatch.delenv("SLURM_CONF")
-    says = r"\$SLURM_CONF is /no/slurm.conf, which is not there" if named else "there is no slurm.conf"
+    says = r"\$SLURM_CONF is /no/slurm.conf, which does not exist" if named else "no slurm.conf was found"
     with pytest.raises(UnreachableError, match=says):
         asked.backend.check()
 
@@ -185,7 +185,7 @@ def test_where_pyslurm_is_gone_programs_are_asked_and_that_is_said_once(ask: Cal
     assert asked.backend.observe([job_id])[job_id].state == "COMPLETED"
     asked.backend.cancel(JobId("9999999"))
     assert len(asked.words) == 1
-    assert asked.words[0].endswith("; Slurm's programs are asked instead")
+    assert asked.words[0].endswith("; using Slurm's programs instead")
     if fault in BROKEN:
         assert re.search(BROKEN[fault], asked.words[0])
 
@@ -194,7 +194,7 @@ def test_a_pyslurm_that_hangs_is_ended_and_started_anew(
     ask: Callable[..., Asked], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = ask("completed", VERSION, fault="hang", timeout=1.5)
-    with pytest.raises(UnreachableError, match=r"pyslurm gave no answer within 1.5 s") as caught:
+    with pytest.raises(UnreachableError, match=r"pyslurm timed out after 1.5 s") as caught:
         asked.backend.observe([asked.job_id])
     assert caught.value.diagnostics[0].code == "E502"
     assert asked.process._child is None
@@ -207,7 +207,7 @@ def test_a_pyslurm_that_hangs_is_ended_and_started_anew(
 @pytest.mark.parametrize("said", ["nonsense", "[]", '{"cpu": 1, "answer": {"pyslurm": 1}}', "[" * 9999])
 def test_what_is_no_answer_is_none(said: str) -> None:
     process = Process(argv=("sh", "-c", f"read -r line; echo '{said}'; cat"))
-    with pytest.raises(UnreachableError, match="its process printed what is no answer"):
+    with pytest.raises(UnreachableError, match="its process printed invalid output"):
         process.call("begin", Installed)
     assert process._child is None
 

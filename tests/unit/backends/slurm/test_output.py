@@ -177,7 +177,7 @@ def test_when_slurm_expects_to_start_a_job() -> None:
 def test_accounts_without_their_columns_are_no_answer() -> None:
     """A wrapper of a site's, or another program of the name."""
     for text in ("JobID|State\n7|FAILED\n", "7|7|FAILED|1:0|1|2|3|n1|None\n", "nonsense\n"):
-        with pytest.raises(UnreachableError, match="E543: sacct did not print the columns"):
+        with pytest.raises(UnreachableError, match="E543: sacct did not print the requested columns"):
             accounting_rows(text)
     assert accounting_rows("") == []
 

@@ -99,7 +99,7 @@ def test_a_machine_without_a_cluster_has_submitted_nothing() -> None:
 def test_no_answer_is_never_called_a_refusal(stderr: str) -> None:
     wanted = submission("x")
     answer = Recording(tuple(commands.sbatch(wanted)), Completed(status=1, stdout="", stderr=stderr))
-    with pytest.raises(UnreachableError, match="may have taken the job all the same") as caught:
+    with pytest.raises(UnreachableError, match="may have accepted the job") as caught:
         SlurmBackend(Replay([answer])).submit(wanted)
     assert not caught.value.is_refusal
 
@@ -122,24 +122,24 @@ SAID = {
     "Time limit specification required, but not provided": ("time", "write `time: 2:00:00` under `extras.slurm`"),
     "Requested time limit is invalid (missing or exceeds some limit)": ("time", "`sinfo -o '%P %l'`"),
     "No partition specified or system default partition": ("partition", "write `partition` under `extras.slurm`"),
-    "Invalid partition name specified": ("partition", "write one as `partition` under `extras.slurm`"),
+    "Invalid partition name specified": ("partition", "write `partition` under `extras.slurm`"),
     "User's group not permitted to use this partition": ("partition", "`scontrol show partition NAME`"),
-    "Required partition not available (inactive or drain)": ("partition", "write another one as `partition`"),
-    "Invalid account or account/partition combination specified": ("account", "write one as `account`"),
-    "AssocMaxSubmitJobLimit": ("account qos", "wait for one of yours to end"),
+    "Required partition not available (inactive or drain)": ("partition", "write another `partition`"),
+    "Invalid account or account/partition combination specified": ("account", "write `account`"),
+    "AssocMaxSubmitJobLimit": ("account qos", "wait for one of your jobs to end"),
     "QOSMaxSubmitJobPerUserLimit": ("account qos", "another `account` or `qos`"),
     "QOSMaxWallDurationPerJobLimit": ("time", "write a smaller `time`"),
-    "QOSMaxGRESPerUser": ("gres account qos", "ask for less"),
+    "QOSMaxGRESPerUser": ("gres account qos", "request fewer"),
     "AssocMaxCpuPerJobLimit": ("nodes cpus-per-task mem account qos", "less `cpu`"),
-    "Invalid qos specification": ("qos", "write one as `qos` under `extras.slurm`"),
+    "Invalid qos specification": ("qos", "write `qos` under `extras.slurm`"),
     "Invalid QOS specification, relative QOS can only be used in a single partition per cluster.": ("qos", "`qos`"),
     "Memory required by task is not available": ("mem", "write a smaller `memoryMB`"),
     "Invalid generic resource (gres) specification": ("gres", "`nodeTypes` of the site profile"),
     "Duplicate generic resource (gres) specification": ("gres", "`sinfo -o '%N %G'`"),
     "Invalid Trackable RESource (TRES) specification": ("gres", "`sinfo -o '%N %G'`"),
     "Requested more tasks than available processors": ("cpus-per-task", "write a smaller `cpu`"),
-    "Invalid feature specification": ("constraint", "write them as `constraint` under `extras.slurm`"),
-    "Access denied to requested reservation": ("reservation", "write one as `reservation` under `extras.slurm`"),
+    "Invalid feature specification": ("constraint", "write features of nodes as `constraint` under `extras.slurm`"),
+    "Access denied to requested reservation": ("reservation", "write `reservation` under `extras.slurm`"),
     "Requested reservation not usable now": ("reservation", "`scontrol show res`"),
     "Requested nodes not in this partition": ("nodelist partition", "change `nodelist` or `partition`"),
     "Invalid node name specified": ("nodelist exclude", "change `nodelist` or `exclude`"),
@@ -150,18 +150,18 @@ SAID = {
         "write `scheduler: {type: builtin}` into the site profile",
     ),
     "Invalid license specification": ("licenses", "write `options: [--licenses=NAME:1]`"),
-    "Burst Buffer request invalid": ("bb", "write `options: [--bb=...]`"),
+    "Burst Buffer request invalid": ("bb", "correct `options: [--bb=...]`"),
     "Burst Buffer permission denied": ("bb", "`scontrol show burst`"),
     "Invalid wckey specification": ("wckey", "write `options: [--wckey=NAME]`"),
     "Invalid mcs_label specified": ("mcs-label", "write `options: [--mcs-label=NAME]`"),
     "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)": (
         "account qos",
-        "fewer or smaller jobs at once",
+        "submit fewer or smaller jobs",
     ),
     "Requested node configuration is not available": ("nodes cpus-per-task mem gres", "`memoryMB` or `gpu`"),
     "Requested topology configuration is not available": ("nodes cpus-per-task mem gres", "`instances`"),
-    "Plugin initialization failed": ("", "show these words to its administrator"),
-    "Spank plugin failure, job failed": ("", "show these words to its administrator"),
+    "Plugin initialization failed": ("", "report this message to the site's administrator"),
+    "Spank plugin failure, job failed": ("", "report this message to the site's administrator"),
 }
 """Answers of controllers with the options that they are about. Source: libslurm of 22.05, 24.11 and 26.05."""
 
@@ -184,7 +184,7 @@ def test_each_refusal_says_what_to_write(answer: str) -> None:
     assert (" ".join(error.options), error.diagnostics[0].code) == (options, code)
     assert hint in error.diagnostics[0].hint
     assert answer in error.diagnostics[0].message
-    assert "the site says" not in error.diagnostics[0].message
+    assert "message of the site" not in error.diagnostics[0].message
 
 
 @pytest.mark.parametrize(
@@ -241,11 +241,11 @@ def test_the_words_of_a_sites_rule_are_quoted() -> None:
     error = refused(LUA)
     (diagnostic,) = error.diagnostics
     assert diagnostic.message == (
-        "sbatch refuses --account or --qos or --bb: a rule of the site (job_submit) refuses the job; the site says: "
-        '"Say which account pays: use --account=PROJECT or -q QOS --bb=x, see https://example.org"'
+        "sbatch refuses --account or --qos or --bb: a rule of the site (job_submit) refuses the job; "
+        'message of the site: "Say which account pays: use --account=PROJECT or -q QOS --bb=x, see https://example.org"'
     )
     assert diagnostic.hint == (
-        "write `account` and `qos` and `options: [--bb=...]` under `extras.slurm`, as the site's words ask"
+        "write `account` and `qos` and `options: [--bb=...]` under `extras.slurm`, as the site's message requires"
     )
     assert error.options == ("account", "qos", "bb")
 
@@ -254,7 +254,7 @@ def test_the_words_of_a_sites_rule_stand_beside_its_answer() -> None:
     error = refused("sbatch: error: no partition, no job\n" + verdict("Invalid partition name specified"))
     assert error.diagnostics[0].message == (
         "sbatch refuses --partition: Batch job submission failed: Invalid partition name specified; "
-        'the site says: "no partition, no job"'
+        'message of the site: "no partition, no job"'
     )
     assert error.options == ("partition",)
 
@@ -262,14 +262,16 @@ def test_the_words_of_a_sites_rule_stand_beside_its_answer() -> None:
 def test_the_words_of_a_rule_are_the_sites_whatever_they_look_like() -> None:
     error = refused("sbatch: error: invalid partition for you, and Invalid qos\n" + verdict("Unspecified error"))
     assert error.options == ()
-    assert error.diagnostics[0].message.endswith('; the site says: "invalid partition for you, and Invalid qos"')
+    assert error.diagnostics[0].message.endswith('; message of the site: "invalid partition for you, and Invalid qos"')
     # Even like no answer at all.
     assert refused(verdict("Socket timed out on send/recv operation") + verdict("Unspecified error")).options == ()
 
 
 def test_a_rule_that_speaks_of_each_component_is_quoted_once() -> None:
     said = "".join(f"sbatch: error: {number}: no account, no job\n" for number in range(3))
-    assert refused(said + verdict("Unspecified error")).diagnostics[0].message.endswith('says: "no account, no job"')
+    assert (
+        refused(said + verdict("Unspecified error")).diagnostics[0].message.endswith('the site: "no account, no job"')
+    )
 
 
 def test_a_rule_without_a_word_is_named() -> None:
@@ -287,7 +289,7 @@ def test_what_slurm_says_beside_its_answer_is_not_the_sites() -> None:
 @pytest.mark.parametrize("words", ["GPUs are temporarily unable to run", "MUNGE is down for you", "Socket timed out"])
 def test_a_sites_words_are_never_taken_for_no_answer(words: str) -> None:
     error = refused(f"sbatch: error: {words}\n" + verdict("Unspecified error"))
-    assert f'the site says: "{words}"' in error.diagnostics[0].message
+    assert f'message of the site: "{words}"' in error.diagnostics[0].message
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=("Cc", "Cs", "Zl", "Zp")), min_size=1), max_size=3))

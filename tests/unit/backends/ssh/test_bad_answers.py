@@ -213,7 +213,7 @@ def test_a_bad_answer_is_an_answer_or_the_backends_error(tmp_path: Path, questio
 @pytest.mark.parametrize("stream", ["1", "2"])
 def test_an_answer_without_an_end_is_cut_off(stream: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bounded_run, "MAX_ANSWER", 1 << 20)
-    with pytest.raises(UnreachableError, match="E543: `bash` printed more than 64 MB, which is no answer"):
+    with pytest.raises(UnreachableError, match="E543: `bash` printed more than 64 MB"):
         LocalRunner().run(["bash", "-c", f"exec cat /dev/zero >&{stream}"], timeout=100)
     with pytest.raises(bounded_run.TooLongError):
         ProgramTransport(Address(host="x"))._run(["bash", "-c", f"exec cat /dev/zero >&{stream}"], b"", 100)

@@ -198,7 +198,7 @@ def test_numbers_that_are_none_are_no_answer(said: bytes) -> None:
 def test_an_answer_that_promises_more_and_brings_nothing_is_the_last(tmp_path: Path) -> None:
     (tmp_path / "job").mkdir()
     runner = SimpleNamespace(exchange=lambda *_, **__: SimpleNamespace(stdout=b"end 1 1\0"))
-    with pytest.raises(UnreachableError, match="never ends"):
+    with pytest.raises(UnreachableError, match="endless output"):
         bring(HOST, cast("SshRunner", runner), [RunFolder(folder=tmp_path / "job", job="j", tag=TAG, attempt=0)], "/r")
 
 

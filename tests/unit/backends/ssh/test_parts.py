@@ -171,7 +171,7 @@ def test_a_folder_of_sockets_that_another_took_is_not_used(
     assert own.stat().st_mode & 0o777 == 0o700
     assert list(folder.glob("@*")) == []
     own.chmod(0o777)
-    with pytest.raises(UnreachableError, match="not yours alone"):
+    with pytest.raises(UnreachableError, match="accessible to other users"):
         openssh.socket_path({}, "login1")
 
 

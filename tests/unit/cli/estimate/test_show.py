@@ -32,7 +32,7 @@ class Slurm:
 
     def run(self, argv: list[str], *, stdin: str = "", **_: Any) -> Any:
         if argv[0] not in self.answers:
-            raise UnreachableError(Diagnostic(code="E501", message=f"there is no `{argv[0]}` here"))
+            raise UnreachableError(Diagnostic(code="E501", message=f"`{argv[0]}` is not on PATH"))
         self.asked.append(argv)
         self.script = self.script or stdin
         return self.answers[argv[0]]
@@ -138,12 +138,12 @@ def test_at_a_login_node_it_is_asked_there(run: Runner, job: str, monkeypatch: p
 def test_without_slurm(run: Runner, job: str, monkeypatch: pytest.MonkeyPatch) -> None:
     class NoSlurm:
         def run(self, argv: list[str], **_: Any) -> Any:
-            raise UnreachableError(Diagnostic(code="E501", message=f"there is no `{argv[0]}` here"))
+            raise UnreachableError(Diagnostic(code="E501", message=f"`{argv[0]}` is not on PATH"))
 
     monkeypatch.setattr(Session, "slurm_runner", lambda *_: NoSlurm())
     for words in (("submit", job, "--test-only"), ("site", "gpus")):
         said = run(*words)
-        assert (said.code, "error E501: there is no `s" in said.err) == (6, True)
+        assert (said.code, "error E501: `s" in said.err) == (6, True)
 
 
 @pytest.mark.parametrize("option", ["--wait", "--follow", "--dry-run", "--sweep=lr=1,2"])

@@ -105,7 +105,7 @@ def test_what_cannot_be_removed_is_told_and_the_others_go(
     monkeypatch.setattr(removal, "MOUNTS", tmp_path / "mounts")
     keep_house(Session(), MONTH, said.append)
     assert (first.path.exists(), second.path.exists()) == (True, False)
-    assert said[0] == f"{first.name}: not removed: {first.path}/x is mounted there"
+    assert said[0] == f"{first.name}: not removed: {first.path}/x is a mount point"
 
 
 def test_removals_that_were_killed_are_finished(surroundings: Path) -> None:

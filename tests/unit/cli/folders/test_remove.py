@@ -250,7 +250,7 @@ def test_what_is_mounted_in_a_folder_is_refused(
     said = run("remove", "one", "--json")
     (diagnostic,) = json.loads(said.out)["diagnostics"]
     assert (said.code, diagnostic["code"]) == (4, "E592")
-    assert diagnostic["message"] == f"{folder.path}/a b is mounted there"
+    assert diagnostic["message"] == f"{folder.path}/a b is a mount point"
     assert there(surroundings) == {"one"}
 
 

@@ -69,7 +69,7 @@ def test_everything_is_said_of_the_task_that_decided(run: Runner, failed: JobFol
     for line in (
         "failed task  worker-1 on node n7, exit status 3",
         "command      my.yaml, one of lines 12 to 16",
-        "exit rule    code 255, PAIRuntimeUnknownFailed: no rule of the exit specification knows exit status 3",
+        "exit rule    code 255, PAIRuntimeUnknownFailed: no rule of the exit specification matches exit status 3",
         "last lines of its standard error:",
         "  | error 29",
         f"usually      {found['meaning']}",

@@ -84,8 +84,8 @@ def test_the_columns_that_are_asked_for(run: Runner, three: list[JobFolder], slu
     said = run("list", "--columns", "name,partition,vc,nodes,reason,param.lr")
     assert [re.split(" {2,}", text) for text in said.out.splitlines()] == [
         ["name", "partition", "vc", "nodes", "reason", "param.lr"],
-        ["train-2", "gpu", "vc", "-", "Resources: what it asks for is in use by other jobs", "-"],
-        ["train-1", "gpu", "vc", "-", "the nodes are there, the tasks are being started", "-"],
+        ["train-2", "gpu", "vc", "-", "Resources: other jobs use the resources that it requests", "-"],
+        ["train-1", "gpu", "vc", "-", "the nodes are allocated, the tasks are starting", "-"],
         ["old", "gpu", "vc", "n[1-2]", "a task failed", "-"],
     ]
     assert slurm.queries == 1

@@ -216,7 +216,7 @@ def test_the_ceiling_is_said_by_status(run: Runner, shared: FakeBackend, folder:
         own.add(Call(time=time.time() - 600 - number, program="sbatch-retry", cpu=0))
     leave_result(folder, outcome="failed", exit_code=255, behaviour="unknown", reason="worker-0 failed")
     said = run("status", "demo")
-    assert "as many retries were submitted in the last hour as the site allows" in said.out
+    assert "the site's limit on retries per hour is reached" in said.out
     assert (shared.submissions, shared.queries) == ([], 0)
     (surroundings.parent / "monitor" / FILE).unlink()
     assert "WAITING" in run("status", "demo").out

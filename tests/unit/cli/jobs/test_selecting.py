@@ -79,6 +79,6 @@ def test_every_word_that_means_nothing_is_told() -> None:
     with pytest.raises(NotFoundError) as error:
         select(Session().store, ["train-1", "trian-1", "x*"], user=ME)
     assert [each.message.partition(" in ")[0] for each in error.value.diagnostics] == [
-        "there is no job `trian-1`",
+        "no job `trian-1` exists",
         "no job",
     ]

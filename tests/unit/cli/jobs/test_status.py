@@ -68,12 +68,12 @@ def test_a_job_that_waits(run: Runner, slurm: FakeBackend, folder: JobFolder) ->
     assert [line for line in lines[:7] if line[0] not in ("since", "what")] == [
         ["job", ME],
         ["state", "WAITING"],
-        ["reason", "Resources: what it asks for is in use by other jobs"],
+        ["reason", "Resources: other jobs use the resources that it requests"],
         ["attempt", "0"],
         ["slurm", "job 7, PENDING, Resources"],
     ]
     assert re.search(r"^since +\d{4}-\d\d-\d\d ", said.out, re.MULTILINE)
-    assert re.search(r"^what helps +a job with a shorter time limit", said.out, re.MULTILINE)
+    assert re.search(r"^what helps +set a shorter time limit", said.out, re.MULTILINE)
     assert ["worker-1", "WAITING  -     -            -          -      -        -"] in lines
     assert str(folder.path) in said.out
 
@@ -86,7 +86,7 @@ def test_why_a_job_waits_for_programs(run: Runner, slurm: FakeBackend, folder: J
     assert (wait["backend_reason"], wait["kind"], wait["advice"]) == (
         "JobHeldUser",
         "stuck",
-        "`paislurm update demo --release` lets it go",
+        "release it with `paislurm update demo --release`",
     )
     assert (document["reason"], document["backend_reason"]) == (
         "it cannot start as it is: JobHeldUser: its user holds it",
@@ -156,7 +156,7 @@ def test_a_damaged_journal_is_told_and_the_rest_of_it_used(run: Runner, slurm: F
     with folder.journal.open("ab") as file:
         file.write(b'{"version": 1, "ki')
     said = run("status", "demo")
-    assert (said.code, said.err) == (0, "warning: journal.jsonl: its last line is torn\n")
+    assert (said.code, said.err) == (0, "warning: journal.jsonl: the last line is incomplete\n")
 
 
 def test_no_such_job_is_5_with_near_names(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:

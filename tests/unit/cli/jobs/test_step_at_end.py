@@ -64,4 +64,4 @@ def test_a_job_that_is_gone_is_said(run: Runner, slurm: FakeBackend, folder: Job
     assert slurm and folder  # noqa: PT018 - they only have to be there
     said = run("monitor", "--once", "--", "alice~gone")
     assert said.code != 0
-    assert "there is no job `alice~gone`" in said.err
+    assert "no job `alice~gone` exists" in said.err

@@ -232,7 +232,7 @@ def test_an_attempt_that_was_refused_is_shown_and_changed(run: Runner, slurm: Fa
     assert "attempt 0 is not submitted yet: sbatch refuses --account: " in shown
     assert "not submitted\n" in shown
     assert "\x1b[1m" not in shown
-    assert "did not say whether" not in shown
+    assert "did not report whether" not in shown
     assert "is not submitted yet: sbatch refuses" in json.loads(run("list", "--json").out)["jobs"][0]["reason"]
     assert run("update", "next", "--account", "lab").out.endswith(" (when it is submitted)\n")
     assert [values for values, _, _ in changes(folder)] == [{"account": "lab"}]

@@ -139,7 +139,7 @@ def test_what_is_shown_afterwards_was_asked_afterwards(
     queries = slurm.queries
     shown = run("status").out
     assert "its user holds it" in shown
-    assert "`paislurm update demo --release` lets it go" in shown
+    assert "release it with `paislurm update demo --release`" in shown
     assert slurm.queries == queries
     released = json.loads(run("update", "--release", "--json").out)
     assert (released["message"], "holds" in released["reason"]) == (f"{ME}: released (job 101)", False)

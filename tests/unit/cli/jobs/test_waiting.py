@@ -128,10 +128,10 @@ def test_why_a_job_waits_is_told_once_for_each_reason(
     assert said.code == 0
     told = [line for line in said.err.splitlines() if line.startswith((f"{ME} waits, since", "what helps"))]
     assert [line.partition(": ")[2] for line in told] == [
-        "Resources: what it asks for is in use by other jobs",
-        "a job with a shorter time limit (`extras.slurm.time`), or one that asks for less, may start earlier",
+        "Resources: other jobs use the resources that it requests",
+        "set a shorter time limit (`extras.slurm.time`), or request less, to start earlier",
         "it cannot start as it is: JobHeldUser: its user holds it",
-        "`paislurm update demo --release` lets it go",
+        "release it with `paislurm update demo --release`",
     ]
     assert slurm.queries - queries <= (1 if watched else 9)
 

@@ -77,8 +77,8 @@ def test_a_line_for_each_change_until_all_have_ended(
     shown = [json.loads(line) for line in said.out.splitlines()]
     assert (said.code, {line["name"] for line in shown}) == (0, {f"{ME}~demo"})
     assert [(line["reason"], line["ended"]) for line in shown] == [
-        ("Priority: jobs with a higher priority are before it in line", False),
-        ("the nodes are there, the tasks are being started", False),
+        ("Priority: jobs with a higher priority are ahead of it", False),
+        ("the nodes are allocated, the tasks are starting", False),
         ("all is well", True),
     ]
 
@@ -114,7 +114,7 @@ def test_what_the_screen_shows_is_printed_once(
     all_jobs, both, one = (run("watch", *names, "--once") for names in ([], ["demo", "old"], ["demo"]))
     assert (all_jobs.code, both.code, one.code) == (0, 0, 0)
     assert all_jobs.out.splitlines()[0] == "1 job   . 1 waiting"
-    assert "Priority: jobs with a higher priority are before it" in all_jobs.out
+    assert "Priority: jobs with a higher priority are ahead of it" in all_jobs.out
     assert [line.split()[:4] for line in both.out.splitlines()[2:4]] == [
         [">", "X", "old", "FAILED"],
         [".", "demo", "WAITING", "-"],

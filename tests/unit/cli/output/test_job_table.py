@@ -59,7 +59,7 @@ def test_an_unreadable_job_has_dashes() -> None:
 
 
 def test_a_job_whose_tasks_have_not_begun_has_not_run() -> None:
-    waits = line(state="WAITING", reason="the nodes are there, the tasks are being started")
+    waits = line(state="WAITING", reason="the nodes are allocated, the tasks are starting")
     assert cells([waits], ["elapsed"], NOW) == [("-",)]
     assert sorted_lines([waits, line(name="alice~runs")], "elapsed", NOW)[0].name == "alice~runs"
 

@@ -77,16 +77,16 @@ def test_a_pyslurm_that_is_not_there_leaves_nothing_behind(run: Runner, job: str
     assert done.code == 6
     assert "error E509: pyslurm cannot be used: it is not installed for" in done.err
     assert (
-        "hint: install 'pyslurm==25.11.*', or set PAISLURM_PYSLURM_PYTHON: docs/how-to/cluster/pyslurm.md has how"
+        "hint: install 'pyslurm==25.11.*', or set PAISLURM_PYSLURM_PYTHON: see docs/how-to/cluster/pyslurm.md"
         in done.err
     )
     assert not surroundings.exists()
 
 
 def test_a_name_that_no_backend_has() -> None:
-    with pytest.raises(UsageError, match="there is no backend 'slrum'") as caught:
+    with pytest.raises(UsageError, match="unknown backend 'slrum'") as caught:
         choose_backend(Session(), "slrum")
-    assert caught.value.diagnostics[0].hint == "there are: auto, local, pyslurm, slurm"
+    assert caught.value.diagnostics[0].hint == "use one of: auto, local, pyslurm, slurm"
 
 
 @pytest.mark.usefixtures("installed")
@@ -99,7 +99,7 @@ def test_a_job_stays_readable_where_pyslurm_is_gone(run: Runner, surroundings: P
     assert "job 7, PENDING" in done.out
     (line,) = done.err.splitlines()
     assert line.startswith("pyslurm cannot be used: it is not installed for ")
-    assert line.endswith("; Slurm's programs are asked instead")
+    assert line.endswith("; using Slurm's programs instead")
 
 
 def test_backends_do_not_share_an_answer() -> None:

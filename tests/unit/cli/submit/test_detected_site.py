@@ -121,7 +121,7 @@ def test_a_slurm_that_does_not_answer_leaves_no_profile(
     run: Runner, tmp_path: Path, asked: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def silent(*_: object) -> object:
-        raise UnreachableError(Diagnostic(code="E501", message="there is no `scontrol` here"))
+        raise UnreachableError(Diagnostic(code="E501", message="`scontrol` is not on PATH"))
 
     monkeypatch.setattr(ask_module, "ask", silent)
     said = run("submit", job_file(tmp_path), "--dry-run")

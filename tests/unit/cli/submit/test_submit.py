@@ -157,7 +157,7 @@ def test_a_job_is_cancelled_of_which_nobody_knows_whether_it_was_taken(
 def test_an_unknown_backend_is_wrong_usage(run: Runner, job: str, surroundings: Path) -> None:
     said = run("submit", job, "--backend", "cloud")
     assert said.code == 2
-    assert "there is no backend 'cloud'" in said.err
+    assert "unknown backend 'cloud'" in said.err
     assert not surroundings.exists() or not list(surroundings.iterdir())
 
 

@@ -84,12 +84,12 @@ def test_a_partition_that_has_the_name_of_the_usual_virtual_cluster() -> None:
 
 
 def test_a_cluster_that_says_little() -> None:
-    detection = detect(Answers(config="", refused={"nodes": "scontrol refuses: no", "mpi": "there is no `srun` here"}))
+    detection = detect(Answers(config="", refused={"nodes": "scontrol refuses: no", "mpi": "`srun` is not on PATH"}))
     assert detection.site == Site.of().known()
     reasons = {gap.key: gap.reason for gap in detection.gaps}
     assert reasons["partitions.NAME.nodes"] == "scontrol refuses: no"
     assert reasons["partitions"] == "Slurm shows you none"
-    assert reasons["mpi"] == "there is no `srun` here"
+    assert reasons["mpi"] == "`srun` is not on PATH"
     assert {"address", "containers.runtime"} <= reasons.keys()
     assert load_site(profile_text(detection), file="site.yaml") == detection.site
 
