@@ -157,7 +157,7 @@ lay_out_attempt() {
   done
 }
 
-# write_scripts ROLE: write the commands and each hook of a role into a file of its own.
+# write_scripts ROLE: write the commands and each hook of a role to separate files.
 write_scripts() {
   local role=$1 word moment number file
   file=commands/${PSL_ROLE_FOLDER[role]}

@@ -140,7 +140,7 @@ explain_limit() {
   local limit=${PSL_LIMIT_REACHED[$1]-}
   case $limit in
     '') ;;
-    '0 '*) PSL_EXPLANATION+=' and is not retried: the site allows no retries' ;;
+    '0 '*) PSL_EXPLANATION+=' and is not retried, because the site allows no retries' ;;
     '1 '*) PSL_EXPLANATION+=" after ${limit%ies}y, the most that the site allows" ;;
     *) PSL_EXPLANATION+=" after $limit, the most that the site allows" ;;
   esac

@@ -107,7 +107,7 @@ def test_a_step_that_slurm_finds_no_room_for(answers: str, begun: str, said: str
 @pytest.mark.parametrize(
     ("max_transient_retries", "words"),
     [
-        (0, " and is not retried: the site allows no retries"),
+        (0, " and is not retried, because the site allows no retries"),
         (1, " after 1 transient retry, the most that the site allows"),
         (2, " after 2 transient retries, the most that the site allows"),
     ],
@@ -122,7 +122,7 @@ def test_the_end_of_patience_with_a_task_is_told(tmp_path: Path, max_transient_r
 
 @pytest.mark.parametrize(
     ("limit", "words"),
-    [(0, " and is not retried: the site allows no retries"), (1, " after 1 retry"), (2, " after 2 retries")],
+    [(0, " and is not retried, because the site allows no retries"), (1, " after 1 retry"), (2, " after 2 retries")],
 )
 def test_the_end_of_restarts_of_a_task_is_told(tmp_path: Path, limit: int, words: str) -> None:
     events = []
