@@ -33,7 +33,7 @@ def test_a_job_of_several_roles_runs_as_one_allocation(site: Site, folder: Path)
 
 def test_a_profile_that_does_not_know_of_it_is_told_of_and_so_is_the_refused_job(site: Site, folder: Path) -> None:
     env = {"PAISLURM_HOME": str(folder / "home"), "PAISLURM_SITE": str(folder / "site.yaml")}
-    site.write(folder, "site.yaml", merged(site.profile, ONE_ATTEMPT))
+    site.write(folder, "site.yaml", merged(site.profile, ONE_ATTEMPT + "layout: het\n"))
     site.write(folder, "job.yaml", job_text("two", TWO))
     checked = site.run("paislurm", "site", "check", cwd=folder, env=env)
     assert checked.returncode == 4
