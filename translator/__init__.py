@@ -1,1 +1,1 @@
-"""The compiler: job files in, plans and scripts out."""
+"""The compiler from job files to plans and batch scripts."""

@@ -1,7 +1,7 @@
-"""A job of protocol v1 as a job file of protocol v2, with nothing lost silently.
+"""Conversion of a job file from protocol v1 to v2.
 
-What v2 cannot say goes under `extras.slurm.v1`, which paislurm reads; what has to change is a comment at the top and a
-warning. Source: PAI rest-server, converter of protocol v1; this project's docs for where it loses something.
+What v2 cannot express goes under `extras.slurm.v1`, which paislurm reads. Every other difference becomes a warning and
+a comment at the top of the file. Source: PAI rest-server, converter of protocol v1.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .job import Job, Role
 
 _PLAIN_SHELL = "set +e +u +o pipefail"
-_MEANT_BY_V2 = frozenset(
+_EXTRAS_OF_V2 = frozenset(
     (
         "gangAllocation",
         "storages",
@@ -40,26 +40,26 @@ _SECRET = re.compile(OPEN + r"\s*\$secrets\b")
 _JOB_NAME = re.compile(r"\$PAI_JOB_NAME(?!\w)", re.ASCII)
 _DEFAULT_OUTPUT = "$PAI_DEFAULT_FS_URI/Output/$PAI_USER_NAME/$PAI_JOB_NAME"
 _MAX_WIDTH = 1 << 30
-"""Commands are not folded: a line of them is a line of the file."""
+"""Do not fold commands: one line of a command is one line of the file."""
 
 
 def converted(job: Job, extras: Mapping[str, Any], *, source: str) -> tuple[str, tuple[Diagnostic, ...]]:
-    """Return the job file of protocol v2, and warnings of what it says otherwise.
+    """Return the job file of protocol v2, and a warning for each difference.
 
-    `extras` are those of the file, and `source` is what the file is called in a comment.
+    `extras` are the extras of the v1 file; `source` is its name for the comment at the top.
     """
     return _Converter(job, extras).text(source)
 
 
 class _Converter:
-    """Build the file from the top; `_changed` and `_texts` gather what its end and its head say."""
+    """Build the file from the top; `_changed` collects its warnings, `_texts` its parameters."""
 
     def __init__(self, job: Job, extras: Mapping[str, Any]) -> None:
         self._job = job
         self._given = extras
         self._changed: list[Diagnostic] = []
         self._texts: dict[str, str] = {}
-        self._keeps = False
+        self._keeps_unresolved = False
         self._names = _role_names(job.roles)
         self._labels = [_labels(role) for role in job.roles]
 
@@ -68,7 +68,7 @@ class _Converter:
         name = re.sub(r"[^a-zA-Z0-9_-]", "_", job.name)
         if name != job.name:
             self._change("W341", "$.jobName", f"the job `{job.name}` is called `{name}` in protocol v2")
-            self._paths_move(name)
+            self._warn_of_paths(name)
         roles = {self._names[position]: self._role(position) for position in range(len(job.roles))}
         extras = self._extras()
         file = {
@@ -88,8 +88,8 @@ class _Converter:
         text = yaml.dump(kept, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_MAX_WIDTH)
         return comments + text, tuple(self._changed)
 
-    def _paths_move(self, name: str) -> None:
-        """Say which paths have the job's name in them, and so lead elsewhere under another one."""
+    def _warn_of_paths(self, name: str) -> None:
+        """Warn of each path that contains the job's name, because the path changes with the name."""
         paths = self._job.directories
         if paths is None:
             return
@@ -111,7 +111,7 @@ class _Converter:
         if resources.infiniband:
             options["infiniband"] = True
         if not resources.declared_shm_mib:
-            message = f"`shmMB: 0` of `{name}` is {resources.shm_mib} in protocol v2, where 0 is another size"
+            message = f"`shmMB: 0` of `{name}` becomes {resources.shm_mib}: 0 has another meaning in protocol v2"
             self._change("W341", f"$.taskRoles[{position}].shmMB", message)
         labels = self._labels[position]
         for label, new in labels.items():
@@ -137,18 +137,18 @@ class _Converter:
         }
 
     def _literal(self, text: str, name: str) -> str:
-        """Return a command that is this text: one with `<%` in it is the value of a parameter, which is put in once."""
+        """Return the text as a command. Text with `<%` becomes a parameter, whose value is not expanded again."""
         if OPEN not in text:
             return text
         self._texts[name] = text
-        self._keeps = self._keeps or _SECRET.search(text) is not None
+        self._keeps_unresolved = self._keeps_unresolved or _SECRET.search(text) is not None
         return f"<% $parameters.{name} %>"
 
     def _extras(self) -> dict[str, Any]:
         job, extras = self._job, dict(self._given)
-        for key in sorted(_MEANT_BY_V2 & extras.keys()):
+        for key in sorted(_EXTRAS_OF_V2 & extras.keys()):
             value = json.dumps(extras.pop(key), ensure_ascii=False)
-            message = f"left out, because it means something in protocol v2 and nothing in v1: `{key}`: {value}"
+            message = f"removed `{key}`, which only protocol v2 gives a meaning: {value}"
             self._change("W342", f"$.extras.{key}", message)
         types = {
             name: {"skuType": role.node_type}
@@ -165,13 +165,13 @@ class _Converter:
         slurm["v1"] = self._only_v1()
         if job.debug_hold is not None:
             slurm["isDebug"] = slurm.get("isDebug") or True
-        if self._keeps:
-            # Protocol v1 has no secrets, and a reference to one is text as any other.
+        if self._keeps_unresolved:
+            # Protocol v1 has no secrets: a reference to one is plain text.
             slurm["compat"] = {**(slurm.get("compat") or {}), "unresolved": "keep"}
         return {**extras, "slurm": {key: value for key, value in slurm.items() if value != {}}}
 
     def _only_v1(self) -> dict[str, Any]:
-        """Return the table of what protocol v2 cannot say."""
+        """Return the settings that protocol v2 cannot express."""
         job = self._job
         paths = job.directories
         fixed = {
@@ -184,7 +184,7 @@ class _Converter:
             "fixedPorts": {name: ports for name, ports in fixed.items() if ports} or None,
             "authFile": job.auth_file or None,
             "dataDir": (paths and paths.data) or None,
-            # Even if it is empty: the default one is meant.
+            # Keep an empty path: it selects the default.
             "outputDir": paths.output if paths else None,
             "codeDir": (paths and paths.code) or None,
         }
@@ -192,13 +192,13 @@ class _Converter:
 
 
 def _word(name: str) -> str:
-    """Return a name as protocol v2 has names of roles and labels."""
+    """Return the name with only the characters that v2 permits in names of roles and labels."""
     word = re.sub(r"[^A-Za-z0-9_]", "_", name)
     return word if word[:1].isalpha() or word[:1] == "_" else f"_{word}"
 
 
 def _role_names(roles: Iterable[Role]) -> list[str]:
-    """Return the names of roles in protocol v2, which its variables can tell apart."""
+    """Return a name in protocol v2 for each role; the names differ also in the variables of tasks."""
     found: dict[str, str] = {}
     for position, role in enumerate(roles):
         name = _word(role.name)
@@ -212,7 +212,7 @@ def _role_names(roles: Iterable[Role]) -> list[str]:
 
 
 def _labels(role: Role) -> dict[str, str]:
-    """Return what the port labels of a role are in protocol v2."""
+    """Return the port labels of a role, each with its label in protocol v2."""
     found = {port.label: port.label for port in role.ports if _word(port.label) == port.label}
     for port in role.ports:
         name = _word(port.label)
@@ -223,15 +223,15 @@ def _labels(role: Role) -> dict[str, str]:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Write YAML as the reader of job files takes it, which is not quite what PyYAML takes it for."""
+    """Write YAML for the reader of job files, which differs slightly from PyYAML's."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - PyYAML's signature
-        """Write everything out."""
+        """Write aliased values in full."""
         return True
 
 
 _ODD = re.compile("[^\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
-"""What has to be escaped: control characters, tabs, and line breaks of other kinds."""
+"""Characters to escape: control characters, tabs, and line breaks other than a newline."""
 
 
 def _write_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:

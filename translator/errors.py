@@ -1,4 +1,4 @@
-"""Faults as records, and the errors that carry them to the command line.
+"""Diagnostics, and the exceptions that carry them to the command line.
 
 PaislurmError                 exit code
 ├── UsageError                2   the command line cannot be understood
@@ -9,10 +9,10 @@ PaislurmError                 exit code
 ├── FolderError               4   a job folder cannot be written, or its name is taken
 ├── InterruptedWaitError    130   the user stopped waiting; the job may go on
 ├── WaitTimeoutError        124   the time to wait is up; the job may go on
-└── BackendError              6   the backend did not do as it was told
-    ├── RejectedError         4   it answered, and the answer is no
-    └── UnreachableError      6   it did not answer; trying again can help
-        └── ThrottledError    6   it was asked too often: it did nothing, and asking again at once makes it worse
+└── BackendError              6   the backend failed
+    ├── RejectedError         4   it refused the request
+    └── UnreachableError      6   it did not answer; a retry can help
+        └── ThrottledError    6   it limits the rate of requests and did nothing; an immediate retry makes it worse
 """
 
 from __future__ import annotations
@@ -29,41 +29,40 @@ if TYPE_CHECKING:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return the name that is nearest to an unknown one, "" where none is near; case is passed over."""
+    """Return the known name nearest to `name`, ignoring case, or "" if none is near."""
     import difflib
 
     folded = {each.lower(): each for each in known}
     near = difflib.get_close_matches(name.lower(), folded)
-    # Two letters that changed places are the likeliest slip: `lsit` is `list`, though `site` is as near.
+    # Two swapped letters are the likeliest typo: `lsit` means `list`, although `site` is as near.
     near.sort(key=lambda each: sorted(each) != sorted(name.lower()))
     return folded[near[0]] if near else ""
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return the hint at the nearest name, "" where none is near."""
+    """Return a hint with the nearest known name, or "" if none is near."""
     near = nearest(name, known)
     return f"did you mean `{near}`?" if near else ""
 
 
 class Severity(str, Enum):
-    """How much a diagnostic matters: an error stops the pipeline, a warning does not."""
+    """The severity of a diagnostic: an error stops the compiler, a warning does not."""
 
     ERROR = "error"
     WARNING = "warning"
 
 
 NOTHING_SENT = frozenset(("E501", "E506", "E507", "E550", "E551", "E552", "E553"))
-"""Codes of a program that does not exist, of a Slurm or a login node that cannot be reached, or that refuses at once.
+"""Codes of failures after which the backend certainly did nothing.
 
-The backend did nothing of what it was asked for.
+The program is missing, or Slurm or a login node is unreachable or refuses at once.
 """
 
 
 class Location(Struct, frozen=True, kw_only=True):
-    """Name a place in a file: `line` and `column` count from 1; 0 means the whole file.
+    """A place in a file: `line` and `column` count from 1; 0 means the whole file.
 
-    `source` is the text of the line, "" where it is not known or may not be shown;
-    it takes no part when places are compared.
+    `source` is the text of the line, "" if it is unknown or secret. Comparisons ignore it.
     """
 
     file: str
@@ -89,9 +88,9 @@ class Location(Struct, frozen=True, kw_only=True):
 
 
 class Diagnostic(Struct, frozen=True, kw_only=True):
-    """Say what is wrong, where, and what to do about it.
+    """An error or a warning with its code, message, location and hint.
 
-    `code` is stable (`E104`, `W201`): E1xx reading, E2xx schema, E3xx meaning and references, E4xx site and plan,
+    `code` is stable (`E104`, `W201`): E1xx reading, E2xx schema, E3xx semantics and references, E4xx site and plan,
     E5xx backend and job folder; W likewise. `path` is the value's path in the file, `$.taskRoles.worker.instances`.
     """
 
@@ -103,12 +102,12 @@ class Diagnostic(Struct, frozen=True, kw_only=True):
 
     @property
     def severity(self) -> Severity:
-        """Tell an error from a warning by the first letter of the code."""
+        """Return the severity that the first letter of the code gives."""
         return Severity.WARNING if self.code.startswith("W") else Severity.ERROR
 
     @property
     def printed(self) -> FlatDiagnostic:
-        """The record as documents have it."""
+        """The diagnostic as a record for JSON output."""
         where = self.location
         return FlatDiagnostic(
             code=self.code,
@@ -123,20 +122,20 @@ class Diagnostic(Struct, frozen=True, kw_only=True):
 
 
 class FlatDiagnostic(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What is wrong, where, and what to do about it; keys without a value are missing."""
+    """An error or a warning; keys without a value are left out."""
 
     code: str
     """The code of the message, `E104`."""
     severity: Severity
-    """Whether it is an error."""
+    """Error or warning."""
     message: str
     """What is wrong."""
     path: str = ""
     """The path of the value in the job file, `$.taskRoles.worker`."""
     hint: str = ""
-    """What to do."""
+    """How to fix it."""
     file: str = ""
-    """The file in which it is."""
+    """The file with the fault."""
     line: int = 0
     """The line, from 1."""
     column: int = 0
@@ -144,7 +143,7 @@ class FlatDiagnostic(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def diagnostic_text(diagnostic: Diagnostic) -> str:
-    """Return a diagnostic as the user reads it: place and path, the message, the line with a caret, the hint."""
+    """Return a diagnostic as text: location and path, message, source line with a caret, hint."""
     where = "  ".join(
         part for part in (str(diagnostic.location) if diagnostic.location else "", diagnostic.path) if part
     )
@@ -159,14 +158,14 @@ def diagnostic_text(diagnostic: Diagnostic) -> str:
 
 
 def diagnostics_text(diagnostics: Iterable[Diagnostic]) -> str:
-    """Return many diagnostics, one after the other, with a blank line between."""
+    """Return diagnostics as text, with a blank line between two."""
     return "\n\n".join(diagnostic_text(diagnostic) for diagnostic in diagnostics)
 
 
 class PaislurmError(Exception):
-    """Carry one or more diagnostics to the edge, where they become text and an exit code.
+    """Carry diagnostics to the command line, which prints them and sets the exit code.
 
-    `warnings` are of the same file: its errors do not depend on them.
+    `warnings` concern the same file and do not depend on its errors.
     """
 
     exit_code: ClassVar[int] = 1
@@ -180,7 +179,7 @@ class PaislurmError(Exception):
 
     @property
     def words(self) -> str:
-        """What is wrong, in one line."""
+        """The messages in one line."""
         return "; ".join(diagnostic.message for diagnostic in self.diagnostics)
 
 
@@ -191,7 +190,7 @@ class UsageError(PaislurmError):
 
 
 class ProtocolError(PaislurmError):
-    """Report everything that is wrong with a job file, at once."""
+    """Report all errors of a job file at once."""
 
     exit_code = 3
 
@@ -221,23 +220,22 @@ class FolderError(PaislurmError):
 
 
 class InterruptedWaitError(PaislurmError):
-    """Report that the user stopped waiting, which does not stop the job."""
+    """Report that the user stopped waiting; the job continues."""
 
     exit_code = 130
 
 
 class WaitTimeoutError(PaislurmError):
-    """Report that the time to wait is up, which does not stop the job."""
+    """Report that the timeout for waiting expired; the job continues."""
 
     # Source: timeout(1).
     exit_code = 124
 
 
 class BackendError(PaislurmError):
-    """Report a tool that did not do as it was told; argv, status and stderr are kept.
+    """Report a failed backend command, with its argv, exit status and stderr.
 
-    `options` are the names of the options that it complains about, as far as its words tell. What is `lasting` would be
-    refused later, too: it is wrong by itself.
+    `options` are the options that its message names. `lasting` means that a later retry would fail too.
     """
 
     exit_code = 6
@@ -261,26 +259,26 @@ class BackendError(PaislurmError):
 
     @property
     def is_refusal(self) -> bool:
-        """Whether the backend certainly did nothing; else it may have carried the request out."""
+        """Whether the backend certainly did nothing; otherwise it may have carried out the request."""
         return self.diagnostics[0].code in NOTHING_SENT
 
 
 class RejectedError(BackendError):
-    """Report a request that the backend refused: sending it again has no effect."""
+    """Report a request that the backend refused; resending it has no effect."""
 
     exit_code = 4
 
     @property
     def is_refusal(self) -> bool:
-        """Whether the backend certainly did nothing: it said so."""
+        """True: a refused request was not carried out."""
         return True
 
 
 class UnreachableError(BackendError):
-    """Report a backend that gave no answer: the request may or may not have been carried out."""
+    """Report a backend that did not answer; it may have carried out the request."""
 
     exit_code = 6
 
 
 class ThrottledError(UnreachableError):
-    """Report a backend that was asked too often and did nothing. Source: slurm.conf(5), rl_enable."""
+    """Report a request that the backend dropped because of its rate limit. Source: slurm.conf(5), rl_enable."""

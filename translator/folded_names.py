@@ -1,4 +1,4 @@
-"""Names with numbers in them: their order, and many as one text, `n[1-3,7],login`, as Slurm lists nodes. Pure."""
+"""Natural order of names with numbers, and folding of names as Slurm does it: `n[1-3,7],login`."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _NUMBERED = re.compile(r"(.*?)([0-9]{1,15})")
 
 
 def by_numbers(name: str) -> tuple[str | tuple[int, int, str], ...]:
-    """Return what puts names in order: numbers in them count by their size, behind those with zeros in front.
+    """Return a sort key that compares numbers in names by value; those with leading zeros come first.
 
     >>> sorted(["seed10", "seed2", "seed1-b", "seed1-a10", "lr0_1", "lr0_05"], key=by_numbers)
     ['lr0_05', 'lr0_1', 'seed1-a10', 'seed1-b', 'seed2', 'seed10']
     """
-    # Every second part is a number, so that a text is never compared with one.
+    # Every second part is a number, so that a string is never compared with a number.
     return tuple(_size(part) if place % 2 else part for place, part in enumerate(_DIGITS.split(name)))
 
 
 def folded(names: Iterable[str]) -> str:
-    """Return each name once, in an order of their own, so that scontrol(1) `show hostnames` would list them.
+    """Return the names without repetition, folded like the host lists of scontrol(1) `show hostnames`.
 
     >>> folded(["n1", "n2", "login", "n3", "n7"])
     'login,n[1-3,7]'
@@ -46,7 +46,7 @@ def folded(names: Iterable[str]) -> str:
 
 
 def ranges(numbers: Collection[int], width: int = 0) -> str:
-    """Return numbers as ranges, with zeros in front to this width.
+    """Return numbers as ranges, padded with zeros to `width`.
 
     >>> ranges({0, 1, 2, 7})
     '0-2,7'
@@ -60,12 +60,12 @@ def ranges(numbers: Collection[int], width: int = 0) -> str:
 
 
 def _size(digits: str) -> tuple[int, int, str]:
-    """Return what puts numbers in order: `05` and `1` can be 0.05 and 0.1, or 05 and 10 of one width."""
+    """Return a sort key for digits. `05` and `1` can be 0.05 and 0.1, or 5 and 10 of one width."""
     return (0, 0, digits) if digits[0] == "0" and len(digits) > 1 else (1, int(digits), "")
 
 
 def _by_width(digits: set[str]) -> dict[int, set[int]]:
-    """Return the numbers by the width to which they are filled with zeros, 0 for none."""
+    """Return the numbers by their padded width, 0 for unpadded ones."""
     filled = {len(each) for each in digits if each[0] == "0" and len(each) > 1}
     found: dict[int, set[int]] = {}
     for each in digits:

@@ -1,6 +1,6 @@
-"""What a job means, whichever protocol it came from: frozen, with every default filled in.
+"""The meaning of a job file in either protocol: frozen records with all defaults filled in.
 
-Nothing here knows about Slurm; a job's own words about it are in `slurm_options`.
+They contain nothing of Slurm; `slurm_options` has the settings under `extras.slurm`.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from .slurm_options import JobCompatOptions, RoleSlurmOptions, SlurmOptions
 Protocol = Literal["1", "2"]
 Event = Literal["running", "succeeded", "failed", "stopped", "retried"]
 EVENTS: tuple[Event, ...] = get_args(Event)
-"""What a user can be told of. Source: PAI protocol v2, jobStatusChangeNotification."""
+"""The events that can notify a user. Source: PAI protocol v2, jobStatusChangeNotification."""
 RESTART_ALWAYS = -2
-"""The retry count of a job that is restarted after any end, success too. Source: PAI protocol v1, retryCount."""
+"""The retry count that restarts a job after any end, also after success. Source: PAI protocol v1, retryCount."""
 AS_LONG_AS_ALLOWED = timedelta.max
-"""How long a failed task is held where the job leaves that to the site."""
+"""The hold time of a failed task if the job leaves it to the site."""
 NEVER = -1
 """The completion threshold that never fires. Source: PAI protocol v2, completion."""
 
@@ -40,43 +40,43 @@ class Completion(Struct, frozen=True, kw_only=True):
     """How many failed or succeeded tasks of a role decide the job. Source: PAI protocol v2, completion."""
 
     min_failed: int
-    """How many failed tasks fail the job, -1 for none."""
+    """How many failed tasks fail the job; -1: no number does."""
     min_succeeded: int
-    """How many succeeded tasks complete the job, -1 for none."""
+    """How many succeeded tasks complete the job; -1: no number does."""
 
 
 class Resources(Struct, frozen=True, kw_only=True):
-    """What one task may use; memory in MiB, 0 where the job states none.
+    """The resources of one task; memory in MiB, 0 if the job does not state it.
 
     Source: PAI protocol v2, resourcePerInstance and extraContainerOptions.
     """
 
     cpus: int
-    """CPUs of a task."""
+    """CPUs per task."""
     memory_mib: int
-    """Memory of a task."""
+    """Memory per task."""
     gpus: int
-    """GPUs of a task."""
+    """GPUs per task."""
     shm_mib: int
-    """Shared memory of a task."""
+    """Shared memory per task."""
     declared_shm_mib: int
-    """Shared memory as the job file has it."""
+    """Shared memory as the job file states it."""
     infiniband: bool
-    """Whether a task asks for InfiniBand."""
+    """Whether the tasks need InfiniBand."""
 
 
 class PortRequest(Struct, frozen=True, kw_only=True, rename={"first": "fixed_first_port"}):
-    """Ports under one label for every task.
+    """Ports of one label, for every task.
 
     Source: PAI protocol v2, resourcePerInstance.ports; PAI protocol v1, portList.
     """
 
     label: str
-    """The name of a list of ports."""
+    """The port label."""
     count: int
-    """How many ports."""
+    """The number of ports."""
     first: int = 0
-    """The first port if the job file fixes them, else 0."""
+    """The first port if the job file fixes the ports, else 0."""
 
 
 class Image(Struct, frozen=True, kw_only=True):
@@ -85,55 +85,55 @@ class Image(Struct, frozen=True, kw_only=True):
     name: str
     """The name of the image in the job file."""
     uri: str
-    """An image as the job file has it."""
+    """The image reference or path."""
 
 
 class Command(Struct, frozen=True, kw_only=True, rename={"lines": "item_lines"}):
-    """The commands of a role and the shell options with which they run.
+    """The commands of a role and their shell options.
 
-    The text is the active deployment's preCommands, the commands, and the postCommands, in one shell. v2 has errexit,
+    The text has the active deployment's preCommands, the commands and the postCommands, in one shell. v2 sets errexit,
     nounset and pipefail, v1 none. Source: PAI protocol v2, commands and deployments.
     """
 
     text: str
     """The commands."""
     errexit: bool
-    """Whether commands end at the first that fails."""
+    """Whether the first failing command ends the commands."""
     nounset: bool
     """Whether unset variables are errors."""
     pipefail: bool
-    """Whether a pipe fails with any of its commands."""
+    """Whether a pipe fails if any of its commands fails."""
     lines: tuple[tuple[int, int], ...]
-    """For each line of `text`: (0-based line of `text` at which an item starts, its line in the job file)."""
+    """For each item: its first line in `text`, from 0, and its line in the job file, from 1."""
 
 
 Phase = Literal["start", "success", "failure", "exit"]
-"""When a script of a prerequisite runs: before the commands, after the task succeeded or failed, after any end."""
+"""When a hook runs: before the commands, after success, after failure, or after any end of the task."""
 
 
 class Script(Struct, frozen=True, kw_only=True, rename={"lines": "item_lines"}):
-    """What a prerequisite or a plugin runs at one moment: a text of the job file, or a program of paislurm.
+    """One hook of a prerequisite or plugin: text of the job file, or a program of paislurm.
 
-    A program is `templates/plugins/<program>.sh`. Source: PAI runtime, plugins.
+    The program is `templates/plugins/<program>.sh`. Source: PAI runtime, plugins.
     """
 
     phase: Phase
     """When the script runs."""
     text: str = ""
-    """The script; empty where a program runs."""
+    """The script; empty if a program runs instead."""
     lines: tuple[tuple[int, int], ...] = ()
-    """As those of a `Command`."""
+    """Line numbers as in `Command`."""
     program: str | None = None
-    """The program of paislurm that runs; None for a text of the job file."""
+    """The program of paislurm to run; None for text of the job file."""
     settings: tuple[tuple[str, str], ...] = ()
-    """The settings of a plugin, pairs of name and value."""
+    """The settings of the plugin as pairs of name and value."""
 
 
 class Prerequisite(Struct, frozen=True, kw_only=True):
-    """Describe what runs around a role's commands: a prerequisite of the job file, or a runtime plugin.
+    """The hooks of one prerequisite of the job file, or of one runtime plugin.
 
-    With `ignore_failure` a failing script has no effect, else it fails the task. `requires` are the names of
-    the prerequisites that come before it. Source: PAI protocol v2, prerequisites; PAI issue 5145.
+    A failing script fails the task unless `ignore_failure` is set. `requires` are the names of
+    prerequisites to run first. Source: PAI protocol v2, prerequisites; PAI issue 5145.
     """
 
     name: str
@@ -145,10 +145,10 @@ class Prerequisite(Struct, frozen=True, kw_only=True):
 
 
 class Hooks(Struct, frozen=True, kw_only=True):
-    """Hold all that runs around a role's commands.
+    """All hooks of a role.
 
-    `requested` are the names that the role lists, in their order; `resolved` the prerequisites that these names and
-    their requirements stand for, in the order of the file; `plugins` come after them.
+    `requested` are the names that the role lists. `resolved` are these prerequisites and all that they require, in the
+    order of the file. `plugins` run after them.
     """
 
     requested: tuple[str, ...] = ()
@@ -157,14 +157,14 @@ class Hooks(Struct, frozen=True, kw_only=True):
 
 
 class Storage(Struct, frozen=True, kw_only=True):
-    """Ask for a storage of the site at a path. Source: PAI protocol v2, extras.storages."""
+    """A storage of the site and its mount path. Source: PAI protocol v2, extras.storages."""
 
     name: str
     mount_path: str
 
 
 class Storages(Struct, frozen=True, kw_only=True):
-    """List the storages that a job asks for; none are the user's default ones."""
+    """The storages of a job; an empty list selects the user's default storages."""
 
     wanted: tuple[Storage, ...]
     lines: Lines
@@ -175,10 +175,10 @@ PriorityClass = Literal["crit", "prod", "test", "oppo"]
 
 
 class Directories(Struct, frozen=True, kw_only=True):
-    """Hold paths that tasks get as variables, as the job file has them; each may be empty, `output` for a default.
+    """Paths that tasks get as variables. Each may be empty; an empty `output` selects the default.
 
-    `$PAI_DEFAULT_FS_URI` (the first one), `$PAI_JOB_NAME`, `$PAI_USER_NAME` and `$PAI_USERNAME` in them stand for
-    what they name. What `code` leads to is also copied into the working directory of every task, under its last name.
+    They may contain `$PAI_DEFAULT_FS_URI`, `$PAI_JOB_NAME`, `$PAI_USER_NAME` and `$PAI_USERNAME`. The file or folder
+    `code` is also copied into the working directory of every task.
     Source: PAI protocol v1, dataDir, outputDir and codeDir.
     """
 
@@ -188,7 +188,7 @@ class Directories(Struct, frozen=True, kw_only=True):
 
 
 class RolePaths(Struct, frozen=True, kw_only=True):
-    """Say where messages find a role in its job file: the role itself, its InfiniBand switch, its node type."""
+    """The paths of a role in its job file, for messages: the role, its InfiniBand switch, its node type."""
 
     role: str
     infiniband: str
@@ -196,9 +196,9 @@ class RolePaths(Struct, frozen=True, kw_only=True):
 
 
 class JobPaths(Struct, frozen=True, kw_only=True):
-    """Say where messages find what a job is made of in its file, such as `$.defaults.virtualCluster`.
+    """The paths of a job's parts in its file, for messages, such as `$.defaults.virtualCluster`.
 
-    `directories` is the table that has the keys of the `Directories`. `gang_allocation` is "" where the protocol has no
+    `directories` is the mapping with the keys of `Directories`. `gang_allocation` is "" in protocol v1, which has no
     such switch.
     """
 
@@ -210,10 +210,10 @@ class JobPaths(Struct, frozen=True, kw_only=True):
 
 
 class Role(Struct, frozen=True, kw_only=True):
-    """Describe one task role: `instances` tasks, each with `resources`, running `command`.
+    """One task role: `instances` tasks, each with `resources`, which run `command`.
 
-    `controller_name` is the lower-cased name without anything outside [a-z0-9], under which OpenPAI also
-    exported the variables of a task. `task_retry_limit` counts only where the job's gang allocation is off.
+    `controller_name` is the lower-case name without characters outside [a-z0-9]; OpenPAI also exports task variables
+    under it. `task_retry_limit` applies only without gang allocation.
     """
 
     name: str
@@ -230,23 +230,22 @@ class Role(Struct, frozen=True, kw_only=True):
     paths: RolePaths
     hooks: Hooks = field(default_factory=Hooks)
     node_type: str | None = None
-    """A SKU or a pinned cell of OpenPAI's scheduler, or v1's type of GPU, which the site profile knows as nodes."""
+    """A SKU or a pinned cell of OpenPAI's scheduler, or a GPU type of v1; the site profile maps it to nodes."""
 
     @property
     def has_fixed_ports(self) -> bool:
-        """Tell whether two tasks of the role cannot be on one node."""
+        """Whether fixed ports keep two tasks of the role from sharing a node."""
         return any(port.first for port in self.ports)
 
 
 class Job(Struct, frozen=True, kw_only=True):
-    """Describe a job: its roles in the order of the file, which decides ties and positions.
+    """A job. The order of its roles is that of the file; it decides ties and positions.
 
     `retry_limit` is signed: -1 retries unknown failures without a limit, -2 restarts after any end (v1 only).
-    `min_succeeded` tasks that succeeded, of whatever role, complete the job. `variables` are set last and as they are,
-    in the shell of the commands. `notify` is what its user is told of. `debug_hold` is how long a failed task is held,
-    None where it is not.
-    `auth_file` is the path of a file with the server, user and password of the image's registry, written as the
-    `Directories` are.
+    The job is complete when `min_succeeded` tasks of any roles have succeeded. The shell of the commands sets
+    `variables` last, unexpanded. `notify` are the events that notify the user. `debug_hold` is the hold time of a
+    failed task; None means no hold. `auth_file` is the path of a file with the server, user and password of the image's
+    registry, in the syntax of `Directories`.
     Source: PAI protocol v1, killAllOnCompletedTaskNumber, jobEnvs, isDebug and authFile.
     """
 
@@ -263,16 +262,16 @@ class Job(Struct, frozen=True, kw_only=True):
     storages: Storages | None = None
     priority: PriorityClass | None = None
     secrets: tuple[str, ...] = ()
-    """The names of the secrets that texts of the job refer to, `<% $secrets.name %>`; their values are not here."""
+    """The names of the secrets that the job refers to as `<% $secrets.name %>`, without their values."""
     logins: tuple[str, ...] = ()
-    """The names of secrets with the credentials of a registry: server, user and password, a line each."""
+    """The names of secrets with registry credentials: server, user and password, one per line."""
     min_succeeded: int = NEVER
     variables: tuple[tuple[str, str], ...] = ()
     directories: Directories | None = None
     auth_file: str = ""
     debug_hold: timedelta | None = None
     unset_threshold: str = str(NEVER)
-    """What tasks see in the place of a completion threshold that never fires."""
+    """The text that tasks see for a completion threshold that no number reaches."""
 
     @property
     def task_count(self) -> int:

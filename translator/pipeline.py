@@ -1,4 +1,4 @@
-"""The compiler as one call: read, validate, plan, render, in this order; the last when it is asked for."""
+"""The compiler as one call: read, validate, plan, and render on demand."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _UNKNOWN_SITE = Site.of()
 
 
 class Compiled(Struct, frozen=True, kw_only=True, dict=True):
-    """Hold what each stage made of a job file for a site, and the warnings of all of them in that order."""
+    """The result of each stage for one job file and one site, and all warnings in the order of the stages."""
 
     document: Document
     site: Site
@@ -42,17 +42,17 @@ class Compiled(Struct, frozen=True, kw_only=True, dict=True):
     plan: Plan
     warnings: tuple[Diagnostic, ...]
     secrets: Mapping[str, str] = field(default_factory=dict)
-    """The texts of the secrets that the script needs, by name; they are in nothing else here but the document."""
+    """The secrets that the script needs, by name. Apart from the document, no other field contains them."""
     templates: Path | None = None
-    """The folder that keeps the templates compiled."""
+    """The folder that caches compiled templates."""
 
     def __repr__(self) -> str:
-        """Name the job, and show nothing of its secrets."""
+        """Name the job; hide its secrets."""
         return f"Compiled(job={self.job.name!r})"
 
     @cached_property
     def script(self) -> str:
-        """The batch script. It is rendered when it is first asked for: much of what users ask is in the plan."""
+        """The batch script. The first access renders it: many commands need only the plan."""
         from .rendering.engine import template_cache
         from .rendering.render import render
 
@@ -73,10 +73,10 @@ def compile_job(
 ) -> Compiled:
     """Compile a job file. The same arguments give the same script, byte for byte.
 
-    `file` is what messages and the script call it; `parameters` and `secrets` take the place of the file's own;
-    `suffix` is appended to the job's name; `slurm` are keys of `extras.slurm` from the command line; `templates` is a
-    folder of the user's alone, which keeps the templates compiled. Raises `ProtocolError` for a
-    wrong file, `PlanError` for a job that the site cannot run; each with all that is wrong.
+    `file` is the name for messages and the script. `parameters` and `secrets` override those of the file.
+    `suffix` is appended to the job's name. `slurm` are keys of `extras.slurm` from the command line. `templates` is a
+    folder that only the user can write to, for compiled templates. Raises `ProtocolError` for a faulty file and
+    `PlanError` for a job that the site cannot run, each with all errors.
     """
     document = with_slurm_options(read(text, file=file), slurm)
     checked = _checked(document, site, parameters, suffix, secrets)
@@ -109,9 +109,9 @@ def load_job(
     secrets: Mapping[str, Value] = _NO_SECRETS,
     slurm: Mapping[str, str] = _NO_PARAMETERS,
 ) -> Job:
-    """Return what a job file means, whether a site can run it or not; of the site only `compat` counts.
+    """Return the job of a file, even if the site cannot run it; only `compat` of the site matters.
 
-    The arguments are those of `compile_job`. Raises `ProtocolError` for a wrong file.
+    The arguments are those of `compile_job`. Raises `ProtocolError` for a faulty file.
     """
     return _checked(with_slurm_options(read(text, file=file), slurm), site, parameters, suffix, secrets).job
 
@@ -131,13 +131,13 @@ def _check_locks(document: Document, site: Site, job: Job) -> None:
 
 
 def _name(document: Document, suffix: str) -> str | None:
-    """Return the job's name with the suffix, None where nothing changes or there is no name to change."""
+    """Return the job's name with the suffix, or None without a suffix or a name."""
     name = document.at(("jobName" if is_v1(document) else "name",))
     return f"{name}{suffix}" if suffix and isinstance(name, str) else None
 
 
 def _placed(diagnostic: Diagnostic, document: Document) -> Diagnostic:
-    """Return the planner's diagnostic with its line: the planner knows paths only."""
+    """Return the planner's diagnostic with a location; the planner knows only paths."""
     if diagnostic.location is not None or not diagnostic.path.startswith("$."):
         return diagnostic
     return replace(diagnostic, location=document.place(path_of(diagnostic.path), key=True))

@@ -1,4 +1,4 @@
-"""Numbers with what they count, and amounts in the unit that fits."""
+"""Counts with their nouns, and amounts with their units."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number with a noun, in the plural where it is not 1.
+    """Return a number with its noun, plural unless the number is 1.
 
     >>> counted(1, "node"), counted(2, "node")
     ('1 node', '2 nodes')
@@ -18,7 +18,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def some_of(names: Sequence[str], most: int) -> str:
-    """Return at most so many of these names, and how many more there are.
+    """Return at most `most` of the names, and the number of the others.
 
     >>> some_of(["a", "b"], 2), some_of(["a", "b", "c", "d"], 2)
     ('a, b', 'a, b and 2 more')
@@ -28,7 +28,7 @@ def some_of(names: Sequence[str], most: int) -> str:
 
 
 def verb(number: int, one: str, more: str) -> str:
-    """Return the verb that goes with a number of things.
+    """Return the singular or plural verb for a number.
 
     >>> verb(1, "is", "are"), verb(2, "is", "are")
     ('is', 'are')
@@ -37,7 +37,7 @@ def verb(number: int, one: str, more: str) -> str:
 
 
 def used_text(cpus: float | None, memory: int, most: int | None, gpu: int | None, gpu_memory: int | None) -> str:
-    """Return what a task uses: `1.80 CPUs, 2.1 GiB of memory (at most 2.4 GiB), 71 % of its GPUs`."""
+    """Return the usage of a task: `1.80 CPUs, 2.1 GiB of memory (at most 2.4 GiB), 71 % of its GPUs`."""
     peak = "" if most is None else f" (at most {memory_text(most)})"
     parts = [
         "" if cpus is None else f"{cpus:.2f} CPUs",
@@ -49,7 +49,7 @@ def used_text(cpus: float | None, memory: int, most: int | None, gpu: int | None
 
 
 def memory_text(mib: int | None) -> str:
-    """Return memory in the unit that fits: `512 MiB`, `1.5 GiB`."""
+    """Return an amount of memory with its unit: `512 MiB`, `1.5 GiB`."""
     if mib is None:
         return "-"
     return f"{mib} MiB" if mib < 1024 else f"{mib / 1024:.1f} GiB"

@@ -1,4 +1,4 @@
-"""The files that come with the program: templates and tables."""
+"""The templates and tables that are part of the program."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ _ROOT = __file__.rpartition("/")[0].rpartition("/")[0]
 
 
 def shipped_text(name: str) -> str:
-    """Return the text of a file by its path in the package. To load `importlib.resources` would take longer."""
+    """Return the text of a file by its path in the package. Importing `importlib.resources` would take longer."""
     with open(f"{_ROOT}/{name}", encoding="utf-8") as file:  # noqa: PTH123 - pathlib, too
         return file.read()
 
 
 def shipped_table(name: str) -> Any:
-    """Return what a YAML file of ours holds."""
+    """Return the content of a YAML file of the package."""
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

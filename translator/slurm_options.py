@@ -1,4 +1,4 @@
-"""What a job asks of Slurm, and which readings of OpenPAI it asks for: its own words under `extras.slurm`."""
+"""The settings of a job under `extras.slurm`: options of Slurm, and compat options."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ if TYPE_CHECKING:
 
 
 WARNED_FROM = timedelta(minutes=5)
-"""Jobs of this time limit or less get no warning signal: it comes up to a minute early. Source: sbatch(1), --signal."""
+"""Shorter jobs get no warning signal: Slurm sends it up to a minute early. Source: sbatch(1), --signal."""
 
 
 def is_plain(text: str) -> bool:
-    """Tell whether a text can stand in an `#SBATCH` line as it is.
+    """Whether a text needs no quotes in an `#SBATCH` line.
 
-    sbatch splits the line at blanks, knows quotes and backslashes, and stops at a `#`. A backquote means nothing to it,
-    and something to the shells that see such an option later. Source: sbatch(1), and `src/sbatch/opt.c: _get_argument`
+    sbatch splits the line at blanks, interprets quotes and backslashes, and stops at a `#`. It ignores a backquote, but
+    shells that later see the option do not. Source: sbatch(1), and `src/sbatch/opt.c: _get_argument`
     of Slurm as observed on 22.05.
     """
     return text.isprintable() and not any(char in " \"'`\\#" for char in text)
 
 
 class PassThroughOption(Struct, frozen=True, kw_only=True):
-    """Describe an option of sbatch that `extras.slurm` has as a key of the same name, for the job and for each role.
+    """An option of sbatch that `extras.slurm` has as a key of the same name, for the job and for each role.
 
-    `note` is what an editor shows. Where the job says nothing, the site profile may have the option for the job's
-    priority class, node type or virtual cluster: `profile_fields` are these, as `provenance.yaml` calls them, and
-    `rule` is what `paislurm explain` says of that.
+    `note` is the text for editors. If the job does not set the option, the site profile may, for the job's
+    priority class, node type or virtual cluster: `profile_fields` names these as `provenance.yaml` does, and
+    `rule` is the text of `paislurm explain`.
     """
 
     name: str
@@ -39,19 +39,19 @@ class PassThroughOption(Struct, frozen=True, kw_only=True):
     rule: str = ""
 
 
-_OF_VIRTUAL_CLUSTER = "the job's own word, else what the site profile has for the virtual cluster"
-_OF_PRIORITY = "the job's own word, else what the site profile has for the priority class, else for the virtual cluster"
-_OF_NODE_TYPE = "the job's own word, else what the site profile has for the node type; and for InfiniBand"
+_OF_VIRTUAL_CLUSTER = "the job file, else the virtual cluster in the site profile"
+_OF_PRIORITY = "the job file, else the priority class in the site profile, else its virtual cluster"
+_OF_NODE_TYPE = "the job file, else the node type in the site profile; plus InfiniBand's"
 _ROWS = (
     PassThroughOption(
         name="partition",
-        note="The partition, before that of the virtual cluster (sbatch --partition).",
+        note="The partition; overrides that of the virtual cluster (sbatch --partition).",
         profile_fields=("virtual-cluster",),
         rule=_OF_VIRTUAL_CLUSTER,
     ),
     PassThroughOption(
         name="account",
-        note="The account that is charged (sbatch --account).",
+        note="The account to charge (sbatch --account).",
         profile_fields=("virtual-cluster",),
         rule=_OF_VIRTUAL_CLUSTER,
     ),
@@ -79,14 +79,14 @@ _ROWS = (
     PassThroughOption(name="exclude", note="Nodes that are not used (sbatch --exclude)."),
 )
 PASS_THROUGH = {row.name: row for row in _ROWS}
-"""These options in the order of a script. How their values are checked stands in `protocol/extras_slurm.py`."""
+"""The options in the order of a script. `protocol/extras_slurm.py` checks their values."""
 
 
 class Mpi(Struct, frozen=True, kw_only=True):
-    """Ask that srun itself starts the commands, as ranks of an MPI world. Source: this project's docs, native launch.
+    """A native launch: srun starts the commands as ranks of an MPI world. Source: this project's docs, native launch.
 
-    `plugin` is srun's, "" for the site's first. `ranks` are those of one instance, 0 where nothing is said. `roles`
-    are one world together, of a job's wish alone; None are all.
+    `plugin` is srun's MPI plugin, "" for the site's first. `ranks` is the number per instance, 0 if unset. `roles`
+    share one world; None means all roles. Only the job's setting has `roles`.
     """
 
     plugin: str = ""
@@ -95,7 +95,7 @@ class Mpi(Struct, frozen=True, kw_only=True):
 
 
 class RoleSlurmOptions(Struct, frozen=True, kw_only=True):
-    """Hold a role's (or the job's) own words to Slurm. Source: this project's docs, `extras.slurm`."""
+    """The settings of `extras.slurm` that a role or the job can have. Source: this project's docs, `extras.slurm`."""
 
     time: timedelta | None = None
     pass_through: Mapping[str, str] = field(default_factory=dict)
@@ -107,27 +107,27 @@ class RoleSlurmOptions(Struct, frozen=True, kw_only=True):
     srun: tuple[str, ...] = ()
     """Raw options of the srun that starts the tasks, each `--name` or `--name=value`."""
     workdir: str | None = None
-    """Where the commands start: `task`, `submit`, or an absolute path."""
+    """The working directory of the commands: `task`, `submit`, or an absolute path."""
 
 
 class SlurmOptions(Struct, frozen=True, kw_only=True):
-    """Hold everything under `extras.slurm` of a job file."""
+    """All settings under `extras.slurm` of a job file."""
 
     job: RoleSlurmOptions = field(default_factory=RoleSlurmOptions)
     layout: Literal["het", "shared"] | None = None
     on_timeout: Literal["fail", "retry"] = "fail"
     export_env: tuple[str, ...] | None = None
-    """The variables of the submitting shell that tasks get, beginnings with a `*`; None for all."""
+    """The variables of the submitting shell to export to tasks; `*` ends a prefix. None exports all."""
     result: str = ""
-    """A regular expression that finds the result of the job in what its tasks print; "" for none."""
+    """A regular expression that finds the result of the job in the output of its tasks; "" for none."""
 
 
 class JobCompatOptions(Struct, frozen=True, kw_only=True):
-    """Hold the switches between readings of OpenPAI that outlive validation.
+    """The compat options that the plan needs.
 
-    `job_name` full makes `PAI_JOB_NAME` `user~name`; `exit_patterns` original searches logs for the
-    expressions as OpenPAI wrote them, slips included; `gpu_type` any runs a job that names a type of nodes or GPUs
-    which the site does not have on whatever nodes there are. Source: this project's docs, `extras.slurm.compat`.
+    `job_name: full` makes `PAI_JOB_NAME` `user~name`. `exit_patterns: original` searches logs for OpenPAI's own
+    expressions, mistakes included. `gpu_type: any` runs a job on any nodes if the site lacks the node or GPU type that
+    it names. Source: this project's docs, `extras.slurm.compat`.
     """
 
     job_name: Literal["plain", "full"] = "plain"
@@ -136,10 +136,10 @@ class JobCompatOptions(Struct, frozen=True, kw_only=True):
 
 
 class CompatOptions(Struct, frozen=True, kw_only=True):
-    """Hold all switches between readings of OpenPAI: a site may set them, and a job overrules it.
+    """All compat options. A site may set them; a job overrides the site.
 
-    `min_succeeded` is what a role waits for that states no `minSucceededInstances`: `all` is -1, `instances`
-    is its number of instances. `unresolved` keep leaves a reference to nothing in the command. Source: this
+    `min_succeeded` is the threshold of a role without `minSucceededInstances`: `all` is -1, `instances`
+    is its number of instances. `unresolved: keep` leaves undefined references in the commands. Source: this
     project's docs, `extras.slurm.compat`.
     """
 
@@ -152,5 +152,5 @@ class CompatOptions(Struct, frozen=True, kw_only=True):
 
     @property
     def for_plan(self) -> JobCompatOptions:
-        """The switches that outlive validation."""
+        """The compat options that the plan needs."""
         return JobCompatOptions(job_name=self.job_name, exit_patterns=self.exit_patterns, gpu_type=self.gpu_type)

@@ -1,4 +1,4 @@
-"""Text for a terminal: nothing in it acts there; excerpts of files, and tables. Pure."""
+"""Text for a terminal: escaping, excerpts of files, and tables."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ _MAY_ACT = re.compile(r"[^\x20-\x7e\n\r\t]+")
 
 
 def escape_control(text: str) -> str:
-    r"""Return text in which nothing but line breaks acts on a terminal: `\x1b[2J` is shown, not obeyed."""
+    r"""Return the text with control characters escaped, except line breaks: the terminal shows `\x1b[2J` as text."""
     if text.isprintable() or text.replace("\n", "").isprintable():
         return text
     return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
 
 
 def visible(text: str) -> str:
-    """Return the text of a file as a person can look at it: like `escape_control`, but tabs and progress bars stay."""
+    """Return the text of a file for display: like `escape_control`, but keep tabs and carriage returns."""
     return _MAY_ACT.sub(lambda found: escape_control(found[0]), text)
 
 
 def one_line(text: str) -> str:
-    """Return text that keeps to one line and acts on nothing: for a cell of a table."""
+    """Return the text as one line without control characters, for a table cell."""
     return text if text.isprintable() else escape_control(text).replace("\n", "\\n")
 
 
 WIDTH = 100
 BEFORE = 60
-"""Characters of a long line that are shown: in all, and before the column."""
+"""How many characters of a long line an excerpt shows: in total, and before the column."""
 TAB = "    "
 
 
 def excerpt(source: str, line: int, column: int) -> str:
-    r"""Return a line with its number (from 1), and below it a caret under the column (from 1); "" for a blank line.
+    r"""Return a line with its number (from 1), and a caret under the column (from 1); "" for a blank line.
 
-    A long line is cut around the column. Tabs are widened; what would act on a terminal is escaped.
+    A long line is cut around the column. Tabs become spaces; control characters are escaped.
 
     >>> excerpt("gpu: -1", 7, 6)
     '  7 | gpu: -1\n    |      ^'
@@ -60,7 +60,7 @@ def _shown(character: str) -> str:
 
 
 def _width(text: str) -> int:
-    """Return how many columns of a terminal a text takes."""
+    """Return the width of a text in terminal columns."""
     if text.isascii():
         return len(text)
     from unicodedata import combining, east_asian_width
@@ -69,7 +69,7 @@ def _width(text: str) -> int:
 
 
 def columns_text(rows: Sequence[Sequence[str]]) -> str:
-    r"""Return rows as lines, each column as wide as its widest cell.
+    r"""Return a table as lines; each column is as wide as its widest cell.
 
     >>> columns_text([("ROLE", "TASKS"), ("worker", "2")])
     'ROLE    TASKS\nworker  2'
@@ -80,7 +80,7 @@ def columns_text(rows: Sequence[Sequence[str]]) -> str:
 
 
 def pairs_text(pairs: Iterable[tuple[str, str]]) -> str:
-    r"""Return a line for each name that has a text. Texts begin in one column; names without a text widen it too.
+    r"""Return a line for each name with a text, aligned in two columns. Names without a text count for the width.
 
     >>> pairs_text([("job", "demo"), ("reason", ""), ("time", "1:00:00")])
     'job     demo\ntime    1:00:00'

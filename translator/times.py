@@ -1,6 +1,6 @@
-"""Times and durations: one parser of what people write, one of Slurm's forms, and the texts that people read.
+"""Times and durations: parsers of user input and of Slurm's formats, and their texts for users.
 
-Points in time are seconds since 1970; texts without a zone are in the user's own.
+Times are seconds since 1970. Texts without a zone are in local time.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Annotated, TypeAlias
 from msgspec import Meta
 
 Time: TypeAlias = Annotated[datetime, Meta(tz=True)]
-"""A point in time with its zone, as results have it."""
+"""A time with its zone, for results."""
 
 _PART = re.compile(r"([0-9]{1,9})([smhdw])")
 DURATION_PATTERN = "(?:[0-9]{1,9}[smhdw])+"
-"""Of a duration such as `1h30m`, as a regular expression for JSON Schema."""
+"""The pattern of a duration such as `1h30m`, for JSON Schema."""
 _DURATION = re.compile(DURATION_PATTERN)
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 _DAY, _CLOCK, _ZONE = r"\d{4}-\d\d-\d\d", r"\d{1,2}:\d\d(?::\d\d)?", r"Z|[+-]\d\d:\d\d"
@@ -26,12 +26,12 @@ _MOMENT = re.compile(
     re.ASCII,
 )
 MOMENTS = "10m, 1h30m, 2d or 1w ago, a time such as 14:00, a date such as 2026-11-23, or 2026-11-23T14:00"
-"""What `moment` reads, for messages."""
+"""The formats that `moment` reads, for messages."""
 _SLURM = re.compile(r"(?:(\d{1,9})-)?(\d{1,9})(?::(\d{1,9}))?(?::(\d{1,9}))?", re.ASCII)
 
 
 def duration(text: str) -> int | None:
-    """Return the seconds of a duration such as `30d` or `1h30m`, None for any other text.
+    """Return the seconds of a duration such as `30d` or `1h30m`, or None for any other text.
 
     >>> duration("30d"), duration("1h30m"), duration("30")
     (2592000, 5400, None)
@@ -42,9 +42,9 @@ def duration(text: str) -> int | None:
 
 
 def moment(text: str, now: float) -> int | None:
-    """Return the point in time that a text means, None for any other text.
+    """Parse a time such as `2h` or `14:00`; None for any other text.
 
-    A duration is so long ago. A time without a date is the last such time before `now`.
+    A duration counts back from `now`. A time without a date is the latest such time before `now`.
     """
     ago = duration(text)
     if ago is not None:
@@ -54,7 +54,7 @@ def moment(text: str, now: float) -> int | None:
         return None
     hour, _, rest = (found["clock"] or "00:00").partition(":")
     clock = f"{hour:0>2}:{rest}"
-    # Python 3.10 does not know the Z of UTC.
+    # Python 3.10 cannot parse the Z of UTC.
     zone = "+00:00" if found["zone"] == "Z" else found["zone"] or ""
     day = found["day"] or found["midnight"]
     try:
@@ -69,7 +69,7 @@ def moment(text: str, now: float) -> int | None:
 
 
 def seconds_of(limit: str) -> int:
-    """Return a time limit of Slurm's in seconds; ValueError for any other text. 0 is not treated specially.
+    """Return the seconds of a Slurm time limit; 0 has no special meaning. Raises ValueError for any other text.
 
     Source: sbatch(1), --time: minutes, minutes:seconds, hours:minutes:seconds, days-hours and so on.
 
@@ -90,12 +90,12 @@ def seconds_of(limit: str) -> int:
 
 
 def slurm_time(limit: timedelta) -> str:
-    """Return a time limit as sbatch reads it, rounded up to whole minutes: `1-02:30:00`. Source: sbatch(1), --time."""
+    """Return a time limit for sbatch, rounded up to whole minutes: `1-02:30:00`. Source: sbatch(1), --time."""
     return elapsed_text(-(-int(limit.total_seconds()) // 60) * 60)
 
 
 def elapsed_text(seconds: int | None) -> str:
-    """Return a duration as squeue and sacct write it, `1-02:03:04`; `-` for None."""
+    """Return a duration in the format of squeue and sacct, `1-02:03:04`; `-` for None."""
     if seconds is None:
         return "-"
     days, rest = divmod(seconds, 86400)
@@ -103,7 +103,7 @@ def elapsed_text(seconds: int | None) -> str:
 
 
 def duration_text(seconds: int | None) -> str:
-    """Return a duration in its two largest units, `1 h 2 min`; `-` for None, and for one that clocks made negative.
+    """Return a duration in its two largest units, `1 h 2 min`; `-` for None and for a negative one (clock skew).
 
     >>> duration_text(7800), duration_text(60), duration_text(200000)
     ('2 h 10 min', '1 min', '2 d 7 h')
@@ -116,13 +116,13 @@ def duration_text(seconds: int | None) -> str:
 
 
 def age(seconds: int) -> str:
-    """Return how long ago something was, in the largest unit that fits: `3h`."""
+    """Return an age in its largest unit: `3h`."""
     unit = next((unit for unit in "dhm" if seconds >= _UNITS[unit]), "s")
     return f"{max(0, seconds) // _UNITS[unit]}{unit}"
 
 
 def elapsed(started: int | None, ended: int | None, now: int) -> str:
-    """Return how long something has run, or ran, as squeue and sacct write it: `1-02:03:04`; `-` if it never began.
+    """Return the run time so far or in total, in the format of squeue: `1-02:03:04`; `-` before the start.
 
     >>> elapsed(100, 100 + 93784, 0), elapsed(100, None, 165), elapsed(None, None, 5)
     ('1-02:03:04', '00:01:05', '-')
@@ -131,12 +131,12 @@ def elapsed(started: int | None, ended: int | None, now: int) -> str:
 
 
 def elapsed_seconds(started: int | None, ended: int | None, now: int) -> int | None:
-    """Return for how many seconds something has run, or ran; None if it never began."""
+    """Return the run time in seconds, so far or in total; None before the start."""
     return None if started is None else max(0, (now if ended is None else ended) - started)
 
 
 def aware(seconds: int | None) -> datetime | None:
-    """Return a point in time in the user's own zone, None for none and for one that no calendar has."""
+    """Return a time in the local zone; None for None and for a time outside the calendar."""
     if seconds is None:
         return None
     try:
@@ -146,12 +146,12 @@ def aware(seconds: int | None) -> datetime | None:
 
 
 def seconds_since_1970(time: datetime | None) -> int | None:
-    """Return a point in time as files have it; None for None."""
+    """Return a time in seconds since 1970; None for None."""
     return None if time is None else int(time.timestamp())
 
 
 def format_time(seconds: int | None) -> str:
-    """Return a time for people, in their own time zone."""
+    """Return a time in the local zone as text; `-` for None."""
     if seconds is None:
         return "-"
     try:
@@ -161,22 +161,22 @@ def format_time(seconds: int | None) -> str:
 
 
 def time_of_day(seconds: int) -> str:
-    """Return the time of a day for people, in their own time zone."""
+    """Return the local time of day as text."""
     return format_time(seconds).rpartition(" ")[2]
 
 
 def number(value: int | None) -> str:
-    """Return a number for a table."""
+    """Return a number as text; `-` for None."""
     return "-" if value is None else str(value)
 
 
 def decimal(value: float | None) -> str:
-    """Return a number with as many digits as matter."""
+    """Return a number with up to ten digits; `-` for None."""
     return "-" if value is None else f"{value:.10g}"
 
 
 def by_size(text: str) -> tuple[int, float, str]:
-    """Return what puts texts in order: numbers by their size, before all others."""
+    """Return a sort key: numbers by value, before all other texts."""
     try:
         return 0, float(text), text
     except ValueError:

@@ -182,7 +182,7 @@ def test_a_size_of_shared_memory_that_means_something_else_in_v2_is_said(
     found, codes = to_v2(json.dumps({**JOB, "taskRoles": [role]}))
     options = yaml.safe_load(found)["taskRoles"]["worker"]["extraContainerOptions"]
     assert (options["shmMB"], codes) == (size, ["W341"] if said else [])
-    assert ("# `shmMB: 0` of `worker` is 64 in protocol v2, where 0 is another size\n" in found) == said
+    assert ("# `shmMB: 0` of `worker` becomes 64: 0 has another meaning in protocol v2\n" in found) == said
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ def test_extras_that_mean_something_in_v2_are_left_out_and_said() -> None:
     assert codes == ["W342", "W342"]
     assert compile_job(found).job.gang
     assert yaml.safe_load(found)["extras"]["own"] == 1
-    assert '# left out, because it means something in protocol v2 and nothing in v1: `storages`: ["a\\nb"]\n' in found
+    assert '# removed `storages`, which only protocol v2 gives a meaning: ["a\\nb"]\n' in found
 
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20).map(lambda text: f"a{text}b")

@@ -1,1 +1,1 @@
-"""What a job file means, in both protocols."""
+"""Validation of job files in both protocols."""

@@ -1,9 +1,9 @@
-"""The table `extras.slurm`: a job's own words to Slurm, none of which can break out of its `#SBATCH` line.
+"""The mapping `extras.slurm`; none of its values can break out of its `#SBATCH` line.
 
 Source: this project's docs, `extras.slurm`; sbatch(1) for the forms of values.
 """
 
-# ruff: noqa: RUF012 - nobody changes the defaults
+# ruff: noqa: RUF012 - nothing modifies the defaults
 from __future__ import annotations
 
 import re
@@ -38,7 +38,7 @@ _HOSTS = re.compile(r"(?:[A-Za-z0-9_.-]|\[[0-9,-]+\]|(?<=[^,]),(?=[^,]))+", re.A
 
 
 def time_limit(value: object) -> timedelta:
-    """Return a time limit in any of sbatch's forms. A number is minutes, however YAML reads `1:30:00`.
+    """Return a time limit in any of sbatch's formats. A number means minutes, whatever YAML makes of `1:30:00`.
 
     Source: sbatch(1), --time.
     """
@@ -55,7 +55,7 @@ def time_limit(value: object) -> timedelta:
 
 
 def debug_hold(value: object) -> timedelta | None:
-    """Return how long a failed task is held, None for not at all; as long as the site allows for `true`."""
+    """Return how long to hold a failed task, None for no hold; `true` means as long as the site permits."""
     if isinstance(value, bool) or value is None:
         return AS_LONG_AS_ALLOWED if value else None
     try:
@@ -65,36 +65,36 @@ def debug_hold(value: object) -> timedelta | None:
 
 
 def sbatch_value(value: object) -> str:
-    """Return a text that stands for itself in an `#SBATCH` line."""
+    """Return a text that needs no quotes in an `#SBATCH` line."""
     if not isinstance(value, str) or not value or not is_plain(value):
         raise expected("text without blanks, quotes, backslashes or `#`")
     return value
 
 
 def host_list(value: object) -> str:
-    """Return a list of hosts as Slurm writes them. Source: sbatch(1), --nodelist."""
+    """Return a list of hosts in Slurm's syntax. Source: sbatch(1), --nodelist."""
     if not isinstance(value, str) or not _HOSTS.fullmatch(value) or value[0] in "-,":
         raise expected("a list of hosts such as `node[01-04],node7`")
     return value
 
 
 def workdir(value: object) -> str:
-    """Return where the commands start: `task`, `submit`, an absolute path, or `./` and a path from the submit on."""
+    """Return the working directory: `task`, `submit`, an absolute path, or `./` and a path below `submit`."""
     text = value if isinstance(value, str) else ""
     below = text.startswith("./") and ".." not in text.split("/")
     if text in ("task", "submit") or ((text.startswith("/") or below) and text.isprintable()):
         return text
     if text.startswith(("~", "$")):
-        hint = f"the commands can go on from there: `cd {'~/' if text[0] == '~' else ''}data`"
+        hint = f"change the folder in the commands: `cd {'~/' if text[0] == '~' else ''}data`"
     elif ".." in text.split("/"):
-        hint = "`..` would lead out of the folder of the submit: write an absolute path"
+        hint = "write an absolute path: `..` leads out of the submit folder"
     else:
-        hint = "below the folder of the submit: `./data`"
+        hint = "write `./data` for a folder below the submit folder"
     raise expected("`task`, `submit`, an absolute path, or one that begins with `./`", hint)
 
 
 def export_env(value: object) -> tuple[str, ...] | None:
-    """Return the variables that tasks get, beginnings with a `*`; None for all."""
+    """Return the variables to export to tasks; `*` ends a prefix. None exports all."""
     if value is True or value == "all":
         return None
     if value is False or value == "none":
@@ -107,7 +107,7 @@ def export_env(value: object) -> tuple[str, ...] | None:
             hint = (
                 "write `exportEnv: all`"
                 if name == "*"
-                else f"{name!r} is no name such as `LICENSE`, or `MY_*` for many"
+                else f"{name!r} is not a name; write `LICENSE`, or `MY_*` for a prefix"
             )
             raise expected(what, hint)
     return tuple(dict.fromkeys(value))
@@ -145,23 +145,23 @@ RanksPerInstance = Annotated[int, int_range(1, 1024)]
 
 
 class SlurmCompat(StrictModel):
-    """Choices between readings of OpenPAI. Source: this project's docs, `extras.slurm.compat`."""
+    """Choices between two readings of OpenPAI. Source: this project's docs, `extras.slurm.compat`."""
 
     min_succeeded: Annotated[Literal["all", "instances"] | None, choice("all", "instances")] = None
-    """What a role waits for that names no `minSucceededInstances`."""
+    """The threshold of a role without `minSucceededInstances`: all tasks of the job, or all tasks of the role."""
     job_name: Annotated[Literal["plain", "full"] | None, choice("plain", "full")] = None
     """Whether `PAI_JOB_NAME` is `name` or `user~name`."""
     nounset: Boolean | None = None
     """Whether commands run with `set -u`, as on OpenPAI."""
     unresolved: Annotated[Literal["error", "keep"] | None, choice("error", "keep")] = None
-    """Whether a reference to nothing is an error, or stays as it is."""
+    """Whether an undefined reference is an error, or stays as text."""
     exit_patterns: Annotated[Literal["fixed", "original"] | None, choice("fixed", "original")] = None
-    """Whether logs are searched for OpenPAI's expressions as they were meant or as they were written."""
+    """Which expressions search the logs: OpenPAI's with mistakes fixed, or the original ones."""
     gpu_type: Annotated[Literal["error", "any"] | None, choice("error", "any")] = None
-    """Whether a type of GPU or node that the site does not have is an error, or any nodes will do."""
+    """Whether a node or GPU type that is not on the site is an error, or means any node."""
 
     def over(self, defaults: CompatOptions) -> CompatOptions:
-        """Return the switches with the choices made here in place of the defaults."""
+        """Return the compat options, with `defaults` for those not set here."""
         return CompatOptions(
             min_succeeded=self.min_succeeded or defaults.min_succeeded,
             job_name=self.job_name or defaults.job_name,
@@ -176,16 +176,16 @@ class SlurmMpi(StrictModel):
     """How srun starts the commands as ranks. Source: srun(1), --mpi."""
 
     plugin: Plugin = ""
-    """The plugin of `srun --mpi`; left out, the site's first one."""
+    """The plugin of `srun --mpi`. Default: the site's first plugin."""
     ranks_per_instance: RanksPerInstance | None = None
-    """How many ranks each instance is, which share its CPUs; left out, one."""
+    """How many ranks share the CPUs of an instance. Default: 1."""
 
 
 class SlurmMpiWorld(SlurmMpi):
-    """Roles whose ranks are one world; all roles where it names none."""
+    """Roles whose ranks form one world. Default: all roles."""
 
     roles: Annotated[list[Text], NOT_EMPTY] | None = None
-    """The roles that are one world together; left out, all."""
+    """The roles that form one world. Default: all roles."""
 
 
 def _passed_on(name: str) -> Any:
@@ -194,9 +194,9 @@ def _passed_on(name: str) -> Any:
 
 
 class SlurmRole(StrictModel):
-    """Wishes of a role, or of a job for all its roles. Source: sbatch(1), options of these names."""
+    """Settings of a role, or of a job for all its roles. Source: sbatch(1), options of these names."""
 
-    # The type of an option that is passed on says how its value is checked.
+    # The type of a pass-through option checks its value.
     account: Annotated[SbatchText | None, _passed_on("account")] = None
     qos: Annotated[SbatchText | None, _passed_on("qos")] = None
     partition: Annotated[SbatchText | None, _passed_on("partition")] = None
@@ -205,13 +205,11 @@ class SlurmRole(StrictModel):
     exclude: Annotated[HostList | None, _passed_on("exclude")] = None
     nodelist: Annotated[HostList | None, _passed_on("nodelist")] = None
     slots: Slots | None = None
-    """How many tasks of a role run at a time, where gang allocation is off."""
+    """How many tasks of a role run at a time without gang allocation."""
     mpi: SlurmMpi | None = None
-    """That srun itself starts the commands, as ranks of an MPI world."""
+    """A native launch: srun starts the commands as ranks of an MPI world."""
     workdir: Workdir | None = None
-    """The folder in which the commands start, which is the task's own, that of the submit or one below it, or any
-    other.
-    """
+    """The working directory of the commands: `task`, `submit`, `./` and a path below it, or an absolute path."""
     options: list[SbatchOption] = []
     """Raw sbatch options, `--name` or `--name=value`."""
     srun: list[SrunOption] = []
@@ -219,51 +217,51 @@ class SlurmRole(StrictModel):
 
 
 class SlurmV1(StrictModel):
-    """What protocol v1 can say and v2 cannot: `paislurm convert` puts it here. Source: PAI protocol v1."""
+    """Settings of protocol v1 that v2 lacks; `paislurm convert` writes them. Source: PAI protocol v1."""
 
     retry_count: Annotated[int, int_range(-2, -1)] | None = None
-    """In place of `jobRetryCount`, -1 for no limit and -2 for a restart after any end."""
+    """Overrides `jobRetryCount`: -1 for no limit, -2 for a restart after any end."""
     kill_all_on_completed_task_number: Annotated[int, int_range(1)] | None = None
     """How many succeeded tasks of all roles complete the job."""
     fixed_ports: dict[str, dict[str, Annotated[int, int_range(1, 65535)]]] = {}
-    """For a role and a port label, the first of the ports on every node."""
+    """For a role and a port label, the first port on every node."""
     auth_file: Text = ""
-    """A file with the server, user and password of the image's registry, a line each."""
+    """A file with the server, user and password of the image's registry, one per line."""
     data_dir: Text | None = None
     """A path for `$PAI_DATA_DIR`."""
     output_dir: Text | None = None
-    """A path for `$PAI_OUTPUT_DIR`; left out beside another one, a folder of the user and the job."""
+    """A path for `$PAI_OUTPUT_DIR`. Default beside another path: a folder of the user and the job."""
     code_dir: Text | None = None
-    """A folder that is copied into the working directory of every task, and its path for `$PAI_CODE_DIR`."""
+    """A folder to copy into the working directory of every task, and its path for `$PAI_CODE_DIR`."""
 
 
 class SlurmExtras(SlurmRole):
-    """Wishes of the whole job. Source: this project's docs, `extras.slurm`."""
+    """Settings of the whole job. Source: this project's docs, `extras.slurm`."""
 
     mpi: SlurmMpiWorld | None = None
-    """That srun itself starts the commands, as ranks of an MPI world."""
+    """A native launch: srun starts the commands as ranks of an MPI world."""
     time: Time | None = None
-    """The time limit, in any of sbatch's forms (sbatch --time)."""
+    """The time limit, in any format of sbatch (sbatch --time)."""
     layout: Annotated[Literal["het", "shared"] | None, choice("het", "shared")] = None
-    """A component for each task role, or one allocation for all."""
+    """`het`: one component per task role; `shared`: one allocation for all roles."""
     on_timeout: Annotated[Literal["fail", "retry"] | None, choice("fail", "retry")] = None
-    """Whether a job that reaches its time limit is run again."""
+    """Whether a job that reaches its time limit fails or is retried."""
     export_env: ExportEnv | None = None
-    """Which variables of the submitting shell tasks get, all of them, none, or those that are listed."""
+    """Which variables of the submitting shell to export to tasks: all, none, or a list."""
     is_debug: DebugHold | None = None
-    """Whether a failed task is held, or for how long at most, in any of sbatch's forms of times."""
+    """Whether to hold a failed task, or the longest hold time in any format of sbatch."""
     result: LogPattern = ""
-    """The regular expression that finds the result of the job in what its tasks print."""
+    """A regular expression that finds the result of the job in the output of its tasks."""
     compat: SlurmCompat = SlurmCompat.of()
-    """Choices between readings of OpenPAI."""
+    """Choices between two readings of OpenPAI."""
     task_roles: dict[str, SlurmRole] = {}
-    """The same wishes for single task roles."""
+    """The same settings for single task roles."""
     v1: SlurmV1 = SlurmV1.of()
-    """What protocol v1 can say and v2 cannot."""
+    """Settings of protocol v1 that v2 lacks."""
 
 
 def wishes_of_job(slurm: SlurmExtras) -> SlurmOptions:
-    """Return what the whole table `extras.slurm` asks for."""
+    """Return the settings of the whole mapping `extras.slurm`."""
     return SlurmOptions(
         job=slurm_options_of(slurm),
         layout=slurm.layout,
@@ -274,7 +272,7 @@ def wishes_of_job(slurm: SlurmExtras) -> SlurmOptions:
 
 
 def slurm_options_of(slurm_options: SlurmRole) -> RoleSlurmOptions:
-    """Return what a table of `extras.slurm` asks for."""
+    """Return the settings of a role, or those of a job for all roles."""
     return RoleSlurmOptions(
         time=slurm_options.time if isinstance(slurm_options, SlurmExtras) else None,
         pass_through={name: value for name in PASS_THROUGH if (value := getattr(slurm_options, name)) is not None},

@@ -1,4 +1,4 @@
-"""Tell the protocols apart, and put values of the command line in place of those of a job file."""
+"""Detection of the protocol, and overrides of a job file from the command line."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 NAME_V1 = "a name of at most 255 letters (a-z, A-Z), digits, `.`, `_`, `~` and `-`"
 NAME_PATTERN_V1 = r"[A-Za-z0-9._~-]{1,255}"
-"""What jobs and task roles of protocol v1 may be called: here, because most files need no more of it."""
+"""The names of jobs and task roles of protocol v1; here, because most files need no other part of it."""
 
 
 def is_v1(document: Document) -> bool:
-    """Tell a job of protocol v1, however it is written. Source: PAI web portal: what has no `protocolVersion`."""
+    """Whether a job is of protocol v1. Source: PAI web portal, which checks for `protocolVersion`."""
     root = document.root
     if not isinstance(root, Mapping) or "protocolVersion" in root:
         return False
@@ -41,7 +41,7 @@ def draft_error(document: Document) -> Diagnostic | None:
         return None
     return Diagnostic(
         code="E122",
-        message=f"`{draft}` belongs to a draft of the job protocol that OpenPAI gave up",
+        message=f"`{draft}` belongs to an abandoned draft of the job protocol",
         location=document.location((draft,), key=True),
         path=f"$.{draft}",
         hint="write the job as protocol v2: `protocolVersion: 2`, `prerequisites`, `taskRoles`",
@@ -52,9 +52,9 @@ TABLE: Path = ("extras", "slurm")
 
 
 def with_slurm_options(document: Document, given: Mapping[str, str]) -> Document:
-    """Return the document with these keys in place of those of its `extras.slurm`, of task roles too.
+    """Return the document with these keys instead of those in its `extras.slurm`, also for its task roles.
 
-    Raises `UsageError` with all values that cannot be meant; the rest is checked as what stands in a file.
+    Raises `UsageError` with all impossible values; later checks treat the rest like values of the file.
     """
     if not given or not all(isinstance(document.at(path) or {}, Mapping) for path in (TABLE[:1], TABLE)):
         return document
@@ -77,7 +77,7 @@ def _without(role: Value, names: Mapping[str, str]) -> Value:
 
 
 def value_fault(name: str, value: str) -> Diagnostic | None:
-    """Return what is wrong with a value, in the words of what checks the same key of a file."""
+    """Return the fault of a value, as a job file with it would report."""
     from pydantic_core import PydanticCustomError
 
     from .extras_slurm import sbatch_value, time_limit
@@ -93,17 +93,17 @@ def value_fault(name: str, value: str) -> Diagnostic | None:
 def apply_overrides(
     document: Document, *, parameters: Mapping[str, str], name: str | None, secrets: Mapping[str, Value]
 ) -> tuple[Document, tuple[Diagnostic, ...]]:
-    """Return the document with these values in place of its own, and what is wrong with them.
+    """Return the document with these values instead of its own, and their faults.
 
-    A parameter that the job does not have is a diagnostic: its name is a slip. The file's second document holds
-    secrets, too; `secrets` go before both.
+    A parameter that the job does not have is a fault. Secrets come from `secrets`, else from the file's second
+    document, else from the file itself.
     """
     diagnostics: list[Diagnostic] = []
     own = document.mapping(("parameters",))
     for key in parameters:
         if key not in own:
             path = path_text(("parameters", key))
-            hint = near_hint(key, own) or ("" if own else "its file has no `parameters`")
+            hint = near_hint(key, own) or ("" if own else "the job file has no `parameters`")
             message = f"the job has no parameter `{key}`"
             diagnostics.append(Diagnostic(code="E309", message=message, path=path, hint=hint))
     v1 = is_v1(document)
@@ -118,18 +118,16 @@ def apply_overrides(
         root["jobName" if v1 else "name"] = name
     given = {**(document.secrets or {}), **secrets}
     if given and v1:
-        diagnostics.append(
-            Diagnostic(code="E309", message="there are secrets for a job of protocol v1, which can have none")
-        )
+        diagnostics.append(Diagnostic(code="E309", message="secrets cannot be used with protocol v1"))
     elif given:
         root["secrets"] = {**document.mapping(("secrets",)), **given}
     return replace(document, root=root), tuple(diagnostics)
 
 
 def value_of(text: str) -> Value:
-    """Return the value of a word as a YAML file would read it there; an empty word is empty text.
+    """Parse a word as YAML would read it in a job file; an empty word is empty text.
 
-    Quotes around all of it make it text: `'010'` is not 8.
+    Quotes around the whole word make it text: `'010'` is not 8.
 
     >>> value_of("1e-3"), value_of("'1e-3'"), value_of("[1")
     (0.001, '1e-3', '[1')

@@ -1,6 +1,6 @@
-"""Raw options of sbatch and srun in a job file: what is passed on, and why an option is refused.
+"""Raw options of sbatch and srun in a job file: which options are refused, and why.
 
-getopt_long(3) completes abbreviated names, so that an abbreviation of a refused option is refused too.
+getopt_long(3) completes abbreviated names, so an abbreviation of a refused option is refused too.
 Source: sbatch(1), srun(1).
 """
 
@@ -11,32 +11,32 @@ import re
 from ..slurm_options import PASS_THROUGH, is_plain
 from ..validation.strict_model import expected
 
-_SIZE = "`resourcePerInstance` and the planner say what a task gets"
-_STEP = "sbatch does not bind tasks: write it under `extras.slurm.srun`"
-_JOB = "it asks for the allocation, not for a step: write it under `extras.slurm`, as a key or among `options`"
-_PLACE = "the planner gives each task its node by a host file"
-_LOGS = "a task's output goes to its own files, and a step's carries its reports"
-_SHELL = "`exportEnv` under `extras.slurm` says which variables tasks get"
-_CALL = "with it {program} would do something else than start the job"
-_RETRIES = "the retry policy decides what is run again"
-_CONTAINER = "the image and the site profile's `containers` say what tasks run in"
+_SIZE = "`resourcePerInstance` and the planner set the resources of a task"
+_STEP = "write it under `extras.slurm.srun`: sbatch does not bind tasks"
+_JOB = "write it under `extras.slurm`, as a key or in `options`: it concerns the allocation, not a step"
+_PLACE = "the planner places each task with a host file"
+_LOGS = "each task writes to its own files, and the output of a step carries reports"
+_SHELL = "`exportEnv` under `extras.slurm` selects the variables of tasks"
+_CALL = "with it, {program} would not start the job as planned"
+_RETRIES = "the retry policy controls retries"
+_CONTAINER = "the image and the site profile's `containers` set the container"
 
 OWN_KEYS = ("time", *PASS_THROUGH)
 """Options of sbatch that are keys of `extras.slurm`."""
 SBATCH = {
     **{name: f"write `{name}` under `extras.slurm` instead" for name in OWN_KEYS},
-    "array": "an attempt is one Slurm job; `paislurm submit --sweep` makes several",
-    "chdir": "`workdir` under `extras.slurm` says where commands start",
-    "clusters": "`cluster` in the site profile names it",
-    "comment": "the tag by which the job is found again stands there",
+    "array": "an attempt is one Slurm job; use `paislurm submit --sweep` for several jobs",
+    "chdir": "`workdir` under `extras.slurm` sets the working directory",
+    "clusters": "`cluster` in the site profile sets it",
+    "comment": "it contains the tag of the job",
     "job-name": "it is the job's name",
-    "signal": "the script is warned before the time limit",
-    "time-min": "the script is told its time limit when it is compiled",
+    "signal": "the script uses it for the warning before the time limit",
+    "time-min": "the script needs a fixed time limit",
     **dict.fromkeys(("container", "container-id"), _CONTAINER),
     **dict.fromkeys(("cpu-bind", "gpu-bind", "gres-flags", "mem-bind", "tres-bind"), _STEP),
     **dict.fromkeys(("error", "input", "open-mode", "output"), _LOGS),
     **dict.fromkeys(("export", "export-file", "get-user-env"), _SHELL),
-    **dict.fromkeys(("het-group", "hetjob"), "`layout` under `extras.slurm` decides on components"),
+    **dict.fromkeys(("het-group", "hetjob"), "`layout` under `extras.slurm` sets the components"),
     **dict.fromkeys(("no-kill", "no-requeue", "requeue"), _RETRIES),
     **dict.fromkeys(("gid", "uid"), "only root can use it"),
     **dict.fromkeys(("distribution", "nodefile"), _PLACE),
@@ -52,20 +52,20 @@ SBATCH = {
         _SIZE,
     ),
 }  # fmt: skip
-"""Options of sbatch that a job file cannot have among `options`, and why."""
+"""Options of sbatch that job files cannot set, and why."""
 SRUN = {
-    "chdir": "`workdir` under `extras.slurm` says where commands start",
-    "job-name": "it is the role's name, by which accounting finds the step",
-    "mpi": "`mpi` under `extras.slurm` names the plugin",
+    "chdir": "`workdir` under `extras.slurm` sets the working directory",
+    "job-name": "it is the role's name, which identifies the step in accounting",
+    "mpi": "`mpi` under `extras.slurm` sets the plugin",
     **dict.fromkeys(("bcast", "jobid", "multi-prog", "preserve-env", "pty", "task-epilog", "task-prolog"),
-                    "the step runs the task's part of the script"),
+                    "the script starts the step"),
     **dict.fromkeys(("het-group", "overlap", "exact", "exclusive", "external-launcher"),
-                    "the layout decides what a step shares"),
+                    "the layout sets the resources that steps share"),
     **dict.fromkeys(("distribution", "nodefile", "nodelist", "exclude", "relative", "spread-job", "use-min-nodes"),
                     _PLACE),
     **dict.fromkeys(("error", "input", "label", "open-mode", "output", "unbuffered"), _LOGS),
     **dict.fromkeys(("export", "export-file", "get-user-env"), _SHELL),
-    **dict.fromkeys(("kill-on-bad-exit", "no-kill", "wait"), "the completion policy decides which tasks are stopped"),
+    **dict.fromkeys(("kill-on-bad-exit", "no-kill", "wait"), "the completion policy stops tasks"),
     **dict.fromkeys(("help", "immediate", "quiet", "quit-on-interrupt", "test-only", "usage", "verbose", "version"),
                     _CALL.format(program="srun")),
     **dict.fromkeys(
@@ -83,7 +83,7 @@ SRUN = {
         _SIZE,
     ),
 }  # fmt: skip
-"""Options of srun that a job file cannot have among `srun`, and why."""
+"""Options of srun that job files cannot set, and why."""
 
 
 def sbatch_option(value: object) -> str:

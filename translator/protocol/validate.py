@@ -1,4 +1,4 @@
-"""Validate a job file: what it says becomes a job, or all that is wrong with it becomes one error."""
+"""Validation of a job file: a job, or one error with all diagnostics."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ _EXTRAS = (
     "slurm",
     PLUGINS,
 )
-"""The keys under `extras` that mean something, and two of the web portal's. Source: PAI protocol v2."""
+"""The keys with a meaning under `extras`, and two of the web portal's. Source: PAI protocol v2."""
 _NO_PARAMETERS: Mapping[str, str] = {}
 _NO_SECRETS: Mapping[str, Value] = {}
 
 
 class Checked(Struct, frozen=True, kw_only=True):
-    """Hold a job and the warnings about its file, in the order of the file."""
+    """A job, and the warnings about its file in the order of the file."""
 
     job: Job
     warnings: tuple[Diagnostic, ...]
@@ -66,11 +66,11 @@ def validate(
     secrets: Mapping[str, Value] = _NO_SECRETS,
     defaults: CompatOptions | None = None,
 ) -> Checked:
-    """Return the job that a document means.
+    """Return the job of a document.
 
-    `parameters`, `name` and `secrets` take the place of the file's own; a parameter's value is read as YAML would
-    read it there. `defaults` are the site's choices, which `extras.slurm.compat` overrules.
-    Raises `ProtocolError` with all that is wrong. Source: PAI protocol, v1 and v2.
+    `parameters`, `name` and `secrets` override those of the file; a parameter's value is parsed as YAML would
+    read it in the file. `defaults` are the site's compat options, which `extras.slurm.compat` overrides.
+    Raises `ProtocolError` with all errors. Source: PAI protocol, v1 and v2.
     """
     if error := draft_error(document) or error_of_mapping(document.root, document.file):
         raise ProtocolError(error)
@@ -110,7 +110,7 @@ def validate(
 
 
 def _roots(role: str, file: JobFile, index: PrerequisiteIndex, document: Document) -> dict[str, Value]:
-    """Return the values that the texts of a role may refer to, as they stand in the file."""
+    """Return the values for references in the texts of a role, as written in the file."""
     roots = {root: document.at((root,)) for root in ("parameters", "secrets")}
     for _, kind, name in file.task_roles[role].selections:
         if kind != "dockerimage":
@@ -120,7 +120,7 @@ def _roots(role: str, file: JobFile, index: PrerequisiteIndex, document: Documen
 
 
 def _commands(role: str, file: JobFile) -> list[tuple[Path, str]]:
-    """Return the commands of a role with their paths, those of the active deployment around them."""
+    """Return the commands of a role with their paths, between those of the active deployment."""
     own = placed(("taskRoles", role, "commands"), file.task_roles[role].commands)
     active = file.defaults.deployment
     for where, each in placed(("deployments",), file.deployments):
@@ -133,21 +133,21 @@ def _commands(role: str, file: JobFile) -> list[tuple[Path, str]]:
 
 
 def _warn_likely_mistakes(file: JobFile, collector: DiagnosticCollector) -> None:
-    """Warn of what is allowed but hardly meant."""
+    """Warn of valid settings that are probably mistakes."""
     slurm = file.extras.slurm
     silent = [role for role, each in file.task_roles.items() if each.completion.min_succeeded_instances is None]
     if len(file.task_roles) > 1 and silent and not (slurm and slurm.compat.min_succeeded):
         names = ", ".join(f"`{role}`" for role in silent)
         message = f"no `minSucceededInstances` for {names}: the job ends when all tasks of all roles have ended"
         hint = (
-            "write `minSucceededInstances: -1` to say so; for the job to end with the first role that "
+            "write `minSucceededInstances: -1` to make this explicit; to end the job with the first role that "
             "succeeds, as on OpenPAI from 2020 on, write `slurm: {compat: {minSucceeded: instances}}` "
             "under `extras`"
         )
         collector.add("W202", ("taskRoles", silent[0]), message, hint=hint, key=True)
     if file.deployments and not file.defaults.deployment:
-        message = "no deployment is active: the commands of none are run"
-        collector.add("W302", ("deployments",), message, hint="name one: `defaults: {deployment: ...}`", key=True)
+        message = "no deployment is active: none of their commands run"
+        collector.add("W302", ("deployments",), message, hint="select one: `defaults: {deployment: ...}`", key=True)
     for key in file.extras.model_extra or {}:
         near = near_hint(key, _EXTRAS)
         if key not in _EXTRAS and near.startswith("did you mean"):
@@ -155,7 +155,6 @@ def _warn_likely_mistakes(file: JobFile, collector: DiagnosticCollector) -> None
 
 
 def _warn_unused_slots(file: JobFile, collector: DiagnosticCollector) -> None:
-    """Warn of slots where they do nothing."""
     slurm = file.extras.slurm
     if slurm is None or not file.extras.gang_allocation:
         return

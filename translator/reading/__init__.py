@@ -1,1 +1,1 @@
-"""The text of a file becomes values, each with its position; they have no meaning yet."""
+"""Reading of files: text becomes values with positions."""

@@ -1,4 +1,4 @@
-"""Decode bytes as UTF-8 without control characters, and find the lines that messages may show."""
+"""Decoding of UTF-8, refusal of control characters, and selection of the lines that messages may show."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 MAX_FILE = 16 * 1024 * 1024
-"""The size in bytes beyond which a file is not read: it is no job file."""
+"""The largest file in bytes that is read; job files are far smaller."""
 _FAULTS_SHOWN = 10
 _NOT_ALLOWED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufeff\ufffe\uffff]")
 _FOREIGN_BREAK = re.compile("[\x85\u2028\u2029]")
@@ -24,7 +24,7 @@ UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 class UndecodableError(Exception):
-    """Bytes or characters that no job file can have; `diagnostics` say which."""
+    """Bytes or characters that job files cannot contain, with their `diagnostics`."""
 
     def __init__(self, diagnostics: list[Diagnostic]) -> None:
         super().__init__()
@@ -34,17 +34,17 @@ class UndecodableError(Exception):
 def decode(source: str | bytes, *, file: str) -> str:
     """Return the text of a file, without a byte order mark. Raises `UndecodableError`."""
     if len(source) > MAX_FILE:
-        message = f"the file is too large to be read: more than {MAX_FILE >> 20} MB"
+        message = f"the file is larger than {MAX_FILE >> 20} MB"
         raise UndecodableError([Diagnostic(code="E103", message=message, location=Location(file=file))])
     text = source if isinstance(source, str) else _utf8(source, file)
     text = text.removeprefix("\ufeff")
-    hint = 'delete it; inside double quotes most control characters can be written as an escape, "\\x1b"'
+    hint = 'delete it, or write it as an escape in double quotes, "\\x1b"'
     _refuse(_NOT_ALLOWED, text, file, hint)
     return text
 
 
 def refuse_foreign_breaks(text: str, *, file: str) -> None:
-    """Refuse line breaks of YAML 1.1 that js-yaml takes for characters of a line. Raises `UndecodableError`.
+    """Refuse line breaks of YAML 1.1 that js-yaml reads as ordinary characters. Raises `UndecodableError`.
 
     Source: YAML 1.1, b-break; js-yaml 3.13.
     """
@@ -58,7 +58,7 @@ def lines_of(text: str) -> tuple[str, ...]:
 
 
 def line_starts(text: str) -> list[int]:
-    """Return where the lines of a text begin."""
+    """Return the offset of each line of a text."""
     return [0, *(match.end() for match in _BREAK.finditer(text))]
 
 
@@ -72,13 +72,13 @@ def _utf8(source: bytes, file: str) -> str:
         if source[:2] in UTF_16:
             message, hint = "the file is in UTF-16, not in UTF-8", "save it as UTF-8 in your editor"
         else:
-            message = f"the file is not UTF-8 text: byte 0x{byte:02x} stands where a character should"
-            hint = "save it as UTF-8 in your editor, or type this character again"
+            message = f"the file is not UTF-8 text: byte 0x{byte:02x} is invalid"
+            hint = "save it as UTF-8 in your editor, or retype this character"
         raise UndecodableError([Diagnostic(code="E101", message=message, location=location, hint=hint)]) from None
 
 
 def _refuse(characters: re.Pattern[str], text: str, file: str, hint: str) -> None:
-    """Raise `UndecodableError` for the first of the characters in each of the first few lines that have one."""
+    """Raise `UndecodableError` with the first such character of each of the first few faulty lines."""
     found: list[re.Match[str]] = []
     position = 0
     while len(found) < _FAULTS_SHOWN and (match := characters.search(text, position)):
@@ -104,17 +104,17 @@ def _character_error(text: str, match: re.Match[str], file: str, hint: str) -> D
 
 
 SECRET_KEYS = ("secrets", "auth")
-"""Whatever stands below them is never shown. Source: PAI protocol v2, secrets and auth."""
+"""Keys whose values are never shown. Source: PAI protocol v2, secrets and auth."""
 _NAMES_SECRETS = re.compile(r"(?<![\w$.])(?:secrets|auth)\b|^---")
 _ALIAS = re.compile(r"(?:^|[\s\[{,:])\*\w")
 
 
 def shown_of_document(lines: Sequence[str], secrets: Iterable[tuple[int, int]], second: int) -> Sequence[str]:
-    """Return the lines of a file that was read, those that can hold secrets empty.
+    """Return the lines of a parsed file; lines that may contain secrets are empty.
 
-    `secrets` are the first and the last line (from 1) of each value below a secret key. `second` is the line on which
-    the second document begins, 0 where there is none. Where secrets have an alias, their text can stand anywhere: then
-    no line is returned.
+    `secrets` are the first and the last line (from 1) of each value below a secret key. `second` is the first line of
+    the second document, 0 without one. If secrets have an alias, their text can be anywhere; then no line is
+    returned.
     """
     shown = list(lines[: max(0, second - 2)] if second else lines)
     for first, last in secrets:
@@ -125,7 +125,7 @@ def shown_of_document(lines: Sequence[str], secrets: Iterable[tuple[int, int]], 
 
 
 def shown_of_text(lines: Sequence[str]) -> Sequence[str]:
-    """Return the lines of a file that cannot be read, up to the first that names secrets or begins another document."""
+    """Return the lines of an unparsable file up to the first that names secrets or starts another document."""
     for number, line in enumerate(lines):
         if _NAMES_SECRETS.search(line) and (number or not line.startswith("---")):
             return lines[:number]
@@ -133,7 +133,7 @@ def shown_of_text(lines: Sequence[str]) -> Sequence[str]:
 
 
 def with_sources(diagnostics: Iterable[Diagnostic], shown: Sequence[str]) -> list[Diagnostic]:
-    """Return diagnostics of a file whose places have their lines."""
+    """Return the diagnostics with the source lines of their locations."""
     return [_with_source(diagnostic, shown) for diagnostic in diagnostics]
 
 

@@ -1,4 +1,4 @@
-"""A read file: plain values, and beside them the line and column of every one."""
+"""The content of a file: plain values, and the line and column of each."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 Path = tuple[str | int, ...]
-"""Where a value stands: keys and list positions from the root, `("taskRoles", "worker", "commands", 0)`."""
+"""The keys and list positions from the root to a value, `("taskRoles", "worker", "commands", 0)`."""
 
 
 class SourceText(str):
-    """A scalar that YAML would make a date of; OpenPAI job files mean the text."""
+    """A scalar that YAML would read as a date; job files mean text."""
 
     __slots__ = ()
 
 
 class Bytes(str):
-    """The text of `!!binary`: it can be put into a command, but is nothing that the protocol takes for text."""
+    """The text of `!!binary`: commands may contain it, but other values of the protocol may not."""
 
     __slots__ = ()
 
 
 class SourceInt(int):
-    """An integer that was not written in plain decimal digits: `010`, `0x10`, `1_000`, `1:30:00`.
+    """An integer not written in plain decimal digits: `010`, `0x10`, `1_000`, `1:30:00`.
 
-    `text` is how it was written: a time limit of `1:30:00` means that, and not 5400 minutes.
+    `text` is the spelling: the time limit `1:30:00` means 90 minutes, not 5400.
     """
 
     text: str
@@ -48,9 +48,9 @@ Value = Union[None, bool, int, float, str, "Mapping[str, Value]", "Sequence[Valu
 
 
 class Span(Struct, frozen=True, kw_only=True):
-    """Give the extent of a value in the file; lines and columns count from 1, `last_line` is inclusive.
+    """The extent of a value in the file; lines and columns count from 1, `last_line` is inclusive.
 
-    For the value of a mapping, `key_line` and `key_column` are where its key stands.
+    `key_line` and `key_column` are the position of the key of a mapping's value.
     """
 
     line: int
@@ -59,16 +59,16 @@ class Span(Struct, frozen=True, kw_only=True):
     key_line: int
     key_column: int
     text_line: int = 0
-    """The line on which the text of a scalar begins: the one after the indicator for `|` and `>`."""
+    """The first line of a scalar's text: for `|` and `>` the line after the indicator."""
     literal: bool = False
-    """Whether it is a literal block (`|`), each line of which is a line of the file."""
+    """Whether it is a literal block (`|`), whose lines are lines of the file."""
 
 
 class Document(Struct, frozen=True, kw_only=True):
-    """Hold the root value of a file and the spans of all values in it.
+    """The root value of a file and the spans of all its values.
 
-    `lines` is the file's text, line by line; `shown` is the part of it that messages may show. `secrets` is the
-    second document of a file that has one. What may hold secrets is left out of the text of the object itself.
+    `lines` is the file's text by line; `shown` are the lines that messages may show. `secrets` is the
+    second document, if any. The repr omits everything that may contain secrets.
     """
 
     file: str
@@ -78,19 +78,19 @@ class Document(Struct, frozen=True, kw_only=True):
     shown: Sequence[str] = ()
     secrets: Mapping[str, Value] | None = None
     given: Mapping[Path, str] = field(default_factory=dict)
-    """Which values an option of the command line has put there, and which option: `--time`."""
+    """The values from command-line options, and the option of each: `--time`."""
     warnings: tuple[Diagnostic, ...] = ()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(file={self.file!r})"
 
     def location_at(self, line: int, column: int) -> Location:
-        """Return a place by its line and column, with the text of the line if that may be shown."""
+        """Return the location of a line and column, with the text of the line if messages may show it."""
         source = self.shown[line - 1] if 0 < line <= len(self.shown) else ""
         return Location(file=self.file, line=line, column=column, source=source)
 
     def location(self, path: Path, *, key: bool = False) -> Location:
-        """Return the place of the value at `path`, or of the nearest value around it that exists."""
+        """Return the location of the value at `path`, or of the nearest enclosing value."""
         for length in range(len(path), -1, -1):
             span = self.spans.get(path[:length])
             if span is not None:
@@ -100,11 +100,11 @@ class Document(Struct, frozen=True, kw_only=True):
         return Location(file=self.file)
 
     def place(self, path: Path, *, key: bool = False) -> Location | None:
-        """Return the place of the value at `path` for a message; None for what an option of the command line gave."""
+        """Return the location of the value at `path`; None for a value from a command-line option."""
         return None if path in self.given else self.location(path, key=key)
 
     def location_in(self, path: Path, text: str, occurrence: int) -> Location:
-        """Return the place of the n-th (from 0) `text` inside the scalar at `path`, or that of the scalar."""
+        """Return the location of the n-th (from 0) `text` inside the scalar at `path`, else that of the scalar."""
         span = self.spans.get(path)
         if span is None or not self.lines:
             return self.location(path)
@@ -118,12 +118,12 @@ class Document(Struct, frozen=True, kw_only=True):
         return self.location(path)
 
     def mapping(self, path: Path) -> Mapping[str, Value]:
-        """Return the mapping at `path`, an empty one where there is none."""
+        """Return the mapping at `path`, or an empty mapping."""
         value = self.at(path)
         return value if isinstance(value, Mapping) else {}
 
     def texts(self, path: Path) -> list[tuple[Path, str]]:
-        """Return the texts of the list at `path`, each with its own path; what is no text is left out."""
+        """Return the texts of the list at `path`, each with its own path; other items are skipped."""
         value = self.at(path)
         found = enumerate(value if isinstance(value, list) else [])
         return [((*path, position), str(text)) for position, text in found if isinstance(text, str)]
@@ -135,10 +135,10 @@ class Document(Struct, frozen=True, kw_only=True):
         return [((*path, position), each) for position, each in found if isinstance(each, Mapping)]
 
     def at(self, path: Path) -> Value:
-        """Return the value at `path`, or None where there is none."""
+        """Return the value at `path`, or None."""
         value = self.root
         for step in path:
-            if isinstance(value, (dict, Mapping)) and isinstance(step, str):  # a dict is told at once
+            if isinstance(value, (dict, Mapping)) and isinstance(step, str):  # the check for dict is faster
                 value = value.get(step)
             elif isinstance(value, list) and isinstance(step, int) and step < len(value):
                 value = value[step]
@@ -148,12 +148,12 @@ class Document(Struct, frozen=True, kw_only=True):
 
 
 def path_of(text: str) -> Path:
-    """Return the path that a text such as `$.taskRoles[0].name` means; no key in it has a dot or a bracket."""
+    """Parse a path such as `$.taskRoles[0].name`; its keys must not contain a dot or a bracket."""
     return tuple(key or int(position) for key, position in re.findall(r"\.([^.\[]+)|\[(\d+)\]", text))
 
 
 def path_text(path: Path) -> str:
-    """Return a path as messages show it: `$.taskRoles.worker.commands[0]`; odd keys stand in quotes."""
+    """Return a path in the form of messages: `$.taskRoles.worker.commands[0]`; unusual keys are quoted."""
     parts = ["$"]
     for step in path:
         if isinstance(step, int):

@@ -1,7 +1,7 @@
-"""JSON with comments becomes the events of YAML, so that one composer makes values of both.
+"""JSON with comments as YAML events, so that one composer serves both formats.
 
-Comments and commas after a last value are what OpenPAI's published job files have beside JSON.
-Source: RFC 8259; PAI protocol v1, and the web portal, which took comments out.
+OpenPAI's published job files have comments, and commas after the last value.
+Source: RFC 8259; PAI protocol v1, and the web portal, which removed comments.
 """
 
 from __future__ import annotations
@@ -21,31 +21,31 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _BLANK = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/){1,999}", re.DOTALL)
-"""Blanks and comments, a bounded number of them: what was matched takes memory until the end."""
+"""Blanks and comments; the bound limits the memory of the match."""
 _WORD = re.compile(r"/\*?|[^ \t\r\n\[\]{},:\"/]+")
 _SCALAR = re.compile(r"true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 _HINTS: tuple[tuple[str, str], ...] = (
     (r"/\*", "close the comment with `*/`"),
     (r"#", "begin a comment with `//`"),
-    (r"'", "put text in double quotes"),
+    (r"'", "use double quotes"),
     ("[\u201c\u201d\u2018\u2019]", 'replace the typographic quotes by "'),
-    (".*\u00a0", "replace the no-break spaces (U+00A0, often from a web page) by ordinary ones"),
+    (".*\u00a0", "replace the no-break spaces (U+00A0, often from a web page) by ordinary spaces"),
     (r"(?i:true|false|null|none|yes|no)$", "write `true`, `false` or `null`"),
     (r"[-+.]?[0-9]|[-+]?(?i:nan|inf)", "write a number as 12 or 0.5: no `+`, no leading zeros"),
-    (r"", "put text in double quotes"),
+    (r"", "use double quotes"),
 )
-"""What to do about a word that is no value, by how it begins."""
-_UNCLOSED = "a text is not closed on its line"
+"""Hints for an invalid word, by its beginning."""
+_UNCLOSED = "a text has no closing quote on its line"
 _STRINGS: tuple[tuple[str, str, str], ...] = (
-    (r"Invalid \\", "this backslash is no escape of JSON", "write it twice, `\\\\`"),
+    (r"Invalid \\", "this backslash is not an escape of JSON", "write it twice, `\\\\`"),
     (r"", _UNCLOSED, 'add the missing `"`; inside text a line break is \\n and a tab \\t'),
 )
-"""What Python's reader says of a text, what we say, and what to do."""
+"""Messages of Python's reader, with our messages and hints."""
 _DECODER = json.JSONDecoder()
 
 
 _STRING_OR_COMMENT = re.compile(r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"?|(?:\s+|//[^\n]*|/\*.*?(?:\*/|\Z)){1,999}', re.DOTALL)
-"""A text without its end goes to the end of the line: looking further for each quote in it would take for ever."""
+"""A text without a closing quote ends with the line: a longer search for each quote would take quadratic time."""
 
 _V1_KEY = re.compile(r'"jobName"\s*:|"taskRoles"\s*:\s*\[')
 
@@ -53,17 +53,17 @@ _V2_KEY = re.compile(r'"protocolVersion"\s*:')
 
 
 def after_blanks(text: str, at: int = 0) -> int:
-    """Return where the next token begins: after blanks and comments."""
+    """Return the offset of the next token, after blanks and comments."""
     while found := _BLANK.match(text, at):
         at = found.end()
     return at
 
 
 class JsonReader:
-    """Turn a text into events; `warnings` gathers what is not JSON, but plain to see through.
+    """Turn a text into events; `warnings` collects harmless deviations from JSON.
 
-    `events` raises `FatalReadError` at the first thing that cannot be read. It goes as deep as values are nested, so
-    whoever takes the events has to stop somewhere.
+    `events` raises `FatalReadError` at the first error. It recurses as deep as the values are nested; the consumer
+    must limit the depth.
     """
 
     def __init__(self, text: str, *, file: str) -> None:
@@ -74,13 +74,13 @@ class JsonReader:
         self._starts = line_starts(text)
 
     def events(self) -> Iterator[yaml.Event]:
-        """Yield the events of the one value that the text is."""
+        """Yield the events of the single value of the text."""
         yield yaml.DocumentStartEvent()
         self._skip_blanks()
         yield from self._value()
         self._skip_blanks()
         if self._at < len(self._text):
-            raise self._diagnostic("the job ends with its last `}`, and something follows", "remove it")
+            raise self._diagnostic("unexpected text after the last `}` of the job", "remove it")
         yield yaml.DocumentEndEvent()
 
     def _value(self) -> Iterator[yaml.Event]:
@@ -97,7 +97,7 @@ class JsonReader:
     def _inside(
         self, close: str, start: type[yaml.CollectionStartEvent], end: type[yaml.CollectionEndEvent]
     ) -> Iterator[yaml.Event]:
-        """Yield the events of a mapping or a list, which begins here."""
+        """Yield the events of the mapping or list that starts here."""
         opened = self._at
         yield start(None, None, True, self._mark(opened), self._mark(opened))
         self._step()
@@ -112,7 +112,7 @@ class JsonReader:
             self._step()
             if self._next() == close:
                 location = self._location(comma)
-                hint = "delete it: OpenPAI's own reader took no such comma"
+                hint = "delete it: OpenPAI refuses such a comma"
                 self.warnings.append(
                     Diagnostic(code="W102", message="a comma after the last value", location=location, hint=hint)
                 )
@@ -127,11 +127,11 @@ class JsonReader:
             hint = _hint(word[0]) if word else ""
             if word and word[0].isidentifier():
                 hint = f'write `"{word[0][:40]}"`'
-            raise self._diagnostic("a key in double quotes is expected here", hint)
+            raise self._diagnostic("expected a key in double quotes", hint)
         yield self._string()
         self._skip_blanks()
         if self._next() != ":":
-            raise self._diagnostic("a `:` is missing after the key", 'write `"key": value`')
+            raise self._diagnostic("expected a `:` after the key", 'write `"key": value`')
         self._step()
 
     def _string(self) -> yaml.Event:
@@ -147,9 +147,9 @@ class JsonReader:
         start = self._at
         word = _WORD.match(self._text, start)
         if word is None:
-            raise self._diagnostic("a value is missing here", "")
+            raise self._diagnostic("expected a value", "")
         if not _SCALAR.fullmatch(word[0]):
-            raise self._diagnostic(f"`{word[0][:40]}` is no value of JSON", _hint(word[0]))
+            raise self._diagnostic(f"`{word[0][:40]}` is not a JSON value", _hint(word[0]))
         self._at = word.end()
         return self._scalar(start, word[0], None)
 
@@ -158,7 +158,7 @@ class JsonReader:
         return yaml.ScalarEvent(None, None, (plain, not plain), value, self._mark(start), self._mark(self._at), style)
 
     def _next(self) -> str:
-        """Return the character that comes next, none at the end."""
+        """Return the next character, "" at the end."""
         return self._text[self._at : self._at + 1]
 
     def _step(self) -> None:
@@ -177,31 +177,30 @@ class JsonReader:
         return Location(file=self._file, line=mark.line + 1, column=mark.column + 1)
 
     def _unclosed(self, opened: int, close: str) -> FatalReadError:
-        """Return the diagnostic for a list or mapping that goes on where it cannot."""
+        """Return the diagnostic for a list or mapping with a missing comma or bracket."""
         if not self._next():
             return self._diagnostic(f"this `{self._text[opened]}` is not closed", f"add the missing `{close}`", opened)
         if self._next() in "]}":
             where = self._location(opened)
             began = f"`{self._text[opened]}` at {where.line}:{where.column}"
-            return self._diagnostic(f"a `{close}` is missing before this: it closes the {began}", f"add the `{close}`")
+            return self._diagnostic(f"expected a `{close}` before this, to close the {began}", f"add the `{close}`")
         if _WORD.match(self._text, self._at):
             self._word()
-        return self._diagnostic("a `,` is missing before this", "put a `,` after the value in front of it")
+        return self._diagnostic("expected a `,` before this", "add a `,` after the previous value")
 
     def _diagnostic(self, message: str, hint: str, at: int | None = None) -> FatalReadError:
         at = self._at if at is None else at
         if at >= len(self._text):
-            message, at = "the file ends before the job does", len(self._text)
+            message, at = "the file ends inside the job", len(self._text)
         return FatalReadError(Diagnostic(code="E114", message=message, location=self._location(at), hint=hint))
 
 
 def _hint(word: str) -> str:
-    """Return what to do about a word that JSON does not have."""
     return next(hint for pattern, hint in _HINTS if re.match(pattern, word))
 
 
 def looks_like_v1(text: str) -> bool:
-    """Tell a job file of protocol v1 by its text: JSON, perhaps with comments, of a job or a list of task roles."""
+    """Whether a text looks like a job file of protocol v1: JSON of a job or a list of task roles."""
     if not text.startswith("{", after_blanks(text)):
         return False
     bare = _STRING_OR_COMMENT.sub(lambda found: found[0] if found[0][0] == '"' else " ", text)

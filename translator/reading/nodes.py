@@ -1,6 +1,6 @@
-"""The nodes of a file: values with their places, and what a tag makes of a list or a mapping.
+"""Nodes of a file: values with their locations, and the effect of tags on lists and mappings.
 
-Source: YAML 1.1, its types of lists and mappings; js-yaml 3.13 for what they become.
+Source: YAML 1.1, its types of lists and mappings; js-yaml 3.13 for their values.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Node(Struct):
-    """Hold a value, where it stands, and the nodes inside it. Lines and columns count from 1."""
+    """A value, its location, and the nodes inside it. Lines and columns count from 1."""
 
     line: int
     column: int
@@ -30,10 +30,10 @@ class Node(Struct):
     items: list[Node] | None = None
     style: str | None = None
     source: str | None = None
-    """The text of a scalar as it is written; None for a list or a mapping."""
+    """The text of a scalar as written; None for a list or a mapping."""
     size: int = 1
     length: int = 0
-    """How many characters the scalars in it have, those behind aliases each time."""
+    """The number of characters in its scalars, aliases expanded."""
     depth: int = 1
 
 
@@ -42,7 +42,7 @@ Pairs = dict[str, tuple[Node, int, int]]
 
 
 def shape(node: Node, tag: str) -> str:
-    """Return what keeps a list or a mapping from having its tag, "" for nothing; `!!pairs` becomes a list of lists."""
+    """Return why a list or a mapping does not match its tag, or ""; turn `!!pairs` into a list of lists."""
     if tag == "set" and any(value.value is not None for value, _, _ in (node.pairs or {}).values()):
         return "`!!set` is a mapping of keys without values"
     if tag not in ("omap", "pairs") or node.items is None:
@@ -66,14 +66,14 @@ def _pair_of(item: Node) -> Node:
 
 
 class Spans(Mapping[Path, Span]):
-    """Find a span when it is asked for: few of a file's values are ever named in a message or an explanation."""
+    """Compute spans on demand: messages and explanations name few values of a file."""
 
     def __init__(self, root: Node, lines: tuple[str, ...]) -> None:
         self._root = root
         self._lines = lines
 
     def __getitem__(self, path: Path) -> Span:
-        """Return the span of the value at a path; KeyError where there is none."""
+        """Return the span of the value at a path; raise KeyError if no value is there."""
         node, line, column = self._root, self._root.line, self._root.column
         for step in path:
             if isinstance(step, str) and node.pairs is not None:
@@ -86,7 +86,7 @@ class Spans(Mapping[Path, Span]):
         return _span(node, (line, column), self._lines)
 
     def __iter__(self) -> Iterator[Path]:
-        """Yield the paths of all values, the outer ones first."""
+        """Yield the paths of all values, outer values first."""
         todo: list[tuple[Path, Node]] = [((), self._root)]
         while todo:
             path, node = todo.pop()
@@ -100,7 +100,7 @@ class Spans(Mapping[Path, Span]):
 
 
 def _span(node: Node, key: tuple[int, int], lines: tuple[str, ...]) -> Span:
-    """Return the span of a node; `key` is where its key stands."""
+    """Return the span of a node; `key` is the position of its key."""
     block = node.style in ("|", ">")
     line, column = _inside(node.line, node.column, lines)
     key_line, key_column = _inside(*key, lines)
@@ -119,7 +119,7 @@ def _span(node: Node, key: tuple[int, int], lines: tuple[str, ...]) -> Span:
 
 
 def _inside(line: int, column: int, lines: tuple[str, ...]) -> tuple[int, int]:
-    """Return a place, or the end of the file: the library puts a value that is left out behind that."""
+    """Return the position, at most the end of the file: PyYAML puts an empty value behind it."""
     if line > len(lines):
         line, column = len(lines), len(lines[-1]) + 1
     return line, min(column, len(lines[line - 1]) + 1)

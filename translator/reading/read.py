@@ -1,4 +1,4 @@
-"""Read a job file, YAML or JSON: text becomes plain values with the place of each, and has no meaning yet."""
+"""Reader of job files in YAML or JSON: text becomes plain values with locations."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ _LOADER: type = getattr(yaml, "CLoader", yaml.Loader)
 _TAB_LINE = re.compile(r"^ *\t[ \t]*(?=#|\r?$)", re.MULTILINE)
 _STOPS_AT_TAB = re.compile("violates indentation|cannot start any token")
 _MAX_TAB_LINES = 100
-"""Each costs another look at the whole text."""
+"""Each costs another parse of the whole text."""
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-"""An escape for half a character, which the fast loader refuses even in a pair, where js-yaml took it."""
+"""An escape for a surrogate: the fast loader refuses even a pair, which js-yaml accepts."""
 
 
 def read(text: str | bytes, *, file: str) -> Document:
-    """Return the values of a YAML file and their places; what looks like a job of protocol v1 is read as JSON.
+    """Return the values of a YAML file and their locations; a text that looks like protocol v1 is read as JSON.
 
-    Raises `ProtocolError` with all that is wrong: invalid UTF-8, YAML or JSON, duplicate keys, tags, more than
-    two documents. Source: PAI protocol v2; js-yaml 3.13, with which OpenPAI's server read job files.
+    Raises `ProtocolError` with all errors: invalid UTF-8, YAML or JSON, duplicate keys, tags, more than
+    two documents. Source: PAI protocol v2; js-yaml 3.13, which OpenPAI's server uses.
     """
     try:
         source = decode(text, file=file)
@@ -80,12 +80,12 @@ def read(text: str | bytes, *, file: str) -> Document:
 
 
 def _refusal(found: Sequence[Diagnostic], text: str, lines: tuple[str, ...], file: str) -> ProtocolError:
-    """Return what is wrong with a text; of a script, that it is one."""
+    """Return the error with all diagnostics; for a script, a single one that names its kind."""
     return ProtocolError(error_of_text(text, file) or with_sources(found, shown_of_text(lines)))
 
 
 def _undecoded_lines(text: str | bytes) -> Sequence[str]:
-    """Return the lines of what is no text, as far as they can be shown; those of a file in UTF-16 cannot."""
+    """Return the lines of undecodable text that can be shown; none of a file in UTF-16."""
     if isinstance(text, bytes):
         text = "" if text[:2] in UTF_16 or len(text) > MAX_FILE else text.decode("utf-8", errors="replace")
     return shown_of_text(lines_of(text.removeprefix("\ufeff")))
@@ -102,9 +102,9 @@ def _parse(source: str) -> Iterator[yaml.Event]:
 
 
 def _without_tabs(source: str) -> str:
-    """Return the text with spaces for the tabs of blank lines and comments at which libyaml would stop.
+    """Return the text with spaces for those tabs in blank lines and comments that libyaml refuses.
 
-    Source: YAML 1.2, s-separate-in-line; js-yaml 3.13. In a block of text a tab is a part of the text.
+    Source: YAML 1.2, s-separate-in-line; js-yaml 3.13. Tabs inside block scalars are text and stay.
     """
     for _ in range(_MAX_TAB_LINES):
         line = _tab_line_that_stops(source)
@@ -126,9 +126,9 @@ def _tab_line_that_stops(source: str) -> re.Match[str] | None:
 
 
 def _root_errors(roots: list[Node], file: str) -> list[Diagnostic]:
-    """Return what is wrong with the documents as wholes: one mapping, and at most one more."""
+    """Return the errors in the number and kind of documents: one mapping, and at most one more."""
     if not roots or (len(roots) == 1 and roots[0].value is None):
-        hint = "a job file begins with `protocolVersion: 2`"
+        hint = "start the file with `protocolVersion: 2`"
         return [Diagnostic(code="E111", message="the file is empty", location=Location(file=file), hint=hint)]
     diagnostics: list[Diagnostic] = []
     if roots[0].pairs is None:
@@ -140,12 +140,12 @@ def _root_errors(roots: list[Node], file: str) -> list[Diagnostic]:
         )
     second = roots[1:2]
     if second and second[0].pairs is None:
-        message = "a second document (after `---`) can only be a mapping of secrets"
-        hint = "remove the `---`, or write one job to a file"
+        message = "the second document (after `---`) is not a mapping of secrets"
+        hint = "remove the `---`, or write one job per file"
         diagnostics.append(Diagnostic(code="E113", message=message, location=_location(second[0], file), hint=hint))
     if len(roots) > 2:
-        message = f"the file has {len(roots)} documents, where a job and its secrets are the most"
-        hint = "write one job to a file"
+        message = f"the file has {len(roots)} documents; the most are two: a job and its secrets"
+        hint = "write one job per file"
         diagnostics.append(Diagnostic(code="E113", message=message, location=_location(roots[2], file), hint=hint))
     return diagnostics
 
@@ -155,7 +155,7 @@ def _secrets_warning(root: Node, file: str) -> Diagnostic:
         code="W101",
         message="the second document of the file is read as the job's secrets",
         location=_location(root, file),
-        hint="keep secrets in a file of their own, out of version control",
+        hint="keep secrets in a separate file, out of version control",
     )
 
 
@@ -164,7 +164,7 @@ def _location(node: Node, file: str) -> Location:
 
 
 def kind_of(value: Value) -> str:
-    """Return what a value is, in the words of messages."""
+    """Return the kind of a value for messages."""
     if value is None:
         return "nothing"
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Decide what a plain scalar is, as the YAML reader of OpenPAI's server did: neither YAML 1.1 nor 1.2.
+"""Types of plain scalars as OpenPAI's server reads them: neither YAML 1.1 nor 1.2.
 
 Source: js-yaml 3.13, safe schema: booleans are only true and false, `1e-4` is a number, `0o17` is text.
 """
@@ -46,12 +46,12 @@ _DATE = re.compile(
     re.VERBOSE | re.ASCII,
 )
 _MAX_DIGITS = 200
-"""Longer digits are text: nothing in a job counts that far, and converting them takes quadratic time."""
+"""More digits are text: no job needs such numbers, and their conversion takes quadratic time."""
 
 
 @lru_cache(maxsize=1000)
 def plain_value(text: str) -> Value:
-    """Return the value of a scalar that stands without quotes and without a tag."""
+    """Return the value of a scalar without quotes and tag."""
     if text in _NULL:
         return None
     if text in _BOOL:
@@ -74,7 +74,7 @@ def whole_number(text: str) -> int | None:
     digits = match[match.lastgroup or ""].replace("_", "")
     bases = {"binary": 2, "hex": 16, "octal": 8, "decimal": 10}
     base = bases.get(match.lastgroup or "")
-    value = int(digits, base) if base else int(_sixties(digits))
+    value = int(digits, base) if base else int(_base_60(digits))
     value = -value if match["sign"] == "-" else value
     return value if str(value) == text else SourceInt(value, text)
 
@@ -86,14 +86,14 @@ def decimal_number(text: str) -> float | None:
     digits = text.replace("_", "").lower()
     if ":" in digits:
         sign = -1 if digits.startswith("-") else 1
-        return sign * _sixties(digits.lstrip("+-"))
+        return sign * _base_60(digits.lstrip("+-"))
     if digits.endswith(("inf", "nan")):
         return float(digits.replace(".", ""))
     return float(digits) if digits != "." else None
 
 
-def _sixties(digits: str) -> float:
-    """Return the value of `1:30:00`, each part sixty times the next."""
+def _base_60(digits: str) -> float:
+    """Return the value of `1:30:00` in base 60."""
     value: float = 0
     for part in digits.split(":"):
         value = value * 60 + (float(part) if "." in part else int(part))
@@ -114,7 +114,7 @@ def _tagged_bool(text: str) -> Value:
 
 
 def _tagged_binary(text: str) -> Value:
-    """Return the text of bytes, as JavaScript has it. Source: js-yaml 3.13, which counts `=` as any other character."""
+    """Return bytes as JavaScript's text. Source: js-yaml 3.13, which treats `=` as an ordinary character."""
     digits = re.sub("[\r\n]", "", text)
     if len(digits) % 4 or not re.fullmatch("[A-Za-z0-9+/=]*", digits):
         return None
@@ -131,9 +131,9 @@ TAGGED: dict[str, Callable[[str], Value]] = {
     "tag:yaml.org,2002:timestamp": SourceText,
     "tag:yaml.org,2002:binary": _tagged_binary,
 }
-"""What the tags of scalars make of their text, None where it does not fit; `!!null` is not among them."""
+"""Conversions by tag, None for text that does not match; `!!null` is handled elsewhere."""
 
 
 def is_null(text: str) -> bool:
-    """Tell whether a text spells null."""
+    """Whether a text spells null."""
     return text in _NULL

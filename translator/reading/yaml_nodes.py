@@ -1,4 +1,4 @@
-"""YAML events become nodes: values with their places, every alias and merge key resolved, within bounds.
+"""Composition of YAML events into nodes; resolves aliases and merge keys, within bounds.
 
 Source: YAML 1.1, merge keys and aliases; js-yaml 3.13 for the order of merged keys and the refusal of
 duplicates.
@@ -24,31 +24,31 @@ if TYPE_CHECKING:
     from .nodes import Pairs
 
 MAX_DEPTH = 100
-"""How deep values may be nested."""
+"""The deepest nesting of values."""
 MAX_VALUES = 500_000
-"""How many values a file may have, each alias counted with all that it stands for."""
+"""The most values of a file, with aliases expanded."""
 _FAULTS_SHOWN = 50
 _PREFIX = "tag:yaml.org,2002:"
 _NULL_TAG = _PREFIX + "null"
 _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
-"""A character in the two halves that escapes of JSON have for it."""
+"""A character as the two surrogates that JSON escapes use."""
 _MAPPINGS = (_PREFIX + "map", _PREFIX + "set")
 _LISTS = (_PREFIX + "seq", _PREFIX + "omap", _PREFIX + "pairs")
 
 
 class _Frame(Struct):
-    """Hold a list or mapping that is being read."""
+    """A list or mapping in progress."""
 
     node: Node
     anchor: str | None
     tag: str = ""
     key: Node | None = None
     merged: set[str] = field(default_factory=set)
-    """The keys that came through a merge key: one of the mapping's own may take their place."""
+    """The keys from merge keys: explicit keys override them."""
 
 
 class FatalReadError(Exception):
-    """A file that is not worth reading further; `diagnostic` says why."""
+    """An error that makes further reading pointless, with its `diagnostic`."""
 
     def __init__(self, diagnostic: Diagnostic) -> None:
         super().__init__()
@@ -58,9 +58,9 @@ class FatalReadError(Exception):
 class Composer:
     """Turn the events of one file into the root nodes of its documents.
 
-    `diagnostics` gathers what is wrong but does not keep the rest from being read. `secret_lines` gathers the first
-    and the last line of each value below a secret key. `documents` raises `FatalReadError` for what keeps the rest
-    from being read, and `yaml.MarkedYAMLError` for text that is not YAML.
+    `diagnostics` collects errors after which reading continues. `secret_lines` collects the first
+    and the last line of each value below a secret key. `documents` raises `FatalReadError` for errors that end
+    reading, and `yaml.MarkedYAMLError` for text that is not YAML.
     """
 
     def __init__(self, file: str) -> None:
@@ -128,11 +128,11 @@ class Composer:
         return node
 
     def _check_characters(self, text: str, node: Node) -> None:
-        """Refuse what only an escape can bring in: a NUL, and halves of characters."""
+        """Refuse characters that only escapes produce: NUL and lone surrogates."""
         odd = next((char for char in text if char == "\0" or "\ud800" <= char <= "\udfff"), None)
         if odd is not None:
-            message = f"this text contains the character U+{ord(odd):04X}, which no shell can hold"
-            self._diagnostic("E102", message, node, "remove the escape that stands for it")
+            message = f"this text contains the character U+{ord(odd):04X}, which shells cannot store"
+            self._diagnostic("E102", message, node, "remove its escape")
 
     def _tagged(self, tag: str, text: str, node: Node) -> Value:
         if tag == _NULL_TAG and is_null(text):
@@ -144,14 +144,14 @@ class Composer:
         if value is None:
             shown = "!!" + tag.removeprefix(_PREFIX) if tag.startswith(_PREFIX) else tag
             known = tag in TAGGED or tag == _NULL_TAG
-            message = f"`{text[:40]}` is no {shown}" if known else f"the tag `{shown}` is unknown here"
+            message = f"`{text[:40]}` does not match the tag {shown}" if known else f"the tag `{shown}` is unknown here"
             if self._is_secret():
-                message = "a secret that begins with `!`, or does not fit the tag in front of it"
+                message = "a secret begins with `!`, or does not match its tag"
             self._diagnostic("E107", message, node, "remove the tag; put text that begins with `!` in quotes")
         return value
 
     def _is_secret(self) -> bool:
-        """Tell whether what is being read is a secret, which no message may quote."""
+        """Whether the current value is a secret, which no message may quote."""
         keys = [frame.key.source for frame in self._stack if frame.key is not None]
         return self._documents > 1 or "secrets" in keys[:1] or "auth" in keys
 
@@ -164,10 +164,10 @@ class Composer:
             node.value, node.pairs, node.items = target.value, target.pairs, target.items
             node.source, node.size, node.depth, node.length = target.source, target.size, target.depth, target.length
         elif name in self._anchors:
-            hint = "write out what is meant"
-            self._diagnostic("E108", f"{shown} stands inside the value that it repeats", node, hint)
+            hint = "write the value out"
+            self._diagnostic("E108", f"{shown} is inside the value that it repeats", node, hint)
         else:
-            message = f"{shown} repeats a value that is nowhere marked with {anchor}"
+            message = f"{shown} has no {anchor}"
             self._diagnostic("E108", message, node, "put text that begins with `*` in quotes")
         self._complete(node, None)
 
@@ -186,7 +186,7 @@ class Composer:
         self._stack.append(_Frame(node, event.anchor, event.tag or ""))
         if len(self._stack) > MAX_DEPTH:
             message = f"values are nested more than {MAX_DEPTH} deep"
-            raise FatalReadError(self._diagnostic_at(node, "E109", message, "look for brackets that are not closed"))
+            raise FatalReadError(self._diagnostic_at(node, "E109", message, "look for unclosed brackets"))
 
     def _end(self, event: yaml.CollectionEndEvent) -> None:
         frame = self._stack.pop()
@@ -203,11 +203,11 @@ class Composer:
         start: Any = event.start_mark
         end: Any = event.end_mark
         if end.line == start.line and end.column > start.column:
-            # A `]` or a `}`; the end of a block, which has no width, is placed at what comes after it.
+            # A `]` or a `}`; the end of a block has no width, and its mark is at the next token.
             last = max(last, end.line + 1)
         node.size, node.length, node.depth, node.last_line = size, length, depth + 1, last
         if bound := _bound_broken(node):
-            message, hint = f"the aliases (`*name`) in this value make {bound} of it", "write out what is meant"
+            message, hint = f"the aliases (`*name`) in this value expand to {bound}", "write the value out"
             raise FatalReadError(self._diagnostic_at(node, "E109", message, hint))
         if node.pairs is not None:
             node.value = {key: pair[0].value for key, pair in node.pairs.items()}
@@ -216,7 +216,7 @@ class Composer:
         self._complete(node, frame.anchor)
 
     def _complete(self, node: Node, anchor: str | None) -> None:
-        """Hand a finished node to the list or mapping that it stands in."""
+        """Add a finished node to its list or mapping."""
         if anchor:
             self._anchors[anchor] = node
         if not self._stack:
@@ -232,9 +232,9 @@ class Composer:
             self._pair(frame.node.pairs, frame.merged, key, node)
 
     def _pair(self, pairs: Pairs, merged: set[str], key: Node, node: Node) -> None:
-        """Give a mapping one more key, or several; `merged` are those of its keys that came through a merge key."""
+        """Add a key, or the keys of a merge, to a mapping; `merged` are its keys from merge keys."""
         if key.source is None:
-            self._diagnostic("E106", "a list or a mapping cannot be a key", key, "use text as the key")
+            self._diagnostic("E106", "a list or a mapping is used as a key", key, "use text as the key")
         elif key.source == "<<" and key.style in (None, ""):
             self._merge(pairs, merged, node)
         elif key.source in pairs and key.source not in merged:
@@ -248,7 +248,7 @@ class Composer:
                 self.secret_lines.append((key.line, node.last_line))
 
     def _merge(self, pairs: Pairs, merged: set[str], node: Node) -> None:
-        """Take in the keys of the mappings after `<<` that the mapping does not have yet."""
+        """Add those keys of the mappings after `<<` that the mapping does not have yet."""
         for source in node.items if node.items is not None else [node]:
             if source.pairs is None:
                 message = "the merge key `<<` needs a mapping, or a list of mappings"
@@ -261,12 +261,12 @@ class Composer:
 
 
 def _bound_broken(node: Node) -> str:
-    """Return what a list or a mapping has too much of, "" for nothing."""
+    """Return which bound a list or a mapping exceeds, or ""."""
     if node.size > MAX_VALUES:
         return f"more than {MAX_VALUES:,} values"
     if node.length > MAX_FILE:
         return f"more than {MAX_FILE >> 20} MB of text"
-    return "too deep a nesting" if node.depth > MAX_DEPTH else ""
+    return "values nested too deeply" if node.depth > MAX_DEPTH else ""
 
 
 def _joined(pair: re.Match[str]) -> str:

@@ -1,1 +1,1 @@
-"""Strict models of files, and everything that is wrong with one, gathered."""
+"""Strict models of files, and the diagnostics of their faults."""

@@ -1,4 +1,4 @@
-"""Gather the diagnostics of one file, each with the place and the path of its value."""
+"""Collection of the diagnostics of one file, each with a location and a path."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 MAX_FAULTS = 200
-"""Of errors, and of warnings. Nobody reads more, and hints for thousands of unknown names take minutes."""
+"""The limit for errors, and for warnings. Hints for thousands of unknown names would take minutes."""
 _MAX_NAMES = 500
 
 
 class DiagnosticCollector:
-    """Gather diagnostics of a document; the same diagnostic at the same place is kept once."""
+    """Collect the diagnostics of a document; drop repetitions at the same place."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
@@ -29,7 +29,7 @@ class DiagnosticCollector:
         self._counts: Counter[str] = Counter()
 
     def is_full(self, code: str) -> bool:
-        """Tell whether no more diagnostics are kept of the severity that a code has."""
+        """Whether the limit for the severity of a code is reached."""
         return self._counts[code[0]] >= MAX_FAULTS
 
     def add(
@@ -43,9 +43,9 @@ class DiagnosticCollector:
         key: bool = False,
         location: Location | None = None,
     ) -> None:
-        """Add a diagnostic of the value at `path`, or of its key; `location` is used where it is known better.
+        """Add a diagnostic of the value at `path`, or of its key; a more exact `location` takes precedence.
 
-        Without a hint, `near` makes one: a name that is unknown, and those that are known.
+        Without a hint, `near` gives one: the unknown name, and the known names.
         """
         if self.is_full(code):
             return
@@ -55,7 +55,7 @@ class DiagnosticCollector:
         self.extend([Diagnostic(code=code, message=message, location=where, path=path_text(path), hint=hint)])
 
     def extend(self, diagnostics: Iterable[Diagnostic]) -> None:
-        """Add diagnostics that are complete."""
+        """Add complete diagnostics."""
         for diagnostic in diagnostics:
             if diagnostic not in self._faults:
                 self._counts[diagnostic.code[0]] += 1
@@ -74,18 +74,18 @@ class DiagnosticCollector:
 
 
 def _position(diagnostic: Diagnostic) -> tuple[int, int, str]:
-    """Return where a diagnostic sorts: diagnostics of no place or of the whole file first."""
+    """Return the sort key of a diagnostic; those without a line come first."""
     location = diagnostic.location
     return (location.line, location.column, diagnostic.code) if location else (0, 0, diagnostic.code)
 
 
 def near_hint(name: str, known: Iterable[str]) -> str:
-    """Return the hint for an unknown name: a near one, else all there are if they are few."""
+    """Return a hint for an unknown name: the nearest name, or all known names if they are few."""
     names = list(islice(known, _MAX_NAMES))
     near = did_you_mean(name, names)
     if near:
         return near
     few = 8
     if names and len(names) <= few:
-        return f"there {'is' if len(names) == 1 else 'are'} " + ", ".join(f"`{each}`" for each in names)
+        return ("use " if len(names) == 1 else "use one of ") + ", ".join(f"`{each}`" for each in names)
     return ""

@@ -1,6 +1,6 @@
-"""What job files and site profiles may hold, as JSON Schema for editors: pydantic's, with a note beside every key.
+"""JSON Schema of job files and site profiles for editors, with a note for every key.
 
-An editor checks less than `paislurm check`: not the references between parts of a file. The notes are the docstrings of
+It checks less than `paislurm check`: no references between parts of a file. The notes are the docstrings of
 fields. Source: JSON Schema 2020-12.
 """
 
@@ -22,10 +22,10 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 class _Generator(GenerateJsonSchema):
-    """Show times in seconds, and leave the defaults of models to their own keys."""
+    """Write times in seconds, and default models as empty mappings."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002 - pydantic's signature
-        """Give keys no titles: they are called what they are."""
+        """Omit titles: they would repeat the keys."""
         return False
 
     def dict_schema(self, schema: Any) -> dict[str, Any]:
@@ -34,14 +34,14 @@ class _Generator(GenerateJsonSchema):
         return {**found, "additionalProperties": False} if "patternProperties" in found else found
 
     def encode_default(self, dft: Any) -> Any:
-        """Return a default as it would be written."""
+        """Return a default in its written form."""
         if isinstance(dft, timedelta):
             return int(dft.total_seconds())
         return {} if isinstance(dft, BaseModel) else super().encode_default(dft)
 
 
 def json_schema(model: type[BaseModel], title: str) -> dict[str, Any]:
-    """Return the schema of what a model reads."""
+    """Return the JSON Schema of a model."""
     schema = model.model_json_schema(schema_generator=_Generator)
     models = {each.__name__: each for each in _models(model)}
     for name, definition in {model.__name__: schema, **schema.get("$defs", {})}.items():
@@ -50,7 +50,7 @@ def json_schema(model: type[BaseModel], title: str) -> dict[str, Any]:
 
 
 def field_notes(model: type[BaseModel]) -> dict[str, str]:
-    """Return the docstring of each field of a model, by its key; those of models above it are inherited."""
+    """Return the docstring of each field by its key, inherited ones included."""
     notes = field_notes(model.__mro__[1]) if model.__mro__[1] is not BaseModel else {}
     (body,) = ast.parse(inspect.getsource(model)).body
     assert isinstance(body, ast.ClassDef)
@@ -76,7 +76,7 @@ def _models(model: type[BaseModel]) -> set[type[BaseModel]]:
 
 
 def _describe(definition: dict[str, Any], notes: dict[str, str]) -> None:
-    """Put a note beside every key, and take away titles, and defaults that say nothing."""
+    """Add the notes of keys; remove titles and uninformative defaults."""
     definition.pop("title", None)
     for key, schema in definition.get("properties", {}).items():
         if isinstance(schema.get("default"), (dict, list, tuple, type(None))):

@@ -1,8 +1,8 @@
-"""Make a model of all that is right in a mapping with faults, so that its checks look at the model alone.
+"""Partial models: the correct part of a faulty mapping, so that later checks need only the model.
 
-What is faulty or missing is empty there: None for a single value, a list or a mapping without anything in it, or a
-model whose values are all empty. So items of lists keep their positions, and those of mappings their keys. A name that
-does not match its pattern stays: others may refer to it.
+A faulty or missing value is None, an empty list, an empty mapping, or a model of such values. List items
+keep their positions, and mapping items their keys. A name that does not match its pattern is kept, because other
+values may refer to it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _Model = TypeVar("_Model", bound=BaseModel)
 
 
 def partial_model(model: type[_Model], value: Mapping[str, object]) -> _Model:
-    """Return the model of a mapping, whatever is wrong in it."""
+    """Return the model of a mapping, without its faulty values."""
     keys = {key_of(model, name): name for name in model.model_fields}
     fields = {name: _of_field(model.model_fields[name], key, value) for key, name in keys.items()}
     given = {keys[key] for key in value if key in keys}
@@ -38,12 +38,12 @@ def partial_model(model: type[_Model], value: Mapping[str, object]) -> _Model:
 
 
 def placed(path: Path, items: Sequence[_T | None] | None) -> Iterator[tuple[Path, _T]]:
-    """Yield the items of the list at a path, each with its own path; what is faulty is left out."""
+    """Yield the correct items of the list at a path, each with its own path."""
     return (((*path, position), item) for position, item in enumerate(items or ()) if item is not None)
 
 
 def alternatives(annotation: Any) -> list[Any]:
-    """Return the types of a union, and a single type as a list of one; `Annotated` is taken off."""
+    """Return the types of a union, or a single type as a list of one, without `Annotated`."""
     while hasattr(annotation, "__metadata__"):
         annotation = get_args(annotation)[0]
     if get_origin(annotation) in (Union, UnionType):
@@ -52,12 +52,12 @@ def alternatives(annotation: Any) -> list[Any]:
 
 
 def is_model(kind: object) -> TypeGuard[type[BaseModel]]:
-    """Tell whether a type is a model."""
+    """Whether a type is a model."""
     return isinstance(kind, type) and issubclass(kind, BaseModel)
 
 
 def tags_of(model: type[BaseModel]) -> tuple[Any, ...]:
-    """Return the values of `type` by which a model is told from the others of a union; () without such a key."""
+    """Return the values of `type` that select the model in a union; () without such a key."""
     field = model.model_fields.get("type")
     return get_args(field.annotation) if field else ()
 
@@ -72,7 +72,7 @@ def _of_field(field: FieldInfo, key: str, value: Mapping[str, object]) -> Any:
 
 
 def _or_empty(hint: Any, value: object) -> Any:
-    """Return a value as the hint has it, or what is right in it."""
+    """Return a value of the hinted type, or its correct part."""
     try:
         return _adapter(hint).validate_python(value)
     except ValidationError:

@@ -1,6 +1,6 @@
-"""What pydantic found wrong becomes diagnostics in the user's words, each with a place in the file.
+"""Translation of pydantic's errors into diagnostics with a location.
 
-Source: pydantic's error types; a type that is not listed here would be a value that no field can refuse so.
+Source: pydantic's error types. No field can raise an error of a type that is missing here.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _TYPES = "`dockerimage`, `data`, `script` or `output`"
 
 
 class Wording(Struct, frozen=True, kw_only=True):
-    """Hold hints by key: what to write for one that is missing, here or at a path, and where an unknown one belongs."""
+    """Hints by key: the value to write for a missing key, and the right place of a misplaced key."""
 
     missing: Mapping[str, str] = field(default_factory=dict)
     elsewhere: Mapping[str, str] = field(default_factory=dict)
@@ -53,53 +53,53 @@ def parse_model(
     wording: Wording = _NO_WORDING,
     inside: tuple[Path, Mapping[str, object]] | None = None,
 ) -> _Model:
-    """Return the document's root as a `model`; a partial one when there are faults, which the collector gets.
+    """Return the document's root as a `model`; if it has faults, report them and return a partial model.
 
-    `codes` is where the codes of the diagnostics begin: 200 makes an unknown key E201, 450 makes it E451.
-    `inside` is a mapping in the document, with its path, that is read instead of the root.
+    `codes` is the first number of the diagnostic codes: with 200 an unknown key is E201, with 450 it is E451.
+    `inside` is a mapping in the document, with its path, to read instead of the root.
     """
     start, value = inside or ((), collector.document.mapping(()))
     try:
         return model.model_validate(value)
     except ValidationError as error:
         details = error.errors(include_url=False)[:MAX_FAULTS]
-        meant = _meant(details)
+        misspelled = _misspelled_keys(details)
         for detail in details:
-            if detail["type"] == "missing" and detail["loc"] in meant.values():
-                continue  # it is there, misspelt
-            number, path, message, hint, key = _told(detail, model, wording, meant)
+            if detail["type"] == "missing" and detail["loc"] in misspelled.values():
+                continue  # already reported as misspelt
+            number, path, message, hint, key = _diagnostic_parts(detail, model, wording, misspelled)
             collector.add(f"E{codes + number}", (*start, *path), message, hint=hint, key=key)
     return partial_model(model, value)
 
 
-def _told(
-    detail: ErrorDetails, model: type[BaseModel], wording: Wording, meant: Mapping[_Loc, _Loc]
+def _diagnostic_parts(
+    detail: ErrorDetails, model: type[BaseModel], wording: Wording, misspelled: Mapping[_Loc, _Loc]
 ) -> tuple[int, Path, str, str, bool]:
-    """Return the diagnostic for one of pydantic's errors: number, path, message, hint, whether it is of the key."""
+    """Return the diagnostic for a pydantic error: number, path, message, hint, and whether it is at the key."""
     loc, kind, value = detail["loc"], detail["type"], detail["input"]
-    # Pydantic's word for a diagnostic of a key, unless the file has such a key.
+    # Pydantic reports a missing key at the key, unless the file has such a key.
     key = len(loc) > 1 and loc[-1] == "[key]" and kind != "extra_forbidden" and value == loc[-2]
     path, models = _walk(loc[:-1] if key else loc, model)
     if kind == "extra_forbidden":
         known = [name for each in models for name in _fields(each)]
         number, message, key = 1, f"unknown key `{_shortened(str(path[-1]))}`", True
-        near = near_hint(str(meant[loc][-1]) if loc in meant else str(path[-1]), known)
-        hint = _misplaced(path, wording) or near or "leave it out"
+        near = near_hint(str(misspelled[loc][-1]) if loc in misspelled else str(path[-1]), known)
+        hint = _misplaced(path, wording) or near or "remove it"
     elif kind in ("missing", "union_tag_not_found"):
         path = path if kind == "missing" else (*path, "type")
         number, message, key = 2, f"`{path[-1]}` is missing", True
         hint = wording.missing.get(path_text(path)) or wording.missing.get(str(path[-1]), "")
     elif kind == "too_short":
         number, message = 5, f"this {'list' if isinstance(value, list) else 'mapping'} is empty"
-        hint = "add to it, or leave the key out"
+        hint = "add an item, or remove the key"
     elif kind == "union_tag_invalid":
         path = (*path, "type")
-        number, message, hint = 3, f"expected {_TYPES}, found {_found(value['type'])}", ""
+        number, message, hint = 3, f"expected {_TYPES}, found {_value_text(value['type'])}", ""
     else:
         context = detail.get("ctx", {})
         what = context.get("what") or {"list_type": "a list", "tuple_type": "a list"}.get(kind, "a mapping")
         hidden = "auth" in path or path[:1] == ("secrets",)
-        found = "another kind of value" if hidden and value is not None else _found(value)
+        found = "another kind of value" if hidden and value is not None else _value_text(value)
         number, message = context.get("number", 3), f"expected {what}"
         hint, key = context.get("hint", ""), key or context.get("key", False)
         if not context.get("bare"):
@@ -107,8 +107,8 @@ def _told(
     return number, path, message, hint, key
 
 
-def _meant(details: Sequence[ErrorDetails]) -> dict[_Loc, _Loc]:
-    """Return which missing keys are there under a name that is near: where each of these stands, and should."""
+def _misspelled_keys(details: Sequence[ErrorDetails]) -> dict[_Loc, _Loc]:
+    """Return the missing keys that the file has under a similar name: from the written to the expected location."""
     missing: dict[_Loc, list[str]] = {}
     for detail in details:
         if detail["type"] == "missing":
@@ -124,7 +124,7 @@ def _meant(details: Sequence[ErrorDetails]) -> dict[_Loc, _Loc]:
 
 
 def _walk(loc: tuple[int | str, ...], model: type[BaseModel]) -> tuple[Path, list[type[BaseModel]]]:
-    """Return the path in the file, without pydantic's own steps, and the models that hold its last step."""
+    """Return the path in the file, without pydantic's own steps, and the models that contain its last step."""
     path: list[int | str] = []
     kinds: list[Any] = [model]
     before: list[Any] = []
@@ -140,7 +140,7 @@ def _walk(loc: tuple[int | str, ...], model: type[BaseModel]) -> tuple[Path, lis
 
 
 def inside(kind: Any, step: int | str) -> list[Any]:
-    """Return the types that may stand at a step below a type."""
+    """Return the possible types at a step below a type."""
     if is_model(kind):
         field = next((each for key, each in _fields(kind).items() if key == step), None)
         return alternatives(field.annotation) if field else []
@@ -154,14 +154,13 @@ def _fields(model: type[BaseModel]) -> dict[str, FieldInfo]:
 
 
 def _misplaced(path: Path, wording: Wording) -> str:
-    """Return the hint for a key that exists, but elsewhere."""
+    """Return the hint for a key that is known, but at another place."""
     if "\u00a0" in str(path[-1]):
         return "replace the no-break space (U+00A0) in front of it or in it by an ordinary one"
     return wording.elsewhere.get(str(path[-1]), "") if path[0] != "deployments" else ""
 
 
-def _found(value: object) -> str:
-    """Return a value as messages show it."""
+def _value_text(value: object) -> str:
     if value is None:
         return "nothing"
     if isinstance(value, bool):
@@ -181,32 +180,32 @@ def _shortened(text: str) -> str:
 _AMOUNT = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s*([kmgtp])?(?:i?b(?:ytes?)?)?", re.IGNORECASE)
 _MIB = {"k": 1 / 1024, "m": 1, "g": 1024, "t": 1024**2, "p": 1024**3}
 _REST_OF_UNIT = re.compile(r"(?<=[wdhms])(?:eeks?|ays?|(?:ou)?rs?|in(?:ute)?s?|ec(?:ond)?s?)\b|\s", re.ASCII)
-"""What `90 minutes` has beside `90m`."""
+"""The part of `90 minutes` that `90m` does not have."""
 
 
 def hint_at_value(key: str, what: str, value: object) -> str:
-    """Return what to write in place of a value of `key`, where `what` is expected; "" where nothing helps."""
+    """Return how to correct a value of `key`, where `what` is expected; "" if unknown."""
     if isinstance(value, str) and "number" in what and value.strip().lstrip("-").isdigit():
-        return f"write it without quotes: `{value.strip()}`"
+        return f"remove the quotes: `{value.strip()}`"
     if isinstance(value, str) and "number" in what and key.endswith("MB") and (hint := _in_mib(value)):
         return hint
     if isinstance(value, (bool, int, float)) and what.startswith("text"):
-        return "put it in quotes"
+        return "add quotes"
     if value is None:
-        return "write a value: a key without one does not count as left out"
+        return "write a value, or remove the key"
     if what == "a list":
-        return "write it as a list, each item on a line of its own: `- item`"
+        return "write it as a list, one item per line: `- item`"
     if what == "a mapping":
-        return "write it as a mapping, each key on a line of its own: `key: value`"
+        return "write it as a mapping, one key per line: `key: value`"
     if isinstance(value, str) and what == "true or false" and value.lower() in ("yes", "no", "on", "off"):
         return f"write `{'true' if value.lower() in ('yes', 'on') else 'false'}`"
     if isinstance(value, dict) and what == "text":
-        return "text that contains `: ` needs quotes around all of it"
+        return "put text that contains `: ` in quotes"
     return ""
 
 
 def hint_at_time(text: str) -> str:
-    """Return the hint at a time limit in words, `2h` or `90 minutes`; "" for what is none.
+    """Return a hint for a time limit such as `2h` or `90 minutes`; "" for any other text.
 
     >>> hint_at_time("1.5"), hint_at_time("90min"), hint_at_time("1 day 2h")
     ('', 'write `01:30:00`', 'write `1-02:00:00`')
@@ -216,7 +215,7 @@ def hint_at_time(text: str) -> str:
 
 
 def _in_mib(text: str) -> str:
-    """Return the hint at an amount of memory with a unit, "" for what is none."""
+    """Return a hint for an amount of memory with a unit; "" for any other text."""
     match = _AMOUNT.fullmatch(text.strip())
     if match is None or not match[2]:
         return ""

@@ -1,6 +1,6 @@
-"""The kinds of values that job files and site profiles have; each refuses what it is not in the user's words.
+"""The types of values in job files and site profiles; each reports wrong values in the user's terms.
 
-Nothing is turned into something else: text is no number and a number is no text. A whole number may be
+Values are not converted: text is not a number and a number is not text. A whole number may be
 written 1.0.
 """
 
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 MAX_INT = 2**31 - 1
-"""What JSON schema validators, bash and Slurm all can count to."""
+"""The largest number that JSON schema validators, bash and Slurm all support."""
 LAST_PORT = 65535
 JsonSchema = dict[str, Any]
 NOT_EMPTY = MinLen(1)
-"""Mark a list or a mapping that has something in it."""
+"""Mark a list or a mapping that must not be empty."""
 
 
 class StrictModel(BaseModel):
-    """A mapping with the keys of its fields and no others; keys are written in camelCase."""
+    """A mapping with exactly the keys of its fields, written in camelCase."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel, defer_build=True)
 
     @classmethod
     def of(cls, **fields: Any) -> Self:
-        """Return a model of fields by their names, which nothing checks: for values that the program makes itself."""
+        """Return a model of fields by their names, unchecked, for values that the program makes."""
         if unknown := fields.keys() - cls.model_fields.keys():
             raise TypeError(f"{cls.__name__} has no {', '.join(sorted(unknown))}")
         return cls.model_construct(**fields)
@@ -47,7 +47,7 @@ class StrictModel(BaseModel):
 
 
 def key_of(model: type[BaseModel], name: str) -> str:
-    """Return the key of a field. A model that no value was read with may not have been told its keys.
+    """Return the key of a field, also if pydantic has not yet built the model and its aliases.
 
     Source: pydantic, defer_build; observed with 2.10.
     """
@@ -56,15 +56,15 @@ def key_of(model: type[BaseModel], name: str) -> str:
 
 
 class OpenModel(StrictModel):
-    """A mapping that may have any keys beside those of its fields."""
+    """A mapping with the keys of its fields and any others."""
 
     model_config = ConfigDict(extra="allow")
 
 
 class Validator:
-    """Mark a field, `Annotated[int, Validator(...)]`: `check` alone decides; it returns the value or raises `expected`.
+    """Mark a field, `Annotated[int, Validator(...)]`: only `check` decides; it returns the value or raises `expected`.
 
-    `json` says the same to an editor, as JSON Schema. A value that is a name stays in a model of which parts are wrong.
+    `json` is the equivalent JSON Schema. A partial model keeps a faulty value if `is_name` is set.
     """
 
     def __init__(self, check: Callable[[Any], object], json: JsonSchema, *, is_name: bool = False) -> None:
@@ -73,12 +73,12 @@ class Validator:
         self.is_name = is_name
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
-        """Validate by the function, whatever the annotated type is."""
+        """Validate only with the function, whatever the annotated type."""
         del source, handler
         return core_schema.no_info_plain_validator_function(self._check)
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: GetJsonSchemaHandler) -> JsonSchema:
-        """Return what the field says to an editor."""
+        """Return the JSON Schema of the field."""
         del schema, handler
         return dict(self._json)
 
@@ -86,10 +86,10 @@ class Validator:
 def expected(
     what: str, hint: str = "", number: int = 3, *, bare: bool = False, key: bool = False
 ) -> PydanticCustomError:
-    """Return the error for a value that is not `what`; the fault made of it says what was found instead.
+    """Return the error for a value that is not `what`; the diagnostic adds the value found.
 
-    `number` is the last digit of its code: 3 for a wrong value, `E203` in a job file and `E453` in a site
-    profile. A `bare` one does not say what was found; with `key` it is reported at the key of the value.
+    `number` is the last digit of the code: 3 for a wrong value, `E203` in a job file and `E453` in a site
+    profile. A `bare` message does not name the value found; with `key` the location is the key.
     """
     context = {"what": what, "hint": hint, "number": number, "bare": bare, "key": key}
     return PydanticCustomError("expected", "expected {what}", context)
@@ -103,7 +103,7 @@ def integer(value: object) -> int | None:
 
 
 def positive(number: int | None, otherwise: str) -> int:
-    """Return a whole number that is 1 or more; `otherwise` is what else its key may have."""
+    """Return a whole number of at least 1; `otherwise` names the other permitted values."""
     if number is None or number < 1:
         raise expected(f"{otherwise} or a whole number of at least 1")
     if number > MAX_INT:
@@ -117,7 +117,7 @@ NUMBER_OR_TEXT: JsonSchema = {"type": ["integer", "string"], "pattern": rf"^\s*(
 
 
 def number_of(value: object) -> object:
-    """Return the number that a text spells, anything else as it is. Source: Joi, which converts such text."""
+    """Return the number in a text, any other value unchanged. Source: Joi, which converts such text."""
     text = value.strip() if isinstance(value, str) else ""
     if len(text) > _MAX_DIGITS or not _NUMBER.fullmatch(text):
         return value
@@ -125,7 +125,7 @@ def number_of(value: object) -> object:
 
 
 def int_range(least: int | None = None, most: int = MAX_INT, *, texts: bool = False) -> Validator:
-    """Accept whole numbers from `least` to `most`; with `texts` also written as text."""
+    """Accept whole numbers from `least` to `most`; with `texts`, also numbers in quotes."""
     what = "a whole number"
     if least is not None:
         what += f" of at least {least}" if most == MAX_INT else f" from {least} to {most}"
@@ -136,7 +136,7 @@ def int_range(least: int | None = None, most: int = MAX_INT, *, texts: bool = Fa
         if number is not None and lowest <= number <= most:
             return number
         wanted = what if number is None or number < lowest else f"a whole number from {lowest} to {most}"
-        if number is not None and isinstance(value, str):  # text that spells a number: the quotes are not wrong
+        if number is not None and isinstance(value, str):  # the quotes are permitted here
             raise expected(f"{wanted}, found {value.strip()}", bare=True)
         raise expected(wanted)
 
@@ -145,7 +145,7 @@ def int_range(least: int | None = None, most: int = MAX_INT, *, texts: bool = Fa
 
 
 def pattern(what: str, pattern: str) -> Validator:
-    """Accept texts that match a pattern from end to end; `what` names them in messages."""
+    """Accept texts that match the whole pattern; `what` names them in messages."""
     expression = re.compile(pattern, re.ASCII)
 
     def check(value: object) -> str:
@@ -157,7 +157,7 @@ def pattern(what: str, pattern: str) -> Validator:
 
 
 def name_pattern(what: str, pattern: str) -> Validator:
-    """Accept names that match a pattern (E204); a near name that matches is the hint."""
+    """Accept names that match a pattern (E204); the hint is a similar name that matches."""
     expression = re.compile(pattern, re.ASCII)
 
     def check(value: object) -> str:
@@ -170,7 +170,7 @@ def name_pattern(what: str, pattern: str) -> Validator:
 
 
 def choice(*choices: str | int) -> Validator:
-    """Accept one of a few values."""
+    """Accept one of the given values."""
     shown = [str(choice) if isinstance(choice, int) else f"`{choice}`" for choice in choices]
     what = shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"
 
@@ -203,6 +203,6 @@ def _text_or_number(value: object) -> str | int | float:
 
 Text = Annotated[str, Validator(_text, {"type": "string"})]
 TextIfGiven = Annotated[str | None, Validator(_text, {"type": "string"})]
-"""Text, with the default None for a key that is left out; null is no text."""
+"""Text, or None for a missing key; null is not text."""
 Boolean = Annotated[bool, Validator(_boolean, {"type": "boolean"})]
 TextOrNumber = Annotated[str | int | float, Validator(_text_or_number, {"type": ["string", "number"]})]

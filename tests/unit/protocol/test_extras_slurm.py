@@ -107,12 +107,12 @@ def test_options_of_srun_that_a_job_cannot_have_say_why(name: str) -> None:
 @pytest.mark.parametrize(
     ("key", "option", "hint"),
     [
-        ("options", "--cpu-bind=cores", "sbatch does not bind tasks: write it under `extras.slurm.srun`"),
-        ("options", "--tres-bind=gres/gpu:closest", "sbatch does not bind tasks: write it under `extras.slurm.srun`"),
+        ("options", "--cpu-bind=cores", "write it under `extras.slurm.srun`: sbatch does not bind tasks"),
+        ("options", "--tres-bind=gres/gpu:closest", "write it under `extras.slurm.srun`: sbatch does not bind tasks"),
         ("options", "--partitio=x", "sbatch reads it as `--partition`: write `partition` under `extras.slurm` instead"),
-        ("options", "--mem=4", "`resourcePerInstance` and the planner say what a task gets"),
-        ("srun", "--distribution=block", "the planner gives each task its node by a host file"),
-        ("srun", "--mpi=none", "`mpi` under `extras.slurm` names the plugin"),
+        ("options", "--mem=4", "`resourcePerInstance` and the planner set the resources of a task"),
+        ("srun", "--distribution=block", "the planner places each task with a host file"),
+        ("srun", "--mpi=none", "`mpi` under `extras.slurm` sets the plugin"),
     ],
 )
 def test_why_an_option_is_refused(key: str, option: str, hint: str) -> None:

@@ -259,7 +259,7 @@ def test_a_large_text_is_read() -> None:
 
 
 def test_too_large() -> None:
-    with pytest.raises(ProtocolError, match="E103: the file is too large"):
+    with pytest.raises(ProtocolError, match="E103: the file is larger than"):
         read(b" " * (16 * 1024 * 1024 + 1), file="job.yaml")
 
 

@@ -21,7 +21,7 @@ NUMBER = "a whole number"
         ("512M", "write `512`: the unit is MiB"),
         ("100KB", "write `1`: the unit is MiB"),
         ("1T", "write `1048576`: the unit is MiB"),
-        ("8192", "write it without quotes: `8192`"),
+        ("8192", "remove the quotes: `8192`"),
         ("much", ""),
         ("GB", ""),
         (2.5, ""),

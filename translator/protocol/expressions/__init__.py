@@ -1,1 +1,1 @@
-"""References in the texts of a job file, and the commands that they stand in."""
+"""References in the texts of a job file, and the commands with their values."""

@@ -1,6 +1,4 @@
-"""Put a role's command together: the active deployment's commands around its own, and references resolved.
-
-`RoleContext` has what the texts of one role may refer to.
+"""Assembly of a role's command: the active deployment's commands around the role's, with references resolved.
 
 Source: PAI protocol v2, commands and deployments; PAI rest-server: each item stripped, joined by line breaks,
 rendered, and the whole stripped.
@@ -27,7 +25,7 @@ _CONTROLLER_WORDS = re.compile(r"\{\{FC_\w+\}\}|\$\(FC_\w+\)", re.ASCII)
 
 
 class BuiltCommand(Struct, frozen=True):
-    """Hold commands as one text; `lines` pairs a line of it (from 0) with one of the job file (from 1)."""
+    """Commands as one text; `lines` pairs line numbers of the text (from 0) and of the job file (from 1)."""
 
     text: str
     lines: tuple[tuple[int, int], ...]
@@ -43,8 +41,8 @@ def build_command(
 ) -> BuiltCommand:
     """Return the command that runs the items one after the other in one shell.
 
-    `roots` are the values that references may lead to; `keep` leaves those in that are undefined. The text is taken
-    from the `budget` of the job; once that is used up, nothing more is put together.
+    `roots` are the values for references; `keep` keeps undefined references. The length of the text counts against
+    the `budget` of the job. After the budget is used up, the text stays empty.
     """
     budget = budget or TextBudget()
     if budget.left < 0:
@@ -82,9 +80,9 @@ def build_command(
 
 
 def _file_lines(path: Path, source: str, content: str, collector: DiagnosticCollector) -> list[tuple[int, int]]:
-    """Return the offset of an item's lines in it and the lines they have in the file.
+    """Return the offsets of an item's lines, each with its line in the file.
 
-    Only the first line where the lines are not those of the file, as in folded or quoted text.
+    Return only the first line if the item's lines are not lines of the file, as in folded or quoted text.
     """
     span = collector.document.spans.get(path)
     if span is None:
@@ -98,20 +96,20 @@ def _file_lines(path: Path, source: str, content: str, collector: DiagnosticColl
 
 
 def _warn_controller_words(items: Sequence[tuple[Path, str]], collector: DiagnosticCollector) -> None:
-    """Warn of what OpenPAI's controller replaced before the shell saw it. Source: frameworkcontroller."""
+    """Warn of placeholders that OpenPAI's controller replaced before the shell. Source: frameworkcontroller."""
     for path, text in items:
         match = _CONTROLLER_WORDS.search(text)
         if match:
             location = collector.document.location_in(path, match[0], 0)
-            message = f"`{match[0]}` was replaced by OpenPAI's controller; here the shell sees it as it stands"
+            message = f"`{match[0]}` reaches the shell unchanged; OpenPAI's controller replaced it"
             name = match[0].strip("{}$()")
             collector.add("W306", path, message, hint=f"write `${name}`, a variable of the task", location=location)
 
 
 class RoleContext(Struct, frozen=True, kw_only=True):
-    """Hold the roots of a role's references; `keep` leaves references to nothing as they are.
+    """The roots for references in the texts of one role; `keep` keeps undefined references.
 
-    All roles of a job have one `budget`.
+    All roles of a job share one `budget`.
     """
 
     collector: DiagnosticCollector
@@ -120,7 +118,7 @@ class RoleContext(Struct, frozen=True, kw_only=True):
     budget: TextBudget
 
     def of(self, parameters: Mapping[str, Value]) -> RoleContext:
-        """Return the context of a prerequisite's own texts, in which `this.parameters` are these."""
+        """Return the context for a prerequisite's texts, with `this.parameters`."""
         return replace(self, roots={**self.roots, "this": {"parameters": parameters}})
 
     def commands(self, items: Sequence[tuple[Path, str]]) -> BuiltCommand:
@@ -128,7 +126,7 @@ class RoleContext(Struct, frozen=True, kw_only=True):
         return build_command(items, self.roots, self.collector, keep=self.keep, budget=self.budget)
 
     def resolved(self, path: Path, value: Value) -> Value:
-        """Return a value with every reference in it resolved, however deep."""
+        """Return a value with all references resolved, also in nested values."""
         if isinstance(value, str):
             return self.commands([(path, value)]).text
         if isinstance(value, dict):

@@ -1,9 +1,9 @@
-"""Put values in place of `<% $parameters.x %>` and its like, without escaping.
+"""Replacement of references such as `<% $parameters.x %>` by values, without escaping.
 
-A reference to nothing is an error here, and so are mustache's other tags, of which OpenPAI said nothing. A value
-that is put in is not looked at again, but for references to secrets: OpenPAI put those into what all others had made.
+An undefined reference is an error; so are mustache's other tags, which OpenPAI does not document. References in an
+inserted value are not expanded, except those to secrets: OpenPAI inserted secrets last.
 Source: PAI rest-server, rendering by mustache.js 2.3 with the delimiters `<%` and `%>`; PAI runtime, which rendered
-the commands that the server left it with the secrets, and found references in plugins by an expression.
+the server's commands with the secrets, and found references in plugins by a regular expression.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ _INDEX = re.compile(r"\[(\d+)\]", re.ASCII)
 _POSITION = re.compile(r"0|[1-9]\d{0,5}", re.ASCII)
 _BEGINS_REFERENCE = re.compile(r"<%\s*(?:\$|this\.)")
 _ROOT = re.compile(r"\$[A-Za-z_]\w*", re.ASCII)
-_FORM = "a reference is `<% $parameters.name %>`; the other roots are $secrets, $data, $script and $output"
+_FORM = "write a reference as `<% $parameters.name %>`; the other roots are $secrets, $data, $script and $output"
 
-TOO_LONG = f"up to here the job's texts have more than {MAX_FILE >> 20} MB, with the values of references in place"
+TOO_LONG = f"the job's texts up to here exceed {MAX_FILE >> 20} MB after references are replaced"
 HINT_AT_LENGTH = "put large values into a file that the tasks read"
 
 Near = tuple[str, "Iterable[str]"]
-"""A name that is unknown, and those that are known."""
+"""An unknown name, and the known names."""
 
 
 class Problem(Struct, frozen=True):
-    """Say what is wrong with the reference that begins at `offset` of the text; `near` can make a hint of its own."""
+    """A fault in the reference at `offset` of the text; `near` can give a hint."""
 
     offset: int
     code: str
@@ -52,14 +52,14 @@ class Problem(Struct, frozen=True):
 
 
 class Rendered(Struct, frozen=True):
-    """Hold the text with its values, what is wrong, and how its characters moved, pass after pass."""
+    """The text with values, the faults, and the moves of its characters in each pass."""
 
     text: str
     problems: tuple[Problem, ...]
     passes: tuple[Moves, ...]
 
     def moved(self, offset: int) -> int | None:
-        """Return where a character of the original text is now, None where it was replaced."""
+        """Return the new offset of a character of the original text, None if it was replaced."""
         now: int | None = offset
         for moves in self.passes:
             now = None if now is None else moves.forward(now)
@@ -67,23 +67,23 @@ class Rendered(Struct, frozen=True):
 
 
 class TextBudget:
-    """Count how much text may still be put together for a job: a few references can make gigabytes of a small file."""
+    """Limit the length of a job's texts: a few references can expand a small file to gigabytes."""
 
     def __init__(self, left: int = MAX_FILE) -> None:
         self.left = left
 
     def take(self, count: int) -> bool:
-        """Take a number of characters; tell whether there were so many."""
+        """Take `count` characters from the budget; return False if it is exceeded."""
         self.left -= count
         return self.left >= 0
 
 
 class _TooLongError(Exception):
-    """The values put in place of references are too much text."""
+    """The text exceeds the budget after references are replaced."""
 
 
 class _UnresolvedError(Exception):
-    """A reference that is undefined; `hint` or `near` may name what was meant."""
+    """An undefined reference; `hint` or `near` may suggest the right one."""
 
     def __init__(self, message: str, hint: str = "", near: Near | None = None) -> None:
         super().__init__(message)
@@ -93,12 +93,12 @@ class _UnresolvedError(Exception):
 
 
 def render(text: str, roots: Mapping[str, Value], *, keep: bool = False, budget: TextBudget | None = None) -> Rendered:
-    """Return the text with the values of `roots` in place of its references, which are taken from the budget.
+    """Return the text with the values of `roots` in place of its references; the length counts against the budget.
 
-    In place of a secret stands its mark (see `secrets.py`).
-    A root that is None is known but empty: the role selects no such prerequisite. `this` is a root in the texts of
-    prerequisites and plugins alone: there `<%` can begin other text, as in `printf "<%s>"`. With `keep`, a reference to
-    nothing stays as OpenPAI left it, `<% $root.key.0 %>`, and the problem is a warning.
+    A reference to a secret becomes a mark (see `secrets.py`).
+    A root is None if the role selects no such prerequisite. The root `this` exists only in texts of
+    prerequisites and plugins; there `<%` can be other text, as in `printf "<%s>"`. With `keep`, an undefined
+    reference stays as on OpenPAI, `<% $root.key.0 %>`, and is only a warning.
     """
     if OPEN not in text:
         return Rendered(text, (), ())
@@ -126,8 +126,8 @@ def render(text: str, roots: Mapping[str, Value], *, keep: bool = False, budget:
     except _TooLongError:
         return Rendered("", tuple(problems), ())
     if unclosed is not None and ("this" not in roots or _BEGINS_REFERENCE.match(text, unclosed)):
-        message = "`<%` begins a reference that has no `%>`"
-        hint = "close it with `%>`; where the shell is to see the two characters, write `<''%`"
+        message = "`<%` starts a reference without `%>`"
+        hint = "add `%>`; to pass the two characters to the shell, write `<''%`"
         problems.append(Problem(unclosed, "E311", message, hint))
     first = Moves(replaced)
     left = {first.forward(start) or 0: len(value) for start, value in stays}
@@ -136,9 +136,9 @@ def render(text: str, roots: Mapping[str, Value], *, keep: bool = False, budget:
 
 
 def _pass(text: str, put: Callable[[int, str], str], left: Mapping[int, int]) -> tuple[str, list[Replaced], int | None]:
-    """Return the text with what `put` returns in place of its tags, those parts, and where a tag has no end.
+    """Return the text with its tags replaced by `put`, the replaced parts, and the offset of an unclosed tag.
 
-    `left` are tags to be left alone, with their lengths.
+    `left` are tags to keep, by offset with their lengths.
     """
     parts: list[str] = []
     replaced: list[Replaced] = []
@@ -166,15 +166,15 @@ def _name(tag: str) -> str:
 
 
 def _replacement(start: int, tag: str, roots: Mapping[str, Value], *, keep: bool) -> tuple[str, Problem | None]:
-    """Return the text for a tag, and what is wrong with it."""
+    """Return the replacement of a tag, and its fault."""
     name = _name(tag)
     if name[:1] in tuple("#^/!>&{="):
-        message = f"`{_short(tag)}` is no reference, and OpenPAI put nothing in its place"
+        message = f"`{_short(tag)}` is not a reference; OpenPAI removed it"
         return tag, Problem(start, "E312", message, _FORM)
     try:
         return _resolve(name, roots), None
     except NotAStringError:
-        message = f"`{name}` is a mapping, which has no text of its own"
+        message = f"`{name}` is a mapping, not a text"
         return tag, Problem(start, "E314", message, "name one of the values in it")
     except _UnresolvedError as error:
         if keep:
@@ -185,27 +185,27 @@ def _replacement(start: int, tag: str, roots: Mapping[str, Value], *, keep: bool
 
 
 def _secret(start: int, tag: str, roots: Mapping[str, Value], *, keep: bool) -> tuple[str, Problem | None]:
-    """Return the text for a tag that a value brought in, and what is wrong with it.
+    """Return the replacement of a tag from an inserted value, and its fault.
 
-    Source: PAI runtime, which rendered commands with the secrets if the job has any, and nothing in place of others.
+    Source: PAI runtime, which rendered commands with the secrets if the job has any, and removed other tags.
     """
     path = _path(_name(tag))
     if path is None or path[0] != "secrets":
         if not roots.get("secrets"):
             return tag, None
-        message = f"a value that is put in here has `{_short(tag)}` in it, in whose place OpenPAI put nothing"
-        hint = "only references to secrets are looked for in values; write out what is meant"
+        message = f"an inserted value contains `{_short(tag)}`, which OpenPAI removed"
+        hint = "write the text out: values may refer only to secrets"
         if keep:
             return tag, Problem(start, "W320", f"{message}; the command keeps it", hint)
         return tag, Problem(start, "E320", message, hint)
     found, problem = _replacement(start, tag, roots, keep=keep)
     if problem is None:
         return found, None
-    return tag, replace(problem, message=f"in a value that is put in here, {problem.message}")
+    return tag, replace(problem, message=f"in an inserted value, {problem.message}")
 
 
 def _path(name: str) -> tuple[str, list[str]] | None:
-    """Return the root that a name begins with and the steps from there on, None if it is no reference."""
+    """Return the root of a name and the steps below it, None if the name is not a reference."""
     root, *steps = _INDEX.sub(r".\1", name).split(".")
     if not all(steps) or not (_ROOT.fullmatch(root) or [root, *steps[:1]] == ["this", "parameters"]):
         return None
@@ -213,22 +213,22 @@ def _path(name: str) -> tuple[str, list[str]] | None:
 
 
 def _resolve(name: str, roots: Mapping[str, Value]) -> str:
-    """Return the text that a reference stands for. Raises `_UnresolvedError` and `NotAStringError`."""
+    """Return the text of a reference. Raises `_UnresolvedError` and `NotAStringError`."""
     path = _path(name)
     if path is None:
         meant = _path("$" + name)
         near = f"did you mean `${name}`?" if meant and meant[0] in ROOTS else _FORM
-        raise _UnresolvedError(f"`{_short(name)}` is no reference", near)
+        raise _UnresolvedError(f"`{_short(name)}` is not a reference", near)
     root, steps = path
     if root == "this" and "this" not in roots:
-        raise _UnresolvedError(f"`{_short(name)}` has a meaning only in the callbacks of a prerequisite", _FORM)
+        raise _UnresolvedError(f"`{_short(name)}` is defined only in the callbacks of a prerequisite", _FORM)
     if root not in (*ROOTS, "this"):
         near_root = (f"${root}", [f"${each}" for each in ROOTS])
-        raise _UnresolvedError(f"`${root}` is nothing that can be referred to", near=near_root)
+        raise _UnresolvedError(f"`${root}` is not a root of references", near=near_root)
     value, shown = roots.get(root), root if root == "this" else f"${root}"
     if value is None:
         missing = f"the job has no `{root}`" if root in ("parameters", "secrets") else f"the role selects no `{root}`"
-        hint = "give them in a file of their own: `--secrets FILE`" if root == "secrets" else ""
+        hint = "pass a file of secrets: `--secrets FILE`" if root == "secrets" else ""
         raise _UnresolvedError(f"`{_short(name)}` is undefined: {missing}", hint)
     for step in steps:
         value = _inside(value, step, name, shown)

@@ -1,7 +1,7 @@
-"""References to secrets: they pass through the compiler as marks, and stand in the script as what they were.
+"""References to secrets: marks inside the compiler, and references again in the script.
 
-`<% $secrets.token %>` in a script is put in place by the task, from a file of its own; no value is in the job that
-the planner and the renderer see. Source: PAI protocol v2, secrets; this project's docs, secrets.
+The task replaces `<% $secrets.token %>` in a script by the value from a separate file. The planner and the renderer
+never see a value. Source: PAI protocol v2, secrets; this project's docs, secrets.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from ...reading.document import Value
 
 TAG = "<% $secrets."
-"""How a reference begins in a script; it ends with ` %>`. A reference without a name stands for these characters."""
+"""The beginning of a reference in a script; it ends with ` %>`. A reference without a name means these characters."""
 _PLACEHOLDER = re.compile("\0([^\0]*)\0")
-"""No text of a job file holds a NUL."""
+"""Texts of a job file contain no NUL."""
 
 
 def placeholder(steps: list[str]) -> str:
-    """Return the mark of a reference to a secret by its path: a name of letters, digits and `_.-~%`."""
+    """Return the mark of a reference to a secret; its name has letters, digits and `_.-~%`."""
     return f"\0{quote('.'.join(steps), safe='')}\0"
 
 
 def secret_texts(names: tuple[str, ...], secrets: Value) -> dict[str, str]:
-    """Return the text of each secret by its name; all are known to be there."""
+    """Return the text of each secret by its name; all names must exist."""
     found: dict[str, str] = {}
     for name in names:
         value = secrets
@@ -48,14 +48,14 @@ def reveal(text: str, secrets: Value) -> str:
 
 
 def revealed_length(text: str, secrets: Value) -> int:
-    """Return how many characters the secrets have in place of their marks, without putting them there."""
+    """Return how many characters the secrets add to a text."""
     names = Counter(_PLACEHOLDER.findall(text))
     texts = secret_texts(tuple(names), secrets)
     return sum(count * len(texts[name]) for name, count in names.items())
 
 
 def substitute_placeholders(job: Job) -> Job:
-    """Return the job with tags in place of marks, and the names of the secrets that it uses."""
+    """Return the job with references in place of marks, and the names of the secrets that it uses."""
     texts = [role.command.text for role in job.roles]
     texts += [text for role in job.roles for script in _scripts(role) for text in _texts(script)]
     names = tuple(dict.fromkeys(name for text in texts for name in _PLACEHOLDER.findall(text)))
@@ -65,7 +65,7 @@ def substitute_placeholders(job: Job) -> Job:
 
 
 def without_secrets(text: str) -> str:
-    """Return the text of a job that uses secrets with a word in place of each, for bash to look at."""
+    """Return a text with a word in place of each secret, for a syntax check by bash."""
     return re.sub(re.escape(TAG) + r"\S* %>", "secret", text)
 
 
@@ -83,15 +83,15 @@ def _role(role: Role) -> Role:
         for group in (role.hooks.resolved, role.hooks.plugins)
     )
     hooks = replace(role.hooks, resolved=known, plugins=plugins)
-    return replace(role, command=replace(role.command, text=_shown(role.command.text)), hooks=hooks)
+    return replace(role, command=replace(role.command, text=_with_tags(role.command.text)), hooks=hooks)
 
 
 def _script(script: Script) -> Script:
-    settings = tuple((name, _shown(value)) for name, value in script.settings)
-    return replace(script, text=_shown(script.text), settings=settings)
+    settings = tuple((name, _with_tags(value)) for name, value in script.settings)
+    return replace(script, text=_with_tags(script.text), settings=settings)
 
 
-def _shown(text: str) -> str:
-    """Return a text with its marks as tags; what looks like a tag and is none is told apart."""
+def _with_tags(text: str) -> str:
+    """Return a text with its marks as references; literal text that looks like a reference is escaped."""
     plain, *rest = _PLACEHOLDER.split(text.replace(TAG, f"{TAG} %>"))
     return plain + "".join(f"{TAG}{name} %>{after}" for name, after in zip(rest[::2], rest[1::2], strict=True))

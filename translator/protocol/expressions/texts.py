@@ -1,4 +1,4 @@
-"""The text that OpenPAI puts in place of a value, and where characters of a text are after parts of it were replaced.
+"""JavaScript's text of a value, and the offsets of characters after replacements.
 
 Source: PAI rest-server, rendering of `<% $parameters.x %>` by mustache.js: JavaScript's text of a value.
 """
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 
 class NotAStringError(ValueError):
-    """A value has no text: it is a mapping."""
+    """A mapping has no text."""
 
 
 def js_string(value: Value) -> str | None:
     """Return the text of a value, None for null. Lists are joined by commas.
 
-    Integers keep all their digits, where JavaScript loses those beyond 2**53. Raises `NotAStringError` for a
+    Integers keep all their digits; JavaScript rounds those beyond 2**53. Raises `NotAStringError` for a
     mapping.
 
     >>> js_string([1.0, 1e-4, True, "x"])
@@ -46,7 +46,7 @@ def js_string(value: Value) -> str | None:
 
 
 def _number_text(value: float) -> str:
-    """Return a number as JavaScript does: plain digits from 1e-6 to below 1e21, an exponent beyond."""
+    """Return a number as JavaScript does: plain digits from 1e-6 to below 1e21, otherwise with an exponent."""
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):
@@ -64,11 +64,11 @@ def _number_text(value: float) -> str:
 
 
 Replaced = tuple[int, int, int]
-"""A part that was replaced: where it began and ended, and how long the text in its place is."""
+"""A replaced part: its start and end, and the length of the new text."""
 
 
 class Moves:
-    """Follow characters through one pass over a text; `replaced` are its parts in their order."""
+    """Map offsets before a pass over a text to those after it; `replaced` are the parts in their order."""
 
     def __init__(self, replaced: Sequence[Replaced]) -> None:
         self._replaced = replaced
@@ -77,14 +77,14 @@ class Moves:
         self._new_starts = [start + shift for start, shift in zip(self._starts, self._shifts, strict=False)]
 
     def forward(self, offset: int) -> int | None:
-        """Return where a character of the old text is now; None where it was replaced, but for the first one."""
+        """Return the new offset of a character; None inside a replaced part, except at its start."""
         number = bisect_left(self._starts, offset)
         if number and offset < self._replaced[number - 1][1]:
             return None
         return offset + self._shifts[number]
 
     def back(self, offset: int) -> int:
-        """Return where a character of the new text was; of one that was put in, where the part in its place began."""
+        """Return the old offset of a character; inside a new part, that of its start."""
         number = bisect_right(self._new_starts, offset)
         if number and offset < self._new_starts[number - 1] + self._replaced[number - 1][2]:
             return self._starts[number - 1]

@@ -1,6 +1,6 @@
-"""Validate a job file of protocol v1, and build the job that it means.
+"""Validation of job files of protocol v1, and construction of the job.
 
-Source: PAI protocol v1 in its three generations; PAI rest-server and launcher, where they say more.
+Source: PAI protocol v1 in its three generations; PAI rest-server and launcher for further details.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _PATHS = JobPaths(
 
 
 def validate_v1(collector: DiagnosticCollector, switches: CompatOptions) -> Job:
-    """Return the job that the collector's document means. Raises `ProtocolError` with all that is wrong."""
+    """Return the job of the collector's document. Raises `ProtocolError` with all errors."""
     file = parse_model(schema.JobFileV1, collector, wording=schema.WORDING)
     check_semantics_v1(file, collector)
     collector.refuse()
@@ -87,10 +87,10 @@ def _role(position: int, file: schema.JobFileV1, collector: DiagnosticCollector)
     _warn_defaults(path, role, collector)
     if controller_name(role.name) != role.name and not re.fullmatch(r"\w+", role.name, re.ASCII):
         short = controller_name(role.name)
-        message = f"no shell variable can have `{role.name}` in its name: " + (
-            f"the variables about this role have `{short}` instead" if short else "the role has no variables"
+        message = f"`{role.name}` cannot be part of a variable name: " + (
+            f"variables about this role contain `{short}` instead" if short else "the role has no variables"
         )
-        collector.add("W335", (*path, "name"), message, hint="rename the role: letters, digits and `_` can stand there")
+        collector.add("W335", (*path, "name"), message, hint="rename the role; use letters, digits and `_`")
     failed, succeeded = role.min_failed_task_count, role.min_succeeded_task_count
     slurm_options = (file.extras.slurm or SlurmExtras()).task_roles.get(role.name)
     span = collector.document.spans[path]
@@ -121,11 +121,11 @@ def _role(position: int, file: schema.JobFileV1, collector: DiagnosticCollector)
 
 
 def _command(path: Path, role: schema.TaskRole, collector: DiagnosticCollector) -> Command:
-    """Return the command as it stands; a shell that waited at its terminal for ever becomes a task that waits."""
+    """Return the command unchanged, but replace a shell without input by an endless sleep."""
     text = role.command
     if _BARE_SHELL.fullmatch(" ".join(text.split())):
-        message = f"`{text.strip()}` waits for ever, as it did at the terminal that OpenPAI gave it: `{UNUSED}`"
-        collector.add("W334", (*path, "command"), message, hint=f'write `"command": "{UNUSED}"` to say so')
+        message = f"`{text.strip()}` becomes `{UNUSED}`: on OpenPAI it waited at a terminal for ever"
+        collector.add("W334", (*path, "command"), message, hint=f'write `"command": "{UNUSED}"` to make this explicit')
         text = UNUSED
     line = collector.document.location((*path, "command")).line
     return Command(text=text, errexit=False, nounset=False, pipefail=False, lines=((0, line),))
@@ -139,8 +139,8 @@ def _ports(path: Path, role: schema.TaskRole, collector: DiagnosticCollector) ->
     }
     for position, label in enumerate(requests):
         if not re.fullmatch(r"\w+", label, re.ASCII):
-            message = f"no shell variable can have `{label}` in its name: these ports have none but the whole list"
-            hint = "rename the label: letters, digits and `_` can stand there"
+            message = f"`{label}` cannot be part of a variable name: only the list of all ports contains these ports"
+            hint = "rename the label; use letters, digits and `_`"
             collector.add("W335", (*path, "portList", position, "label"), message, hint=hint)
     for label in _IMPLICIT_LABELS:
         requests.setdefault(label, PortRequest(label=label, count=1))
@@ -148,7 +148,7 @@ def _ports(path: Path, role: schema.TaskRole, collector: DiagnosticCollector) ->
 
 
 def _warn_defaults(path: Path, role: schema.TaskRole, collector: DiagnosticCollector) -> None:
-    """Warn of what is left out and the documents require."""
+    """Warn of missing keys that the documentation requires."""
     wanted: list[tuple[Path, schema.TaskRole | schema.Port, tuple[str, ...]]] = [(path, role, _REQUIRED)]
     wanted += [(where, port, _REQUIRED_OF_PORTS) for where, port in placed((*path, "portList"), role.port_list)]
     for where, each, fields in wanted:
@@ -158,13 +158,13 @@ def _warn_defaults(path: Path, role: schema.TaskRole, collector: DiagnosticColle
             if field not in each.model_fields_set
         ]
         if absent:
-            collector.add("W331", where, "left out: " + ", ".join(absent), hint="write them down")
+            collector.add("W331", where, "missing keys have defaults: " + ", ".join(absent), hint="add them")
 
 
 def _min_succeeded(file: schema.JobFileV1, collector: DiagnosticCollector) -> int:
     """Return how many succeeded tasks complete the job.
 
-    Source: PAI protocol v1 of 2018; later servers ignored it, and had thresholds of each role in its place.
+    Source: PAI protocol v1 of 2018; later servers ignored the key in favour of thresholds per role.
     """
     number, path = file.kill_all_on_completed_task_number, ("killAllOnCompletedTaskNumber",)
     if not number:
@@ -172,33 +172,33 @@ def _min_succeeded(file: schema.JobFileV1, collector: DiagnosticCollector) -> in
     tasks = sum(role.task_number for role in file.task_roles)
     for role in file.task_roles:
         if role.model_fields_set & {"min_failed_task_count", "min_succeeded_task_count"}:
-            message = f"it has no effect, because the role `{role.name}` has a threshold of its own"
-            hint = "leave out either this or `minFailedTaskCount` and `minSucceededTaskCount` of all roles"
+            message = f"it has no effect, because the role `{role.name}` has its own threshold"
+            hint = "remove either this, or `minFailedTaskCount` and `minSucceededTaskCount` of all roles"
             collector.add("W333", path, message, hint=hint, key=True)
             return NEVER
     if number > tasks:
-        message = f"{number} tasks never succeed, because the job has {tasks}: it ends when all of them have ended"
-        collector.add("W333", path, message, hint=f"write at most {tasks}, or leave it out", key=True)
+        message = f"{number} tasks cannot succeed, because the job has {tasks}: it ends when all tasks have ended"
+        collector.add("W333", path, message, hint=f"write at most {tasks}, or remove it", key=True)
     return number
 
 
 def _variables(file: schema.JobFileV1, collector: DiagnosticCollector) -> tuple[tuple[str, str], ...]:
-    """Return the variables of `jobEnvs` but for those that a shell cannot have, with the texts that OpenPAI made.
+    """Return the variables of `jobEnvs` that a shell can have, with OpenPAI's texts of their values.
 
     Source: PAI rest-server, mustache.js.
     """
     for name in file.job_envs:
         if not name.isidentifier():
-            message = f"no shell variable can be called `{name}`: tasks do not get it"
+            message = f"`{name}` is not a valid name of a shell variable; tasks do not get it"
             collector.add("W335", ("jobEnvs", name), message, hint="begin the name with a letter or `_`", key=True)
     return tuple((name, js_string(value) or "") for name, value in file.job_envs.items() if name.isidentifier())
 
 
 def _switch(name: str, file: schema.JobFileV1, collector: DiagnosticCollector) -> bool:
-    """Tell whether a variable of `jobEnvs` that switches something on is true, or the text of it."""
+    """Whether a switch in `jobEnvs` is true; the text `true` counts."""
     value = file.job_envs.get(name)
     if isinstance(value, str) and value.lower() == "true":
-        message = f"`{name}` is text, which OpenPAI did not take for true; here it is"
+        message = f"`{name}` is text: it counts as true here, but not on OpenPAI"
         collector.add("W332", ("jobEnvs", name), message, hint="write `true` without quotes")
         return True
     return value is True

@@ -1,11 +1,11 @@
-"""Mirror the job protocol v1 in its three generations, as OpenPAI's server accepted it.
+"""The job protocol v1 in its three generations, as OpenPAI's server accepted it.
 
-What the documents call required and the server filled in has the server's default here, and a warning. Numbers may be
-written as text, since the server converted them.
+Required keys that the server filled in have the server's default here, and cause a warning. Numbers may be
+written as text, because the server converted them.
 Source: PAI protocol v1 (2018, January 2019, May 2019); PAI rest-server, schema of protocol v1 jobs.
 """
 
-# ruff: noqa: RUF012 - nobody changes the defaults
+# ruff: noqa: RUF012 - nothing modifies the defaults
 from __future__ import annotations
 
 from typing import Annotated
@@ -65,21 +65,21 @@ Scalar = Annotated[str | int | float | None, Validator(_scalar, {"type": ["strin
 
 
 class Port(StrictModel):
-    """Ports of every task under a label; `beginAt` 0 leaves their numbers to the system.
+    """Ports of every task under one label; with `beginAt` 0 the system selects free ports.
 
     Source: PAI protocol v1, portList.
     """
 
     label: _Label
-    """What the ports are called in variables."""
+    """The name of the ports in variables."""
     begin_at: Annotated[int, int_range(0, LAST_PORT, texts=True)] = 0
-    """The first of the ports on every node, or 0 for any that are free."""
+    """The first port on every node; 0 for any free ports."""
     port_number: Annotated[int, int_range(1, LAST_PORT, texts=True)] = 1
-    """How many ports."""
+    """The number of ports."""
 
 
 class TaskRole(StrictModel):
-    """A task role; memory in MiB. null for a threshold is never. Source: PAI protocol v1, taskRoles."""
+    """A task role; memory in MiB. A threshold of null is never reached. Source: PAI protocol v1, taskRoles."""
 
     name: _RoleName
     """The name of the role."""
@@ -90,7 +90,7 @@ class TaskRole(StrictModel):
     memory_mb: Annotated[int, int_range(100, texts=True), Field(alias="memoryMB")] = 100
     """Memory of one task in MiB."""
     shm_mb: Annotated[int | None, int_range(0, texts=True), Field(alias="shmMB")] = None
-    """Size of /dev/shm in MiB, 64 where it is left out."""
+    """Size of /dev/shm in MiB. Default: 64."""
     gpu_number: Annotated[int, int_range(0, texts=True)] = 0
     """GPUs of one task."""
     port_list: list[Port] = []
@@ -104,42 +104,42 @@ class TaskRole(StrictModel):
 
 
 class ExtrasV1(OpenModel):
-    """What the server only stored; and our own table. Source: PAI protocol v1, extras; this project's docs."""
+    """Keys that the server only stored, and `slurm`. Source: PAI protocol v1, extras; this project's docs."""
 
     slurm: SlurmExtras | None = None
-    """The job's own words to Slurm."""
+    """The job's settings for Slurm."""
 
 
 class JobFileV1(StrictModel):
     """A job file. Source: PAI protocol v1."""
 
     job_name: _Name
-    """The job's name, unique among the user's live jobs."""
+    """The job's name; none of the user's live jobs may have the same."""
     image: ImageUri
     """The container image of all task roles."""
     auth_file: Text = ""
-    """A file with the server, user and password of the image's registry, a line each."""
+    """A file with the server, user and password of the image's registry, one per line."""
     data_dir: Text = ""
     """A path for `$PAI_DATA_DIR`."""
     output_dir: Text = ""
-    """A path for `$PAI_OUTPUT_DIR`; left out, a folder of the user and the job on the default file system."""
+    """A path for `$PAI_OUTPUT_DIR`. Default: a folder of the user and the job on the default file system."""
     code_dir: Text = ""
-    """A folder that is copied into the working directory of every task, and its path for `$PAI_CODE_DIR`."""
+    """A folder to copy into the working directory of every task, and its path for `$PAI_CODE_DIR`."""
     virtual_cluster: Text = "default"
-    """Where the job runs; the site profile maps it to a partition."""
+    """The virtual cluster; the site profile maps it to a partition."""
     task_roles: Annotated[list[TaskRole], NOT_EMPTY]
-    """The task roles, in the order that decides ties."""
+    """The task roles; their order decides ties."""
     gpu_type: Text = ""
     """The type of GPU of the nodes."""
     kill_all_on_completed_task_number: Annotated[int, int_range(0, texts=True)] = 0
-    """How many succeeded tasks of all roles complete the job; 0 for no such number."""
+    """How many succeeded tasks of all roles complete the job; 0: no number does."""
     retry_count: Annotated[int, int_range(-2, texts=True)] = 0
-    """How often the whole job is run again after a failure of unknown cause; -1 for no limit, -2 for a restart after
+    """How often to retry the whole job after a failure of unknown cause; -1 for no limit, -2 for a restart after
     any end."""
     job_envs: dict[_VariableName, Scalar] = {}
-    """Variables of all tasks, taken as they are written and set last."""
+    """Variables of all tasks, unexpanded and set last."""
     extras: ExtrasV1 = ExtrasV1.of()
-    """Whatever lies outside the protocol proper, `slurm` among it."""
+    """Additions to the protocol, such as `slurm`."""
 
 
 WORDING = Wording(
@@ -147,30 +147,30 @@ WORDING = Wording(
         "jobName": 'add `"jobName": "my_job"`',
         "image": 'name the container image of all roles: `"image": "repository/image:tag"`',
         "taskRoles": "add a role with its `name` and `command`",
-        "name": "give the role a name, which no other role has",
-        "command": "say what the tasks run, in one line of shell",
+        "name": "give the role a unique name",
+        "command": "add the command of the tasks, in one line of shell",
         "label": "give the ports a name",
     },
     elsewhere={
-        **dict.fromkeys(("paiAzRDMA", "isDebug"), "it stands under `jobEnvs`"),
+        **dict.fromkeys(("paiAzRDMA", "isDebug"), "move it under `jobEnvs`"),
         **dict.fromkeys(
             ("taskNumber", "cpuNumber", "memoryMB", "gpuNumber", "shmMB", "portList", "command"),
-            "it stands in each of the `taskRoles`",
+            "move it into each of the `taskRoles`",
         ),
         **dict.fromkeys(
             ("image", "dataDir", "outputDir", "codeDir", "authFile", "gpuType", "jobEnvs"),
-            "it stands at the top of the file, for all roles",
+            "move it to the top of the file, for all roles",
         ),
-        "name": "protocol v1 calls it `jobName`",
-        "instances": "protocol v1 calls it `taskNumber`",
-        "cpu": "protocol v1 calls it `cpuNumber`",
-        "gpu": "protocol v1 calls it `gpuNumber`",
-        "ports": "protocol v1 calls it `portList`",
-        "commands": "protocol v1 has one `command`",
-        "jobRetryCount": "protocol v1 calls it `retryCount`",
-        "minFailedInstances": "protocol v1 calls it `minFailedTaskCount`",
-        "minSucceededInstances": "protocol v1 calls it `minSucceededTaskCount`",
-        "slurm": "it stands under `extras`",
+        "name": "write `jobName`, as protocol v1 does",
+        "instances": "write `taskNumber`, as protocol v1 does",
+        "cpu": "write `cpuNumber`, as protocol v1 does",
+        "gpu": "write `gpuNumber`, as protocol v1 does",
+        "ports": "write `portList`, as protocol v1 does",
+        "commands": "write a single `command`, as protocol v1 does",
+        "jobRetryCount": "write `retryCount`, as protocol v1 does",
+        "minFailedInstances": "write `minFailedTaskCount`, as protocol v1 does",
+        "minSucceededInstances": "write `minSucceededTaskCount`, as protocol v1 does",
+        "slurm": "move it under `extras`",
     },
 )
-"""What to write for a key that is missing, and where or how a key is known that is not."""
+"""Hints for missing keys, misplaced keys and keys of protocol v2."""

@@ -1,6 +1,6 @@
-"""Check what in a job file of protocol v1 has to fit together: names, thresholds, memory, ports.
+"""Checks of a job file of protocol v1 beyond its schema: names, thresholds, memory, ports.
 
-It looks at a partial model, too, and so finds what is wrong in a file that has other diagnostics.
+They also check a partial model, to report these errors together with errors of the schema.
 Source: PAI protocol v1; PAI rest-server, checks of protocol v1 jobs.
 """
 
@@ -24,7 +24,7 @@ _ROLE_OPTIONS: Path = ("extras", "slurm", "taskRoles")
 
 
 def check_semantics_v1(file: JobFileV1, collector: DiagnosticCollector) -> None:
-    """Add a diagnostic for everything that does not fit together."""
+    """Add a diagnostic for each inconsistency."""
     roles = [*placed(("taskRoles",), file.task_roles)]
     _check_role_names(roles, collector)
     for path, role in roles:
@@ -39,7 +39,7 @@ def check_semantics_v1(file: JobFileV1, collector: DiagnosticCollector) -> None:
 
 
 def _check_role_names(roles: list[tuple[Path, TaskRole]], collector: DiagnosticCollector) -> None:
-    """Add a diagnostic for names that are taken, or that variables of tasks cannot tell apart."""
+    """Add a diagnostic for duplicate names, and for names that give the same variables."""
     seen: dict[str, tuple[str, Path]] = {}
     for path, role in roles:
         name = role.name
@@ -49,11 +49,11 @@ def _check_role_names(roles: list[tuple[Path, TaskRole]], collector: DiagnosticC
         other, first = seen.setdefault(short, (name, path))
         if first == path:
             continue
-        message = f"the roles `{other}` and `{name}` are both `{short}` to the variables of tasks"
-        hint = "rename one: case, `.`, `_` and `~` do not tell roles apart"
+        message = f"the roles `{other}` and `{name}` are both `{short}` in variable names"
+        hint = "rename one; differ in more than case, `.`, `_` and `~`"
         if other == name:
             line = collector.document.location((*first, "name")).line
-            message, hint = f"there already is a role named `{name}`, at line {line}", "rename one of the two"
+            message, hint = f"duplicate role name `{name}`, first at line {line}", "rename one of the two"
         collector.add("E307", (*path, "name"), message, hint=hint)
 
 
@@ -66,14 +66,15 @@ def _check_thresholds(path: Path, role: TaskRole, collector: DiagnosticCollector
         if tasks and value and value > tasks:
             shown = counted(tasks, "task")
             hint = f"write null for never, or at most {tasks}"
-            collector.add("E332", (*path, key), f"`{key}: {value}` is more than the role has: {shown}", hint=hint)
+            collector.add("E332", (*path, key), f"`{key}: {value}` is more than the {shown} of the role", hint=hint)
 
 
 def _check_memory(path: Path, role: TaskRole, collector: DiagnosticCollector) -> None:
     memory, shared = role.memory_mb, role.shm_mb
     if memory and shared and shared > memory:
-        message = f"`shmMB: {shared}` is more than the `memoryMB` of the task, {memory}"
-        collector.add("E333", (*path, "shmMB"), message, hint="shared memory is a part of the task's memory")
+        message = f"`shmMB: {shared}` exceeds the task's `memoryMB: {memory}`"
+        hint = f"write at most {memory}: shared memory is part of the task's memory"
+        collector.add("E333", (*path, "shmMB"), message, hint=hint)
 
 
 def _check_ports(path: Path, role: TaskRole, collector: DiagnosticCollector) -> None:
@@ -89,13 +90,13 @@ def _check_ports(path: Path, role: TaskRole, collector: DiagnosticCollector) -> 
             continue
         last = first + count - 1
         if last > LAST_PORT:
-            message = f"the fixed ports go from {first} to {last}, and {LAST_PORT} is the last there is"
+            message = f"the fixed ports go from {first} to {last}, and the last possible port is {LAST_PORT}"
             collector.add("E334", (*where, "beginAt"), message, hint=f"write at most {LAST_PORT - count + 1}")
             continue
         taken = next((number for number in range(first, last + 1) if number in fixed), None)
         if taken is not None:
-            message = f"port {taken} is fixed for `{fixed[taken]}` already"
-            collector.add("E334", (*where, "beginAt"), message, hint="a task needs a number of its own for each port")
+            message = f"port {taken} is already fixed for `{fixed[taken]}`"
+            collector.add("E334", (*where, "beginAt"), message, hint="use each port number only once")
         fixed |= dict.fromkeys(range(first, last + 1), label)
 
 
@@ -104,17 +105,17 @@ _OF_V2 = ("min_succeeded", "nounset", "unresolved")
 
 
 def warn_of_idle_wishes(slurm: SlurmExtras, collector: DiagnosticCollector) -> None:
-    """Add a warning for each wish that protocol v1 has no use for."""
+    """Add a warning for each setting without effect in protocol v1."""
     of_roles = (((*_SLURM, "taskRoles", role), each) for role, each in slurm.task_roles.items())
     for path, each in ((_SLURM, slurm), *of_roles):
         if each.slots is not None:
             message = "`slots` has no effect: all tasks of a job of protocol v1 start together"
-            collector.add("W308", (*path, "slots"), message, hint="leave it out", key=True)
+            collector.add("W308", (*path, "slots"), message, hint="remove it", key=True)
     for field in _OF_V2:
         if field in slurm.compat.model_fields_set:
             key = slurm.compat.key(field)
             message = f"`{key}` has no effect in a job of protocol v1"
-            collector.add("W336", (*_SLURM, "compat", key), message, hint="leave it out", key=True)
+            collector.add("W336", (*_SLURM, "compat", key), message, hint="remove it", key=True)
     if "v1" in slurm.model_fields_set:
         message = "`v1` has no effect in a job of protocol v1"
-        collector.add("W336", (*_SLURM, "v1"), message, hint="write its keys where protocol v1 has them", key=True)
+        collector.add("W336", (*_SLURM, "v1"), message, hint="move its keys to their places in protocol v1", key=True)

@@ -1,4 +1,4 @@
-"""Build the job that a right job file means: every default filled in, with warnings of what cannot hold.
+"""Construction of the job from a valid job file, with all defaults and with warnings.
 
 Source: PAI protocol v2 and PAI rest-server for the defaults.
 """
@@ -68,7 +68,7 @@ def build(
     switches: CompatOptions,
     collector: DiagnosticCollector,
 ) -> Job:
-    """Return the job that a file means; `commands` are those of its roles, `hooks_by_role` what runs around them."""
+    """Return the job of a file; `commands` and `hooks_by_role` are those of its roles."""
     slurm = file.extras.slurm or SlurmExtras()
     return Job(
         protocol="2",
@@ -78,7 +78,7 @@ def build(
         retry_limit=file.job_retry_count,
         gang=file.extras.gang_allocation,
         roles=tuple(
-            _role(name, commands[name], hooks_by_role[name], _Reading(file, index, switches, collector))
+            _role(name, commands[name], hooks_by_role[name], _RoleInputs(file, index, switches, collector))
             for name in file.task_roles
         ),
         slurm_options=wishes_of_job(slurm),
@@ -91,28 +91,26 @@ def build(
 
 
 def _notify(extras: Extras) -> tuple[Event, ...]:
-    """Return what the user wants to be told of. The server takes any values. Source: PAI protocol v2, extras."""
+    """Return the events that notify the user. The server accepts any value. Source: PAI protocol v2, extras."""
     wanted = extras.job_status_change_notification
     return tuple(event for event in EVENTS if isinstance(wanted, dict) and wanted.get(event))
 
 
-class _Reading(NamedTuple):
-    """Hold what all roles are read by."""
-
+class _RoleInputs(NamedTuple):
     file: schema.JobFile
     prerequisites: PrerequisiteIndex
     switches: CompatOptions
     collector: DiagnosticCollector
 
 
-def _role(name: str, command: BuiltCommand, hooks: Hooks, reading: _Reading) -> Role:
+def _role(name: str, command: BuiltCommand, hooks: Hooks, reading: _RoleInputs) -> Role:
     file, index, switches, collector = reading
     role, path, slurm = file.task_roles[name], ("taskRoles", name), file.extras.slurm
     slurm_options = slurm.task_roles.get(name) if slurm else None
     image = index.find("dockerimage", role.docker_image)
     if file.extras.gang_allocation and role.task_retry_count != 0:
         message = "`taskRetryCount` has no effect while all tasks of the job start together"
-        hint = "write `gangAllocation: false` under `extras` to have single tasks retried"
+        hint = "write `gangAllocation: false` under `extras` to retry single tasks"
         collector.add("W301", (*path, "taskRetryCount"), message, hint=hint)
     span = collector.document.spans[path]
     return Role(
@@ -138,21 +136,21 @@ def _role(name: str, command: BuiltCommand, hooks: Hooks, reading: _Reading) -> 
 
 
 def _node_type(name: str, file: schema.JobFile, collector: DiagnosticCollector) -> str | None:
-    """Return the SKU or the pinned cell of a role, of which it can have one."""
+    """Return the SKU or the pinned cell of a role; a role cannot have both."""
     wanted = file.extras.hived_scheduler.task_roles.get(name) if file.extras.hived_scheduler else None
     if wanted is None:
         return None
     if wanted.sku_type and wanted.pinned_cell_id:
         path: Path = ("extras", "hivedScheduler", "taskRoles", name, "pinnedCellId")
-        message = "`skuType` and `pinnedCellId` both choose the nodes of the role"
-        collector.add("E318", path, message, hint="leave one of them out", key=True)
+        message = "`skuType` and `pinnedCellId` both select the nodes of the role"
+        collector.add("E318", path, message, hint="remove one of them", key=True)
     return wanted.pinned_cell_id or wanted.sku_type or None
 
 
 def _storages(file: schema.JobFile, collector: DiagnosticCollector) -> Storages | None:
-    """Return the storages of a job: those of `extras`, else those of the plugin that was there before.
+    """Return the storages of a job: those of `extras`, else those of the older plugin.
 
-    Source: PAI rest-server, which made the one of the other.
+    Source: PAI rest-server, which converted the plugin's.
     """
     path: Path = ("extras", "storages")
     if file.extras.storages is not None:
@@ -178,18 +176,18 @@ def _storages_at(path: Path, wanted: Mapping[str, str], collector: DiagnosticCol
 
 
 def _completion(role: schema.Role, path: Path, switches: CompatOptions, collector: DiagnosticCollector) -> Completion:
-    """Return the thresholds: 1 failed task and no succeeded one where the file says nothing."""
+    """Return the thresholds. Defaults: 1 failed task, and no number of succeeded tasks."""
     thresholds = role.completion
     for field in sorted(thresholds.model_fields_set):
         key, value = thresholds.key(field), getattr(thresholds, field)
         where: Path = (*path, "completion", key)
         if value is None:
             collector.add(
-                "W201", where, f"`{key}` has no value and counts as left out", hint="write -1 for never", key=True
+                "W201", where, f"`{key}` has no value; the default applies", hint="write -1 for never", key=True
             )
         elif value > role.instances:
             tasks = counted(role.instances, "task")
-            message = f"`{key}: {value}` never comes true: the role has {tasks}"
+            message = f"`{key}: {value}` is never reached: the role has {tasks}"
             collector.add("W203", where, message, hint=f"write -1 for never, or at most {role.instances}")
     default = NEVER if switches.min_succeeded == "all" else role.instances
     failed, succeeded = thresholds.min_failed_instances, thresholds.min_succeeded_instances
@@ -199,7 +197,7 @@ def _completion(role: schema.Role, path: Path, switches: CompatOptions, collecto
 
 
 def _resources(role: schema.Role) -> Resources:
-    """Return what a task gets: at least one CPU, and nothing below zero."""
+    """Return the resources of a task: at least one CPU, and nothing below zero."""
     wanted, options = role.resource_per_instance, role.extra_container_options
     shm = max(options.shm_mb, 0)
     return Resources(
@@ -219,10 +217,10 @@ def _ports(role: schema.Role, path: Path, collector: DiagnosticCollector) -> tup
     for label, count in declared.items():
         counts[label] = count if count > 0 else int(label in _IMPLICIT_LABELS)
         if count <= 0:
-            meaning = "one port, as every task has it" if counts[label] else "no port"
-            message = f"`{label}: {count}` means {meaning}: the number is how many ports a task gets"
+            meaning = "one port, which every task has" if counts[label] else "no port"
+            message = f"`{label}: {count}` means {meaning}: the number is a count of ports"
             where: Path = (*path, "resourcePerInstance", "ports", label)
-            collector.add("W208", where, message, hint="write how many ports a task needs, or leave the label out")
+            collector.add("W208", where, message, hint="write the number of ports, or remove the label")
     for label in _IMPLICIT_LABELS:
         counts.setdefault(label, 1)
     return tuple(PortRequest(label=label, count=count) for label, count in counts.items() if count)
@@ -232,7 +230,7 @@ _TABLE: Path = ("extras", "slurm", "v1")
 
 
 def with_v1(job: Job, table: SlurmV1, collector: DiagnosticCollector) -> Job:
-    """Return the job with what the table says; diagnostics go to the collector."""
+    """Return the job with the settings of `v1`; diagnostics go to the collector."""
     paths = (table.data_dir, table.output_dir, table.code_dir)
     data, output, code = (path or "" for path in paths)
     return replace(
@@ -251,13 +249,13 @@ def _with_ports(role: Role, fixed: dict[str, int], collector: DiagnosticCollecto
     for label, first in fixed.items():
         path = (*_TABLE, "fixedPorts", role.name, label)
         if label not in counts:
-            message = f"the role `{role.name}` has no ports of the label `{label}`"
+            message = f"the role `{role.name}` has no port label `{label}`"
             collector.add("E335", path, message, near=(label, counts), key=True)
             continue
         numbers = range(first, first + counts[label])
         if numbers[-1] > LAST_PORT or not taken.isdisjoint(numbers):
-            message = f"the fixed ports from {first} to {numbers[-1]} overlap others, or are more than there are"
-            collector.add("E334", path, message, hint="a task needs a number of its own for each port")
+            message = f"the fixed ports from {first} to {numbers[-1]} overlap others or are out of range"
+            collector.add("E334", path, message, hint="use each port number only once")
         taken.update(numbers)
     if not fixed:
         return role

@@ -1,9 +1,9 @@
-"""Mirror what job files of protocol v2 have under `extras`, before any meaning is given to it.
+"""The schema of `extras` in job files of protocol v2.
 
 Source: PAI protocol v2, extras; this project's docs for `slurm`.
 """
 
-# ruff: noqa: RUF012 - nobody changes the defaults
+# ruff: noqa: RUF012 - nothing modifies the defaults
 from __future__ import annotations
 
 from typing import Annotated, Any
@@ -15,7 +15,7 @@ from ...validation.strict_model import Boolean, OpenModel, Text, choice, pattern
 from ..extras_slurm import SlurmExtras
 
 PLUGINS = "com.microsoft.pai.runtimeplugin"
-"""The key of the runtime plugins under `extras`, and how prerequisites begin the names of theirs."""
+"""The key of the runtime plugins under `extras`, and the prefix of plugin names in prerequisites."""
 MountPath = Annotated[str, pattern("a path such as `/mnt/data`, from `/` on and without tabs", r"/[^\t\n]*")]
 
 
@@ -25,33 +25,33 @@ class Plugin(OpenModel):
     plugin: Text
     """The plugin's name, such as `ssh`, `cmd`, `git`, `tensorboard`."""
     parameters: dict[str, Any] | None = None
-    """What the plugin is told."""
+    """The parameters of the plugin."""
     taskroles: list[Text] | None = None
-    """The task roles that it is for; without them, all."""
+    """The task roles that use it. Default: all roles."""
     failure_policy: Any = None
-    """Whether a failure of its commands fails the task, `fail`, or means nothing, `ignore`."""
+    """Whether a failure of its commands fails the task (`fail`) or is ignored (`ignore`)."""
 
 
 class StorageMount(OpenModel):
     """A storage of the site; `/mnt/<name>` without a path; skipped without a name. Source: PAI protocol v2, extras."""
 
     name: Text | None = None
-    """The storage, as the site profile calls it."""
+    """The name of the storage in the site profile."""
     mount_path: MountPath | None = None
-    """Where tasks find it; /mnt/<name> by default."""
+    """The path for tasks. Default: /mnt/<name>."""
 
 
 class HivedRole(OpenModel):
-    """On which nodes a role runs; `skuNum` and its like are the server's own. Source: PAI protocol v2, extras."""
+    """The nodes of a role; `skuNum` and similar keys are internal to the server. Source: PAI protocol v2, extras."""
 
     sku_type: Text | None = None
-    """A kind of nodes; the site profile maps it to a constraint."""
+    """A node type; the site profile maps it to a constraint."""
     pinned_cell_id: Text | None = None
-    """Certain nodes; the site profile maps it to a list of nodes."""
+    """Specific nodes; the site profile maps it to a list of nodes."""
 
 
 class HivedScheduler(OpenModel):
-    """Priority and kinds of nodes. Source: PAI protocol v2, extras."""
+    """Priority and node types. Source: PAI protocol v2, extras."""
 
     job_priority_class: Annotated[PriorityClass | None, choice("crit", "prod", "test", "oppo")] = None
     """The priority; the site profile maps it to a QOS."""
@@ -60,21 +60,21 @@ class HivedScheduler(OpenModel):
 
 
 class Extras(OpenModel):
-    """What lies outside the protocol proper; any key may stand here.
+    """Additions to the protocol; any key is valid here.
 
-    The server takes any `gangAllocation` and only `false` counts; here it has to be true or false.
+    The server accepts any `gangAllocation`, but only `false` has an effect; here it must be true or false.
     Source: PAI protocol v2, extras; this project's docs for `slurm`.
     """
 
     gang_allocation: Boolean = True
-    """Whether all tasks start together; false lets them take turns in slots."""
+    """Whether all tasks start together; with false they take turns in slots."""
     plugins: Annotated[list[Plugin] | None, Field(alias=PLUGINS)] = None
     """Plugins that run beside the tasks, in this order."""
     storages: list[StorageMount] | None = None
-    """Storages of the site that tasks find at a path; an empty list means the user's default ones."""
+    """Storages of the site, with their paths for tasks; an empty list selects the user's default storages."""
     hived_scheduler: HivedScheduler | None = None
-    """The priority of the job, and on which nodes its roles run."""
+    """The priority of the job, and the nodes of its roles."""
     slurm: SlurmExtras | None = None
-    """The job's own words to Slurm."""
+    """The job's settings for Slurm."""
     job_status_change_notification: Any = None
-    """Of which changes of the job's status the user is told."""
+    """The changes of the job's status that notify the user."""

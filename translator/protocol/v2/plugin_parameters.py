@@ -1,10 +1,10 @@
-"""Mirror the parameters of the runtime plugins, as OpenPAI's runtime read them; other keys mean nothing.
+"""The parameters of the runtime plugins, as OpenPAI's runtime read them; other keys are ignored.
 
-Commands still have their references; `RESOLVED` are the keys whose references are resolved before they are read.
+Commands still contain their references; `RESOLVED` are the keys with resolved references.
 Source: PAI runtime, plugins; PAI issue 5145 for `containerStart` and `containerExit`.
 """
 
-# ruff: noqa: RUF012 - nobody changes the defaults
+# ruff: noqa: RUF012 - nothing modifies the defaults
 from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar
@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, ConfigDict, Field
 from ...validation.strict_model import LAST_PORT, OpenModel, Validator, expected, integer
 
 _BARRIER_MINUTES = 30
-"""How long a barrier waits by default. Source: PAI runtime, README of the plugin ssh."""
+"""The default timeout of a barrier. Source: PAI runtime, README of the plugin ssh."""
 
 
 def _text(value: object) -> str:
@@ -25,14 +25,14 @@ def _text(value: object) -> str:
 
 def _item(value: object) -> str:
     if not isinstance(value, str):
-        colon = "text that contains `: ` needs quotes around all of it"
-        raise expected("text", colon if isinstance(value, dict) else "put it in quotes", bare=True)
+        colon = "put text that contains `: ` in quotes"
+        raise expected("text", colon if isinstance(value, dict) else "add quotes", bare=True)
     return value
 
 
 def _list(value: object) -> object:
     if value is not None and not isinstance(value, list):
-        hint = "write it as a list, each item on a line of its own: `- item`"
+        hint = "write it as a list, one item per line: `- item`"
         raise expected("a list of texts", hint, bare=True, key=True)
     return value
 
@@ -79,7 +79,7 @@ def _names(value: object) -> list[str]:
 _Text = Annotated[str, Validator(_text, {})]
 _Texts = Annotated[list[Annotated[str, Validator(_item, {})]] | None, BeforeValidator(_list)]
 _Switch = Annotated[bool, Validator(_switch, {})]
-"""True or false, or the text of it in any case. Source: PAI runtime, plugin ssh."""
+"""True or false, or its text in any case. Source: PAI runtime, plugin ssh."""
 
 
 class PluginParameters(OpenModel):
@@ -110,7 +110,7 @@ class Cmd(PluginParameters):
 
 
 class Git(_SnakeCase):
-    """A clone of a repository; without a folder it is put where the site says."""
+    """A clone of a repository; the site chooses its folder if none is given."""
 
     repo_uri: _Text | None = None
     options: _Texts = None
@@ -118,7 +118,7 @@ class Git(_SnakeCase):
 
 
 class Tensorboard(_SnakeCase):
-    """A TensorBoard that listens on a port, for folders by their names."""
+    """A TensorBoard on a port, for named folders."""
 
     RESOLVED = ("port", "logdir")
     port: Annotated[int | None, Validator(_port, {}), Field(validate_default=True)] = None
@@ -126,13 +126,13 @@ class Tensorboard(_SnakeCase):
 
 
 class TeamwiseStorage(PluginParameters):
-    """Storages of the site by name; what is no name is passed over. Source: PAI rest-server."""
+    """Storages of the site by name; other values are ignored. Source: PAI rest-server."""
 
     storage_config_names: Annotated[list[str], Validator(_names, {})] = []
 
 
 class Ssh(_SnakeCase):
-    """Whether tasks reach each other, and whether and how long all wait for all; the minutes of a barrier."""
+    """Connections between tasks, and an optional barrier with its timeout in minutes."""
 
     RESOLVED = ("jobssh", "sshbarrier")
     jobssh: _Switch = False

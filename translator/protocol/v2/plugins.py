@@ -1,6 +1,6 @@
-"""The runtime plugins: the parameters of each become the scripts that it runs.
+"""The runtime plugins: conversion of the parameters of each into hooks.
 
-Their models are imported where one is needed: most jobs use no plugin.
+The parameter models are imported on demand, because most jobs use no plugin.
 
 Source: PAI runtime, plugins; PAI issue 5145 for `containerStart` and `containerExit`.
 """
@@ -36,16 +36,16 @@ EVENTS: dict[str, Phase] = {
     "containerStart": "start",
     "containerExit": "exit",
 }
-"""The events of callbacks, and when they are.
+"""The phases of callback events.
 
-Source: PAI runtime, plugin cmd; PAI issue 5145, which also wants actions after a failure: `taskFails` is our word.
+Source: PAI runtime, plugin cmd; PAI issue 5145, which also suggests actions after a failure: `taskFails` is our name.
 """
 
 
 class PluginUse(Struct, frozen=True, kw_only=True):
-    """Hold what a plugin is given in a role: its parameters as they stand at `path`, which may be wrong.
+    """A plugin in a role, with its parameters at `path`, which may be faulty.
 
-    `inherited` returns what a parameter that it lacks is in the prerequisites that it requires, and where.
+    `inherited` returns the value and path of a missing parameter from the required prerequisites.
     """
 
     path: Path
@@ -57,11 +57,11 @@ class PluginUse(Struct, frozen=True, kw_only=True):
 
     @property
     def collector(self) -> DiagnosticCollector:
-        """Return where the faults of the parameters go."""
+        """The collector for faults of the parameters."""
         return self.context.collector
 
     def read(self, model: type[_Parameters]) -> _Parameters:
-        """Return the parameters as a model, a partial one where they are wrong."""
+        """Return the parameters as a model; a partial one if they are faulty."""
         values = {
             key: self.context.resolved((*self.path, key), value) if key in model.RESOLVED else value
             for key, value in self.parameters.items()
@@ -69,17 +69,17 @@ class PluginUse(Struct, frozen=True, kw_only=True):
         return parse_model(model, self.collector, wording=WORDING, inside=(self.path, values))
 
     def text(self, key: str, value: str | None) -> str:
-        """Return the text of a parameter with its references resolved, "" for none."""
+        """Return the text of a parameter with references resolved, "" for None."""
         return "" if value is None else self.context.commands([((*self.path, key), value)]).text
 
 
 def scripts(plugin: str, use: PluginUse) -> tuple[Script, ...]:
-    """Return what a plugin runs around the commands of a role; parameters that it cannot use become faults."""
+    """Return the hooks of a plugin; invalid parameters become diagnostics."""
     return _PLUGINS[plugin](use)
 
 
 def _cmd(use: PluginUse) -> tuple[Script, ...]:
-    """Commands at events, in either of two forms."""
+    """Return the hooks for commands at events, in either of two forms."""
     from .plugin_parameters import Cmd
 
     wanted = use.read(Cmd)
@@ -90,8 +90,8 @@ def _cmd(use: PluginUse) -> tuple[Script, ...]:
     )
     for key, phase, commands in lists:
         if commands and wanted.callbacks:
-            message = f"`{key}` and `callbacks` are two ways of saying the same, of which one can be used"
-            hint = "make it a callback: `preCommands` are the event taskStarts, `postCommands` taskSucceeds"
+            message = f"`{key}` cannot be used with `callbacks`"
+            hint = "make it a callback: the event taskStarts for `preCommands`, taskSucceeds for `postCommands`"
             use.collector.add("E316", (*use.path, key), message, hint=hint, key=True)
         items[phase] += placed((*use.path, key), commands)
     for where, callback in placed((*use.path, "callbacks"), wanted.callbacks):
@@ -99,7 +99,7 @@ def _cmd(use: PluginUse) -> tuple[Script, ...]:
         if isinstance(event, str) and event in EVENTS:
             items[EVENTS[event]] += placed((*where, "commands"), callback.commands)
         elif isinstance(event, str):
-            message = f"there is no event `{event}`"
+            message = f"unknown event `{event}`"
             use.collector.add("E315", (*where, "event"), message, near=(event, EVENTS))
         else:
             use.collector.add("E202", (*where, "event"), "`event` is missing", hint=f"one of {', '.join(EVENTS)}")
@@ -108,12 +108,12 @@ def _cmd(use: PluginUse) -> tuple[Script, ...]:
 
 
 def _git(use: PluginUse) -> tuple[Script, ...]:
-    """A clone of a repository before the commands."""
+    """Return the hook that clones a repository before the commands."""
     from .plugin_parameters import Git
 
     wanted = use.read(Git)
     uri = use.text("repo_uri", wanted.repo_uri)
-    if not uri and isinstance(use.parameters.get("repo_uri", ""), (str, NoneType)):  # else it has its fault already
+    if not uri and isinstance(use.parameters.get("repo_uri", ""), (str, NoneType)):  # otherwise already reported
         hint = "name the repository: `repo_uri: https://...`"
         use.collector.add("E202", (*use.path, "repo_uri"), "`repo_uri` is missing", hint=hint)
     options = [
@@ -124,13 +124,13 @@ def _git(use: PluginUse) -> tuple[Script, ...]:
     directory = use.text("clone_dir", wanted.clone_dir)
     if not directory:
         message = "without `clone_dir` the clone is `code` in the task's working directory, not /usr/local/pai/code"
-        use.collector.add("W313", use.path, message, hint="name one: `clone_dir: code`")
+        use.collector.add("W313", use.path, message, hint="add `clone_dir: code`")
     settings = (("REPOSITORY", uri), ("OPTIONS", "\n".join(options)), ("DIRECTORY", directory or "code"))
     return (Script(phase="start", program="git", settings=settings),)
 
 
 def _tensorboard(use: PluginUse) -> tuple[Script, ...]:
-    """A TensorBoard beside the first task of the first role; without parameters it is none, as on OpenPAI."""
+    """Return the hook of a TensorBoard beside the first task of the first role; none without parameters."""
     if not use.parameters:
         return ()
     from .plugin_parameters import Tensorboard
@@ -146,27 +146,27 @@ def _tensorboard(use: PluginUse) -> tuple[Script, ...]:
 
 
 def _ssh(use: PluginUse) -> tuple[Script, ...]:
-    """A barrier of all tasks, before the commands; that tasks reach each other needs no plugin here."""
+    """Return the barrier of all tasks before the commands; connections between tasks need no plugin here."""
     from .plugin_parameters import Ssh
 
     wanted = use.read(Ssh)
     user = wanted.userssh
     if isinstance(user, dict) and user.get("type") in ("custom", "system"):
-        message = "no daemon waits for your key in the tasks: the job runs, and `userssh` does nothing"
-        hint = "`paislurm exec JOB ROLE-INDEX` opens a shell in a task"
+        message = "`userssh` has no effect: no SSH daemon runs in the tasks"
+        hint = "open a shell in a task with `paislurm exec JOB ROLE-INDEX`"
         use.collector.add("W314", (*use.path, "userssh"), message, hint=hint, key=True)
     if not (wanted.jobssh and wanted.sshbarrier):
         return ()
     if not use.file.extras.gang_allocation:
-        message = "without gang allocation tasks need not run at the same time, so none waits for the others"
-        use.collector.add("W315", (*use.path, "sshbarrier"), message, hint="leave `sshbarrier` out", key=True)
+        message = "`sshbarrier` has no effect without gang allocation: tasks may run at different times"
+        use.collector.add("W315", (*use.path, "sshbarrier"), message, hint="remove `sshbarrier`", key=True)
         return ()
     seconds = 60 * (wanted.sshbarrier_timeout or 0)
     return (Script(phase="start", program="ssh", settings=(("BARRIER_SECONDS", str(seconds)),)),)
 
 
 def _nothing(_use: PluginUse) -> tuple[Script, ...]:
-    """A plugin that runs nothing in the task."""
+    """Return no hooks: the plugin runs nothing in the task."""
     return ()
 
 
@@ -182,9 +182,9 @@ PLUGIN_NAMES = tuple(_PLUGINS)
 
 
 def _words(path: Path, option: str, collector: DiagnosticCollector) -> list[str]:
-    """Return the words of an option as a shell reads them; OpenPAI put it into a command line as it stood."""
+    """Return the words of an option, split as a shell does; OpenPAI put the option into a command line."""
     try:
         return shlex.split(option)
     except ValueError:
-        collector.add("E203", path, "expected an option of `git clone`, found a quote without its pair")
+        collector.add("E203", path, "expected an option of `git clone`, found an unclosed quote")
         return []

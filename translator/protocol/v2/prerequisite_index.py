@@ -1,4 +1,4 @@
-"""Find the prerequisites of a job file by what task roles and other prerequisites call them.
+"""The prerequisites of a job file by name and type.
 
 Source: PAI protocol v2, prerequisites; PAI issue 5145 for `require`.
 """
@@ -20,13 +20,13 @@ NOT_INHERITED = (
     *("name", "type", "plugin", "require", "failurePolicy", "callbacks", "preCommands", "postCommands"),
     *("protocolVersion", "version", "contributor", "description"),
 )
-"""Keys that say what a prerequisite is itself."""
+"""Keys that describe a prerequisite itself."""
 Placed = tuple["Path", "Prerequisite"]
-"""A prerequisite, and where it stands."""
+"""A prerequisite and its path."""
 
 
 class PrerequisiteIndex:
-    """Hold the prerequisites of a file, which may be partial, by name."""
+    """The prerequisites of a file by name; the file may be partial."""
 
     def __init__(self, file: JobFile) -> None:
         self.all: list[Placed] = list(placed(("prerequisites",), file.prerequisites))
@@ -37,7 +37,7 @@ class PrerequisiteIndex:
         self.named = {
             name: [each for each in several if each[1].acts] or several for name, several in self._of_name.items()
         }
-        """Of several of one name, those that do something, where any does."""
+        """By name; if some prerequisites of a name act, only those."""
 
     def find(self, kind: str, name: str | None) -> Placed | None:
         """Return the first prerequisite of a type and a name."""
@@ -47,9 +47,9 @@ class PrerequisiteIndex:
         return None
 
     def required(self, names: Iterable[str]) -> Iterator[str]:
-        """Yield the names that a role's list stands for: those in it, and all that they require; each once.
+        """Yield the names of a role's list and all names that they require, each once.
 
-        A name that there is not is left out.
+        Unknown names are skipped.
         """
         seen: set[str] = set()
         stack = [*names]
@@ -61,9 +61,9 @@ class PrerequisiteIndex:
                 stack += [name for _, name in self.requirements(each)]
 
     def inherited(self, name: str, key: str, document: Document) -> tuple[Path, Value] | None:
-        """Return the value that a prerequisite takes from those that it requires, and where it stands.
+        """Return the value that a prerequisite inherits from those that it requires, and the path of the value.
 
-        They are looked through depth-first, in their order. Source: PAI issue 5145, `require`.
+        The search is depth-first, in the order of the lists. Source: PAI issue 5145, `require`.
         """
         seen: set[str] = set()
         stack = [name]
@@ -79,7 +79,7 @@ class PrerequisiteIndex:
         return None
 
     def requirements(self, name: str) -> list[tuple[Path, str]]:
-        """Return the names that the prerequisites of a name require, and where."""
+        """Return the names that the prerequisites of a name require, with their paths."""
         return [
             found
             for path, each in self.named.get(name, ())

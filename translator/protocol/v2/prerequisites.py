@@ -1,4 +1,4 @@
-"""What a role's prerequisites and plugins run around its commands, and the credentials of its image.
+"""The hooks of a role from its prerequisites and plugins, and the credentials of its image.
 
 Source: PAI protocol v2, prerequisites and extras; PAI issue 5145; PAI runtime, plugins.
 """
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 PREFIX = PLUGINS + "."
 _COMMAND_KEYS = ("callbacks", "preCommands", "postCommands")
 _NOT_PARAMETERS = ("plugin", "failurePolicy", "type")
-"""The keys of a prerequisite that its plugin does not see. Source: PAI runtime, initializer."""
+"""The keys of a prerequisite that are not parameters of its plugin. Source: PAI runtime, initializer."""
 _OWN = re.compile(r"\bthis\.parameters\.((?:(?!\s*%>)[^.\[])+)")
 
 
 def role_hooks(role: str, file: JobFile, index: PrerequisiteIndex, context: RoleContext) -> Hooks:
-    """Return what runs around the commands of a role; faults go to the context's collector."""
+    """Return the hooks of a role; faults go to the context's collector."""
     listed = tuple(dict.fromkeys(name for _, name in placed((), file.task_roles[role].prerequisites)))
     known: list[Prerequisite] = []
     for name in index.required(listed):
@@ -53,27 +53,27 @@ def role_hooks(role: str, file: JobFile, index: PrerequisiteIndex, context: Role
         if plugin.taskroles is None or role in plugin.taskroles:
             inside, given = (*path, "parameters"), plugin.parameters or {}
             use = PluginUse(path=inside, parameters=given, role=role, file=file, context=context)
-            plugins.append(_made(plugin.plugin, plugin.plugin, path, plugin, use))
+            plugins.append(_with_hooks(plugin.plugin, plugin.plugin, path, plugin, use))
     return Hooks(requested=listed, resolved=tuple(known), plugins=tuple(plugins))
 
 
 def _prerequisite(name: str, path: Path, each: Plugged, use: PluginUse) -> Prerequisite:
     plugin = each.plugin or (PREFIX + "cmd" if each.acts else "")
     if plugin and not plugin.startswith(PREFIX):
-        message = f"`{plugin}` is no runtime plugin, so `{name}` runs nothing"
+        message = f"`{plugin}` is not a runtime plugin, so `{name}` runs nothing"
         near = plugin if plugin in PLUGIN_NAMES else "cmd"
         use.collector.add("W311", (*path, "plugin"), message, hint=f"write `plugin: {PREFIX}{near}`")
         plugin = ""
-    return _made(name, plugin.removeprefix(PREFIX), path, each, use)
+    return _with_hooks(name, plugin.removeprefix(PREFIX), path, each, use)
 
 
-def _made(name: str, plugin: str, path: Path, each: Plugged | Plugin, use: PluginUse) -> Prerequisite:
-    """Return what a prerequisite or a plugin at a path runs."""
+def _with_hooks(name: str, plugin: str, path: Path, each: Plugged | Plugin, use: PluginUse) -> Prerequisite:
+    """Return the hooks of a prerequisite or a plugin."""
     ignore = _ignores_failure(path, each.failure_policy, use.collector)
     found: tuple[Script, ...] = ()
     if plugin and plugin not in PLUGIN_NAMES:
         code, so = ("W310", ", so it does nothing") if ignore else ("E317", "")
-        message = f"`{plugin}` is no plugin of OpenPAI{so}"
+        message = f"`{plugin}` is not a plugin of OpenPAI{so}"
         use.collector.add(code, (*path, "plugin"), message, near=(plugin, PLUGIN_NAMES))
     elif plugin:
         found = scripts(plugin, replace(use, context=use.context.of(_own_parameters(use))))
@@ -91,15 +91,15 @@ def _made(name: str, plugin: str, path: Path, each: Plugged | Plugin, use: Plugi
 def _ignores_failure(path: Path, policy: object, collector: DiagnosticCollector) -> bool:
     policy = policy.lower() if isinstance(policy, str) else policy
     if policy not in (None, "fail", "ignore"):
-        message = "`failurePolicy` is `fail` or `ignore`; anything else counts as `fail`"
-        collector.add("W312", (*path, "failurePolicy"), message, hint="write `failurePolicy: fail` to say so")
+        message = "`failurePolicy` is neither `fail` nor `ignore` and counts as `fail`"
+        collector.add("W312", (*path, "failurePolicy"), message, hint="write `failurePolicy: fail`")
     return policy == "ignore"
 
 
 def _own_parameters(use: PluginUse) -> Mapping[str, Value]:
-    """Return the values behind `this.parameters`: its own, and those inherited that are used.
+    """Return `this.parameters`: the own parameters, and the inherited ones that are used.
 
-    References in those that are used are resolved.
+    References in the used parameters are resolved.
     """
     used: set[str] = set()
     todo: list[Value] = list(use.parameters.values())
@@ -121,14 +121,14 @@ def _own_parameters(use: PluginUse) -> Mapping[str, Value]:
 
 
 AUTH_PREFIX = "auth@"
-"""How the names of these secrets begin; no other secret has an `@` in its name."""
+"""The prefix of the names of these secrets; no other secret has an `@` in its name."""
 _KEYS = ("registryuri", "username", "password")
 
 
 def registry_credentials(file: JobFile, context: RoleContext) -> dict[str, str]:
-    """Return the texts of the credentials by their names: server, user and password, a line each.
+    """Return the registry credentials of the images that roles use, by name: server, user and password, one per line.
 
-    Only of images that a role uses. Faults go to the context's collector.
+    Faults go to the context's collector.
     """
     used = {role.docker_image for role in file.task_roles.values()}
     found: dict[str, str] = {}
@@ -140,11 +140,11 @@ def registry_credentials(file: JobFile, context: RoleContext) -> dict[str, str]:
             path = (*where, "auth", key)
             text = str(context.resolved(path, image.auth.get(key) or ""))
             if not context.budget.take(revealed_length(text, context.roots["secrets"])):
-                context.collector.add("E321", path, TOO_LONG, hint="a registry takes short ones")
+                context.collector.add("E321", path, TOO_LONG, hint="use shorter credentials")
                 continue
             text = reveal(text, context.roots["secrets"])
             if re.search(r"[\r\n]", text):
-                context.collector.add("E319", path, f"a line break in `{key}`", hint="a registry takes one line")
+                context.collector.add("E319", path, f"`{key}` contains a line break", hint="write it on one line")
             lines.append(text)
         found[f"{AUTH_PREFIX}{image.name}"] = "\n".join(lines) + "\n"
     return found

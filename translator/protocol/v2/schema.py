@@ -1,10 +1,10 @@
-"""Mirror the job protocol v2 as OpenPAI's server accepts it, before any meaning is given to it.
+"""The job protocol v2, as OpenPAI's server accepts it.
 
-Where the server accepts what can only be a slip (a threshold of 0, `gangAllocation: "no"`), it is refused
-here, and the field says so. Source: PAI protocol v2, and the schema of PAI's rest-server where they differ.
+Values that the server accepts but that are certainly mistakes (a threshold of 0, `gangAllocation: "no"`) are refused;
+the field says so. Source: PAI protocol v2, and the schema of PAI's rest-server where they differ.
 """
 
-# ruff: noqa: RUF012 - nobody changes the defaults
+# ruff: noqa: RUF012 - nothing modifies the defaults
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
@@ -36,17 +36,17 @@ NAME = "a name of at most 255 letters (a-z, A-Z), digits, `_` and `-`"
 Name = Annotated[str, name_pattern(NAME, r"[a-zA-Z0-9_-]{1,255}")]
 _WORD = r"[a-zA-Z_][a-zA-Z0-9_]*"
 RoleName = Annotated[
-    str, name_pattern("a role name of letters (a-z, A-Z), digits and `_`, beginning with no digit", _WORD)
+    str, name_pattern("a role name of letters (a-z, A-Z), digits and `_`, not beginning with a digit", _WORD)
 ]
 Label = Annotated[
-    str, name_pattern("a port label of letters (a-z, A-Z), digits and `_`, beginning with no digit", _WORD)
+    str, name_pattern("a port label of letters (a-z, A-Z), digits and `_`, not beginning with a digit", _WORD)
 ]
 ImageUri = Annotated[str, pattern("an image such as `repository/image:tag`, without blanks", r"[^\s\x00-\x20\x7f]+")]
 
 
 def _version(value: object) -> object:
     if value not in (2, "2") or isinstance(value, bool):
-        hint = "OpenPAI has the protocols 1 and 2: a job of protocol 1 has `jobName`, and no `protocolVersion`"
+        hint = "write 2; a job of protocol 1 has `jobName`, and no `protocolVersion`"
         raise expected("2", hint)
     return value
 
@@ -65,12 +65,12 @@ def _threshold(value: object) -> int | None:
 
 _THRESHOLD = {"type": ["integer", "null"], "minimum": -1, "maximum": MAX_INT, "not": {"const": 0}}
 Threshold = Annotated[int | None, Validator(_threshold, _THRESHOLD)]
-"""The server takes 0 for left out, and numbers below -1, with which its controller fails the job."""
+"""The server ignores 0, and accepts numbers below -1, with which its controller fails the job."""
 
 
 def _secrets(value: object) -> dict[str, Any]:
     if isinstance(value, str) and value and not value.strip("*"):
-        hint = "OpenPAI hides the secrets of a job that it shows or exports: give them in a file, `--secrets FILE`"
+        hint = "pass them in a file, `--secrets FILE`: OpenPAI masks the secrets of a job that it shows or exports"
         raise expected("the job's secrets", hint, 6)
     if not isinstance(value, dict):
         raise expected("a mapping")
@@ -78,14 +78,14 @@ def _secrets(value: object) -> dict[str, Any]:
 
 
 def _virtual_cluster(value: object) -> str:
-    """Return the name; null counts as left out. Source: PAI rest-server, hivedValidate."""
+    """Return the name; null selects the default. Source: PAI rest-server, hivedValidate."""
     if value is not None and not isinstance(value, str):
         raise expected("text")
     return "default" if value is None else value
 
 
 class _Described(StrictModel):
-    """Informational keys that any prerequisite may have. Source: PAI protocol v2, prerequisites."""
+    """Informational keys of any prerequisite. Source: PAI protocol v2, prerequisites."""
 
     name: Name
     """The name that task roles refer to."""
@@ -100,31 +100,31 @@ class _Described(StrictModel):
 
 
 class DockerImage(_Described):
-    """A container image; the one kind that is closed. Source: PAI protocol v2, prerequisites."""
+    """A container image; the only type without further keys. Source: PAI protocol v2, prerequisites."""
 
     type: Literal["dockerimage"]
-    """The kind of prerequisite."""
+    """The type of prerequisite."""
     uri: ImageUri
-    """Where it is."""
+    """Its location."""
     auth: dict[str, Text] = {}
-    """User name, password and registry of an image that is not public."""
+    """User name, password and registry of a private image."""
 
     @property
     def acts(self) -> bool:
-        """Whether it does something for a role that lists it."""
+        """Whether it runs anything for a role that lists it."""
         return False
 
 
 class Plugged(_Described, extra="allow"):
-    """What a plugin may prepare; unknown keys are the plugin's, which checks its commands, too.
+    """A prerequisite with a plugin; unknown keys are parameters of the plugin, which checks them.
 
     Source: PAI protocol v2, prerequisites; PAI issue 5145.
     """
 
     plugin: Text = ""
-    """The plugin that prepares it. Default: `com.microsoft.pai.runtimeplugin.cmd`."""
+    """The plugin to run. Default: `com.microsoft.pai.runtimeplugin.cmd`."""
     require: list[Text] = []
-    """Names of prerequisites that must be prepared before it."""
+    """Names of prerequisites to run first."""
     failure_policy: Any = None
     """Whether a failure of its commands fails the task (`fail`) or is ignored (`ignore`)."""
     callbacks: Any = None
@@ -136,7 +136,7 @@ class Plugged(_Described, extra="allow"):
 
     @property
     def acts(self) -> bool:
-        """Whether it does something for a role that lists it: commands without a plugin are the cmd plugin's."""
+        """Whether it runs anything for a role that lists it: commands without a plugin belong to the cmd plugin."""
         return any((self.plugin, self.callbacks, self.pre_commands, self.post_commands))
 
 
@@ -144,46 +144,46 @@ class Script(Plugged):
     """A script or an output. Source: PAI protocol v2, prerequisites."""
 
     type: Literal["script", "output"]
-    """The kind of prerequisite."""
+    """The type of prerequisite."""
     uri: Text = ""
-    """Where it is."""
+    """Its location."""
 
 
 class Data(Plugged):
-    """A data set of several uris. Source: PAI protocol v2, prerequisites."""
+    """A data set with several URIs. Source: PAI protocol v2, prerequisites."""
 
     type: Literal["data"]
-    """The kind of prerequisite."""
+    """The type of prerequisite."""
     uri: list[Text] = []
-    """Where it is."""
+    """Its location."""
 
 
 Prerequisite = Annotated[DockerImage | Script | Data, Field(discriminator="type")]
 
 
 class Completion(StrictModel):
-    """When a role decides the job; null counts as left out. Source: PAI protocol v2, completion."""
+    """How a role decides the job; null selects the default. Source: PAI protocol v2, completion."""
 
     min_failed_instances: Threshold = None
-    """How many failed tasks of the role fail the job; -1 for never. Default 1."""
+    """How many failed tasks of the role fail the job; -1: no number does. Default: 1."""
     min_succeeded_instances: Threshold = None
-    """How many succeeded tasks of the role complete the job; -1 for never."""
+    """How many succeeded tasks of the role complete the job; -1: no number does."""
 
 
 class ContainerOptions(OpenModel):
-    """Size of /dev/shm in MiB, 0 for the default; `infiniband` may be any value.
+    """The size of /dev/shm in MiB, 0 for the default; `infiniband` may be any value.
 
     Source: PAI protocol v2, extraContainerOptions.
     """
 
     shm_mb: Annotated[Int, Field(alias="shmMB")] = 0
-    """Size of /dev/shm in MiB; 0 stands for the default, 512."""
+    """Size of /dev/shm in MiB; 0 for the default, 512."""
     infiniband: Any = False
     """Whether the tasks communicate over InfiniBand."""
 
 
 class Resources(StrictModel):
-    """What one task may use; memory in MiB; `ports` are counts. There are no lower bounds (see `semantic_checks.py`).
+    """The resources of one task; memory in MiB; `ports` are counts. `semantic_checks.py` checks lower bounds.
 
     Source: PAI protocol v2, resourcePerInstance.
     """
@@ -195,22 +195,22 @@ class Resources(StrictModel):
     gpu: Int
     """GPUs of one task."""
     ports: Annotated[dict[Label, Int] | None, NOT_EMPTY] = None
-    """How many ports a task gets under each label."""
+    """The number of ports of a task by label."""
 
 
 class Role(StrictModel):
-    """A task role; its `protocolVersion` means nothing more. Source: PAI protocol v2, taskRoles."""
+    """A task role; its `protocolVersion` has no effect. Source: PAI protocol v2, taskRoles."""
 
     instances: Annotated[int, int_range(1, MAX_INSTANCES)] = 1
     """The number of tasks of the role."""
     completion: Completion = Completion.of()
     """When tasks of this role decide the job."""
     task_retry_count: Annotated[int, int_range(-2)] = 0
-    """How often a task is run again; only where `extras.gangAllocation` is false."""
+    """How often to retry a task; only if `extras.gangAllocation` is false."""
     prerequisites: list[Text] = []
     """Names of prerequisites, run in this order before the commands."""
     docker_image: Text
-    """The name of the `dockerimage` prerequisite that the tasks run in."""
+    """The name of the `dockerimage` prerequisite in which the tasks run."""
     data: TextIfGiven = None
     """The name of a `data` prerequisite, for `<% $data.uri[0] %>`."""
     output: TextIfGiven = None
@@ -220,7 +220,7 @@ class Role(StrictModel):
     extra_container_options: ContainerOptions = ContainerOptions.of()
     """Shared memory and InfiniBand."""
     resource_per_instance: Resources
-    """What one task may use."""
+    """The resources of one task."""
     commands: TextList
     """Shell commands, run one after another in one bash."""
     protocol_version: Version = 2
@@ -228,7 +228,7 @@ class Role(StrictModel):
 
     @property
     def selections(self) -> tuple[tuple[str, str, str | None], ...]:
-        """The keys that name one prerequisite, the type that it has to be of, and its name if there is one."""
+        """The keys that select one prerequisite, the required type, and the selected name, if any."""
         return (
             ("dockerImage", "dockerimage", self.docker_image),
             ("data", "data", self.data),
@@ -258,10 +258,10 @@ class Deployment(OpenModel):
 
 
 class Defaults(OpenModel):
-    """Which deployment is active, and the virtual cluster. Source: PAI protocol v2, defaults."""
+    """The active deployment, and the virtual cluster. Source: PAI protocol v2, defaults."""
 
     deployment: TextIfGiven = None
-    """The deployment that is active."""
+    """The name of the active deployment."""
     virtual_cluster: Annotated[str, Validator(_virtual_cluster, {"type": ["string", "null"]})] = "default"
     """The virtual cluster, which the site profile maps to a partition."""
 
@@ -272,15 +272,15 @@ class JobFile(StrictModel):
     protocol_version: Version
     """The protocol of the file, 2."""
     name: Name
-    """The job's name, unique among the user's live jobs."""
+    """The job's name; none of the user's live jobs may have the same."""
     type: Annotated[str, choice("job")]
     """The kind of file, `job`."""
     version: TextOrNumber = ""
     """The file's own version; informational."""
     contributor: Text = ""
-    """Who wrote the file; informational."""
+    """The author of the file; informational."""
     description: Text = ""
-    """What the job does; informational."""
+    """A description of the job; informational."""
     prerequisites: Annotated[list[Prerequisite], NOT_EMPTY] = []
     """Images, data, scripts and outputs that task roles refer to by name."""
     parameters: dict[str, Any] = {}
@@ -288,12 +288,12 @@ class JobFile(StrictModel):
     secrets: Annotated[dict[str, Any], Validator(_secrets, {"type": "object"})] = {}
     """Values for `<% $secrets.KEY %>`, masked in everything stored or shown."""
     job_retry_count: Annotated[int, int_range(0)] = 0
-    """How often the whole job is run again after a failure of unknown cause."""
+    """How often to retry the whole job after a failure of unknown cause."""
     task_roles: Annotated[dict[RoleName, Role], NOT_EMPTY]
-    """The task roles by name, in the order that decides ties."""
+    """The task roles by name; their order decides ties."""
     deployments: Annotated[list[Deployment], NOT_EMPTY] = []
-    """Sets of commands around those of task roles, one of which may be active."""
+    """Sets of commands around those of task roles; one may be active."""
     defaults: Defaults = Defaults.of()
     """The active deployment and the virtual cluster."""
     extras: Extras = Extras.of()
-    """Whatever lies outside the protocol proper, `slurm` among it."""
+    """Additions to the protocol, such as `slurm`."""

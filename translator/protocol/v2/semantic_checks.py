@@ -1,6 +1,6 @@
-"""Check the names by which parts of a job file refer to each other, and amounts that count as others.
+"""Checks of references between parts of a job file, and of amounts that count as others.
 
-It looks at a partial model, too, and so finds what is wrong with them in a file that has other diagnostics.
+They also check a partial model, to report these errors together with errors of the schema.
 
 Source: PAI rest-server, semantic checks of protocol v2 jobs; PAI issue 5145 for `require`.
 """
@@ -29,11 +29,11 @@ _SELECTED = ("dockerimage", "data", "output", "script")
 DEFAULT_SHM_MIB = 512
 """Source: PAI rest-server, shmMB of protocol v2."""
 MAX_CONTROLLER_NAME = 63
-"""Letters and digits of a role's name. Source: OpenPAI FrameworkController, name of a task role."""
+"""The most letters and digits in a role's name. Source: OpenPAI FrameworkController, name of a task role."""
 
 
 def check_semantics(file: JobFile, index: PrerequisiteIndex, collector: DiagnosticCollector) -> None:
-    """Add a diagnostic for each name that is taken twice, or names nothing, and for each amount that is no amount."""
+    """Add a diagnostic for each duplicate or unknown name, and for each amount that counts as another."""
     deployments = [*placed(("deployments",), file.deployments)]
     _check_unique(((path, each.type, each.name) for path, each in index.all), "E301", collector)
     _check_unique(((path, "", each.name) for path, each in deployments), "E302", collector)
@@ -41,24 +41,24 @@ def check_semantics(file: JobFile, index: PrerequisiteIndex, collector: Diagnost
     _check_requirements(index, collector)
     default, names = file.defaults.deployment, [each.name for _, each in deployments if each.name]
     if default is not None and default not in names:
-        message = f"there is no deployment `{default}`"
+        message = f"unknown deployment `{default}`"
         collector.add("E305", ("defaults", "deployment"), message, near=(default, names))
     for path, name in _role_mentions(file):
         if name not in file.task_roles:
             code = "E308" if path[:2] == ("extras", "slurm") else "W303"
-            message = f"the job has no role `{name}`" + ("" if code == "E308" else ", so this does nothing")
+            message = f"the job has no role `{name}`" + ("" if code == "E308" else ", so this has no effect")
             collector.add(code, path, message, near=(name, file.task_roles), key=isinstance(path[-1], str))
 
 
 def controller_name(role: str) -> str:
-    """Return the name that OpenPAI's controller gave a role. Source: PAI rest-server, convertName."""
+    """Return OpenPAI's controller's name of a role. Source: PAI rest-server, convertName."""
     return re.sub(r"[^a-z0-9]", "", role.lower())
 
 
 def _check_unique(
     named: Iterable[tuple[Path, str | None, str | None]], code: str, collector: DiagnosticCollector
 ) -> None:
-    """Add a diagnostic for each name that is taken already among those of one kind."""
+    """Add a diagnostic for each duplicate name among prerequisites of a type, or among deployments."""
     seen: dict[tuple[str, str], Path] = {}
     for path, kind, name in named:
         if kind is None or name is None:
@@ -67,7 +67,7 @@ def _check_unique(
         if first != path:
             line = collector.document.location((*first, "name")).line
             what = f"prerequisite of type {kind}" if kind else "deployment"
-            message = f"there already is a {what} named `{name}`, at line {line}"
+            message = f"duplicate {what} `{name}`, first at line {line}"
             collector.add(code, (*path, "name"), message, hint="rename one of the two")
 
 
@@ -77,11 +77,11 @@ def _check_roles(file: JobFile, index: PrerequisiteIndex, collector: DiagnosticC
         path: Path = ("taskRoles", name)
         short = controller_name(name)
         if name.isascii() and (not short or len(short) > MAX_CONTROLLER_NAME):
-            message = f"the role name needs from 1 to {MAX_CONTROLLER_NAME} letters and digits"
+            message = f"the role name must have from 1 to {MAX_CONTROLLER_NAME} letters and digits"
             collector.add("E307", path, message, hint="rename it, as in `worker`", key=True)
         elif seen.setdefault(short, name) != name:
-            message = f"the roles `{seen[short]}` and `{name}` are both `{short}` to the variables of tasks"
-            collector.add("E307", path, message, hint="rename one: case and `_` do not tell roles apart", key=True)
+            message = f"the roles `{seen[short]}` and `{name}` are both `{short}` in variable names"
+            collector.add("E307", path, message, hint="rename one; differ in more than case and `_`", key=True)
         _check_amounts(role, path, collector)
         for key, kind, selected in role.selections:
             if selected is not None and index.find(kind, selected) is None:
@@ -92,16 +92,16 @@ def _check_roles(file: JobFile, index: PrerequisiteIndex, collector: DiagnosticC
                 _add_unknown(where, listed, index, collector)
             elif len(several) > 1:
                 kinds = " and ".join(str(each.type) for _, each in several)
-                message = f"`{listed}` is the name of several prerequisites: {kinds}"
+                message = f"`{listed}` names several prerequisites: {kinds}"
                 collector.add("W304", where, message, hint="rename all but one of them")
 
 
 def _add_unknown(path: Path, name: str, index: PrerequisiteIndex, collector: DiagnosticCollector) -> None:
-    """Add the diagnostic for a prerequisite that the file does not have.
+    """Add the diagnostic for an unknown prerequisite.
 
     Source: PAI documentation, prerequisites: they are found by name "from local or marketplace".
     """
-    hint = "" if did_you_mean(name, index.named) else f"there is no marketplace here: copy `{name}` into this file"
+    hint = "" if did_you_mean(name, index.named) else f"copy `{name}` into this file: paislurm has no marketplace"
     message = f"the file has no prerequisite `{name}`"
     collector.add("E303", path, message, hint=hint, near=(name, index.named))
 
@@ -116,16 +116,16 @@ def _check_amounts(role: Role, path: Path, collector: DiagnosticCollector) -> No
             ("resourcePerInstance", "memoryMB"),
             1,
             wanted.memory_mb,
-            "none stated: the site decides",
-            "write what a task needs, in MiB",
+            "no amount: the site decides",
+            "write the memory of a task in MiB",
         ),
         (
             "W207",
             ("extraContainerOptions", "shmMB"),
             0,
             shm,
-            f"left out, which is {DEFAULT_SHM_MIB}",
-            "leave it out, or write a size in MiB",
+            f"{DEFAULT_SHM_MIB}, the default",
+            "remove it, or write a size in MiB",
         ),
     )
     for code, steps, least, amount, meaning, hint in amounts:
@@ -134,12 +134,12 @@ def _check_amounts(role: Role, path: Path, collector: DiagnosticCollector) -> No
 
 
 def _add_undefined(index: PrerequisiteIndex, path: Path, kind: str, name: str, collector: DiagnosticCollector) -> None:
-    """Add the diagnostic for a role that selects a prerequisite of a type where there is none of that name."""
+    """Add the diagnostic for a role that selects an unknown prerequisite of a type."""
     others = [each.type for _, each in index.all if each.name == name]
     if any(other not in _SELECTED for other in others):
-        return  # that type is the diagnostic
+        return  # already reported as a wrong type
     same = [each.name for _, each in index.all if each.type == kind and each.name]
-    message = f"there is no prerequisite of type {kind} named `{name}`"
+    message = f"unknown prerequisite of type {kind}: `{name}`"
     hint = f"`{name}` is of type {others[0]}" if others else ""
     if not index.all:
         hint = "add `prerequisites:` with an item of `type: dockerimage`, a `name` and a `uri`"
@@ -147,11 +147,11 @@ def _add_undefined(index: PrerequisiteIndex, path: Path, kind: str, name: str, c
 
 
 def _check_requirements(index: PrerequisiteIndex, collector: DiagnosticCollector) -> None:
-    """Add diagnostics for requirements that do not exist, and one for each that closes a cycle."""
+    """Add diagnostics for unknown requirements, and one for each cycle."""
     named = index.named
     open_names: dict[str, bool] = {}
     for root in named:
-        # Each name is entered once; a requirement that leads to a name still open closes a cycle.
+        # Each name is entered once; a requirement of a name that is still open closes a cycle.
         stack: list[tuple[str, deque[tuple[Path, str]]]] = []
         if root not in open_names:
             stack.append((root, deque(index.requirements(root))))
@@ -169,15 +169,15 @@ def _check_requirements(index: PrerequisiteIndex, collector: DiagnosticCollector
                 open_names[wanted] = True
                 stack.append((wanted, deque(index.requirements(wanted))))
             elif open_names[wanted]:
-                hint = "leave one of these requirements out"
+                hint = "remove one of these requirements"
                 collector.add("E306", where, _cycle([each for each, _ in stack], wanted), hint=hint)
             if wanted in named and all(isinstance(each, DockerImage) for _, each in named[wanted]):
-                message = f"`{wanted}` is a container image, which a requirement cannot put in place"
-                collector.add("W309", where, message, hint="a role names its image as `dockerImage`")
+                message = f"`{wanted}` is a container image and cannot be a requirement"
+                collector.add("W309", where, message, hint="select the image with `dockerImage` of the role")
 
 
 def _cycle(open_names: list[str], wanted: str) -> str:
-    """Return what is said of a requirement that leads back to a name whose requirements are being looked at."""
+    """Return the message for a requirement that leads back to an open name."""
     circle = [*open_names[open_names.index(wanted) :], wanted]
     if len(circle) == 2:
         return f"`{wanted}` requires itself"
@@ -188,7 +188,7 @@ def _cycle(open_names: list[str], wanted: str) -> str:
 
 
 def _role_mentions(file: JobFile) -> Iterator[tuple[Path, str]]:
-    """Yield each role that is named outside `taskRoles`, and where."""
+    """Yield each role named outside `taskRoles`, with its path."""
     slurm, hived = file.extras.slurm, file.extras.hived_scheduler
     tables: list[tuple[Path, Iterable[str]]] = []
     if slurm:
