@@ -19,5 +19,5 @@ def test_a_text_is_plain_to_all_or_to_none(char: str) -> None:
     assert is_plain(text) is plain
     with contextlib.nullcontext() if plain else pytest.raises(ValueError, match="text without blanks"):
         assert sbatch_value(text) == text
-    with contextlib.nullcontext() if plain else pytest.raises(ValueError, match="cannot stand in an #SBATCH line"):
+    with contextlib.nullcontext() if plain else pytest.raises(ValueError, match="is not valid in an #SBATCH line"):
         assert sbatch_line("comment", text) == f"--comment={text}"

@@ -1,1 +1,1 @@
-"""A job and a site become a plan."""
+"""Planning: from a job and a site to a plan."""

@@ -1,4 +1,4 @@
-"""Which layout a job gets, and how many slots each role."""
+"""Choice of a job's layout and of the slots of its roles."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _OF_SEVERAL_ROLES: tuple[LayoutKind, ...] = ("het", "shared")
 
 
 def allocate(request: Request) -> Allocation:
-    """Return the arrangement of a job; PlanError if it can never start."""
+    """Return the allocation of a job; PlanError if it can never start."""
     job, site = request.job, request.site
     feasible = [kind for kind in _OF_SEVERAL_ROLES if is_feasible(job, site, kind)]
     conditions = Conditions(
@@ -56,7 +56,7 @@ def _choose_layout(job: Job, partitions: Sequence[Partition], conditions: Condit
     if no_components and len(job.roles) > 1 and (requested == "het" or not known or not conditions.alike):
         raise PlanError(components_refused(job, no_components, nodes_known=known))
     if not known:
-        return _without_shapes(job, conditions)
+        return _for_unknown_nodes(job, conditions)
     if len(job.roles) == 1:
         return _plain(job, partitions[0], conditions)
     het = shared = None
@@ -71,20 +71,20 @@ def _choose_layout(job: Job, partitions: Sequence[Partition], conditions: Condit
     return _choose(job, partitions, conditions, het, shared)
 
 
-def _without_shapes(job: Job, conditions: Conditions) -> Allocation:
-    """Trust Slurm with the packing.
+def _for_unknown_nodes(job: Job, conditions: Conditions) -> Allocation:
+    """Leave the packing to Slurm.
 
-    A role with fixed ports, of which a node has one each, gets a node for each task, and so does one with GPUs that
-    Slurm counts by node alone.
+    Tasks of a role with fixed ports get a node each, because two tasks of a node would share the ports. So do tasks
+    with GPUs that Slurm counts only by node.
     """
     slots = _stated_slots(job)
     if job.slurm_options.layout == "shared" and len(job.roles) > 1:
         raise PlanError(
             Diagnostic(
                 code="E412",
-                message="the shared layout needs to know the nodes, and no site profile describes them",
+                message="the shared layout needs a site profile that describes the nodes",
                 path="$.extras.slurm.layout",
-                hint="write the partition's nodes into site.yaml, or use the layout het",
+                hint="describe the partition's nodes in site.yaml, or use the layout het",
             )
         )
     nodes = tuple(
@@ -98,17 +98,17 @@ def _without_shapes(job: Job, conditions: Conditions) -> Allocation:
         raise PlanError(
             Diagnostic(
                 code="E413",
-                message=f"{len(job.roles)} roles are more than the {MAX_COMPONENTS} components that srun can address",
+                message=f"{len(job.roles)} roles exceed the {MAX_COMPONENTS} components that srun can address",
                 path="$.taskRoles",
-                hint="write the partition's nodes into site.yaml: the shared layout has no such limit",
+                hint="describe the partition's nodes in site.yaml: the shared layout has no such limit",
             )
         )
-    reason = "the nodes are not known, so each role has a component and Slurm packs it"
+    reason = "the nodes are unknown, so each role has a component that Slurm packs"
     return Allocation(layout=Layout(kind="het", reason=reason), slots=slots, nodes=nodes, nodes_known=False)
 
 
 def _stated_slots(job: Job) -> tuple[int, ...]:
-    """Return how many tasks of each role may run at a time by the job's own words: all, unless gang is off."""
+    """Return how many tasks of each role may run at a time by the job file: all, unless gang allocation is off."""
     if job.gang:
         return tuple(role.instances for role in job.roles)
     slurm_options = [role.slurm_options.slots or job.slurm_options.job.slots or role.instances for role in job.roles]
@@ -116,7 +116,7 @@ def _stated_slots(job: Job) -> tuple[int, ...]:
 
 
 def _slots_that_fit(job: Job, attempt: Callable[[tuple[int, ...]], Allocation | None]) -> Allocation | None:
-    """Try all slots; without gang allocation try fewer, the same limit for every role, and keep the most that fit."""
+    """Try all slots; without gang allocation try fewer, the same limit for all roles, and keep the most that fit."""
     slots = _stated_slots(job)
     best = attempt(slots)
     if best is not None or job.gang:
@@ -134,7 +134,7 @@ def _slots_that_fit(job: Job, attempt: Callable[[tuple[int, ...]], Allocation | 
 
 
 def _demands(job: Job, slots: tuple[int, ...], conditions: Conditions, *, batch: bool = True) -> list[Demand]:
-    """Return the demand of each role; the first one's nodes also hold the batch script, unless all share nodes."""
+    """Return the demand of each role; unless all share nodes, the first role's nodes also hold the batch script."""
     return [
         Demand(
             slots=count,
@@ -154,22 +154,22 @@ def _plain(job: Job, partition: Partition, conditions: Conditions) -> Allocation
         layout = Layout(kind="plain", reason="a job of one role")
         return None if nodes is None else Allocation(layout=layout, slots=slots, nodes=(nodes,))
 
-    found = _slots_that_fit(job, attempt) or _unevenly(job, partition, conditions)
+    found = _slots_that_fit(job, attempt) or _uneven(job, partition, conditions)
     if found is None:
         raise PlanError(role_too_large(job, 0, partition, conditions))
     return found
 
 
-def _unevenly(job: Job, partition: Partition, conditions: Conditions) -> Allocation | None:
-    """Leave it to Slurm to pack the tasks of a role that do fit, more on some nodes than on others.
+def _uneven(job: Job, partition: Partition, conditions: Conditions) -> Allocation | None:
+    """Let Slurm pack the tasks of a role, with different numbers of tasks on the nodes.
 
-    None where they do not, or where Slurm counts their GPUs by node, which is the same number on each.
+    Return None if they do not fit, or if Slurm counts their GPUs by node and so needs the same number on each.
     """
     (demand,) = _demands(job, _stated_slots(job), conditions)
     room = sum(shape.count * node_capacity(shape, demand) for shape in partition.nodes)
     if demand.slots > room or demand.one_per_node or (demand.resources.gpus and conditions.gpus_by_node[0]):
         return None
-    layout = Layout(kind="plain", reason="a job of one role, of which some nodes hold more tasks than others")
+    layout = Layout(kind="plain", reason="a job of one role, with different numbers of tasks on its nodes")
     return Allocation(layout=layout, slots=(demand.slots,), nodes=(None,))
 
 
@@ -191,7 +191,6 @@ def _het(
 
 
 def _nodes(partitions: Sequence[Partition]) -> str:
-    """Return how many nodes there are, in words."""
     count = node_count(partitions)
     return "the only node" if count == 1 else f"the {count} nodes"
 
@@ -220,7 +219,7 @@ def _choose(
     het: Allocation | None,
     shared: Allocation | None,
 ) -> Allocation:
-    """Return the layout that can start, the better one where both can."""
+    """Return the layout that can start, the better one if both can."""
     if conditions.no_components:
         why = f"Slurm starts no job with a component for each role here: {conditions.no_components}"
     elif len(job.roles) > MAX_COMPONENTS:
@@ -249,10 +248,10 @@ def _as_requested(job: Job, partitions: Sequence[Partition], found: Allocation |
         raise PlanError(
             Diagnostic(
                 code="E411",
-                message=f"the job asks for the layout {requested}, which can never start on "
+                message=f"the requested layout {requested} can never start on "
                 f"{counted(node_count(partitions), 'node')} of {names(partitions)}{why}",
                 path="$.extras.slurm.layout",
-                hint="leave extras.slurm.layout out: the planner takes the layout that fits",
+                hint="remove extras.slurm.layout, so that the planner chooses the layout",
             )
         )
-    return _with_reason(found, "the job asks for it")
+    return _with_reason(found, "the job requests it")

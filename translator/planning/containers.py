@@ -1,7 +1,7 @@
-"""How the tasks of a job are put into containers, what of the nodes they see there, and what a runtime cannot do.
+"""Containers of tasks: their mounts, and the features that a runtime does not support.
 
-Without a container nothing can be mounted: a storage has to be where the job looks for it, on every node, and a task
-that does not find it there says so and fails. Source: PAI protocol v2, extras.storages.
+Without a container nothing can be mounted: a storage must already have the job's path on every node, and a task
+that does not find it there fails with a message. Source: PAI protocol v2, extras.storages.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _PATH = "$.extras.storages"
 
 
 def container_plan(job: Job, site: Site, found: tuple[Mount, ...]) -> ContainerPlan:
-    """Return how the tasks of a job are put into containers; `found` are its storages."""
+    """Return the container settings of a job; `found` are its storages."""
     settings, row = site.containers, site.containers.row
     if row is None:
         return ContainerPlan(runtime=NO_CONTAINERS)
@@ -42,23 +42,23 @@ def container_plan(job: Job, site: Site, found: tuple[Mount, ...]) -> ContainerP
 
 
 def _folders(site: Site) -> tuple[str, ...]:
-    """Return the folders that tasks see under their own paths; the default file system is one, if it is a folder."""
+    """Return the folders to mount under the same path; they include a default file system that is a folder."""
     root = site.default_file_system if site.default_file_system.startswith("/") else ""
     return tuple(dict.fromkeys((*site.containers.mounts, *filter(None, [root]))))
 
 
 def workdir(job: Job, role: Role, site: Site) -> str:
-    """Return where the commands of a role start: by its own word, else that of the job, else that of the site."""
+    """Return the working directory of a role's commands: from the role, else from the job, else from the site."""
     return role.slurm_options.workdir or job.slurm_options.job.workdir or site.workdir
 
 
 def is_of_submit(folder: str) -> bool:
-    """Tell whether a workdir is the folder of the submit, or one below it."""
+    """Whether a workdir is the submit folder, or below it."""
     return folder == "submit" or folder.startswith("./")
 
 
 def container_warnings(job: Job, site: Site, found: tuple[Mount, ...]) -> tuple[Diagnostic, ...]:
-    """Warn that the site runs tasks on the node itself, or of what its runtime cannot do; `found` are the storages."""
+    """Warn that no container is used, or of features that the runtime does not support; `found` are the storages."""
     row = site.containers.row
     if row is not None:
         points = [*_folders(site), *(point for _, _, point in found)]
@@ -72,7 +72,7 @@ def container_warnings(job: Job, site: Site, found: tuple[Mount, ...]) -> tuple[
 
 
 def _unmounted(job: Job, site: Site, points: list[str]) -> Iterator[Diagnostic]:
-    """Warn of a workdir that containers have from their image or not at all; that of `submit` is mounted."""
+    """Warn of a workdir that the site does not mount into containers; `submit` is always mounted."""
     asked: dict[tuple[str, str], list[str]] = {}
     for role in job.roles:
         if role.slurm_options.workdir:
@@ -83,24 +83,23 @@ def _unmounted(job: Job, site: Site, points: list[str]) -> Iterator[Diagnostic]:
     for (folder, path), names in asked.items():
         if folder == "task" or is_of_submit(folder) or any(PurePath(folder).is_relative_to(point) for point in points):
             continue
-        message = f"the site mounts nothing at {folder}: the image of role {', '.join(names)} must have this folder"
-        hint = "the site profile names folders to mount under `containers.mounts`"
+        message = f"the site does not mount {folder}: the image of role {', '.join(names)} must contain this folder"
+        hint = "add it to `containers.mounts` in the site profile"
         yield Diagnostic(code="W424", message=message, path=path, hint=hint)
 
 
 def _shortcomings(job: Job, row: ContainerRuntime) -> Iterator[Diagnostic]:
-    """Warn of what a runtime cannot do."""
     path = "$.taskRoles"
     if not row.sizes_shm:
         most = max(role.resources.shm_mib for role in job.roles)
-        message = f"{row.name} gives tasks the /dev/shm of the node, of whatever size it is, not one of {most} MiB"
+        message = f"{row.name} gives tasks the node's /dev/shm, not one of {most} MiB"
         yield Diagnostic(code="W423", message=message, path=path)
     if row.warning:
         yield Diagnostic(code="W423", message=row.warning, path=path, hint=row.hint)
 
 
 def mounts(job: Job, site: Site) -> tuple[Mount, ...]:
-    """Return the storages of a job by the site profile; PlanError for one that the site does not have."""
+    """Return the storages of a job by the site profile; PlanError for an unknown storage."""
     if job.storages is None:
         return ()
     if not job.storages.wanted:
@@ -125,12 +124,12 @@ def mounts(job: Job, site: Site) -> tuple[Mount, ...]:
 
 
 def storage_warnings(job: Job, site: Site, found: tuple[Mount, ...]) -> tuple[Diagnostic, ...]:
-    """Warn of default storages that the site does not have, and of what must be in its place without containers."""
+    """Warn of default storages that the site lacks, and of storages that must already be on the nodes."""
     if job.storages is None:
         return ()
     if not found:
-        message = "the job asks for its user's default storages, and the site profile has none"
-        hint = "name the storages that it needs, `storages: [{name: ...}]`, or leave this out"
+        message = "the job requests default storages, but the site profile has none"
+        hint = "list the storages, `storages: [{name: ...}]`, or remove this"
         return (Diagnostic(code="W405", message=message, path=_PATH, hint=hint),)
     names = [wanted.name for wanted in job.storages.wanted] or [n for n, each in site.storages.items() if each.default]
     moved = [
@@ -140,15 +139,15 @@ def storage_warnings(job: Job, site: Site, found: tuple[Mount, ...]) -> tuple[Di
     ]
     if not moved or site.containers.runtime != NO_CONTAINERS:
         return ()
-    message = f"tasks run on the node itself, where each storage must be in its place already: {', '.join(moved)}"
-    hint = "have a link there on every node, or write the path that the nodes know as its `mountPath`"
+    message = f"tasks run on the node itself, so these storages must already be there: {', '.join(moved)}"
+    hint = "create a link on every node, or write the path on the nodes as `mountPath`"
     return (Diagnostic(code="W406", message=message, path=_PATH, hint=hint),)
 
 
 def storage_prerequisite(found: tuple[Mount, ...], site: Site, lines: Lines) -> Prerequisite:
-    """Return what a task runs first to make sure of its storages.
+    """Return the hook that checks the storages of a job before the commands.
 
-    Where the site says nothing of storages, one that is missing is told, and the commands find out what it means.
+    If the site profile lists no storages, a missing one is only reported.
     """
     settings = (("MOUNTS", "\n".join("\t".join(mount) for mount in found)),)
     script = Script(phase="start", program="storages", settings=settings)

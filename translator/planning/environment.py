@@ -1,11 +1,11 @@
-"""The variables of a job's tasks that are known before the job runs, and what tasks inherit of those about each other.
+"""The variables of tasks that are known before the job runs, and the number of exported variables about other tasks.
 
-What depends on nodes, ports, users or attempts is added by the script: `templates/runtime/batch/environment.sh`.
-Bash takes time that grows with the square of the number of exported variables, for each command that it starts. So the
-script exports few about other tasks, and has all of them in the file `$PAISLURM_PEERS`. The limits are those of
-`templates/runtime/batch/peers.sh`, and a test holds the two together.
+`templates/runtime/batch/environment.sh` adds those that depend on nodes, ports, users or attempts.
+For each command, bash takes time that grows with the square of the number of exported variables. So the
+script exports few variables about other tasks; the file `$PAISLURM_PEERS` has all of them. A test compares the limits
+with those in `templates/runtime/batch/peers.sh`.
 Source: OpenPAI environment variables, protocol v1 and v2; PAI protocol v1, dataDir, outputDir and codeDir; PAI
-rest-server, which resolved these names and no others.
+rest-server, which expanded only these names.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Variables = tuple[tuple[str, str], ...]
 _FILE_SYSTEM = "$PAI_DEFAULT_FS_URI"
 DEFAULT_OUTPUT = f"{_FILE_SYSTEM}/Output/$PAI_USER_NAME/$PAI_JOB_NAME"
-"""Source: PAI rest-server, outputDir of protocol v1; its documents leave the user out."""
+"""Source: PAI rest-server, outputDir of protocol v1; its documentation omits the user."""
 _JOB = re.compile(r"\$PAI_JOB_NAME(?!\w)", re.ASCII)
 _USER = re.compile(r"\$PAI_USER_?NAME(?!\w)", re.ASCII)
 
@@ -33,9 +33,9 @@ MAX_PEER_VARIABLES = 320
 """How many variables about single tasks are exported."""
 MAX_LIST_VARIABLES = 160
 MAX_LIST_BYTES = 65536
-"""How many lists of all tasks of a role are exported, and how many bytes of them."""
+"""The limits for exported lists of all tasks of a role: their number, and their total size."""
 _BYTES_IN_A_LIST = 22
-"""Of a task at most, with an address of IPv4: `255.255.255.255:65535,`."""
+"""The most bytes per task, with an IPv4 address: `255.255.255.255:65535,`."""
 _PEER_VARIABLE = re.compile(r"PAI_(HOST_IP|PORT_LIST)_|PAI_TASK_ROLE_(\w+_HOST_LIST|INSTANCES)|PAI_\w+_PORT\b")
 _OWN_VARIABLE = re.compile(r"PAI_(CONTAINER|CURRENT)_\w+_PORT\b")
 SECOND_NAMES = frozenset(
@@ -53,13 +53,13 @@ SECOND_NAMES = frozenset(
         "PAI_TASK_GPU_NUM",
     }
 )
-"""Variables that mean the same as the one before them, and share its line in the script where they have its value."""
+"""Variables with the same meaning as the one before; with the same value too, they share its line in the script."""
 _PART = re.compile(r"\w+", re.ASCII)
 """A part of the name of a shell variable."""
 
 
 def environment_plan(job: Job, site: Site) -> EnvironmentPlan:
-    """Return the variables of a job's tasks, as far as they are known."""
+    """Return the known variables of a job's tasks."""
     paths = path_variables(job, site)
     return EnvironmentPlan(
         of_job=job_variables(job, site),
@@ -73,7 +73,7 @@ def environment_plan(job: Job, site: Site) -> EnvironmentPlan:
 
 
 def node_plan(job: Job, site: Site) -> NodePlan:
-    """Return what the nodes are like. GPUs may be called other than `gpu`: gres.conf(5), Name."""
+    """Return the properties of the nodes. The gres name of GPUs may differ from `gpu`: gres.conf(5), Name."""
     has_gpus = any(role.resources.gpus for role in job.roles)
     return NodePlan(
         address=site.address.method,
@@ -87,7 +87,7 @@ def node_plan(job: Job, site: Site) -> NodePlan:
 
 
 def job_variables(job: Job, site: Site) -> Variables:
-    """Return the variables that every task of every role has, in the order in which they are exported."""
+    """Return the variables of every task of every role, in the order of their export."""
     names = ",".join(role.name for role in job.roles)
     tasks, roles = str(job.task_count), str(len(job.roles))
     variables = [
@@ -121,12 +121,11 @@ def job_variables(job: Job, site: Site) -> Variables:
 
 
 def _threshold(job: Job, threshold: int) -> str:
-    """Return a threshold as tasks see it."""
     return job.unset_threshold if threshold == NEVER else str(threshold)
 
 
 def role_variables(job: Job, role: Role) -> Variables:
-    """Return the variables that every task of one role has."""
+    """Return the variables of every task of one role."""
     resources, completion = role.resources, role.completion
     instances, cpus, memory = str(role.instances), str(resources.cpus), str(resources.memory_mib)
     gpus = str(resources.gpus)
@@ -149,10 +148,10 @@ def role_variables(job: Job, role: Role) -> Variables:
 
 
 def variable_names(job: Job) -> tuple[tuple[str, ...], ...]:
-    """Return under what names each role stands in the variables of tasks: its own, and the controller's name for it.
+    """Return the names of each role in variables of tasks: its own, and OpenPAI's controller name.
 
-    The second is left out where it is the same, or is another role's own name; and the first where no shell variable
-    can have it in its name, as a name of protocol v1 with a `.` in it.
+    The second is left out if it is the same, or another role's own name. The first is left out if it cannot be part of
+    a variable name, such as a name of protocol v1 with a `.`.
     """
     taken = {"", *(role.name for role in job.roles)}
     return tuple(
@@ -165,25 +164,25 @@ def variable_names(job: Job) -> tuple[tuple[str, ...], ...]:
 
 
 def can_be_in_a_variable(name: str) -> bool:
-    """Tell whether the name of a shell variable can have this in it."""
+    """Whether a variable name can contain this name."""
     return _PART.fullmatch(name) is not None
 
 
 def path_variables(job: Job, site: Site) -> Paths:
-    """Return the paths of a job of protocol v1, each with the parts between which the user's name stands."""
+    """Return the paths of a job of protocol v1, each split where the user's name goes."""
     texts = _texts(job.directories) if job.directories else {}
     texts |= {"output": texts["output"] or DEFAULT_OUTPUT} if texts else {}
     return tuple((f"PAI_{kind.upper()}_DIR", parts(text, job, site)) for kind, text in texts.items())
 
 
 def path_warnings(job: Job, site: Site) -> tuple[Diagnostic, ...]:
-    """Warn of paths on a file system that the site does not name."""
+    """Warn of paths on a file system that the site profile does not name."""
     texts = _texts(job.directories) if job.directories and not site.default_file_system else {}
     keys = [f"{kind}Dir" for kind, text in texts.items() if _FILE_SYSTEM in text]
     if not keys:
         return ()
-    message = f"`{_FILE_SYSTEM}` in {', '.join(keys)} is empty: the site names no default file system"
-    hint = "write `defaultFileSystem: hdfs://host:port` or the path of a folder into site.yaml, or give whole paths"
+    message = f"`{_FILE_SYSTEM}` in {', '.join(keys)} is empty: the site profile has no default file system"
+    hint = "write `defaultFileSystem: hdfs://host:port` or the path of a folder in site.yaml, or use absolute paths"
     return (Diagnostic(code="W422", message=message, path=f"{job.paths.directories}.{keys[0]}", hint=hint),)
 
 
@@ -192,15 +191,15 @@ def _texts(directories: Directories) -> dict[str, str]:
 
 
 def parts(text: str, job: Job, site: Site) -> tuple[str, ...]:
-    """Return a path in parts, between which stands the user's name. Only the first file system is resolved."""
+    """Return a path split where the user's name goes. Only a file system at its start is expanded."""
     text = text.replace(_FILE_SYSTEM, site.default_file_system, 1)
     return tuple(_USER.split(_JOB.sub(lambda _: job.name, text)))
 
 
 def exported_tasks(job: Job) -> int | None:
-    """Return of how many tasks of each role the variables are exported: None for all, 0 for one task of some roles.
+    """Return for how many tasks of each role variables are exported: None for all, 0 for one task of some roles.
 
-    A task has its address under each name of its role, and for each port label two variables more.
+    A task has its address under each name of its role, and two more variables per port label.
     """
     named = zip(variable_names(job), job.roles, strict=True)
     of_one = [len(names) * (1 + 2 * len(role.ports)) for names, role in named]
@@ -210,12 +209,12 @@ def exported_tasks(job: Job) -> int | None:
 
 
 def exports_all(job: Job) -> bool:
-    """Tell whether tasks inherit all variables about each other, however long the addresses are."""
+    """Whether tasks inherit all variables about each other, even with the longest addresses."""
     lists = [1 + len(names) for names in variable_names(job)]
     size = sum(each * (64 + role.instances * _BYTES_IN_A_LIST) for each, role in zip(lists, job.roles, strict=True))
     return exported_tasks(job) is None and sum(lists) <= MAX_LIST_VARIABLES and size <= MAX_LIST_BYTES
 
 
 def names_peers(text: str) -> bool:
-    """Tell whether commands name variables about other tasks."""
+    """Whether commands use variables about other tasks."""
     return bool(_PEER_VARIABLE.search(_OWN_VARIABLE.sub("", text)))

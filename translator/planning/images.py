@@ -1,4 +1,4 @@
-"""Which image the tasks of a role run in: a path on the nodes, or a reference to a registry, from which it is fetched.
+"""The image of each role: a path on the nodes, or a reference to fetch from a registry.
 
 Source: Docker, image references; enroot(1), import, for `registry#image:tag`.
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..site.profile import Site
 
 DOCKER_HUB = "registry-1.docker.io"
-"""Where Docker Hub serves images. Source: Docker, `docker.io` in references."""
+"""The registry of Docker Hub. Source: Docker, `docker.io` in references."""
 HUB_NAMES = ("", "docker.io", "index.docker.io", DOCKER_HUB)
 _REGISTRY = re.compile(r"(?:[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*|\[[0-9A-Fa-f:]+\])(?::[0-9]+)?")
 _PART = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
@@ -31,12 +31,12 @@ _NAME = re.compile(
 
 
 class ImageReference(Struct, frozen=True, kw_only=True, rename={"version": "image_version"}):
-    """An image of a registry."""
+    """An image in a registry."""
 
     registry: str
-    """The host of a registry."""
+    """The host of the registry."""
     repository: str
-    """The name of an image in its registry."""
+    """The name of the image in the registry."""
     version: str
     """The tag or digest of the image."""
 
@@ -45,18 +45,18 @@ class ImageReference(Struct, frozen=True, kw_only=True, rename={"version": "imag
 
 
 class ImagePlan(Struct, frozen=True, kw_only=True, rename={"path": "image_path"}):
-    """Where the image of a role is; neither value without containers."""
+    """The location of a role's image; both values are None without containers."""
 
     path: str | None = None
-    """The path of the image on the nodes; None where it is fetched."""
+    """The path of the image on the nodes; None if it is fetched."""
     reference: ImageReference | None = None
-    """An image in a registry."""
+    """The image in a registry."""
 
 
 def reference_of(uri: str) -> ImageReference | None:
-    """Return what a reference in one of its forms names: `[docker://][registry/]name[:tag][@digest]`.
+    """Parse an image reference: `[docker://][registry/]name[:tag][@digest]`, or with `registry#name`.
 
-    `registry#name` is the same. None for what is no reference.
+    Return None for any other text.
     """
     text = uri.removeprefix("docker://")
     registry, mark, name = text.partition("#")
@@ -77,7 +77,7 @@ def reference_of(uri: str) -> ImageReference | None:
 
 
 def image_plans(job: Job, site: Site) -> tuple[ImagePlan, ...]:
-    """Return where the image of each role is; PlanError for one that the site cannot have."""
+    """Return the location of each role's image; PlanError for an unavailable image."""
     settings, row = site.containers, site.containers.row
     if row is None:
         return tuple(ImagePlan() for _ in job.roles)
@@ -89,7 +89,7 @@ def image_plans(job: Job, site: Site) -> tuple[ImagePlan, ...]:
 
 
 def secrets_of(job: Job, images: tuple[ImagePlan, ...]) -> tuple[str, ...]:
-    """Return the names of the secrets that the script has from files: logins only where a registry is asked."""
+    """Return the names of the secrets that the script reads from files; logins only if it fetches images."""
     return (*job.secrets, *(job.logins if any(image.reference for image in images) else ()))
 
 
@@ -99,7 +99,7 @@ def _plan(uri: str, settings: Containers) -> ImagePlan:
 
 
 def _path(uri: str, settings: Containers) -> str:
-    """Return where an image is: an absolute path is its own, a reference is looked up with and without `docker://`."""
+    """Return the path of an image: an absolute path itself, or that of a reference with or without `docker://`."""
     if uri.startswith("/"):
         return uri
     images = settings.images
@@ -111,13 +111,13 @@ def _image_error(uri: str, settings: Containers, row: ContainerRuntime, where: s
     if path:
         return _wrong_kind(path, row, where)
     if reference_of(uri) is None:
-        message = f"{uri!r} is no path and no reference to an image"
+        message = f"{uri!r} is neither a path nor an image reference"
         hint = "write `registry/name:tag`, `name@sha256:...` or an absolute path"
         return Diagnostic(code="E418", message=message, path=where, hint=hint)
     if settings.fetches:
         return None
     hint = did_you_mean(uri, settings.images) or (
-        f"name its folder in the site profile, `containers: {{images: {{{uri!r}: /path}}}}`, or let images be fetched: "
+        f"add its folder to the site profile, `containers: {{images: {{{uri!r}: /path}}}}`, or permit fetching: "
         "`containers: {cache: /path}`"
     )
     return Diagnostic(code="E415", message=f"the image {uri!r} is not on this site", path=where, hint=hint)
@@ -128,6 +128,6 @@ def _wrong_kind(path: str, row: ContainerRuntime, where: str) -> Diagnostic | No
         return None
     suffix = image_suffix(path)
     kind = f"a {suffix.removeprefix('.')} file" if suffix else "a folder"
-    message = f"the image {path!r} is {kind}, which the runtime {row.name} does not read"
+    message = f"the image {path!r} is {kind}, which the runtime {row.name} cannot read"
     hint = "a folder with the image's files" if row.reads_folders else f"a `{row.image_files[0]}` file"
-    return Diagnostic(code="E419", message=message, path=where, hint=f"name {hint}, or a reference to a registry")
+    return Diagnostic(code="E419", message=message, path=where, hint=f"use {hint}, or a reference to a registry")

@@ -1,7 +1,7 @@
-"""InfiniBand: what a role that asks for it gets, and what keeps a job off it that does not.
+"""InfiniBand: settings of roles that use it, and of jobs that must not.
 
-A job of which no role asks is kept off. In a job of which some roles ask, the others are left as they are: their
-tasks may be the far end of the first ones' communication. Source: PAI protocol v2, infiniband; v1, paiAzRDMA.
+A job without such roles is kept off. In a job with some such roles, the other roles get no settings: their
+tasks may communicate with those on InfiniBand. Source: PAI protocol v2, infiniband; v1, paiAzRDMA.
 """
 
 from __future__ import annotations
@@ -22,35 +22,35 @@ if TYPE_CHECKING:
     from ..site.profile import Site
 
 _GPU_TRANSPORTS = {"nvidia": ",cuda", "amd": ",rocm"}
-"""What UCX needs beside a network to know memory of GPUs. Source: UCX, list of main transports and aliases."""
+"""The transports that UCX needs for GPU memory. Source: UCX, list of main transports and aliases."""
 _DEFAULT_PORT = 1
 Rows = tuple["Mapping[str, Any]", ...]
 """Rows of `infiniband.yaml`."""
 
 
 class RoleInfiniband(Struct, frozen=True, kw_only=True):
-    """How a role uses the InfiniBand."""
+    """The InfiniBand settings of a role."""
 
     variables: tuple[tuple[str, str], ...]
     """Variables, pairs of name and value."""
     checks: tuple[str, ...]
-    """What each node is checked for before tasks start: `hca:NAME[:PORT]`, `net:NAME`, `memlock:KIB`."""
+    """Checks of each node before tasks start: `hca:NAME[:PORT]`, `net:NAME`, `memlock:KIB`."""
     summary: str
-    """How a role stands to the InfiniBand, in words."""
+    """The settings as text."""
 
 
 def infiniband_of_roles(job: Job, site: Site) -> tuple[RoleInfiniband | None, ...]:
-    """Return how each role stands to the InfiniBand; None where the site says nothing of it, or the role nothing."""
+    """Return the InfiniBand settings of each role; None without settings in the site profile or for the role."""
     infiniband = site.infiniband
     if infiniband is None:
         return (None,) * len(job.roles)
-    rows = _rows_left(job)
+    rows = _unset_rows(job)
     if not any(role.resources.infiniband for role in job.roles):
-        return tuple(_off(rows, role, site, infiniband) for role in job.roles)
-    return tuple(_on(rows, role, site, infiniband) if role.resources.infiniband else None for role in job.roles)
+        return tuple(_disabled(rows, role, site, infiniband) for role in job.roles)
+    return tuple(_enabled(rows, role, site, infiniband) if role.resources.infiniband else None for role in job.roles)
 
 
-def _on(rows: Rows, role: Role, site: Site, infiniband: Infiniband) -> RoleInfiniband:
+def _enabled(rows: Rows, role: Role, site: Site, infiniband: Infiniband) -> RoleInfiniband:
     locked = "unlimited" if infiniband.memlock_mib is None else f"{infiniband.memlock_mib} MiB"
     parts = [f"adapters {', '.join(infiniband.adapters)}"]
     if infiniband.interface:
@@ -64,7 +64,7 @@ def _on(rows: Rows, role: Role, site: Site, infiniband: Infiniband) -> RoleInfin
     )
 
 
-def _off(rows: Rows, role: Role, site: Site, infiniband: Infiniband) -> RoleInfiniband:
+def _disabled(rows: Rows, role: Role, site: Site, infiniband: Infiniband) -> RoleInfiniband:
     return RoleInfiniband(
         variables=_variables(rows, role, site, infiniband, "disabled"),
         checks=_net(infiniband.ethernet),
@@ -78,18 +78,17 @@ def _net(interface: str | None) -> tuple[str, ...]:
 
 @cache
 def _table() -> Rows:
-    """Return the rows of `infiniband.yaml` in order."""
     return tuple(row for group in shipped_table("translator/planning/infiniband.yaml") for row in group["variables"])
 
 
-def _rows_left(job: Job) -> Rows:
-    """Return the rows of the table of which the job's user has not chosen the value."""
+def _unset_rows(job: Job) -> Rows:
+    """Return the rows of the table whose value the job's user has not chosen."""
     said = "\n".join(_texts(job))
     return tuple(row for row in _table() if not any(word in said for word in row.get("unless", ())))
 
 
 def _variables(rows: Rows, role: Role, site: Site, infiniband: Infiniband, kind: str) -> tuple[tuple[str, str], ...]:
-    """Return the variables of a role, the site's own over those of the table."""
+    """Return the variables of a role; the site's override those of the table."""
     known = {
         "adapters": ",".join(infiniband.adapters),
         "ports": ",".join(name if ":" in name else f"{name}:{_DEFAULT_PORT}" for name in infiniband.adapters),
@@ -108,14 +107,14 @@ def _variables(rows: Rows, role: Role, site: Site, infiniband: Infiniband, kind:
 
 
 def _filled(template: str | None, known: Mapping[str, str | None]) -> str | None:
-    """Return a template with its braces filled, None where one is not known."""
+    """Return a template with its braces filled, None if a value is unknown."""
     if template is None or any(value is None and f"{{{name}}}" in template for name, value in known.items()):
         return None
     return template.format_map(known)
 
 
 def _texts(job: Job) -> Iterator[str]:
-    """Yield what a job's user wrote that can set variables and options of all its tasks."""
+    """Yield the user's texts that can set variables and options of all tasks."""
     for name, value in job.variables:
         yield f"{name}={value}"
     for role in job.roles:
@@ -126,12 +125,12 @@ def _texts(job: Job) -> Iterator[str]:
 
 
 def infiniband_of(role: Role, site: Site) -> Infiniband | None:
-    """Return the InfiniBand for a role that asks for it."""
+    """Return the InfiniBand of the nodes of a role that uses it."""
     return site.infiniband if role.resources.infiniband else None
 
 
 def joined_constraint(own: str | None, infiniband: Infiniband | None) -> str | None:
-    """Return a constraint that asks for both: that of the role's place, and nodes with InfiniBand.
+    """Return a constraint for the role's own features and InfiniBand together.
 
     Source: sbatch(1), --constraint.
     """
@@ -142,7 +141,7 @@ def joined_constraint(own: str | None, infiniband: Infiniband | None) -> str | N
 
 
 def infiniband_gres(infiniband: Infiniband | None, times: int = 1) -> tuple[str, ...]:
-    """Return the generic resource that each node needs for so many roles on the InfiniBand."""
+    """Return the generic resource that each node needs for `times` roles on InfiniBand."""
     if infiniband is None or infiniband.gres is None or not times:
         return ()
     name, _, count = infiniband.gres.rpartition(":")
@@ -150,31 +149,31 @@ def infiniband_gres(infiniband: Infiniband | None, times: int = 1) -> tuple[str,
 
 
 def infiniband_options(infiniband: Infiniband | None) -> tuple[tuple[str, str | None], ...]:
-    """Return the other sbatch options of nodes on the InfiniBand. Source: sbatch(1), --network --switches."""
+    """Return the other sbatch options of nodes on InfiniBand. Source: sbatch(1), --network --switches."""
     pairs = (("network", infiniband.network), ("switches", infiniband.switches)) if infiniband else ()
     return tuple((name, value) for name, value in pairs if value)
 
 
 def infiniband_warnings(job: Job, site: Site) -> tuple[Diagnostic, ...]:
-    """Warn of InfiniBand that the site says nothing of, and of roles that ask for it beside others that do not."""
+    """Warn of InfiniBand without settings in the site profile, and of roles without it beside roles with it."""
     asking = [role for role in job.roles if role.resources.infiniband]
     if not asking:
         return ()
     path = asking[0].paths.infiniband
     if site.infiniband is None:
-        message = "the site profile says nothing of InfiniBand: tasks use what the nodes have and their libraries find"
-        hint = "describe it there, `infiniband: {adapters: [mlx5_0], interface: ib0}`"
+        message = "the site profile has no `infiniband`: tasks use the InfiniBand that their libraries find"
+        hint = "add `infiniband: {adapters: [mlx5_0], interface: ib0}`"
         return (Diagnostic(code="W411", message=message, path=path, hint=hint),)
     others = [role.name for role in job.roles if not role.resources.infiniband]
     if not others:
         return ()
     names = ", ".join(role.name for role in asking)
-    message = f"on the InfiniBand: {names}; perhaps on nodes without it: {', '.join(others)}"
-    hint = "set `infiniband: true` for each role that communicates over it"
+    message = f"on InfiniBand: {names}; perhaps on nodes without it: {', '.join(others)}"
+    hint = "set `infiniband: true` for each role that uses it"
     return (Diagnostic(code="W412", message=message, path=path, hint=hint),)
 
 
 @cache
 def infiniband_names() -> frozenset[str]:
-    """Return the names of the variables of the table, those that no site profile has to name."""
+    """Return the names of the variables of the table; site profiles need not name them."""
     return frozenset(row["name"] for row in _table())

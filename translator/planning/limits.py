@@ -1,4 +1,4 @@
-"""How long a job and its tasks have, and how often they are tried again."""
+"""Time limits and retry limits of a job and its tasks."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def time_limit(job: Job, site: Site, asked: Sequence[Asked]) -> timedelta | None
 
 
 def _shorter(wanted: timedelta, most: timedelta, site: Site) -> str:
-    """Say what a job could ask for instead of more time than its partition has."""
+    """Return the hint with a permitted time limit, and with the partitions that permit the wanted time."""
     longer = [each.name for each in site.partitions.values() if each.time_limit is None or each.time_limit >= wanted]
-    others = f"; so long a job may run in {', '.join(longer)}" if longer else ""
+    others = f"; partition {' or '.join(longer)} permits this time" if longer else ""
     return f"write `time: {slurm_time(most)}` under extras.slurm, or less{others}"
 
 
@@ -62,7 +62,7 @@ def time_plan(job: Job, site: Site, limit: timedelta | None) -> TimePlan:
 
 
 def retry_plan(job: Job, site: Site) -> RetryPlan:
-    """Return how often a job and its tasks are tried again."""
+    """Return the retry limits of a job and its tasks."""
     return RetryPlan(
         retry_limit=job.retry_limit,
         max_transient_retries=site.retry.max_transient_retries,
@@ -72,30 +72,30 @@ def retry_plan(job: Job, site: Site) -> RetryPlan:
 
 
 def _monitor_after(job: Job, site: Site) -> Literal["failure", "end"] | None:
-    """Return after which ends a monitor step is needed: after a success only to notify the user, or to restart."""
+    """Return the ends that need a monitor step: after a success only to notify the user, or to restart."""
     if not site.monitor.at_end:
         return None
     return "end" if job.notify or job.retry_limit == RESTART_ALWAYS else "failure"
 
 
 def check_restarts(job: Job, site: Site) -> None:
-    """Raise PlanError for a job that is restarted after any end, where a site profile does not bound the restarts.
+    """Raise PlanError for a job that restarts after any end if the site profile does not bound the restarts.
 
     Source: PAI protocol v1, retryCount -2.
     """
     if _is_bounded(job, site) or not site.is_known:
         return
-    message = "a job that is restarted after any end needs a bound, and the site profile sets none"
-    hint = "set `retry: {maxRestarts: 100}` in the site profile, or give the job a retry count of its own"
+    message = "a job that restarts after any end needs a bound, but the site profile sets none"
+    hint = "set `retry: {maxRestarts: 100}` in the site profile, or use another retry count"
     raise PlanError(Diagnostic(code="E406", message=message, path=job.paths.retry_count, hint=hint))
 
 
 def restart_warnings(job: Job, site: Site) -> tuple[Diagnostic, ...]:
-    """Warn of a job that is restarted after any end, and not for ever."""
+    """Warn of a job that restarts after any end, but not for ever."""
     if _is_bounded(job, site):
         return ()
-    message = f"the job is restarted {counted(site.retry.most_restarts, 'time')} at most, and not for ever"
-    hint = "a site profile can say more: `retry: {maxRestarts: 100}`"
+    message = f"the job restarts at most {counted(site.retry.most_restarts, 'time')}, not for ever"
+    hint = "set a higher bound in the site profile: `retry: {maxRestarts: 100}`"
     return (Diagnostic(code="W410", message=message, path=job.paths.retry_count, hint=hint),)
 
 

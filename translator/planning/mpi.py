@@ -1,4 +1,4 @@
-"""Native MPI launch: which roles' commands srun starts as ranks of one world, and whether it can.
+"""Native MPI launch: the roles whose commands srun starts as ranks of one world, and whether it can.
 
 Source: this project's docs, `extras.slurm.mpi`; srun(1), --mpi, --het-group.
 """
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from .layout.layout import LayoutKind
 
 DEFAULT_PLUGIN = "pmix"
-"""The plugin where neither the job nor the site names one."""
+"""The plugin if neither the job nor the site names one."""
 _PATH = "$.extras.slurm.mpi"
 
 
 class RankCount(Struct, frozen=True, kw_only=True):
-    """Say of a role how many ranks each of its tasks is, and of which world they are."""
+    """The number of ranks per task of a role, and their world."""
 
     count: int
     mpi_world: MpiWorld
@@ -39,7 +39,7 @@ Worlds = Mapping[int, RankCount]
 
 
 def has_several_ranks(job: Job, role: Role) -> bool:
-    """Tell whether a task of the role may be several ranks: then no step can count its GPUs by task."""
+    """Whether a task of the role may have several ranks; then a step cannot count its GPUs by task."""
     return any(
         requested is not None and requested.ranks > 1
         for requested in (job.slurm_options.job.mpi, role.slurm_options.mpi)
@@ -47,9 +47,9 @@ def has_several_ranks(job: Job, role: Role) -> bool:
 
 
 def mpi_worlds(job: Job, site: Site, layout: LayoutKind) -> Worlds:
-    """Return the ranks of each role that has any, by position; PlanError for what cannot be."""
+    """Return the ranks of each role in a world, by position; PlanError for an impossible launch."""
     found = _ranks(job, site)
-    # What srun would be asked for can be compared only where each rank has a CPU.
+    # The comparison of srun options assumes a CPU for each rank.
     diagnostics = [*_unsupported(job, site), *_too_few_cpus(job, found)] if found else []
     if found and (diagnostics := diagnostics or [*_incompatible(job, site, found, layout)]):
         raise PlanError(diagnostics)
@@ -57,31 +57,31 @@ def mpi_worlds(job: Job, site: Site, layout: LayoutKind) -> Worlds:
 
 
 def mpi_warnings(job: Job, site: Site, layout: LayoutKind, found: Worlds) -> Iterator[Diagnostic]:
-    """Warn of a world over components, and of plugins of which it is not known whether srun has them.
+    """Warn of a world over components, and of plugins that srun may lack.
 
-    Observed on Slurm 22.05 with PMIx 4: where Slurm gives a later component nodes that come before those of an earlier
-    one, the nodes do not find each other, and no rank leaves MPI_Init.
+    Observed on Slurm 22.05 with PMIx 4: if the nodes of a later component sort before those of an earlier one, nodes
+    do not find each other, and no rank leaves MPI_Init.
     """
     if layout == "het" and any(len(ranks.mpi_world.roles) > 1 for ranks in found.values()):
         message = (
             "ranks of several components may wait for each other for ever: some versions of Slurm mistake their nodes"
         )
-        hint = "`layout: shared` under `extras.slurm` makes one component of all"
+        hint = "set `layout: shared` under `extras.slurm` for one component"
         yield Diagnostic(code="W414", message=message, path=_path_of_first(job), hint=hint)
     if found and site.mpi is None:
         plugins = ", ".join(dict.fromkeys(ranks.mpi_world.plugin for ranks in found.values()))
-        message = f"whether srun has the MPI plugin {plugins} here is not known"
-        hint = "`srun --mpi=list` shows what there is: name it in the site profile, `mpi: [pmix, pmi2]`"
+        message = f"the MPI plugin {plugins} may be missing on this site"
+        hint = "list the plugins with `srun --mpi=list`, and add them to the site profile: `mpi: [pmix, pmi2]`"
         yield Diagnostic(code="W413", message=message, path=_path_of_first(job), hint=hint)
 
 
 def has_pmix(job: Job, site: Site) -> bool:
-    """Tell whether srun starts ranks by PMIx."""
+    """Whether srun starts ranks by PMIx."""
     return any(ranks.mpi_world.plugin.startswith("pmix") for ranks in _ranks(job, site).values())
 
 
 def is_feasible(job: Job, site: Site, layout: LayoutKind) -> bool:
-    """Tell whether the job's worlds can be in a layout."""
+    """Whether a layout permits the job's worlds."""
     try:
         mpi_worlds(job, site, layout)
     except PlanError:
@@ -91,7 +91,7 @@ def is_feasible(job: Job, site: Site, layout: LayoutKind) -> bool:
 
 def _ranks(job: Job, site: Site) -> dict[int, RankCount]:
     slurm_options = {position: role.slurm_options.mpi for position, role in enumerate(job.roles)}
-    members = _members(job)
+    members = _world_roles(job)
     in_world = set(members)
     found: dict[int, RankCount] = {}
     for group in (
@@ -104,8 +104,8 @@ def _ranks(job: Job, site: Site) -> dict[int, RankCount]:
     return found
 
 
-def _members(job: Job) -> tuple[int, ...]:
-    """Return the positions of the roles that are one world by the job's own wish."""
+def _world_roles(job: Job) -> tuple[int, ...]:
+    """Return the positions of the roles that the job joins in one world."""
     requested = job.slurm_options.job.mpi
     if requested is None:
         return ()
@@ -119,17 +119,17 @@ def _members(job: Job) -> tuple[int, ...]:
 
 
 def _mpi_world(job: Job, site: Site, group: tuple[int, ...], whole: Mpi | None) -> dict[int, RankCount]:
-    """Return the ranks of the roles of one world; what a role says of itself goes before what the job says."""
+    """Return the ranks of the roles of one world; a role's settings override the job's."""
     slurm_options = {position: job.roles[position].slurm_options.mpi for position in group}
     named = {requested.plugin for requested in (whole, *slurm_options.values()) if requested and requested.plugin}
     if len(named) > 1:
-        message = f"the roles of one world have one plugin, not {' and '.join(sorted(named))}"
+        message = f"the roles of one world use different plugins: {' and '.join(sorted(named))}"
         raise PlanError(Diagnostic(code="E417", message=message, path=_PATH))
     offered = site.mpi
     plugin = named.pop() if named else (offered or (DEFAULT_PLUGIN,))[0]
     if offered is not None and plugin not in offered:
         there = f"it has {', '.join(offered)}" if offered else "it has none"
-        hint = did_you_mean(plugin, offered) or "without native launch, mpirun starts ranks by the tasks' ssh"
+        hint = did_you_mean(plugin, offered) or "remove `mpi`, and start the ranks with mpirun by ssh"
         message = f"the site has no MPI plugin {plugin!r}; {there}"
         raise PlanError(Diagnostic(code="E416", message=message, path=_path_of_first(job), hint=hint))
     mpi_world = MpiWorld(plugin=plugin, roles=group)
@@ -153,12 +153,12 @@ def _path(role: Role) -> str:
 def _unsupported(job: Job, site: Site) -> Iterator[Diagnostic]:
     path = _path_of_first(job)
     if not job.gang:
-        message = "ranks of one world start together, and without gang allocation tasks take turns"
-        hint = "leave `gangAllocation: false` out, or `mpi`"
+        message = "ranks of one world start together, but without gang allocation tasks take turns"
+        hint = "remove `gangAllocation: false`, or `mpi`"
         yield Diagnostic(code="E417", message=message, path=path, hint=hint)
     if site.containers.runtime != "none":
         message = f"srun cannot start ranks inside the tasks' containers ({site.containers.runtime})"
-        hint = "leave `mpi` out, and start the ranks with mpirun in a task: it reaches the others by ssh"
+        hint = "remove `mpi`, and start the ranks with mpirun in a task, by ssh"
         yield Diagnostic(code="E417", message=message, path=path, hint=hint)
 
 
@@ -167,15 +167,15 @@ def _too_few_cpus(job: Job, found: Worlds) -> Iterator[Diagnostic]:
         role = job.roles[position]
         if role.resources.cpus < ranks.count:
             message = (
-                f"{ranks.count} ranks of role {role.name} need as many CPUs, and a task of it has {role.resources.cpus}"
+                f"{ranks.count} ranks of role {role.name} need as many CPUs, but its task has {role.resources.cpus}"
             )
-            yield Diagnostic(code="E417", message=message, path=_path_of_first(job), hint="ask for a CPU for each rank")
+            yield Diagnostic(code="E417", message=message, path=_path_of_first(job), hint="request a CPU for each rank")
 
 
 def _incompatible(job: Job, site: Site, found: Worlds, layout: LayoutKind) -> Iterator[Diagnostic]:
-    """Yield what one srun cannot do: it has one set of options for all in one allocation.
+    """Yield diagnostics for worlds that one srun cannot start: it has one set of options for an allocation.
 
-    That pmi2 hangs over components was observed on Slurm 22.05 with MPICH 4.0: in 4 of 5 runs some ranks never left
+    Observed on Slurm 22.05 with MPICH 4.0: pmi2 hangs over components; in 4 of 5 runs some ranks never left
     MPI_Finalize.
     """
     for mpi_world in dict.fromkeys(ranks.mpi_world for ranks in found.values()):
@@ -183,9 +183,9 @@ def _incompatible(job: Job, site: Site, found: Worlds, layout: LayoutKind) -> It
         names = ", ".join(job.roles[position].name for position in mpi_world.roles)
         shared = layout == "shared"
         if layout == "het" and several and mpi_world.plugin == "pmi2":
-            message = f"the ranks of {names} would be one world over components, at the end of which pmi2 hangs"
+            message = f"the ranks of {names} form one world over components, where pmi2 hangs at the end"
             yield Diagnostic(
-                code="E417", message=message, path=_path_of_first(job), hint="take pmix, or `layout: shared`"
+                code="E417", message=message, path=_path_of_first(job), hint="use pmix, or `layout: shared`"
             )
         options = {
             (
@@ -199,9 +199,9 @@ def _incompatible(job: Job, site: Site, found: Worlds, layout: LayoutKind) -> It
                 f"in the shared layout the ranks of {names} need equal CPUs, memory, GPUs and srun options "
                 "to be one world"
             )
-            hint = "ask for the same for each rank, or set `layout: het`"
+            hint = "request the same for each rank, or set `layout: het`"
             yield Diagnostic(code="E417", message=message, path=_path_of_first(job), hint=hint)
         if shared and any(found[k].count > 1 and job.roles[k].resources.gpus for k in mpi_world.roles):
-            message = f"in the shared layout several ranks of a task of {names} cannot have its GPUs"
+            message = f"in the shared layout several ranks of a task of {names} cannot share its GPUs"
             hint = "write `ranksPerInstance: 1`, or set `layout: het`"
             yield Diagnostic(code="E417", message=message, path=_path_of_first(job), hint=hint)

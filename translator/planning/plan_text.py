@@ -1,4 +1,4 @@
-"""The plan as people read it."""
+"""The plan as text for users."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _USER = "$PAI_USER_NAME"
 
 
 def plan_text(plan: Plan) -> str:
-    """Return the plan as a page of text: the job, its roles, and what each component asks of Slurm."""
-    turns = "all at once" if plan.gang else "as slots are free"
+    """Return the plan as text: the job, its roles, and the request to Slurm for each component."""
+    turns = "all at once" if plan.gang else "as slots become free"
     head = [
         ("job", f"{plan.job_name} ({plan.source}, PAI protocol v{plan.protocol})"),
         ("layout", f"{plan.layout.kind}: {plan.layout.reason}"),
@@ -38,7 +38,7 @@ def plan_text(plan: Plan) -> str:
     ]
     head.append(("retries", _retries(plan.retry_policy)))
     if when := plan.retry_policy.monitor_after:
-        head.append(("monitor", f"at the end of each attempt{_AFTER[when]}; cron or scrontab does the rest"))
+        head.append(("monitor", f"at the end of each attempt{_AFTER[when]}; cron or scrontab for everything else"))
     notes = {
         _CODE: ", a copy for each task",
         _OUTPUT: ", made if it is missing" if plan.environment.makes_output else "",
@@ -66,27 +66,26 @@ def plan_text(plan: Plan) -> str:
             asked.append(f"  {component.note}")
     groups = dict.fromkeys(role.mpi_world for role in plan.roles if role.mpi_world)
     asked += [f"srun --mpi={mpi_world.plugin} starts {_ranks(plan, mpi_world)} as one world" for mpi_world in groups]
-    around = [*_hazards(plan), *_fabric(plan), *(line for role in plan.roles for line in _around(role))]
+    around = [*_hazards(plan), *_fabric(plan), *(line for role in plan.roles for line in _hook_lines(role))]
     return "\n".join([pairs_text(head), "", columns_text(rows), "", *around, *asked]) + "\n"
 
 
 def _ranks(plan: Plan, mpi_world: MpiWorld) -> str:
-    """Return how many ranks each role of a world has."""
     roles = [plan.roles[position] for position in mpi_world.roles]
     return " and ".join(f"{counted(role.instances * role.ranks, 'rank')} of {role.name}" for role in roles)
 
 
 def _workdir(plan: Plan, folder: str) -> str:
-    """Return which roles start in a folder, if it is not all."""
+    """Return the roles that start in a folder, "" for all."""
     names = [role.name for role in plan.roles if role.workdir == folder]
     of = f" for {', '.join(names)}" if len(names) < len(plan.roles) else ""
-    return ("where the job is submitted" if folder == "submit" else folder) + of
+    return ("the submit folder" if folder == "submit" else folder) + of
 
 
 def _retries(policy: RetryPlan) -> str:
-    """Return how often the job is retried. Source: PAI protocol v1, retryCount, for the numbers below 0."""
+    """Return the retry limits as text. Source: PAI protocol v1, retryCount, for the numbers below 0."""
     if policy.retry_limit == RESTART_ALWAYS:
-        return f"{policy.max_restarts} at most, however the job ends"
+        return f"at most {policy.max_restarts}, after any end"
     most = policy.max_transient_retries
     transient = f"{f'up to {most}' if most else 'none'} after transient failures"
     if policy.retry_limit < 0:
@@ -130,12 +129,12 @@ def _per_node(role: RolePlan) -> str:
 
 
 def _repeated(slots: int, nodes: int) -> str:
-    """Return how many slots each of some nodes has, as Slurm says it: `3(x2)`."""
+    """Return the slots of some equal nodes in Slurm's form: `3(x2)`."""
     return str(slots) if nodes == 1 else f"{slots}(x{nodes})"
 
 
 def _fabric(plan: Plan) -> list[str]:
-    """Return how roles stand to the InfiniBand; roles that stand to it alike share a line."""
+    """Return the InfiniBand settings of roles; roles with the same settings share a line."""
     named: dict[str, list[str]] = {}
     for role in plan.roles:
         if role.infiniband:
@@ -144,7 +143,7 @@ def _fabric(plan: Plan) -> list[str]:
 
 
 def _hazards(plan: Plan) -> list[str]:
-    """Return the faults of the site's Slurm that concern the job, and where they are known from."""
+    """Return the bugs of the site's Slurm that concern the job, with their sources."""
     known = [
         f"Slurm {plan.slurm.version}: {hazard.what}"
         f"{'; this layout avoids it' if hazard.avoids_het and plan.layout.kind == 'shared' else ''} ({hazard.source})"
@@ -153,8 +152,8 @@ def _hazards(plan: Plan) -> list[str]:
     return [*known, *([""] if known else [])]
 
 
-def _around(role: RolePlan) -> list[str]:
-    """Return the order of what a task of the role runs, where it is more than the commands."""
+def _hook_lines(role: RolePlan) -> list[str]:
+    """Return the hooks and commands of a task in order, if the role has hooks."""
     if not (role.before or role.after):
         return []
     steps = [*map(_step, role.before), "the commands", *map(_step, role.after)]

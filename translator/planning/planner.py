@@ -1,4 +1,4 @@
-"""job + site -> plan: each part of it is made by the module that owns it; and warnings that need the whole plan."""
+"""The planner: from a job and a site to a plan. The module of each part plans that part."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
     """Return the plan of a job on a site; PlanError with a reason if the site can never run it.
 
-    `source` is the job file's base name. The same arguments give the same plan.
+    `source` is the base name of the job file. The same arguments give the same plan.
     """
     request = _request(job, site)
     allocation = allocate(request)
@@ -66,7 +66,7 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
 
 
 def _request(job: Job, site: Site) -> Request:
-    """Return what a job asks of a site; PlanError if the site has not all of that."""
+    """Return the request of a job to a site; PlanError if the site cannot fulfil it."""
     asked = asked_of(job, virtual_cluster(job, site), site)
     mounted = mounts(job, site)
     limit = time_limit(job, site, asked)
@@ -92,7 +92,7 @@ def _refuse(diagnostics: tuple[Diagnostic, ...]) -> None:
 
 
 def _warnings(request: Request, allocation: Allocation, worlds: Worlds) -> tuple[Diagnostic, ...]:
-    """Return what a user should know of a plan that can be carried out, and may not do what is expected."""
+    """Return the warnings of a plan that is possible but may not do what the user expects."""
     job, site = request.job, request.site
     return (
         *cluster_warnings(job, site),
@@ -119,7 +119,7 @@ def plan_warnings(job: Job, site: Site, allocation: Allocation) -> tuple[Diagnos
 
 
 def _nodes_not_known(job: Job, allocation: Allocation) -> tuple[Diagnostic, ...]:
-    """Warn of a job that may never start, because nobody says how many nodes there are."""
+    """Warn that a job may never start, because the number of nodes is unknown."""
     if allocation.nodes_known or len(job.roles) == 1:
         return ()
     least = sum(nodes.count if nodes else 1 for nodes in allocation.nodes)
@@ -127,12 +127,12 @@ def _nodes_not_known(job: Job, allocation: Allocation) -> tuple[Diagnostic, ...]
         f"the {len(job.roles)} components need at least {least} nodes, because components share none; "
         "on a smaller partition the job stays pending for ever"
     )
-    hint = "describe the partition's nodes in a site profile, and the planner takes a layout that fits"
+    hint = "describe the partition's nodes in a site profile, so that the planner finds a layout that fits"
     return (Diagnostic(code="W403", message=message, path="$.taskRoles", hint=hint),)
 
 
 def _fixed_ports(job: Job, allocation: Allocation) -> tuple[Diagnostic, ...]:
-    """Warn of tasks of two roles that the shared layout puts on one node, although both have the same fixed port."""
+    """Warn of tasks of two roles with the same fixed port on one node of the shared layout."""
     placements = allocation.packing.placements if allocation.packing else ()
     users: dict[tuple[int, int], list[int]] = defaultdict(list)
     for position, placement in enumerate(placements):
@@ -150,7 +150,7 @@ def _fixed_ports(job: Job, allocation: Allocation) -> tuple[Diagnostic, ...]:
             message=f"tasks of the roles {job.roles[one].name} and {job.roles[other].name} share nodes, and both have "
             f"the fixed port {port}: one will fail",
             path="$.taskRoles",
-            hint="give them different ports",
+            hint="use different ports",
         )
         for (one, other), port in sorted(first.items())
     )
@@ -163,17 +163,16 @@ def _ports_of(role: Role) -> set[int]:
 def _no_notifier(job: Job, site: Site) -> tuple[Diagnostic, ...]:
     if not job.notify or site.notifications.notifier is not None:
         return ()
-    message = f"no notifications will be sent ({', '.join(job.notify)}): the site profile names no notifier"
-    hint = "set `notifications: {command: [...]}` or `notifications: {sendmail: /usr/sbin/sendmail}` there"
+    message = f"no notifications will be sent ({', '.join(job.notify)}): the site profile has no notifier"
+    hint = "add to the site profile `notifications: {command: [...]}` or `{sendmail: /usr/sbin/sendmail}`"
     return (Diagnostic(code="W409", message=message, path="$.extras.jobStatusChangeNotification", hint=hint),)
 
 
 def _unexported_peers(job: Job) -> tuple[Diagnostic, ...]:
-    """Warn where tasks do not inherit all variables about each other."""
     exported = exported_tasks(job) if job.gang else None
     if exported is None:
         return ()
     first = ("the first task of some roles", "the first task of each role", f"the first {exported} tasks of each role")
-    message = f"of the {job.task_count} tasks, a task inherits the variables about {first[min(exported, 2)]}"
-    hint = "`source $PAISLURM_PEERS` reads those about all tasks, `paislurm-peer ROLE INDEX` prints those about one"
+    message = f"the job has {job.task_count} tasks; each inherits only the variables about {first[min(exported, 2)]}"
+    hint = "read all with `source $PAISLURM_PEERS`, or print those about one task with `paislurm-peer ROLE INDEX`"
     return (Diagnostic(code="W404", message=message, path="$.taskRoles", hint=hint),)

@@ -1,4 +1,4 @@
-"""How each role runs, and in which order the scripts of prerequisites and plugins run around its commands.
+"""Plans of roles, and the order of the hooks around their commands.
 
 Source: PAI issue 5145 for `require`; PAI runtime for the order of the rest.
 """
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def role_plans(request: Request, allocation: Allocation, worlds: Worlds) -> tuple[RolePlan, ...]:
-    """Return how each role runs."""
+    """Return the plan of each role."""
     each = enumerate(zip(variable_names(request.job), infiniband_of_roles(request.job, request.site), strict=True))
     return tuple(
         _role(request, allocation, worlds, position, names=names, infiniband=infiniband)
@@ -90,7 +90,7 @@ def _role(
 
 
 def _tasks_per_node(allocation: Allocation, position: int) -> tuple[int, bool]:
-    """Return the most tasks of a role that a node holds, and whether each of its nodes holds as many."""
+    """Return the most tasks of a role on a node, and whether each of its nodes has as many."""
     nodes, packing = allocation.nodes[position], allocation.packing
     if packing is not None:
         counts = {each.slots for each in packing.placements[position]}
@@ -101,15 +101,15 @@ def _tasks_per_node(allocation: Allocation, position: int) -> tuple[int, bool]:
 
 
 def folder_name(name: str) -> str:
-    """Return a role's name as a folder may have it: a v1 role may be called `..`, or be very long."""
+    """Return a role's name as the name of a folder: a v1 role may be called `..`, or have a very long name."""
     return re.sub(r"[^A-Za-z0-9._-]", "_", name)[:100]
 
 
 def ordered_hooks(hooks: Hooks) -> tuple[Prerequisite, ...]:
-    """Return what runs around the commands, in the order of the start.
+    """Return the prerequisites and plugins of a role in the order of their start.
 
-    What a prerequisite requires comes before it, depth first and once; plugins come last. A requirement that is
-    not known does nothing. The requirements have no cycle: validation refuses one.
+    Requirements come first, depth first and once; plugins come last. An unknown requirement has no
+    effect. The requirements have no cycle: validation refuses cycles.
     """
     known = {each.name: each for each in hooks.resolved}
     found: dict[str, Prerequisite] = {}
@@ -119,7 +119,7 @@ def ordered_hooks(hooks: Hooks) -> tuple[Prerequisite, ...]:
 
 
 def _add(name: str, known: Mapping[str, Prerequisite], found: dict[str, Prerequisite]) -> None:
-    """Add a prerequisite after all that it requires; without recursion, because a chain may be long."""
+    """Add a prerequisite after its requirements; without recursion, because a chain may be long."""
     stack = [(name, iter(known[name].requires))] if name in known else []
     while stack:
         current, rest = stack[-1]
@@ -132,9 +132,9 @@ def _add(name: str, known: Mapping[str, Prerequisite], found: dict[str, Prerequi
 
 
 def hook_scripts(ordering: tuple[Prerequisite, ...]) -> tuple[tuple[HookScript, ...], tuple[HookScript, ...]]:
-    """Return the scripts that run before the commands, and those that run after them: in reverse.
+    """Return the hooks before the commands, and those after the commands, which run in reverse order.
 
-    Of one prerequisite, the scripts for success and failure run before the one for any end.
+    The hooks for success and failure run before the hook for any end of the same prerequisite.
     """
     numbered = tuple(enumerate(ordering))
     before = tuple(step for number, each in numbered for step in _of(number, each, "start"))

@@ -1,1 +1,1 @@
-"""A plan becomes a script."""
+"""Rendering: from a plan to a script."""

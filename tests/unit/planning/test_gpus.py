@@ -138,7 +138,7 @@ def test_a_type_that_the_site_has_not_is_refused_unless_any_will_do(kind: str) -
         found = without_nodes({"w": role(1, 4)}, extras, where)
         assert asked(found)["gres"] == "gpu:4"
         [said] = [each.message for each in found.warnings if each.code == "W408"]
-        assert said == f"the node type {kind!r} has no effect: the site has v100, and `gpuType: any` takes any nodes"
+        assert said == f"the node type {kind!r} has no effect: the site has v100, and `gpuType: any` permits any nodes"
     strict = {"slurm": {"compat": {"gpuType": "error"}}}
     with pytest.raises(PlanError, match="E405"):
         without_nodes({"w": role(1, 4)}, sku(w=kind) | strict, generous)
@@ -148,7 +148,7 @@ def test_a_type_that_the_site_has_not_is_refused_unless_any_will_do(kind: str) -
 def test_where_no_types_are_known_a_type_changes_nothing(site: Site | None) -> None:
     found = without_nodes({"w": role(1, 4)}, sku(w="K80"), site)
     [said] = [each.message for each in found.warnings if each.code == "W408"]
-    assert said == "the node type 'K80' has no effect: no type of nodes is known here"
+    assert said == "the node type 'K80' has no effect: the site has no node types"
 
 
 def test_only_nodes_with_the_type_count() -> None:

@@ -30,7 +30,7 @@ def refused(instances: int, gpus: int, cpus: int, extras: dict[str, Any] | None 
 )
 def test_what_a_task_can_have_at_most(gpus: int, cpus: int, most: str) -> None:
     said = refused(1, gpus, cpus)
-    assert said == f"a task can have at most {most} there: ask for less, or for another virtual cluster"
+    assert said == f"a task can have at most {most} there: request less, or another virtual cluster"
 
 
 def test_only_nodes_of_the_type_are_told_of() -> None:
@@ -40,14 +40,14 @@ def test_only_nodes_of_the_type_are_told_of() -> None:
 @pytest.mark.parametrize(("gpus", "fit"), [(1, 40), (3, 10), (8, 2)])
 def test_how_many_tasks_fit_at_a_time(gpus: int, fit: int) -> None:
     said = refused(fit + 1, gpus, 1)
-    assert said.startswith(f"at most {fit} of these tasks fit at a time: ask for fewer, or set extras.gangAllocation")
+    assert said.startswith(f"at most {fit} of these tasks fit at a time: request fewer, or set extras.gangAllocation")
 
 
 def test_slurm_packs_what_only_an_uneven_spread_holds() -> None:
     """Ten tasks of three GPUs: two on each node of eight GPUs, one on each of four."""
     found = compiled({"w": role(10, 3)})
     assert asked(found) == {"ntasks": "10", "gpus-per-task": "3", "mem-per-cpu": "172M"}
-    assert "some nodes hold more tasks than others" in found.plan.layout.reason
+    assert "different numbers of tasks on its nodes" in found.plan.layout.reason
     assert asked(compiled({"w": role(8, 3)}))["nodes"] == "8"
 
 
@@ -57,7 +57,7 @@ def test_a_partition_that_has_room_is_named() -> None:
     job = changed(JOB, "taskRoles", {"w": role(1, 0, 17)})
     with pytest.raises(PlanError) as error:
         compile_job(yaml.safe_dump(job, sort_keys=False), site=load_site(more, file="site.yaml"))
-    assert error.value.diagnostics[0].hint.endswith("or for another virtual cluster; partition big has room for it")
+    assert error.value.diagnostics[0].hint.endswith("or another virtual cluster; partition big has room for it")
     job = changed(JOB, "taskRoles", {"w": role(4, 0, 17)})
     with pytest.raises(PlanError) as error:
         compile_job(yaml.safe_dump(job, sort_keys=False), site=load_site(more, file="site.yaml"))

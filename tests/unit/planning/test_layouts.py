@@ -47,7 +47,7 @@ def test_roles_that_need_different_nodes_have_components() -> None:
 def test_the_word_of_the_site_and_that_of_the_job() -> None:
     two = {"a": (1, 0, 1), "b": (1, 0, 1)}
     assert chosen(two, "layout: het\n") == ("het", "the site prefers it")
-    assert chosen(two, "layout: het\n", layout="shared") == ("shared", "the job asks for it")
+    assert chosen(two, "layout: het\n", layout="shared") == ("shared", "the job requests it")
     many = {f"r{number}": (1, 0, 1) for number in range(9)}
     assert chosen(many, "layout: het\n")[0] == "shared"
 

@@ -93,13 +93,13 @@ def test_without_a_list_of_plugins_nobody_knows() -> None:
     [
         ({"mpi": {"plugin": "pmx"}}, "E416", "no MPI plugin 'pmx'; it has pmix, pmi2"),
         ({"mpi": {"roles": ["mastr"]}}, "E417", "no role 'mastr'"),
-        ({"mpi": {"ranksPerInstance": 5, "roles": ["master"]}}, "E417", "a task of it has 4"),
-        ({"layout": "shared", "mpi": {"ranksPerInstance": 5, "roles": ["master"]}}, "E417", "a task of it has 4"),
+        ({"mpi": {"ranksPerInstance": 5, "roles": ["master"]}}, "E417", "its task has 4"),
+        ({"layout": "shared", "mpi": {"ranksPerInstance": 5, "roles": ["master"]}}, "E417", "its task has 4"),
         ({"layout": "het", "mpi": {"plugin": "pmi2"}}, "E417", "pmi2 hangs"),
         (
             {"mpi": {"plugin": "pmi2"}, "taskRoles": {"worker": {"mpi": {"plugin": "pmix"}}}},
             "E417",
-            "one plugin, not pmi2 and pmix",
+            "different plugins: pmi2 and pmix",
         ),
         (
             {"layout": "shared", "mpi": {}, "taskRoles": {"worker": {"mpi": {"ranksPerInstance": 2}}}},
@@ -116,7 +116,7 @@ def test_what_cannot_be(slurm: dict[str, Any], code: str, text: str) -> None:
 
 def test_what_cannot_be_with_gpus_turns_and_containers() -> None:
     gpus = {name: {"gpu": 1} for name in ("master", "worker", "other")}
-    assert "cannot have its GPUs" in refusal({"layout": "shared", "mpi": {"ranksPerInstance": 2}}, **gpus)[1]
+    assert "cannot share its GPUs" in refusal({"layout": "shared", "mpi": {"ranksPerInstance": 2}}, **gpus)[1]
     assert "tasks take turns" in refusal({"mpi": {}}, gang=False)[1]
     contained = SITE.model_copy(update={"containers": Containers.of(runtime="charliecloud")})
     assert "containers (charliecloud)" in refusal({"mpi": {}}, contained)[1]

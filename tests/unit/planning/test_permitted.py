@@ -62,9 +62,10 @@ def refused(roles: dict[str, Any], extras: dict[str, Any], profile: str = NODES 
     ("extras", "code", "path", "message", "hint"),
     [
         ({"account": "reserch"}, "E407", "account", "the site has no account 'reserch'; it has extra, research",
-         "did you mean `research`? Or `paislurm site detect` asks Slurm again what there is"),
+         "Or update the site profile with `paislurm site detect`"),
         ({"qos": "higher"}, "E408", "qos", "the site has no QOS 'higher'; it has high, none, normal, tiny", "`high`"),
-        ({"qos": "none"}, "E408", "qos", "the account research does not have the QOS 'none'; it has high, normal, tiny",
+        ({"qos": "none"}, "E408", "qos",
+         "the account research cannot use the QOS 'none'; it can use high, normal, tiny",
          "write `qos: high`"),
         ({"reservation": "exam"}, "E409", "reservation", "the site has no reservation 'exam'; it has course",
          "write `reservation: course`"),
@@ -73,11 +74,11 @@ def refused(roles: dict[str, Any], extras: dict[str, Any], profile: str = NODES 
         ({"constraint": "a100"}, "E420", "constraint", "no node of partition normal has a100; they have ib, v100",
          "partition long has it: write `partition: long`"),
         ({"partition": "long"}, "E425", "account",
-         "partition long takes no jobs of the account 'research'; it takes extra", "`account: extra`"),
+         "partition long refuses the account 'research'; it accepts extra", "`account: extra`"),
         ({"account": "extra", "qos": "tiny"}, "E425", "qos",
-         "partition normal takes no jobs of the QOS 'tiny'; it takes high, normal", "`qos: high`"),
+         "partition normal refuses the QOS 'tiny'; it accepts high, normal", "`qos: high`"),
         ({"time": "1-01:00:00"}, "E403", "time", "(1-00:00:00)",
-         "write `time: 1-00:00:00` under extras.slurm, or less; so long a job may run in long"),
+         "write `time: 1-00:00:00` under extras.slurm, or less; partition long permits this time"),
         ({"time": "13:00:00"}, "E427", "time",
          "a time limit of 13:00:00 is more than the QOS normal allows (12:00:00)", "write `time: 12:00:00`"),
         ({"account": "extra", "time": "31"}, "E427", "time", "than the account extra allows (00:30:00)", "00:30:00"),
@@ -98,22 +99,23 @@ def test_words_of_a_job(extras: dict[str, Any], code: str, path: str, message: s
 @pytest.mark.parametrize(
     ("roles", "extras", "code", "message", "hint"),
     [
-        ({"w": role(41, 0)}, {}, "E423", "role w asks for 41 CPUs, and the account research allows 40 for one job",
+        ({"w": role(41, 0)}, {}, "E423", "role w requests 41 CPUs, but the account research allows 40 for one job",
          "at most 40 of these 41 tasks would fit"),
         ({"w": role(65, 0)}, {"qos": "high"}, "E423",
-         "role w asks for 5 nodes, and the QOS high allows 4 for one job", "at most 52 of these 65 tasks would fit"),
+         "role w requests 5 nodes, but the QOS high allows 4 for one job", "at most 52 of these 65 tasks would fit"),
         ({"w": role(5, 0, 12)}, {"qos": "high"}, "E423",
-         "role w asks for 5 nodes, and the QOS high allows 4 for one job", "at most 4 of these 5 tasks would fit"),
+         "role w requests 5 nodes, but the QOS high allows 4 for one job", "at most 4 of these 5 tasks would fit"),
         ({"w": role(11, 0)}, {"qos": "high"}, "E423",
-         "the job asks for 1100 MiB, and the QOS high allows 1000 for all jobs of a user", "at most 10 of these 11"),
+         "the job requests 1100 MiB, but the QOS high allows 1000 for all jobs of a user", "at most 10 of these 11"),
         ({"a": role(1, 4), "b": role(1, 4)}, {}, "E423",
-         "the job asks for 8 GPUs, and the account research allows 6 for all jobs together", "6 GPUs at most in all"),
+         "the job requests 8 GPUs, but the account research allows 6 for all jobs together", "at most 6 GPUs in all"),
         ({"a": role(1, 0), "b": role(1, 0), "c": role(1, 0)}, {"layout": "het"}, "E428",
-         "the job is 3 jobs to Slurm, a component for each role, and the account research allows 2 in the queue",
+         "Slurm counts the job as 3 jobs, one per component, but the account research allows 2 in the queue",
          "write `layout: shared`"),
         ({"w": role(6, 0, 6)}, {"layout": "het"}, "", "", ""),
         ({"w": role(6, 0, 16)}, {"account": "extra"}, "E424",
-         "role w asks for 6 nodes, and a job may have 5 in partition normal", "at most 5 of these 6 tasks would fit"),
+         "role w requests 6 nodes, but at most 5 are allowed in partition normal",
+         "at most 5 of these 6 tasks would fit"),
         ({"w": role(33, 0)}, {"constraint": "ib"}, "E410", "(2 nodes of 16 CPUs, 100000 MiB and 4 GPUs with ib)",
          "at most 32 of these tasks fit at a time"),
         ({"w": role(1, 5)}, {}, "E410", "a task of 1 CPU, 100 MiB and 5 GPUs does not fit", "at most 4 GPUs there"),
@@ -177,7 +179,7 @@ def test_what_the_profile_itself_names() -> None:
     wrong = NODES + NAMES + "virtualClusters: {default: {partition: normal, account: gone}}\n"
     (found,) = refused(ONE, {}, wrong)
     assert (found.code, found.path) == ("E407", "$.defaults.virtualCluster")
-    assert found.hint.startswith("the site profile names it for this job; ")
+    assert found.hint.startswith("it comes from the site profile; ")
 
 
 def test_each_role_has_its_words_and_all_are_told() -> None:
@@ -201,7 +203,7 @@ def test_a_site_that_wants_time_limits() -> None:
 def test_a_runtime_that_nodes_do_not_have() -> None:
     containers = "containers: {{runtime: podman, installed: [{}]}}\n"
     (found,) = refused(ONE, {}, NODES + containers.format("apptainer"))
-    assert (found.code, "podman, which the nodes do not have; they have apptainer" in found.message) == ("E426", True)
+    assert (found.code, "podman is not on the nodes; they have apptainer" in found.message) == ("E426", True)
     assert refused(ONE, {}, NODES + containers.format("apptainer, podman")) == ()
 
 
@@ -209,7 +211,7 @@ def test_roles_in_one_allocation_are_one_job_to_limits() -> None:
     roles = {"a": role(1, 0), "b": role(1, 0), "c": role(1, 0)}
     assert refused(roles, {"slurm": {"layout": "shared"}}) == ()
     (found,) = refused({**roles, "d": role(40, 0)}, {"slurm": {"layout": "shared"}})
-    assert found.message.startswith("the job asks for ")
+    assert found.message.startswith("the job requests ")
     assert found.path == "$.taskRoles"
 
 

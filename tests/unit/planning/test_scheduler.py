@@ -30,7 +30,7 @@ def compiled(profile: str, roles: int = 2, **slurm: Any) -> Compiled:
     return compile_job(yaml.safe_dump(job, sort_keys=False), site=load_site(profile, file="site.yaml"))
 
 
-@pytest.mark.parametrize(("scheduler", "why"), [(BUILTIN, "is sched/builtin"), (OFF, "backfill scheduler, ")])
+@pytest.mark.parametrize(("scheduler", "why"), [(BUILTIN, "is sched/builtin"), (OFF, "backfill scheduler is off")])
 def test_all_roles_share_one_allocation(scheduler: str, why: str) -> None:
     layout = compiled(SHAPES + scheduler).plan.layout
     assert layout.kind == "shared"
@@ -52,10 +52,10 @@ def test_with_backfill_each_role_can_have_a_component(scheduler: str) -> None:
             SHAPES,
             {"layout": "het"},
             "$.extras.slurm.layout",
-            "asks for the layout het",
-            "leave extras.slurm.layout out",
+            "requests the layout het",
+            "remove extras.slurm.layout",
         ),
-        ("", {}, "$.taskRoles", "no site profile describes the nodes", "`paislurm site detect`"),
+        ("", {}, "$.taskRoles", "needs a site profile that describes the nodes", "`paislurm site detect`"),
         (SHAPES, {"taskRoles": {"r1": {"partition": "b"}}}, "$.taskRoles", "different partitions", "the same nodes"),
     ],
     ids=["asked", "unknown nodes", "places"],

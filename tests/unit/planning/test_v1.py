@@ -52,7 +52,7 @@ def test_the_plan_shows_paths_retries_and_notifications() -> None:
     assert retries == [
         "up to 10 after transient failures, 3 after failures of unknown cause",
         "up to 10 after transient failures, any number after failures of unknown cause",
-        "3 at most, however the job ends",
+        "at most 3, after any end",
     ]
     assert shown(
         yaml.safe_dump(changed(JOB, "extras", {"jobStatusChangeNotification": {"running": True, "failed": True}}))
@@ -69,7 +69,7 @@ def test_tasks_with_fixed_ports_have_nodes_of_their_own() -> None:
 
 def test_more_tasks_with_fixed_ports_than_nodes_never_start() -> None:
     many = {**ROLE, "taskNumber": 5, "portList": FIXED}
-    with pytest.raises(PlanError, match="each on a node of its own because of their fixed ports"):
+    with pytest.raises(PlanError, match="each on a separate node because of their fixed ports"):
         compiled("taskRoles", [many])
     with pytest.raises(PlanError) as caught:
         compiled("taskRoles", [{**ROLE, "name": "first"}, {**ROLE, "memoryMB": 100_000}])

@@ -34,7 +34,7 @@ def test_a_role_goes_before_the_job() -> None:
     assert "PSL_WORKDIR[0]='submit' " in found.script
     assert "PSL_WORKDIR[1]='/scratch/x' " in found.script
     text = plan_text(found.plan)
-    assert "workdir     where the job is submitted for worker\n" in text
+    assert "workdir     the submit folder for worker\n" in text
     assert "workdir     /scratch/x for other\n" in text
 
 
@@ -50,7 +50,7 @@ def test_what_only_the_image_can_have(folder: str) -> None:
     (fault,) = [fault for fault in compiled({"workdir": folder}).warnings if fault.code == "W424"]
     assert fault.path == "$.extras.slurm.workdir"
     assert fault.message == (
-        f"the site mounts nothing at {folder}: the image of role worker, other must have this folder"
+        f"the site does not mount {folder}: the image of role worker, other must contain this folder"
     )
     assert "W424" not in [fault.code for fault in compiled({"workdir": folder}, "none").warnings]
 

@@ -123,7 +123,7 @@ JOB_V1 = """\
     ("line", "job_lines", "rule"),
     [
         ("PSL_INSTANCES[0]=2", (7,), ""),
-        ("#SBATCH --qos=high", (18,), "the job's own word, else what the site profile has for the priority class"),
+        ("#SBATCH --qos=high", (18,), "the job file, else the priority class in the site profile"),
         ("PSL_SHELL_OPTIONS[0]=''", (), "default without errexit, nounset and pipefail: PAI launcher, protocol v1"),
         ("PSL_PORT_COUNTS[0]='http:1 ssh:1'", (), "default none: PAI protocol, ports; `ssh` and `http` are added"),
     ],

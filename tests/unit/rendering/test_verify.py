@@ -166,7 +166,7 @@ def test_a_seal_in_the_commands_deceives_nobody() -> None:
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("", "no seal"), ("#!/bin/bash\nid\n", "no seal"), (f"x\n{SEAL}1.0 and more\n", "not of the form")],
+    [("", "no seal"), ("#!/bin/bash\nid\n", "no seal"), (f"x\n{SEAL}1.0 and more\n", "not have paislurm's format")],
 )
 def test_what_is_no_script_of_ours_is_told(text: str, message: str) -> None:
     ((_, told),) = verify(text, VERSION).faults
@@ -175,7 +175,7 @@ def test_what_is_no_script_of_ours_is_told(text: str, message: str) -> None:
 
 def test_the_runtime_of_another_version_is_not_judged() -> None:
     ((_, told),) = verify(script(0), "7.0").faults
-    assert "paislurm 1.0, and this is 7.0" in told
+    assert "paislurm 1.0, but this is 7.0" in told
 
 
 def test_a_runtime_has_only_what_is_asked_for() -> None:
@@ -190,10 +190,10 @@ def test_a_runtime_has_only_what_is_asked_for() -> None:
         ('{"protocolVersion": 2}', "this is a job file, not a script"),
         (
             "partitions:\n  batch: {}\n",
-            "there is no seal of a paislurm runtime, and no `#!` at the beginning of a script: `paislurm script`",
+            "the file has no seal of a paislurm runtime, and no `#!` at its beginning: compile",
         ),
-        ("", "there is no seal of a paislurm runtime, and no `#!`"),
-        ("#!/bin/bash\n# protocolVersion: 2\n", "there is no seal of a paislurm runtime"),
+        ("", "the file has no seal of a paislurm runtime, and no `#!`"),
+        ("#!/bin/bash\n# protocolVersion: 2\n", "the file has no seal of a paislurm runtime"),
     ],
 )
 def test_a_file_of_another_kind_is_told_as_such(text: str, says: str) -> None:

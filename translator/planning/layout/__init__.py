@@ -1,1 +1,1 @@
-"""Which components a job has, and how many tasks a node takes."""
+"""Components of a job, and placement of tasks on nodes."""

@@ -1,4 +1,4 @@
-"""How many tasks a node takes, how many nodes a role needs, and which nodes have the features. Memory in MiB."""
+"""Tasks per node, nodes per role, and features of nodes. Memory in MiB."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _NAME = re.compile(r"[^&|()\[\]{},*]+")
 _COUNT = re.compile(r"\*\d+")
 _WORD = re.compile(r"[&|()]|[^&|()]+")
 _OF_SEVERAL_NODES = "[]{}*,"
-"""What asks for something of several nodes together, or is Slurm's alone to read."""
+"""Characters of expressions over several nodes, or with a meaning only for Slurm."""
 
 
 class Demand(Struct, frozen=True, kw_only=True):
-    """Ask for `slots` tasks of equal size at a time; `extra_memory_mib` is kept free on each node beside them.
+    """Up to `slots` tasks of equal size at a time, and `extra_memory_mib` free on each node beside them.
 
-    `one_per_node` keeps them on nodes of their own, as far as they are concerned: they have fixed ports. `gpu_type` is
-    the gres type of their GPUs, "" for any; `constraint` is what their nodes must have, "" for nothing.
+    `one_per_node` keeps the tasks on different nodes, because of fixed ports. `gpu_type` is
+    the gres type of their GPUs, "" for any; `constraint` are the required features, "" for none.
     """
 
     slots: int
@@ -39,7 +39,7 @@ class Demand(Struct, frozen=True, kw_only=True):
 
 
 class Nodes(Struct, frozen=True, kw_only=True):
-    """Give a role `count` nodes, at most `tasks_per_node` tasks on each."""
+    """The nodes of a role: `count` nodes, with at most `tasks_per_node` tasks on each."""
 
     count: int
     tasks_per_node: int
@@ -51,7 +51,7 @@ def ceil_div(amount: int, size: int) -> int:
 
 
 def node_capacity(shape: Shape, demand: Demand) -> int:
-    """Return how many tasks fit on one node of a shape, 0 if none does."""
+    """Return how many tasks fit on one node of a shape."""
     if demand.gpu_type and demand.gpu_type != shape.gpu_type:
         return 0
     if demand.constraint and not is_satisfied(demand.constraint, shape.features):
@@ -60,7 +60,7 @@ def node_capacity(shape: Shape, demand: Demand) -> int:
 
 
 def room_for(demand: Demand, gpus: int, cpus: int, memory_mib: int) -> int:
-    """Return how many tasks fit into what is free on a node, 0 if none does."""
+    """Return how many tasks fit into the free resources of a node."""
     wanted = demand.resources
     room = cpus // wanted.cpus
     if wanted.memory_mib:
@@ -71,7 +71,7 @@ def room_for(demand: Demand, gpus: int, cpus: int, memory_mib: int) -> int:
 
 
 def merged(shapes: Iterable[Shape]) -> list[Shape]:
-    """Return nodes of one size as one shape, whatever else they have."""
+    """Return nodes with the same resources as one shape, without their other properties."""
     sizes: Counter[Shape] = Counter()
     for shape in shapes:
         sizes[shape.model_copy(update={"count": 1, "features": None, "gres": None})] += shape.count
@@ -79,9 +79,9 @@ def merged(shapes: Iterable[Shape]) -> list[Shape]:
 
 
 def nodes_for(shapes: Sequence[Shape], demand: Demand) -> Nodes | None:
-    """Return the fewest nodes for a demand, tasks spread evenly over them; None if the shapes can never hold it.
+    """Return the fewest nodes for a demand, with tasks spread evenly; None if the shapes can never hold it.
 
-    Spreading evenly keeps the last node from being paid for and left empty: 9 tasks, 4 a node, are 3+3+3.
+    Even spreading avoids a nearly empty last node: 9 tasks, at most 4 per node, are 3+3+3.
     """
     best: Nodes | None = None
     for most in sorted({node_capacity(shape, demand) for shape in shapes} - {0}, reverse=True):
@@ -94,9 +94,9 @@ def nodes_for(shapes: Sequence[Shape], demand: Demand) -> Nodes | None:
 
 
 def allocate_disjoint(shapes: Sequence[Shape], demands: Sequence[Demand]) -> tuple[Nodes, ...] | None:
-    """Return nodes for all demands where no two share a node, or None if there are not enough nodes.
+    """Return separate nodes for each demand, or None if the nodes do not suffice.
 
-    The demands that the fewest nodes can serve choose first, and take the smallest nodes that will do.
+    Demands with the fewest suitable nodes choose first, and take the smallest nodes that suffice.
     """
     needs: list[Nodes] = []
     for demand in demands:
@@ -121,10 +121,10 @@ def allocate_disjoint(shapes: Sequence[Shape], demands: Sequence[Demand]) -> tup
 
 
 def whole_cores(job: Job, site: Site, partitions: Sequence[Partition]) -> Job:
-    """Return a job whose tasks take whole cores, as Slurm gives them out.
+    """Return the job with tasks of whole cores, as Slurm allocates them.
 
-    Half a core of a task is nobody else's anyway; and of an allocation that several tasks share, Slurm counts the
-    cores once for all of them, and for a step once for each task, which then never starts (observed on 22.05).
+    No other job can use the rest of a core anyway. Slurm counts a core that tasks share once for the allocation, but
+    once per task for a step; the step then never starts (observed on 22.05).
     Source: slurm.conf(5), CR_Core.
     """
     if site.cpu_unit == "core":
@@ -139,9 +139,9 @@ def whole_cores(job: Job, site: Site, partitions: Sequence[Partition]) -> Job:
 
 
 def features_of(expression: str) -> list[str]:
-    """Return the features that an expression names, each once; counts such as `rack1*2` are none.
+    """Return the features of an expression, each once, without counts as in `rack1*2`.
 
-    Slurm refuses an expression in which it does not know one, be it an alternative (observed on 22.05, 24.11, 26.05).
+    Slurm refuses an expression with any unknown feature, even in an alternative (observed on 22.05, 24.11, 26.05).
     Source: sbatch(1), --constraint.
 
     >>> features_of("[rack1*2&rack2*4]"), features_of("(a|b)&c")
@@ -151,7 +151,7 @@ def features_of(expression: str) -> list[str]:
 
 
 def is_satisfied(expression: str, features: Collection[str] | None) -> bool:
-    """Tell whether a node with these features is what an expression asks for; where that is not known, it is.
+    """Whether a node with these features satisfies an expression; True if the features are unknown.
 
     >>> is_satisfied("(a|b)&c", ["b", "c"]), is_satisfied("a&b", ["a"]), is_satisfied("a&b", None)
     (True, False, True)
@@ -164,9 +164,9 @@ def is_satisfied(expression: str, features: Collection[str] | None) -> bool:
 
 
 def _value(words: list[str], features: Collection[str]) -> bool | None:
-    """Take what one pair of parentheses holds off the words, and return its value, None where it has none.
+    """Evaluate one pair of parentheses, remove its words, and return its value, None if it has no value.
 
-    Slurm reads `&` and `|` beside each other in an order of its own, so that such a mixture has no value here.
+    Slurm evaluates a mixture of `&` and `|` in an unusual order, so it has no value here.
     """
     values: list[bool | None] = []
     operators: set[str] = set()

@@ -1,4 +1,4 @@
-"""Why a job can never start: which role no node can hold, or that the sum does not fit."""
+"""Diagnostics for jobs that can never start: a role too large for its nodes, or too many tasks in total."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ...site.partitions import Partition, Shape
     from .layout import Conditions
 
-_ASK_FOR_LESS = "ask for less, or for another virtual cluster"
+_ASK_FOR_LESS = "request less, or another virtual cluster"
 
 
 def node_count(partitions: Sequence[Partition]) -> int:
@@ -26,14 +26,14 @@ def node_count(partitions: Sequence[Partition]) -> int:
 
 
 def names(partitions: Sequence[Partition]) -> str:
-    """Return the partitions as messages name them."""
+    """Return the names of the partitions for messages."""
     found = [partition.name for partition in dict.fromkeys(partitions)]
     return ("partition " if len(found) == 1 else "partitions ") + ", ".join(found)
 
 
 def infeasible(job: Job, partitions: Sequence[Partition], conditions: Conditions) -> list[Diagnostic]:
-    """Name each role that no node can hold; if there is none, it is the sum that does not fit."""
-    in_turn = _in_turn(job)
+    """Return a diagnostic for each role that fits on no node, or else one for the total."""
+    in_turn = _turns_hint(job)
     diagnostics = [
         role_too_large(job, position, partition, conditions)
         for position, partition in enumerate(partitions)
@@ -45,29 +45,29 @@ def infeasible(job: Job, partitions: Sequence[Partition], conditions: Conditions
             message=f"the job can never start: its {counted(job.task_count, 'task')} do not fit together on the "
             f"{counted(node_count(partitions), 'node')} of {names(partitions)}",
             path="$.taskRoles",
-            hint=f"ask for less, for another virtual cluster, or {in_turn}" if in_turn else _ASK_FOR_LESS,
+            hint=f"request less, or another virtual cluster, or {in_turn}" if in_turn else _ASK_FOR_LESS,
         )
     ]
 
 
 def components_refused(job: Job, why: str, *, nodes_known: bool) -> Diagnostic:
-    """Say why a job needs a component for each role, on a Slurm that starts no such job, and what else there is."""
+    """Return the diagnostic for a job that needs a component for each role on a Slurm that starts no such job."""
     path = "$.taskRoles"
     if job.slurm_options.layout == "het":
-        path, problem = "$.extras.slurm.layout", "the job asks for the layout het"
-        hint = "leave extras.slurm.layout out, or set it to `shared`"
+        path, problem = "$.extras.slurm.layout", "the job requests the layout het"
+        hint = "remove extras.slurm.layout, or set it to `shared`"
     elif not nodes_known:
-        problem = "no site profile describes the nodes, which one allocation for all roles needs"
-        hint = "`paislurm site detect` writes a profile that describes them"
+        problem = "one allocation for all roles needs a site profile that describes the nodes"
+        hint = "write one with `paislurm site detect`"
     else:
-        problem = "its roles ask for different partitions, nodes or accounts, which one allocation cannot have"
+        problem = "its roles request different partitions, nodes or accounts, which one allocation cannot combine"
         hint = "send all roles to the same nodes, or ask the site for sched/backfill"
     message = f"{problem}, and Slurm starts no job with a component for each role here: {why}"
     return Diagnostic(code="E429", message=message, path=path, hint=hint)
 
 
-def _in_turn(job: Job) -> str:
-    """Return what gives the tasks of a job their turns, "" where its protocol has nothing for that."""
+def _turns_hint(job: Job) -> str:
+    """Return the hint to run the tasks in turn, "" if the protocol does not support that."""
     switch = job.paths.gang_allocation.removeprefix("$.")
     return f"set {switch}: false to run tasks in turn" if switch else ""
 
@@ -82,30 +82,29 @@ def _one_task(job: Job, position: int, conditions: Conditions) -> Demand:
 
 
 def _fits_one(job: Job, position: int, partition: Partition, conditions: Conditions) -> bool:
-    """Tell whether a node of the partition holds a task of the role at this position."""
     one = _one_task(job, position, conditions)
     return any(node_capacity(shape, one) for shape in partition.nodes)
 
 
 def role_too_large(job: Job, position: int, partition: Partition, conditions: Conditions) -> Diagnostic:
-    """Return the diagnostic of the role at this position, which its partition can never hold."""
+    """Return the diagnostic for the role at this position, which is too large for its partition."""
     role, one = job.roles[position], _one_task(job, position, conditions)
     wanted = role.resources
     size = _size(wanted.cpus, wanted.memory_mib, wanted.gpus, one.gpu_type)
     nodes = "; ".join(
         f"{_amount(s.count, 'node')} of {_size(s.cpus, s.memory_mib, s.gpus, s.gpu_type if one.gpu_type else '')}"
-        for s in merged(_able(partition, one))
+        for s in merged(_suitable_nodes(partition, one))
     )
     nodes += f" with {one.constraint}" if one.constraint else ""
     if _fits_one(job, position, partition, conditions):
         what = f"{counted(role.instances, 'task')} of {size} each"
         if role.has_fixed_ports:
-            what += ", each on a node of its own because of their fixed ports,"
+            what += ", each on a separate node because of their fixed ports,"
         what += " do not fit"
         hint = _fewer_tasks(job, partition, replace(one, one_per_node=role.has_fixed_ports))
     else:
         what, hint = f"a task of {size} does not fit", _smaller_task(partition, one)
-    hint += _elsewhere(role.instances, one, [each for each in conditions.all_partitions if each != partition])
+    hint += _other_partitions(role.instances, one, [each for each in conditions.all_partitions if each != partition])
     return Diagnostic(
         code="E410",
         message=f"role {role.name} can never start: {what} partition {partition.name} ({nodes})",
@@ -115,21 +114,20 @@ def role_too_large(job: Job, position: int, partition: Partition, conditions: Co
 
 
 def _fewer_tasks(job: Job, partition: Partition, one: Demand) -> str:
-    """Say how many of the tasks fit at a time, and how all of them can run."""
     at_a_time = sum(shape.count * node_capacity(shape, one) for shape in partition.nodes)
-    in_turn = _in_turn(job)
+    in_turn = _turns_hint(job)
     what = f"or {in_turn}" if job.gang and in_turn else "or for another virtual cluster"
-    return f"at most {at_a_time} of these tasks fit at a time: ask for fewer, {what}"
+    return f"at most {at_a_time} of these tasks fit at a time: request fewer, {what}"
 
 
-def _able(partition: Partition, one: Demand) -> list[Shape]:
-    """Return the nodes that have the features that are asked for; all where none has."""
+def _suitable_nodes(partition: Partition, one: Demand) -> list[Shape]:
+    """Return the nodes with the required features; all nodes if none has them."""
     able = [shape for shape in partition.nodes if is_satisfied(one.constraint, shape.features)]
     return able or list(partition.nodes)
 
 
-def _elsewhere(tasks: int, one: Demand, others: Sequence[Partition]) -> str:
-    """Say which partitions have room for all tasks, "" where none has."""
+def _other_partitions(tasks: int, one: Demand, others: Sequence[Partition]) -> str:
+    """Return the partitions with room for all tasks as text, "" if none has."""
     able = [
         each.name for each in others if sum(shape.count * node_capacity(shape, one) for shape in each.nodes) >= tasks
     ]
@@ -137,9 +135,8 @@ def _elsewhere(tasks: int, one: Demand, others: Sequence[Partition]) -> str:
 
 
 def _smaller_task(partition: Partition, one: Demand) -> str:
-    """Say what a node has at most of that which a task asks too much of."""
     wanted = one.resources
-    shapes = [shape for shape in _able(partition, one) if one.gpu_type in ("", shape.gpu_type)]
+    shapes = [shape for shape in _suitable_nodes(partition, one) if one.gpu_type in ("", shape.gpu_type)]
     cpus, memory_mib, gpus = (
         max((getattr(shape, name) for shape in shapes), default=0) for name in ("cpus", "memory_mib", "gpus")
     )

@@ -1,4 +1,4 @@
-"""What a layout is, what its nodes must have, and how `shared` packs all roles on equal nodes. Memory in MiB."""
+"""Records of a layout, and the packing of all roles on equal nodes (`shared`). Memory in MiB."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ LayoutKind = Literal["plain", "het", "shared"]
 
 
 class Layout(Struct, frozen=True, kw_only=True):
-    """How roles become components."""
+    """The layout: how roles share nodes."""
 
     kind: LayoutKind
-    """`plain` for one role, `het` for a component for each role, `shared` for one allocation for all."""
+    """`plain` for one role, `het` for a component per role, `shared` for one allocation for all roles."""
     reason: str
-    """Why this layout was chosen, in a sentence."""
+    """The reason for this layout, as text."""
 
 
 class Conditions(Struct, frozen=True, kw_only=True):
-    """Hold what counts for the layout beside a job's own words. By role: types of GPUs, and features of nodes.
+    """Inputs to the choice of a layout beside the job file. By role: GPU types, and features of nodes.
 
-    `gpus_by_node` says, by role, whether Slurm cannot count the GPUs by task. `all_partitions` are those of the site,
-    of which messages name the ones that would hold a role. `alike` is false where the roles ask for different nodes or
-    accounts, which one allocation cannot have. `danger` says what speaks against a component for each role,
-    `no_components` why Slurm never starts such a job. `site_layout` is the layout that the site prefers, None for the
-    better one, `whole_nodes` whether jobs get nodes whole, `backfill_interval` is in seconds, None if it is not known.
+    `gpus_by_node` says, by role, whether Slurm cannot count the GPUs by task. `all_partitions` are those of the site;
+    messages suggest a partition that fits. `alike` is false if roles request different nodes or
+    accounts, which one allocation cannot combine. `danger` is the reason against a component for each role,
+    `no_components` the reason why Slurm never starts such a job. `site_layout` is the layout that the site prefers, if
+    any. `whole_nodes` says whether jobs get whole nodes. `backfill_interval` is in seconds, None if unknown.
     """
 
     batch_memory_mib: int
@@ -52,9 +52,9 @@ class Conditions(Struct, frozen=True, kw_only=True):
 
 
 class Allocation(Struct, frozen=True, kw_only=True):
-    """Hold the layout, the slots of each role, and where they go: nodes by role, or one packing of all.
+    """The layout, the slots of each role, and their places: nodes by role, or one packing of all roles.
 
-    `nodes_known` is false where nobody says what nodes there are: whether there are enough is not known.
+    `nodes_known` is false if the site profile does not describe the nodes, so that they may not suffice.
     """
 
     layout: Layout
@@ -65,12 +65,12 @@ class Allocation(Struct, frozen=True, kw_only=True):
 
     @property
     def node_count(self) -> int:
-        """The number of nodes, as far as it is stated."""
+        """The number of nodes, as far as it is fixed."""
         return self.packing.nodes if self.packing else sum(need.count for need in self.nodes if need)
 
 
 _STEPS = 16
-"""In how many steps the share of a node that is asked for may shrink."""
+"""The number of steps from a whole node to the smallest share of one."""
 
 
 class NodeRange(Struct, frozen=True, kw_only=True):
@@ -85,11 +85,11 @@ class NodeRange(Struct, frozen=True, kw_only=True):
 
 
 Placement = tuple[NodeRange, ...]
-"""The nodes on which a role has slots, in order; on all others it has none."""
+"""The nodes of a role with their slots, in order; other nodes have no slots of the role."""
 
 
 class Packing(Struct, frozen=True, kw_only=True):
-    """Hold where every role has its slots on `nodes` equal nodes, and what the fullest node needs."""
+    """The slots of every role on `nodes` equal nodes, and the resources of the fullest node."""
 
     placements: tuple[Placement, ...]
     nodes: int
@@ -99,7 +99,7 @@ class Packing(Struct, frozen=True, kw_only=True):
 
 
 _Slots = list[tuple[int, int]]
-"""The nodes of a role, in order, each with the number of its slots there."""
+"""The nodes of a role in order, each with its number of slots."""
 _Amounts = tuple[int, int, int]
 """GPUs, CPUs and memory."""
 
@@ -115,7 +115,7 @@ def _pack_on(shape: Shape, demands: Sequence[Demand]) -> Packing | None:
     filled = _fill(shape, shape.count, demands)
     if filled is None:
         return None
-    # On fewer nodes something is left over, on more the last ones stay empty.
+    # Fewer nodes are too small; with more, the last ones stay empty.
     nodes = 1 + max(node for slots in filled for node, _ in slots)
     shares = (_share(shape, step) for step in range(1, _STEPS))
     total = _total(demands)
@@ -124,28 +124,27 @@ def _pack_on(shape: Shape, demands: Sequence[Demand]) -> Packing | None:
 
 
 def _total(demands: Sequence[Demand]) -> _Amounts:
-    """Return what all tasks take together."""
     amounts = zip(*(_plus((0, 0, 0), _size(demand), demand.slots) for demand in demands), strict=True)
     gpus, cpus, memory = map(sum, amounts)
     return (gpus, cpus, memory)
 
 
 def _can_hold(shape: Shape, nodes: int, total: _Amounts) -> bool:
-    """Tell whether nodes have enough in sum; whether each task fits on one of them is another question."""
+    """Whether the nodes suffice in total, even if single tasks may not fit."""
     return _has_room((nodes * shape.gpus, nodes * shape.cpus, nodes * shape.memory_mib), total)
 
 
 def _share(shape: Shape, step: int) -> Shape:
-    """Return a part of a shape, so that no node is filled before the others have their share."""
+    """Return a part of a shape, so that all nodes are filled evenly."""
     part = {"cpus": shape.cpus * step // _STEPS, "gpus": ceil_div(shape.gpus * step, _STEPS)}
     return shape.model_copy(update=part)
 
 
 def _fill(shape: Shape, nodes: int, demands: Sequence[Demand]) -> list[_Slots] | None:
-    """Give each task the first node that has room, the largest tasks first; None if something is left over.
+    """Place each task on the first node with room, the largest tasks first; None if a task does not fit.
 
-    For roles of one size only those nodes are looked at that have room for such a task, and for the sizes after it
-    only those that have room for anything that is still to come.
+    Each step skips nodes that are too small for the current task, and later ones that are too small for all remaining
+    tasks.
     """
     if not all(node_capacity(shape, demand) for demand in demands):
         return None
@@ -212,7 +211,7 @@ def _packing(filled: Sequence[_Slots], nodes: int, demands: Sequence[Demand]) ->
 
 
 def _ranges(slots: _Slots) -> Iterator[NodeRange]:
-    """Yield the nodes of a role, those that follow each other and have as many slots as one range."""
+    """Yield the nodes of a role; consecutive nodes with equal slots form one range."""
     for _, run in groupby(enumerate(slots), key=lambda each: (each[1][0] - each[0], each[1][1])):
         members = [each for _, each in run]
         yield NodeRange(first=members[0][0], last=members[-1][0], slots=members[0][1])

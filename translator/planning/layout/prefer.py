@@ -1,4 +1,4 @@
-"""Which layout a job gets where a component for each role and one allocation for all can both start."""
+"""Choice between a component for each role and one allocation for all, if both can start."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 def prefer(roles: Sequence[Role], het: Allocation, shared: Allocation, conditions: Conditions) -> Allocation:
-    """Return the better of two layouts, with the reason and what the other one costs.
+    """Return the better of two layouts, with the reason and the cost of the other.
 
-    What is safe comes first, then what the site asks for, roles that need different nodes, more tasks at a time, no
-    idle GPUs, fewer nodes. At a tie roles of one size share an allocation, because the main scheduler starts it at
-    once; roles of different sizes get a component each, so that no node is asked for more than its role needs.
+    The criteria in order: safety, the site's preference, different nodes of roles, more tasks at a time, no
+    idle GPUs, fewer nodes. At a tie, roles of one size share an allocation, because the main scheduler starts it at
+    once. Roles of different sizes get a component each, so that nodes need not be larger than a role requires.
     Source: Slurm's documentation, heterogeneous jobs: only the backfill scheduler starts them.
     """
     if conditions.danger:
@@ -51,7 +51,7 @@ def _because(allocation: Allocation, why: str) -> Allocation:
 
 
 def _idle_gpus(roles: Sequence[Role], shared: Allocation) -> int:
-    """Return how many GPUs one allocation of equal nodes asks for and no task uses; a component asks for none."""
+    """Return how many GPUs stay idle in one allocation of equal nodes; components leave none idle."""
     used = sum(role.resources.gpus * slots for role, slots in zip(roles, shared.slots, strict=True))
     return shared.packing.gpus * shared.packing.nodes - used if shared.packing else 0
 

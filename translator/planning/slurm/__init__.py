@@ -1,1 +1,1 @@
-"""What is asked of Slurm, where, and what is dangerous with its version."""
+"""The request to Slurm: targets, components, limits, and bugs of the site's version."""

@@ -1,4 +1,4 @@
-"""What is asked of Slurm: sbatch options of components, srun options of steps. Memory in MiB."""
+"""sbatch options of components, and srun options of steps. Memory in MiB."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 Options = tuple[tuple[str, str | None], ...]
 OPENS_GPUS_OF_SIBLINGS = (24, 5, 0)
-"""From this version on `--gres-flags=allow-task-sharing` exists and lists the right GPUs. Source: Slurm, CHANGELOG."""
+"""`--gres-flags=allow-task-sharing` exists since this version and lists the right GPUs. Source: Slurm, CHANGELOG."""
 
 
 def batch_memory_mib(roles: int) -> int:
-    """Return the memory that the batch script and its sruns need beside the tasks of the first node.
+    """Return the memory of the batch script and its sruns on the first node.
 
     Source: observed on Slurm 22.05: an srun is two processes of about 5 MB, all charged to component 0.
     """
@@ -37,7 +37,7 @@ def batch_memory_mib(roles: int) -> int:
 
 
 def components(request: Request, allocation: Allocation) -> tuple[Component, ...]:
-    """Return what is asked of Slurm: one component for each role, or one for all."""
+    """Return the components: one for each role, or one for all."""
     job, packing = request.sized, allocation.packing
     first, extra = _first_component(request), batch_memory_mib(len(job.roles))
     if packing is not None:
@@ -62,7 +62,7 @@ def components(request: Request, allocation: Allocation) -> tuple[Component, ...
 
 
 def _memory_note(role: Role, options: Options, nodes: int | None, extra: int) -> str:
-    """Return what a component says of its `extra` memory, of which a role gives each CPU its part; "" for none."""
+    """Return the comment about the `extra` memory of a component, "" for none; a role divides it among its CPUs."""
     each = {"mem": " of each node" if nodes and nodes > 1 else "", "mem-per-cpu": " of each CPU"}
     asked = next((name for name, _ in options if name in each), None)
     if not asked or not extra:
@@ -75,11 +75,11 @@ def _memory_note(role: Role, options: Options, nodes: int | None, extra: int) ->
 def _role_component(request: Request, allocation: Allocation, position: int, *, by_node: bool, extra: int) -> Options:
     """Return the options of the component of one role; `extra` memory goes to component 0.
 
-    `by_node`: memory is asked for each node, else for each CPU; one job must not mix the two. The job's raw options
-    stand in every component, because Slurm forgets most of them from one to the next; mail comes once.
-    A last node that is to hold fewer tasks than the others gets only their GPUs: Slurm counts them by task then, and
-    gives whole nodes where the number of tasks on one is stated (observed on 22.05). Where no number of nodes is
-    stated, GPUs are counted by task, and Slurm packs as many tasks on a node as it has GPUs for.
+    `by_node` requests memory by node, otherwise by CPU; one job must not mix the two. The job's raw options
+    are in every component, because Slurm does not pass most of them on to the next; mail options are in the first only.
+    If the last node has fewer tasks than the others, GPUs are requested by task. Then Slurm gives the last node only
+    its own GPUs; a fixed number of tasks per node would give whole nodes (observed on 22.05). Without a
+    number of nodes, GPUs are requested by task too, and Slurm fills each node by its GPUs.
     Source: sbatch(1), --nodes --ntasks --ntasks-per-node --cpus-per-task --mem --mem-per-cpu --gres --gpus-per-task.
     """
     job, site, target = request.sized, request.site, request.asked[position].target
@@ -116,9 +116,9 @@ def _role_component(request: Request, allocation: Allocation, position: int, *, 
 
 
 def _is_uneven(role: Role, nodes: Nodes | None, slots: int, site: Site) -> bool:
-    """Tell whether GPUs of the last node would be taken and left idle if every node were asked for as many.
+    """Whether an equal number of GPUs per node would leave some of the last node idle.
 
-    Slurm counts by task only what it calls `gpu`. Source: sbatch(1), --gpus-per-task.
+    Slurm can count only the gres `gpu` by task. Source: sbatch(1), --gpus-per-task.
     """
     uneven = nodes is not None and slots % nodes.tasks_per_node > 0
     return uneven and role.resources.gpus > 0 and site.gpus.gres == "gpu"
@@ -130,7 +130,7 @@ def _memory_per_cpu(wanted: Resources, extra: int = 0) -> int:
 
 
 def _shared_component(request: Request, packing: Packing, extra: int) -> Options:
-    """Return the options of the one component of the shared layout: equal nodes, each as the fullest needs."""
+    """Return the options of the one component of the shared layout: equal nodes, each as large as the fullest."""
     job, site, targets = request.sized, request.site, request.targets
     target = next((each for each in targets if each.gpu_type), targets[0])
     asking = [infiniband for role in job.roles if (infiniband := infiniband_of(role, site))]
@@ -152,7 +152,7 @@ def _shared_component(request: Request, packing: Packing, extra: int) -> Options
 
 
 def _cpus(cpus: int, site: Site) -> Options:
-    """Return CPUs of a task: hardware threads, or cores of which Slurm leaves the other threads idle.
+    """Return CPUs of a task: hardware threads, or cores whose other threads stay idle.
 
     Source: sbatch(1), --cpus-per-task --hint.
     """
@@ -165,7 +165,7 @@ def _typed(gpu_type: str | None, number: int) -> str:
 
 
 def _first_component(request: Request) -> Options:
-    """Return the options that hold for the whole job and stand in its first component."""
+    """Return the options of the whole job, which belong to its first component."""
     options: list[tuple[str, str | None]] = [("job-name", request.job.name)]
     if request.site.cluster:
         options.append(("clusters", request.site.cluster))
@@ -178,7 +178,7 @@ def _first_component(request: Request) -> Options:
 
 
 def _where(target: SlurmTarget, infiniband: Infiniband | None) -> list[tuple[str, str | None]]:
-    """Return where a component goes. `--no-requeue` stands in every one: a part of a het job must not come back."""
+    """Return the target of a component. All have `--no-requeue`: Slurm must not restart a part of a het job."""
     values: dict[str, str | None] = dict(target.options)
     values["constraint"] = joined_constraint(values.get("constraint"), infiniband)
     nice = None if target.nice is None else str(target.nice)
@@ -194,12 +194,12 @@ def _raw(options: Iterable[str]) -> Options:
 def step_options(
     role: Role, site: Site, *, shared: bool, tasks_per_node: int = 1, even: bool = True, ranks: int = 1
 ) -> Options:
-    """Return the srun options of a role's step: what its tasks take of the allocation.
+    """Return the srun options of a role's step: the resources of its tasks.
 
-    In the shared layout the step takes its own CPUs, memory and GPUs (`--exact`); else its component is all its own.
-    Where a task is several ranks, they have its CPUs between them. `even` is whether each node holds `tasks_per_node`
-    tasks: they get the GPUs of a node together and divide them, so that each sees its own and can open those of the
-    others, which CUDA IPC needs. GPUs that Slurm counts by task are closed to the others before 24.05.
+    In the shared layout the step takes its own CPUs, memory and GPUs (`--exact`); otherwise it has the whole component.
+    The ranks of a task share its CPUs. `even` says whether each node holds `tasks_per_node` tasks; then
+    the tasks of a node get its GPUs together and divide them. Each sees its own GPUs and can open those of the
+    others, which CUDA IPC needs. Before 24.05, tasks cannot open each other's GPUs if Slurm counts them by task.
     Source: srun(1), --exact --gpus-per-task --gres --gres-flags --mem-per-cpu --hint.
     """
     wanted = role.resources
@@ -216,12 +216,12 @@ def step_options(
     if gres or not wanted.gpus:
         options.append(("gres", ",".join(gres) or "none"))
     if shared:
-        # CPUs that do not come out even among the ranks are not the step's, and bring it no memory.
+        # CPUs left over by the division among ranks are not part of the step, and add no memory to it.
         memory = ceil_div(wanted.memory_mib, cpus_of_rank * ranks)
         options += [("exact", None), ("mem-per-cpu", f"{memory}M") if memory else ("mem", "0")]
     return tuple(options)
 
 
 def own_step_options(job: Job, role: Role) -> Options:
-    """Return the srun options that the job file has for a role, the job's first: of two srun takes the later one."""
+    """Return the job file's srun options for a role, the job's first: srun uses the last of two equal options."""
     return _raw((*job.slurm_options.job.srun, *role.slurm_options.srun))

@@ -1,4 +1,4 @@
-"""Which faults of the site's Slurm a job would meet, and what to do about them. They are in hazards.yaml."""
+"""Bugs of the site's Slurm that a job can trigger, from hazards.yaml, and their consequences."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def hazards(version: str) -> tuple[Hazard, ...]:
-    """Return the known faults of a version of Slurm; none where it is not known."""
+    """Return the known bugs of a version of Slurm; none for an unknown version."""
     found = slurm_version(version)
     if found is None:
         return ()
@@ -30,9 +30,9 @@ def hazards(version: str) -> tuple[Hazard, ...]:
 
 
 def hazards_of(job: Job, site: Site, partitions: Sequence[Partition], *, pmix: bool) -> tuple[Hazard, ...]:
-    """Return the faults of the site's Slurm that the job would meet with a component for each role.
+    """Return the bugs of the site's Slurm that the job could trigger with a component for each role.
 
-    `pmix` tells whether srun starts ranks by PMIx.
+    `pmix` says whether srun starts ranks by PMIx.
     """
     concerns: set[Concern] = {"jobs"}
     if site.slurm_version and len(job.roles) > 1:
@@ -43,31 +43,31 @@ def hazards_of(job: Job, site: Site, partitions: Sequence[Partition], *, pmix: b
 
 
 def slurm_plan(request: Request) -> SlurmPlan:
-    """Return which Slurm the site has, and what is wrong with it."""
+    """Return the site's Slurm and its bugs."""
     site = request.site
     return SlurmPlan(cluster=site.cluster or None, version=site.slurm_version or None, hazards=request.hazards)
 
 
 def danger_of(request: Request) -> str:
-    """Return why a job has one allocation for all roles, "" where no fault says so."""
+    """Return the bug that speaks for one allocation for all roles, "" for none."""
     whats = [hazard.what for hazard in request.hazards if hazard.avoids_het]
     return f"with Slurm {request.site.slurm_version}, {'; '.join(whats)}" if whats else ""
 
 
 def hazard_warnings(request: Request, layout: LayoutKind) -> Iterator[Diagnostic]:
-    """Warn of what a job in several components will meet."""
+    """Warn of bugs that a job in several components can trigger."""
     if layout != "het":
         return
     requested = request.job.slurm_options.layout is not None
     danger = danger_of(request)
     if danger and requested:
-        message = f"the job asks for the layout het, and {danger}"
-        hint = "leave extras.slurm.layout out, or set it to `shared`"
+        message = f"the job requests the layout het, but {danger}"
+        hint = "remove extras.slurm.layout, or set it to `shared`"
         yield Diagnostic(code="W430", message=message, path="$.extras.slurm.layout", hint=hint)
     elif danger:
         message = f"{danger}; and this job cannot have one allocation for all roles"
         hint = (
-            "one allocation needs a site profile that describes the nodes, and roles that go to the same ones; "
+            "describe the nodes in the site profile and send all roles to the same nodes, "
             "or ask the site for a newer Slurm"
         )
         yield Diagnostic(code="W431", message=message, path="$.taskRoles", hint=hint)

@@ -1,4 +1,4 @@
-"""Whether a job is larger than its account, its QOS or its partition allows, and what would not be. Memory in MiB."""
+"""Checks of a job against the limits of its account, QOS and partition. Memory in MiB."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from .request import Asked, Request
 
 _UNITS = {"nodes": "node", "cpus": "CPU", "memory_mib": "MiB", "gpus": "GPU"}
-_OTHERS = "another `account` or `qos` under extras.slurm may allow more"
+_OTHERS = "or try another `account` or `qos` under extras.slurm"
 _ONE_IN_QUEUE = SlurmVersion(24, 12, 0)
-"""22.05 and 24.11 count each component in the queue, 26.05 a whole job; of those between it is not known (observed)."""
+"""22.05 and 24.11 count each component in the queue, 26.05 a whole job; unknown for those between (observed)."""
 _COUNTS = (("max_submit_jobs", "in the queue"), ("max_jobs", "at a time"))
 
 
 class _Part(Struct, frozen=True, kw_only=True):
-    """Hold what one component asks for, by the names of `Amounts`; Slurm counts at least so much of it.
+    """The amounts of one component by the names of `Amounts`; Slurm counts at least these.
 
-    `tasks` are its roles, with the number of their tasks that it holds at a time.
+    `tasks` are its roles, each with its number of tasks at a time.
     """
 
     asked: Asked
@@ -40,14 +40,14 @@ class _Part(Struct, frozen=True, kw_only=True):
 
 
 class _Owner(Struct, frozen=True, kw_only=True):
-    """Name who sets limits: a QOS, which goes before an account. Source: sacctmgr(1), resource limits."""
+    """A QOS or an account with limits; a QOS takes precedence. Source: sacctmgr(1), resource limits."""
 
     name: str
     limits: Limits
 
 
 def over_limits(request: Request, allocation: Allocation) -> tuple[Diagnostic, ...]:
-    """Return which limits the job is over, whatever else runs. Of what is not known nothing is refused."""
+    """Return the limits that the job exceeds even on an empty cluster. Unknown limits refuse nothing."""
     site = request.site
     parts = _parts(request.sized, request.asked, allocation)
     found = [diagnostic for part in parts for diagnostic in _over_nodes(site, part)]
@@ -66,7 +66,7 @@ def over_limits(request: Request, allocation: Allocation) -> tuple[Diagnostic, .
 
 
 def _parts(job: Job, asked: Sequence[Asked], allocation: Allocation) -> list[_Part]:
-    """Return the components with what they ask for: each is a job to Slurm's limits."""
+    """Return the components with their amounts; each counts as a job for Slurm's limits."""
     packing = allocation.packing
     if packing is not None:
         amounts = {"nodes": packing.nodes, "cpus": packing.nodes * packing.cpus, "gpus": packing.nodes * packing.gpus}
@@ -95,16 +95,16 @@ def _owners(site: Site, asked: Asked) -> list[_Owner]:
 
 
 def _over_nodes(site: Site, part: _Part) -> Iterator[Diagnostic]:
-    """Yield what is wrong where a component has more nodes than a job may have in the partition."""
+    """Yield a diagnostic if a component has more nodes than the partition allows a job."""
     partition, nodes = part.asked.partition, part.amounts["nodes"]
     qos = (site.qos or {}).get(part.asked.qos or "")
     if qos is not None and qos.over_partition_nodes:
         return
     if partition.max_nodes is not None and nodes > partition.max_nodes:
-        allowed = f"a job may have {partition.max_nodes} in partition {partition.name}"
-        message = f"{_who(part)} {counted(nodes, 'node')}, and {allowed}"
+        allowed = f"at most {partition.max_nodes} are allowed in partition {partition.name}"
+        message = f"{_subject(part)} {counted(nodes, 'node')}, but {allowed}"
         yield Diagnostic(
-            code="E424", message=message, path=_path(part), hint=_fewer(part, "nodes", partition.max_nodes)
+            code="E424", message=message, path=_path(part), hint=_fewer_tasks_hint(part, "nodes", partition.max_nodes)
         )
 
 
@@ -119,17 +119,17 @@ def _over_time(owners: Sequence[_Owner], limit: timedelta | None) -> Iterator[Di
 
 
 def _over_counts(site: Site, owners: Sequence[_Owner], parts: Sequence[_Part]) -> Iterator[Diagnostic]:
-    """Yield what is wrong where an account may not even have the components of the job."""
+    """Yield a diagnostic if an account allows fewer jobs than the job has components."""
     version = slurm_version(site.slurm_version)
     for name, when in _COUNTS:
         owner, most = _bound(owners, name)
         counted = len(parts) if name == "max_jobs" or (version and version < _ONE_IN_QUEUE) else 1
         if most is None or counted <= most:
             continue
-        message = f"the job is {len(parts)} jobs to Slurm, a component for each role, and {owner} allows {most} {when}"
+        message = f"Slurm counts the job as {len(parts)} jobs, one per component, but {owner} allows {most} {when}"
         if len(parts) == 1:
             message = f"{owner} allows no job {when}"
-        hint = "write `layout: shared` under extras.slurm, which is one job; " if most and len(parts) > 1 else ""
+        hint = "write `layout: shared` under extras.slurm for a single job; " if most and len(parts) > 1 else ""
         yield Diagnostic(code="E428", message=message, path="$.taskRoles", hint=hint + _OTHERS)
         return
 
@@ -138,27 +138,31 @@ def _over_amounts(owners: Sequence[_Owner], part: _Part) -> Iterator[Diagnostic]
     for key in _UNITS:
         owner, most = _bound(owners, "per_job", key)
         if most is not None and part.amounts[key] > most:
-            message = f"{_who(part)} {_amount(part.amounts[key], key)}, and {owner} allows {most} for one job"
+            message = f"{_subject(part)} {_amount(part.amounts[key], key)}, but {owner} allows {most} for one job"
             yield Diagnostic(
-                code="E423", message=message, path=_path(part), hint=f"{_fewer(part, key, most)}; {_OTHERS}"
+                code="E423", message=message, path=_path(part), hint=f"{_fewer_tasks_hint(part, key, most)}; {_OTHERS}"
             )
 
 
 def _over_sums(owners: Sequence[_Owner], what: str, parts: Sequence[_Part]) -> Iterator[Diagnostic]:
-    """Yield what is wrong where components are together more than all jobs of a user, or of all users, may have."""
+    """Yield a diagnostic if the components together exceed the limit for all jobs of a user, or of all users."""
     whose = "all jobs of a user" if what == "per_user" else "all jobs together"
     for key in _UNITS:
         owner, most = _bound(owners, what, key)
         total = sum(part.amounts[key] for part in parts)
         if most is None or total <= most:
             continue
-        hint = _fewer(parts[0], key, most) if len(parts) == 1 else f"ask for {_amount(most, key)} at most in all roles"
-        message = f"the job asks for {_amount(total, key)}, and {owner} allows {most} for {whose}"
+        hint = (
+            _fewer_tasks_hint(parts[0], key, most)
+            if len(parts) == 1
+            else f"request at most {_amount(most, key)} in all roles"
+        )
+        message = f"the job requests {_amount(total, key)}, but {owner} allows {most} for {whose}"
         yield Diagnostic(code="E423", message=message, path="$.taskRoles", hint=f"{hint}; {_OTHERS}")
 
 
 def _bound(owners: Sequence[_Owner], *names: str) -> tuple[str, int | None]:
-    """Return the bound of the first who has one, and who that is."""
+    """Return the name of the first owner with a bound, and the bound."""
     for owner in owners:
         value: Limits | Amounts | int | None = owner.limits
         for name in names:
@@ -168,14 +172,13 @@ def _bound(owners: Sequence[_Owner], *names: str) -> tuple[str, int | None]:
     return "", None
 
 
-def _fewer(part: _Part, key: str, most: int) -> str:
-    """Say how many tasks would fit."""
+def _fewer_tasks_hint(part: _Part, key: str, most: int) -> str:
     if len(part.tasks) > 1:
-        return f"ask for {_amount(most, key)} at most in all roles"
+        return f"request at most {_amount(most, key)} in all roles"
     ((role, tasks),) = part.tasks
     fit = most * tasks // part.amounts[key] if key == "nodes" else most // getattr(role.resources, key)
     if not fit:
-        return f"one task asks for more than that: a task can have {_amount(most, key)} at most"
+        return f"request at most {_amount(most, key)} per task"
     return f"at most {fit} of these {counted(tasks, 'task')} would fit"
 
 
@@ -183,8 +186,8 @@ def _amount(number: int, key: str) -> str:
     return f"{number} {_UNITS[key]}" if key == "memory_mib" else counted(number, _UNITS[key])
 
 
-def _who(part: _Part) -> str:
-    return f"role {part.tasks[0][0].name} asks for" if len(part.tasks) == 1 else "the job asks for"
+def _subject(part: _Part) -> str:
+    return f"role {part.tasks[0][0].name} requests" if len(part.tasks) == 1 else "the job requests"
 
 
 def _path(part: _Part) -> str:

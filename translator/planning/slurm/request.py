@@ -1,4 +1,4 @@
-"""What a job asks of a site, whichever layout it gets: where each role goes; and whether the site has what it names."""
+"""The request of a job to a site, independent of the layout, and checks of the names in it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Asked(Struct, frozen=True, kw_only=True):
-    """Hold what one role asks for, and where; `account` and `qos` are those that Slurm takes where it names none."""
+    """The request of one role; `account` and `qos` include Slurm's defaults."""
 
     role: Role
     target: SlurmTarget
@@ -34,19 +34,19 @@ class Asked(Struct, frozen=True, kw_only=True):
 
     @property
     def named(self) -> dict[str, str]:
-        """Return the options that are asked for, by name."""
+        """Return the requested options by name."""
         return dict(self.target.options)
 
     def constraint(self, site: Site) -> str:
-        """Return the features that the nodes of the role must have, "" for none."""
+        """Return the required features of the role's nodes, "" for none."""
         return joined_constraint(self.named.get("constraint"), infiniband_of(self.role, site)) or ""
 
 
 class Request(Struct, frozen=True, kw_only=True):
-    """Hold a job, its site, and what is decided before the layout.
+    """A job, its site, and all decisions before the layout.
 
-    `sized` is the job with tasks of whole cores, as Slurm gives them out. `hazards` are the faults of the site's Slurm
-    that the job would meet with a component for each role.
+    `sized` is the job with tasks of whole cores, as Slurm allocates them. `hazards` are the bugs of the site's Slurm
+    that the job could trigger with a component for each role.
     """
 
     job: Job
@@ -60,7 +60,7 @@ class Request(Struct, frozen=True, kw_only=True):
 
     @property
     def targets(self) -> list[SlurmTarget]:
-        """Return where each role goes."""
+        """Return the target of each role."""
         return [each.target for each in self.asked]
 
     @property
@@ -70,7 +70,7 @@ class Request(Struct, frozen=True, kw_only=True):
 
 
 def asked_of(job: Job, cluster: VirtualCluster, site: Site) -> tuple[Asked, ...]:
-    """Return what each role asks for, with the site's defaults for what it does not name."""
+    """Return the request of each role, with the site's defaults."""
     found = []
     for role, target in zip(job.roles, targets_of(job, cluster, site), strict=True):
         named = dict(target.options)
@@ -82,12 +82,12 @@ def asked_of(job: Job, cluster: VirtualCluster, site: Site) -> tuple[Asked, ...]
     return tuple(found)
 
 
-_OUT_OF_DATE = "`paislurm site detect` asks Slurm again what there is"
-_OF_SITE = "the site profile names it for this job; "
+_OUT_OF_DATE = "update the site profile with `paislurm site detect`"
+_OF_SITE = "it comes from the site profile; "
 
 
 def refusals(job: Job, site: Site, asked: Sequence[Asked], limit: timedelta | None) -> tuple[Diagnostic, ...]:
-    """Return why Slurm would take the job never, whatever its size; of what is not known nothing is refused."""
+    """Return why Slurm would always refuse the job, whatever its size. Unknown names refuse nothing."""
     found = [*_of_job(job, site, limit)]
     for each in asked:
         names = list(_names(job, site, each))
@@ -104,22 +104,22 @@ def _of_job(job: Job, site: Site, limit: timedelta | None) -> Iterator[Diagnosti
         has = _listed(settings.installed)
         yield Diagnostic(
             code="E426",
-            message=f"tasks run in containers of {settings.runtime}, which the nodes do not have; they have {has}",
+            message=f"the container runtime {settings.runtime} is not on the nodes; they have {has}",
             path=job.paths.images,
-            hint="change `containers: {runtime: ...}` in the site profile, or `installed` if they do have it",
+            hint="change `containers: {runtime: ...}` in the site profile, or correct `installed` there",
         )
     if site.require_time_limit and limit is None:
         yield Diagnostic(
             code="E422",
-            message="the site takes no job without a time limit",
+            message="the site refuses jobs without a time limit",
             path="$.extras.slurm",
-            hint="write `time: 1:00:00` under extras.slurm, or for all jobs `time: {default: 1:00:00}` into the site "
+            hint="write `time: 1:00:00` under extras.slurm, or for all jobs `time: {default: 1:00:00}` in the site "
             "profile",
         )
 
 
 def _names(job: Job, site: Site, asked: Asked) -> Iterator[Diagnostic]:
-    """Yield what is wrong with names that the site does not have."""
+    """Yield diagnostics for names that the site does not have."""
     account = asked.named.get("account")
     if account and site.accounts is not None and account not in site.accounts:
         yield _unknown("E407", "account", account, site.accounts, _path(job, asked, "account"))
@@ -128,7 +128,7 @@ def _names(job: Job, site: Site, asked: Asked) -> Iterator[Diagnostic]:
         if qos and site.qos is not None and qos not in site.qos:
             yield _unknown("E408", "qos", qos, site.qos, _path(job, asked, "qos"))
         elif qos and known is not None and known.qos is not None and qos not in known.qos:
-            message = f"the account {asked.account} does not have the QOS {qos!r}; it has {_listed(known.qos)}"
+            message = f"the account {asked.account} cannot use the QOS {qos!r}; it can use {_listed(known.qos)}"
             path = _path(job, asked, "qos")
             yield Diagnostic(code="E408", message=message, path=path[0], hint=_hint("qos", qos, known.qos, path[1]))
     for reservation in asked.named.get("reservation", "").split(","):
@@ -138,7 +138,7 @@ def _names(job: Job, site: Site, asked: Asked) -> Iterator[Diagnostic]:
 
 
 def _in_partition(job: Job, asked: Asked) -> Iterator[Diagnostic]:
-    """Yield what is wrong with an account or a QOS that the partition does not take."""
+    """Yield diagnostics for an account or a QOS that the partition refuses."""
     partition = asked.partition
     rows = (
         ("account", "account", asked.account, partition.allow_accounts),
@@ -147,12 +147,12 @@ def _in_partition(job: Job, asked: Asked) -> Iterator[Diagnostic]:
     for option, what, name, allowed in rows:
         if name and allowed is not None and name not in allowed:
             path, of_site = _path(job, asked, option)
-            message = f"partition {partition.name} takes no jobs of the {what} {name!r}; it takes {_listed(allowed)}"
+            message = f"partition {partition.name} refuses the {what} {name!r}; it accepts {_listed(allowed)}"
             yield Diagnostic(code="E425", message=message, path=path, hint=_hint(option, name, allowed, of_site))
 
 
 def _features(job: Job, site: Site, asked: Asked) -> Iterator[Diagnostic]:
-    """Yield what is wrong with features that no node has, or none of the partition all together."""
+    """Yield diagnostics for features that no node has, or no node of the partition together."""
     expression, shapes = asked.constraint(site), asked.partition.nodes
     if not expression or not shapes or any(shape.features is None for shape in shapes):
         return
@@ -164,19 +164,19 @@ def _features(job: Job, site: Site, asked: Asked) -> Iterator[Diagnostic]:
         message = f"no node has the feature {name!r}; those of partition {asked.partition.name} have {_listed(here)}"
         yield Diagnostic(code="E420", message=message, path=path, hint=_hint("constraint", name, here, of_site))
     if not unknown and not any(is_satisfied(expression, shape.features) for shape in shapes):
-        others = _elsewhere(site, lambda s: s.features is not None and is_satisfied(expression, s.features))
+        others = _partition_hint(site, lambda s: s.features is not None and is_satisfied(expression, s.features))
         message = f"no node of partition {asked.partition.name} has {expression}; they have {_listed(here)}"
         yield Diagnostic(code="E420", message=message, path=path, hint=others or _hint("constraint", "", here, of_site))
 
 
 def _resources(site: Site, asked: Asked) -> Iterator[Diagnostic]:
-    """Yield what is wrong with a type of GPU, or another generic resource, that no node of the partition has."""
+    """Yield diagnostics for GPU types and other generic resources that no node of the partition has."""
     role, partition, gpu_type = asked.role, asked.partition, asked.target.gpu_type
     types = {shape.gpu_type for shape in partition.nodes if shape.gpus}
     if gpu_type and partition.nodes and gpu_type not in types and "" not in types:
         message = f"no node of partition {partition.name} has GPUs of the type {gpu_type!r}; they have {_listed(types)}"
-        others = _elsewhere(site, lambda shape: shape.gpu_type == gpu_type)
-        hint = others or did_you_mean(gpu_type, types) or "name another type, or map it under nodeTypes in site.yaml"
+        others = _partition_hint(site, lambda shape: shape.gpu_type == gpu_type)
+        hint = others or did_you_mean(gpu_type, types) or "use another type, or map it under nodeTypes in site.yaml"
         yield Diagnostic(code="E421", message=message, path=role.paths.node_type, hint=hint)
     if not partition.nodes or any(shape.gres is None for shape in partition.nodes):
         return
@@ -192,21 +192,20 @@ def _resources(site: Site, asked: Asked) -> Iterator[Diagnostic]:
             yield Diagnostic(code="E421", message=message + _listed(there), path=path, hint=hint)
 
 
-def _elsewhere(site: Site, has: Callable[[Shape], bool]) -> str:
-    """Return which partitions have nodes with what one has not, "" for none."""
+def _partition_hint(site: Site, has: Callable[[Shape], bool]) -> str:
+    """Return a hint at partitions with such nodes, "" for none."""
     names = [each.name for each in site.partitions.values() if any(map(has, each.nodes))]
     return f"partition {' or '.join(names)} has it: write `partition: {names[0]}` under extras.slurm" if names else ""
 
 
 def _unknown(code: str, option: str, name: str, known: Iterable[str], path: tuple[str, bool]) -> Diagnostic:
-    """Return the diagnostic of a name that the site does not have."""
     what = "QOS" if option == "qos" else option
     message = f"the site has no {what} {name!r}; it has {_listed(known)}"
     return Diagnostic(code=code, message=message, path=path[0], hint=_hint(option, name, known, path[1]))
 
 
 def _hint(option: str, name: str, known: Iterable[str], of_site: bool) -> str:
-    """Say what to write instead: the nearest name, else any that there is."""
+    """Return the hint with the nearest known name, else with any."""
     names = sorted(known)
     near = did_you_mean(name, names) or (f"write `{option}: {names[0]}` under extras.slurm." if names else "")
     return (_OF_SITE if of_site else "") + (f"{near} Or {_OUT_OF_DATE}" if near else _OUT_OF_DATE)
@@ -217,7 +216,7 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _path(job: Job, asked: Asked, option: str) -> tuple[str, bool]:
-    """Return where an option comes from, and whether that is the site profile, by a name of the job file."""
+    """Return the path in the job file that selects an option, and whether the option comes from the site profile."""
     role = asked.role
     if option in role.slurm_options.pass_through:
         return f"$.extras.slurm.taskRoles.{role.name}.{option}", False

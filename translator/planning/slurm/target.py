@@ -1,4 +1,4 @@
-"""Where on the site a role goes: partition, account, qos, reservation; and how long it may run."""
+"""The target of a role on the site: partition, account, QOS, reservation; and its time limit."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 class SlurmTarget(Struct, frozen=True, kw_only=True):
-    """Say what to ask for; None leaves it to Slurm's own default.
+    """The target of a role; None selects Slurm's default.
 
-    `options` are those of `PASS_THROUGH` that have a value, in its order.
+    `options` are the options of `PASS_THROUGH` with a value, in its order.
     """
 
     options: tuple[tuple[str, str], ...]
@@ -29,14 +29,14 @@ class SlurmTarget(Struct, frozen=True, kw_only=True):
 
     @property
     def partition(self) -> str | None:
-        """Return the partition, None for Slurm's default one."""
+        """Return the partition, None for Slurm's default."""
         return dict(self.options).get("partition")
 
 
 def virtual_cluster(job: Job, site: Site) -> VirtualCluster:
-    """Return where the job's virtual cluster goes, by the profile or by a partition of the same name.
+    """Return the target of the job's virtual cluster from the profile, or the partition of the same name.
 
-    Raises PlanError where a profile is there and knows neither. Source: PAI protocol v2, defaults.virtualCluster.
+    Raises PlanError if the profile has neither. Source: PAI protocol v2, defaults.virtualCluster.
     """
     name = job.virtual_cluster
     mapped = site.virtual_cluster(name)
@@ -62,16 +62,16 @@ def _needs_no_cluster(job: Job) -> bool:
 
 
 def cluster_warnings(job: Job, site: Site) -> tuple[Diagnostic, ...]:
-    """Warn of a virtual cluster where no site profile says what it is."""
+    """Warn of a virtual cluster without a site profile."""
     if site.is_known or _needs_no_cluster(job):
         return ()
-    message = f"virtual cluster {job.virtual_cluster!r} is not known here; the job goes to Slurm's default partition"
+    message = f"unknown virtual cluster {job.virtual_cluster!r}; the job goes to Slurm's default partition"
     hint = "write a site profile that maps virtual clusters to partitions, or set extras.slurm.partition"
     return (Diagnostic(code="W401", message=message, path=job.paths.virtual_cluster, hint=hint),)
 
 
 def targets_of(job: Job, cluster: VirtualCluster, site: Site) -> list[SlurmTarget]:
-    """Return where each role goes. What roles ask for alike is looked up once."""
+    """Return the target of each role; equal requests are looked up once."""
     found: dict[tuple[object, ...], SlurmTarget] = {}
     targets = []
     for role in job.roles:
@@ -83,14 +83,14 @@ def targets_of(job: Job, cluster: VirtualCluster, site: Site) -> list[SlurmTarge
 
 
 def _target(role: Role, job: Job, cluster: VirtualCluster, site: Site) -> SlurmTarget:
-    """Return where a role goes: its own words before the job's, and those before what the site has for its names.
+    """Return the target of a role. The role's options override the job's, and these those of the site profile.
 
-    Raises PlanError for a node type that the site does not have, where it is known which it has.
+    Raises PlanError for an unknown node type if the site's node types are known.
     """
     own, whole = role.slurm_options.pass_through, job.slurm_options.job.pass_through
     priority, kind = _priority(job, site) or Priority(), _node_type(role, job, site) or NodeType()
     values = {
-        name: own.get(name) or whole.get(name) or _of_site(name, priority, kind, cluster) for name in PASS_THROUGH
+        name: own.get(name) or whole.get(name) or _site_value(name, priority, kind, cluster) for name in PASS_THROUGH
     }
     return SlurmTarget(
         options=tuple((name, value) for name, value in values.items() if value),
@@ -99,30 +99,30 @@ def _target(role: Role, job: Job, cluster: VirtualCluster, site: Site) -> SlurmT
     )
 
 
-def _of_site(name: str, *rows: Priority | NodeType | VirtualCluster) -> str | None:
-    """Return what the site profile has for an option; of several rows the first that has something."""
+def _site_value(name: str, *rows: Priority | NodeType | VirtualCluster) -> str | None:
+    """Return the value of an option in the site profile, from the first of the rows that has it."""
     return next((value for row in rows if (value := getattr(row, name, None))), None)
 
 
 def compatible(job: Job, site: Site, targets: list[SlurmTarget]) -> bool:
-    """Tell whether one allocation can have what all roles ask for. Tasks divide GPUs only among those of one role."""
+    """Whether one allocation can meet the requests of all roles. Only tasks of the same role can divide GPUs."""
     types = {target.gpu_type for target, role in zip(targets, job.roles, strict=True) if role.resources.gpus}
     elsewhere = {replace(target, gpu_type=None) for target in set(targets)}
     return len(elsewhere) == 1 and len(types) <= 1 and (not types or site.gpus.gres == "gpu")
 
 
 _DEFAULT_PRIORITIES = {"test": Priority(), "oppo": Priority.of(nice=1000)}
-"""What any Slurm can do: `test` is OpenPAI's own default, and `oppo` is to wait for everybody else."""
+"""Defaults for any Slurm: `test` is OpenPAI's default; `oppo` waits for all other jobs."""
 
 
 def _priority(job: Job, site: Site) -> Priority | None:
-    """Return what the job's priority class is to Slurm, None where nothing can be done for it."""
+    """Return the site's settings for the job's priority class, None without any."""
     name = job.priority or "test"
     return site.priorities.get(name) or _DEFAULT_PRIORITIES.get(name)
 
 
 def _node_type(role: Role, job: Job, site: Site) -> NodeType | None:
-    """Return the nodes that a role's node type means: by the profile's own word, else by the type of their GPUs."""
+    """Return the nodes of a role's node type: from the profile, else by their GPU type."""
     if role.node_type is None:
         return None
     found = site.node_types.get(role.node_type)
@@ -141,7 +141,7 @@ def _node_type(role: Role, job: Job, site: Site) -> NodeType | None:
             message=f"the site has no node type {role.node_type!r}; it has {', '.join(known)}",
             path=role.paths.node_type,
             hint=(f"{near} Or " if near else "") + "map it under nodeTypes in site.yaml; "
-            "`gpuType: any` under extras.slurm.compat takes any nodes",
+            "set `gpuType: any` under extras.slurm.compat to use any nodes",
         )
     )
 
@@ -153,7 +153,7 @@ def _gpu_types(site: Site) -> list[str]:
 
 
 def ignored_hints(job: Job, site: Site) -> tuple[Diagnostic, ...]:
-    """Warn of what OpenPAI's scheduler was told, and the site profile says nothing about."""
+    """Warn of settings for OpenPAI's scheduler that the site profile does not map."""
     diagnostics: list[Diagnostic] = []
     if _priority(job, site) is None:
         message = f"the priority class {job.priority!r} has no effect: the site profile does not map it"
@@ -164,9 +164,7 @@ def ignored_hints(job: Job, site: Site) -> tuple[Diagnostic, ...]:
         if role.node_type is not None and _node_type(role, job, site) is None:
             known = ", ".join([*site.node_types, *_gpu_types(site)])
             why = (
-                f"the site has {known}, and `gpuType: any` takes any nodes"
-                if known
-                else "no type of nodes is known here"
+                f"the site has {known}, and `gpuType: any` permits any nodes" if known else "the site has no node types"
             )
             message = f"the node type {role.node_type!r} has no effect: {why}"
             hint = "map it under nodeTypes in site.yaml, or set extras.slurm.constraint"
@@ -174,11 +172,11 @@ def ignored_hints(job: Job, site: Site) -> tuple[Diagnostic, ...]:
     return tuple(dict.fromkeys(diagnostics))
 
 
-_ONE_PARTITION = "name one partition, not a list: a job is planned for the nodes of one"
+_ONE_PARTITION = "write one partition, not a list: a plan is for the nodes of one partition"
 
 
 def partition_of(target: SlurmTarget, site: Site) -> Partition:
-    """Return what the site knows of a place's partition; nothing but the name where it knows none."""
+    """Return the site's partition of a target; only its name if the site profile has no partitions."""
     found = site.partition(target.partition)
     if found is not None:
         return found

@@ -34,7 +34,7 @@ def limited(tmp_path: Path, profile: Path) -> str:
     [
         (("--partition", "bach"), "--partition: the site has no partition 'bach'", "did you mean `batch`?"),
         (("--partition", "zzz"), "--partition: the site has no partition 'zzz'", "write `--partition batch`"),
-        (("--partition", "a,b"), "--partition: the site has no partition 'a,b'", "name one partition, not a list"),
+        (("--partition", "a,b"), "--partition: the site has no partition 'a,b'", "write one partition, not a list"),
         (("--time", "2:00:00"), "--time: a time limit of 02:00:00 is more than", "write `--time 01:00:00`, or less"),
         (("--account", "physic"), "--account: the site has no account 'physic'", "did you mean `physics`?"),
         (("--account", "zzz"), "--account: the site has no account 'zzz'", "write `--account physics`"),

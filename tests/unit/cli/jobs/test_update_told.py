@@ -171,10 +171,10 @@ TIGHT = SITE.replace(
             "E402: --partition: the site has no partition 'zzz'",
             "hint: write `--partition batch`",
         ),
-        (("--partition", "batch,tiny"), "E402: --partition: ", "hint: name one partition, not a list"),
+        (("--partition", "batch,tiny"), "E402: --partition: ", "hint: write one partition, not a list"),
         (
             ("--partition", "tiny"),
-            "E411: --partition tiny: the job asks for",
+            "E411: --partition tiny: the requested layout",
             "hint: the job file stays as it was submitted",
         ),
         (("--time", "1-0", "--partition", "tiny"), "E403: --time: a time limit", "hint: write `--time 00:30:00`"),

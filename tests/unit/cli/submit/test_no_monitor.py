@@ -50,7 +50,10 @@ def test_it_leaves_nothing_behind_and_says_what_else_is_needed(
     assert "\nPSL_MONITOR_AFTER='failure'" in demo.script(0).read_text()
     assert [each.who for each in rounds(Session().monitor_folder)] == ["submit"]
     assert json.loads(run("submit", job, "--suffix", "-2", "--dry-run", "--json").out)["monitor"] == "none"
-    assert "monitor     at the end of each attempt that fails; cron or scrontab does the rest" in run("plan", job).out
+    assert (
+        "monitor     at the end of each attempt that fails; cron or scrontab for everything else"
+        in run("plan", job).out
+    )
 
 
 def test_the_call_is_that_of_this_program_with_its_home_and_its_profile(
