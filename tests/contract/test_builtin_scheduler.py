@@ -55,4 +55,4 @@ def test_what_is_detected_refuses_the_layout_het_and_says_why(site: Site, folder
     checked = site.run("paislurm", "site", "check", "--site", "site.yaml", "job.yaml", "het.yaml", cwd=folder)
     assert checked.returncode == 4
     assert "layout shared" in checked.stdout
-    assert "error E429: the job asks for the layout het, and Slurm starts no job with a component" in checked.stderr
+    assert "error E429: the job requests the layout het, and Slurm starts no job with a component" in checked.stderr

@@ -77,5 +77,5 @@ def test_commands_that_find_no_room(site: Site, folder: Path, small: Path) -> No
     failure = job.status()["failure"]
     assert (failure["exit_status"], failure["exit_code"], failure["cause"]) == (1, 255, None)
     assert failure["last_lines"][-1].endswith("No space left on device")
-    assert "a file system was full, or a quota used up, where the command wrote" in done.stderr
+    assert "the command wrote to a full file system, or over a quota" in done.stderr
     assert "Python" not in done.stderr

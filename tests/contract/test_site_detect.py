@@ -105,11 +105,9 @@ def test_a_probe_looks_at_a_node(site: Site, folder: Path) -> None:
     assert found.infiniband.memlock_mib
     assert found.containers.installed is not None
     assert found.address.method == "getent"
-    assert re.search(
-        r"It sees files that are made in your home here, and has a /tmp of its own, mounted as \w+\.", text
-    )
-    assert re.search(r"^# Node n\d gives the ports 32768 to 60999 to whoever asks.$", text, re.MULTILINE)
-    assert "no node was looked at" not in text
+    assert re.search(r"It sees your home folder of this machine, and has its own /tmp, mounted as \w+\.", text)
+    assert re.search(r"^# Ephemeral ports of node n\d: 32768 to 60999.$", text, re.MULTILINE)
+    assert "no node was probed" not in text
     assert not [path for path in site.folder.iterdir() if path.name.startswith(".paislurm-probe")]
     assert site.run("paislurm", "site", "check", "--site", "probed.yaml", cwd=folder).returncode == 0
 
@@ -118,4 +116,4 @@ def test_a_probe_that_finds_no_node_is_told(site: Site, folder: Path) -> None:
     assert site.administrator
     done = site.run("paislurm", "site", "detect", "--probe", "--partition", "nope", cwd=folder)
     assert done.returncode == 0
-    assert "# - infiniband: no node could be looked at: srun refuses" in done.stdout
+    assert "# - infiniband: no node could be probed: srun refuses" in done.stdout

@@ -1,1 +1,1 @@
-"""What an exit code means, and which failures become which."""
+"""Exit codes: their meanings, the rules that assign them, and advice."""

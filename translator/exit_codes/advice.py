@@ -1,4 +1,4 @@
-"""What an exit code or an exit status usually means, what to look at, and what to try: the table is `advice.yaml`."""
+"""Advice on exit codes and exit statuses: meaning, where to look, remedy. The table is `advice.yaml`."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
 
 BATCH, UNLISTED = "batch", "unlisted"
 NO_FILE = 229
-"""The code of a file that could not be read. Source: OpenPAI exit specification, ContainerIncorrectDataModelError."""
+"""The code of an unreadable file. Source: OpenPAI exit specification, ContainerIncorrectDataModelError."""
 GENERAL, NO_IMPORT = 1, 232
 NOT_FOUND = (127, 220, NO_IMPORT)
-"""The statuses and codes of a command or a module that was not found."""
+"""The statuses and codes of a missing command or module."""
 _NO_MODULE = ("ModuleNotFoundError:", "ImportError:")
-"""What Python, which ends with status 1, prints last, and the code that OpenPAI has for it."""
+"""The last output of Python for a missing module (status 1), and OpenPAI's code for it."""
 UNEXPLAINED = 255
-"""The code of all failures that no rule knows: the exit status tells more. Source: OpenPAI exit specification."""
+"""The code of all failures without a rule; the exit status is more specific. Source: OpenPAI exit specification."""
 RETRY_RULES: dict[Behaviour, str] = {
     "transient": "retried without using up `jobRetryCount`, up to `retry.maxTransientRetries` of the site profile",
-    "conflict": "retried as transient ones are, after a random delay of 1 to 15 minutes",
+    "conflict": "retried like transient failures, after a random delay of 1 to 15 minutes",
     "permanent": "never retried",
-    "unknown": "retried as often as `jobRetryCount` says",
+    "unknown": "retried up to `jobRetryCount` times",
 }
 _SIGNALS = {1: "HUP (1)", 5: "TRAP (5)", 12: "USR2 (12)", 10: "USR1 (10)", 24: "XCPU (24)", 25: "XFSZ (25)"}
 
 
 class Advice(Struct, frozen=True, kw_only=True):
-    """Say in words what a failure usually means, what to `look` at, and what its `remedy` may be."""
+    """The usual meaning of a failure, where to `look`, and a possible `remedy`."""
 
     meaning: str
     look: str
@@ -45,28 +45,28 @@ class Advice(Struct, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        """What to look at and what to try, as one text."""
+        """Where to look and what to try, as one text."""
         return f"look at {self.look}; try: {self.remedy}"
 
     def of_job(self, job_id: str) -> Advice:
-        """Return the advice with the id of a job in the commands that it names."""
+        """Return the advice with the id of a job in its commands."""
         return replace(self, look=self.look.replace("JOBID", job_id.partition(";")[0] or "JOBID"))
 
 
 def retry_rule(row: ExitCode) -> str:
-    """Return what a job that ends so comes to. Source: OpenPAI retry policy."""
+    """Return how a job with this exit code is retried. Source: OpenPAI retry policy."""
     return "the job succeeded" if row.code == 0 else RETRY_RULES[row.behaviour]
 
 
 def advice(
     code: int, exit_status: int | None = None, *, kind: str = "", last_lines: Sequence[str] = (), workdir: str = ""
 ) -> Advice:
-    """Return what to say of an exit code, by the exit status of its task where the code tells nothing.
+    """Return the advice for an exit code, or for the exit status of its task if the code is unspecific.
 
-    `kind` is the `type` of a code that only the site's profile lists, BATCH for a failure that no task has had, or
-    UNLISTED for a code that nobody lists.
-    `last_lines` are those of a command, or with BATCH of the batch log. `workdir` is where the command starts, in the
-    words of the job file.
+    `kind` is the `type` of a code that only the site's profile lists, BATCH for a failure of the batch script, or
+    UNLISTED for an unlisted code.
+    `last_lines` are those of a command, or with BATCH of the batch log. `workdir` is the working directory of the
+    command, as in the job file.
     """
     number = _number(code, exit_status)
     if misses_room(last_lines) and (number in STATUSES or kind == BATCH):
@@ -77,14 +77,14 @@ def advice(
         return _advice(_by_code()[NO_IMPORT])
     missing = missing_file(last_lines) if number in STATUSES else None
     if missing is not None:
-        return _of_missing_file(missing, workdir)
+        return _missing_file_advice(missing, workdir)
     row = _by_code().get(number) or _in_range(number) or _by_type(number, kind)
     name = _SIGNALS.get(number - 128, str(number - 128))
     return _advice(row, name)
 
 
 def lacks_something(code: int, exit_status: int | None, last_lines: Sequence[str]) -> bool:
-    """Tell whether a command failed because a program, a module, a library or a file was not found."""
+    """Whether a command failed because a program, a module, a library or a file is missing."""
     number = _number(code, exit_status)
     return number in NOT_FOUND or _lacks_module(last_lines) or (number in STATUSES and misses_something(last_lines))
 
@@ -97,14 +97,14 @@ def _lacks_module(last_lines: Sequence[str]) -> bool:
     return bool(last_lines) and last_lines[-1].startswith(_NO_MODULE)
 
 
-def _of_missing_file(path: str, workdir: str) -> Advice:
-    """Return what to say where a file is not there: of one that is looked for where commands start, where that is."""
+def _missing_file_advice(path: str, workdir: str) -> Advice:
+    """Return the advice for a missing file; for a relative path, with the working directory."""
     if not workdir or not is_looked_for_at_start(path):
         return _advice(_by_code()[NO_FILE])
     if workdir == "task":
         return _advice(_missing("task"))
     below = workdir.removeprefix("./")
-    where = workdir if workdir.startswith("/") else "the folder of the submit"
+    where = workdir if workdir.startswith("/") else "the submit folder"
     where = f"{where}/{below}" if below != workdir else where
     said = _advice(_missing("elsewhere"))
     return replace(said, meaning=said.meaning.replace("{workdir}", where))
@@ -140,25 +140,25 @@ def _by_type(code: int, kind: str) -> dict[str, Any]:
 
 
 LINES = 4
-"""So many lines of the end are looked at: a compiler or make says some more after it."""
+"""How many of the last lines are examined: compilers and make print more after the cause."""
 STATUSES = frozenset((*range(1, 128), 220, 229, 230))
-"""Exit statuses and codes with which commands end that miss a file. Source: exit specification, and this project's."""
+"""Exit statuses and codes of commands with a missing file. Source: exit specification, and this project's."""
 _NAMED = (
     re.compile(r"No such file or directory: b?['\"]([^'\"]+)"),
     re.compile(r"([^\s:'\"`\u2018\u2019]+)['\"`\u2019]?: (?:\[Errno 2\] )?No such file"),
     re.compile(r"No rule to make target ['\"`\u2018]?([^'\"`\u2019]+)"),
     re.compile(r"(no makefile) found"),
 )
-"""How Python, the C library and the shells, and make say it."""
+"""Messages of Python, of the C library and the shells, and of make."""
 _OF_A_PROGRAM = re.compile(r"shared object file|bad interpreter|^(?:/usr/bin/)?env: |execv")
-"""Lines about a program, which is searched in PATH, or its libraries."""
+"""Messages about a program, which is searched in PATH, or its libraries."""
 _NO_ROOM = re.compile(r"No space left on device|Disk quota exceeded|Errno (?:28|122)\b|\b(?:ENOSPC|EDQUOT)\b")
 _IN_TASK_FOLDER = re.compile(r"/attempts/\d+/work/")
-"""Where tasks have folders of their own. Source: this project's docs, run folder."""
+"""The path of working directories of tasks. Source: this project's docs, run folder."""
 
 
 def missing_file(lines: Sequence[str]) -> str | None:
-    """Return the file that the last of these lines misses which misses one, None where none does."""
+    """Return the missing file that the last such message in the lines names, None without any."""
     for line in reversed(lines[-LINES:]):
         if _OF_A_PROGRAM.search(line):
             return None
@@ -169,15 +169,15 @@ def missing_file(lines: Sequence[str]) -> str | None:
 
 
 def misses_room(lines: Sequence[str]) -> bool:
-    """Tell whether one of these lines says that a file system is full, or a quota used up."""
+    """Whether a line reports a full file system, or an exceeded quota."""
     return any(map(_NO_ROOM.search, lines))
 
 
 def misses_something(lines: Sequence[str]) -> bool:
-    """Tell whether the last of these lines miss a file, a program or a library."""
+    """Whether the last lines report a missing file, program or library."""
     return missing_file(lines) is not None or any("No such file or directory" in line for line in lines[-LINES:])
 
 
 def is_looked_for_at_start(path: str) -> bool:
-    """Tell whether a path is looked for from the folder in which the commands of a task start."""
+    """Whether a path is relative to the working directory of the commands of a task."""
     return not path.startswith("/") or _IN_TASK_FOLDER.search(path) is not None

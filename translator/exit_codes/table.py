@@ -1,6 +1,6 @@
-"""The exit specification: what an exit code means, and which failures of a command or ends of a job become which.
+"""The exit specification: meanings of exit codes, and the rules from failures to exit codes.
 
-The table itself is `table.yaml`; a site may add to it. Source: OpenPAI exit specification.
+The table is `table.yaml`; a site may add rows. Source: OpenPAI exit specification.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ BEHAVIOURS: tuple[Behaviour, ...] = get_args(Behaviour)
 
 UNLISTED = 256
 UNLISTED_NEGATIVE = -8000
-"""The rows that describe every code without a row of its own."""
+"""The rows for codes without a row."""
 
 
 PARTIES: Mapping[str, str] = {
@@ -38,13 +38,13 @@ PARTIES: Mapping[str, str] = {
     "USER_STOP": "a user's cancel, or a time limit",
     "USER_SUBMISSION": "the job file",
 }
-"""Who reports or causes an exit code here, by OpenPAI's word; none for UNKNOWN."""
+"""The issuers and causers of exit codes on this cluster, by OpenPAI's word; none for UNKNOWN."""
 
 
 class ExitCode(Struct, frozen=True, kw_only=True):
-    """Describe one exit code. `behaviour` decides about retries, `exclude_node` about where to; the rest is for people.
+    """One exit code. `behaviour` decides on retries, `exclude_node` on their nodes; other fields are informational.
 
-    `states` are Slurm's words for an end that means this code, each with a sentence.
+    `states` are Slurm's states that mean this code, each with a sentence.
     """
 
     code: int
@@ -59,55 +59,55 @@ class ExitCode(Struct, frozen=True, kw_only=True):
 
     @property
     def reported_by(self) -> str:
-        """Who reports it, in words for this cluster; "" where that is not known."""
+        """The issuer on this cluster; "" if unknown."""
         return PARTIES.get(self.issuer, "")
 
     @property
     def caused_by(self) -> str:
-        """Who causes it, in words for this cluster; "" where that is not known."""
-        # Slurm reports a node that is lost and a job that is preempted: it causes neither.
+        """The causer on this cluster; "" if unknown."""
+        # Slurm reports lost nodes and preempted jobs, but causes neither.
         return "the cluster" if self.causer == "K8S" else PARTIES.get(self.causer, "")
 
 
 class SiteRow(Struct, frozen=True, kw_only=True):
-    """A row of the exit specification that a site changes or adds; None leaves the shipped value."""
+    """A row of the exit specification that a site changes or adds; None keeps the shipped value."""
 
     exit_code: int
     """The exit code."""
     phrase: str | None = None
-    """What the site calls it."""
+    """The site's name of the code."""
     behaviour: Behaviour | None = None
     """How an exit code is retried: `success`, `transient`, `conflict`, `permanent`, `unknown` or `stop`."""
     backend_states: Mapping[str, str] = field(default_factory=dict)
-    """Sentences by the state of Slurm that means the exit code."""
+    """Sentences by the states of Slurm that mean the exit code."""
     exclude_node: bool | None = None
-    """Whether the next attempts leave the node out."""
+    """Whether the next attempts avoid the node."""
 
 
 class ExitTable:
-    """Look codes and Slurm's states up, in the shipped table with a site's rows over it."""
+    """Find codes and Slurm's states in the shipped table with a site's rows over it."""
 
     def __init__(self, rows: tuple[SiteRow, ...] = ()) -> None:
         self._rows = rows
 
     @cached_property
     def codes(self) -> Mapping[int, ExitCode]:
-        """Every code that has a row of its own."""
+        """All codes with a row."""
         codes = dict(exit_codes())
         for row in self._rows:
-            codes[row.exit_code] = _over(row, codes.get(row.exit_code))
+            codes[row.exit_code] = _merged_row(row, codes.get(row.exit_code))
         return codes
 
     @cached_property
     def states(self) -> Mapping[str, tuple[ExitCode, str]]:
-        """What each end means, by Slurm's word for it. A site's row takes a state away from the row that has it."""
+        """The meaning of each final state of Slurm. A site's row takes a state from the shipped row that has it."""
         shipped = {word: (code, text) for code in self.codes.values() for word, text in code.states.items()}
         return shipped | {
             word: (self.codes[row.exit_code], text) for row in self._rows for word, text in row.backend_states.items()
         }
 
     def describe(self, code: int) -> ExitCode:
-        """Return the row of a code; one that is not listed has the texts of its kind, and is unknown."""
+        """Return the row of a code; an unlisted code gets the texts of its kind."""
         unlisted = self.codes[UNLISTED if code > 0 else UNLISTED_NEGATIVE]
         return self.codes.get(code) or replace(unlisted, code=code, states={})
 
@@ -116,8 +116,8 @@ class ExitTable:
         return next((row for row in self.codes.values() if row.phrase.lower() == phrase.lower()), None)
 
 
-def _over(row: SiteRow, shipped: ExitCode | None) -> ExitCode:
-    """Return a site's row over the shipped one of its code, or a new one."""
+def _merged_row(row: SiteRow, shipped: ExitCode | None) -> ExitCode:
+    """Return a site's row over the shipped row of its code, or a new row."""
     base = shipped or ExitCode(
         code=row.exit_code, phrase=f"SiteExitCode{row.exit_code}", behaviour="unknown", type="site", issuer="SITE",
         causer="UNKNOWN", stage="unknown",
@@ -133,13 +133,13 @@ def _over(row: SiteRow, shipped: ExitCode | None) -> ExitCode:
 
 @cache
 def rows() -> tuple[dict[str, Any], ...]:
-    """Return the rows of the shipped table as they are written."""
+    """Return the rows of the shipped table as written."""
     return tuple(shipped_table("translator/exit_codes/table.yaml"))
 
 
 @cache
 def exit_codes() -> Mapping[int, ExitCode]:
-    """Return every shipped exit code by its number, in the order of the table."""
+    """Return all shipped exit codes by number, in the order of the table."""
     plain = {*ExitCode.__struct_fields__}
     return {
         row["code"]: ExitCode(
@@ -150,9 +150,9 @@ def exit_codes() -> Mapping[int, ExitCode]:
 
 
 class ExitRule(Struct, frozen=True, kw_only=True):
-    """Turn a failed command into a code: `status` is an exit status, `any`, or `ecc`; `pattern` is sought in its log.
+    """Map a failed command to a code: `status` is an exit status, `any`, or `ecc`; `pattern` is searched in its log.
 
-    `pattern` is a POSIX extended regular expression, matched line by line in any case; empty matches always.
+    `pattern` is a POSIX extended regular expression, matched line by line, ignoring case; an empty one always matches.
     """
 
     code: int
@@ -162,20 +162,20 @@ class ExitRule(Struct, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        """Return the rule as the script holds it: four words, the last of which may have blanks inside."""
+        """Return the rule in the form of the script: four words; only the last one may contain blanks."""
         kept = re.sub("^ | $", "[ ]", self.pattern)
         return f"{self.code} {self.behaviour} {self.status} {kept}".rstrip(" ")
 
 
 def conditions(code: int) -> tuple[str, ...]:
-    """Return in words what makes a failed command this code."""
+    """Return the conditions that give a failed command this code, as texts."""
     return tuple(
         " and ".join(
             part
             for part in (
-                "a fault of a GPU's memory" if rule.status == "ecc" else "",
+                "a memory error of a GPU" if rule.status == "ecc" else "",
                 f"exit status {rule.status}" if rule.status.isdigit() else "",
-                f"a line of its log matches: {rule.pattern}" if rule.pattern else "",
+                f"a line of the log matches: {rule.pattern}" if rule.pattern else "",
             )
             if part
         )
@@ -186,7 +186,7 @@ def conditions(code: int) -> tuple[str, ...]:
 
 @cache
 def exit_rules(patterns: Literal["fixed", "original"]) -> tuple[ExitRule, ...]:
-    """Return the rules in matching order; `original` leaves out the expressions that were fixed."""
+    """Return the rules in matching order; `original` omits the fixed expressions."""
     return tuple(rule for row in rows() if "when" in row for rule in _rules(row, patterns))
 
 

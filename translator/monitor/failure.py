@@ -156,4 +156,4 @@ def _retry_rule(row: ExitCode, view: View) -> str:
         return retry_rule(row)
     if limit == WITHOUT_LIMIT:
         return "retried without a limit (retry count -1)"
-    return f"{retry_rule(row)}, which is {limit}" if limit else "not retried, because `jobRetryCount` is 0"
+    return f"{retry_rule(row)} ({limit})" if limit else "not retried, because `jobRetryCount` is 0"

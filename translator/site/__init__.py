@@ -1,1 +1,1 @@
-"""What a cluster has and how it wants to be asked."""
+"""The site profile: model, reading, detection and comparison with the cluster."""

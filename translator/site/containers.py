@@ -1,4 +1,4 @@
-"""What a profile says about containers."""
+"""The part of a site profile about containers."""
 
 # ruff: noqa: RUF012 - models are frozen
 from __future__ import annotations
@@ -11,13 +11,12 @@ from ..validation.strict_model import Boolean, StrictModel, choice, pattern
 
 
 class ContainerRuntime(Struct, frozen=True, kw_only=True):
-    """Describe a container runtime.
+    """The properties of a container runtime.
 
-    `bash` is the part of the script that runs it, which several names may have in common. `program` is what a machine
-    that has it is known by, "" where only Slurm could tell. `image_files` are the
-    suffixes of images that are one file. With `own_store` the runtime keeps images that it fetches in a store of its
-    own on each node, and needs no cache. `sizes_shm` says whether a task gets a /dev/shm of its own size. `warning` is
-    what else a job should know of it, and `hint` what to do about that.
+    `bash` is the part of the script that runs it; several names may share it. `program` identifies a machine with the
+    runtime, "" if only Slurm could tell. `image_files` are the suffixes of images in one file. With `own_store` the
+    runtime stores fetched images itself on each node, without a cache. `sizes_shm` says whether a task gets a /dev/shm
+    of the requested size. `warning` is a further limitation, and `hint` a way around it.
     """
 
     name: str
@@ -31,7 +30,7 @@ class ContainerRuntime(Struct, frozen=True, kw_only=True):
     hint: str = ""
 
     def reads(self, path: str) -> bool:
-        """Tell whether the runtime reads the image at a path; one without a suffix of images is a folder."""
+        """Whether the runtime can read the image at a path; a path without a suffix of images is a folder."""
         suffix = image_suffix(path)
         return suffix in self.image_files if suffix else self.reads_folders
 
@@ -48,8 +47,8 @@ _ROWS = (
         program="singularity",
         image_files=(".sif", ".sqsh"),
         sizes_shm=False,
-        warning="what tasks write into the image is held in memory, up to `sessiondir max size` of singularity.conf",
-        hint="have tasks write to their working directory",
+        warning="files written into the image are kept in memory, up to `sessiondir max size` of singularity.conf",
+        hint="write to the working directory of the task",
     ),
     ContainerRuntime(name="pyxis", bash="enroot", image_files=(".sqsh",), reads_folders=False),
     ContainerRuntime(name="enroot", bash="enroot", program="enroot", image_files=(".sqsh",), reads_folders=False),
@@ -57,7 +56,7 @@ _ROWS = (
 """Source: Apptainer User Guide, bind paths, persistent overlays; enroot, image format; podman-run(1)."""
 CONTAINER_RUNTIMES = {row.name: row for row in _ROWS}
 NO_CONTAINERS = "none"
-"""The word of a site profile for tasks that run on the node itself."""
+"""The value for tasks that run on the node itself."""
 RUNTIME_NAMES = (NO_CONTAINERS, *CONTAINER_RUNTIMES)
 PROGRAMS = {row.program: row.name for row in _ROWS if row.program}
 BASH_PARTS = tuple(dict.fromkeys(row.bash for row in _ROWS))
@@ -66,7 +65,7 @@ _IMAGE_FILES = tuple(dict.fromkeys(suffix for row in _ROWS for suffix in row.ima
 
 
 def image_suffix(path: str) -> str:
-    """Return by which suffix the image at a path is one file, "" for a folder."""
+    """Return the suffix of the image at a path, "" for a folder."""
     return next((suffix for suffix in _IMAGE_FILES if path.endswith(suffix)), "")
 
 
@@ -75,29 +74,29 @@ Cache = Annotated[str, pattern("an absolute path, or one that begins with `~/`",
 
 
 class Containers(StrictModel):
-    """The runtime that tasks run in, where images are, and what of the nodes tasks see."""
+    """The container runtime, the images, and the mounts of tasks."""
 
     runtime: Annotated[str, choice(*RUNTIME_NAMES)] = NO_CONTAINERS
-    """What starts containers; `none` runs tasks on the node itself."""
+    """The container runtime; `none` runs tasks on the node itself."""
     images: dict[str, Path] = {}
-    """The paths of images on the nodes, by the references that job files have."""
+    """The paths of images on the nodes, by their references in job files."""
     mounts: tuple[Path, ...] = ()
-    """Folders of the nodes that tasks find under the same paths."""
+    """Folders of the nodes to mount in containers under the same paths."""
     cache: Cache = ""
-    """A folder for images from registries, with a folder for each user in it; or one below `~/`."""
+    """A folder for images from registries, with a subfolder for each user; or one below `~/`."""
     cache_shared: Boolean = True
-    """Whether all nodes see the same cache."""
+    """Whether all nodes share the cache."""
     certificates: Path | None = None
-    """A file with the certificates of registries. Default: what the nodes trust."""
+    """A file with the certificates of registries. Default: those that the nodes trust."""
     installed: tuple[Annotated[str, choice(*CONTAINER_RUNTIMES)], ...] | None = None
-    """The runtimes that the nodes have; where `runtime` is another one, every job is refused."""
+    """The runtimes on the nodes; if `runtime` is not among them, every job is refused."""
 
     @property
     def row(self) -> ContainerRuntime | None:
-        """The row of the runtime, None where tasks run on the node itself."""
+        """The properties of the runtime, None if tasks run on the node itself."""
         return CONTAINER_RUNTIMES.get(self.runtime)
 
     @property
     def fetches(self) -> bool:
-        """Whether images come from registries too."""
+        """Whether images can come from registries."""
         return bool(self.cache) or (self.row is not None and self.row.own_store)

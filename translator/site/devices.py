@@ -1,4 +1,4 @@
-"""What a profile says about GPUs and InfiniBand."""
+"""The parts of a site profile about GPUs and InfiniBand."""
 
 # ruff: noqa: RUF012 - models are frozen
 from __future__ import annotations
@@ -31,12 +31,12 @@ Adapter = Annotated[
 Interface = Annotated[str, pattern("the name of a network interface such as `ib0`", r"[A-Za-z0-9_.@-]{1,15}")]
 GresName = Annotated[str, pattern("the name of a generic resource, without a type or a number", WORD)]
 SwitchCount = Annotated[
-    str, pattern("a number of switches such as `1`, or with a time to wait for them `1@30:00`", r"\d+(?:@[\d:-]+)?")
+    str, pattern("a number of switches such as `1`, or with the longest wait for them `1@30:00`", r"\d+(?:@[\d:-]+)?")
 ]
 Folder = Annotated[str, pattern("the path of a folder", r"/[A-Za-z0-9_./-]*[A-Za-z0-9_-]")]
 VariableName = Annotated[str, pattern("the name of an environment variable", r"[A-Za-z_][A-Za-z0-9_]*")]
 Overrides = dict[VariableName, TextOrNumber | None]
-"""Values of variables by name; null takes one away."""
+"""Values of variables by name; null removes a variable."""
 
 
 def _memlock(value: object) -> int | None:
@@ -54,21 +54,21 @@ Memlock = Annotated[
 
 
 class Gpus(StrictModel):
-    """What Slurm calls the GPUs, and who makes them. Source: gres.conf(5), Name and Flags."""
+    """The gres name and the vendor of the GPUs. Source: gres.conf(5), Name and Flags."""
 
     gres: GresName = "gpu"
     """The name of the generic resource."""
     vendor: Annotated[GpuVendor, choice("nvidia", "amd")] = "nvidia"
-    """Who makes them; this decides by which variables tasks see their GPUs."""
+    """The vendor; it decides which variables show tasks their GPUs."""
 
 
 class InfinibandVariables(StrictModel):
-    """Variables over those that come by default; null takes one away."""
+    """Overrides of the default variables; null removes one."""
 
     enabled: Overrides = {}
-    """For roles on the InfiniBand, by name."""
+    """For roles on InfiniBand, by name."""
     disabled: Overrides = {}
-    """For jobs off the InfiniBand, by name."""
+    """For jobs off InfiniBand, by name."""
 
 
 class Infiniband(StrictModel):
@@ -80,20 +80,20 @@ class Infiniband(StrictModel):
     adapters: Annotated[tuple[Adapter, ...], NOT_EMPTY]
     """The adapters that jobs may use, each `mlx5_0`, or with a port `mlx5_0:1`."""
     interface: Interface | None = None
-    """The network interface on them (IP over InfiniBand), such as `ib0`."""
+    """The network interface of the InfiniBand (IP over InfiniBand), such as `ib0`."""
     ethernet: Interface | None = None
-    """The network interface of jobs that keep off the InfiniBand, such as `eth0`."""
+    """The network interface of jobs off InfiniBand, such as `eth0`."""
     constraint: SbatchText | None = None
-    """Features of the nodes that have it (sbatch --constraint)."""
+    """Features of the nodes with InfiniBand (sbatch --constraint)."""
     gres: Gres | None = None
-    """A generic resource that each node of such a role needs, such as `hca:1` (sbatch --gres)."""
+    """A generic resource to request on each node of a role on InfiniBand, such as `hca:1` (sbatch --gres)."""
     network: SbatchText | None = None
     """The value of sbatch --network."""
     switches: SwitchCount | None = None
-    """The most switches between the nodes of a role, with an optional time to wait for them (sbatch --switches)."""
+    """The most switches between the nodes of a role, with an optional longest wait for them (sbatch --switches)."""
     memlock_mib: Annotated[Memlock, Field(alias="memlockMB")] = None
     """Memory in MiB that a task must be able to lock, or `unlimited`."""
     sysfs: Folder = "/sys/class"
-    """The folder in which nodes have `infiniband` and `net`."""
+    """The folder of `infiniband` and `net` on the nodes."""
     variables: InfinibandVariables = InfinibandVariables.of()
-    """Variables over those that come by default, by name; null takes one away."""
+    """Overrides of the default variables, by name; null removes one."""

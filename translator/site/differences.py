@@ -1,4 +1,4 @@
-"""What a profile names and the cluster no longer has: the profile against what Slurm says now. Pure."""
+"""Comparison of a site profile with the cluster: names and limits that no longer exist."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Difference(Struct, frozen=True, kw_only=True):
-    """Say what of the profile is not so; `near` are the names that there are."""
+    """An outdated value of the profile; `near` are the existing names."""
 
     path: Path
     message: str
@@ -26,7 +26,7 @@ class Difference(Struct, frozen=True, kw_only=True):
 
 
 def differences(site: Site, found: Site) -> list[Difference]:
-    """Return what the profile has and the cluster that was found does not, in the order of the page of keys."""
+    """Return the differences between the profile and the detected cluster, in the order of the reference page."""
     return [
         *_version(site, found),
         *_scheduler(site, found),
@@ -43,7 +43,7 @@ def _version(site: Site, found: Site) -> Iterator[Difference]:
 
 
 def _scheduler(site: Site, found: Site) -> Iterator[Difference]:
-    """Yield that Slurm starts no jobs of several components, if the profile says that it does."""
+    """Yield a difference if Slurm starts no heterogeneous jobs, but the profile says that it does."""
     why = found.scheduler.why_no_components
     if why and not site.scheduler.why_no_components:
         message = f"the cluster starts no job with a component for each role: {why}"
@@ -89,7 +89,7 @@ def _partition(path: Path, ours: Partition, theirs: Partition) -> Iterator[Diffe
 
 
 def _names(site: Site, found: Site) -> Iterator[Difference]:
-    """Yield accounts, qualities of service and reservations that are gone, wherever the profile names them."""
+    """Yield accounts, QOS and reservations that no longer exist, wherever the profile names them."""
     accounts, qos, reservations = found.accounts, found.qos, found.reservations
     wanted: list[tuple[Path, str, str | None, Collection[str] | None]] = [
         *((("accounts", name), "account", name, accounts) for name in site.accounts or ()),

@@ -1,4 +1,4 @@
-"""Layers of site profiles, the lowest first: each adds to those below it, and leaves what they lock. Pure."""
+"""Layers of site profiles, the lowest first: each overrides those below it, except for locked keys."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ EXTENDS, LOCKED = "extends", "locked"
 
 
 class LayeredDocument(Document, frozen=True, kw_only=True):
-    """Hold what several profiles come to together: each value has its place in the uppermost that has it."""
+    """Several profiles merged; the location of each value is in the uppermost profile that has it."""
 
     layers: tuple[Document, ...] = ()
 
     def location(self, path: Path, *, key: bool = False) -> Location:
-        """Return the place of the value at `path`, or of the nearest value around it that exists."""
+        """Return the location of the value at `path`, or of the nearest enclosing value."""
         return self.layer_of(path).location(path, key=key)
 
     def layer_of(self, path: Path) -> Document:
-        """Return the profile that has the value at `path`, or the nearest value around it that exists."""
+        """Return the profile with the value at `path`, or with the nearest enclosing value."""
         for length in range(len(path), 0, -1):
             for layer in reversed(self.layers):
                 if path[:length] in layer.spans:
@@ -45,7 +45,7 @@ class LayeredDocument(Document, frozen=True, kw_only=True):
 
 
 def layered(layers: Sequence[Document]) -> tuple[Document, tuple[Diagnostic, ...]]:
-    """Return profiles as one, and what is wrong with their locks. One profile is as it is."""
+    """Return the merged profiles, and diagnostics of their locks. A single profile stays as it is."""
     root: Value = layers[0].root
     found = [*_unknown_locks(layers[0])]
     locked = locks_of(layers[0])
@@ -57,7 +57,7 @@ def layered(layers: Sequence[Document]) -> tuple[Document, tuple[Diagnostic, ...
     if len(layers) == 1:
         return layers[0], tuple(found)
     top = layers[-1]
-    if isinstance(root, Mapping) and locked and _has_texts(top):
+    if isinstance(root, Mapping) and locked and _has_valid_locks(top):
         root = {**root, LOCKED: list(locked)}
     return LayeredDocument(
         file=top.file,
@@ -76,33 +76,32 @@ def locks_of(layer: Document) -> tuple[str, ...]:
 
 
 def only_locked(layers: Sequence[Document]) -> tuple[Document, ...]:
-    """Return of profiles what any of them locks, and the locks themselves: that holds below any other profile."""
+    """Return the profiles with only their locked values and the locks; these apply below any other profile."""
     locks = [LOCKED, *(lock for layer in layers for lock in locks_of(layer))]
-    return tuple(replace(layer, root=_under_locks(layer.root, (), locks)) for layer in layers)
+    return tuple(replace(layer, root=_locked_part(layer.root, (), locks)) for layer in layers)
 
 
-def _under_locks(value: Value, path: tuple[str, ...], locks: Sequence[str]) -> Value:
-    """Return of a value at a path what locks are of."""
+def _locked_part(value: Value, path: tuple[str, ...], locks: Sequence[str]) -> Value:
     if any(covers(lock, path) for lock in locks) or not isinstance(value, Mapping):
         return value
     above = {tuple(lock.split(".")[: len(path) + 1]) for lock in locks}
-    return {key: _under_locks(inner, (*path, key), locks) for key, inner in value.items() if (*path, key) in above}
+    return {key: _locked_part(inner, (*path, key), locks) for key, inner in value.items() if (*path, key) in above}
 
 
 def covers(lock: str, key: Sequence[str]) -> bool:
-    """Tell whether a lock is of a key, or of a table around it."""
+    """Whether a lock covers a key, directly or through an enclosing mapping."""
     steps = lock.split(".")
     return list(key[: len(steps)]) == steps
 
 
-def _has_texts(layer: Document) -> bool:
-    """Tell whether the locks of a profile are a list of texts, or left out; else they stay to be refused."""
+def _has_valid_locks(layer: Document) -> bool:
+    """Whether the locks of a profile are missing or a list of texts; other locks are kept for a later error."""
     value = layer.mapping(()).get(LOCKED, [])
     return isinstance(value, list) and len(value) == len(locks_of(layer))
 
 
 def _merged(lower: Value, upper: Value) -> Value:
-    """Return a value over another: mappings are merged key by key, all else takes the other's place."""
+    """Return a value over another: merge mappings key by key, replace all else."""
     if not isinstance(lower, Mapping) or not isinstance(upper, Mapping):
         return upper
     return {**lower, **{key: _merged(lower[key], value) if key in lower else value for key, value in upper.items()}}
@@ -111,7 +110,7 @@ def _merged(lower: Value, upper: Value) -> Value:
 def _broken_locks(
     locked: Sequence[str], lower: Value, above: Value, layers: Sequence[Document], upper: Document
 ) -> Iterator[Diagnostic]:
-    """Yield a diagnostic for each locked key to which a profile gives another value than those below it."""
+    """Yield a diagnostic for each locked key that a profile changes."""
     collector = DiagnosticCollector(upper)
     for lock in locked:
         steps = tuple(lock.split("."))
@@ -125,7 +124,7 @@ def _broken_locks(
             "E466",
             path,
             f"`{'.'.join(map(str, path))}` is locked by {where.file}, line {where.line}",
-            hint="leave it out here: the lock holds whichever profile is named",
+            hint="remove it here: the lock applies to every profile",
             key=True,
         )
     yield from collector.of(Severity.ERROR)
@@ -135,7 +134,7 @@ _NOTHING = object()
 
 
 def _at(root: Value, steps: Sequence[str]) -> object:
-    """Return what stands at a path, `_NOTHING` where nothing does."""
+    """Return the value at a path, `_NOTHING` if there is none."""
     value: object = root
     for step in steps:
         if not isinstance(value, Mapping) or step not in value:
@@ -145,7 +144,7 @@ def _at(root: Value, steps: Sequence[str]) -> object:
 
 
 def _changed(below: object, above: object, path: Path) -> Path | None:
-    """Return the path of the first value that is another one above than below, None where all is the same."""
+    """Return the path of the first value that differs, None if all are equal."""
     if isinstance(below, Mapping) and isinstance(above, Mapping):
         for key, value in above.items():
             if (found := _changed(below.get(key, _NOTHING), value, (*path, key))) is not None:
@@ -155,7 +154,6 @@ def _changed(below: object, above: object, path: Path) -> Path | None:
 
 
 def _unknown_locks(layer: Document) -> Iterator[Diagnostic]:
-    """Yield a diagnostic for each lock that is no key of a site profile."""
     collector = DiagnosticCollector(layer)
     for path, lock in layer.texts((LOCKED,)):
         kinds: list[object] = [Site]
@@ -165,8 +163,8 @@ def _unknown_locks(layer: Document) -> Iterator[Diagnostic]:
             known = [key_of(model, name) for model in models for name in model.model_fields]
             kinds = [inner for kind in kinds if get_origin(kind) not in (list, tuple) for inner in inside(kind, step)]
             if not kinds:
-                hint = near_hint(step, known) or "a key as `paislurm schema site` has it, `containers.runtime`"
-                collector.add("E469", path, f"`{lock}` is no key of a site profile", hint=hint)
+                hint = near_hint(step, known) or "use a key of `paislurm schema site`, such as `containers.runtime`"
+                collector.add("E469", path, f"`{lock}` is not a key of a site profile", hint=hint)
                 break
     yield from collector.of(Severity.ERROR)
 
@@ -174,14 +172,14 @@ def _unknown_locks(layer: Document) -> Iterator[Diagnostic]:
 _EXTRAS: Path = ("extras", "slurm")
 _CLUSTERS = "virtualClusters"
 _NAMES: tuple[Path, ...] = (("defaults", "virtualCluster"), ("virtualCluster",))
-"""Where a job of protocol v2, and one of v1, names its virtual cluster."""
+"""The paths of the virtual cluster in jobs of protocol v2 and v1."""
 _OF_CLUSTERS = ("partition", "account", "qos", "reservation")
 
 
 def locked_wishes(document: Document, site: Site, virtual_cluster: str) -> tuple[Diagnostic, ...]:
-    """Return a diagnostic for each wish of a job, `extras.slurm` or a virtual cluster, that the site locks otherwise.
+    """Return a diagnostic for each job setting, `extras.slurm` or the virtual cluster, that conflicts with a lock.
 
-    What the profile leaves open in a locked table is open to jobs, too.
+    A job may set keys of a locked mapping that the profile does not set.
     """
     collector = DiagnosticCollector(document)
     for path, key, wanted in (*_choices(site), *_targets(document, site, virtual_cluster)):
@@ -189,25 +187,25 @@ def locked_wishes(document: Document, site: Site, virtual_cluster: str) -> tuple
         asked = document.at(path)
         if lock is not None and asked is not None and asked != wanted:
             shown = str(wanted).lower() if isinstance(wanted, bool) else wanted
-            message = f"the site locks `{'.'.join(key)}`, which is {shown}"
-            collector.add("E467", path, message, hint=f"leave `{path[-1]}` out")
+            message = f"the site locks `{'.'.join(key)}` to {shown}"
+            collector.add("E467", path, message, hint=f"remove `{path[-1]}`")
     if _CLUSTERS in site.locked and site.virtual_clusters and site.virtual_cluster(virtual_cluster) is None:
-        # It would be a partition of that name, with nothing of what the site has its virtual clusters ask for.
-        hint = f"name one of {', '.join(site.virtual_clusters)}"
+        # Otherwise it would be a partition of that name, without the settings of the site's virtual clusters.
+        hint = f"use one of {', '.join(site.virtual_clusters)}"
         for path in (path for path in _NAMES if document.at(path) is not None):
             collector.add("E467", path, f"the site locks `{_CLUSTERS}`, which has no `{virtual_cluster}`", hint=hint)
     return collector.of(Severity.ERROR)
 
 
 def _choices(site: Site) -> Iterator[tuple[Path, tuple[str, ...], object]]:
-    """Yield where a job chooses between readings of OpenPAI, the profile's key for that, and its value."""
+    """Yield each compat option of a job: its path, the key of the profile, and the profile's value."""
     for name in SlurmCompat.model_fields:
         key = SlurmCompat.key(name)
         yield (*_EXTRAS, "compat", key), ("compat", key), getattr(site.compat_options, name)
 
 
 def _targets(document: Document, site: Site, name: str) -> Iterator[tuple[Path, tuple[str, ...], object]]:
-    """Yield the same for where jobs of a virtual cluster go."""
+    """Yield the same for the target of a virtual cluster."""
     cluster = site.virtual_cluster(name)
     tables = [_EXTRAS, *((*_EXTRAS, "taskRoles", role) for role in document.mapping((*_EXTRAS, "taskRoles")))]
     for option in _OF_CLUSTERS:

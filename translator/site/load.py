@@ -1,4 +1,4 @@
-"""Load a site profile: YAML text becomes a `Site`, or all that is wrong with it becomes one error."""
+"""Loading of site profiles: from YAML to a `Site`, or to one error with all diagnostics."""
 
 from __future__ import annotations
 
@@ -20,36 +20,36 @@ if TYPE_CHECKING:
     from ..reading.document import Document, Path
 
 _FIRST_CODE = 450
-"""Faults of a profile's form are numbered from here on: E450, E451 and so on."""
+"""The first code for faults of a profile's form: E450, E451 and so on."""
 _OF_JOBS = ("protocolVersion", "taskRoles", "jobName")
 _WORDING = Wording(
-    missing={"memoryMB": "add `memoryMB: 1024`, which is in MiB", "cpus": "add `cpus: 1`"},
+    missing={"memoryMB": "add `memoryMB: 1024`; the unit is MiB", "cpus": "add `cpus: 1`"},
     elsewhere={
-        **dict.fromkeys(("nodes", "timeLimit"), "it stands in one of the `partitions`"),
-        **dict.fromkeys(("cpus", "memoryMB", "gpuType", "features"), "it stands under `nodes` of a partition"),
+        **dict.fromkeys(("nodes", "timeLimit"), "move it into one of the `partitions`"),
+        **dict.fromkeys(("cpus", "memoryMB", "gpuType", "features"), "move it under `nodes` of a partition"),
     },
 )
 
 
 def load_site(text: str | bytes, *, file: str) -> Site:
-    """Return the site that a profile describes by itself: files that it `extends` are not read.
+    """Return the site of a single profile, without the files that it `extends`.
 
-    Raises `SiteError` with all that is wrong.
+    Raises `SiteError` with all errors.
     """
     return load_layers([read_layer(text, file=file)])
 
 
 def read_layer(text: str | bytes, *, file: str) -> Document:
-    """Return what is written in a profile. Raises `SiteError` where that is no YAML."""
+    """Return the content of a profile. Raises `SiteError` if it is not YAML."""
     try:
         return read(text, file=file)
     except ProtocolError as error:
-        # The hint for an empty file is about job files.
+        # The usual hint for an empty file concerns job files.
         raise SiteError(replace(f, hint="") if f.code == "E111" else f for f in error.diagnostics) from None
 
 
 def load_layers(layers: Sequence[Document]) -> Site:
-    """Return the site that profiles describe together, the lowest first. Raises `SiteError` with all that is wrong."""
+    """Return the site of merged profiles, the lowest first. Raises `SiteError` with all errors."""
     if layers and any(key in layers[-1].mapping(()) for key in _OF_JOBS):
         raise SiteError(_job_file(layers[-1]))
     document, faults = layered(layers)
@@ -65,7 +65,7 @@ def load_layers(layers: Sequence[Document]) -> Site:
     check_notifications(profile.notifications, collector)
     first, last = profile.ports.first, profile.ports.last
     if first and last and first > last:
-        message = f"the ports end at {last}, before they begin at {first}"
+        message = f"the last port {last} is below the first port {first}"
         collector.add("E462", ("ports",), message)
     if errors := collector.of(Severity.ERROR):
         raise SiteError(errors)
@@ -75,14 +75,14 @@ def load_layers(layers: Sequence[Document]) -> Site:
 def _job_file(document: Document) -> Diagnostic:
     return Diagnostic(
         code="E641",
-        message="this looks like a job file, not like a site profile",
+        message="this looks like a job file, not a site profile",
         location=Location(file=document.file),
-        hint="`paislurm site detect --output FILE` writes a site profile",
+        hint="write a site profile with `paislurm site detect --output FILE`",
     )
 
 
 def _check_partitions(profile: Site, collector: DiagnosticCollector) -> None:
-    """Add a diagnostic for each partition that is named but not listed, where the profile lists any."""
+    """Add a diagnostic for each unlisted partition, if the profile lists any."""
     listed = profile.partitions
     for name in listed:
         if not name or not name.isprintable() or any(char.isspace() or char in "\"'\\,#" for char in name):

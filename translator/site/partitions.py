@@ -1,4 +1,4 @@
-"""What a profile says about partitions, their nodes, and the limits of accounts and of QOS. Memory in MiB."""
+"""The parts of a site profile about partitions, their nodes, and limits of accounts and QOS. Memory in MiB."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Positive = Annotated[int, int_range(1)]
 
 
 class Shape(StrictModel):
-    """Equal nodes of a partition; memory is what Slurm may give away. Source: slurm.conf(5), NodeName."""
+    """Equal nodes of a partition; memory is the amount for jobs. Source: slurm.conf(5), NodeName."""
 
     count: Positive
-    """How many nodes are like this."""
+    """The number of these nodes."""
     cpus: Positive
     """CPUs of one node, as Slurm counts them: hardware threads, or cores."""
     memory_mib: Annotated[Positive, Field(alias="memoryMB")]
@@ -33,11 +33,11 @@ class Shape(StrictModel):
     gpu_type: GpuType = ""
     """The gres type of its GPUs."""
     threads_per_core: Annotated[int, int_range(1, 8)] = 1
-    """Hardware threads of one core, where Slurm counts them as CPUs."""
+    """Hardware threads per core, if Slurm counts them as CPUs."""
     features: tuple[SbatchText, ...] | None = None
-    """The features of these nodes; a job that asks for others is refused."""
+    """The features of these nodes; a job that requests others is refused."""
     gres: tuple[Gres, ...] | None = None
-    """Generic resources of one node beside GPUs, each `hca:2`."""
+    """Generic resources of one node other than GPUs, each `hca:2`."""
 
 
 class Partition(StrictModel):
@@ -48,11 +48,11 @@ class Partition(StrictModel):
     time_limit: Time | None = None
     """The partition's time limit."""
     max_nodes: Positive | None = None
-    """The most nodes of a job there."""
+    """The most nodes of a job in the partition."""
     allow_accounts: tuple[SbatchText, ...] | None = None
-    """The accounts whose jobs it takes. Default: all."""
+    """The accounts that the partition accepts. Default: all."""
     allow_qos: tuple[SbatchText, ...] | None = None
-    """The qualities of service whose jobs it takes. Default: all."""
+    """The QOS that the partition accepts. Default: all."""
 
     _name: str = PrivateAttr(default="")
 
@@ -62,23 +62,23 @@ class Partition(StrictModel):
         return self._name
 
     def named(self, name: str) -> Partition:
-        """Return the partition, which knows its own name from now on."""
+        """Set the partition's name, and return the partition."""
         self._name = name
         return self
 
     @property
     def node_count(self) -> int:
-        """The number of nodes of all shapes, 0 where they are not known."""
+        """The number of nodes of all shapes, 0 if unknown."""
         return sum(shape.count for shape in self.nodes)
 
     @property
     def threads_per_core(self) -> int:
-        """The most hardware threads that a core has."""
+        """The most hardware threads per core."""
         return max((shape.threads_per_core for shape in self.nodes), default=1)
 
 
 class Amounts(StrictModel):
-    """Bounds of what jobs have. Source: sacctmgr(1), MaxTRESPerJob, MaxTRESPerUser and GrpTRES."""
+    """Amounts of resources. Source: sacctmgr(1), MaxTRESPerJob, MaxTRESPerUser and GrpTRES."""
 
     nodes: Count | None = None
     """Nodes."""
@@ -91,9 +91,9 @@ class Amounts(StrictModel):
 
 
 class Limits(StrictModel):
-    """Bounds of the jobs of an account or a quality of service.
+    """Limits for the jobs of an account or a QOS.
 
-    Slurm counts each component of a heterogeneous job as a job, since 25.05 not in the queue.
+    Slurm counts each component of a heterogeneous job as a job; since 25.05 not in the queue.
     Source: sacctmgr(1), limits of associations and of QOS.
     """
 
@@ -104,26 +104,26 @@ class Limits(StrictModel):
     max_time: Time | None = None
     """The longest time limit of a job."""
     per_job: Amounts = Amounts.of()
-    """What one job may have."""
+    """The limits of one job."""
     total: Amounts = Amounts.of()
-    """What all jobs may have at a time."""
+    """The limits of all jobs together."""
 
 
 class Qos(Limits):
-    """A quality of service. Source: sacctmgr(1), specifications for QOS."""
+    """A QOS. Source: sacctmgr(1), specifications for QOS."""
 
     per_user: Amounts = Amounts.of()
-    """What all jobs of a user may have at a time."""
+    """The limits of all jobs of a user together."""
     over_partition_time: Boolean = False
-    """Whether its jobs may run for longer than their partition allows (sacctmgr, PartitionTimeLimit)."""
+    """Whether its jobs may exceed the time limit of their partition (sacctmgr, PartitionTimeLimit)."""
     over_partition_nodes: Boolean = False
-    """Whether its jobs may have more nodes than their partition allows (sacctmgr, PartitionMaxNodes)."""
+    """Whether its jobs may exceed the most nodes of their partition (sacctmgr, PartitionMaxNodes)."""
 
 
 class Account(Limits):
     """An account of the profile's users. Source: sacctmgr(1), specifications for associations."""
 
     qos: tuple[SbatchText, ...] | None = None
-    """The qualities of service that its jobs may name. Default: any."""
+    """The QOS that its jobs may name. Default: any."""
     default_qos: SbatchText | None = None
-    """The quality of service of jobs that name none."""
+    """The QOS of jobs that name none."""

@@ -1,4 +1,4 @@
-"""What a profile says about retries, the exit specification, logs, old jobs, the monitor and notifications."""
+"""The parts of a site profile about retries, exit codes, logs, old jobs, the monitor and notifications."""
 
 # ruff: noqa: RUF012 - models are frozen
 from __future__ import annotations
@@ -35,33 +35,33 @@ Program = Annotated[str, pattern("the path of a program", "/[^\x00-\x1f]+")]
 def _code(value: object) -> int:
     number = integer(value)
     if not number or abs(number) > MAX_CODE:
-        raise expected(f"an exit code: a whole number from -{MAX_CODE} to {MAX_CODE}, and not 0")
+        raise expected(f"an exit code: a whole number from -{MAX_CODE} to {MAX_CODE} other than 0")
     return number
 
 
 class Retry(StrictModel):
-    """Bounds of retries that OpenPAI did not have. Source: this project's docs, monitor."""
+    """Bounds of retries; OpenPAI has none. Source: this project's docs, monitor."""
 
     max_transient_retries: Annotated[int, int_range(0)] = 10
     """The most transient retries of one task, and of one job."""
     max_attempts_per_hour: Annotated[int, int_range(1)] = 60
-    """How many retries are submitted in an hour for all jobs of a user; submits by hand do not count."""
+    """The most retries in an hour for all jobs of a user; submits by hand do not count."""
     max_restarts: Annotated[int, int_range(1)] | None = None
-    """How often a job or a task with a retry count of -2 is restarted. Default: such a job is refused, and such a task
+    """How often a job or a task with a retry count of -2 restarts. Default: such a job is refused, and such a task
     has `retry.maxTransientRetries`."""
     submit_wait: Annotated[int, int_range(0, 24 * 3600)] = 600
-    """How long `submit` tries again, in seconds, where an account may have no more jobs in the queue."""
+    """How long `submit` retries, in seconds, while an account has the most jobs that it may queue."""
     on_root_cancel: Annotated[Literal["stop", "retry"], choice("stop", "retry")] = "stop"
-    """Whether a job that root cancelled is stopped, as one that its user did, or retried."""
+    """Whether a job that root cancelled is stopped, as after a cancel by its user, or retried."""
 
     @property
     def most_restarts(self) -> int:
-        """How often anything is restarted that has no limit of its own."""
+        """The bound of restarts with its default."""
         return self.max_transient_retries if self.max_restarts is None else self.max_restarts
 
 
 class Logs(StrictModel):
-    """What tasks print: each stream to a file of its own, or both to one. Source: this project's docs, run folder."""
+    """The output files of tasks: one for each stream, or one for both. Source: this project's docs, run folder."""
 
     one_file_per_task: Boolean = False
     """Whether standard output and error of a task go to one file."""
@@ -75,25 +75,25 @@ def _age(value: object) -> int:
 
 
 class Jobs(StrictModel):
-    """For how long jobs that have ended are kept. Source: this project's docs, run folder."""
+    """How long finished jobs are kept. Source: this project's docs, run folder."""
 
     remove_after: Annotated[int, Validator(_age, {"type": "string", "pattern": DURATION_PATTERN})] | None = None
-    """The age, from its end on, at which the monitor removes a job, such as `30d`. Default: jobs stay."""
+    """The age since the end at which the monitor removes a job, such as `30d`. Default: jobs stay."""
 
 
 class ExitRow(StrictModel):
-    """A row over the shipped exit specification: what is left out stays as it is there."""
+    """A row over the shipped exit specification; a missing key keeps the shipped value."""
 
     code: Annotated[int, Validator(_code, {"type": "integer", "not": {"const": 0}})]
     """The exit code."""
     phrase: Annotated[str, pattern("a phrase of letters and digits", "[A-Za-z][A-Za-z0-9]*")] | None = None
-    """What it is called."""
+    """Its name."""
     behaviour: Annotated[Behaviour, choice(*BEHAVIOURS)] | None = None
     """How it is retried."""
     states: dict[str, Text] = {}
-    """Slurm's words for an end that means this code, each with a sentence for people."""
+    """The states of Slurm that mean this code, each with a sentence for users."""
     exclude_node: Boolean | None = None
-    """Whether a fresh attempt leaves out the node on which this happened."""
+    """Whether a retry avoids the node of the failure."""
 
     def row(self) -> SiteRow:
         """Return the row for the exit table."""
@@ -107,28 +107,28 @@ class ExitRow(StrictModel):
 
 
 class Monitor(StrictModel):
-    """Whether `submit` leaves a monitor behind, and how often that polls Slurm."""
+    """Whether `submit` starts a background monitor, and how often the monitor polls Slurm."""
 
     background: Boolean = True
-    """Whether `submit` leaves a monitor behind."""
+    """Whether `submit` starts a background monitor."""
     max_poll_interval: Seconds = 180
-    """How often Slurm is polled, in seconds, for all jobs of a user at once; files tell the rest."""
+    """The longest interval between two polls of Slurm, in seconds, for all jobs of a user; files report the rest."""
 
     @property
     def at_end(self) -> bool:
-        """Whether no process may stay on a login node: an attempt takes a step of the monitor at its own end."""
+        """Whether login nodes must run no process, so that each attempt runs a monitor step at its end."""
         return False
 
     @property
     def way(self) -> Literal["background", "commands", "none"]:
-        """Who looks after jobs: a monitor, commands that show them, or the ends of their attempts."""
+        """How jobs are monitored: by a background monitor, by commands that show jobs, or at the ends of attempts."""
         if self.at_end:
             return "none"
         return "background" if self.background else "commands"
 
 
 class _NoMonitor(Monitor):
-    """The site forbids any process on its login nodes."""
+    """The setting of a site without processes on its login nodes."""
 
     @property
     def at_end(self) -> bool:
@@ -150,36 +150,36 @@ MonitorOrNone = Annotated[Monitor, BeforeValidator(_monitor_or_none)]
 
 
 class Notifier(NamedTuple):
-    """Name the program that gets an event on its standard input: as JSON, or as a mail to the user."""
+    """The program for events, and whether it reads JSON or a mail to the user on its standard input."""
 
     argv: tuple[str, ...]
     mail: bool
 
 
 class Notifications(StrictModel):
-    """What is notified of changes: a program with its arguments, or the path of sendmail."""
+    """How events are notified: with a program and its arguments, or with sendmail."""
 
     command: tuple[Text, ...] = ()
-    """A program with its arguments; each event comes to its standard input as JSON."""
+    """A program with its arguments; it reads each event as JSON on its standard input."""
     sendmail: Program | None = None
     """The path of sendmail; each event is mailed to the job's user."""
 
     @property
     def notifier(self) -> Notifier | None:
-        """The notifier, None where there is none."""
+        """The notifier, None without one."""
         if self.sendmail is not None:
             return Notifier(argv=(self.sendmail, "-t", "-i"), mail=True)
         return Notifier(argv=self.command, mail=False) if self.command else None
 
 
 def check_exit_spec(rows: tuple[ExitRow, ...], collector: DiagnosticCollector) -> None:
-    """Add a diagnostic for each state that is no ending, and for each that two rows claim."""
+    """Add a diagnostic for each state that does not end a job, and for each state in two rows."""
     claimed: dict[str, int] = {}
     endings = ExitTable().states
     for path, row in placed(("exitSpec",), rows):
         for word in row.states:
             if word not in endings:
-                message, hint = f"`{word}` is no way in which Slurm ends a job", near_hint(word, endings)
+                message, hint = f"`{word}` is not a final state of Slurm", near_hint(word, endings)
                 collector.add("E463", (*path, "states", word), message, hint=hint, key=True)
             elif word in claimed:
                 message = f"`{word}` already means {claimed[word]}"
@@ -189,7 +189,7 @@ def check_exit_spec(rows: tuple[ExitRow, ...], collector: DiagnosticCollector) -
 
 
 def check_notifications(both: Notifications, collector: DiagnosticCollector) -> None:
-    """Add a diagnostic where two notifiers are named."""
+    """Add a diagnostic if the profile has two notifiers."""
     if both.command and both.sendmail:
-        message = "there are two notifiers, `command` and `sendmail`: leave one out"
+        message = "`command` cannot be used with `sendmail`: remove one"
         collector.add("E464", ("notifications", "sendmail"), message, key=True)

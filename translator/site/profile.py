@@ -1,4 +1,4 @@
-"""The site profile: one frozen model of what `site.yaml` says, with every default. Memory in MiB."""
+"""The site profile: a frozen model of `site.yaml` with all defaults. Memory in MiB."""
 
 # ruff: noqa: RUF012 - models are frozen
 from __future__ import annotations
@@ -33,18 +33,18 @@ if TYPE_CHECKING:
     from ..exit_codes.table import SiteRow
 
 VERSION = 1
-"""Of the keys of a profile and what they mean."""
+"""The version of the keys of a profile and their meanings."""
 GresStyle = Literal["gres", "gpus-per-task"]
 AddressMethod = Literal["getent", "node-address", "suffix"]
 Transport = Literal["auto", "fabric", "ssh"]
-"""How a login node is reached: by a library, by a program, or by whichever is there."""
+"""The connection to a login node: a library, a program, or the one that is available."""
 PriorityClass = Annotated[Literal["crit", "prod", "test", "oppo"], choice("crit", "prod", "test", "oppo")]
 UNLIMITED = 1_000_000
-"""CPUs, GPUs and MiB * 1000 of this machine: the local backend tries out any job."""
+"""CPUs and GPUs of this machine, and its memory in 1000 MiB: the local backend accepts any job."""
 
 
 class Address(NamedTuple):
-    """Say how the address of a node is found; `suffix` ends the name that is looked up (`-ib0`)."""
+    """How to find the address of a node; `suffix` is appended to its name (`-ib0`)."""
 
     method: AddressMethod = "getent"
     suffix: str = ""
@@ -70,20 +70,20 @@ def _address(value: object) -> Address:
 
 def _file_system(value: object) -> str:
     if not isinstance(value, str) or not value.isprintable() or value.endswith("/"):
-        raise expected("the beginning of a path such as `hdfs://host:9000`, without a `/` at its end")
+        raise expected("the beginning of a path such as `hdfs://host:9000`, without a trailing `/`")
     return value
 
 
 def _version(value: object) -> str:
     found = slurm_version(value) if isinstance(value, str) else None
     if found is None:
-        raise expected("a version of Slurm with all its three numbers, such as `24.11.5`")
+        raise expected("a version of Slurm with three numbers, such as `24.11.5`")
     return str(found)
 
 
 def _format(value: object) -> int:
     if integer(value) != VERSION:
-        raise expected(f"the version {VERSION} of site profiles", "a later version needs a newer paislurm")
+        raise expected(f"the version {VERSION} of site profiles", "install a newer paislurm for a later version")
     return VERSION
 
 
@@ -106,20 +106,20 @@ NodeAddress = Annotated[
 
 
 class VirtualCluster(StrictModel):
-    """Where the jobs of an OpenPAI virtual cluster go. Source: sbatch(1), options of these names."""
+    """The target of an OpenPAI virtual cluster. Source: sbatch(1), options of these names."""
 
     partition: SbatchText | None = None
     """The partition."""
     account: SbatchText | None = None
-    """The account that is charged."""
+    """The account to charge."""
     qos: SbatchText | None = None
-    """The quality of service."""
+    """The QOS."""
     reservation: SbatchText | None = None
     """The reservation."""
 
 
 class Ports(StrictModel):
-    """The ports that tasks are given, both ends included."""
+    """The ports for tasks, both ends included."""
 
     first: Port = 15000
     """The first port."""
@@ -128,7 +128,7 @@ class Ports(StrictModel):
 
 
 class Scheduler(StrictModel):
-    """Slurm's scheduler, which decides whether a job may have a component for each role.
+    """Slurm's scheduler, which decides whether heterogeneous jobs are possible.
 
     Source: slurm.conf(5), SchedulerType, SchedulerParameters.
     """
@@ -136,95 +136,95 @@ class Scheduler(StrictModel):
     type: Annotated[Literal["backfill", "builtin"], choice("backfill", "builtin")] = "backfill"
     """Slurm's SchedulerType without `sched/`. `builtin` starts no heterogeneous job, so roles share an allocation."""
     backfill_interval: Annotated[int, int_range(-1, 10800)] | None = None
-    """Seconds between two looks of Slurm's backfill scheduler (slurm.conf, bf_interval); -1 if it is off."""
+    """Seconds between two runs of Slurm's backfill scheduler (slurm.conf, bf_interval); -1 if it is off."""
 
     @property
     def why_no_components(self) -> str:
-        """Why Slurm starts no job with a component for each role, "" if it does."""
+        """Why Slurm starts no heterogeneous jobs, "" if it does."""
         if self.type == "builtin":
-            return "its scheduler is sched/builtin, and only sched/backfill starts such jobs"
-        return "its backfill scheduler, which alone starts such jobs, is off" if self.backfill_interval == -1 else ""
+            return "its scheduler is sched/builtin, but only sched/backfill starts such jobs"
+        return "its backfill scheduler is off, but only that starts such jobs" if self.backfill_interval == -1 else ""
 
 
 class Times(StrictModel):
-    """`default` is in sbatch's forms, the others are in seconds. Source: sbatch(1), --time; slurm.conf(5), KillWait."""
+    """`default` is in a format of sbatch, others in seconds. Source: sbatch(1), --time; slurm.conf(5), KillWait."""
 
     default: Time | None = None
     """The time limit of jobs that name none."""
     warning: Seconds = timedelta(seconds=120)
     """Seconds before the time limit at which tasks get TERM."""
     grace: Seconds = timedelta(seconds=20)
-    """Seconds from TERM to KILL when the job's end is decided."""
+    """Seconds from TERM to KILL when a decision stops tasks."""
     kill_wait: Seconds = timedelta(seconds=30)
     """Seconds from TERM to KILL when Slurm ends a job (slurm.conf, KillWait)."""
     debug_hold: Week = timedelta(days=7)
-    """Seconds for which a failed task of a job with `isDebug` is held, at most."""
+    """The most seconds for which a failed task of a job with `isDebug` is held."""
 
 
 class SiteStorage(StrictModel):
     """A storage of OpenPAI."""
 
     path: Annotated[str, pattern("a path such as `/data`, from `/` on and without tabs", r"/[^\t\n]*")]
-    """Where it is on all nodes."""
+    """Its path on all nodes."""
     shared: Boolean = True
-    """Whether all users share it; in any other, each user has the folder of their name."""
+    """Whether all users share it; otherwise each user has a folder with the user's name."""
     default: Boolean = False
-    """Whether it belongs to the default storages of every user."""
+    """Whether it is one of the default storages of every user."""
 
 
 class Priority(StrictModel):
-    """What a priority class of OpenPAI is to Slurm. Source: sbatch(1), --qos, --nice."""
+    """Slurm's settings for a priority class of OpenPAI. Source: sbatch(1), --qos, --nice."""
 
     qos: SbatchText | None = None
-    """The quality of service."""
+    """The QOS."""
     nice: Annotated[int, int_range(0, 2147483645)] | None = None
-    """By how much the priority of the job is lowered (sbatch --nice)."""
+    """The decrease of the job's priority (sbatch --nice)."""
 
 
 class NodeType(StrictModel):
     """The nodes behind a SKU or a pinned cell. Source: sbatch(1), --constraint, --nodelist, --gres."""
 
     constraint: SbatchText | None = None
-    """Features that the nodes have (sbatch --constraint)."""
+    """Features of the nodes (sbatch --constraint)."""
     nodelist: HostList | None = None
-    """The nodes themselves (sbatch --nodelist)."""
+    """The nodes by name (sbatch --nodelist)."""
     gpu_type: SbatchText | None = None
-    """The gres type of their GPUs, asked for with the GPUs (sbatch --gres)."""
+    """The gres type to request with the GPUs (sbatch --gres)."""
 
 
 class Site(StrictModel):
     """A cluster, as its profile describes it. Source: this project's docs, site profile."""
 
     version: Annotated[int, Validator(_format, {"const": VERSION})] = VERSION
-    """The version of the profile's keys; there is one so far."""
+    """The version of the profile's keys; so far only 1."""
     name: Text = ""
-    """What the site is called."""
+    """The name of the site."""
     extends: Text = ""
     """Path of the profile to extend. Default for a user's profile: the system's."""
     locked: tuple[Text, ...] = ()
-    """Keys, such as `containers.runtime`, that no profile above this one and no job may change."""
+    """Keys, such as `containers.runtime`, that profiles above this one and jobs cannot change."""
     host: LoginNode = ""
-    """For a machine without Slurm: the login node at which jobs are submitted by SSH, such as `alice@login1:2222`."""
+    """For a machine without Slurm: the login node to submit jobs from by SSH, such as `alice@login1:2222`."""
     transport: Annotated[Transport, choice("auto", "fabric", "ssh")] = "auto"
-    """How that login node is reached: `fabric`, `ssh`, or `auto` (an open connection of ssh, else fabric)."""
+    """The transport to that login node: `fabric`, `ssh`, or `auto` (an open connection of ssh, else fabric)."""
     cluster: Annotated[str, Validator(_cluster, {"type": "string", "pattern": "^[A-Za-z0-9_-]*$"})] = ""
     """Cluster to submit to (`sbatch -M`). Default: this machine's."""
     slurm_version: Annotated[str, Validator(_version, {"type": "string"})] = ""
-    """The version of its Slurm, such as `24.11.5`. Default: `submit` asks."""
+    """The version of Slurm, such as `24.11.5`. Default: `submit` asks Slurm."""
     scheduler: Scheduler = Scheduler()
-    """Slurm's scheduler, which decides whether a job may have a component for each role."""
+    """Slurm's scheduler, which decides whether heterogeneous jobs are possible."""
     partitions: dict[str, Partition] = {}
     """The partitions by name."""
     default_partition: SbatchText | None = None
-    """The partition of jobs whose virtual cluster names none."""
+    """The partition of jobs whose virtual cluster has none."""
     virtual_clusters: dict[str, VirtualCluster] = {}
-    """Where the jobs of each OpenPAI virtual cluster go."""
+    """The target of each OpenPAI virtual cluster."""
     accounts: dict[str, Account] | None = None
     """The accounts that jobs may name. Default: any."""
     default_account: SbatchText | None = None
     """The account of jobs that name none."""
     qos: dict[str, Qos] | None = None
-    """The qualities of service that jobs may name. Default: any."""
+    """The QOS that jobs may name. Default: any."""
     reservations: tuple[SbatchText, ...] | None = None
     """The reservations that jobs may name. Default: any."""
     require_time_limit: Boolean = False
@@ -232,72 +232,72 @@ class Site(StrictModel):
     layout: Annotated[Literal["auto", "het", "shared"], choice("auto", "het", "shared")] = "auto"
     """The layout of jobs of several roles that name none: `het`, `shared`, or `auto`, the better one for each job."""
     whole_nodes: Boolean = False
-    """Whether jobs get nodes whole (slurm.conf, OverSubscribe=EXCLUSIVE), so that idle GPUs of a node cost nothing."""
+    """Whether jobs get whole nodes (slurm.conf, OverSubscribe=EXCLUSIVE), so that idle GPUs of a node cost nothing."""
     gres_style: Annotated[GresStyle, choice("gres", "gpus-per-task")] = "gres"
-    """Whether GPUs are asked for with --gres and a layout, or with --gpus-per-task."""
+    """Whether to request GPUs with --gres and a layout, or with --gpus-per-task."""
     gpus: Gpus = Gpus.of()
-    """What Slurm calls the GPUs, and who makes them."""
+    """The gres name and the vendor of the GPUs."""
     cpu_unit: Annotated[CpuUnit, choice("thread", "core")] = "thread"
     """Whether a CPU of a job file is a hardware thread, as on OpenPAI, or a core."""
     infiniband: Infiniband | None = None
-    """The InfiniBand, for jobs that ask for it and against those that do not."""
+    """The InfiniBand, for jobs that use it, and to keep other jobs off it."""
     address: NodeAddress = Address()
-    """How the address of a node is found."""
+    """How tasks find the address of a node."""
     ports: Ports = Ports.of()
-    """The ports that tasks are given."""
+    """The ports for tasks."""
     time: Times = Times.of()
-    """Time limits and grace."""
+    """Time limits and grace times."""
     storages: dict[str, SiteStorage] = {}
     """The storages by name."""
     priorities: dict[PriorityClass, Priority] = {}
-    """What each priority class of OpenPAI is to Slurm."""
+    """Slurm's settings for each priority class of OpenPAI."""
     node_types: dict[str, NodeType] = {}
     """The nodes behind each SKU or pinned cell of OpenPAI."""
     containers: Containers = Containers.of()
-    """The containers that tasks run in."""
+    """The containers of tasks."""
     mpi: tuple[Plugin, ...] | None = None
-    """The plugins of `srun --mpi`, the usual one first."""
+    """The plugins of `srun --mpi`, the default first."""
     default_file_system: Annotated[str, Validator(_file_system, {"type": "string"})] = ""
-    """What `$PAI_DEFAULT_FS_URI` means in job files, such as `hdfs://host:9000` or a folder."""
+    """The value of `$PAI_DEFAULT_FS_URI` in job files, such as `hdfs://host:9000` or a folder."""
     retry: Retry = Retry.of()
     """Bounds of retries."""
     exit_spec: tuple[ExitRow, ...] = ()
-    """Rows that change what exit codes and Slurm's states mean."""
+    """Rows that change the meanings of exit codes and Slurm's states."""
     logs: Logs = Logs.of()
-    """In how many files a task keeps what it prints."""
+    """The output files of a task."""
     jobs: Jobs = Jobs.of()
-    """For how long jobs that have ended are kept."""
+    """How long finished jobs are kept."""
     monitor: MonitorOrNone = Monitor.of()
-    """The background monitor; `none` where no process may stay on a login node."""
+    """The background monitor; `none` if login nodes must run no process."""
     notifications: Notifications = Notifications.of()
-    """Where job notifications are sent."""
+    """The notifier for changes of jobs."""
     workdir: Workdir = "task"
-    """Where commands start by default: in the task's own folder, in that of the submit, or in any other."""
+    """The default working directory of commands: `task`, `submit`, or an absolute path."""
     compat: SlurmCompat = SlurmCompat.of()
-    """The site's choices between readings of OpenPAI, which jobs can overrule."""
+    """The site's choices between two readings of OpenPAI, which jobs can override."""
 
     _is_known: bool = PrivateAttr(default=False)
     _takes_any_name: bool = PrivateAttr(default=False)
 
     def model_post_init(self, context: Any, /) -> None:
-        """Tell partitions their names."""
+        """Set the names of partitions."""
         super().model_post_init(context)
         for name, each in self.partitions.items():
             each.named(name)
 
     @property
     def is_known(self) -> bool:
-        """Whether there is a profile: false for the built-in defaults."""
+        """Whether the site comes from a profile, not from the built-in defaults."""
         return self._is_known
 
     def known(self) -> Site:
-        """Return the site, which knows from now on that there is a profile."""
+        """Mark the site as coming from a profile, and return it."""
         self._is_known = True
         return self
 
     @property
     def takes_any_name(self) -> bool:
-        """Whether every partition and every virtual cluster is the site's first partition, whatever it is called."""
+        """Whether any name of a partition or virtual cluster means the site's first partition."""
         return self._takes_any_name
 
     @cached_property
@@ -311,19 +311,19 @@ class Site(StrictModel):
         return tuple(each.row() for each in self.exit_spec)
 
     def partition(self, name: str | None) -> Partition | None:
-        """Return the partition of that name (the default one for None), None where it is not known."""
+        """Return the partition with a name (the default partition for None), None if it is unknown."""
         if self.takes_any_name:
             return next(iter(self.partitions.values()))
         wanted = name if name is not None else self.default_partition
         return self.partitions.get(wanted or "")
 
     def virtual_cluster(self, name: str) -> VirtualCluster | None:
-        """Return where the jobs of a virtual cluster go, None where the profile does not say it."""
+        """Return the target of a virtual cluster, None if the profile has none."""
         return VirtualCluster() if self.takes_any_name else self.virtual_clusters.get(name)
 
 
 def local_site() -> Site:
-    """Return this machine as a site of one node that takes any job: the local backend queues nothing."""
+    """Return this machine as a site of one node that accepts any job: the local backend has no queue."""
     shape = Shape.of(count=1, cpus=UNLIMITED, memory_mib=UNLIMITED * 1000, gpus=UNLIMITED)
     site = Site.of(
         name="local",
@@ -332,5 +332,5 @@ def local_site() -> Site:
         address=Address("node-address"),
         retry=Retry.of(max_restarts=Retry().max_transient_retries),
     )
-    site._takes_any_name = True  # noqa: SLF001 - of this module
+    site._takes_any_name = True  # noqa: SLF001 - same module
     return site.known()

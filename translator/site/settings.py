@@ -1,4 +1,4 @@
-"""Every setting that is in force, with the place that it comes from: a line of the profile, or the default."""
+"""All settings in force, each with its source: a line of the profile, or the default."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 class Setting(Struct, frozen=True, kw_only=True):
-    """Hold a setting, `retry.maxRestarts`, as it would be written; `line` is that of `file`, 0 for a default.
+    """A setting, `retry.maxRestarts`, in its written form; `line` is the line in `file`, 0 for a default.
 
-    `locked` says whether it, or the table around it, is locked.
+    `locked` says whether it, or an enclosing mapping, is locked.
     """
 
     key: str
@@ -34,7 +34,7 @@ class Setting(Struct, frozen=True, kw_only=True):
 
 
 def settings(document: Document | None) -> list[Setting]:
-    """Return what the file has, in its order, and then the defaults of keys that it leaves out."""
+    """Return the settings of the file in its order, then the defaults of missing keys."""
     given = [] if document is None else [_given(document, path) for path in _paths(document.root, ())]
     root = document.root if document is not None else {}
     locks = [] if document is None else [text for _, text in document.texts((LOCKED,))]
@@ -50,7 +50,7 @@ def _given(document: Document, path: Path) -> Setting:
 
 
 def _paths(value: Value, path: Path) -> Iterator[Path]:
-    """Yield the paths of all that has no keys of its own, and of the items of lists that have."""
+    """Yield the paths of all values without keys, and of the items of lists with keys."""
     if isinstance(value, Mapping) and (value or not path):
         for key, inner in value.items():
             yield from _paths(inner, (*path, key))
@@ -61,7 +61,7 @@ def _paths(value: Value, path: Path) -> Iterator[Path]:
 
 
 def _defaults(model: StrictModel, given: Value, path: Path) -> Iterator[Setting]:
-    """Yield the values of keys that are not given; a value that says nothing is none."""
+    """Yield the values of missing keys; empty values are skipped."""
     if not isinstance(given, Mapping):
         return
     for name in type(model).model_fields:
@@ -74,7 +74,6 @@ def _defaults(model: StrictModel, given: Value, path: Path) -> Iterator[Setting]
 
 
 def _default(value: object) -> str:
-    """Return a default as it would be written."""
     if isinstance(value, timedelta):
         return f"{value.total_seconds():g}"
     return _text(value.method if isinstance(value, Address) else value)
@@ -85,7 +84,7 @@ def _key(path: Path) -> str:
 
 
 def _text(value: object) -> str:
-    """Return a value on one line, in the form of YAML."""
+    """Return a value on one line, in YAML."""
     if isinstance(value, Mapping):
         return f"{{{', '.join(f'{key}: {_text(inner)}' for key, inner in value.items())}}}"
     if isinstance(value, (list, tuple)):

@@ -1,4 +1,4 @@
-"""A version of Slurm, read from whatever names it: a profile, or what `sbatch --version` prints."""
+"""Parsing of Slurm versions in profiles and in the output of `sbatch --version`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _NAMED = re.compile(r"(?<![\w.])(\d\d)\.(\d\d)\.(\d{1,3})(?!\d)(?:[-.~]?\d*(rc|p
 
 
 class SlurmVersion(NamedTuple):
-    """Compare as versions do: a release candidate comes before its release."""
+    """A version with the order of releases: a release candidate comes before its release."""
 
     year: int
     month: int
@@ -22,7 +22,7 @@ class SlurmVersion(NamedTuple):
 
 
 def slurm_version(text: str) -> SlurmVersion | None:
-    """Return the version that a text names; None where it names none, or not all of one."""
+    """Return the version in a text; None without a complete version."""
     found = _NAMED.search(text)
     if found is None:
         return None

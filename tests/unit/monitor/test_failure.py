@@ -153,7 +153,7 @@ def test_a_file_that_is_not_in_the_tasks_own_folder(says: str, status: int, code
 
 
 @pytest.mark.parametrize(
-    ("workdir", "where"), [("submit", "the folder of the submit"), ("./a", "the folder of the submit/a"), ("/d", "/d")]
+    ("workdir", "where"), [("submit", "the submit folder"), ("./a", "the submit folder/a"), ("/d", "/d")]
 )
 def test_a_job_that_starts_elsewhere_is_told_where_and_not_to_move(workdir: str, where: str) -> None:
     said = missed("cat: data.txt: No such file or directory", workdir)
@@ -203,8 +203,8 @@ def test_what_misses_no_file_keeps_the_advice_of_its_status(says: str, status: i
 @pytest.mark.parametrize("status", [1, 2, 120])
 def test_a_command_that_found_no_room_is_told_so(says: str, status: int) -> None:
     said = missed(says, "task", status)
-    assert "a file system was full, or a quota used up, where the command wrote" in said
-    assert "Python ends so" not in said
+    assert "the command wrote to a full file system, or over a quota" in said
+    assert "Python exits with it" not in said
 
 
 def test_a_signal_is_no_lack_of_room() -> None:
@@ -215,7 +215,7 @@ def test_a_batch_script_that_found_no_room_is_told_so() -> None:
     seen = view(255, [task(0, state="STOPPED", exit_status=None, exit_code=-220, started_at=None), task(1)])
     lines = ("mktemp: failed to create directory: No space left on device", "paislurm: error: cannot make a folder")
     found = Failure.of(seen, 255, None, command=None, stream="batch", last_lines=lines, no_room="there is no room")
-    assert (found.cause, "was full" in found.advice.meaning) == ("there is no room", True)
+    assert (found.cause, "full file system" in found.advice.meaning) == ("there is no room", True)
 
 
 def test_the_batch_script_and_scripts_of_prerequisites_start_elsewhere() -> None:
@@ -240,7 +240,7 @@ def test_a_module_that_is_not_there_is_told_whatever_the_exit_specification_says
     ("limit", "words"),
     [
         (0, "not retried, because `jobRetryCount` is 0"),
-        (2, "as often as `jobRetryCount` says, which is 2"),
+        (2, "up to `jobRetryCount` times (2)"),
         (-1, "retried without a limit (retry count -1)"),
         (-2, "restarted after any end, up to `retry.maxRestarts`"),
     ],

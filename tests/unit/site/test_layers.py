@@ -100,14 +100,14 @@ def test_locks_that_are_no_list_of_texts_are_refused(text: str) -> None:
     [
         ("containers.runtim", "did you mean `runtime`?"),
         ("partitons", "did you mean `partitions`?"),
-        ("partitions.gpu.nodes.count", "a key as `paislurm schema site` has it, `containers.runtime`"),
-        ("address.suffix", "a key as `paislurm schema site` has it, `containers.runtime`"),
+        ("partitions.gpu.nodes.count", "use a key of `paislurm schema site`, such as `containers.runtime`"),
+        ("address.suffix", "use a key of `paislurm schema site`, such as `containers.runtime`"),
         ("", ""),
     ],
 )
 def test_a_lock_is_a_key(lock: str, hint: str) -> None:
     (fault,) = refused(f"name: x\nlocked: [{lock!r}]\n")
-    assert (fault.code, fault.message) == ("E469", f"`{lock}` is no key of a site profile")
+    assert (fault.code, fault.message) == ("E469", f"`{lock}` is not a key of a site profile")
     assert fault.location is not None
     assert (fault.location.line, fault.location.column) == (2, 10)
     assert fault.hint == hint or not lock
@@ -172,22 +172,22 @@ WITH_CLUSTERS = OPEN.replace("workdir", "virtualClusters")
     [
         (
             "compat: {gpuType: any}",
-            [("$.extras.slurm.compat.gpuType", "the site locks `compat.gpuType`, which is error")],
+            [("$.extras.slurm.compat.gpuType", "the site locks `compat.gpuType` to error")],
         ),
         (
             "compat: {nounset: false}",
-            [("$.extras.slurm.compat.nounset", "the site locks `compat.nounset`, which is true")],
+            [("$.extras.slurm.compat.nounset", "the site locks `compat.nounset` to true")],
         ),
         (
             "account: other",
-            [("$.extras.slurm.account", "the site locks `virtualClusters.default.account`, which is research")],
+            [("$.extras.slurm.account", "the site locks `virtualClusters.default.account` to research")],
         ),
         (
             "taskRoles: {worker: {partition: cpu}}",
             [
                 (
                     "$.extras.slurm.taskRoles.worker.partition",
-                    "the site locks `virtualClusters.default.partition`, which is gpu",
+                    "the site locks `virtualClusters.default.partition` to gpu",
                 )
             ],
         ),
@@ -209,7 +209,7 @@ def test_a_job_goes_to_no_partition_by_a_virtual_cluster_that_a_locked_table_lac
     assert (found.code, found.path) == ("E467", "$.defaults.virtualCluster")
     assert (found.message, found.hint) == (
         "the site locks `virtualClusters`, which has no `gpu`",
-        "name one of default",
+        "use one of default",
     )
     plan = compile_job(job, site=load_site(OPEN, file="site.yaml")).plan
     assert dict(plan.components[0].directives)["partition"] == "gpu"

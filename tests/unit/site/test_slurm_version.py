@@ -62,5 +62,5 @@ def test_the_profile_has_it() -> None:
 
 @pytest.mark.parametrize("value", ["24.11", "new", "[24.11.5]", "null"])
 def test_the_profile_has_a_whole_one(value: str) -> None:
-    with pytest.raises(SiteError, match="E453: expected a version of Slurm with all its three numbers"):
+    with pytest.raises(SiteError, match="E453: expected a version of Slurm with three numbers"):
         load_site(f"slurmVersion: {value}", file="site.yaml")

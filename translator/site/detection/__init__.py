@@ -1,1 +1,1 @@
-"""What Slurm says of a cluster becomes a site profile: text in, text out. Pure."""
+"""Detection of a site profile from the output of Slurm's programs."""

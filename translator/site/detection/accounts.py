@@ -1,4 +1,4 @@
-"""What sacctmgr says of a user's accounts, and of qualities of service with their limits."""
+"""Parsing of sacctmgr's output: a user's accounts, and QOS with their limits."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _MIB = 1 << 20
 
 
 class Accounts(Struct, frozen=True, kw_only=True):
-    """Hold the accounts and qualities of service of a user, in alphabetical order: the answers have none of their own.
+    """The accounts and QOS of a user in alphabetical order, because sacctmgr has no fixed order.
 
-    `qos` are those that the user may name.
+    `qos` are those that the user may request.
     """
 
     default: str = ""
@@ -31,9 +31,9 @@ class Accounts(Struct, frozen=True, kw_only=True):
 
 
 def accounts(users: str, qos: str, *, limited: bool) -> Accounts:
-    """Read the rows of sacctmgr by the names above them; limits count where Slurm enforces them (`limited`).
+    """Parse the rows of sacctmgr by their headings; limits count only if Slurm enforces them (`limited`).
 
-    An account that is the user's on some partitions alone has its limits there, which are left out.
+    The limits of an account that is restricted to some partitions are left out.
     """
     found: dict[str, Account] = {}
     default = ""
@@ -70,7 +70,7 @@ def _account(row: Row, *, limited: bool) -> Account:
 
 
 def _qos(row: Row, *, limited: bool) -> Qos:
-    """Return the limits of a QOS, and what it lets its jobs over. Source: sacctmgr(1), Flags of QOS."""
+    """Return the limits of a QOS, and the partition limits that it overrides. Source: sacctmgr(1), Flags of QOS."""
     flags = row.get("Flags", "").split(",")
     bounds = {**_limits(row), "per_user": amounts(row.get("MaxTRESPU", ""))} if limited else {}
     return Qos.of(
@@ -81,7 +81,7 @@ def _qos(row: Row, *, limited: bool) -> Qos:
 
 
 def _limits(row: Row) -> dict[str, object]:
-    """Return the limits that associations and QOS have alike, by field. Source: sacctmgr(1), Max* and Grp*."""
+    """Return the limits that associations and QOS have in common, by field. Source: sacctmgr(1), Max* and Grp*."""
     jobs = (row.get(name, "") for name in ("MaxJobs", "MaxJobsPU", "GrpJobs"))
     submits = (row.get(name, "") for name in ("MaxSubmit", "MaxSubmitPU", "GrpSubmit"))
     return {
@@ -98,7 +98,7 @@ def _least(texts: Iterator[str]) -> int | None:
 
 
 def amounts(text: str) -> Amounts:
-    """Read `cpu=16,mem=100G,node=2,gres/gpu=4`; memory without a unit is in MiB. Source: sacctmgr(1), TRES."""
+    """Parse `cpu=16,mem=100G,node=2,gres/gpu=4`; memory without a unit is in MiB. Source: sacctmgr(1), TRES."""
     found = dict(item.partition("=")[::2] for item in text.split(","))
     memory = found.get("mem", "")
     return Amounts.of(

@@ -1,4 +1,4 @@
-"""What the detection is made of: the texts that were answered, and what it makes of them."""
+"""The input of the detection, the same input parsed, and the result."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 
 class Answers(Struct, frozen=True, kw_only=True):
-    """Hold what Slurm's programs printed, and what this machine has.
+    """The output of Slurm's programs, and properties of this machine.
 
-    `refused` has the words of each program that said no, or nothing, by what it was asked for: `nodes`, `partitions`,
-    `mpi`, `reservations`, `accounts`, `qos`, `probe`. `node_resolves` says whether the name of a node is known here;
-    None where there is no node.
+    `refused` has the error of each program that failed or printed nothing, by its subject: `nodes`, `partitions`,
+    `mpi`, `reservations`, `accounts`, `qos`, `probe`. `node_resolves` says whether the name of a node resolves here;
+    None without any node.
     """
 
     config: str
     user: str = ""
-    """Whose accounts were asked for."""
+    """The user of the accounts."""
     partitions: str = ""
     nodes: str = ""
     mpi: str = ""
@@ -37,18 +37,18 @@ class Answers(Struct, frozen=True, kw_only=True):
     qos: str = ""
     reservations: str = ""
     probe: str = ""
-    """What a node said of itself, "" where none was looked at."""
+    """The output of the probe on a node, "" without a probe."""
     sysfs: str = "/sys/class"
     refused: Mapping[str, str] = field(default_factory=dict)
     ephemeral_ports: str = ""
-    """What `/proc/sys/net/ipv4/ip_local_port_range` has, "" where there is no such file."""
+    """The content of `/proc/sys/net/ipv4/ip_local_port_range`, "" without such a file."""
     runtimes: tuple[str, ...] = ()
-    """The container runtimes that are found here."""
+    """The container runtimes on this machine."""
     node_resolves: bool | None = None
 
 
 class Gap(Struct, frozen=True, kw_only=True):
-    """Name a key that was not learnt, why, and the command that would tell."""
+    """A key that could not be detected, the reason, and a command to find the value."""
 
     key: str
     reason: str
@@ -56,9 +56,9 @@ class Gap(Struct, frozen=True, kw_only=True):
 
 
 class Detection(Struct, frozen=True, kw_only=True):
-    """Hold the site, remarks by key of the profile, which become comments there, and what was not learnt.
+    """The site, remarks by key of the profile for its comments, and the gaps.
 
-    `runtimes` are those that this machine has: which one nodes have is not known, so that the site names none.
+    `runtimes` are those of this machine; the site has none, because those of the nodes are unknown.
     """
 
     site: Site
@@ -71,10 +71,10 @@ _AMD = re.compile(r"amd|instinct|radeon|mi\d{2,3}[a-z]?|gfx\d\w*", re.IGNORECASE
 
 
 class Parsed(Struct, frozen=True, kw_only=True):
-    """Hold what was answered.
+    """The parsed input.
 
-    `odd_names` are of partitions that sbatch could not be given. `mpi` and `reservations` are None where Slurm did not
-    say. `ephemeral` are the ports that this machine hands out, `ports` those that are free for tasks; None where there
+    `odd_names` are names of partitions that sbatch does not accept. `mpi` and `reservations` are None if Slurm did not
+    report them. `ephemeral` are the ephemeral ports of this machine, `ports` the free ports for tasks, None if there
     are none.
     """
 
@@ -91,13 +91,13 @@ class Parsed(Struct, frozen=True, kw_only=True):
 
     @property
     def are_amd(self) -> bool:
-        """Tell whether the GPUs are AMD's: a node has their devices, or their types are names of AMD's."""
+        """Whether the GPUs are from AMD: a node has their devices, or their types have AMD's names."""
         seen = self.probe.vendor == "amd" if self.probe else False
         return seen or any(_AMD.match(name) for node in self.nodes for name in node.gpu_types)
 
 
 def parse(answers: Answers) -> Parsed:
-    """Read all answers."""
+    """Parse all output."""
     config = slurm_config(answers.config)
     found = partition_records(answers.partitions)
     ephemeral = port_range(answers.ephemeral_ports)
@@ -123,12 +123,12 @@ def _reservations(text: str) -> tuple[str, ...]:
 
 
 def _can_be_named(name: str) -> bool:
-    """Tell whether a profile takes the name of a partition."""
+    """Whether a profile accepts the name of a partition."""
     return bool(name) and is_plain(name) and "," not in name
 
 
 def _without_odd_type(node: Node) -> Node:
-    """Return a node without a type of GPU that sbatch could not be given."""
+    """Return a node without GPU types that sbatch does not accept."""
     return (
         node if is_plain(node.shape.gpu_type) else replace(node, shape=node.shape.model_copy(update={"gpu_type": ""}))
     )

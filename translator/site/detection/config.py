@@ -1,4 +1,4 @@
-"""What `scontrol show config` says of a cluster as a whole, and which ports that leaves to tasks."""
+"""Parsing of `scontrol show config`, and the free ports that result."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NOTHING = ("", "(null)", "N/A")
 
 
 def settings(text: str) -> dict[str, str]:
-    """Return the settings of `scontrol show config`; of a name that comes again, in a section below, the first."""
+    """Return the settings of `scontrol show config`; of repeated names in later sections the first."""
     found: dict[str, str] = {}
     for name, value in _SETTING.findall(text):
         found.setdefault(name, "" if value.strip() in NOTHING else value.strip())
@@ -28,10 +28,10 @@ def settings(text: str) -> dict[str, str]:
 
 
 def records(text: str, first: str) -> list[dict[str, str]]:
-    """Return the fields of each line of `scontrol --oneliner` that begins with the field `first`.
+    """Return the fields of each line of `scontrol --oneliner` that starts with the field `first`.
 
-    A value ends where the next field begins, because some have blanks in them (`OS`, `Reason`). Of a field that comes
-    again, which can only be part of such a value, the first counts; so it does of a line that is about the same thing.
+    A value ends at the next field, because some contain blanks (`OS`, `Reason`). A repeated field can only be part of
+    such a value, so the first one counts; of two lines about the same object, too.
     """
     found: dict[str, dict[str, str]] = {}
     for line in text.splitlines():
@@ -52,24 +52,24 @@ def _fields(line: str) -> dict[str, str]:
 
 
 def number(text: str) -> int:
-    """Return the whole number that a text begins with, 0 where there is none: `5 sec`, `UNLIMITED`."""
+    """Return the whole number at the start of a text, 0 if there is none: `5 sec`, `UNLIMITED`."""
     found = re.match(r"\d{1,15}", text, re.ASCII)
     return int(found[0]) if found else 0
 
 
 _PORTS = ("SlurmctldPort", "SlurmdPort", "AccountingStoragePort", "SrunPortRange")
 _LOWEST, _HIGHEST = 10_000, 65_535
-"""Below stand the known services of many programs."""
+"""Many well-known services use lower ports."""
 _FEWEST = 1000
 BACKFILL_INTERVAL = 30
 """Source: slurm.conf(5), bf_interval."""
 _INTERVAL = re.compile(r"(?:^|,)bf_interval=(-?\d{1,5})(?:,|$)")
 _REQUIRES_TIME = "require_timelimit"
-"""A plugin of Slurm's own that refuses jobs without a time limit. Source: slurm.conf(5), JobSubmitPlugins."""
+"""A plugin of Slurm that refuses jobs without a time limit. Source: slurm.conf(5), JobSubmitPlugins."""
 
 
 class SlurmConfig(Struct, frozen=True, kw_only=True):
-    """Hold what the profile takes of slurm.conf. `ports` are ranges that Slurm itself listens on, ends included."""
+    """The settings of slurm.conf for the profile. `ports` are ranges on which Slurm listens, ends included."""
 
     name: str = ""
     version: str = ""
@@ -77,14 +77,14 @@ class SlurmConfig(Struct, frozen=True, kw_only=True):
     kill_wait: int = 0
     has_accounting: bool = False
     enforced: frozenset[str] = frozenset()
-    """What of the accounts decides whether a job is taken: `associations`, `limits`, `qos`."""
+    """The associations that Slurm enforces at submission: `associations`, `limits`, `qos`."""
     requires_time: bool = False
     scheduler: Scheduler = field(default_factory=Scheduler)
     ports: tuple[tuple[int, int], ...] = ()
 
 
 def slurm_config(text: str) -> SlurmConfig:
-    """Read the answer. Source: slurm.conf(5)."""
+    """Parse the output. Source: slurm.conf(5)."""
     found = settings(text)
     storage = found.get("AccountingStorageType", "")
     ranges = (port_range(found.get(name, "")) for name in _PORTS)
@@ -102,7 +102,7 @@ def slurm_config(text: str) -> SlurmConfig:
 
 
 def _scheduler(found: Mapping[str, str]) -> Scheduler:
-    """Return the scheduler; the interval that the site leaves out is Slurm's default."""
+    """Return the scheduler; a missing interval is Slurm's default."""
     kind = found.get("SchedulerType", "").rpartition("/")[2]
     if kind == "builtin":
         return Scheduler.of(type="builtin")
@@ -113,7 +113,7 @@ def _scheduler(found: Mapping[str, str]) -> Scheduler:
 
 
 def _enforced(text: str) -> frozenset[str]:
-    """Return what is enforced, with what that implies. Source: slurm.conf(5), AccountingStorageEnforce."""
+    """Return the enforced associations, with implied ones. Source: slurm.conf(5), AccountingStorageEnforce."""
     words = set(text.lower().split(","))
     limits = words & {"limits", "safe", "all"}
     qos = words & {"qos", "all"}
@@ -123,23 +123,22 @@ def _enforced(text: str) -> frozenset[str]:
 
 
 def port_range(text: str) -> tuple[int, int] | None:
-    """Return the range that `6817`, `60001-63000` or `32768 60999` means; None for `0-0` and for what is none."""
+    """Parse a range such as `6817`, `60001-63000` or `32768 60999`; None for `0-0` and any other text."""
     numbers = [int(word) for word in re.findall(r"\d{1,5}", text, re.ASCII)]
     return (numbers[0], numbers[-1]) if numbers and numbers[-1] else None
 
 
 def free_ports(taken: Iterable[tuple[int, int]]) -> Ports | None:
-    """Return the usual range if none of it is taken, else the longest one that is free; None if that is short."""
+    """Return the usual range if it is free, else the longest free range; None if that is too short."""
     usual = Ports()
-    free = list(_between(sorted(taken)))
+    free = list(_free_ranges(sorted(taken)))
     if any(first <= usual.first and usual.last <= last for first, last in free):
         return usual
     first, last = max(free, key=lambda each: each[1] - each[0], default=(0, 0))
     return Ports.of(first=first, last=last) if last - first >= _FEWEST else None
 
 
-def _between(taken: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Yield the ranges that are left, in order."""
+def _free_ranges(taken: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     first = _LOWEST
     for start, end in (*taken, (_HIGHEST + 1, _HIGHEST + 1)):
         if first < start:
@@ -154,9 +153,10 @@ _NONE = "none"
 
 
 def mpi_plugins(text: str, default: str) -> tuple[str, ...]:
-    """Return the plugins of `srun --mpi=list`, the usual one first: Slurm's default, else pmix, else pmi2.
+    """Return the plugins of `srun --mpi=list`, the default first: Slurm's, else pmix, else pmi2.
 
-    The list is a word a line, and versions of one in a line of their own. srun before 22.05 has `srun: ` before each.
+    The list has one word per line, and the versions of a plugin in a separate line. Before 22.05 each line starts with
+    `srun: `.
     """
     words = [line.removeprefix("srun: ").strip() for line in text.splitlines()]
     words += [word.strip() for line in _VERSIONS.findall(text) for word in line.split(",")]

@@ -1,4 +1,4 @@
-"""Put the answers together: the site, remarks on it, and what was not learnt."""
+"""Detection: from Slurm's output to the site, remarks and gaps."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 _MAX_KILL_WAIT = 24 * 3600
 _ROOT = "root"
 _VIRTUAL_CLUSTER = "default"
-"""That of OpenPAI's jobs that name none. Source: PAI protocol v2, defaults.virtualCluster."""
+"""The virtual cluster of jobs that name none. Source: PAI protocol v2, defaults.virtualCluster."""
 
 
 def detect(answers: Answers) -> Detection:
-    """Return the site as the answers have it."""
+    """Return the detected site."""
     parsed = parse(answers)
     site = _site(parsed, answers)
     return Detection(
@@ -33,7 +33,7 @@ def detect(answers: Answers) -> Detection:
 
 def _site(parsed: Parsed, answers: Answers) -> Site:
     config = parsed.config
-    # What root may name says nothing of others, for whom root writes a profile.
+    # Root's permissions do not apply to the users for whom root writes a profile.
     own = parsed.accounts if "associations" in config.enforced and answers.user != _ROOT else Accounts()
     partitions = [with_nodes(record, parsed.nodes) for record in parsed.partitions]
     return Site.of(
@@ -63,7 +63,7 @@ def _times(kill_wait: int) -> Times:
 
 
 def _resolves(parsed: Parsed, answers: Answers) -> bool:
-    """Tell whether names of nodes have addresses: on a node, where scripts ask for them, else on this machine."""
+    """Whether names of nodes resolve on a node, where scripts use them, or else on this machine."""
     return parsed.probe.resolves if parsed.probe else answers.node_resolves is not False
 
 
@@ -72,7 +72,7 @@ def _default(parsed: Parsed) -> str | None:
 
 
 def _virtual_clusters(parsed: Parsed) -> dict[str, VirtualCluster]:
-    """Send jobs that name no virtual cluster to the default partition; a partition of that name has them already."""
+    """Map jobs without a virtual cluster to the default partition, unless a partition has that name."""
     partition = _default(parsed)
     if partition is None or any(record.name == _VIRTUAL_CLUSTER for record in parsed.partitions):
         return {}

@@ -1,4 +1,4 @@
-"""What `scontrol show node` says: what nodes have, and which partitions they are in."""
+"""Parsing of `scontrol show node` and `show partition`: resources of nodes, and their partitions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ GPU = "gpu"
 
 
 class Gres(Struct, frozen=True, kw_only=True):
-    """Hold a generic resource of a node, `gpu:v100:4`."""
+    """A generic resource of a node, `gpu:v100:4`."""
 
     name: str
     type: str
@@ -36,7 +36,7 @@ class Gres(Struct, frozen=True, kw_only=True):
 
 
 class Node(Struct, frozen=True, kw_only=True):
-    """Describe a node; `shape` is that of this one node. `away` says whether jobs cannot have it now."""
+    """A node; `shape` describes only this node. `away` says whether it is currently unavailable."""
 
     name: str
     partitions: tuple[str, ...]
@@ -46,12 +46,12 @@ class Node(Struct, frozen=True, kw_only=True):
 
     @property
     def gpu_types(self) -> set[str]:
-        """Return the types of its GPUs, one of them "" where Slurm counts some without a type."""
+        """Return the types of its GPUs; "" stands for GPUs without a type."""
         return {each.type for each in self.gres if each.name == GPU}
 
 
 def nodes(text: str) -> tuple[Node, ...]:
-    """Read the answer, without nodes that are yet to come (FUTURE). Source: scontrol(1), NODES."""
+    """Parse the output, without nodes in state FUTURE. Source: scontrol(1), NODES."""
     found = (_node(fields) for fields in records(text, "NodeName") if _FUTURE not in _state(fields))
     return tuple(node for node in found if all(0 < n <= MAX_INT for n in (node.shape.cpus, node.shape.memory_mib)))
 
@@ -80,18 +80,18 @@ def _node(fields: dict[str, str]) -> Node:
 
 
 def _features(text: str) -> tuple[str, ...]:
-    """Return the features that a job could ask for, in alphabetical order. Slurm may change which are active."""
+    """Return the features that jobs can request, in alphabetical order; Slurm may change the active ones."""
     return tuple(sorted({word for word in text.split(",") if word and is_plain(word)}))
 
 
 def _others(found: tuple[Gres, ...]) -> tuple[str, ...] | None:
-    """Return the generic resources beside GPUs, each `hca:2`; None where a profile cannot have one of them."""
+    """Return the generic resources other than GPUs, each `hca:2`; None if a profile does not accept one of them."""
     texts = [":".join(filter(None, (each.name, each.type, str(each.count)))) for each in found if each.name != GPU]
     return tuple(sorted(texts)) if all(map(_GRES.fullmatch, texts)) else None
 
 
 def _threads(fields: dict[str, str]) -> int:
-    """Return the threads of a core, 1 where Slurm counts cores as CPUs. `Sockets` are those of all boards."""
+    """Return the threads per core, 1 if Slurm counts cores as CPUs. `Sockets` are those of all boards."""
     threads = number(fields.get("ThreadsPerCore", ""))
     cores = number(fields.get("Sockets", "")) * number(fields.get("CoresPerSocket", ""))
     return threads if cores and number(fields.get("CPUTot", "")) >= cores * threads else 1
@@ -103,13 +103,13 @@ def _state(fields: dict[str, str]) -> set[str]:
 
 
 def gres(text: str) -> tuple[Gres, ...]:
-    """Return what `gpu:a100:4(S:0-1),hca:2` names. Source: slurm.conf(5), Gres; scontrol adds the sockets."""
+    """Parse `gpu:a100:4(S:0-1),hca:2`. Source: slurm.conf(5), Gres; scontrol adds the sockets."""
     items = re.sub(r"\([^)]*\)", "", text).split(",")
     return tuple(_gres(item.split(":")) for item in items if item)
 
 
 def counted(text: str) -> int | None:
-    """Return a count such as `4` or `2T`, None for what is none."""
+    """Return a count such as `4` or `2T`, None for any other text."""
     found = _COUNT.fullmatch(text)
     return int(found[1]) * _MULTIPLES[found[2]] if found else None
 
@@ -123,11 +123,11 @@ def _gres(words: list[str]) -> Gres:
 
 _ALL = "ALL"
 _MAX_TIME = timedelta(days=3650)
-"""A limit above it is none: the profile takes no longer ones."""
+"""Longer limits count as none: the profile does not accept them."""
 
 
 class PartitionRecord(Struct, frozen=True, kw_only=True):
-    """Describe a partition without its nodes; `max_cpus`, `max_memory` and `max_nodes` are 0 for no bound."""
+    """A partition without its nodes; 0 in `max_cpus`, `max_memory` and `max_nodes` means no bound."""
 
     name: str
     time_limit: timedelta | None = None
@@ -141,7 +141,7 @@ class PartitionRecord(Struct, frozen=True, kw_only=True):
 
 
 def partition_records(text: str) -> tuple[PartitionRecord, ...]:
-    """Read the answer, without partitions that are root's alone. Source: scontrol(1), PARTITIONS."""
+    """Parse the output, without partitions only for root. Source: scontrol(1), PARTITIONS."""
     found = (fields for fields in records(text, "PartitionName") if fields.get("RootOnly") != "YES")
     return tuple(
         PartitionRecord(
@@ -175,7 +175,7 @@ def time_limit(text: str) -> timedelta | None:
 
 
 def with_nodes(record: PartitionRecord, nodes: Iterable[Node]) -> Partition:
-    """Return the partition with its nodes in groups of equal ones, in the order in which Slurm has them."""
+    """Return the partition with its nodes in groups of equal ones, in Slurm's order."""
     groups = Counter(_bounded(node.shape, record) for node in nodes if record.name in node.partitions)
     shapes = tuple(shape.model_copy(update={"count": count}) for shape, count in groups.items())
     partition = Partition.of(
@@ -189,7 +189,7 @@ def with_nodes(record: PartitionRecord, nodes: Iterable[Node]) -> Partition:
 
 
 def _bounded(shape: Shape, record: PartitionRecord) -> Shape:
-    """Return what a job of the partition can have of such a node."""
+    """Return the resources of a node that a job in the partition can use."""
     cpus = min(shape.cpus, record.max_cpus or shape.cpus)
     memory = min(shape.memory_mib, record.max_memory or shape.memory_mib)
     return shape.model_copy(update={"cpus": cpus, "memory_mib": memory})

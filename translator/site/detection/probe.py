@@ -1,4 +1,4 @@
-"""What `templates/probe.sh` says of one node: its InfiniBand, its networks, its programs, and what it shares."""
+"""Parsing of the output of `templates/probe.sh` on one node: InfiniBand, networks, programs, shared files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _UP = ("up", "unknown")
 
 
 class Interface(Struct, frozen=True, kw_only=True):
-    """Describe a network interface; `kind` is the number that Linux gives its type."""
+    """A network interface; `kind` is Linux's number of its type."""
 
     name: str
     kind: str
@@ -32,12 +32,12 @@ class Interface(Struct, frozen=True, kw_only=True):
 
     @property
     def is_network(self) -> bool:
-        """Tell whether other nodes may be behind it: it is InfiniBand, or an Ethernet with an address."""
+        """Whether it may connect to other nodes: InfiniBand, or Ethernet with an address."""
         return self.kind == _INFINIBAND or (self.kind == _ETHERNET and bool(self.address))
 
 
 class Probe(Struct, frozen=True, kw_only=True):
-    """Hold what a node said. `adapters` are those with an active InfiniBand port; `memlock_kib` is None for all.
+    """The properties of a node. `adapters` have an active InfiniBand port; `memlock_kib` is None for no limit.
 
     `mounts` are shared file systems, pairs of kind and path; `own_tmp` is the kind of a mount at /tmp.
     """
@@ -57,14 +57,14 @@ class Probe(Struct, frozen=True, kw_only=True):
     shares_tmp: bool = False
 
     def interface(self, kind: str) -> str:
-        """Return the first interface of a type that is up, rather one with an address; "" where there is none."""
+        """Return the first active interface of a type, preferably with an address; "" if there is none."""
         able = [each for each in self.interfaces if each.kind == kind and each.state in _UP]
         named = [each.name for each in able if _INTERFACE.fullmatch(each.name)]
         addressed = [each.name for each in able if each.address and each.name in named]
         return (*addressed, *named, "")[0]
 
     def infiniband(self, sysfs: str) -> Infiniband | None:
-        """Return the InfiniBand of the node, None where no adapter is active."""
+        """Return the InfiniBand of the node, None without an active adapter."""
         if not self.adapters:
             return None
         return Infiniband.of(
@@ -77,7 +77,7 @@ class Probe(Struct, frozen=True, kw_only=True):
 
 
 def probe(text: str) -> Probe | None:
-    """Read the lines; None where no node said anything."""
+    """Parse the output; None without any output."""
     rows = [line.split() for line in text.splitlines() if line.strip()]
     found: dict[str, list[list[str]]] = {}
     for key, *words in rows:

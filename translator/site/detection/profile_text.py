@@ -1,4 +1,4 @@
-"""A detected site as the text of a profile, with comments for the person who keeps it."""
+"""A detected site as the text of a profile, with comments for its maintainer."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 WIDTH = 110
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*|\d\d\.\d\d\.\d+(?:rc)?|\d+-\d\d:\d\d:\d\d", re.ASCII)
 _WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
-"""What some reader of YAML takes for something else than text. Source: YAML 1.1, types."""
+"""Words that some YAML parsers do not read as text. Source: YAML 1.1, types."""
 _HEAD = (
-    "What Slurm says of this cluster, as `paislurm site detect` wrote it down. Change what you know better: "
-    "docs/reference/site-profile.md has every key, and `paislurm schema site` has them for editors."
+    "`paislurm site detect` wrote this profile from the output of Slurm. Edit it as needed: "
+    "docs/reference/site-profile.md describes every key; `paislurm schema site` is a schema for editors."
 )
 _METHODS = {"getent": "getent", "node-address": "nodeAddress"}
 
 
 def profile_text(detection: Detection) -> str:
-    """Return the profile. What is read back from it is the site."""
+    """Return the profile; its values read back equal the site."""
     return "\n\n".join("\n".join(part) for part in _parts(detection) if part) + "\n"
 
 
@@ -70,15 +70,18 @@ def _parts(detection: Detection) -> Iterator[list[str]]:
         yield ["infiniband:", *(f"  {key}: {flow(value)}" for key, value in keys_of(site.infiniband).items())]
     if site.containers.installed is not None:
         yield [
-            *comment("Container runtimes of the node. Name one beside them as `runtime`, and tasks run in it."),
+            *comment("Container runtimes of the node. To run tasks in one, add it here as `runtime`."),
             f"containers: {flow(site.containers)}",
         ]
     elif detection.runtimes:
-        found = f"This machine has {', '.join(detection.runtimes)}. No node was looked at: what nodes have, too, is for"
-        yield [*comment(f"{found} you to take."), f"# containers: {{runtime: {detection.runtimes[0]}}}"]
+        found = f"This machine has {', '.join(detection.runtimes)}; no node was probed. If the nodes have"
+        yield [
+            *comment(f"{found} the first too, remove the `#`."),
+            f"# containers: {{runtime: {detection.runtimes[0]}}}",
+        ]
     if detection.gaps:
-        gaps = (f"# - {shown(f'{gap.key}: {gap.reason}; ask: {gap.command}')}" for gap in detection.gaps)
-        yield ["# Not learnt:", *gaps]
+        gaps = (f"# - {shown(f'{gap.key}: {gap.reason}; run: {gap.command}')}" for gap in detection.gaps)
+        yield ["# Not detected:", *gaps]
 
 
 def _partition(partition: Partition) -> Iterator[str]:
@@ -91,7 +94,7 @@ def _partition(partition: Partition) -> Iterator[str]:
 
 
 def _accounts(site: Site) -> Iterator[str]:
-    """Yield the accounts and the qualities of service of a site, each on one line."""
+    """Yield the accounts and the QOS of a site, each on one line."""
     yield from _rows("accounts", site.accounts or {})
     if site.default_account:
         yield f"defaultAccount: {flow(site.default_account)}"
@@ -100,7 +103,6 @@ def _accounts(site: Site) -> Iterator[str]:
 
 
 def _rows(key: str, table: Mapping[str, StrictModel]) -> list[str]:
-    """Return a table with one row for each name."""
     return [f"{key}:" if table else f"{key}: {{}}", *(f"  {flow(name)}: {flow(each)}" for name, each in table.items())]
 
 
@@ -111,7 +113,7 @@ def keys_of(model: StrictModel) -> dict[str, object]:
 
 
 def flow(value: object) -> str:
-    """Return a value of a profile as YAML on one line; text is quoted where it could be read as anything else."""
+    """Return a value as YAML on one line; text is quoted if it could be read as another type."""
     if isinstance(value, StrictModel):
         value = keys_of(value)
     if isinstance(value, Mapping):
@@ -125,12 +127,12 @@ def flow(value: object) -> str:
 
 
 def comment(text: str) -> list[str]:
-    """Return a text as comments of at most `WIDTH` characters a line."""
+    """Return a text as comment lines of at most `WIDTH` characters."""
     return textwrap.wrap(
         shown(text), WIDTH, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False, break_long_words=False
     )
 
 
 def shown(text: str) -> str:
-    """Return text that keeps to its line, whoever wrote it."""
+    """Return the text on one line, with control characters escaped."""
     return text if text.isprintable() else ascii(text)[1:-1]

@@ -235,7 +235,7 @@ def test_every_code_and_status_has_advice(run: Runner) -> None:
     [
         ("1", "Python", "by hand"), ("2", "command line", "check"), ("126", "executed", "chmod"),
         ("127", "not found", "PATH"), ("137", "memory", "memoryMB"), ("139", "SEGV", "faulthandler"),
-        ("143", "told to end", "save"), ("255", "no rule", "standard error"), ("138", "signal USR1 (10)", "signal"),
+        ("143", "request to exit", "save"), ("255", "no rule", "standard error"), ("138", "signal USR1 (10)", "signal"),
         ("TIMEOUT", "time limit", "extras.slurm.time"), ("OOM", "memory", "memoryMB"),
         ("NODE_FAIL", "node", "sinfo -R"), ("PREEMPTED", "priority", "checkpoints"),
         ("CANCELLED", "stopped", "cancelled"),

@@ -94,7 +94,7 @@ def test_the_profile_of_such_a_node() -> None:
     assert "# Adapters without an active InfiniBand port: mlx5_1, mlx5_2." in text
     assert "# Network interfaces: eth0 (10.0.0.5), ib0 (up), ib1 (192.168.0.5)." in text
     assert "# Shared file systems, for storages: /home (nfs4), /scratch (lustre)." in text
-    assert "It sees files that are made in your home here, and has a /tmp of its own, mounted as xfs." in text
+    assert "It sees your home folder of this machine, and has its own /tmp, mounted as xfs." in text
     assert [gap.key for gap in detection.gaps] == ["storages"]
 
 
@@ -122,7 +122,7 @@ def test_words_of_a_node_stay_in_their_comments() -> None:
 def test_no_node_could_be_looked_at() -> None:
     detection = detected(refused={"probe": "srun refuses: nodes are busy"})
     reasons = {gap.key: gap.reason for gap in detection.gaps}
-    assert reasons["infiniband"] == "no node could be looked at: srun refuses: nodes are busy"
+    assert reasons["infiniband"] == "no node could be probed: srun refuses: nodes are busy"
     assert detection.site.containers.installed is None
 
 
