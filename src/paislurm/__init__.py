@@ -7,7 +7,7 @@
     >>> there = paislurm.Client(home="/shared/me/jobs", site="/etc/paislurm/big.yaml")
     >>> print(there.compile("job.yaml").script)
 
-What is named in `__all__` is the public API; it is imported when it is first used.
+`__all__` is the public API. Each name is imported on its first use.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`python -m paislurm` is the program."""
+"""`python -m paislurm` runs the program."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def test_without_slurm_or_a_folder(installed: Cluster, workdir: Path) -> None:
         assert "hint: export PAISLURM_HOME=" in done.stderr
     of_bob = submit_two(installed, workdir, "{}", PAISLURM_HOME=str(installed.home("bob") / "mine"))
     assert of_bob.returncode == 4
-    assert f"error E542: {installed.home('bob')} belongs to bob, and so could" in of_bob.stderr
+    assert f"is not safe: others can replace it, because {installed.home('bob')} belongs to bob" in of_bob.stderr
 
 
 def test_a_living_job_keeps_its_name(installed: Cluster, workdir: Path) -> None:

@@ -85,7 +85,7 @@ def test_a_failed_task_of_a_debug_job_keeps_its_place(installed: Cluster, workdi
     held, began = (datetime.fromisoformat(task[key]) for key in ("hold_ends_at", "started_at"))
     assert (task["state"], task["exit_status"], (held - began).total_seconds() > 604700) == ("RUNNING", 3, True)
     text = paislurm(installed, folder, "status", job.name, env=home).stdout
-    assert f"w-1 failed with status 3; its place on {task['node']} is kept until " in text
+    assert f"w-1 failed with status 3; it is held on {task['node']} until " in text
     # Its resources are still the job's, and its files are there to be looked at.
     (row,) = installed.squeue(status["job_id"])
     assert (row["State"], row["NodeList"]) == ("RUNNING", task["node"])

@@ -66,8 +66,8 @@ def state(cluster: Cluster, number: str) -> str:
 def test_an_idle_cluster(site: Site, folder: Path, idle: Cluster) -> None:
     text, document = asked(site, folder, GPUS)
     start, gpus = text.splitlines()
-    assert start == "tried would start at once on n1 in partition normal, says Slurm"
-    assert gpus == "GPUs in partition normal now: 16 of 16 free (v100 16 of 16), no waiting job asks for any"
+    assert start == "tried would start at once on n1 in partition normal (Slurm's estimate)"
+    assert gpus == "GPUs in partition normal now: 16 of 16 free (v100 16 of 16), no job waits for any"
     assert (document["at_once"], document["expected_wait"], document["reason"]) == (True, 0, None)
     assert (document["expected_nodes"], document["expected_partition"]) == ("n1", "normal")
     assert [each["gpu_types"] for each in document["partitions"]] == [
@@ -87,14 +87,14 @@ def test_a_full_cluster(site: Site, folder: Path, idle: Cluster) -> None:
     text, document = asked(site, folder, GPUS, partition="pair")
     start, gpus = text.splitlines()
     assert start.startswith("tried would start at 20")
-    assert "partition pair, says Slurm" in start
+    assert "partition pair (Slurm's estimate)" in start
     free = "1 of 8 free (v100 1 of 8), 1 more on nodes without a free CPU"
-    assert gpus == f"GPUs in partition pair now: {free}, 2 waiting jobs ask for 10"
+    assert gpus == f"GPUs in partition pair now: {free}, 2 jobs wait for 10"
     assert 5000 < document["expected_wait"] < 13000
     assert not document["at_once"]
     assert document["resources_free"] is False
     text, document = asked(site, folder, GPUS.replace("gpu: 2", "gpu: 1"), partition="pair")
-    assert text.startswith("resources for tried are free now: by backfill it may start at once, if its time limit ")
+    assert text.startswith("resources for tried are free now: backfill may start it at once, if its time limit ")
     assert (document["resources_free"], document["at_once"]) == (True, False)
 
 
@@ -110,7 +110,7 @@ def test_a_job_of_components(site: Site, folder: Path, idle: Cluster) -> None:
     wait_until(lambda: state(idle, number) == "RUNNING", "a node to be taken")
     text, document = asked(site, folder, HET, extras="{slurm: {layout: het}}")
     assert text.startswith("tried would start at once on n[2-")
-    assert "in partition normal, says Slurm; it looks at each of the 2 components by itself" in text
+    assert "in partition normal (Slurm's estimate); Slurm estimates each of the 2 components separately" in text
     assert (document["component_count"], document["expected_partition"]) == (2, None)
 
 
@@ -123,7 +123,7 @@ def test_nodes_that_are_out_of_order(site: Site, folder: Path, idle: Cluster) ->
     finally:
         idle.admin(["scontrol", "update", "nodename=n6", "state=resume"])
     start, gpus = text.splitlines()
-    words = "Slurm cannot say when tried would start: Requested node configuration is not available; "
+    words = "Slurm cannot estimate when tried would start: Requested node configuration is not available; "
     assert start == f"{words}1 of 2 nodes of partition watched is out of order or reserved, and a job may wait for them"
     assert gpus.startswith("GPUs in partition watched now: 4 of 8 free (v100 4 of 8), 4 on nodes that are out of order")
     assert (document["expected_start_at"], document["at_once"]) == (None, False)
@@ -136,7 +136,7 @@ def test_a_partition_that_is_down(site: Site, folder: Path, idle: Cluster) -> No
         text, _ = asked(site, folder, GPUS, partition="watched")
     finally:
         idle.admin(["scontrol", "update", "partitionname=watched", "state=up"])
-    assert "Slurm cannot say when tried would start: partition watched is down: it starts no jobs now" in text
+    assert "Slurm cannot estimate when tried would start: partition watched is down: it starts no jobs now" in text
 
 
 def test_the_gpus_of_the_site(site: Site, folder: Path, idle: Cluster) -> None:

@@ -48,8 +48,8 @@ def check(site: Site, job: Job, small: Path) -> None:
     wait_until(lambda: "FolderFull" in job.paislurm("status", "--", job.name).stdout, "what Slurm says of it", LONGEST)
     shown = job.paislurm("status", "--", job.name).stdout
     assert "its file system or a quota was full" in shown
-    assert "likely       there is no room in " in shown
-    assert ": its file system leaves 0.0 MiB\n" in shown
+    assert "likely       no space in " in shown
+    assert ": its file system has only 0.0 MiB left\n" in shown
     assert "`paislurm du`" in shown
     make_room(site, small)
     done = job.paislurm("wait", "--", job.name)

@@ -45,7 +45,7 @@ def test_a_job_that_is_retried_is_looked_at(site: Site, folder: Path, window: Ca
     screen.press("s")
     screen.see(f"@{trainer['node']}")
     screen.press(f"[ $SLURMD_NODENAME = {trainer['node']} ] && exit", "Enter")
-    screen.see("the shell in trainer-0 ended with 0")
+    screen.see("the shell in trainer-0 exited with 0")
     screen.press("?")
     screen.see("marks: X failed")
     screen.press("x", "Escape")
@@ -56,7 +56,7 @@ def test_a_job_that_is_retried_is_looked_at(site: Site, folder: Path, window: Ca
     once = job.paislurm("watch", "--once", job.name).stdout
     assert re.search(r"submitted \S+ ago  ran 00:\d\d:\d\d( of [\d:-]+)?\n", once), once
     if used["measured_by"] == "sstat":
-        assert re.search(r"a task uses of web: ([\d.]+ CPUs, )?\d+ MiB of memory", once), once
+        assert re.search(r"average usage of a task: web ([\d.]+ CPUs, )?\d+ MiB of memory", once), once
     assert "── web-0 r RUNNING, stdout" in once
     port = str(tasks["web-1"]["ports_by_label"]["ssh"][0])
     done = site.run("bash", "-c", FORWARD, "forward", job.name, "web-1", port, cwd=job.folder, env=job.env)

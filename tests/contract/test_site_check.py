@@ -112,5 +112,5 @@ def test_a_home_that_is_full(site: Site, folder: Path) -> None:
             done = site.run("paislurm", *command, "job.yaml", cwd=folder, env=env)
             assert done.returncode == 4, done.stderr
             assert "error E545: the job needs 1." in done.stderr
-            assert "and its file system leaves 0.5 MiB" in done.stderr
+            assert "but its file system has only 0.5 MiB left" in done.stderr
             assert not cluster.seen(home).exists()

@@ -76,7 +76,7 @@ def test_a_submit_without_a_profile_asks_for_one(site: Site, folder: Path) -> No
     file = site.write(folder, "job.yaml", (ROOT / "examples" / "parameter-server.yaml").read_text())
     done = site.run("paislurm", "submit", "--wait", str(file), cwd=folder, env=env)
     assert done.returncode == 0, done.stderr
-    assert done.stderr.count("there is no site profile: Slurm was asked for one") == 1
+    assert done.stderr.count("no site profile found: paislurm detects one from Slurm") == 1
     (profile,) = (home / "detected-site").iterdir()
     assert load_site(profile.read_bytes(), file="site.yaml").default_partition
     again = site.run("paislurm", "plan", str(file), cwd=folder, env=env)

@@ -71,7 +71,7 @@ def test_submit_waits_for_room_in_the_queue_and_submits_once(site: Site, folder:
             assert waiting.stderr
             said = next(line for line in waiting.stderr if "not submitted yet" in line)
             assert "alice~job is not submitted yet: sbatch refuses --account or --qos: AssocMaxSub" in said
-            assert "trying again in 5 s, 600 s at most; Ctrl-C gives up" in said
+            assert "next try in 5 s, for at most 600 s; Ctrl-C stops trying" in said
             assert jobs_of(site) == [first]
             site.run("scancel", first)
             _, rest = waiting.communicate(timeout=120)

@@ -146,7 +146,7 @@ def test_gpus_that_slurm_does_not_count(site: Site, folder: Path) -> None:
         cluster.wait_idle()
     assert done.returncode == 0, done.stderr
     start, gpus = done.stdout.splitlines()
-    assert start.startswith("resources for tried are free now: by backfill it may start at once")
-    assert "Slurm's own estimate, without backfill, is " in start
+    assert start.startswith("resources for tried are free now: backfill may start it at once")
+    assert "Slurm's estimate, without backfill, is " in start
     assert gpus.startswith("GPUs in partition normal now: 2 of 4 free, ")
-    assert gpus.endswith(", 1 waiting job asks for 4")
+    assert gpus.endswith(", 1 job waits for 4")

@@ -181,7 +181,7 @@ def _look_at(ann: Ann, window: Callable[..., Tmux]) -> None:
     screen.press("s")
     screen.see(f"@{task['node']}")
     screen.press(f"[ $SLURMD_NODENAME = {task['node']} ] && exit", "Enter")
-    screen.see("the shell in worker-0 ended with 0")
+    screen.see("the shell in worker-0 exited with 0")
     screen.press("q")
     screen.see("left with 0")
     for words in ((), ("worker",)):
@@ -196,7 +196,7 @@ def test_without_a_profile_the_login_node_is_asked(ann: Ann) -> None:
     ann.env.pop("PAISLURM_SITE")
     done = ann.submit(role("worker", 1, "echo hello"), "--host", "login1", "--follow")
     assert (done.returncode, done.stdout) == (0, "hello\n"), done.stderr
-    assert "there is no site profile: Slurm was asked for one" in done.stderr
+    assert "no site profile found: paislurm detects one from Slurm" in done.stderr
     kept = ann.laptop.home / ann.name / "detected-site" / "ssh-login1.yaml"
     assert "host: login1\n" in kept.read_text()
     # It says what cannot be, without a question to anybody.

@@ -60,7 +60,7 @@ def test_a_job_begins_after_another_that_needed_a_retry(site: Site, folder: Path
     job = described(site, folder, "first", role("w", 1, f"! {FIRST} || kill -KILL $$"), SETTINGS)
     done(job, "submit", "first.yaml")
     after = described(site, folder, "second", role("w", 1, "true"), SETTINGS)
-    assert " waits: it is submitted after " in done(job, "submit", "second.yaml", "--after", "first")
+    assert " waits and will be submitted when " in done(job, "submit", "second.yaml", "--after", "first")
     code, _ = after.ended()
     assert code == 0
     ends = [Job(site, folder, job.file, name).status() for name in ("first", "second")]

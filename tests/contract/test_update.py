@@ -65,7 +65,7 @@ def test_a_job_that_waits_is_changed_with_all_its_components(site: Site, folder:
         assert of_slurm(job, "QOS", "Nice") == [("high", "9")] * count
     said = refused(job, "--time", "6", "--nice", "-5")
     assert "error E621: Slurm refuses --nice of job" in said
-    assert "; it changed --time\nhint: use a nice value of 0 or more, which lowers the priority" in said
+    assert "; it took --time\nhint: use a nice value of 0 or more, which lowers the priority" in said
     assert of_slurm(job, "TimeLimit", "Nice") == [("00:06:00", "9")] * count
     assert "error E403: --time: a time limit of 30-00:00:00 is more than partition" in refused(job, "--time", "30-0")
     assert "error E402: --partition: the site has no partition 'nowhere'" in refused(job, "--partition", "nowhere")
@@ -84,10 +84,10 @@ def test_a_job_that_runs_may_have_less_time(site: Site, folder: Path, layout: st
         folder, roles, f"{{slurm: {{layout: {layout}, time: 20}}}}", ONE_ATTEMPT + PAIR * bool(site.cluster)
     )
     job.wait_for("ready", "0-a/0", "1-b/0")
-    assert "would end it at once, for its tasks are told to end 120 s before" in refused(job, "--time", "2")
+    assert "would end it at once, because its tasks get a warning 120 s before" in refused(job, "--time", "2")
     said = updated(job, "--time", "10")
     assert "time 00:10:00 (before: 00:20:00)" in said
-    assert "; tasks are told to end 120 s before the limit, at " in said
+    assert "; tasks get a warning 120 s before the limit, at " in said
     assert {limit for (limit,) in of_slurm(job, "TimeLimit")} == {"00:10:00"}
     said = refused(job, "--time", "30")
     assert "error E621: Slurm refuses --time of job" in said

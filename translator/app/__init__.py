@@ -1,1 +1,1 @@
-"""What a user can do: nothing here prints."""
+"""The use cases of the program. No module here prints."""

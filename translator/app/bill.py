@@ -1,4 +1,4 @@
-"""The bill: what was asked of Slurm for the user in the last day, and what that cost."""
+"""The user's calls to Slurm in the last day, and their CPU time."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ if TYPE_CHECKING:
 
 
 class ProgramCost(Struct, frozen=True, kw_only=True):
-    """What was asked of one program of Slurm."""
+    """Calls of one program of Slurm."""
 
     program: str
     """The program of Slurm."""
     calls: int
-    """How often it was called."""
+    """The number of calls."""
     failed: int
-    """How many of these calls failed."""
+    """The number of failed calls."""
     cpu_seconds: float
-    """CPU time of these calls."""
+    """The CPU time of the calls."""
 
 
 class SlurmBill(Struct, frozen=True, kw_only=True):
-    """What was asked of Slurm for the user."""
+    """The user's calls to Slurm."""
 
     hours: int
-    """How far back the bill goes."""
+    """The hours that the counts cover."""
     programs: tuple[ProgramCost, ...]
-    """What was asked of Slurm, for each program."""
+    """The calls of each program of Slurm."""
     monitor_cpu_seconds: float
-    """CPU time of the monitor itself."""
+    """The CPU time of the monitor itself."""
     retries_in_last_hour: int
-    """How many retries of the user's jobs were submitted in the last hour."""
+    """The number of retries of the user's jobs submitted in the last hour."""
     max_attempts_per_hour: int
-    """How many attempts of a user the site allows in an hour."""
+    """The site's limit on a user's attempts in an hour."""
 
 
 def slurm_bill(session: Session, site: str | None = None) -> SlurmBill:
-    """Return what all commands and monitors asked of Slurm for this user in the last 24 hours."""
+    """Return the calls to Slurm by all commands and monitors of this user in the last 24 hours."""
     now = time.time()
     calls = session.bill.calls(now - DAY)
     found = costs(calls)

@@ -1,4 +1,4 @@
-"""A client: job folders in one home, for one site; several can be in one process."""
+"""A client: job folders in one home, for one site; a process can have several."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from .calls.task import TaskCalls
 
 
 class Client(CompilerCalls, SubmitCalls, JobCalls, TaskCalls, SiteCalls):
-    """Compile, submit and watch jobs. Nothing is printed, and no handler of a signal is set.
+    """Compile, submit and watch jobs. A client prints nothing and sets no signal handler.
 
     The arguments are those of `Session`.
 
-    All that goes wrong is a PaislurmError with `diagnostics`. Calls are made from one thread at a time.
+    Every error is a PaislurmError with `diagnostics`. Use a client in one thread at a time.
     """

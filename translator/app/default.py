@@ -1,4 +1,4 @@
-"""The functions of the package: those of a client that has the home and the site profile of the environment."""
+"""The functions of the package: the calls of a client with the environment's home and site profile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results as JSON documents, and the JSON Schema of these: both come from the fields of Structs.
+"""Results as JSON documents, and their JSON Schema, both from the fields of Structs.
 
 Source: JSON Schema 2020-12.
 """
@@ -26,29 +26,29 @@ if TYPE_CHECKING:
 
 
 class CommandError(Struct, frozen=True, kw_only=True):
-    """What every command prints if something is wrong."""
+    """The document of every command on an error."""
 
     error: str
-    """What is wrong."""
+    """The error message."""
     exit_status: int
     """The exit status of paislurm."""
     diagnostics: tuple[Diagnostic, ...]
-    """Details, as far as there are any."""
+    """The diagnostics, if any."""
 
 
 SCHEMA_VERSION = 4
-"""Of the keys of documents: it rises when a key goes, or changes its meaning."""
+"""The version of the keys of documents. It rises when a key is removed or changes its meaning."""
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 VERSION_NOTE = "The version of the keys of this document."
 
 
 def document_text(result: Struct, *, indent: int | None = 2) -> str:
-    """Return a result as JSON, on one line without `indent`: times as ISO 8601, spans of time in seconds."""
+    """Return a result as JSON, on one line without `indent`. Times are ISO 8601; durations are seconds."""
     return json.dumps({"schemaVersion": SCHEMA_VERSION, **plain(result)}, indent=indent)
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON has it. A Struct with a property `printed` is printed as that record."""
+    """Return a value for JSON. A Struct with a property `printed` is replaced by that record."""
     if isinstance(value, Struct):
         value = getattr(value, "printed", value)
         if value.__struct_config__.omit_defaults:
@@ -66,7 +66,7 @@ def plain(value: Any) -> Any:
 
 
 def definitions(documents: Sequence[type[Struct]]) -> dict[str, Any]:
-    """Return the schemas of the records and enums that documents consist of, by name."""
+    """Return the schemas of all records and enums in documents, by name."""
     records = {record.__name__: _printed_as(record) for record in structs(documents)}
     _, components = schema_components([*documents, *records.values()])
     components |= {name: components[record.__name__] for name, record in records.items()}
@@ -94,7 +94,7 @@ def json_schema(documents: Sequence[type[Struct]], title: str) -> dict[str, Any]
 
 
 def structs(documents: Iterable[type[Struct]]) -> list[type[Struct]]:
-    """Return the Structs that documents consist of, each once, those of a document behind it."""
+    """Return all Structs in documents, each once, after the document that contains them."""
     found: dict[type[Struct], None] = {}
     stack: list[Any] = list(reversed(msgspec.inspect.multi_type_info(documents)))
     while stack:
@@ -113,14 +113,14 @@ def structs(documents: Iterable[type[Struct]]) -> list[type[Struct]]:
 
 
 def _printed_as(record: type[Struct]) -> type[Struct]:
-    """Return the type as which a record is printed."""
+    """Return the type of `printed`, or the record itself."""
     printed = getattr(record, "printed", None)
     found: type[Struct] = get_type_hints(printed.fget)["return"] if printed else record
     return found
 
 
 def field_notes(record: type[Struct]) -> dict[str, str]:
-    """Return the docstrings below the fields of a Struct and its bases, by the names of keys; None is null in JSON."""
+    """Return the docstrings of the fields of a Struct and its bases, by key; None becomes null."""
     notes: dict[str, str] = {}
     for base in reversed(record.__mro__):
         if issubclass(base, Struct) and base is not Struct:
@@ -137,7 +137,7 @@ def field_notes(record: type[Struct]) -> dict[str, str]:
 
 
 def _closed(record: type[Struct], component: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a record as it is printed: described keys, those that are always there, and no others."""
+    """Return the schema of a printed record, with descriptions and required keys, and without additional keys."""
     notes = field_notes(record)
     may_be_missing = {field.encode_name for field in msgspec.structs.fields(record) if field.default is UNSET}
     if record.__struct_config__.omit_defaults:
@@ -151,7 +151,7 @@ def _closed(record: type[Struct], component: dict[str, Any]) -> dict[str, Any]:
 
 
 def _printed(schema: Any) -> Any:
-    """Return the schema of a value as it is printed: a span of time is a number of seconds, and has no default."""
+    """Return the schema of a printed value: a duration is a number of seconds, without a default."""
     if isinstance(schema, list):
         return [_printed(each) for each in schema]
     if not isinstance(schema, dict):
@@ -162,7 +162,7 @@ def _printed(schema: Any) -> Any:
 
 
 def _used(defs: dict[str, Any], names: Sequence[str]) -> set[str]:
-    """Return the names of the definitions to which these refer, these included."""
+    """Return these names and the names of all definitions that they reference."""
     found: set[str] = set()
     stack = list(names)
     while stack:

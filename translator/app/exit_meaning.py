@@ -1,4 +1,4 @@
-"""What an exit code or a state of Slurm means, and what it leads to."""
+"""The meaning and the consequences of an exit code or a Slurm state."""
 
 from __future__ import annotations
 
@@ -21,49 +21,49 @@ if TYPE_CHECKING:
 
 LIVING = {
     "PENDING": "the job waits: WAITING",
-    "RUNNING": "the job lives: RUNNING once a task of it ran",
-    "UNKNOWN": "not known to this version: the job is UNKNOWN until Slurm says something else",
+    "RUNNING": "the job has started: RUNNING after its first task has started",
+    "UNKNOWN": "unknown to this version: the job is UNKNOWN until Slurm reports another state",
 }
 MAX_DIGITS = 9
 
 
 class ExitMeaning(Struct, frozen=True, kw_only=True):
-    """The meaning of an exit code or of a state of Slurm. A state that is no end has no exit code."""
+    """The meaning of an exit code or a Slurm state. Only a final state has an exit code."""
 
     backend_state: str | None
-    """The state of Slurm; None for an exit code."""
+    """The Slurm state; None for an exit code."""
     exit_code: int | None = None
     """The exit code of OpenPAI."""
     phrase: str | None = None
-    """What OpenPAI calls the exit code."""
+    """OpenPAI's name of the exit code."""
     behaviour: Behaviour | None = None
     """How the exit code is retried."""
     meaning: str | None = None
-    """What the state or the exit code means."""
+    """The meaning of the state or the exit code."""
     advice: str | None = None
-    """What users can do."""
+    """What to do about it."""
     retry_rule: str | None = None
-    """By which rule a job that ends so is retried, or not."""
+    """The rule for retrying a job that ends with it."""
     type: str | None = None
     """OpenPAI's type of the exit code."""
     issuer: str | None = None
-    """Who reports the exit code, in OpenPAI's word."""
+    """The reporter of the exit code, as OpenPAI calls it."""
     causer: str | None = None
-    """Who causes the exit code, in OpenPAI's word."""
+    """The cause of the exit code, as OpenPAI calls it."""
     stage: str | None = None
-    """When the exit code comes, in OpenPAI's word."""
+    """The phase of the exit code, as OpenPAI calls it."""
     exclude_node: bool | None = None
-    """Whether the next attempts leave the node out."""
+    """Whether the next attempts exclude the node."""
     backend_states: Mapping[str, str] = field(default_factory=dict)
-    """The ends in Slurm that mean the exit code, each with a sentence."""
+    """The Slurm states that lead to the exit code, each with a sentence."""
     conditions: tuple[str, ...] = ()
-    """By what a failed command gets the exit code."""
+    """The conditions under which a failed command gets the exit code."""
 
 
 class Explanation(Struct, frozen=True, kw_only=True):
-    """A row of the table of exit codes, and the state that led to it; no row for a state that is no end.
+    """A row of the exit specification, and the Slurm state; no row for a state that is not final.
 
-    `is_listed` is false for a code that neither the exit specification nor the site has.
+    `is_listed` is false for a code that neither OpenPAI nor the site defines.
     """
 
     row: ExitCode | None
@@ -73,7 +73,7 @@ class Explanation(Struct, frozen=True, kw_only=True):
 
     @property
     def advice(self) -> Advice | None:
-        """What the end means and what to try."""
+        """The meaning of the end, and the advice."""
         if self.row is None:
             return None
         kind = self.row.type if self.is_listed else "unknown" if self.as_status else UNLISTED
@@ -81,14 +81,14 @@ class Explanation(Struct, frozen=True, kw_only=True):
 
     @property
     def as_status(self) -> str:
-        """What exit code a command with such an exit status has, "" for what is no such status."""
+        """The exit code of a command with this exit status, "" if the number is not an exit status."""
         if self.row is None or not 0 < self.row.code < UNEXPLAINED or self.row.code in exit_codes():
             return ""
-        return f"a command that ends with it has code {UNEXPLAINED}, unless a rule matches its log"
+        return f"a command with this exit status gets code {UNEXPLAINED}, unless a rule matches its log"
 
     @property
     def record(self) -> ExitMeaning:
-        """The explanation as programs read it."""
+        """The explanation for JSON and the Python API."""
         row, said, state = self.row, self.advice, self.state or None
         if row is None or said is None:
             return ExitMeaning(backend_state=state, meaning=self.meaning or None)
@@ -111,15 +111,15 @@ class Explanation(Struct, frozen=True, kw_only=True):
 
 
 def explain_exit(session: Session, what: str | int, site: str | os.PathLike[str] | None = None) -> Explanation:
-    """Return what an exit code, its name, an exit status or a state of Slurm means, by the rows of a site profile.
+    """Return the meaning of an exit code, its name, an exit status or a Slurm state, with the rows of the site profile.
 
-    Raises NotFoundError for what is none of them.
+    Raises NotFoundError for another word.
     """
     return explained(str(what), ExitTable(find_site(session, None if site is None else str(site)).exit_rows))
 
 
 def explained(what: str, table: ExitTable) -> Explanation:
-    """Return what a code, a phrase or a state means; NotFoundError for what is none of them."""
+    """Return the meaning of a code, a name or a state. Raises NotFoundError."""
     from paislurm.backends.slurm.states import STATES, normalize, phase
 
     if what.removeprefix("-").isdecimal() and len(what) <= MAX_DIGITS:
@@ -136,4 +136,4 @@ def explained(what: str, table: ExitTable) -> Explanation:
     known = [*STATES, *(row.phrase for row in table.codes.values())]
     valid = f"exit codes are numbers such as 137 or -1001; states are {', '.join(sorted(STATES))}"
     hint = did_you_mean(what, known) or valid
-    raise NotFoundError(Diagnostic(code="E524", message=f"`{what}` is no exit code and no state of Slurm", hint=hint))
+    raise NotFoundError(Diagnostic(code="E524", message=f"`{what}` is not an exit code or a Slurm state", hint=hint))

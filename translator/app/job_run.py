@@ -1,4 +1,4 @@
-"""A job that was submitted, as a program holds it."""
+"""A submitted job as an object of the Python API."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class JobRun:
-    """One job of a client's, from its submit on, also when a later job takes its name.
+    """One submitted job of a client. The object keeps referring to it after a later job has taken its name.
 
-    `name` is `user~job`, as its folder was called when it was found, and `created_at` when it was made, in seconds
-    since 1970: no two jobs have both. `compiled` is what was made of the job file, None for a job that was found.
+    `name` is `user~job`, the name of its folder when the object was made; `created_at` is in seconds since 1970. Both
+    together are unique. `compiled` is the compiled job file, None for a job from `find`.
     """
 
     client: Client = field(repr=False)
@@ -29,18 +29,18 @@ class JobRun:
 
     @property
     def folder(self) -> Path:
-        """The job's folder, under whichever name it has by now; NotFoundError for a job that was removed."""
+        """The job's folder, under its current name. Raises NotFoundError for a removed job."""
         return self.client.folder_of(self)
 
     def status(self) -> JobView:
-        """Return how the job stands now. Slurm is asked if its last answer is older than 15 seconds."""
+        """Return the state of the job. Slurm is polled if the last poll result is older than 15 seconds."""
         [status] = self.client.status(self)
         return status
 
     def wait(self, timeout: float | None = None) -> JobView:
-        """Return how the job ended, or how it stands after `timeout` seconds: then `ended` is false.
+        """Wait for the job and return how it ended. After `timeout` seconds, return its state, with `ended` false.
 
-        Ctrl-C raises InterruptedWaitError, and the job goes on.
+        Ctrl-C raises InterruptedWaitError, and the job continues.
         """
         [status] = self.client.wait(self, timeout=timeout)
         return status
@@ -53,15 +53,15 @@ class JobRun:
         task_attempt: int | None = None,
         tail: int | None = None,
     ) -> dict[str, str]:
-        r"""Return what tasks have printed until now, by task: `{"worker-0": "hello\n"}`.
+        r"""Return the output of tasks so far, by task: `{"worker-0": "hello\n"}`.
 
-        `tasks` are roles, tasks `ROLE-INDEX` and patterns; without one, all. Without `attempt` (of the job, from 0) and
-        `task_attempt` it is the last one; `tail` is how many lines of the end are wanted. A task that has printed
-        nothing has "". The text is the job's: escape it before a terminal shows it. Raises NotFoundError.
+        `tasks` are roles, tasks `ROLE-INDEX` and patterns; default: all. Default for `attempt` (of the job, from 0) and
+        `task_attempt`: the last one. `tail` limits the output to the last lines. A task without output has "". The text
+        is untrusted: escape it before printing it on a terminal. Raises NotFoundError.
         """
         return self.client.logs(self, *tasks, stream=stream, attempt=attempt, task_attempt=task_attempt, tail=tail)
 
     def cancel(self) -> JobView:
-        """End the job, and return how it stands: it may go on until its tasks have ended. An ended one stays so."""
+        """Cancel the job, and return its state. It is still unfinished until its tasks have ended."""
         [status] = self.client.cancel(self)
         return status

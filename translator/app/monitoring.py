@@ -1,4 +1,4 @@
-"""Look after the user's jobs: write down how they end, and submit the attempts that are due."""
+"""Monitor the user's jobs: record how they end, and submit the retries that are due."""
 
 from __future__ import annotations
 
@@ -37,25 +37,25 @@ if TYPE_CHECKING:
     from .session import Session
 
 MIN_CHARGE = 0.02
-"""CPU seconds that are worth a line of the bill."""
+"""The least CPU seconds that are worth a line of the call log."""
 TRIES = 10
-"""Seconds in which the lock may be a command's that only looks at a job."""
+"""Seconds during which a command that only shows a job may have the lock."""
 ROUND = 60
-"""Seconds: so old an answer of Slurm may be in a round (`--once`); how often that is asked is cron's business."""
+"""The oldest poll result that a monitor run (`--once`) accepts, in seconds; cron sets the interval."""
 
 
 class Worked(Struct, frozen=True, kw_only=True):
-    """What a monitor did."""
+    """The result of a monitor run."""
 
     worked: bool
     """Whether this monitor did any work."""
 
 
 def run_monitor(session: Session, site: str | None = None, *, once: bool = False) -> Worked | None:
-    """Look after all jobs until none is left, or take one step with each.
+    """Monitor all jobs until none is left, or with `once` handle each job once.
 
-    `site` is a site profile for all jobs; without it each has its own. None: the CPU time of this process is nearly
-    used up, and another process is to go on. What happens is said in one line each.
+    `site` is a site profile for all jobs; default: each job's own. Return None when the CPU time of this process is
+    nearly used up and another process must continue. Each action is an event.
     """
     profile = find_site(session, site)
     sites, lock = JobSites(session, profile, for_all=site is not None), monitor_lock(session)
@@ -75,38 +75,42 @@ def run_monitor(session: Session, site: str | None = None, *, once: bool = False
             break
         if lock.problem != problem:
             problem = lock.problem
-            written = f"{session.monitor_folder} cannot be written: {problem}" if problem else "it can be written again"
+            written = (
+                f"cannot write {session.monitor_folder}: {problem}"
+                if problem
+                else "the monitor's folder is writable again"
+            )
             _log(session, written)
         if problem and once:
             break
-        # A folder that cannot be written is tried for as long as there are jobs.
+        # Retry an unwritable folder while jobs are left.
         tries += not problem
         time.sleep(profile.monitor.max_poll_interval if problem else 0 if worked else 1)
     if not worked and not problem:
-        session.say("another monitor is at work" if monitor.left() else "there is no job to look after")
+        session.say("another monitor is running" if monitor.left() else "no unfinished job")
     return Worked(worked=worked)
 
 
 def monitor_job(session: Session, job: str, site: str | None = None, *, once: bool = True) -> Worked:
-    """Take a step with one job, whose attempt has just ended, and return whether this process did it."""
+    """Handle one job whose attempt has just ended, and return whether this process did it."""
     if not once:
-        message = "a JOB goes with --once: a monitor that stays looks after all jobs"
+        message = "JOB can only be used with --once: without --once, a monitor handles all jobs"
         raise UsageError(Diagnostic(code="E547", message=message))
     sites = JobSites(session, find_site(session, site), for_all=site is not None)
     folder, lock = session.store.find(job, user=session.user), monitor_lock(session)
     monitor = _monitor(session, sites, lock, lambda _: seldom(session, MAX_AGE, partial(everything, session)), ahead)
     worked = take_step(folder, monitor, lock)
     if not worked:
-        _log(session, f"{folder.name}: another process is at work, or has done what was due")
+        _log(session, f"{folder.name}: another process is monitoring it, or nothing is due")
     return Worked(worked=worked)
 
 
 def go_on_in_another(session: Session, words: Sequence[str]) -> int:
-    """Have a new process go on, which knows all from the journals and has its own CPU time; wait for it on a terminal.
+    """Continue in a new process with a new limit of CPU time; on a terminal, wait for it.
 
-    A process that was left behind leaves another behind. `words` are those of the command line behind `monitor`.
+    A background process starts another one. `words` are the arguments of `monitor`.
     """
-    _log(session, f"{used():.0f} CPU seconds are used, nearly as many as are allowed: another process goes on")
+    _log(session, f"{used():.0f} CPU seconds used, near the limit: another process continues")
     argv = [*own_call(), "monitor", *words]
     if os.getsid(0) != os.getpid():
         return subprocess.run(argv, check=False).returncode
@@ -129,7 +133,7 @@ def _monitor(
 
 
 def _work(session: Session, monitor: Monitor, *, once: bool) -> bool:
-    """Do the work under the lock; tell whether another process is to go on with it."""
+    """Monitor jobs under the lock; return whether another process must continue."""
     spent = False
     try:
         if once:
@@ -138,12 +142,12 @@ def _work(session: Session, monitor: Monitor, *, once: bool) -> bool:
             spent = monitor.run()
         monitor.finish()
     except OSError as error:
-        _log(session, f"the lock is another monitor's, or cannot be written: {error}")
+        _log(session, f"another monitor has the lock, or it cannot be written: {error}")
     return spent
 
 
 def _charging(session: Session, ask: Callable[[float], Ask]) -> Callable[[float], Ask]:
-    """Return the same questions, which put this process's own CPU time on the bill whenever they are asked."""
+    """Wrap polls so that each also logs this process's own CPU time."""
     charged = 0.0
 
     def asked(interval: float, name: str, ids: Collection[JobId], tags: Collection[str]) -> Answer:

@@ -1,4 +1,4 @@
-"""What `-o FILE` names: a file comes to be whole or not at all, what is no file is never replaced."""
+"""Writing of `-o FILE`: atomic for files; other things than files are never replaced."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _DENIED = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 def write_output(path: Path, data: bytes, mode: int = 0o600, *, is_named: bool = True) -> None:
-    """Write a file; a pipe, a terminal, and what a link such as `/dev/stdout` leads to, get the text.
+    """Write a file atomically; write directly to a pipe, a terminal, or the target of a link such as `/dev/stdout`.
 
-    Only a link or a pipe that the user has named is used: where others can write, one of a known name may be theirs.
-    Raises `FolderError` that names the file where it cannot be written.
+    A link or pipe is used only if the user named it: in a shared folder, one with a known name may be an attack.
+    Raises FolderError with the path if it cannot be written.
     """
     try:
         _write(path, data, mode, is_named=is_named)
@@ -46,16 +46,16 @@ def _write(path: Path, data: bytes, mode: int, *, is_named: bool) -> None:
 
 
 def _refusal(path: Path, what: str) -> UsageError:
-    message = f"{path} is {what}: nothing is written there"
+    message = f"refusing to write to {path}: it is {what}"
     return UsageError(Diagnostic(code="E544", message=message, hint="name a file"))
 
 
 def _hint(path: Path, error: OSError) -> str:
-    """Return what to do about a file that cannot be written."""
+    """Return the hint for a file that cannot be written."""
     above = path.parent
     if not above.is_dir():
-        what = f"`{above}` is no folder" if above.exists() else f"there is no folder `{above}`"
-        return f"{what}: name a file elsewhere with `-o`"
+        what = f"`{above}` is not a folder" if above.exists() else f"folder `{above}` does not exist"
+        return f"{what}: name another file with `-o`"
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return "make room there, or name a file elsewhere with `-o`"
-    return f"you may not write in `{above}`: name a file elsewhere with `-o`" if error.errno in _DENIED else ""
+        return "free disk space, or name another file with `-o`"
+    return f"you cannot write to `{above}`: name another file with `-o`" if error.errno in _DENIED else ""

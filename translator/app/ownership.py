@@ -1,4 +1,4 @@
-"""Whose a folder is: only what is the caller's alone is run or written; all else is looked at, at most."""
+"""Ownership checks: execute or write only what the caller alone owns; anything else is read-only."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 OTHERS_WRITE = 0o022
 MAX_LINKS = 40
-"""Of a path, as the kernel follows them. Source: path_resolution(7)."""
+"""The most links in a path. Source: path_resolution(7)."""
 TRUSTED = 0
-"""root can do everything anyway."""
+"""Trusted owners; root can do everything anyway."""
 
 
 @cache
 def user_name() -> str:
-    """Return the user's name as the system has it: `$USER` can be anything."""
+    """Return the user's name from the system; `$USER` is not reliable."""
     try:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
@@ -34,7 +34,7 @@ def user_name() -> str:
 
 
 def owner_name(uid: int) -> str:
-    """Return what people call a user."""
+    """Return the name of a user, or `user UID`."""
     try:
         return pwd.getpwuid(uid).pw_name
     except (KeyError, OverflowError):
@@ -42,21 +42,21 @@ def owner_name(uid: int) -> str:
 
 
 def check_home(home: Path) -> None:
-    """Raise FolderError if others own the folder of all jobs or can write to it; a missing one is made later.
+    """Raise FolderError if others own the home or can write to it; a missing home is created later.
 
-    The same holds for every folder and link on the way to it: who can rename one can put another in its place.
+    The check includes every folder and link on its path: a user who can rename one can replace the home.
     """
     folders = [home / name for name in ("jobs", "monitor", "local")]
-    hint = 'export PAISLURM_HOME="$HOME/.paislurm", or another folder below folders that only you can change'
+    hint = 'export PAISLURM_HOME="$HOME/.paislurm", or another folder whose parents only you can change'
     for why, mend in replaceable((home, *(folder for folder in folders if folder.is_symlink()))):
-        message = f"{why}, and so could put another folder in the place of PAISLURM_HOME, {home}"
+        message = f"PAISLURM_HOME {home} is not safe: others can replace it, because {why}"
         raise FolderError(Diagnostic(code="E542", message=message, hint=mend or hint))
     for folder in (home, *folders):
         check_private(folder)
 
 
 def replaceable(paths: Iterable[Path]) -> Iterator[tuple[str, str]]:
-    """Yield why others could put something else in the place of a path, by what is on the way, and what mends it."""
+    """Yield why others could replace a path, for each unsafe folder or link on it, and the command that repairs it."""
     for path, status in _way(paths):
         if status.st_uid not in (os.geteuid(), TRUSTED):
             yield f"{path} belongs to {owner_name(status.st_uid)}", ""
@@ -66,7 +66,7 @@ def replaceable(paths: Iterable[Path]) -> Iterator[tuple[str, str]]:
 
 
 def writable_by_others(file: Path) -> str:
-    """Say why what is in a file may be another user's doing; "" where only the caller and root can change it."""
+    """Return why another user can change a file; "" if only the caller and root can."""
     status = file.stat()
     if status.st_uid not in (os.geteuid(), TRUSTED):
         return f"it belongs to {owner_name(status.st_uid)}"
@@ -76,7 +76,7 @@ def writable_by_others(file: Path) -> str:
 
 
 def _way(paths: Iterable[Path]) -> Iterator[tuple[str, os.stat_result]]:
-    """Yield the folders and the links that are passed on the way to some paths, as far as they exist."""
+    """Yield the existing folders and links on some paths."""
     seen: set[str] = set()
     for path in paths:
         rest, at, links = list(reversed(path.parts[1:])), "", 0
@@ -104,17 +104,17 @@ def _way(paths: Iterable[Path]) -> Iterator[tuple[str, os.stat_result]]:
 
 
 def check_usable(home: Path) -> None:
-    """Raise FolderError for a home that is no folder and can never be one, or that cannot be read.
+    """Raise FolderError for a home that is not a folder, cannot be created, or cannot be read.
 
-    A home that is missing has no jobs: the first submit makes it.
+    A missing home has no jobs: the first submit creates it.
     """
     nearest = next((folder for folder in (home, *home.parents) if folder.exists()), home)
     if not nearest.is_dir():
-        why = f"{nearest} is no folder"
+        why = f"{nearest} is not a folder"
     elif nearest == home and not os.access(home, os.R_OK | os.X_OK):
-        why = "you may not read it"
+        why = "you cannot read it"
     elif nearest != home and not os.access(nearest, os.W_OK | os.X_OK):
-        why = f"it is missing, and you may not make it in {nearest}"
+        why = f"it does not exist, and you cannot create it in {nearest}"
     else:
         return
     hint = 'export PAISLURM_HOME="$HOME/.paislurm"'
@@ -122,19 +122,19 @@ def check_usable(home: Path) -> None:
 
 
 def check_private(folder: Path) -> None:
-    """Raise FolderError if others own a folder, or can write to it."""
+    """Raise FolderError if others own a folder or can write to it."""
     mode = _mode(folder)
     if mode is None:
         return
     uid = folder.stat().st_uid
     if uid not in (os.geteuid(), TRUSTED):
-        message = f"{folder} belongs to {owner_name(uid)}, and PAISLURM_HOME must be a folder of your own"
+        message = f"{folder} belongs to {owner_name(uid)}, but PAISLURM_HOME must be a folder that you own"
         hint = 'export PAISLURM_HOME="$HOME/.paislurm"'
         if os.geteuid() == TRUSTED:
-            hint += f"; to look at jobs of {owner_name(uid)}: `runuser -u {owner_name(uid)} -- paislurm status`"
+            hint += f"; to see jobs of {owner_name(uid)}: `runuser -u {owner_name(uid)} -- paislurm status`"
         raise FolderError(Diagnostic(code="E542", message=message, hint=hint))
     if mode & OTHERS_WRITE:
-        message = f"others can write to {folder} (mode {mode:04o}), and PAISLURM_HOME must be yours alone"
+        message = f"others can write to {folder} (mode {mode:04o}), but only you may write to PAISLURM_HOME"
         raise FolderError(Diagnostic(code="E542", message=message, hint=f"chmod go-w {quote(str(folder))}"))
 
 
@@ -146,21 +146,21 @@ def _mode(folder: Path) -> int | None:
 
 
 def check_own(folder: JobFolder, what: str) -> None:
-    """Raise FolderError unless a job and its journal are the caller's; `what` is to be done with it.
+    """Raise FolderError unless the caller owns a job and its journal; `what` is the name of the action.
 
-    What another user wrote there could be any program, and any number of a job or a process.
+    Another user could have written any program, and any number of a job or a process.
     """
     for path in (folder.path, folder.journal):
         uid = path.stat().st_uid
         if uid != os.geteuid():
             name = owner_name(uid)
-            message = f"{what} is for your own jobs, and {path} belongs to {name}"
-            hint = f"let {name} do it; root can, as {name}: `runuser -u {name} -- paislurm {what} ...`"
+            message = f"{what} needs a job that you own, but {path} belongs to {name}"
+            hint = f"ask {name} to do it; as root, run `runuser -u {name} -- paislurm {what} ...`"
             raise FolderError(Diagnostic(code="E541", message=message, hint=hint))
 
 
 def check_script(folder: JobFolder, attempt: int, what: str) -> None:
-    """Raise FolderError unless the script of an attempt is the caller's own, and nobody else can write to it."""
+    """Raise FolderError unless the caller owns the script of an attempt and nobody else can write to it."""
     check_own(folder, what)
     script = folder.script(attempt)
     for path in (folder.path, script.parent.parent, script.parent, script):
@@ -168,12 +168,12 @@ def check_script(folder: JobFolder, attempt: int, what: str) -> None:
         if status.st_uid != os.geteuid() or status.st_mode & OTHERS_WRITE:
             who = owner_name(status.st_uid) if status.st_uid != os.geteuid() else "others"
             message = f"{what} runs the script of the job, and {who} can write to {path}"
-            hint = f"see what is there, and if it is as it was: chmod go-w {quote(str(path))}"
+            hint = f"check its contents, then run: chmod go-w {quote(str(path))}"
             raise FolderError(Diagnostic(code="E541", message=message, hint=hint))
 
 
 def is_private(paths: Iterable[Path]) -> bool:
-    """Tell whether all are the caller's, and nobody else can write to them."""
+    """Return whether the caller owns all paths and nobody else can write to them."""
     try:
         found = [path.stat() for path in paths]
     except OSError:

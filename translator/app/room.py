@@ -1,4 +1,4 @@
-"""Whether the home has room for a job: its file system, and the user's quota there, in bytes and in inodes."""
+"""Free space of the home for a job: bytes and inodes of its file system and of the user's quota."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 QUOTA_SECONDS = 5.0
 _MOUNTS = Path("/proc/self/mounts")
 _INODES_OF_TASK, _INODES_OF_ROLE, _INODES_OF_JOB = 3, 4, 25
-"""What an attempt leaves. Source: this project's docs, run folder."""
+"""Files of an attempt. Source: this project's docs, run folder."""
 _ATTEMPT_BYTES = 1 << 20
-"""Records, results and empty logs of an attempt beside its script; what tasks print comes on top."""
+"""Bytes of an attempt beside its script, without the output of tasks: records, results and empty logs."""
 _BLOCK = 1024
 _COLUMNS = 9
-"""Of a line of `quota --raw-grace`: filesystem, blocks, quota, limit, grace, files, quota, limit, grace."""
+"""Fields of `quota --raw-grace`: filesystem, blocks, quota, limit, grace, files, quota, limit, grace."""
 
 
 class Room(Struct, frozen=True, kw_only=True):
-    """Say how much is left; None is no bound, or one that nobody tells. `whose` is in words."""
+    """The free space of a file system or a quota, named by `whose`; None for no limit or an unknown one."""
 
     whose: str
     free_bytes: int | None = None
@@ -38,51 +38,51 @@ class Room(Struct, frozen=True, kw_only=True):
 
 
 def check_room(home: Path, compiled: Compiled, runner: CommandRunner) -> None:
-    """Raise FolderError with numbers where the home has no room for a job's first attempt."""
+    """Raise FolderError, with numbers, if the home has no space for a job's first attempt."""
     inodes = _inodes(compiled)
     size = len(compiled.script.encode(errors="surrogateescape")) + _ATTEMPT_BYTES
     place = _existing(home)
     found = []
     for room in rooms(place, runner):
         if room.free_bytes is not None and room.free_bytes < size:
-            message = f"the job needs {_mib(size)} in {home}, and {room.whose} leaves {_mib(room.free_bytes)}"
+            message = f"the job needs {_mib(size)} in {home}, but {room.whose} has only {_mib(room.free_bytes)} left"
             found.append(Diagnostic(code="E545", message=message, hint=_HINT))
         if room.free_inodes is not None and room.free_inodes < inodes:
-            message = f"the job makes about {inodes} files and folders in {home}, and {room.whose} leaves "
+            message = f"the job needs about {inodes} files and folders in {home}, but {room.whose} allows only "
             found.append(Diagnostic(code="E546", message=f"{message}{room.free_inodes}", hint=_HINT))
     if found:
         raise FolderError(found)
 
 
 def no_room_text(folder: Path, runner: CommandRunner) -> str:
-    """Say that a folder takes nothing more, or hardly anything; "" where it does."""
+    """Return a message if a folder has almost no free space, else ""."""
     for room in rooms(_existing(folder), runner):
         if room.free_bytes is not None and room.free_bytes < _ATTEMPT_BYTES:
-            return f"there is no room in {folder}: {room.whose} leaves {_mib(room.free_bytes)}"
+            return f"no space in {folder}: {room.whose} has only {_mib(room.free_bytes)} left"
         if room.free_inodes == 0:
-            return f"there is no room in {folder}: {room.whose} leaves no file or folder"
+            return f"no space in {folder}: {room.whose} allows no more files or folders"
     return ""
 
 
 _HINT = (
-    "remove old jobs there (`paislurm du`, `paislurm remove`), or set PAISLURM_HOME to a folder with more room that "
+    "remove old jobs there (`paislurm du`, `paislurm remove`), or set PAISLURM_HOME to a folder with more space that "
     "all nodes share"
 )
 
 
 def rooms(place: Path, runner: CommandRunner) -> Iterator[Room]:
-    """Yield how much the file system of a folder has left, and the user's quota there where a program tells it."""
+    """Yield the free space of a folder's file system, and of the user's quota if a program reports it."""
     try:
         status = os.statvfs(place)
     except OSError:
         return
-    # A file system that does not count says that it has none at all.
+    # A file system that does not count reports a total of 0.
     size = status.f_bavail * status.f_frsize if status.f_blocks else None
     inodes = status.f_favail if status.f_files else None
     yield Room(whose="its file system", free_bytes=size, free_inodes=inodes)
     if shutil.which("quota"):
         try:
-            # It exits with 1 where a quota is used up, which is what is to be found out.
+            # It exits with 1 if a quota is exceeded; that output is needed, too.
             done = runner.run(["quota", "--no-wrap", "--raw-grace"], timeout=QUOTA_SECONDS)
         except BackendError:
             return
@@ -92,7 +92,7 @@ def rooms(place: Path, runner: CommandRunner) -> Iterator[Room]:
 
 
 def quota_left(text: str, device: str) -> Room | None:
-    """Return what the program leaves on a file system, None where it has no line for that. Source: quota(1)."""
+    """Return the free quota of a device from the output of quota, None without a line for it. Source: quota(1)."""
     for line in text.splitlines():
         words = line.split()
         if len(words) == _COLUMNS and words[0] == device:
@@ -107,7 +107,7 @@ def quota_left(text: str, device: str) -> Room | None:
 
 
 def _left(used: str, soft: str, hard: str) -> int | None:
-    """Return what is left up to the hard limit, else the soft one; 0 is no limit."""
+    """Return the rest up to the hard limit, else up to the soft one; a limit of 0 means none."""
     if not (used.isdecimal() and soft.isdecimal() and hard.isdecimal()):
         return None
     limit = int(hard) or int(soft)
@@ -115,7 +115,7 @@ def _left(used: str, soft: str, hard: str) -> int | None:
 
 
 def _device_of(place: Path) -> str:
-    """Return what is mounted where a folder is, as quota names it."""
+    """Return the mounted device of a folder, as quota names it."""
     try:
         lines = _MOUNTS.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -127,7 +127,7 @@ def _device_of(place: Path) -> str:
 
 
 def _existing(home: Path) -> Path:
-    """Return the folder, or the nearest one above it that there is."""
+    """Return the folder, or its nearest existing parent."""
     return next((path for path in (home, *home.parents) if path.exists()), home)
 
 

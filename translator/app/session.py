@@ -1,4 +1,4 @@
-"""A session: whose jobs, in which home, for which site, who is told, and what tells the time."""
+"""A session: the user, the home, the site profile, the receiver of events, and the clock of all use cases."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 SCRONTAB_SECONDS = 5.0
 Event: TypeAlias = "str | Diagnostic"
-"""What is told while something is done: a sentence, or what may be wrong."""
+"""A message during a call: a sentence or a warning."""
 
 
 def user_name() -> str:
-    """Return the user's name as the system has it: `$USER` can be anything."""
+    """Return the user's name from the system; `$USER` is not reliable."""
     try:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
@@ -37,12 +37,11 @@ def user_name() -> str:
 
 
 class Session:
-    """Hold what all use cases of one caller share. Several sessions work in one process, each in one thread at a time.
+    """The state that all use cases of one caller share. A process can have several; use each in one thread at a time.
 
-    `home` is the folder of the job folders, `site` a site profile; without them those of the environment are used
-    (PAISLURM_HOME, PAISLURM_SITE). `say` is called with each event that is no result (why a job waits, warnings);
-    without it the logger `paislurm` has them, at level INFO. `clock` returns seconds since 1970,
-    `environment` is that of the process.
+    `home` is the folder of the job folders, `site` a site profile; defaults: PAISLURM_HOME and PAISLURM_SITE of the
+    environment. `say` receives each event (why a job waits, warnings); default: the logger `paislurm`, at level INFO.
+    `clock` returns seconds since 1970; `environment` replaces that of the process.
     """
 
     def __init__(
@@ -55,7 +54,7 @@ class Session:
         environment: Mapping[str, str] | None = None,
     ) -> None:
         given = {"PAISLURM_HOME": home, "PAISLURM_SITE": site}
-        # As the current folder is now. Links stay: where home folders are behind a link, all nodes have the link.
+        # Absolute, because the current folder may change. Links are kept: nodes may share only the link.
         self._given = {
             name: os.path.abspath(os.path.expanduser(path))  # noqa: PTH100, PTH111
             for name, path in given.items()
@@ -69,32 +68,32 @@ class Session:
         self._said: set[str] = set()
         self.user = user_name()
         self.words: tuple[str, ...] = ()
-        """The words of the command line behind `paislurm`, which a submit keeps; none without a command line."""
+        """The arguments of the command line, which a submit records; empty without a command line."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._given.items())})"
 
     @property
     def environment(self) -> dict[str, str]:
-        """The environment for a process that goes on for this session."""
+        """The environment for a child process of this session."""
         return {**(os.environ if self._environment is None else self._environment), **self._given}
 
     def setting(self, name: str) -> str | None:
-        """Return what the session was given in place of a variable of the environment, else the variable, or None."""
+        """Return a setting of the session, else the environment variable of that name, else None."""
         return self._given.get(name) or (os.environ if self._environment is None else self._environment).get(name)
 
     def say(self, event: Event) -> None:
-        """Tell the caller something that is no result."""
+        """Send an event to the caller."""
         self._say(event)
 
     def say_once(self, text: str) -> None:
-        """Tell the caller something, unless this session has done so."""
+        """Send an event to the caller once per session."""
         if text not in self._said:
             self._said.add(text)
             self._say(text)
 
     def warn(self, diagnostics: Iterable[Diagnostic]) -> None:
-        """Tell the caller what may be wrong."""
+        """Send warnings to the caller."""
         for each in diagnostics:
             self._say(each)
 
@@ -104,42 +103,42 @@ class Session:
 
     @property
     def process(self) -> str:
-        """Which process this is, for people that look at its locks."""
+        """A description of this process, written into its locks."""
         return f"{self.user}@{os.uname().nodename} process {os.getpid()}\n"
 
     @property
     def home(self) -> Path:
-        """The folder of the job folders, whether it exists or not; FolderError if others own it or can write to it."""
+        """The folder of the job folders; it may not exist. Raises FolderError if others own it or can write to it."""
         home = self.setting("PAISLURM_HOME") or "~/.paislurm"
         try:
             path = Path(home).expanduser()
         except RuntimeError:
             diagnostic = Diagnostic(
-                code="E540", message="there is no home folder", hint="set PAISLURM_HOME to a folder of your own"
+                code="E540", message="no home folder", hint="set PAISLURM_HOME to a folder that you own"
             )
             raise UsageError(diagnostic) from None
-        # Not resolved: where home folders are behind a link, the link is what all nodes have.
+        # Not resolved: nodes may share only the link.
         path = Path(os.path.abspath(path))  # noqa: PTH100
         check_home(path)
         return path
 
     @property
     def store(self) -> Store:
-        """The job folders; FolderError if the home cannot be one, or if others can write to it."""
+        """The job folders. Raises FolderError if the home is unusable, or if others can write to it."""
         home = self.home
         check_usable(home)
         return Store(home, EndedJobs(lambda: self.monitor_folder))
 
     @property
     def monitor_folder(self) -> Path:
-        """Where the monitor of this user's jobs keeps its lock and its log."""
+        """The folder of the monitor's lock and log."""
         folder = self.store.home / "monitor"
         check_private(folder)
         return folder
 
     @property
     def bill(self) -> Bill:
-        """The log of what is asked of Slurm for this user."""
+        """The log of this user's calls to Slurm."""
         from ..monitor.asking.bill import Bill
 
         return Bill(self.monitor_folder)
@@ -167,7 +166,7 @@ class Session:
         return backend(name, dependencies)
 
     def slurm_runner(self, backend_name: str = "slurm") -> CommandRunner:
-        """Return what runs programs of Slurm, here or at the login node of a backend, and logs their calls."""
+        """Return a runner for Slurm's programs, on this machine or the backend's login node, that logs their calls."""
         from paislurm.backends.registry import is_elsewhere
 
         if is_elsewhere(backend_name):
@@ -181,7 +180,7 @@ class Session:
         return BilledRunner(LocalRunner(), self._charge)
 
     def scrontab(self) -> list[str]:
-        """Return the lines of the user's scrontab; none where Slurm has none, or says nothing."""
+        """Return the lines of the user's scrontab; none if it is missing or Slurm does not answer."""
         from paislurm.backends.slurm.commands import scrontab as command
 
         try:
@@ -191,7 +190,7 @@ class Session:
         return [] if done.status else done.stdout.splitlines()
 
     def _transport(self) -> str:
-        """Return how the user wants login nodes to be reached, or how the site locks that."""
+        """Return the transport to login nodes that the user chose or the site locks."""
         from .input.sites import find_site
 
         site = find_site(self, None)
@@ -199,7 +198,7 @@ class Session:
         return wanted or site.transport
 
     def _run_folders(self, backend_name: str, ids: Collection[JobId], tags: Collection[str]) -> list[RunFolder]:
-        """Return where the living jobs of a backend are that have one of these ids or tags."""
+        """Return the folders of a backend's unfinished jobs with one of these ids or tags."""
         found: list[RunFolder] = []
         for _, job in self.store.look():
             if isinstance(job, Living):
@@ -210,9 +209,9 @@ class Session:
         return found
 
     def _charge(self, argv: Sequence[str], cpu: float, end: CallEnd) -> None:
-        """Log a call of a program of Slurm that asks one of its daemons; where that cannot be done, it is not logged.
+        """Log a call of a program that queries a Slurm daemon. Errors of writing are ignored.
 
-        What is called before there is a home makes none.
+        Before the home exists, nothing is logged.
         """
         from ..monitor.asking.bill import RETRIES, Call
 
@@ -225,7 +224,7 @@ class Session:
                     self.bill.add(Call(time=time.time(), program=program, cpu=cpu, end=end))
 
     def _components(self, backend_name: str, job_id: JobId) -> int:
-        """Return how many components the script of a job has; 1 if it cannot be read."""
+        """Return the number of components in a job's script; 1 if it cannot be read."""
         from paislurm.backends.batch_script import components
         from paislurm.backends.files import read_text
 

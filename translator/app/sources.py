@@ -1,4 +1,4 @@
-"""What a program gives as a job file and its parameters, as the commands have it."""
+"""Arguments of the Python API -> the `Source` of a job."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 JobFile: TypeAlias = "str | os.PathLike[str] | bytes"
-"""The path of a job file, or as bytes its text."""
+"""The path of a job file, or its text as bytes."""
 Parameter: TypeAlias = "str | int | float"
-"""A value of a parameter; text is read as `--set NAME=VALUE` reads it, so that "0.1" is a number."""
+"""A value of a parameter; text is parsed like `--set NAME=VALUE`, so "0.1" is a number."""
 
 
 def source_of(
@@ -28,9 +28,9 @@ def source_of(
     backend: str = "slurm",
     host: str | None = None,
 ) -> Source:
-    """Return what is to be compiled, and where it runs; UsageError for a backend that is at no login node."""
+    """Return the source and its options. Raises UsageError for `host` with a backend other than slurm."""
     if host is not None and backend != "slurm":
-        message = f"host is for Slurm, and goes not with the backend {backend}"
+        message = f"host cannot be used with the backend {backend}"
         raise UsageError(Diagnostic(code="E505", message=message))
     return Source(
         file=STDIN if isinstance(file, bytes) else _path(file),
@@ -45,7 +45,7 @@ def source_of(
 
 
 def _path(file: str | os.PathLike[str]) -> str:
-    """Return a path that is no sign for standard input."""
+    """Return the path; `-` means a file of that name, not standard input."""
     path = os.fspath(file)
     return f"./{STDIN}" if path == STDIN else path
 

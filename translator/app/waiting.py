@@ -1,4 +1,4 @@
-"""Wait for jobs, for a time; and how they stand."""
+"""Wait for jobs, with a timeout; states of jobs."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 def statuses(session: Session, views: Iterable[View]) -> list[JobView]:
-    """Return how jobs stand, and why those failed that did."""
+    """Return the states of jobs, and the reasons of failures."""
     return [job_view(session, view) for view in views]
 
 
 def wait(session: Session, folders: Sequence[JobFolder], *, first: bool, timeout: float | None) -> list[JobView]:
-    """Return how jobs ended, or how all stand after `timeout` seconds; as `wait_for_ends`."""
+    """Return how jobs ended, or the states of all after `timeout` seconds; see `wait_for_ends`."""
     try:
         ends = wait_for_ends(session, folders, first=first, between=lambda: None, timeout=timeout)
     except WaitTimeoutError:

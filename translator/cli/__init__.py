@@ -1,1 +1,1 @@
-"""The commands: thin."""
+"""The command line: commands that parse, call `app` and print."""

@@ -1,4 +1,4 @@
-"""The group of all commands: it knows a line about each, and imports a command only to run it."""
+"""The group of all commands. It contains a summary of each, and imports a command only to run it."""
 
 from __future__ import annotations
 
@@ -12,60 +12,62 @@ if TYPE_CHECKING:
 
 GROUPS: Mapping[str, Mapping[str, str]] = {
     "compiler": {
-        "check": "Say what is wrong with a job file.",
-        "plan": "Show what would be asked of Slurm, and why.",
-        "script": "Print the batch script.",
-        "explain": "Say which lines of the script come from where.",
-        "convert": "Rewrite a job file of protocol v1 as protocol v2.",
-        "diff": "Show what differs between two jobs.",
-        "verify": "Tell whether a script is what paislurm makes.",
+        "check": "Report all errors and warnings of a job file.",
+        "plan": "Show the request to Slurm and its reasons.",
+        "script": "Print the batch script of a job file.",
+        "explain": "Show the origin of each line of the script.",
+        "convert": "Convert a job file of protocol v1 to protocol v2.",
+        "diff": "Show the differences between two jobs.",
+        "verify": "Compare a script with paislurm's output.",
     },
     "running": {
         "submit": "Compile a job file and submit it.",
         "wait": "Wait for the end of a job.",
-        "exec": "Open a shell in a task that runs, or run a command there.",
-        "port-forward": "Reach a port of a task from elsewhere.",
-        "update": "Change a job that waits or runs: its time limit, partition, retries.",
-        "cancel": "End a job.",
+        "exec": "Open a shell in a running task, or run a command in it.",
+        "port-forward": "Reach a port of a task from another machine.",
+        "update": "Change a waiting or running job: its time limit, partition, retries.",
+        "cancel": "Cancel a job.",
         "remove": "Remove jobs that have ended.",
-        "monitor": "Look after your jobs: retry what is to be retried.",
+        "monitor": "Monitor your jobs: record how they end, and submit retries.",
     },
     "showing": {
         "list": "List your jobs.",
-        "status": "Show how a job and its tasks stand.",
-        "logs": "Show what the tasks print.",
-        "top": "Show what the tasks of a job use: CPU, memory, GPUs.",
-        "watch": "Show how jobs stand, as it changes.",
-        "du": "Show how much room jobs take.",
-        "report": "Write a page about a job, or one that compares jobs.",
-        "explain-exit": "Say what an exit code or a state of Slurm means.",
+        "status": "Show the state of a job and its tasks.",
+        "logs": "Show the output of tasks.",
+        "top": "Show the CPU, memory and GPU usage of tasks.",
+        "watch": "Show the state of jobs, live.",
+        "du": "Show the disk usage of jobs.",
+        "report": "Write an HTML page about a job, or a comparison of jobs.",
+        "explain-exit": "Explain an exit code or a Slurm state.",
     },
     "program": {
-        "site": "Write a site profile by what Slurm says, show it, or check jobs against it.",
-        "schema": "Print the JSON Schema of job files, of site profiles, or of what commands print.",
-        "runtime": "Print the part of scripts that is the same in every job.",
-        "completion": "Print what makes bash, zsh or fish complete words.",
+        "site": "Detect, show or check the site profile; show free GPUs.",
+        "schema": "Print the JSON Schema of job files, site profiles, or command output.",
+        "runtime": "Print the runtime, the part that all batch scripts share.",
+        "completion": "Print a completion script for bash, zsh or fish.",
         "help": "Show the help of a command.",
         "version": "Print the version.",
     },
 }
-"""By the folder of `commands` that they are in; each is `command` of the module of its name, `_` for `-`."""
+"""Summaries by command, by folder of `commands`. The command NAME is `command` of the module NAME, `_` for `-`."""
 TITLES: Mapping[str, str] = {
     "compiler": "Compile job files",
     "running": "Run jobs",
-    "showing": "Look at jobs",
+    "showing": "Show jobs",
     "program": "The site and the program",
 }
 COMMANDS: Mapping[str, str] = {name: line for group in GROUPS.values() for name, line in group.items()}
-"""A line about each command."""
+"""A summary of each command."""
 
 ALIASES: Mapping[str, str] = {"describe": "status", "ls": "list", "ps": "list", "rm": "remove", "ssh": "exec"}
-"""What people type who know other programs."""
-_UPDATE = "paislurm update JOB changes time, partition, retries; for all else change FILE and paislurm submit FILE"
+"""Commands of other programs, with ours."""
+_UPDATE = (
+    "paislurm update JOB changes time, partition and retries; for other changes edit FILE and run paislurm submit FILE"
+)
 HINTS: Mapping[str, str] = {
     "apply": "paislurm submit FILE",
-    "delete": "paislurm cancel JOB ends a job, paislurm remove JOB removes its folder",
-    "download": "paislurm status JOB shows the job's folder, which has all its files",
+    "delete": "paislurm cancel JOB to end a job, paislurm remove JOB to remove its folder",
+    "download": "paislurm status JOB, which shows the job's folder with all its files",
     "edit": _UPDATE,
     "get": "paislurm list or paislurm status JOB",
     "hold": "paislurm update JOB --hold",
@@ -89,18 +91,18 @@ HINTS: Mapping[str, str] = {
     "usage": "paislurm du",
     "validate": "paislurm check FILE",
 }
-"""What to type instead of words that would mean more than one thing here, or need something else behind them."""
+"""Hints for words that have several meanings here, or need other arguments."""
 
 
 class LazyGroup(click.Group):
     """A group whose `--help` imports none of its commands."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """Return the names in the order of the table."""
+        """Return the names in the order of COMMANDS."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Import a command."""
+        """Import a command and return it."""
         cmd_name = ALIASES.get(cmd_name, cmd_name)
         if cmd_name not in COMMANDS:
             return None
@@ -111,7 +113,7 @@ class LazyGroup(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """Write a table for each group, all with the same columns."""
+        """Write a table for each group of commands, all with the same columns."""
         width = max(map(len, COMMANDS))
         for folder, group in GROUPS.items():
             with formatter.section(TITLES[folder]):
@@ -120,9 +122,9 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Suggest a near name for one that there is not."""
+        """Suggest a similar name for an unknown one."""
         if args and ALIASES.get(args[0], args[0]) not in COMMANDS and not args[0].startswith("-"):
-            ctx.fail(f"there is no command '{args[0]}'; {_hint(args[0])}")
+            ctx.fail(f"unknown command '{args[0]}'; {_hint(args[0])}")
         return super().resolve_command(ctx, args)
 
 
@@ -130,6 +132,6 @@ def _hint(word: str) -> str:
     from ..errors import nearest
 
     if word in HINTS:
-        return f"what you look for is: {HINTS[word]}"
+        return f"use {HINTS[word]}"
     near = nearest(word, COMMANDS)
-    return f"did you mean '{near}'?" if near else "there are: " + ", ".join(COMMANDS)
+    return f"did you mean '{near}'?" if near else "commands are: " + ", ".join(COMMANDS)

@@ -1,4 +1,4 @@
-"""Options and arguments of commands that compile a job file: they are handed it as a `Source`."""
+"""Options and arguments of commands that compile a job file. The command gets them as a `Source`."""
 
 from __future__ import annotations
 
@@ -37,31 +37,31 @@ _OPTIONS = (
         metavar="NAME=VALUE",
         type=Assignment(),
         callback=_pairs,
-        help="Give a parameter of the job file another value; can be repeated.",
+        help="Set a parameter of the job file; can be repeated.",
     ),
     click.option("--suffix", default="", metavar="TEXT", help="Append TEXT to the job's name."),
     click.option(
         "--secrets",
         metavar="FILE",
         type=click.Path(),
-        help="Secrets of the job, a YAML mapping in a file of mode 0600 or 0400; they go before the job file's own.",
+        help="Secrets of the job: a YAML mapping in a file of mode 0600 or 0400. They override those of the job file.",
     ),
 )
 _SLURM_ARGUMENTS = (
     click.option("--time", metavar="LIMIT", help="The job's time limit: minutes, HH:MM:SS or D-HH:MM:SS."),
-    click.option("--partition", metavar="NAME", type=OfSite("partition"), help="The partition, of all task roles."),
+    click.option("--partition", metavar="NAME", type=OfSite("partition"), help="The partition for all task roles."),
     click.option("--account", metavar="NAME", type=OfSite("account"), help="The account that is charged."),
     click.option("--qos", metavar="NAME", type=OfSite("qos"), help="The quality of service."),
 )
 
 
 def job_file(command: Callable[..., int]) -> Callable[..., int]:
-    """Add the job file, and what changes its meaning; the command is handed all of it as its `Source`."""
+    """Add the job file and its options; the command gets a `Source`."""
     return click.argument("file", metavar="FILE", type=click.Path())(_with_source(command))
 
 
 def job_files(command: Callable[..., int]) -> Callable[..., int]:
-    """Add one job file or several, and what changes their meaning; the command is handed a `Source` for each."""
+    """Add one or more job files and their options; the command gets a `Source` for each file."""
 
     def with_sources(source: Source, *, files: tuple[str, ...], **others: Any) -> int:
         return command([replace(source, file=file) for file in files], **others)
@@ -72,12 +72,12 @@ def job_files(command: Callable[..., int]) -> Callable[..., int]:
 
 
 def optional_job_file(command: Callable[..., int]) -> Callable[..., int]:
-    """Do the same where a command has another way to name the job: without a job file, `file` is ""."""
+    """Add an optional job file and its options; without a job file, `Source.file` is ""."""
     return click.argument("file", metavar="[FILE]", default="", type=click.Path())(_with_source(command))
 
 
 def slurm_options(command: Callable[..., int]) -> Callable[..., int]:
-    """Add the options that stand for keys of `extras.slurm`; the command is handed those that are given as `slurm`."""
+    """Add the options for keys of `extras.slurm`; the command gets the given ones as `slurm`."""
 
     @wraps(command)
     def with_slurm(**others: Any) -> int:

@@ -1,4 +1,4 @@
-"""Options that say which logs are wanted: a command is handed them as a `LogSelection`."""
+"""Options that select logs. The command gets them as a `LogSelection`."""
 
 from __future__ import annotations
 
@@ -20,40 +20,44 @@ def _attempt(_: click.Context, __: click.Parameter, value: str | None) -> int | 
     if value is None or value == "all":
         return value
     if not value.isascii() or not value.isdecimal() or len(value) > 9:
-        raise click.BadParameter(f"{value} is no number of an attempt, and is not `all`")
+        raise click.BadParameter(f"expected the number of an attempt or `all`, found '{value}'")
     return int(value)
 
 
 _OPTIONS = (
-    click.option("--stdout", is_flag=True, help="Standard output alone."),
-    click.option("--stderr", is_flag=True, help="Standard error alone; a site can have one file for both."),
-    click.option("--runtime", is_flag=True, help="What prerequisites and plugins print, instead of the commands."),
-    click.option("-n", "--tail", type=WholeNumber(min=0), metavar="N", help="Only the last N lines of each stream."),
+    click.option("--stdout", is_flag=True, help="Show only standard output."),
+    click.option("--stderr", is_flag=True, help="Show only standard error; some sites write both streams to one file."),
+    click.option(
+        "--runtime", is_flag=True, help="Show the output of prerequisites and plugins instead of the commands."
+    ),
+    click.option(
+        "-n", "--tail", type=WholeNumber(min=0), metavar="N", help="Show only the last N lines of each stream."
+    ),
     click.option(
         "--since",
         callback=since_time,
         metavar="TIME",
-        help="Leave out what was last written to before: 10m or 2h ago, or a time, 14:00 or 2026-11-23T14:00.",
+        help="Only logs written to since then: 10m or 2h ago, or a time, 14:00 or 2026-11-23T14:00.",
     ),
-    click.option("--grep", metavar="REGEX", help="Only lines in which a regular expression of Python's is found."),
-    click.option("-i", "--ignore-case", is_flag=True, help="Of --grep: large and small letters are alike."),
+    click.option("--grep", metavar="REGEX", help="Show only lines that match a Python regular expression."),
+    click.option("-i", "--ignore-case", is_flag=True, help="Ignore case in --grep."),
     click.option(
         "--timestamps",
         is_flag=True,
-        help="When each line came here; of what was there already `<=` and when its file was last written to.",
+        help="Prefix each line with the time of its arrival; existing lines get `<=` and the time of the last write.",
     ),
-    click.option("--attempt", callback=_attempt, metavar="N|all", help="Of the job's attempt N; default: the last."),
+    click.option("--attempt", callback=_attempt, metavar="N|all", help="Show attempt N of the job. Default: the last."),
     click.option(
         "--task-attempt",
         type=WholeNumber(min=0),
         metavar="N",
-        help="Of the task's attempt N; default: the newest.",
+        help="Show attempt N of the task. Default: the last.",
     ),
 )
 
 
 def log_options(command: Callable[..., int]) -> Callable[..., int]:
-    """Add the options that say which logs are wanted; the command is handed them as its `selection`."""
+    """Add the options that select logs; the command gets them as `selection`."""
 
     @wraps(command)
     def with_selection(**options: Any) -> int:
@@ -83,14 +87,14 @@ def _selection(options: Mapping[str, Any]) -> LogSelection:
 
 
 def check_together(selection: LogSelection, *, follow: bool, batch: bool, as_json: bool) -> None:
-    """Raise a usage error for options of `logs` that contradict each other."""
+    """Raise UsageError for options of `logs` that contradict each other."""
     by_line = selection.grep is not None or selection.timestamps
     if follow and (as_json or batch):
-        raise click.UsageError("--follow shows the logs of tasks: it goes neither with --json nor with --batch")
+        raise click.UsageError("--follow cannot be used with --json or --batch")
     if batch and (by_line or selection.since is not None or selection.all_attempts):
-        raise click.UsageError("--batch goes with --tail and a single --attempt alone")
+        raise click.UsageError("--batch can only be used with --tail and a single --attempt")
     if as_json and by_line:
-        raise click.UsageError("--json tells of files: it goes neither with --grep nor with --timestamps")
+        raise click.UsageError("--json lists files: it cannot be used with --grep or --timestamps")
 
 
 def _streams(*, stdout: bool, stderr: bool, runtime: bool) -> tuple[Stream, ...]:
@@ -100,7 +104,7 @@ def _streams(*, stdout: bool, stderr: bool, runtime: bool) -> tuple[Stream, ...]
         return ("stdout",) if stdout and not stderr else ("stderr",) if stderr and not stdout else BOTH
     if stdout or stderr:
         raise click.UsageError(
-            "--stdout and --stderr show what the commands print, --runtime what prerequisites and plugins print"
+            "--runtime cannot be used with --stdout or --stderr: it shows the output of prerequisites and plugins"
         )
     return ("runtime",)
 
@@ -108,9 +112,9 @@ def _streams(*, stdout: bool, stderr: bool, runtime: bool) -> tuple[Stream, ...]
 def _expression(text: str | None, *, ignore_case: bool) -> re.Pattern[str] | None:
     if text is None:
         if ignore_case:
-            raise click.UsageError("--ignore-case is of --grep")
+            raise click.UsageError("--ignore-case requires --grep")
         return None
     try:
         return re.compile(text, re.IGNORECASE if ignore_case else 0)
     except (re.error, RecursionError, OverflowError) as error:
-        raise click.BadParameter(f"{text} is no regular expression: {error}", param_hint="--grep") from None
+        raise click.BadParameter(f"{text} is not a regular expression: {error}", param_hint="--grep") from None

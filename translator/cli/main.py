@@ -1,4 +1,4 @@
-"""`paislurm`: run a command, and turn whatever goes wrong into a message and an exit code."""
+"""`paislurm`: run a command, and report errors as a message and an exit code."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130
 BROKEN_PIPE = 141
-"""As the shell shows a program that SIGPIPE ended, which is what other programs do here."""
+"""The exit status of a process that SIGPIPE ended."""
 USAGE = 2
 CANNOT_WRITE = 4
 MAX_WIDTH = 110
@@ -37,7 +37,7 @@ INTERNAL_ERROR = 70
 class OutputMode:
     """Hold the session and the words of the command line.
 
-    `json` is a guess of the error handler's until the options are read.
+    `json` is a guess until the options are parsed.
     """
 
     def __init__(self, words: Sequence[str], *, json: bool) -> None:
@@ -46,7 +46,7 @@ class OutputMode:
 
     @cached_property
     def session(self) -> Session:
-        """The session of this call of the program."""
+        """The session of this process."""
         from ..app.session import Session
 
         session = Session(say=tell)
@@ -66,14 +66,14 @@ Examples:
 
 \b
 Exit codes:
-  0  done                            4  the site cannot run the job, or refuses it
-  1  the job failed (wait, submit    5  no such job, task or log
+  0  done                            4  the site cannot run the job, or rejects it
+  1  the job failed (wait, submit    5  job, task or log not found
      --wait, submit --follow)        6  the backend does not answer
-  2  wrong usage                   124  the time of wait --timeout is up; the job goes on
-  3  the job file is wrong         130  interrupted; a job that is waited for goes on
+  2  wrong usage                   124  wait --timeout has expired; the job continues
+  3  the job file is wrong         130  interrupted; the job continues
 
-With --json there is one JSON document on standard output whatever happens; if something is wrong it is
-{"error": TEXT, "exit_status": NUMBER, "diagnostics": [...]}. Messages for people always go to standard error.
+--json always prints one JSON document on standard output; on an error it is
+{"error": TEXT, "exit_status": NUMBER, "diagnostics": [...]}. Messages for people go to standard error.
 
 Job folders are in $PAISLURM_HOME (default ~/.paislurm), which must be the same path on all nodes.
 """,
@@ -88,7 +88,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     forget_what_was_told()
     words = list(sys.argv[1:] if argv is None else argv)
     output_mode = OutputMode(words, json=_names_json(words))
-    # What a terminal cannot show is escaped; a message must never fail because of its characters.
+    # Characters that the terminal cannot show are escaped, so that printing a message never fails.
     for stream in (sys.stdout, sys.stderr):
         if stream is not None and hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
@@ -108,14 +108,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _names_json(words: Sequence[str]) -> bool:
-    """Tell whether `--json` is among the words, for errors of a command line that cannot be understood."""
+    """Return whether the words contain `--json`, for errors of a command line that cannot be parsed."""
     return "--json" in takewhile(lambda word: word != "--", words)
 
 
 def _run(words: Sequence[str], output_mode: OutputMode) -> int:
-    """Run a command; what it raises becomes words here and nowhere else.
+    """Run a command, and turn its exceptions into messages.
 
-    `cli.main` is passed by, because it has its own idea of a broken pipe; it completes words for the shell.
+    This does not call `cli.main`, because it handles a broken pipe in another way.
     """
     if "_PAISLURM_COMPLETE" in os.environ:
         from .shell.completion import complete
@@ -128,7 +128,7 @@ def _run(words: Sequence[str], output_mode: OutputMode) -> int:
     except PaislurmError as error:
         return _failed(error.diagnostics, error.exit_code, output_mode)
     except click.ClickException as error:
-        # What the user typed can come from anywhere, a name that was completed for example.
+        # Arguments are untrusted: a completed file name can contain any character.
         error = _explained(error)
         text = io.StringIO()
         error.show(text)
@@ -152,11 +152,11 @@ def _run(words: Sequence[str], output_mode: OutputMode) -> int:
 
 
 def _explained(error: click.ClickException) -> click.ClickException:
-    """Say what stands for the `-o json` of other programs where a command has no such option, and for other wishes."""
+    """Add a hint to the error for an unknown option that other programs have."""
     if not isinstance(error, click.NoSuchOption):
         return error
     if error.option_name in ("-o", "--output"):
-        return click.UsageError(f"No such option '{error.option_name}'; for a JSON document there is --json", error.ctx)
+        return click.UsageError(f"No such option '{error.option_name}'; use --json for a JSON document", error.ctx)
     if error.ctx is not None and error.ctx.info_name == "update":
         from ..app.update.possible import OTHER_CHANGES
 
@@ -165,7 +165,7 @@ def _explained(error: click.ClickException) -> click.ClickException:
 
 
 def _help_width() -> int:
-    """Return how many characters a line of help has. What click asks for the same takes a sixth of the time of help."""
+    """Return the width of help in characters. click's own query takes a sixth of the time of `--help`."""
     columns = os.environ.get("COLUMNS", "")
     try:
         width = int(columns) if columns.isdecimal() and int(columns) else os.get_terminal_size(1).columns
@@ -180,7 +180,7 @@ def _failed(diagnostics: tuple[Diagnostic, ...], code: int, output_mode: OutputM
 
 
 def _told(error: str, diagnostics: tuple[Diagnostic, ...], code: int, output_mode: OutputMode) -> int:
-    """Return the exit code, after a document of the error where one is wanted."""
+    """Return the exit code; with `--json`, print the error as a document first."""
     if output_mode.json:
         print_error(error, diagnostics, code)
     return code
@@ -194,13 +194,13 @@ def _internal_error(error: Exception, output_mode: OutputMode) -> int:
     diagnostic = Diagnostic(
         code="E599",
         message=f"internal error: {type(error).__name__}: {error}",
-        hint="please report it, with what PAISLURM_DEBUG=1 prints",
+        hint="please report it with the output of PAISLURM_DEBUG=1",
     )
     return _failed((diagnostic,), INTERNAL_ERROR, output_mode)
 
 
 def _close_output() -> None:
-    """Let nothing more be written to an output that is gone, at the end of the program included."""
+    """Discard all further output, also at the exit of the program, after the reader of a pipe has gone."""
     try:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
@@ -210,10 +210,10 @@ def _close_output() -> None:
 
 
 def run() -> NoReturn:
-    """Be the program: `main` in a process of its own.
+    """Run `main`, and exit with its exit code.
 
-    Looking for garbage while modules load, and taking them apart at the end, would take a fourth of a short command's
-    time. A command that waits turns the first on again; all that is written is closed or flushed before the second.
+    The garbage collector and the teardown of modules would take a fourth of a short command's time. A command that
+    waits enables the collector again; all output is closed or flushed before the exit.
     """
     gc.disable()
     try:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..monitor.job_status import State
 
 STATES: tuple[State, ...] = ("WAITING", "RUNNING", "STOPPING", "SUCCEEDED", "FAILED", "STOPPED")
-"""In the order in which tables have them."""
+"""In the order of tables."""
 if TYPE_CHECKING:
     _Choice = click.Choice[str]
 else:  # a click before 8.2 has no types of choices
@@ -30,13 +30,13 @@ F = TypeVar("F", bound="Callable[..., Any]")
 
 
 class NearChoice(_Choice):
-    """One of a few words, in any case; the error for another one has the nearest of them."""
+    """One of a few words, in upper or lower case; the error for another word suggests the nearest."""
 
     def __init__(self, choices: Sequence[str]) -> None:
         super().__init__(choices, case_sensitive=False)
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the word that is meant."""
+        """Return the choice."""
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter as error:
@@ -46,12 +46,12 @@ class NearChoice(_Choice):
 
 
 class WholeNumber(click.IntRange):
-    """A number without a fraction, in a range or not; what is none is refused in plain words."""
+    """A whole number, optionally in a range."""
 
     name = "number"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return the number; BadParameter says which ones there are."""
+        """Return the number; raise BadParameter with the range."""
         try:
             number = super().convert(value, param, ctx)
         except click.BadParameter:
@@ -60,7 +60,7 @@ class WholeNumber(click.IntRange):
         return number
 
     def _describe_range(self) -> str:
-        """Return the range for the help of click, which would write `x<=None` where there is none."""
+        """Return the range for help; click would write `x<=None` without one."""
         return "" if self.min is None and self.max is None else super()._describe_range()
 
     def _range(self) -> str:
@@ -70,15 +70,17 @@ class WholeNumber(click.IntRange):
 
 
 def age(_: click.Context, __: click.Parameter, value: str | None) -> int | None:
-    """Return an age such as `30d` in seconds, for an option that has it."""
+    """Return an age such as `30d` in seconds."""
     seconds = duration(value) if value is not None else None
     if value is not None and not seconds:
-        raise click.BadParameter(f"`{value}` is no age: it is `30d`, `12h` or `1d12h`, of s, m, h, d and w")
+        raise click.BadParameter(
+            f"expected an age such as `30d`, `12h` or `1d12h` (units: s, m, h, d, w), found '{value}'"
+        )
     return seconds
 
 
 def since_time(_: click.Context, __: click.Parameter, value: str | None) -> int | None:
-    """Return a point in time such as `2h` ago in seconds since 1970, for an option that has it."""
+    """Return a time such as `2h` (ago) in seconds since 1970."""
     found = None if value is None else moment(value, time.time())
     if value is not None and found is None:
         raise click.BadParameter(f"{value!r} is no time: it is {MOMENTS}")
@@ -92,7 +94,7 @@ def _remember_json(context: click.Context, _: click.Parameter, value: bool) -> b
 
 
 def pass_session(command: Callable[Concatenate[Session, P], R]) -> Callable[P, R]:
-    """Hand the session of the command line to a command, before its options."""
+    """Pass the session to a command as its first argument."""
 
     @wraps(command)
     def run(*args: P.args, **options: P.kwargs) -> R:
@@ -114,7 +116,7 @@ def json_option(command: F) -> F:
 
 
 def job_argument(command: F) -> F:
-    """Add the job that is meant."""
+    """Add the argument JOB."""
     return click.argument("job", metavar="JOB", type=Job())(command)
 
 
@@ -124,11 +126,11 @@ def states_option(states: Sequence[str], text: str) -> Callable[[F], F]:
 
 
 def jobs_arguments(command: F) -> F:
-    """Add the jobs that are meant, any number of them, and `--last`; `select` says which they are."""
-    last = click.option("--last", is_flag=True, help="The job that you submitted last, as without any JOB.")
+    """Add any number of arguments JOB, and `--last`; `select` resolves them."""
+    last = click.option("--last", is_flag=True, help="Your last job; the default without JOB.")
     return click.argument("jobs", metavar="[JOB]...", nargs=-1, type=JobOrGroup())(last(command))
 
 
 def examples(*lines: str) -> str:
-    """Return the end of a command's help: lines that can be copied, which click does not fill."""
+    """Return the examples at the end of a command's help; click does not wrap them."""
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)

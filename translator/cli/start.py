@@ -1,4 +1,4 @@
-"""Be the program: what must be so before the first of its modules is loaded."""
+"""The entry point of the program: settings that must precede the first import."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ OTHERS_WRITE = 0o022
 
 
 def run() -> NoReturn:
-    """Load the commands and run one. Ctrl-C while modules load ends the process at once and in silence."""
+    """Import the commands and run one. Ctrl-C during imports ends the process at once, without a message."""
     gc.disable()  # see `run` of the commands
     interrupts = signal.getsignal(signal.SIGINT)
     if interrupts is signal.default_int_handler:
@@ -27,7 +27,7 @@ def run() -> NoReturn:
 
 
 def keep_compiled_modules_private() -> None:
-    """Have no compiled module in a folder that others can write to: Python makes these by the umask."""
+    """Write compiled modules only to folders that others cannot write to: Python creates them by the umask."""
     mask = os.umask(0o077)
     os.umask(mask)
     if mask & OTHERS_WRITE == OTHERS_WRITE:

@@ -1,4 +1,4 @@
-"""Options of `submit`, which the command is handed together."""
+"""Options of `submit`. The command gets them as `SubmitOptions`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class SubmitOptions(NamedTuple):
-    """What is to be submitted besides the job file, how, and what comes after it."""
+    """The options of `submit` that do not change the job file."""
 
     again: str | None
     backend: str | None
@@ -30,56 +30,56 @@ class SubmitOptions(NamedTuple):
     as_json: bool
 
     def check(self) -> None:
-        """Raise a usage error for options that contradict each other."""
+        """Raise UsageError for options that contradict each other."""
         if self.follow and self.as_json:
-            raise click.UsageError("--follow prints logs, --json one document: use --wait --json")
+            raise click.UsageError("--follow cannot be used with --json: use --wait --json")
         if self.follow and self.sweep:
-            raise click.UsageError("--follow shows the logs of one job: `paislurm list --group` shows a sweep")
+            raise click.UsageError("--follow cannot be used with --sweep: `paislurm list --group` shows a sweep")
         if self.host is not None and self.backend not in (None, "slurm"):
-            raise click.UsageError(f"--host is for Slurm, and goes not with --backend {self.backend}")
+            raise click.UsageError(f"--host cannot be used with --backend {self.backend}")
         if self.test_only and (self.sweep or self.wait or self.follow or self.dry_run):
             raise click.UsageError(
-                "--test-only submits nothing and is about one job: "
-                "it goes not with --dry-run, --sweep, --wait or --follow"
+                "--test-only submits nothing and applies to one job: "
+                "it cannot be used with --dry-run, --sweep, --wait or --follow"
             )
 
 
 _OPTIONS = (
     click.option(
-        "--again", metavar="JOB", type=Job(), help="In place of FILE: submit this job once more, with what it had."
+        "--again", metavar="JOB", type=Job(), help="Instead of FILE: submit this job again with the same options."
     ),
     click.option("--backend", metavar="NAME", type=Backend(), help="slurm (default), pyslurm, auto or local."),
-    click.option("--host", metavar="HOST", help="Submit at this login node, by SSH: [USER@]HOST[:PORT]."),
+    click.option("--host", metavar="HOST", help="Submit on this login node, by SSH: [USER@]HOST[:PORT]."),
     click.option("--wait", is_flag=True, help="Wait for the end; exit code 1 if the job did not succeed."),
-    click.option("--follow", is_flag=True, help="Show what the tasks print until the end; exit code as --wait."),
+    click.option("--follow", is_flag=True, help="Show the output of tasks until the end; exit code as with --wait."),
     click.option(
         "--sweep",
         "sweep",
         multiple=True,
         metavar="NAME=VALUES",
         type=Assignment(),
-        help="A job for each value of a parameter: 1,2,5 or 1..5 or 0..1..0.25; repeated: for each combination.",
+        help="Submit a job for each value of a parameter: 1,2,5 or 1..5 or 0..1..0.25. Repeat it for all combinations.",
     ),
-    click.option("--yes", is_flag=True, help="Submit a sweep of more than 100 jobs."),
+    click.option("--yes", is_flag=True, help="Confirm a sweep of more than 100 jobs."),
     click.option(
         "--after",
         "after",
         multiple=True,
         metavar="JOB[:END]",
         type=JobOrGroup(),
-        help="Begin when JOB has succeeded, or with JOB:ended when it has ended in any way; can be repeated.",
+        help="Start after JOB has succeeded, or with JOB:ended after any end; can be repeated.",
     ),
-    click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing."),
+    click.option("--dry-run", is_flag=True, help="Show what would be submitted, and submit nothing."),
     click.option(
         "--test-only",
         is_flag=True,
-        help="Ask Slurm when it would start and which GPUs are free, and submit nothing.",
+        help="Show when Slurm would start the job and which GPUs are free, and submit nothing.",
     ),
 )
 
 
 def submit_options(command: Callable[..., int]) -> Callable[..., int]:
-    """Add the options of `submit`; the command is handed them as its `options`."""
+    """Add the options of `submit`; the command gets them as `options`."""
 
     @wraps(command)
     def with_options(*arguments: Any, **others: Any) -> int:

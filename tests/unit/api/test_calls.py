@@ -105,8 +105,8 @@ def test_a_command_runs_in_a_task(
     assert client.exec(running, "worker-1", "sh", "-c", f"echo $PAI_TASK_INDEX > {file}; exit 4") == 4
     assert file.read_text() == "1\n"
     for task, error, says in (
-        ("worker", paislurm.UsageError, "worker has 2 tasks: say which, worker-0 to worker-1"),
-        ("", paislurm.UsageError, "~demo has 2 tasks: say which, worker-0 to worker-1"),
+        ("worker", paislurm.UsageError, "worker has 2 tasks: choose one of worker-0 to worker-1"),
+        ("", paislurm.UsageError, "~demo has 2 tasks: choose one of worker-0 to worker-1"),
         ("worker-9", paislurm.NotFoundError, "E521"),
     ):
         with pytest.raises(error, match=says):
@@ -124,14 +124,14 @@ def test_the_way_to_a_port(client: paislurm.Client, running: paislurm.JobRun) ->
     assert way.argv[-1] == "alice@login1"
     with pytest.raises(paislurm.NotFoundError, match="E567"):
         client.port_forward(running, "worker-0", "none")
-    with pytest.raises(paislurm.UsageError, match="has 2 tasks: say which, worker-0 to worker-1"):
+    with pytest.raises(paislurm.UsageError, match="has 2 tasks: choose one of worker-0 to worker-1"):
         client.port_forward(running)
 
 
 def test_a_job_is_changed(client: paislurm.Client, running: paislurm.JobRun) -> None:
     [status] = client.update(running, retries=3)
     assert not status.ended
-    with pytest.raises(paislurm.UsageError, match="say what to change"):
+    with pytest.raises(paislurm.UsageError, match="nothing to change"):
         client.update(running)
     with pytest.raises(paislurm.RejectedError, match="E622"):
         client.update(running, slurm={"time": "10"})

@@ -59,13 +59,13 @@ def refused(stderr: str, more: str = "", job: str = JOB) -> Diagnostic:
 def test_the_field_is_named(stderr: str, more: str, path: str, location: str) -> None:
     diagnostic = refused(stderr, more)
     assert (diagnostic.path, str(diagnostic.location)) == (path, location)
-    assert "or it is about" not in diagnostic.hint
+    assert "or the cause is" not in diagnostic.hint
 
 
 def test_other_fields_that_can_be_meant_are_named() -> None:
     diagnostic = refused(ACCOUNT, "extras: {slurm: {account: a, taskRoles: {worker: {account: b}}}}\n")
     assert diagnostic.path == "$.extras.slurm.account"
-    assert diagnostic.hint.endswith("; or it is about $.extras.slurm.taskRoles.worker.account")
+    assert diagnostic.hint.endswith("; or the cause is $.extras.slurm.taskRoles.worker.account")
 
 
 NO_NODE = "sbatch: error: Batch job submission failed: Requested node configuration is not available\n"
@@ -98,8 +98,8 @@ def test_what_bounds_the_nodes_is_suspected_first(slurm: str, named: str, path: 
     assert diagnostic.message.startswith(f"sbatch refuses --{named} or --nodes or --cpus-per-task or --mem or --gres: ")
     assert (diagnostic.path, str(diagnostic.location)) == (path, f"job.yaml:{location}")
     assert diagnostic.hint.startswith(f"`{named.partition(' ')[0]}` ")
-    less = "else ask for less: `instances`, `cpu`, `memoryMB` or `gpu`"
-    assert f"the job fewer nodes: look there first; {less}" in diagnostic.hint
+    less = "else request less: `instances`, `cpu`, `memoryMB` or `gpu`"
+    assert f"the nodes of the job: check this first; {less}" in diagnostic.hint
     assert "taskRoles.worker.resource" not in diagnostic.hint
 
 
@@ -121,7 +121,7 @@ def test_without_bounds_and_for_other_refusals_nothing_else_is_suspected() -> No
     ("name", "hint"),
     [
         ("tme", "; did you mean `--time`? Write `time` under `extras.slurm`"),
-        ("nodess", "did you mean `--nodes`? A job file cannot have it: " + SBATCH["nodes"]),
+        ("nodess", "did you mean `--nodes`? A job file cannot set it: " + SBATCH["nodes"]),
         ("licences", "; did you mean `--licenses`?"),
         ("qqqqq", "does not have the option"),
     ],

@@ -48,7 +48,7 @@ def test_a_text_means_values(text: str, found: list[str]) -> None:
     [
         ("", "a value is missing"),
         ("1,,2", "a value is missing"),
-        ("'a,b", "the quotation mark of 'a has no other"),
+        ("'a,b", "'a has no closing quotation mark"),
         ("0.1..0.5", "needs a step"),
         ("1..3..0", "is not 0"),
         ("1..3..-1", "does not lead from 1 to 3"),
@@ -56,8 +56,8 @@ def test_a_text_means_values(text: str, found: list[str]) -> None:
         ("1..999999", f"more than {MAX_JOBS} values"),
         ("0..1..0.000000000000001", f"more than {MAX_JOBS} values"),
         ("1..9999,20000..29000", f"more than {MAX_JOBS} values"),
-        ("3,1-5", "1-5 is no range: write 1..5"),
-        ("0.1:0.5", "0.1:0.5 is no range: write 0.1..0.5..STEP"),
+        ("3,1-5", "1-5 is not a range: write 1..5"),
+        ("0.1:0.5", "0.1:0.5 is not a range: write 0.1..0.5..STEP"),
     ],
 )
 def test_a_text_that_means_none_is_refused(text: str, why: str) -> None:
@@ -71,7 +71,7 @@ def test_a_text_that_means_none_is_refused(text: str, why: str) -> None:
 )
 def test_half_a_range_is_no_text_unless_it_stands_in_quotes(text: str) -> None:
     word = text.rpartition(",")[2]
-    with pytest.raises(ValueError, match=f"^{re.escape(word)} is no range FIRST..LAST or FIRST..LAST..STEP$"):
+    with pytest.raises(ValueError, match=f"^{re.escape(word)} is not a range FIRST..LAST or FIRST..LAST..STEP$"):
         values(text)
     assert values(f"'{word}'") == [f"'{word}'"]
     with pytest.raises(UsageError) as error:

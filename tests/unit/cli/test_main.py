@@ -64,14 +64,14 @@ def test_every_command_has_help_with_examples_and_json(run: Runner, name: str) -
 @pytest.mark.parametrize(
     ("argv", "says"),
     [
-        (["chekc"], "there is no command 'chekc'; did you mean 'check'?"),
-        (["frobnicate"], "there is no command 'frobnicate'; there are: check, plan"),
+        (["chekc"], "unknown command 'chekc'; did you mean 'check'?"),
+        (["frobnicate"], "unknown command 'frobnicate'; commands are: check, plan"),
         (["check"], "Missing argument 'FILE...'"),
         (["check", "job.yaml", "--set", "lr"], "expected NAME=VALUE, found 'lr'"),
         (["check", "job.yaml", "--set", "=1"], "expected NAME=VALUE, found '=1'"),
         (["submit", "job.yaml", "--follow", "--json"], "use --wait --json"),
         (["logs", "x", "--tail", "-1"], "expected a whole number from 0 on, found '-1'"),
-        (["logs", "x", "-f", "--batch"], "goes neither with"),
+        (["logs", "x", "-f", "--batch"], "cannot be used with"),
         (["list", "--state", "asleep"], "'asleep' is not one of"),
     ],
 )
@@ -96,7 +96,7 @@ def test_with_json_a_failure_is_a_document_and_a_message(run: Runner) -> None:
 @pytest.mark.parametrize(
     ("argv", "says"),
     [
-        (["chekc", "--json"], "there is no command 'chekc'; did you mean 'check'?"),
+        (["chekc", "--json"], "unknown command 'chekc'; did you mean 'check'?"),
         (["--json"], "No such option"),
         (["--json", "list"], "No such option"),
         (["list", "--frobnicate", "--json"], "No such option"),
@@ -282,7 +282,7 @@ def test_words_of_other_programs_are_understood(run: Runner, typed: str, meant: 
 def test_words_that_need_more_behind_them_are_told_what_to_type(run: Runner, typed: str) -> None:
     said = run(typed, "my-job")
     assert said.code == 2
-    assert f"there is no command '{typed}'; what you look for is: {HINTS[typed]}" in said.err
+    assert f"unknown command '{typed}'; use {HINTS[typed]}" in said.err
     assert {word.split()[0] for word in HINTS[typed].split("paislurm ")[1:]} <= {*COMMANDS, "du", "remove"}
 
 

@@ -165,6 +165,6 @@ def test_an_output_that_takes_nothing(closed: str, tmp_path: Path) -> None:
 def test_the_option_of_other_programs_is_told(run: Runner, words: list[str]) -> None:
     said = run(*words)
     assert (said.code, said.out) == (2, "")
-    assert "for a JSON document there is --json" in said.err
+    assert "use --json for a JSON document" in said.err
     document = is_error(run(*words, "--json"), words[0], 2)
-    assert "for a JSON document there is --json" in str(document["error"])
+    assert "use --json for a JSON document" in str(document["error"])

@@ -62,7 +62,7 @@ def shown(monkeypatch: pytest.MonkeyPatch, **values: int) -> None:
     ("values", "code", "words"),
     [
         ({"f_bavail": 10, "f_frsize": 4096}, "E545", "MiB in "),
-        ({"f_favail": 30, "f_files": 1000}, "E546", "the job makes about 35 files and folders in "),
+        ({"f_favail": 30, "f_files": 1000}, "E546", "the job needs about 35 files and folders in "),
     ],
 )
 def test_a_home_that_is_full(
@@ -75,7 +75,7 @@ def test_a_home_that_is_full(
         assert said.code == 4
         assert f"error {code}: " in said.err
         assert words in said.err
-        assert "and its file system leaves " in said.err
+        assert "but its file system " in said.err
     assert slurm.submissions == []
     assert not surroundings.exists()
 
@@ -83,8 +83,8 @@ def test_a_home_that_is_full(
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ({"f_bavail": 10, "f_frsize": 4096}, "its file system leaves 0.0 MiB"),
-        ({"f_favail": 0, "f_files": 1000}, "its file system leaves no file or folder"),
+        ({"f_bavail": 10, "f_frsize": 4096}, "its file system has only 0.0 MiB left"),
+        ({"f_favail": 0, "f_files": 1000}, "its file system allows no more files or folders"),
     ],
 )
 def test_what_is_left_now_is_said_where_a_job_failed(
@@ -92,7 +92,7 @@ def test_what_is_left_now_is_said_where_a_job_failed(
 ) -> None:
     assert no_room_text(tmp_path / "gone", Quota("")) == ""
     shown(monkeypatch, **values)
-    assert no_room_text(tmp_path / "gone", Quota("")) == f"there is no room in {tmp_path}/gone: {words}"
+    assert no_room_text(tmp_path / "gone", Quota("")) == f"no space in {tmp_path}/gone: {words}"
 
 
 def test_a_file_system_that_counts_nothing(

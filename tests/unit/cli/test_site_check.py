@@ -89,7 +89,7 @@ def test_commands_that_bash_cannot_read(run: Runner, tmp_path: Path, detected: s
 def test_without_a_profile_slurm_is_asked(run: Runner, tmp_path: Path) -> None:
     file = job_file(tmp_path)
     assert run("site", "check", file).out == f"{file}: 1 node, 2 CPUs of normal, layout plain\n"
-    assert "there is no profile; Slurm answers" in run("site", "check").out
+    assert "no site profile found, but Slurm answers" in run("site", "check").out
     assert not (tmp_path / "home").exists()
 
 

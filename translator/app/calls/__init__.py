@@ -1,1 +1,1 @@
-"""What a client can do, by theme."""
+"""The calls of a client, by theme."""

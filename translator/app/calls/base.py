@@ -1,4 +1,4 @@
-"""What all calls of a client share: the jobs that arguments mean, and errors that are all of one kind."""
+"""The base of all calls of a client: resolution of jobs, and uniform errors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Calls(Session):
 
     @contextmanager
     def _call(self) -> Iterator[None]:
-        """Do something for this client; a file that cannot be read or written is a FolderError."""
+        """Turn an OSError in the context into a FolderError."""
         try:
             yield
         except OSError as error:
@@ -29,7 +29,7 @@ class Calls(Session):
             raise FolderError(Diagnostic(code="E500", message=message)) from error
 
     def _folder(self, job: JobRun | str) -> JobFolder:
-        """Return the folder of a job: of one that is held, also when a later one has its name."""
+        """Return the folder of a job. A `JobRun` keeps its folder after a later job has taken its name."""
         from ...monitor.after import find_job
 
         if isinstance(job, str):
@@ -49,7 +49,7 @@ class Calls(Session):
         return list(found.values())
 
     def _words(self, jobs: Sequence[JobRun | str]) -> list[str]:
-        """Return words that mean these jobs."""
+        """Return the names of these jobs."""
         return [job if isinstance(job, str) else self._folder(job).name for job in jobs]
 
     def _run(self, folder: JobFolder, compiled: Compiled | None = None) -> JobRun:

@@ -1,4 +1,4 @@
-"""Calls that read job files and scripts and leave it at that."""
+"""Calls that only read job files and scripts."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class CompilerCalls(Calls):
         secrets: str | os.PathLike[str] | None = None,
         slurm: Mapping[str, str] | None = None,
     ) -> Job:
-        """Return what a job file means, whichever protocol it is of, with every default filled in.
+        """Return the parsed job of a job file, of protocol v1 or v2, with all defaults filled in.
 
-        `file` is a path, or the text as bytes. `parameters` go before those of the file, `suffix` is appended to the
-        job's name, `secrets` is a file of mode 0600 or 0400, `slurm` are keys of `extras.slurm`: time, partition,
-        account, qos. Raises ProtocolError for a wrong file, with all that is wrong.
+        `file` is a path, or the text as bytes. `parameters` override those of the file; `suffix` is appended to the
+        job's name; `secrets` is a file of mode 0600 or 0400; `slurm` contains keys of `extras.slurm`: time, partition,
+        account, qos. Raises ProtocolError with all errors of the file.
         """
         from ..input.job_input import load_source
 
@@ -55,7 +55,7 @@ class CompilerCalls(Calls):
         secrets: str | os.PathLike[str] | None = None,
         slurm: Mapping[str, str] | None = None,
     ) -> list[Diagnostic]:
-        """Return what is wrong with a job file for the site, and warnings; bash reads the commands. [] if all is well.
+        """Return the errors and warnings of a job file on this site, [] without any; bash checks the commands' syntax.
 
         The arguments are those of `load`. Raises SiteError for a wrong site profile.
         """
@@ -76,7 +76,7 @@ class CompilerCalls(Calls):
         secrets: str | os.PathLike[str] | None = None,
         slurm: Mapping[str, str] | None = None,
     ) -> Compiled:
-        """Return what is made of a job file for the site: `job`, `plan`, `script` and `warnings`.
+        """Compile a job file for the site, and return `job`, `plan`, `script` and `warnings`.
 
         The arguments are those of `load`. Raises ProtocolError, SiteError, and PlanError for a job that the site cannot
         run. The same file, arguments and profile give the same script, byte for byte.
@@ -87,9 +87,9 @@ class CompilerCalls(Calls):
             return compile_source(self, source_of(file, parameters, suffix, secrets, slurm), quiet=True)[1]
 
     def convert(self, file: JobFile) -> Converted:
-        """Return a job file of protocol v1 (JSON) as one of protocol v2 (YAML): `text`, and warnings.
+        """Convert a job file of protocol v1 (JSON) to protocol v2 (YAML), and return `text` and warnings.
 
-        Raises ProtocolError for a file that is wrong, and for one of protocol v2.
+        Raises ProtocolError for a wrong file, and for a file of protocol v2.
         """
         from ..compiler.checking import convert
 
@@ -106,10 +106,10 @@ class CompilerCalls(Calls):
         secrets: str | os.PathLike[str] | None = None,
         slurm: Mapping[str, str] | None = None,
     ) -> list[Origin]:
-        """Return which lines of the job file, and which rules, the lines of its script come from.
+        """Return the origin of each line of the script: lines of the job file, and rules.
 
-        With `line` only what comes from that line of the job file. The other arguments and errors are those of
-        `compile`; UsageError for a line that the file does not have.
+        `line` selects the lines of the script that come from that line of the job file. The other arguments and errors
+        are those of `compile`. Raises UsageError for a line after the end of the file.
         """
         from ..compiler.scripts import explain
 
@@ -117,9 +117,9 @@ class CompilerCalls(Calls):
             return explain(self, source_of(file, parameters, suffix, secrets, slurm), line)
 
     def diff(self, old: JobRun | str, new: JobRun | str) -> Differences:
-        """Return what differs from one job to another, or to what a job file compiles to with the options of `old`.
+        """Return the differences between two jobs, or between a job and a job file compiled with the job's options.
 
-        Raises UsageError where that cannot be compared.
+        Raises UsageError if the two cannot be compared.
         """
         from ..runs.comparing import compare
 
@@ -130,10 +130,9 @@ class CompilerCalls(Calls):
             return compare(self, first, second)
 
     def verify(self, script: JobRun | str | bytes, file: JobFile | None = None) -> Verified:
-        """Compare a script with the runtime of this version, and its head with what a job file compiles to.
+        """Compare a script with the runtime of this version, and its head with that of a compiled job file.
 
-        `script` is a file, a job, whose last script it is, or as bytes the script. Raises NotFoundError for a job that
-        does not exist.
+        `script` is a file, a job (its last script), or the script as bytes. Raises NotFoundError for an unknown job.
         """
         from ..compiler.scripts import verify_script
 
@@ -142,18 +141,18 @@ class CompilerCalls(Calls):
             return verify_script(self, which, None if file is None else source_of(file))
 
     def runtime(self, *uses: str) -> Runtime:
-        """Return the runtime that scripts of this version share; UsageError for a part that does not exist.
+        """Return the runtime that scripts of this version share. Raises UsageError for an unknown part.
 
-        `uses` are parts that only some jobs use, as the seal of a script names them.
+        `uses` are parts that only some jobs need, by their names in the seal of a script.
         """
         from ..compiler.scripts import runtime_of
 
         return runtime_of(uses)
 
     def explain_exit(self, what: str | int) -> ExitMeaning:
-        """Return what an exit code, its name, an exit status or a state of Slurm means; NotFoundError for another word.
+        """Return the meaning of an exit code, its name, an exit status or a Slurm state. Raises NotFoundError.
 
-        The site profile may change what codes and states mean.
+        The site profile can change the meaning of codes and states.
         """
         from ..exit_meaning import explain_exit
 

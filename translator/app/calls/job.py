@@ -1,4 +1,4 @@
-"""Calls that watch jobs, change them and end them."""
+"""Calls that watch, change and cancel jobs."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 class JobCalls(Calls):
-    """Watch jobs, change them and end them."""
+    """Watch, change and cancel jobs."""
 
     def find(self, job: str) -> JobRun:
-        """Return a job by its name, `user~name` or Slurm id; NotFoundError where there is none."""
+        """Return a job by its name, `user~name` or Slurm id. Raises NotFoundError."""
         with self._call():
             return self._run(self.store.find(job, user=self.user))
 
@@ -35,11 +35,11 @@ class JobCalls(Calls):
         since: int | None = None,
         everything: bool = False,
     ) -> list[JobLine]:
-        """Return a line for each job, the newest first; one query for all tells how they stand.
+        """Return a line for each job, the newest first, with one query to the backend for all.
 
-        `words` are names, ids, patterns such as "train-*" and sweeps, `group` is a sweep; without one it is every job,
-        with `everything` also those whose names later jobs have taken. Only jobs in one of these `states`, submitted
-        `since` then, in seconds since 1970. Raises NotFoundError for a word that means no job.
+        `words` are names, ids, patterns such as "train-*" and sweeps; `group` is a sweep. Default: all jobs;
+        `everything` includes jobs whose names later jobs have taken. `states` and `since` (seconds since 1970) select
+        jobs by state and time of submission. Raises NotFoundError for a word without a job.
         """
         from ..jobs.listing import JobFilter, find_lines
 
@@ -47,13 +47,13 @@ class JobCalls(Calls):
             wanted = JobFilter(words=words, group=group, states=tuple(states), since=since, everything=everything)
             found = find_lines(self, wanted)
             for problem in found.problems:
-                self.say(f"states are those that were known last: {problem}")
+                self.say(f"these are the last known states: {problem}")
             return found.lines
 
     def watch(self, *words: str, once: bool = False) -> Iterator[JobLine]:
-        """Yield how each job stands whenever that has changed, until all have ended, or `once`.
+        """Yield the state of each job, then each change until all jobs have ended; with `once`, yield no changes.
 
-        Words are those of `jobs`; without one it is all that have not ended. Raises NotFoundError.
+        Words are those of `jobs`. Default: all jobs that have not ended. Raises NotFoundError.
         """
         from ..jobs.changes import watch
 
@@ -61,10 +61,10 @@ class JobCalls(Calls):
             yield from watch(self, [folder.name for folder in self._folders(words)], once=once)
 
     def status(self, *jobs: JobRun | str) -> list[JobView]:
-        """Return how jobs stand now, in their order; one query for all. Words are those of `jobs`.
+        """Return the states of jobs, in their order, with one query to the backend. Words are those of `jobs`.
 
-        Slurm is asked if its last answer is older than 15 seconds. One that does not answer is no error: see
-        `JobView.backend_error`. Raises NotFoundError.
+        Slurm is polled if the last poll result is older than 15 seconds. If Slurm does not answer,
+        `JobView.backend_error` says why. Raises NotFoundError.
         """
         from ...monitor.poll import open_job
         from ..jobs.refresh import refresh_all
@@ -74,11 +74,11 @@ class JobCalls(Calls):
             return statuses(self, refresh_all(self, [open_job(folder) for folder in self._folders(jobs)]))
 
     def wait(self, *jobs: JobRun | str, first: bool = False, timeout: float | None = None) -> list[JobView]:
-        """Return how jobs ended, in their order; with `first` those alone that have when the first has.
+        """Wait for jobs and return how they ended, in their order; with `first`, return after the first end.
 
-        After `timeout` seconds it is how all stand then: `ended` is false for those that go on. A backend that does not
-        answer is waited for. Ctrl-C raises InterruptedWaitError, and the jobs go on; NotFoundError is for a job
-        of which nobody knows anything any more.
+        After `timeout` seconds, return all states; `ended` is false for unfinished jobs. If the backend does
+        not answer, the wait continues. Ctrl-C raises InterruptedWaitError, and the jobs continue. Raises NotFoundError
+        for a job that the backend has forgotten.
         """
         from ..waiting import wait
 
@@ -94,7 +94,7 @@ class JobCalls(Calls):
         task_attempt: int | None = None,
         tail: int | None = None,
     ) -> dict[str, str]:
-        """Return what tasks of a job have printed until now, by task; see `JobRun.logs`."""
+        """Return the output of a job's tasks so far, by task; see `JobRun.logs`."""
         from ..jobs.logs.selection import LogSelection
         from ..jobs.logs.targets import task_texts
 
@@ -109,10 +109,10 @@ class JobCalls(Calls):
         each: Callable[[str, str], object],
         streams: Sequence[Stream] = ("stdout", "stderr"),
     ) -> JobView:
-        """Call `each` with `worker-0` and each line that this task prints until the job has ended; return how it did.
+        """Call `each` with the task's name and each line of its output, and return the state of the ended job.
 
-        What tasks have printed before comes first. `tasks` are tasks, roles or patterns, all without one. Raises
-        NotFoundError; Ctrl-C raises InterruptedWaitError, and the job goes on.
+        Existing output comes first. `tasks` are tasks, roles or patterns; default: all. Raises NotFoundError. Ctrl-C
+        raises InterruptedWaitError, and the job continues.
         """
         from ..jobs.logs.following import follow
         from ..jobs.logs.lines import LineTeller
@@ -124,10 +124,10 @@ class JobCalls(Calls):
             return statuses(self, [follow(self, self._folder(job), wanted, LineTeller(each))])[0]
 
     def cancel(self, *jobs: JobRun | str) -> list[JobView]:
-        """End jobs, and return how they stand: they may go on until their tasks have ended.
+        """Cancel jobs, and return their states. A job is still unfinished until its tasks have ended.
 
-        A job that has ended already is no error. Raises FolderError for another user's job, and BackendError, when all
-        others have been cancelled.
+        A job that has already ended is no error. Raises FolderError for another user's job, and BackendError, after
+        all other jobs have been cancelled.
         """
         from ..jobs.cancelling import cancel_jobs, joined
         from ..waiting import statuses
@@ -146,11 +146,11 @@ class JobCalls(Calls):
         held: bool | None = None,
         retries: int | None = None,
     ) -> list[JobView]:
-        """Change jobs that wait or run, and return how they stand; what Slurm takes holds for later attempts, too.
+        """Change waiting or running jobs, and return their states. Accepted changes also apply to later attempts.
 
-        `slurm` are time, partition, account and qos; `held` keeps a job from beginning, or lets it begin; `retries` is
-        how often it is retried in all. Raises UsageError for values that cannot be meant, and RejectedError,
-        FolderError for another user's job or BackendError, when all others have been changed.
+        `slurm` contains time, partition, account and qos; `held` holds a job or releases it; `retries` is the total
+        number of retries. Raises UsageError for invalid values. Raises RejectedError, FolderError for another user's
+        job, or BackendError, after all other jobs have been changed.
         """
         from ..jobs.cancelling import joined
         from ..update.possible import values_of
@@ -173,11 +173,11 @@ class JobCalls(Calls):
         keep_logs: bool = False,
         dry_run: bool = False,
     ) -> Removal:
-        """Remove jobs that have ended, with all that they left in their folders; there is no way back.
+        """Remove jobs that have ended, with all files in their folders. This cannot be undone.
 
-        Only those that ended `older_than` seconds ago and in one of these `states`. With `keep_logs` records and logs
-        stay; with `dry_run` nothing is removed. Raises NotFoundError, FolderError for another user's job or one that
-        has not ended, and UsageError if nothing says which jobs; others are removed all the same.
+        `older_than` (seconds) and `states` select jobs by their end. `keep_logs` keeps records and logs; `dry_run`
+        removes nothing. Raises NotFoundError, FolderError for another user's job or an unfinished one, and UsageError
+        if nothing selects jobs; the other jobs are removed anyway.
         """
         from ..jobs.cancelling import joined
         from ..jobs.folders.remove import jobs_to_remove, remove_jobs
@@ -190,7 +190,7 @@ class JobCalls(Calls):
             return done
 
     def disk_use(self, *words: str) -> DiskUse:
-        """Return what jobs take on the disk, the largest first; words are those of `jobs`. Raises NotFoundError."""
+        """Return the disk usage of jobs, the largest first; words are those of `jobs`. Raises NotFoundError."""
         from ..jobs.folders.disk_use import disk_use
 
         with self._call():
@@ -199,10 +199,10 @@ class JobCalls(Calls):
     def report(
         self, *jobs: JobRun | str, output: str | os.PathLike[str] | None = None, group: str | None = None
     ) -> Path:
-        """Write a page of HTML about a job, or one that compares several or those of a sweep, and return its file.
+        """Write an HTML page about a job, or a comparison of several jobs or a sweep, and return its path.
 
-        Without `output` that is JOB.report.html in the current folder. Raises NotFoundError, and UsageError for a place
-        that is no file.
+        Default for `output`: JOB.report.html in the current folder. Raises NotFoundError, and UsageError if `output` is
+        not a file.
         """
         from pathlib import Path
 
@@ -214,6 +214,6 @@ class JobCalls(Calls):
             return Path(write_report(self, folders, output, group=group).file)
 
     def folder_of(self, job: JobRun | str) -> Path:
-        """Return the folder of a job, whose files docs/reference/run-folder.md lists; NotFoundError if it is gone."""
+        """Return the folder of a job; docs/reference/run-folder.md lists its files. Raises NotFoundError."""
         with self._call():
             return self._folder(job).path

@@ -1,4 +1,4 @@
-"""Calls about the site, and about what is asked of its Slurm."""
+"""Calls about the site, and about the calls to its Slurm."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class SiteCalls(Calls):
-    """Detect, show and check the site, and look after jobs."""
+    """Detect, show and check the site, and monitor jobs."""
 
     def site_detect(
         self,
@@ -30,10 +30,11 @@ class SiteCalls(Calls):
         host: str | None = None,
         probe: ProbeOptions | None = None,
     ) -> DetectedSite:
-        """Return a site profile by what Slurm says here, or at the login node `host`, and write it to `output`.
+        """Return a site profile from Slurm's configuration, and write it to `output` if given.
 
-        A file that differs stays as it is; `force` writes over it and keeps the older one. With `probe` a short job
-        looks at one node. Raises BackendError if Slurm does not answer.
+        `host` is the login node to query; default: this machine. A different file is not changed; `force` overwrites
+        it and keeps the old one. With `probe`, a short job inspects one node. Raises BackendError if Slurm does not
+        answer.
         """
         from ..site.detecting import detect_site
 
@@ -41,17 +42,16 @@ class SiteCalls(Calls):
             return detect_site(self, output, force=force, host=host, probe=probe)
 
     def site_show(self) -> SiteInForce:
-        """Return every setting of the site profile in force, and where it comes from; SiteError for a wrong profile."""
+        """Return every setting of the active site profile with its source. Raises SiteError for a wrong profile."""
         from ..site.in_force import site_in_force
 
         with self._call():
             return site_in_force(self)
 
     def site_check(self, *files: str) -> CheckedJobs | CheckedProfile:
-        """Return what job files would have here or why they can never start; without any, what is wrong with the site.
+        """Return the resources that job files would get, or why they can never start; without files, check the profile.
 
-        Nothing is submitted. Raises SiteError for a wrong profile, and where there is neither a profile nor a Slurm
-        that answers.
+        Nothing is submitted. Raises SiteError for a wrong profile, or if there is no profile and Slurm does not answer.
         """
         from ..site.check import check_site
 
@@ -59,7 +59,7 @@ class SiteCalls(Calls):
             return check_site(self, files)
 
     def site_gpus(self, *partitions: str, host: str | None = None) -> list[PartitionGpus]:
-        """Return the GPUs of partitions, of all without a name: how many, how many are free, and how many jobs wait.
+        """Return the GPUs of these partitions, or of all: total, free, and the number of waiting jobs.
 
         Raises NotFoundError for a partition without nodes, and BackendError if Slurm does not answer.
         """
@@ -69,9 +69,9 @@ class SiteCalls(Calls):
             return [pool.printed for pool in site_gpus(self, partitions, host)]
 
     def monitor(self, job: JobRun | str | None = None) -> Worked:
-        """Poll all jobs once and do what is due: write down how they end, submit the attempts that are due.
+        """Poll all jobs once: record how they end, and submit the retries that are due.
 
-        With `job` only that one, whose attempt has just ended.
+        With `job`, handle only that job, whose attempt has just ended.
         """
         from ..monitoring import Worked, monitor_job, run_monitor
 
@@ -81,7 +81,7 @@ class SiteCalls(Calls):
             return run_monitor(self, once=True) or Worked(worked=True)
 
     def slurm_bill(self) -> SlurmBill:
-        """Return what was asked of Slurm for this user in the last 24 hours, by all commands and monitors."""
+        """Return the calls to Slurm for this user in the last 24 hours, by all commands and monitors."""
         from ..bill import slurm_bill
 
         with self._call():

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class SubmitCalls(Calls):
-    """Submit jobs, or estimate when they would start."""
+    """Submit jobs, or estimate their start."""
 
     def submit(
         self,
@@ -31,13 +31,12 @@ class SubmitCalls(Calls):
         host: str | None = None,
         after: Sequence[JobRun | str] = (),
     ) -> JobRun:
-        """Submit a job and return it: all of it or nothing, and nothing is waited for.
+        """Submit a job and return it without waiting. On an error, nothing is submitted.
 
-        The arguments are those of `load`. `backend` is slurm, pyslurm, auto or local; `host` is a login
-        node that is reached by SSH, for the backend slurm. The job begins `after` others have succeeded, or for
-        "NAME:ended" have ended. A finished job of the same name is kept under another one. Raises ProtocolError,
-        SiteError, PlanError, FolderError for a name that is taken, and BackendError: RejectedError where Slurm refuses,
-        UnreachableError where it does not answer.
+        The arguments are those of `load`. `backend` is slurm, pyslurm, auto or local; `host` is a login node to reach
+        by SSH, for the backend slurm. The job starts `after` other jobs have succeeded, or with "NAME:ended" after any
+        end. A finished job of the same name is renamed. Raises ProtocolError, SiteError, PlanError, FolderError for a
+        name in use, and BackendError: RejectedError if Slurm rejects the job, UnreachableError if it does not answer.
         """
         from ..submit.after import jobs_before
         from ..submit.submit import submit
@@ -59,10 +58,10 @@ class SubmitCalls(Calls):
         backend: str | None = None,
         host: str | None = None,
     ) -> JobRun:
-        """Submit a job once more as it was submitted, and return the new one; arguments go before those of then.
+        """Submit a job again with the same arguments, and return the new job; arguments given here override them.
 
-        Raises NotFoundError, FolderError where too little is kept of the job, UsageError where secrets must be given
-        once more, and the errors of `submit`.
+        Raises NotFoundError, FolderError if the job's files are incomplete, UsageError if secrets must be given again,
+        and the errors of `submit`.
         """
         from ..runs.again import source_again
         from ..submit.submit import submit
@@ -84,11 +83,11 @@ class SubmitCalls(Calls):
         backend: str = "slurm",
         host: str | None = None,
     ) -> list[JobRun]:
-        """Submit a job for each combination of values, and return all jobs of the sweep; those that are there stay.
+        """Submit a job for each combination of values, and return all jobs of the sweep; existing ones are kept.
 
-        `values` are "lr=0.1,0.01", "seed=1..5" or "lr=0..1..0.25"; the other arguments and errors are those of
-        `submit`. Raises UsageError for values that cannot be meant. What keeps one job from being submitted says how
-        many were; the same call submits the others.
+        `values` are such as "lr=0.1,0.01", "seed=1..5" or "lr=0..1..0.25"; the other arguments and errors are those of
+        `submit`. Raises UsageError for invalid values. If a job cannot be submitted, the error contains the number of
+        submitted jobs; the same call submits the others.
         """
         from ..submit.sweep.submit import submit_sweep
 
@@ -109,7 +108,7 @@ class SubmitCalls(Calls):
         backend: str = "slurm",
         host: str | None = None,
     ) -> StartEstimate:
-        """Return when a job would start if it were submitted now, and the GPUs of its partitions; nothing is submitted.
+        """Return when a job would start if it were submitted now, and the GPUs of its partitions. Nothing is submitted.
 
         The arguments and errors are those of `submit`.
         """

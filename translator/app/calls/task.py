@@ -1,4 +1,4 @@
-"""Calls about the tasks of a job that runs."""
+"""Calls about the tasks of a running job."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 class TaskCalls(Calls):
-    """Run commands in tasks, and reach their ports."""
+    """Run commands in tasks, forward their ports, and measure their usage."""
 
     def exec(self, job: JobRun | str, task: str, *command: str) -> int:
-        """Run a command beside a task that runs, a shell without one, and return its exit status.
+        """Run a command beside a running task (default: a shell), and return its exit status.
 
-        Standard input and output are those of this process. `task` is `worker-0`, a role of one task, or "" in a job of
-        one task. Raises NotFoundError for a task that does not run, UsageError where several are meant, and FolderError
-        for another user's job.
+        The command uses this process's standard input and output. `task` is `worker-0`, a role of one task, or "" in a
+        job of one task. Raises NotFoundError for a task that does not run, UsageError if several tasks match, and
+        FolderError for another user's job.
         """
         from ..tasks.attaching import run_in_task
 
@@ -36,11 +36,11 @@ class TaskCalls(Calls):
         local_port: int | None = None,
         login: str | None = None,
     ) -> PortForward:
-        """Return the ssh command by which a machine of the user's reaches a port of a task that runs.
+        """Return the ssh command that connects the user's own machine to a port of a running task.
 
-        `port` is a label or a number; "" means the only one, as for `task`. `login` is the login node as that machine
-        knows it. Raises NotFoundError for a task that does not run or a port that it does not have, and UsageError
-        where several are meant.
+        `port` is a label or a number; "" means the only port. `task` is as for `exec`. `login` is the name of the login
+        node on the user's machine. Raises NotFoundError for a task that does not run or an unknown port, and UsageError
+        if several match.
         """
         from ..tasks.port_forward import port_forward
 
@@ -48,10 +48,10 @@ class TaskCalls(Calls):
             return port_forward(self, self._folder(job).name, task, port, local_port=local_port, login=login)
 
     def top(self, job: JobRun | str, task: str | None = None) -> Measured:
-        """Return what the running tasks of a job use: CPU, memory, GPUs.
+        """Return the CPU, memory and GPU usage of a job's running tasks.
 
-        One sstat tells the average of the tasks of a role. Where Slurm gathers nothing, and with a `task` or a role, an
-        srun looks at the processes of each task for a second. Raises NotFoundError if none of them runs.
+        One call of sstat reports the average of each role's tasks. If Slurm gathers no usage, or if `task` names a task
+        or a role, one srun measures the processes of each task for a second. Raises NotFoundError if no task runs.
         """
         from ..jobs.refresh import refresh
         from ..usage.measure import measure

@@ -1,1 +1,1 @@
-"""How a job is submitted."""
+"""Submission of jobs."""

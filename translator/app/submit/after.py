@@ -1,4 +1,4 @@
-"""Words of `--after` -> the jobs that a new one waits for: `JOB`, `JOB:succeeded` or `JOB:ended`."""
+"""Arguments of `--after` (`JOB`, `JOB:succeeded` or `JOB:ended`) -> the dependencies of a new job."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Until = Literal["succeeded", "ended"]
 
 
 def jobs_before(session: Session, words: Sequence[str]) -> tuple[Dependency, ...]:
-    """Return the jobs that are still to be waited for; one that has ended as it should needs no waiting.
+    """Return the unfinished dependencies; a job that has already ended as required is omitted.
 
-    Raises `NotFoundError` for a word that means no job, and `FolderError` for jobs that can never end as they should.
+    Raises NotFoundError for an unknown job, and FolderError for a job that can no longer end as required.
     """
     found: dict[str, Dependency] = {}
     faults: list[Diagnostic] = []
@@ -40,17 +40,17 @@ def jobs_before(session: Session, words: Sequence[str]) -> tuple[Dependency, ...
 
 
 def text_of(after: Sequence[Dependency]) -> str:
-    """Return in words what a job waits for."""
+    """Return the dependencies in words."""
     return " and ".join(f"{each.name} has {each.until}" for each in after)
 
 
 def _parse(word: str) -> tuple[str, Until]:
-    """Return the address and the end that is wanted; no job has a `:` in its name."""
+    """Split `JOB:END` into the job and the end; names of jobs contain no `:`."""
     address, _, until = word.partition(":")
     if until == "ended":
         return address, "ended"
     if until not in ("", "succeeded"):
-        message = f"--after {word!r}: `{until}` is no end of a job"
+        message = f"--after {word!r}: unknown end `{until}`"
         raise UsageError(Diagnostic(code="E584", message=message, hint="write JOB, JOB:succeeded or JOB:ended"))
     return address, "succeeded"
 
@@ -58,9 +58,11 @@ def _parse(word: str) -> tuple[str, Until]:
 def _fault(session: Session, view: View, until: Until) -> Diagnostic | None:
     name, state = view.folder.name, view.job_status.state
     if not is_own(session, view):
-        message = f"--after {name}: that is no job of your own"
+        message = f"--after {name}: you do not own this job"
         return Diagnostic(code="E584", message=message, hint="`paislurm list` shows your jobs")
     if view.job_status.ended and until == "succeeded" and state != "SUCCEEDED":
-        hint = f"`--after {view.history.job}:ended` takes any end"
-        return Diagnostic(code="E583", message=f"--after {name}: it has ended, and did not succeed: {state}", hint=hint)
+        hint = f"use `--after {view.history.job}:ended` to accept any end"
+        return Diagnostic(
+            code="E583", message=f"--after {name}: it has already ended without success: {state}", hint=hint
+        )
     return None

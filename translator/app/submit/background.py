@@ -1,4 +1,4 @@
-"""Leave a monitor behind: a process of its own that survives the log-out and ends when nothing is left to watch."""
+"""Start a monitor in the background. It survives a logout and exits when no job is left."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ MAX_LOG = 1 << 20
 
 
 def leave_monitor(session: Session, site: Site, *, elsewhere: bool = False) -> bool:
-    """Start a monitor unless there is one, or the site wants none; tell whether one was started.
+    """Start a monitor unless one runs or the site forbids it; return whether it was started.
 
-    What the site wants is for its login nodes: a job that is `elsewhere` is watched from here.
+    The site's setting applies to its login nodes: jobs on a remote cluster (`elsewhere`) are monitored from here.
 
-    Not from inside a Slurm job: Slurm would end it with the job. Whatever goes wrong, the job is not hindered: the
-    next command that shows it does the monitor's work.
+    Inside a Slurm job no monitor is started, because Slurm would end it with the job. Errors do not affect the
+    submission: the next command that shows the job does the monitor's work.
     """
     if not (site.monitor.background or elsewhere) or "SLURM_JOB_ID" in os.environ:
         return False
@@ -54,23 +54,23 @@ def _start(session: Session) -> None:
             env=session.environment,
             start_new_session=True,
         )
-    # It outlives this process, which is not to wait for it, nor to warn of that.
+    # The monitor outlives this process; avoid Popen's ResourceWarning.
     monitor.returncode = 0
 
 
 MONITOR_CALL = "monitor-call"
-"""The file in which the script of any attempt finds the call: words for env(1), a NUL behind each."""
+"""The file with the monitor's command line for the script of each attempt: arguments of env(1), each with a NUL."""
 AT_END = (
-    "no process stays behind (`monitor: none`): the end of an attempt submits the next one; for jobs that are "
-    "cancelled, lost or never start, have scrontab or cron call `paislurm monitor --once`"
+    "no monitor runs (`monitor: none`): each attempt submits the next one at its end; for jobs that are cancelled, "
+    "are lost or never start, run `paislurm monitor --once` by scrontab or cron"
 )
 
 
 def monitor_call(session: Session, site: str | None) -> bytes:
-    """Return the call, to which the script adds the job's name; `site` is the profile that `--site` names.
+    """Return the command line, to which the script appends the job's name; `site` is the profile of `--site`.
 
-    The home and the profile are those of `submit`, by absolute paths: the script begins in another folder, and may
-    have been given less than all of the environment. A profile that was not named is found again by itself.
+    The home and the profile are absolute paths, because the script may start in another folder and with a reduced
+    environment. A profile without `--site` is found by the usual search.
     """
     named = site or session.setting("PAISLURM_SITE")
     words = [
@@ -85,7 +85,7 @@ def monitor_call(session: Session, site: str | None) -> bytes:
 
 
 def say_who_looks_after(session: Session, site: Site) -> None:
-    """Say in a line what looks after a job that was submitted, where no monitor does; warn if it seems to be gone."""
+    """Send a message about monitoring of a submitted job without a monitor; warn if cron seems to be missing."""
     if not site.monitor.at_end:
         await_no_rounds(session)
         return

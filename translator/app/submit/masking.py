@@ -1,4 +1,4 @@
-"""The job file as it is kept: the same text, without the secrets in it."""
+"""Masking of secrets in the recorded copy of a job file."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from ...reading.document import Document, Path, Value
 
 MASK = '"******"'
-"""As OpenPAI shows the secrets of a job."""
+"""OpenPAI's replacement for secrets."""
 _COMMENT_BEHIND = re.compile(r"([ \t,\]}]*)[ \t]#[^\r\n]*")
 _SMALL = 256
-"""Up to here Python has one object for a number, wherever it stands."""
-_WRITTEN_ANEW = "# The job, written anew without its secrets: as it stood, they could not be told from the rest.\n"
+"""The largest number for which Python shares one object."""
+_WRITTEN_ANEW = "# This job was rewritten without its secrets, because they could not be masked in the original text.\n"
 
 
 def kept_text(text: bytes, document: Document) -> bytes:
-    """Return the text of a job file with its secrets and registry credentials masked, and the comments among them."""
+    """Return the text of a job file with masked secrets and registry credentials, without the comments among them."""
     if not document.secrets and not any(value for _, value in _hidden(document)):
         return text
     source = text.decode().removeprefix("\ufeff")
@@ -36,12 +36,12 @@ def kept_text(text: bytes, document: Document) -> bytes:
             source = source[: event.start_mark.index]
             break
         events.append(event)
-    if any(getattr(event, "anchor", None) for event in events):  # an alias leads from secrets to anywhere
+    if any(getattr(event, "anchor", None) for event in events):  # an alias can repeat a secret elsewhere
         return _written_anew(document).encode()
     parts, position = [], 0
     for path, key, end in _values(events):
         if _is_hidden(path) and document.at(path):
-            # The end of a block is where the next thing begins, which then needs a line of its own.
+            # A block ends where the next node starts, which needs a new line then.
             begun = source[end.index - end.column : end.index]
             parts += [source[position : key.index], f": {MASK}" if begun.strip() else f": {MASK}\n{begun}"]
             comment = _COMMENT_BEHIND.match(source, end.index) if begun.strip() else None
@@ -52,7 +52,7 @@ def kept_text(text: bytes, document: Document) -> bytes:
 
 
 def _is_as_meant(kept: str, document: Document) -> bool:
-    """Tell whether the text says what the job file does, but for the secrets; a mark of YAML may be of another kind."""
+    """Return whether the text equals the job file except for the secrets; YAML tags may differ."""
     try:
         return read(kept, file=document.file).root == _masked(document.root, (), set())
     except ProtocolError:
@@ -60,7 +60,7 @@ def _is_as_meant(kept: str, document: Document) -> bool:
 
 
 def _is_hidden(path: Path) -> bool:
-    """Tell whether a path is that of secrets. Source: PAI protocol v2, secrets and auth."""
+    """Return whether a path contains secrets. Source: PAI protocol v2, secrets and auth."""
     return path == ("secrets",) or (len(path) == 3 and path[0] == "prerequisites" and path[2] == "auth")
 
 
@@ -71,14 +71,14 @@ def _hidden(document: Document) -> Iterator[tuple[Path, Value]]:
 
 
 def hidden_texts(document: Document) -> set[str]:
-    """Return the texts of the secrets and the passwords of registries in a job file."""
+    """Return the secrets and the registry passwords in a job file."""
     auths = (value.get("auth") for _, value in document.mappings(("prerequisites",)))
     passwords = [auth.get("password") for auth in auths if isinstance(auth, dict)]
     return {text for value in (document.at(("secrets",)), document.secrets, passwords) for text in texts_of(value)}
 
 
 def _values(events: Iterable[yaml.Event]) -> Iterator[tuple[Path, Any, Any]]:
-    """Yield each value of mappings: its path, and the marks where its key and where it itself end."""
+    """Yield each value of mappings: its path, and the end marks of its key and of the value."""
     path: list[str | int] = []
     open_keys: list[Any] = []
     for event in events:
@@ -104,11 +104,11 @@ def _values(events: Iterable[yaml.Event]) -> Iterator[tuple[Path, Any, Any]]:
 
 
 _KEY_NEXT = object()
-"""Stands for a mapping whose next node is a key."""
+"""Marks a mapping whose next node is a key."""
 
 
 def _written_anew(document: Document) -> str:
-    """Return the job as JSON, which YAML has in it; a secret is masked wherever an alias brings the same value."""
+    """Return the job as JSON, which is valid YAML; a secret is masked at every alias."""
     secrets = {id(leaf) for _, value in _hidden(document) for leaf in _leaves(value)}
     masked = _masked(document.root, (), secrets)
     return _WRITTEN_ANEW + json.dumps(masked, indent=2, ensure_ascii=False) + "\n"

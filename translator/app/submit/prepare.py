@@ -1,4 +1,4 @@
-"""Make jobs ready to be submitted: all of them are compiled before the first one is, and all that is wrong is said."""
+"""Prepare jobs for submission: compile all of them first, and report all errors."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 
 
 ABOUT_THE_SITE = frozenset({"W402"})
-"""Warnings that are the same for all jobs of a user."""
+"""Warnings that do not depend on the job."""
 
 
 class Prepared(Struct, frozen=True, kw_only=True):
-    """Hold a job that is ready to be submitted, and the jobs that it waits for; `group` and `sweep` as in `Created`."""
+    """A job that is ready to submit, and its dependencies; `group` and `sweep` are as in `Created`."""
 
     source: Source
     text: bytes
@@ -52,9 +52,9 @@ class Prepared(Struct, frozen=True, kw_only=True):
 def prepare(
     session: Session, sources: Sequence[Source], *, keep: bool, after: tuple[Dependency, ...] = ()
 ) -> list[Prepared]:
-    """Compile jobs that differ by values and names only, and say the warnings, each once.
+    """Compile jobs that differ only in values and names, and send each warning once.
 
-    What Slurm says of the site is kept for a day with `keep`. Raises what is wrong with all of them.
+    With `keep`, a detected site is cached for a day. Raises the errors of all jobs.
     """
     first, site = at_host(session, sources[0])
     first = replace(first, backend=choose_backend(session, first.backend))
@@ -64,7 +64,7 @@ def prepare(
     try:
         compiled = _compile_all(session, ready, detected or site)
     except PlanError:
-        # What Slurm said some hours ago may not be so any more: accounts and reservations come and go.
+        # The cached site may be stale: accounts and reservations change.
         anew = None if detected else detect_site(session, first, keep=keep, again=True)
         if anew is None:
             raise
@@ -73,7 +73,7 @@ def prepare(
         errors = dict.fromkeys(error for each in compiled for error in code_size_errors(each, session.user))
         if errors:
             raise ProtocolError(errors)
-    # Before anything is written, as when a warning was told.
+    # Check the space before any write, including the time of a warning.
     check_room(session.store.home, compiled[0], LocalRunner())
     session.warn(_due(session, dict.fromkeys(warning for each in compiled for warning in each.warnings), keep=keep))
     return [
@@ -89,7 +89,7 @@ def prepare(
 
 
 def _due(session: Session, warnings: Iterable[Diagnostic], *, keep: bool) -> list[Diagnostic]:
-    """Return the warnings to print. With `keep` those about the site are printed once an hour, not at each submit."""
+    """Return the warnings to send. With `keep`, those about the site are sent at most once an hour."""
     return [each for each in warnings if not keep or each.code not in ABOUT_THE_SITE or _is_due(session, each.code)]
 
 
@@ -116,7 +116,7 @@ def _compile_all(session: Session, sources: Sequence[Source], site: Site) -> lis
 
 
 def at_host(session: Session, source: Source) -> tuple[Source, Site]:
-    """Return the source with the backend and the host that it means, and the site profile."""
+    """Return the source with its backend and host resolved, and the site profile."""
     if is_elsewhere(source.backend):
         source = replace(source, backend="slurm", host=source.backend.removeprefix(SSH))
     site = site_of(session, source)
@@ -127,9 +127,9 @@ def at_host(session: Session, source: Source) -> tuple[Source, Site]:
 
 
 def choose_backend(session: Session, name: str) -> str:
-    """Return the name of a backend, for `auto` of the one that it stands for here.
+    """Return the name of a backend; resolve `auto`.
 
-    Raises UsageError where there is none of the name, and BackendError where pyslurm cannot be used.
+    Raises UsageError for an unknown name, and BackendError if pyslurm cannot be used.
     """
     if name == AUTO:
         try:
@@ -146,11 +146,10 @@ def choose_backend(session: Session, name: str) -> str:
 
 
 def detect_site(session: Session, source: Source, *, keep: bool, again: bool = False) -> Site | None:
-    """Return what Slurm says of the site, None where there is a profile, or Slurm was asked in the last day.
+    """Detect the site from Slurm. Return None if a profile exists or the site was detected in the last day.
 
-    With `again` it is asked once more: a job is refused by what it said before. Where Slurm does not answer there is
-    nothing: submitting says better what keeps it from answering. A login node that cannot be reached is not tried
-    again: UnreachableError.
+    With `again`, Slurm is always queried, because the cached site rejects a job. If Slurm does not answer, return
+    None: the submission reports the error better. Raises UnreachableError for an unreachable login node.
     """
     path = detected_path(session, source.host if is_elsewhere(source.backend) else None)
     if _has_profile(session, source, path) or (is_of_today(session, path) and not again):
@@ -166,7 +165,7 @@ def detect_site(session: Session, source: Source, *, keep: bool, again: bool = F
 
 
 def _has_profile(session: Session, source: Source, detected: Path) -> bool:
-    """Tell whether there is a profile that somebody wrote, or none is of use."""
+    """Return whether a written profile exists, or none is needed."""
     if is_elsewhere(source.backend):
         return is_named(session, source.site) or find_site(session, None).host == source.host
     return source.backend not in OF_THIS_SLURM or site_path(session, source.site) not in (None, detected)
@@ -186,10 +185,10 @@ def _ask(session: Session, source: Source, path: Path, *, keep: bool) -> Site:
         for folder in (session.store.home, path.parent):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_durably(path, text)
-    kept = f", which is {path} for a day" if keep else ""
+    kept = f" and keeps it for a day in {path}" if keep else ""
     option = f" --host {host}" if host else ""
     session.say(
-        f"there is no site profile: Slurm was asked for one{kept}; "
-        f"`paislurm site detect{option} --output {user_path()}` makes it yours"
+        f"no site profile found: paislurm detects one from Slurm{kept}; "
+        f"`paislurm site detect{option} --output {user_path()}` saves it"
     )
     return found

@@ -1,4 +1,4 @@
-"""Trace what Slurm refuses back to the job file: from an sbatch option to the field that it was made of."""
+"""Trace a rejection by Slurm back to the job file: from an sbatch option to the field that set it."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ _BOUND_NODES = (
     "exclude", "nodelist", "constraint", "reservation", "mincpus", "tmp", "cores-per-socket", "sockets-per-node",
     "threads-per-core", "extra-node-info", "contiguous", "switches",
 )  # fmt: skip
-"""Options that leave a job fewer of a partition's nodes. Source: sbatch(1)."""
+"""Options that restrict the nodes of a job. Source: sbatch(1)."""
 MAX_OTHERS = 4
-"""So many fields that can be meant, too, are named."""
+"""Most other possible fields that are named."""
 
 
 def located(session: Session, error: RejectedError, compiled: Compiled, source: Source) -> RejectedError:
-    """Return a refusal with its place in the job file, and with what the site has instead.
+    """Return a rejection with its location in the job file, and with the site's valid values.
 
-    Of a refusal that ends by itself, Slurm is not asked more.
+    For a temporary rejection, Slurm is not queried again.
     """
     ends_by_itself = error.diagnostics[0].code == LIMIT_REACHED
     site = compiled.site if ends_by_itself else site_now(session, source.backend, compiled.site)
@@ -58,23 +58,23 @@ def located(session: Session, error: RejectedError, compiled: Compiled, source: 
 
 
 def with_suspects(error: RejectedError, document: Document) -> RejectedError:
-    """Return a refusal for want of nodes with the options, first, by which the job itself leaves out nodes."""
+    """Add to a rejection for lack of nodes the options of the job that restrict its nodes."""
     bounds = [option for option in _BOUND_NODES if any(_own_fields(option, document))]
     if error.options != NODE_OPTIONS or not bounds:
         return error
     options, diagnostic = (*bounds, *error.options), error.diagnostics[0]
     message = diagnostic.message.replace(named_options(error.options), named_options(options), 1)
     words = " and ".join(f"`{option}`" for option in bounds)
-    leaves = f"{words} {verb(len(bounds), 'leaves', 'leave')} the job fewer nodes: look there first"
-    hint = f"{leaves}; else ask for less: `instances`, `cpu`, `memoryMB` or `gpu`"
+    leaves = f"{words} {verb(len(bounds), 'restricts', 'restrict')} the nodes of the job: check this first"
+    hint = f"{leaves}; else request less: `instances`, `cpu`, `memoryMB` or `gpu`"
     return _again(error, replace(diagnostic, message=message, hint=hint), options)
 
 
 def locate_refusal(error: RejectedError, document: Document, values: str = "") -> RejectedError:
-    """Return the refusal with the place in the job file that it is about, as far as that is known.
+    """Return the rejection with its location in the job file, if known.
 
-    `values` is what the site has for the options that it is about. Where several fields can be meant, those whose value
-    Slurm repeats go first, and the others are named in the hint.
+    `values` are the site's values for its options. If several fields are possible, those whose value Slurm repeats
+    come first, and the hint names the others.
     """
     fields = [path for option in error.options for path in _fields(option, document)]
     if not fields:
@@ -87,7 +87,7 @@ def locate_refusal(error: RejectedError, document: Document, values: str = "") -
     elif first[0] == "extras":
         others = [path for path in others if path[0] != "taskRoles"]
     diagnostic = _with_near_option(error)
-    also = f"or it is about {some_of([*map(path_text, others)], MAX_OTHERS)}" if others else ""
+    also = f"or the cause is {some_of([*map(path_text, others)], MAX_OTHERS)}" if others else ""
     diagnostic = replace(
         diagnostic,
         location=document.place(first),
@@ -98,7 +98,7 @@ def locate_refusal(error: RejectedError, document: Document, values: str = "") -
 
 
 def _with_near_option(error: RejectedError) -> Diagnostic:
-    """Return the diagnostic of a refusal, with an option that is near to one that sbatch does not know."""
+    """Return the diagnostic of a rejection, with an option similar to the one that sbatch does not know."""
     from ...protocol.raw_options import OWN_KEYS, SBATCH
 
     diagnostic = error.diagnostics[0]
@@ -106,14 +106,14 @@ def _with_near_option(error: RejectedError) -> Diagnostic:
     near = nearest(unknown[1], (*SBATCH, *OTHER_OPTIONS)) if unknown else ""
     if not near:
         return diagnostic
-    why = f" A job file cannot have it: {SBATCH[near]}" if near in SBATCH else ""
+    why = f" A job file cannot set it: {SBATCH[near]}" if near in SBATCH else ""
     if near in OWN_KEYS:
         why = f" Write `{near}` under `extras.slurm`"
     return replace(diagnostic, hint=f"{diagnostic.hint}; did you mean `--{near}`?{why}")
 
 
 def _with(error: RejectedError, values: str) -> RejectedError:
-    """Return a refusal with more in its hint."""
+    """Add `values` to the hint of a rejection."""
     diagnostic = error.diagnostics[0]
     hint = "; ".join(part for part in (diagnostic.hint, values) if part)
     return _again(error, replace(diagnostic, hint=hint), error.options)
@@ -124,7 +124,7 @@ def _again(error: RejectedError, diagnostic: Diagnostic, options: tuple[str, ...
 
 
 def _own_fields(option: str, document: Document) -> Iterator[Path]:
-    """Yield the fields below `extras.slurm` that an option can come from, those of the whole job first."""
+    """Yield the fields in `extras.slurm` that can set an option, those of the whole job first."""
     slurm_options: Path = ("extras", "slurm")
     homes = [
         slurm_options,
@@ -139,7 +139,7 @@ def _own_fields(option: str, document: Document) -> Iterator[Path]:
 
 
 def _fields(option: str, document: Document) -> Iterator[Path]:
-    """Yield the fields of the job file that an option can come from, those of the whole job first."""
+    """Yield the fields of the job file that can set an option, those of the whole job first."""
     own = list(_own_fields(option, document))
     yield from own
     names: tuple[Path, ...] = (("defaults", "virtualCluster"), ("virtualCluster",))
@@ -160,10 +160,10 @@ _LONGEST = 60
 
 
 def with_back_off(session: Session, attempt: Callable[[], T], patience: int, name: str) -> T:
-    """Return what an attempt comes to; one that meets a limit of submitted jobs is made again.
+    """Return the result of an attempt, and repeat it while it fails because of a limit on submitted jobs.
 
-    That goes on for `patience` seconds at most. An attempt leaves nothing behind when it fails, so that nothing is
-    submitted twice. Other errors pass, and so does the last refusal.
+    Repetitions end after `patience` seconds. A failed attempt leaves nothing, so a job is not submitted twice. Other
+    errors and the last rejection are raised.
     """
     left = patience
     for pause in chain(_PAUSES, repeat(_LONGEST)):
@@ -175,12 +175,12 @@ def with_back_off(session: Session, attempt: Callable[[], T], patience: int, nam
             said = error.diagnostics[0].message
         seconds = min(pause, left)
         session.say(
-            f"{name} is not submitted yet: {said}; trying again in {seconds} s, {left} s at most; Ctrl-C gives up"
+            f"{name} is not submitted yet: {said}; next try in {seconds} s, for at most {left} s; Ctrl-C stops trying"
         )
         try:
             time.sleep(seconds)
         except KeyboardInterrupt:
-            message = f"interrupted while {name} waited for room in the queue: it was not submitted"
+            message = f"interrupted while {name} waited for a free place in the queue: it was not submitted"
             raise InterruptedWaitError(Diagnostic(code="E532", message=message)) from None
         left -= seconds
     raise AssertionError

@@ -1,4 +1,4 @@
-"""Give a new job's folder its name, which a finished job may have: that one is moved away; all of it or nothing."""
+"""Give a new job's folder its name, and rename a finished job's folder of that name; on an error, undo both."""
 
 from __future__ import annotations
 
@@ -20,37 +20,35 @@ if TYPE_CHECKING:
 
 
 def finished_in(session: Session, folder: JobFolder) -> View | None:
-    """Return the finished job that has the name, or None.
+    """Return the finished job of that name, or None.
 
-    Raises FolderError if a job that lives has it, and UnreachableError if nobody knows whether it lives.
+    Raises FolderError if the job has not ended, and UnreachableError if its state is unknown.
     """
     try:
         view = refresh(session, folder)
     except (FileNotFoundError, NotADirectoryError):
         if not folder.path.exists():
             return None
-        message = f"{folder.path} is there and holds no job"
-        hint = "move it away, or submit under another name: `--suffix TEXT`"
+        message = f"{folder.path} exists and is not a job's folder"
+        hint = "move it, or submit under another name with `--suffix TEXT`"
         raise FolderError(Diagnostic(code="E515", message=message, hint=hint)) from None
     if view.job_status.ended:
         return view
     if view.backend_error:
-        hint = f"try again when {view.history.backend_label} answers, or submit under another name: `--suffix TEXT`"
-        message = (
-            f"a job of the name {folder.name} is there, and whether it has ended is not known: {view.backend_error}"
-        )
+        hint = f"try again when {view.history.backend_label} answers, or submit under another name with `--suffix TEXT`"
+        message = f"job {folder.name} exists, and its state is unknown: {view.backend_error}"
         raise UnreachableError(Diagnostic(code="E513", message=message, hint=hint))
     known = view.history
     what = f"job {known.job_id}" if known.job_id else f"it may or may not have reached {known.backend_label}"
     if known.is_held_back or known.is_between_attempts:
         what = view.job_status.reason
     message = f"{folder.name} has not ended yet: {view.job_status.state}, {what}"
-    hint = f"`paislurm cancel {known.job}` ends it; `--suffix TEXT` submits under another name"
+    hint = f"cancel it with `paislurm cancel {known.job}`, or submit under another name with `--suffix TEXT`"
     raise FolderError(Diagnostic(code="E511", message=message, hint=hint))
 
 
 def put_in_place(staged: Path, folder: JobFolder, finished: View | None) -> JobFolder | None:
-    """Give the new folder its name, and return the finished job's, moved away; or undo it and raise."""
+    """Give the new folder its name, and return the renamed folder of the finished job. On an error, undo both."""
     old: JobFolder | None = None
     placed = False
     try:
@@ -68,7 +66,7 @@ def put_in_place(staged: Path, folder: JobFolder, finished: View | None) -> JobF
 
 
 def undo(folder: JobFolder, old: JobFolder | None) -> None:
-    """Take the new folder away, its secrets first, then out of its name, then as a whole; put the old one back."""
+    """Remove the new folder, its secrets first, and restore the old one's name."""
     remove(folder.secrets)
     gone = folder.path.with_name(f".new-{os.urandom(8).hex()}")
     with suppress(OSError):
@@ -79,7 +77,7 @@ def undo(folder: JobFolder, old: JobFolder | None) -> None:
 
 
 def _retire(finished: View) -> JobFolder:
-    """Move the folder away that was found finished, and only that one."""
+    """Rename the folder of the finished job, unless another job has replaced it."""
     folder = finished.folder
     try:
         with _opened(folder.path) as checked:
@@ -103,6 +101,6 @@ def _opened(path: Path) -> Iterator[int]:
 
 
 def _name_taken(folder: JobFolder) -> FolderError:
-    message = f"another submit of {folder.name} was faster"
-    hint = "`paislurm list` shows it; `--suffix TEXT` submits under another name"
+    message = f"another process has just submitted {folder.name}"
+    hint = "see `paislurm list`, or submit under another name with `--suffix TEXT`"
     return FolderError(Diagnostic(code="E512", message=message, hint=hint))

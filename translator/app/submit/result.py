@@ -1,4 +1,4 @@
-"""What comes of a submission, for this program and as it is printed."""
+"""The result of a submission, for this program and for JSON."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ MonitorKind = Literal["background", "commands", "none"]
 
 
 class SubmittedJob(Struct, frozen=True, kw_only=True):
-    """A job that was submitted."""
+    """A submitted job."""
 
     job: str
     """The job's name, without the user's."""
     user: str
-    """The user whose job it is."""
+    """The user who owns the job."""
     name: str
     """The name of the job's folder, `user~job`."""
     backend: str
@@ -43,26 +43,26 @@ class SubmittedJob(Struct, frozen=True, kw_only=True):
     task_count: int
     """The number of tasks."""
     monitor: MonitorKind
-    """What watches the job: a process, commands that show the job and cron, or the ends of attempts and cron."""
+    """The monitor of the job: a process, commands that show the job and cron, or the ends of attempts and cron."""
     dry_run: bool
     """Whether nothing was submitted."""
     dependencies: tuple[JobDependency, ...]
-    """The jobs that this one waits for."""
+    """The dependencies of the job."""
     diagnostics: tuple[Diagnostic, ...]
     """Warnings about the job file."""
 
 
 class EndedSubmission(JobLine, frozen=True, kw_only=True):
-    """A job that was submitted, and how it ended."""
+    """A submitted job, and how it ended."""
 
     script_file: str
     """The path of the batch script."""
     monitor: MonitorKind
-    """What watched the job: a process, commands that show the job and cron, or the ends of attempts and cron."""
+    """The monitor of the job: a process, commands that show the job and cron, or the ends of attempts and cron."""
     dry_run: bool
     """Whether nothing was submitted."""
     dependencies: tuple[JobDependency, ...]
-    """The jobs that this one waited for."""
+    """The dependencies of the job."""
     diagnostics: tuple[Diagnostic, ...]
     """Warnings about the job file."""
     failure: JobFailure | None
@@ -70,7 +70,7 @@ class EndedSubmission(JobLine, frozen=True, kw_only=True):
 
 
 class Submitted(Struct, frozen=True, kw_only=True):
-    """A job that was submitted; `job_id` is None for a dry run, and "" for a job that waits for others."""
+    """A submitted job; `job_id` is None for a dry run, and "" for a job that waits for others."""
 
     folder: JobFolder
     job: str
@@ -82,24 +82,24 @@ class Submitted(Struct, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        """In words what was submitted, or what it waits for."""
+        """The submission in words."""
         if self.after:
-            return f"{self.folder.name} waits: it is submitted after {text_of(self.after)}"
+            return f"{self.folder.name} waits and will be submitted when {text_of(self.after)}"
         return f"{self.folder.name} is job {self.job_id}"
 
     @property
     def dependencies(self) -> tuple[JobDependency, ...]:
-        """The jobs that it waits for, as they are printed."""
+        """The dependencies, for JSON."""
         return tuple(JobDependency(name=each.name, until=each.until) for each in self.after)
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """Warnings about the job file, as they are printed."""
+        """Warnings about the job file, for JSON."""
         return self.compiled.warnings
 
     @property
     def printed(self) -> SubmittedJob:
-        """The record as it is printed."""
+        """The record for JSON."""
         return SubmittedJob(
             job=self.job,
             user=self.user,
@@ -117,7 +117,7 @@ class Submitted(Struct, frozen=True, kw_only=True):
         )
 
     def ended(self, view: View, failure: Failure | None) -> EndedSubmission:
-        """Return how the job ended, as it is printed."""
+        """Return the end of the job as a record for JSON."""
         return EndedSubmission(
             **asdict(job_line(view)),
             script_file=str(self.folder.script(0)),

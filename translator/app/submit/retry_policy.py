@@ -1,4 +1,4 @@
-"""The policy that goes into a job's journal: what the job asks for, within what the site allows."""
+"""The retry policy in a job's journal: the job's settings within the site's limits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def retry_policy(compiled: Compiled) -> RetryPolicy:
-    """Return how a job is retried."""
+    """Return the retry policy of a job."""
     retry = compiled.site.retry
     return RetryPolicy(
         retry_limit=compiled.job.retry_limit,
@@ -27,10 +27,10 @@ def retry_policy(compiled: Compiled) -> RetryPolicy:
 
 
 def spare_nodes(plan: Plan, site: Site) -> int | None:
-    """Return how many nodes an attempt can leave out and still start, None where sbatch itself would refuse it.
+    """Return how many nodes an attempt can exclude and still start, None if sbatch itself would reject it.
 
-    A job of several components that finds too few nodes is not refused: it stays pending for ever. So where the
-    nodes are not known, such a job leaves none out. Source: observed on Slurm 22.05 and 24.11.
+    sbatch does not reject a job of several components with too few nodes: it stays pending forever. So such a job
+    excludes no nodes if the nodes are unknown. Source: observed on Slurm 22.05 and 24.11.
     """
     wanted: Counter[str | None] = Counter()
     for component in plan.components:

@@ -1,4 +1,4 @@
-"""What a site has of that which Slurm refused: the end of the hint at a refusal."""
+"""The site's valid values for an option that Slurm rejected, for the hint."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def site_now(session: Session, backend: str, site: Site) -> Site:
-    """Return what Slurm says of the site now, as it has just refused what the profile allows; else the profile."""
+    """Return a newly detected site, because Slurm rejected a value that the profile allows; else the profile."""
     if backend != "slurm":
         return site
     from ..site.ask import detect_from_here
@@ -31,16 +31,16 @@ def site_now(session: Session, backend: str, site: Site) -> Site:
 
 
 def partitions_of(compiled: Compiled) -> tuple[str, ...]:
-    """Return the partitions that the components of a job go to, as far as they, or the site profile, name them."""
+    """Return the known partitions of a job's components, by the job or the site profile."""
     default = compiled.site.default_partition
     asked = (dict(component.directives).get("partition") or default for component in compiled.plan.components)
     return tuple(dict.fromkeys(filter(None, asked)))
 
 
 def site_values(options: Sequence[str], site: Site, partitions: Sequence[str] = ()) -> str:
-    """Return what the site has for options of sbatch, "" where that is not known.
+    """Return the site's values for options of sbatch, "" if unknown.
 
-    Of nodes it is what the job's `partitions` have, as far as the site knows them; else what all have.
+    Properties of nodes are those of the job's `partitions` if the site knows them, else those of all nodes.
     """
     names = {each for words in partitions for each in words.split(",")}
     own = {name: each for name, each in site.partitions.items() if name in names}
@@ -119,7 +119,7 @@ _OF_NODES = frozenset({"constraint", "gres", "mem", "cpus-per-task", "nodes"})
 
 
 def _with_limits(name: str, limits: Limits) -> str:
-    """Return a name with what it allows, if there is anything that it does not."""
+    """Return a name with its limits, if any."""
     counts = ((limits.max_submit_jobs, "jobs in the queue"), (limits.max_jobs, "jobs at a time"))
     texts = [f"{count} {what}" for count, what in counts if count is not None]
     texts += _amounts(limits.per_job, "a job")

@@ -1,4 +1,4 @@
-"""Submit a job: compile it, give it a folder of its own, hand it to the backend; all of it or nothing."""
+"""Submit a job: compile it, create its folder, pass it to the backend. On an error, undo everything."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 
 
 SUBMIT_DIR = "submit-dir"
-"""The file in which the script of any attempt finds where `submit` was called."""
+"""The file with the submit folder, for the script of each attempt."""
 
 
 def submit(session: Session, source: Source, *, dry_run: bool, after: tuple[Dependency, ...] = ()) -> Submitted:
-    """Submit a job file, which begins `after` other jobs. A backend that refuses leaves everything as it was."""
+    """Submit a job file to start `after` other jobs. If the backend rejects it, everything is undone."""
     (prepared,) = prepare(session, [source], keep=not dry_run, after=after)
     found = [finished_in(session, prepared.folder)]
     if dry_run:
@@ -55,7 +55,7 @@ def submit(session: Session, source: Source, *, dry_run: bool, after: tuple[Depe
 
 
 def described(session: Session, prepared: Prepared, job_id: str | None) -> Submitted:
-    """Return what is said of a job that was submitted."""
+    """Return the result of a submission."""
     return Submitted(
         folder=prepared.folder,
         job=prepared.compiled.job.name,
@@ -68,9 +68,9 @@ def described(session: Session, prepared: Prepared, job_id: str | None) -> Submi
 
 
 def take(session: Session, prepared: Prepared, found: list[View | None]) -> str:
-    """Submit a job that is ready, and return its id, "" for one that waits for others.
+    """Submit a prepared job, and return its id, or "" for a job that waits for others.
 
-    `found` has the finished job whose name it takes; when it is tried again, that is looked up anew.
+    `found` contains the finished job of the same name; a repeated attempt searches it again.
     """
     folder = prepared.folder
 
@@ -81,28 +81,28 @@ def take(session: Session, prepared: Prepared, found: list[View | None]) -> str:
 
 
 def leave_behind(session: Session, prepared: Prepared) -> None:
-    """Leave a monitor behind, also where it is not known whether the job was taken: the monitor finds out."""
+    """Start a monitor, even if it is unknown whether the submission succeeded: the monitor finds out."""
     leave_monitor(session, prepared.compiled.site, elsewhere=is_elsewhere(prepared.source.backend))
 
 
 def say_what_follows(session: Session, prepared: Prepared) -> None:
-    """Say what looks after a job that was submitted, where no monitor does, and what submits one that waits."""
+    """Send a message about monitoring of a submitted job without a monitor, and about a job that waits."""
     site = prepared.compiled.site
     if not is_elsewhere(prepared.source.backend):
         say_who_looks_after(session, site)
     if prepared.after and site.monitor.at_end:
         session.say(
-            "what waits for other jobs is submitted by the next `paislurm monitor --once`, or command that shows it"
+            "`paislurm monitor --once`, or a command that shows the job, submits it after the other jobs have ended"
         )
 
 
 def _submit(session: Session, prepared: Prepared, finished: View | None) -> str:
-    """Make the folder, move a finished job's away, submit; undo it all if the backend refuses."""
+    """Create the folder, rename a finished job's, submit; undo everything if the backend rejects the job."""
     folder, compiled, source = prepared.folder, prepared.compiled, prepared.source
     files, known = _files(session, prepared)
     old = put_in_place(stage(session.store, files), folder, finished)
     try:
-        # Only now: of a folder that has its name the monitor knows, so that they go even if this process is killed.
+        # Secrets come last: once the folder has its name, the monitor removes them even if this process is killed.
         secrets = compiled.secrets.items()
         write_files(folder.path, {f"{folder.secrets.name}/{name}": secret.encode() for name, secret in secrets})
     except BaseException:
@@ -123,29 +123,29 @@ def _submit(session: Session, prepared: Prepared, finished: View | None) -> str:
         undo(folder, old)
         raise
     if unwritten is not None:
-        session.say(f"warning: {folder.journal} cannot be written ({unwritten}); the job is found again by its tag")
+        session.say(f"warning: cannot write {folder.journal} ({unwritten}); paislurm will find the job by its tag")
     return job_id
 
 
 def _unsure(error: BackendError, folder: JobFolder, known: History) -> UnreachableError:
-    """Return the error for no answer: the job may have been taken, and its tag will tell."""
+    """Return the error for a backend without an answer: the submission may have succeeded."""
     diagnostic = Diagnostic(
         code="E502",
         message=error.diagnostics[0].message,
-        hint=f"`paislurm status {known.job}` finds out as soon as {known.backend_label} answers; "
+        hint=f"run `paislurm status {known.job}` when {known.backend_label} answers; "
         f"its tag is {known.tag}, its folder {folder.path}",
     )
     return UnreachableError(diagnostic, argv=error.argv, status=error.status, stderr=error.stderr)
 
 
 def _unsure_by_user(folder: JobFolder, known: History) -> InterruptedWaitError:
-    message = f"interrupted while {folder.name} was being submitted: whether it was taken is not known"
-    hint = f"`paislurm status {known.job}` finds out, `paislurm cancel {known.job}` ends it"
+    message = f"interrupted during the submission of {folder.name}: it is unknown whether it was submitted"
+    hint = f"check with `paislurm status {known.job}`, or cancel it with `paislurm cancel {known.job}`"
     return InterruptedWaitError(Diagnostic(code="E531", message=message, hint=hint))
 
 
 def _files(session: Session, prepared: Prepared) -> tuple[dict[str, bytes], History]:
-    """Return the files of a new job folder; its journal has the intent, unless the job waits for others."""
+    """Return the files of a new job folder; the journal contains the intent unless the job waits for others."""
     folder, compiled, source, now = prepared.folder, prepared.compiled, prepared.source, session.now()
     policy = retry_policy(compiled)
     intent = new_intent(0, now, cluster=compiled.plan.slurm.cluster or "")

@@ -1,1 +1,1 @@
-"""Enter a task that runs, or reach one of its ports."""
+"""Shells in running tasks, and connections to their ports."""

@@ -1,4 +1,4 @@
-"""Open a shell in a task that runs, or run a command there."""
+"""Open a shell in a running task, or run a command in it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class TaskCall(Struct, frozen=True, kw_only=True):
     """The command that opens a shell or runs a command in a task."""
 
     argv: tuple[str, ...]
-    """The words of the command line."""
+    """The arguments of the command."""
     task: str
     """The name of the task, `worker-0`."""
     job_id: str
@@ -41,26 +41,26 @@ class TaskCall(Struct, frozen=True, kw_only=True):
 
 
 def call_of_task(session: Session, job: str, task: str = "", command: Sequence[str] = ()) -> TaskCall:
-    """Return the command by which a task is entered; nothing is run. Arguments and errors as in `call_task`."""
+    """Return the command without running it. Arguments and errors are those of `call_task`."""
     return _call(session, job, task, command)[0]
 
 
 def call_task(
     session: Session, job: str, task: str = "", command: Sequence[str] = (), *, terminal: bool = False
 ) -> int:
-    """Run a command beside a task that runs, a shell without one, and return its exit status.
+    """Run a command beside a running task (default: a shell), and return its exit status.
 
-    It may not return: this process can become the program that does it. With `terminal` the command has one. `task` is
-    `worker-0`, a role of one task, or "" in a job of one task. The exit status is 255 if the way to the task fails.
-    Raises NotFoundError for a task that does not run, UsageError where several are meant, and FolderError for another
-    user's job.
+    This may not return: the program can replace this process. With `terminal`, the command gets one. `task` is
+    `worker-0`, a role of one task, or "" in a job of one task. The exit status is 255 if the connection to the task
+    fails. Raises NotFoundError for a task that does not run, UsageError if several tasks match, and FolderError for
+    another user's job.
     """
     call, home = _call(session, job, task, command)
     return home.attach(list(call.argv), JobId(call.job_id), terminal=terminal)
 
 
 def run_in_task(session: Session, job: str, task: str = "", command: Sequence[str] = ()) -> int:
-    """Do the same as `call_task` in a process of its own, which has the streams of this one."""
+    """Run `call_task` in a child process that shares this process's streams."""
     call_of_task(session, job, task, command)
     argv = [*own_call(), "exec", job, *([task] if task else []), "--", *command]
     return subprocess.run(argv, env=session.environment, check=False).returncode
@@ -84,7 +84,7 @@ def _task(view: View, word: str) -> tuple[JobRole, int]:
     except NotFoundError as error:
         if sum(role.instances for role in view.history.roles) == 1:
             error.diagnostics = tuple(
-                replace(each, hint=f"{each.hint}, which can be left out: a command stands behind `--` then")
+                replace(each, hint=f"{each.hint}; or omit it and write `--` before the command")
                 for each in error.diagnostics
             )
         raise
@@ -100,7 +100,7 @@ def _check_that_it_runs(view: View, role: JobRole, index: int) -> None:
 
 
 def _argv(view: View, folder: Path, role: JobRole, index: int, words: Sequence[str]) -> tuple[str, ...]:
-    """Return what calls the task: the job's own script, which knows the way, in the job's `folder`."""
+    """Return the arguments that run the job's own script in `folder`, which enters the task."""
     attempt, position = view.history.attempt, view.history.roles.index(role)
     script = JobFolder(path=folder).script(attempt)
     text = " ".join(map(quote, words))

@@ -1,4 +1,4 @@
-"""Forward a port of this machine, to which only this machine can connect, to a port of a node."""
+"""Forward a port of this machine, open only to this machine, to a port of a node."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ CONNECT_SECONDS = 10.0
 
 
 def forward(wanted: PortForward, ready: Callable[[], None], say: Callable[[str], None]) -> None:
-    """Forward until Ctrl-C. `ready` is called when connections are taken, `say` told of those that fail.
+    """Forward until Ctrl-C. `ready` is called when the port is open, `say` with each failed connection.
 
-    Raises `UsageError` where the local port cannot be had.
+    Raises UsageError if the local port is not available.
     """
     with suppress(KeyboardInterrupt):
         asyncio.run(_serve(wanted, ready, say))
@@ -39,15 +39,17 @@ async def _serve(wanted: PortForward, ready: Callable[[], None], say: Callable[[
     try:
         server = await asyncio.start_server(connected, LOOPBACK, wanted.local_port)
     except (OSError, OverflowError) as error:
-        message = f"port {wanted.local_port} of this machine cannot be had: {_words(error)}"
-        raise UsageError(Diagnostic(code="E568", message=message, hint="choose another one: --local-port")) from None
+        message = f"cannot open port {wanted.local_port} on this machine: {_words(error)}"
+        raise UsageError(
+            Diagnostic(code="E568", message=message, hint="choose another one with --local-port")
+        ) from None
     async with server:
         ready()
         await server.serve_forever()
 
 
 async def _connect(wanted: PortForward, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Join a connection to one of the node, until both directions have ended."""
+    """Connect a client to the node until both directions have ended."""
     there = asyncio.open_connection(wanted.node_address, wanted.port)
     reader_there, writer_there = await asyncio.wait_for(there, CONNECT_SECONDS)
     try:
@@ -57,7 +59,7 @@ async def _connect(wanted: PortForward, reader: asyncio.StreamReader, writer: as
 
 
 async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Copy one direction to its end, and tell the other side that it has ended."""
+    """Copy one direction to its end, and close it on the other side."""
     with suppress(OSError):
         while piece := await reader.read(CHUNK):
             writer.write(piece)

@@ -1,4 +1,4 @@
-"""The task and the port that are meant, also where the user names none: the only ones."""
+"""Resolution of a task and a port; without a name, the only one."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def one_task(view: View, word: str) -> tuple[JobRole, int]:
-    """Return the task that a word means: the name of a role is enough for its only task, "" for a job's only one.
+    """Return a task by its name; a role's name selects its only task, "" the job's only task.
 
-    Raises NotFoundError for a word that means none, and UsageError where there are several.
+    Raises NotFoundError for an unknown name, and UsageError if several tasks match.
     """
     roles = view.history.roles
     found = chosen(roles, (word,) if word else ())
@@ -28,19 +28,19 @@ def one_task(view: View, word: str) -> tuple[JobRole, int]:
         return found[0]
     what = word or view.folder.name
     which = f"{word}-0 to {word}-{len(found) - 1}" if word else task_names(roles)
-    raise _unclear(f"{what} has {len(found)} tasks: say which, {which}")
+    raise _unclear(f"{what} has {len(found)} tasks: choose one of {which}")
 
 
 def only_port(view: View, place: TaskPlace, pages: Sequence[WebPage]) -> str:
-    """Return the label of the only port of a task that its job file asks for; UsageError names them if several.
+    """Return the label of the only port of a task that the job file declares. Raises UsageError if there are several.
 
-    A page such as TensorBoard's counts as a port of its title. Each task also has a port `ssh` and a port `http`.
+    A page such as TensorBoard counts as a port with its title. Each task also has a port `ssh` and a port `http`.
     """
     labels = labels_in_job_file(view.folder, place.role)
     titles = [page.title.lower() for page in pages if page.title == "TensorBoard"]
     found = [*labels, *titles] or ["http"]
     if len(found) != 1:
-        raise _unclear(f"which port? {place.name} has {', '.join(found)}")
+        raise _unclear(f"{place.name} has several ports: choose one of {', '.join(found)}")
     return found[0]
 
 

@@ -1,4 +1,4 @@
-"""Reach a port of a task from a user's own machine: through the login node, by ssh."""
+"""Connect a user's own machine to a port of a task, by ssh through the login node."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from ..where.web_pages import WebPage
 
 NO_NEW_KEYS = ("-o", "UpdateHostKeys=no")
-"""A login adds no key of a host to known_hosts. Source: ssh_config(5), UpdateHostKeys."""
+"""Options that keep ssh from adding host keys to known_hosts. Source: ssh_config(5), UpdateHostKeys."""
 
 
 class PortForward(Struct, frozen=True, kw_only=True):
-    """The way from a machine of the user's to a port of a task."""
+    """A connection from the user's own machine to a port of a task."""
 
     name: str
     """The name of the job, `user~job`."""
@@ -42,23 +42,23 @@ class PortForward(Struct, frozen=True, kw_only=True):
     node: str
     """The node of the task."""
     node_address: str
-    """By what the login node reaches the node."""
+    """The address of the node, as the login node knows it."""
     port: int
     """The port of the task."""
     local_port: int
-    """The port of the user's own machine."""
+    """The port on the user's own machine."""
     url: str
-    """Where a browser finds the port."""
+    """The URL of the port for a browser."""
     login: str
     """The login node, as `[USER@]HOST[:PORT]`."""
     argv: tuple[str, ...]
     """The ssh command that forwards the port through the login node."""
     argv_by_node: tuple[str, ...]
-    """The ssh command that logs in to the node of the task, by way of the login node."""
+    """The ssh command that logs in to the node of the task through the login node."""
 
     @property
     def is_through_here(self) -> bool:
-        """Whether this machine is taken for the login node."""
+        """Whether this machine is assumed to be the login node."""
         return self.login.rpartition("@")[2] == socket.getfqdn()
 
 
@@ -71,11 +71,11 @@ def port_forward(
     local_port: int | None = None,
     login: str | None = None,
 ) -> PortForward:
-    """Return the ssh command by which a machine of the user's reaches a port of a task that runs; nothing is run.
+    """Return the ssh command that connects the user's own machine to a port of a running task, without running it.
 
-    `port` is a label or a number; "" is the only one, as for `task`. `local_port` is the same port without one. `login`
-    is the login node as the user's machine knows it. Raises NotFoundError for a task that does not run or a port that
-    it does not have, and UsageError where several are meant.
+    `port` is a label or a number; "" means the only port, as for `task`. Default for `local_port`: the same port.
+    `login` is the name of the login node on the user's machine. Raises NotFoundError for a task that does not run or
+    an unknown port, and UsageError if several match.
     """
     view = refresh(session, session.store.find(job, user=session.user))
     place = _place(view, task)
@@ -98,32 +98,32 @@ def port_forward(
 
 
 def run_forward(session: Session, found: PortForward) -> None:
-    """Forward a port to this machine until Ctrl-C; say when connections are taken, and which ones fail.
+    """Forward a port to this machine until Ctrl-C; report when it is ready, and failed connections.
 
-    From a machine that reaches the cluster by SSH, ssh takes the place of this process. Raises UsageError where the
-    local port cannot be had.
+    On a machine that reaches the cluster by SSH, ssh replaces this process. Raises UsageError if the local port is not
+    available.
     """
     if is_elsewhere(session.store.find(found.name, user=session.user).history().backend):
         from paislurm.backends.runner import become
         from paislurm.backends.ssh.openssh import no_new_keys
 
-        session.say(f"open {found.url}; Ctrl-C ends this")
+        session.say(f"open {found.url}; press Ctrl-C to stop")
         program, *words = found.argv
         become([program, *no_new_keys(), *words], os.environ)
     from .forwarder import forward
 
-    forward(found, lambda: session.say(f"open {found.url} on this machine; Ctrl-C ends this"), session.say)
+    forward(found, lambda: session.say(f"open {found.url} on this machine; press Ctrl-C to stop"), session.say)
 
 
 def argv_through(login: Address, way: str) -> tuple[str, ...]:
-    """Return the ssh by which the login node connects to the port: the node itself need not let anybody log in."""
+    """Return the ssh command with which the login node connects to the port, without a login to the node."""
     port = ["-p", str(login.port)] if login.port else []
     words = ["ssh", "-N", *NO_NEW_KEYS, "-o", "ExitOnForwardFailure=yes", "-L", way, *port, f"{_at(login)}{login.host}"]
     return tuple(words)
 
 
 def argv_by_node(login: Address, node: str, way: str) -> tuple[str, ...]:
-    """Return the ssh that logs in to the node, where the task listens for its own node alone."""
+    """Return the ssh command that logs in to the node, for a task that listens on localhost only."""
     return ("ssh", "-N", *NO_NEW_KEYS, "-J", str(login), "-L", way, f"{_at(login)}{node}")
 
 
@@ -132,22 +132,22 @@ def _at(login: Address) -> str:
 
 
 def bracketed(host: str) -> str:
-    """Return a host as it stands before `:` and a port."""
+    """Return a host, in brackets if it is an IPv6 address, for use before `:PORT`."""
     return f"[{host}]" if ":" in host else host
 
 
 def _place(view: View, word: str) -> TaskPlace:
-    """Return where the task is; NotFoundError unless it runs."""
+    """Return the place of the task. Raises NotFoundError unless it runs."""
     role, index = one_task(view, word)
     place = task_places(view).get((role.name, index))
     if place is None or not place.is_running or not place.host:
-        message = f"task {role.name}-{index} of {view.folder.name} is not running: nobody listens on its ports"
+        message = f"task {role.name}-{index} of {view.folder.name} is not running, so no program listens on its ports"
         raise NotFoundError(Diagnostic(code="E565", message=message, hint=f"see: paislurm status {view.folder.name}"))
     return place
 
 
 def _login(session: Session, view: View, word: str | None) -> Address:
-    """Return the login node: as the user says, as jobs are sent there by SSH, else this machine by its full name."""
+    """Return the login node: the user's, else the job's SSH host, else the full name of this machine."""
     if word is not None:
         return parse_address(word)
     if is_elsewhere(view.history.backend):
@@ -156,9 +156,9 @@ def _login(session: Session, view: View, word: str | None) -> Address:
 
 
 def port_of(place: TaskPlace, word: str, pages: Iterable[WebPage] = ()) -> int:
-    """Return the port that a word means: a number, a label of the task's ports, or `tensorboard` for the plugin's.
+    """Return a port by its number, its label, or `tensorboard` for the plugin's.
 
-    Raises `NotFoundError`.
+    Raises NotFoundError.
     """
     number = parse_int(word)
     if number is not None:
@@ -173,8 +173,8 @@ def port_of(place: TaskPlace, word: str, pages: Iterable[WebPage] = ()) -> int:
     labels = ", ".join(f"{label} ({', '.join(map(str, ports))})" for label, ports in place.ports.items() if ports)
     if number is None:
         message = f"task {place.name} has no port `{word}`"
-        hint = f"it has {labels}; any other port can be given as a number" if labels else "give the number of the port"
+        hint = f"it has {labels}; give any other port as a number" if labels else "give the number of the port"
     else:
-        message = f"`{word}` is no port: ports are 1 to {MAX_PORT}"
+        message = f"`{word}` is not a port: ports are 1 to {MAX_PORT}"
         hint = f"task {place.name} has {labels}" if labels else ""
     raise NotFoundError(Diagnostic(code="E567", message=message, hint=hint))

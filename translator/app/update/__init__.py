@@ -1,1 +1,1 @@
-"""Change jobs that wait or run."""
+"""Changes of waiting or running jobs."""

@@ -1,4 +1,4 @@
-"""Whether the site lets a job have what it is to be changed to: its job file is compiled as a submit would do it."""
+"""Check whether the site permits a change: compile the job file with the new values."""
 
 from __future__ import annotations
 
@@ -33,27 +33,27 @@ prerequisites: [{{type: dockerimage, name: image, uri: none}}]
 taskRoles: {{task: {{dockerImage: image, resourcePerInstance: {{cpu: 1, memoryMB: 1, gpu: 0}}, commands: ["true"]}}}}
 defaults: {{virtualCluster: {}}}
 """
-"""A job of which only the virtual cluster counts: with it, locks and names are checked where a job file cannot be."""
+"""A minimal job in the virtual cluster, to check locks and names if the job file cannot be compiled."""
 
 
 def check_permitted(session: Session, view: View, values: Mapping[str, str]) -> None:
-    """Raise PlanError where the site locks what is to be changed, or has no room for it.
+    """Raise PlanError if the site locks a value, or cannot run the changed job.
 
-    What was wrong before, as by a profile of today, does not keep a job from being changed: then, and where its job
-    file is gone, the locks and names of the site are checked with what the journal knows, and Slurm checks the rest.
+    Errors without the change (because the profile has changed) do not prevent it. In that case, and if the job file is
+    gone, only the site's locks and names are checked with the journal's data; Slurm checks the rest.
     """
     wanted = {name: value for name, value in values.items() if name in SLURM_OPTIONS}
     if not wanted:
         return
     known = view.history
-    # Of a journal whose beginning is damaged, its end has these.
+    # The beginning of the journal may be damaged.
     created = view.folder.created() or Created(
         happened_at=0, job=known.job, user=known.user, backend=known.backend, roles=()
     )
     before = {name: value for name, value in changed_options(known.changes).items() if name in SLURM_OPTIONS}
     base = source_of(session, created)
     source = replace(base, typed=typed_options((), tuple(wanted.items()), ""))
-    why = "its job file is not known any more"
+    why = "its job file is gone"
     if created.run is not None:
         with suppress(OSError):
             text = read_at_most(view.folder.path / "job.yaml")
@@ -63,15 +63,13 @@ def check_permitted(session: Session, view: View, values: Mapping[str, str]) -> 
             why = refused[0].message
     stand_in = _STAND_IN.format(json.dumps(created.virtual_cluster or "default")).encode()
     _check(session, replace(source, text=stand_in, parameters=(), suffix=""), before, wanted)
-    session.say(
-        f"warning: {view.folder.name} could not be submitted today: {why}; Slurm alone checks whether the change fits"
-    )
+    session.say(f"warning: {view.folder.name} could not be submitted now: {why}; only Slurm checks the change")
 
 
 def _check(
     session: Session, source: Source, before: Mapping[str, str], wanted: Mapping[str, str]
 ) -> Sequence[Diagnostic]:
-    """Return what keeps a job from being submitted with or without a change; PlanError for what the change brings."""
+    """Return errors that the job has without the change; raise PlanError for errors that the change causes."""
     now = {**dict(source.slurm), **before}
     refused = _refusals(session, source, {**now, **wanted})
     if not refused:
@@ -84,13 +82,13 @@ def _check(
 
 
 def _of_update(diagnostic: Diagnostic, wanted: Mapping[str, str]) -> Diagnostic:
-    """Return a diagnostic that is about the job file, which stays, as one about the options that were typed."""
+    """Turn a diagnostic about the job file into one about the given options."""
     if diagnostic.location is None and not diagnostic.path:
         return diagnostic
     given = " ".join(f"--{name} {value}" for name, value in wanted.items())
     hint = hint_with_options(diagnostic.hint)
     if hint == diagnostic.hint:
-        hint = "the job file stays as it was submitted: give other options, or submit a changed one"
+        hint = "use other options, or submit a changed job file: `update` does not change the submitted one"
     return replace(diagnostic, message=f"{given}: {diagnostic.message}", location=None, path="", hint=hint)
 
 

@@ -1,4 +1,4 @@
-"""Change jobs: ask their backends, and write down what attempts to come have."""
+"""Change jobs at their backends, and record the changes for later attempts."""
 
 from __future__ import annotations
 
@@ -35,27 +35,27 @@ if TYPE_CHECKING:
     from ..session import Session
 
 TRIES = 3
-"""While one attempt is being changed, it may end and another one begin."""
+"""The number of tries: an attempt may end during the change, and the next one start."""
 
 
 class UpdatedJob(JobLine, frozen=True, kw_only=True):
-    """How a job stands that was changed."""
+    """The state of a changed job."""
 
     message: str
-    """What was done."""
+    """The result, in words."""
     changes: tuple[JobChange, ...]
-    """What was changed now; nothing of a job that had ended."""
+    """The changes of this call; none if the job had ended."""
 
 
 class UpdatedJobs(Struct, frozen=True, kw_only=True):
-    """Several jobs that were changed."""
+    """Several changed jobs."""
 
     jobs: tuple[UpdatedJob, ...]
-    """The jobs, in the order in which they were named."""
+    """The jobs, in the order of the arguments."""
 
 
 class Done(NamedTuple):
-    """Say in words what was changed of a job, how it stands, and the changes: none of a job that had ended."""
+    """The result of an update: a message, the state of the job, and the changes (none if it had ended)."""
 
     message: str
     view: View
@@ -63,7 +63,7 @@ class Done(NamedTuple):
 
     @property
     def job(self) -> UpdatedJob:
-        """The job as it is printed."""
+        """The job, for JSON."""
         changes = tuple(map(job_change, self.changes))
         return UpdatedJob(**asdict(job_line(self.view)), message=self.message, changes=changes)
 
@@ -71,14 +71,14 @@ class Done(NamedTuple):
 def update_jobs(
     session: Session, folders: Sequence[JobFolder], values: Mapping[str, str], *, several: bool
 ) -> tuple[list[Done], list[PaislurmError]]:
-    """Change jobs, one by one; return what was done, and what was not possible. One query tells how all stand.
+    """Change jobs one by one, and return the results and the errors. One query polls all jobs.
 
-    Of `several`, those that have ended are passed over, unless all have. Of one job some may be done, and some not.
+    With `several`, ended jobs are skipped unless all have ended. A job may be changed in part.
     """
     refusals = [refusal(folder, "update") for folder in folders]
     errors = [error for error in refusals if error is not None]
     known = [folder for folder, error in zip(folders, refusals, strict=True) if error is None]
-    # Whether a job has begun decides about these two.
+    # These two depend on whether the job has started.
     views = refresh_all(
         session, [open_job(folder) for folder in known], max_age=0 if {"time", HELD} & {*values} else BY_A_PERSON
     )
@@ -100,14 +100,14 @@ def update_jobs(
             errors.append(error)
         if written:
             done.append(Done(_said(view, written), view, tuple(written)))
-    # What Slurm said before is not true any more.
+    # The poll result is stale now.
     fresh = any(change.job_id for each in done for change in each.changes)
     now = refresh_all(session, [open_job(each.view.folder) for each in done], max_age=0 if fresh else BY_A_PERSON)
     return [each._replace(view=view) for each, view in zip(done, now, strict=True)], errors
 
 
 def _options_of(session: Session, views: Sequence[View], values: Iterable[str]) -> dict[tuple[str, str], Options]:
-    """Return what jobs have until now, by their backends and numbers: one query of each, nothing if it is silent."""
+    """Return the current options of jobs, by backend and job id, with one query each; none without an answer."""
     wanted: dict[str, list[JobId]] = {}
     for view in views:
         if {*OPTIONS} & {*values} and (target := target_of(view.history, values)):
@@ -122,9 +122,9 @@ def _options_of(session: Session, views: Sequence[View], values: Iterable[str]) 
 def _changes(
     session: Session, view: View, values: Mapping[str, str], before: dict[tuple[str, str], Options]
 ) -> Iterator[Changed]:
-    """Change a job, and yield each change when it is in the journal; the error at the end is for what was refused.
+    """Change a job, and yield each change once it is in the journal; then the error for rejected changes.
 
-    What its backend refuses of one that is between two attempts by then is tried again.
+    If the job was between two attempts, a rejected change is tried again.
     """
     errors: list[PaislurmError] = []
     for part in _parts(values):
@@ -156,7 +156,7 @@ def _changes(
 
 
 def _ask(session: Session, name: str, target: str, part: Mapping[str, str], had: Options) -> BackendError | None:
-    """Ask a backend to change a job, and return why it did not, or not all of it."""
+    """Change a job at its backend, and return the error for values that it rejected."""
     try:
         session.backend(name).change(JobId(target), part, had)
     except BackendError as error:
@@ -165,12 +165,12 @@ def _ask(session: Session, name: str, target: str, part: Mapping[str, str], had:
 
 
 def _taken(part: Mapping[str, str], error: BackendError) -> dict[str, str]:
-    """Return what is changed all the same: nothing where the error does not say what is not."""
+    """Return the values that were changed despite the error; none if the error does not say."""
     return {name: value for name, value in part.items() if name not in error.options} if error.options else {}
 
 
 def _said(view: View, written: Sequence[Changed]) -> str:
-    """Say what was done to a job."""
+    """Return the changes of a job in words."""
     said = "; ".join(dict.fromkeys(map(change_text, written)))
     here = (change.values for change in written if change.job_id and change.attempt == view.history.attempt)
     values = {name: value for values in here for name, value in values.items()}
@@ -178,7 +178,7 @@ def _said(view: View, written: Sequence[Changed]) -> str:
 
 
 def _parts(values: Mapping[str, str]) -> Iterator[dict[str, str]]:
-    """Yield what is changed at once: to hold a job is a question of its own to Slurm."""
+    """Split values into groups of one call each: holding a job needs a separate call to Slurm."""
     others = {name: value for name, value in values.items() if name != HELD}
     if others:
         yield others
@@ -191,7 +191,7 @@ def _is_as_before(before: History, now: History) -> bool:
 
 
 def _when(view: View, written: Sequence[Changed]) -> str:
-    """Say what a change holds for, where that is not plain."""
+    """Return when a change takes effect, if that is not obvious."""
     targets = dict.fromkeys(each.job_id for each in written if each.job_id)
     if targets:
         return f" (job {', '.join(targets)})"

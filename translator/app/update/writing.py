@@ -1,4 +1,4 @@
-"""Write down what was changed of a job, and what it had until then."""
+"""Record changes of a job with the old values, and check new time limits."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def write_down(session: Session, view: View, values: Mapping[str, str], target: str, had: Options) -> Changed:
-    """Append a change to the journal of a job and return it; `had` is what the job `target` of its backend had."""
+    """Append a change to the journal of a job and return it; `had` are the old options of the job `target`."""
     change = Changed(
         happened_at=session.now(),
         attempt=view.history.attempt,
@@ -43,9 +43,9 @@ def write_down(session: Session, view: View, values: Mapping[str, str], target: 
 
 
 def _old_values(view: View, values: Mapping[str, str], had: Options) -> dict[str, str]:
-    """Return what a job had until now: "" for what nobody knows, names with commas where components differ.
+    """Return the old values of a job: "" for unknown ones, with commas if components differ.
 
-    What Slurm says counts; without it what was changed before, or what the script of the job asks for.
+    The source is Slurm, else the last change, else the script of the job.
     """
     known = view.history
     names = [name for name in values if name in OPTIONS]
@@ -64,63 +64,65 @@ def _append(view: View, change: Changed) -> None:
     try:
         view.folder.append(change)
     except OSError as error:
-        done = f"; job {change.job_id} is changed, attempts to come are not" if change.job_id else ""
-        message = f"{view.folder.journal} cannot be written ({error.strerror or error}){done}"
+        done = f"; job {change.job_id} was changed, but later attempts were not" if change.job_id else ""
+        message = f"cannot write {view.folder.journal} ({error.strerror or error}){done}"
         raise FolderError(Diagnostic(code="E510", message=message)) from None
 
 
 def _wake(view: View) -> None:
-    """Have the monitor look: of a job that has not begun no other file tells it."""
+    """Notify the monitor: no other file of a waiting job changes."""
     with suppress(OSError):
         os.utime(view.folder.attempt(view.history.attempt))
 
 
 EARLY = 60
-"""Seconds by which Slurm may send a signal too early. Source: sbatch(1), --signal."""
+"""Slurm may send a signal this many seconds early. Source: sbatch(1), --signal."""
 
 
 def check_limit(view: View, values: Mapping[str, str], now: int) -> None:
-    """Raise an error for a time limit by which the tasks would be told to end at once, or as soon as they begin."""
+    """Raise RejectedError for a time limit that would stop the tasks at once, or at their start."""
     if "time" not in values or not target_of(view.history, values):
         return
     limit, before, began = seconds_of(values["time"]), _warning(view), _began(view)
     ran = 0 if began is None else max(0, now - began)
     if limit - before > ran or (began is None and not before):
         return
-    told = f", for its tasks are told to end {before} s before the limit" if before else ""
+    told = f", because its tasks get a warning {before} s before the limit" if before else ""
     enough = slurm_time(timedelta(seconds=ran + before + 2 * EARLY))
     if began is None:
-        message = f"a limit of {values['time']} would end {view.folder.name} as soon as it begins{told}"
-        raise not_possible("E624", message, f"give `--time {enough}` or more")
+        message = f"a limit of {values['time']} would end {view.folder.name} at its start{told}"
+        raise not_possible("E624", message, f"use `--time {enough}` or more")
     message = (
         f"{view.folder.name} has run for {elapsed_text(ran)}: a limit of {values['time']} would end it at once{told}"
     )
-    raise not_possible("E624", message, f"give `--time {enough}` or more; `paislurm cancel {view.history.job}` ends it")
+    raise not_possible(
+        "E624", message, f"use `--time {enough}` or more, or cancel it with `paislurm cancel {view.history.job}`"
+    )
 
 
 def end_text(view: View, values: Mapping[str, str]) -> str:
-    """Say when the tasks of a job are told to end by its new limit: where it runs, or is to run for minutes alone."""
+    """Return when tasks get the warning of the new limit, for a running job or a limit of minutes."""
     began, before = _began(view), _warning(view) if "time" in values else 0
     limit = seconds_of(values["time"]) if before else 0
     if not before or (began is None and limit > WARNED_FROM.total_seconds()):
         return ""
     at = "" if began is None else f", at {time_of_day(began + limit - before)}"
-    return f"; tasks are told to end {before} s before the limit{at} or up to a minute earlier"
+    return f"; tasks get a warning {before} s before the limit{at} or up to a minute earlier"
 
 
 def _began(view: View) -> int | None:
-    """Return when a job began that runs, None for one that waits."""
+    """Return the start of a running job, None for a waiting one."""
     return view.observation.started if view.observation is not None and is_running(view) else None
 
 
 def _warning(view: View) -> int:
-    """Return how many seconds before the limit the tasks of the last attempt are told to end, 0 where they are not."""
+    """Return how many seconds before the limit tasks of the last attempt get a warning, 0 without one."""
     script = options_of_script(view, view.history.attempt)
     return parse_int(script[0].get("signal", "").rpartition("@")[2]) or 0 if script else 0
 
 
 def options_of_script(view: View, attempt: int) -> Sequence[Mapping[str, str]]:
-    """Return what the script of an attempt asks for, for each component; nothing where it cannot be read."""
+    """Return the options in the script of an attempt, for each component; none if it cannot be read."""
     try:
         return [component.options for component in components(read_text(view.folder.script(attempt)))]
     except OSError:

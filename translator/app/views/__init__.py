@@ -1,1 +1,1 @@
-"""How jobs stand, in records that are printed and returned to programs."""
+"""The states of jobs, as records for JSON and the Python API."""

@@ -1,4 +1,4 @@
-"""How a job stands, as `--json` and the Python API have it. Without a value a field is None."""
+"""The state of a job, for `--json` and the Python API. Fields without a value are None."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class JobFailure(Struct, frozen=True, kw_only=True):
     """Why a job failed."""
 
     task: str | None
-    """The name of the task that decided, `worker-0`; None where none did."""
+    """The name of the deciding task, `worker-0`; None without one."""
     node: str | None
     """The node of that task."""
     exit_code: int
@@ -29,40 +29,40 @@ class JobFailure(Struct, frozen=True, kw_only=True):
     exit_status: int | None
     """The exit status of the task's commands, 0 to 255."""
     cause: str | None
-    """What probably made a command fail."""
+    """The probable cause of a command's failure."""
     meaning: str
-    """What the exit code means."""
+    """The meaning of the exit code."""
     advice: str
-    """What to do against the failure."""
+    """Advice about the failure."""
     file: str | None
-    """The file with the command that failed."""
+    """The file with the failed command."""
     line: int | None
     """The line of that command, from 1."""
     last_line: int | None
-    """The last of the lines of which one has the command; `line` where that one is known."""
+    """The last line of a range that contains the command; equal to `line` if the exact line is known."""
     stream: LogStream
-    """The log of which `last_lines` are the end; `batch` is that of the batch script."""
+    """The log of `last_lines`; `batch` is the log of the batch script."""
     last_lines: tuple[str, ...]
-    """The last lines of that log, ten at most."""
+    """The last lines of the log, at most ten."""
 
 
 class RetriedAttempt(Struct, frozen=True, kw_only=True):
-    """How an attempt ended that was followed by another."""
+    """An attempt that was retried, and how it ended."""
 
     attempt: int
     """The number of the attempt, from 0."""
     exit_code: int
     """OpenPAI's exit code of the attempt."""
     behaviour: Behaviour
-    """How the exit code is retried."""
+    """The behaviour of the exit code."""
     reason: str
     """Why the attempt ended, in a sentence."""
     retry_rule: str
     """The rule by which the attempt was retried."""
     backend_state: str | None
-    """The backend's own word for how it ended."""
+    """The backend's state of its end."""
     blamed_nodes: tuple[str, ...]
-    """The nodes that the end is blamed on."""
+    """The nodes that probably caused the end."""
     started_at: Time | None
     """When the attempt's nodes were allocated."""
     ended_at: Time | None
@@ -72,20 +72,20 @@ class RetriedAttempt(Struct, frozen=True, kw_only=True):
 
 
 class JobChange(Struct, frozen=True, kw_only=True):
-    """What `update` changed of a job."""
+    """A change by `update`."""
 
     changed_at: Time | None
-    """When it was changed."""
+    """When the job was changed."""
     user: str
-    """Who changed it."""
+    """The user who changed it."""
     attempt: int
-    """The attempt that was the last one then."""
+    """The number of the attempt at that time."""
     job_id: str | None
-    """The Slurm job that was changed; None where only attempts to come were."""
+    """The changed Slurm job; None if only later attempts were changed."""
     values: Mapping[str, str]
-    """What was changed, as text by name: `time`, `partition`, `account`, `qos`, `nice`, `retries`, `held`."""
+    """The new values, as text by name: `time`, `partition`, `account`, `qos`, `nice`, `retries`, `held`."""
     old_values: Mapping[str, str | None]
-    """The values before, None for those that only Slurm has."""
+    """The old values; None for values that only Slurm knows."""
 
 
 class JobDependency(Struct, frozen=True, kw_only=True):
@@ -94,11 +94,11 @@ class JobDependency(Struct, frozen=True, kw_only=True):
     name: str
     """The name of that job's folder, `user~job`."""
     until: Literal["succeeded", "ended"]
-    """The end that is waited for."""
+    """The required end."""
 
 
 class RoleTasks(Struct, frozen=True, kw_only=True):
-    """How the tasks of a role stand."""
+    """The states of a role's tasks."""
 
     name: str
     """The name of the role."""
@@ -109,30 +109,30 @@ class RoleTasks(Struct, frozen=True, kw_only=True):
 
 
 class JobView(JobLine, frozen=True, kw_only=True):
-    """How a job and its tasks stand."""
+    """The state of a job and its tasks."""
 
     failure: JobFailure | None = None
     """Why the job failed."""
     backend_state: str | None = None
-    """The backend's own word for how the Slurm job stands."""
+    """The backend's state of the Slurm job."""
     backend_reason: str | None = None
-    """Why the Slurm job waits, in the backend's own word."""
+    """The backend's reason why the Slurm job waits."""
     backend_reachable: bool = True
-    """Whether the backend answered; if not, the states are those that were known last."""
+    """Whether the backend answered; if not, the states are the last known ones."""
     backend_error: str | None = None
     """Why the backend did not answer."""
     read_errors: tuple[str, ...] = ()
-    """What cannot be read of the job's files."""
+    """Errors in reading the job's files."""
     waits: tuple[Wait, ...] = ()
     """Why components wait."""
     dependencies: tuple[JobDependency, ...] = ()
     """The jobs that this one waits for."""
     attempts: tuple[RetriedAttempt, ...] = ()
-    """The attempts that were followed by another, in order."""
+    """The attempts that were retried, in order."""
     changes: tuple[JobChange, ...] = ()
-    """What `update` changed of the job, in order."""
+    """The changes by `update`, in order."""
     excluded_nodes: tuple[str, ...] = ()
-    """The nodes that the next attempt would leave out."""
+    """The nodes that the next attempt would exclude."""
     roles: tuple[RoleTasks, ...] = ()
     """The task roles."""
     tasks: tuple[JobTask, ...] = ()
@@ -140,15 +140,15 @@ class JobView(JobLine, frozen=True, kw_only=True):
     account: str | None = None
     """The account that is charged; None for the user's default."""
     job_gpus: int = 0
-    """GPUs of all tasks that run at a time."""
+    """The GPUs of all tasks that run at the same time."""
     pages: tuple[WebPage, ...] = ()
-    """Pages that running tasks serve, as far as the job file tells."""
+    """The web pages of running tasks, as far as the job file declares them."""
     run: RunRecord | None = None
-    """What the job was submitted with; None where an earlier version did not keep it."""
+    """The run record; None for a job of an earlier version that did not write one."""
 
 
 class Jobs(Struct, frozen=True, kw_only=True):
     """Several jobs."""
 
     jobs: tuple[JobView, ...]
-    """The jobs, in the order in which they were named."""
+    """The jobs, in the order of the arguments."""

@@ -1,4 +1,4 @@
-"""A job on one line: what `list` and `watch` show of it, found without its tasks and logs."""
+"""A job on one line, for `list` and `watch`; computed without its tasks and logs."""
 
 from __future__ import annotations
 
@@ -24,68 +24,68 @@ if TYPE_CHECKING:
 
 
 class JobLine(Struct, frozen=True, kw_only=True):
-    """How a job stands, without what takes long to find out."""
+    """The state of a job, without values that take long to compute."""
 
     name: str
     """The name of the job's folder, `user~job`."""
     job: str | None
     """The job's name, without the user's."""
     user: str | None
-    """The user whose job it is."""
+    """The user who owns the job."""
     state: State
-    """How the job stands."""
+    """The job status."""
     exit_code: int | None
     """OpenPAI's exit code of the job; None while it has none."""
     reason: str | None
-    """Why the job stands as it does, in a sentence."""
+    """The reason of the job status, in a sentence."""
     ended: bool
-    """Whether nothing can change any more."""
+    """Whether the job status is final."""
     attempt: int
     """The number of the last attempt of the job, from 0."""
     retries: int | None
-    """How often the job was retried; None where `list` and `watch` do not count the retries of an ended job."""
+    """The number of retries; None for an ended job in `list` and `watch`."""
     backend: str | None
     """`slurm`, `pyslurm`, `local`, or `ssh:` and a login node."""
     job_id: str | None
     """The id of the last attempt's Slurm job; None while it has none."""
     created_at: Time | None
-    """When the job was submitted first."""
+    """When the first attempt was submitted."""
     submitted_at: Time | None
     """When the last attempt was submitted."""
     started_at: Time | None
-    """When the nodes of the last attempt were allocated; a job that still waits for its first task has a time, too."""
+    """When the nodes of the last attempt were allocated, even if no task has started yet."""
     ended_at: Time | None
     """When the job ended."""
     expected_start_at: Time | None = None
-    """When Slurm expects to start a job that waits."""
+    """When Slurm expects to start the waiting job."""
     virtual_cluster: str | None
     """The virtual cluster."""
     partition: str | None
-    """The partition by the job file and the site profile; None for Slurm's default."""
+    """The partition in the job file or the site profile; None for Slurm's default."""
     node_list: str | None = None
-    """The nodes of the last attempt as Slurm writes them, `n[1-3,7]`."""
+    """The nodes of the last attempt in Slurm's notation, `n[1-3,7]`."""
     folder: str
     """The path of the job's folder."""
     task_count: int
     """The number of tasks."""
     completed: int | None
-    """How many tasks ended by themselves; None where that is not known."""
+    """The number of tasks that ended by themselves; None if unknown."""
     time_limit: int | None = None
     """The time limit in seconds; None for the partition's limit and for a job that has ended."""
     waits_began_at: Time | None = None
-    """Since when the journal has the reason to wait."""
+    """When the journal recorded the reason to wait."""
     advice: str | None = None
-    """What would help a job that waits."""
+    """Advice for a waiting job."""
     group: str | None = None
     """The name of the job's sweep."""
     sweep: Mapping[str, str] = field(default_factory=dict)
     """The values of the sweep's parameters, by name."""
     parameters: Mapping[str, str] | None = None
-    """The parameters in effect, by name; None where only `list` and `status` read them."""
+    """The parameters in effect, by name; only `list` and `status` set them."""
     result: float | None = None
-    """The number in the logs that `extras.slurm.result` names; None where there is none, or only `list` reads it."""
+    """The number in the logs that matches `extras.slurm.result`; None without one. Only `list` sets it."""
     readable: bool = True
-    """Whether the journal can be read: if not, the reason says why, and the other values are not known."""
+    """Whether the journal is readable; if not, `reason` says why, and the other values are unknown."""
 
     @property
     def succeeded(self) -> bool:
@@ -94,20 +94,20 @@ class JobLine(Struct, frozen=True, kw_only=True):
 
     @property
     def begun_at(self) -> int:
-        """When the last attempt was submitted, or else the job was made, in seconds since 1970; 0 if not known."""
+        """When the last attempt was submitted, or else the job was created, in seconds since 1970; 0 if unknown."""
         return seconds_since_1970(self.submitted_at or self.created_at) or 0
 
     def elapsed(self, now: int) -> int | None:
-        """Return for how many seconds the last attempt has run, or ran; None while the job waits, and if it never ran.
+        """Return how many seconds the last attempt has run; None if it has not started.
 
-        A job whose nodes are allocated waits until its first task starts.
+        A job with allocated nodes waits until its first task starts.
         """
         since = None if self.state == "WAITING" else seconds_since_1970(self.started_at)
         return elapsed_seconds(since, seconds_since_1970(self.ended_at), now)
 
     @property
     def short_name(self) -> str:
-        """The name, without the user's own before it."""
+        """The name, without the user's own `user~`."""
         return self.name.removeprefix(f"{user_name()}~")
 
 
@@ -115,13 +115,13 @@ class Listing(Struct, frozen=True, kw_only=True):
     """The jobs of a list."""
 
     jobs: tuple[JobLine, ...]
-    """The jobs, the newest first; those of a sweep by the values of its parameters."""
+    """The jobs, the newest first; jobs of a sweep are sorted by parameter values."""
     group: str | None = None
-    """The name of the sweep whose jobs these are."""
+    """The name of the sweep, if these are its jobs."""
 
 
 def line_of_status(folder: JobFolder, known: History, status: JobStatus) -> JobLine:
-    """Return what journal and status tell of a job, without its nodes and tasks."""
+    """Return the line of a job from its journal and status, without its nodes and tasks."""
     user, _, job = folder.name.partition("~")
     return JobLine(
         name=folder.name,
@@ -152,7 +152,7 @@ def line_of_status(folder: JobFolder, known: History, status: JobStatus) -> JobL
 
 
 def job_line(view: View, plan: KeptPlan | None = None) -> JobLine:
-    """Return how a job stands, without its tasks, by its plan, which is read if it is not given."""
+    """Return the line of a job; `plan` is read if it is not given."""
     return replace(
         line_of_status(view.folder, view.history, view.job_status),
         started_at=aware(started_at(view)),
@@ -165,7 +165,7 @@ def job_line(view: View, plan: KeptPlan | None = None) -> JobLine:
 
 
 class Asked(NamedTuple):
-    """What a job asks of Slurm, after all changes: its time limit in seconds, and the GPUs of all its tasks."""
+    """The request of a job after all changes: its time limit in seconds, and the GPUs of all its tasks."""
 
     account: str | None
     time_limit: int | None
@@ -173,7 +173,7 @@ class Asked(NamedTuple):
 
 
 def asked_of(view: View, plan: KeptPlan | None = None) -> Asked:
-    """Return what a job asks of Slurm by its plan, which is read if it is not given."""
+    """Return the request of a job; `plan` is read if it is not given."""
     plan = plan or kept_plan(view.folder.path)
     options = dict(plan.directives)
     for change in view.history.changes:

@@ -1,4 +1,4 @@
-"""Make records of jobs from what a poll found."""
+"""Poll results -> records of jobs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def job_view(session: Session, view: View, tasks: Sequence[TaskView] | None = None) -> JobView:
-    """Return how a job stands, with these tasks, or all."""
+    """Return the state of a job with these tasks, or all."""
     known, plan = view.history, kept_plan(view.folder.path)
     failure = failure_of(session, view)
     asked, places = asked_of(view, plan), task_places(view)
@@ -72,13 +72,13 @@ def one_or_several(
     *,
     several: bool,
 ) -> JobView | Jobs:
-    """Return how a job stands with its `chosen` tasks, or how several do."""
+    """Return the state of a job with its `chosen` tasks, or the states of several jobs."""
     found = tuple(job_view(session, view, chosen(view.tasks)) for view in views)
     return Jobs(jobs=found) if several or len(found) > 1 else found[0]
 
 
 def job_failure(failure: Failure) -> JobFailure:
-    """Return why a job failed, as it is printed."""
+    """Return the reason of a failure as a record."""
     task, command = failure.task, failure.command
     return JobFailure(
         task=f"{task.role}-{task.index}" if task else None,
@@ -97,7 +97,7 @@ def job_failure(failure: Failure) -> JobFailure:
 
 
 def job_change(change: Changed) -> JobChange:
-    """Return a change of a job, as it is printed."""
+    """Return a change of a job as a record."""
     return JobChange(
         changed_at=aware(change.happened_at),
         user=change.user,
@@ -165,5 +165,5 @@ def _script(run: ScriptRun) -> TaskScript:
 
 
 def _printed_run(run: RunRecord) -> RunRecord:
-    """Return what a job was submitted with, None in place of an empty text."""
+    """Return the run record, with None in place of empty texts."""
     return replace(run, suffix=run.suffix or None, secrets_file=run.secrets_file or None)

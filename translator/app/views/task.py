@@ -1,4 +1,4 @@
-"""How a task stands, as `--json` and the Python API have it."""
+"""The state of a task, for `--json` and the Python API."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class TaskScript(Struct, frozen=True, kw_only=True):
     """A script that a task ran."""
 
     task_attempt: int
-    """The attempt of the task that ran it, from 0."""
+    """The attempt of the task, from 0."""
     phase: ScriptPhase
-    """When such a script runs."""
+    """The phase in which the script runs."""
     name: str | None
     """The name of its prerequisite or plugin; None for the commands."""
     exit_status: int
@@ -29,7 +29,7 @@ class TaskScript(Struct, frozen=True, kw_only=True):
 
 
 class JobTask(Struct, frozen=True, kw_only=True):
-    """How a task stands."""
+    """The state of a task."""
 
     role: str
     """The name of its role."""
@@ -38,7 +38,7 @@ class JobTask(Struct, frozen=True, kw_only=True):
     task_attempt: int
     """The number of its last attempt, from 0."""
     state: State
-    """How the task stands."""
+    """The state."""
     exit_status: int | None = None
     """The exit status of its commands, 0 to 255."""
     exit_code: int | None = None
@@ -50,17 +50,17 @@ class JobTask(Struct, frozen=True, kw_only=True):
     ended_at: Time | None = None
     """When the task ended."""
     hold_ends_at: Time | None = None
-    """Until when the task, which has failed, is held (`isDebug`)."""
+    """Until when the failed task is held (`isDebug`)."""
     scripts: tuple[TaskScript, ...] = ()
-    """What the task ran of prerequisites and plugins in the last attempt of the job."""
+    """The scripts of prerequisites and plugins that the task ran in the job's last attempt."""
     node_address: str | None = None
-    """The address of the node by which the task is reached."""
+    """The address of the task's node."""
     ports_by_label: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """The ports of the task by their label."""
 
     @property
     def name(self) -> str:
-        """What users call the task: `worker-0`."""
+        """The name of the task, `worker-0`."""
         return f"{self.role}-{self.index}"
 
     @property

@@ -1,1 +1,1 @@
-"""What a command shows: messages, tables, views, exit codes."""
+"""The output of commands: messages, tables, views, exit codes."""

@@ -1,4 +1,4 @@
-"""What a person reads: results on standard output, talk on standard error; nothing acts on a terminal."""
+"""Console output: results on standard output, messages on standard error, both escaped on a terminal."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 
 NO_CURSOR = ("", "dumb", "unknown")
-"""Values of TERM of what can only print line after line."""
+"""Values of TERM for terminals that cannot move the cursor."""
 
 
 def colourful(stream: TextIO) -> bool:
-    """Tell whether colours are welcome: on a terminal that has them, unless NO_COLOR is set."""
+    """Return whether to print colours: on a terminal with colours, unless NO_COLOR is set."""
     try:
         terminal = stream.isatty()
     except (AttributeError, ValueError):
@@ -37,7 +37,7 @@ def colourful(stream: TextIO) -> bool:
 
 
 def is_terminal(stream: TextIO | None) -> bool:
-    """Tell whether a person reads a stream."""
+    """Return whether a stream is a terminal."""
     try:
         return stream is not None and stream.isatty()
     except ValueError:
@@ -45,7 +45,7 @@ def is_terminal(stream: TextIO | None) -> bool:
 
 
 def takes_a_screen(typed: TextIO | None, shown: TextIO | None) -> bool:
-    """Tell whether a person types and reads at a terminal whose cursor can be moved; it need not have colours."""
+    """Return whether both streams are a terminal that can move the cursor; colours are not needed."""
     return is_terminal(typed) and is_terminal(shown) and os.environ.get("TERM", "dumb") not in NO_CURSOR
 
 
@@ -60,7 +60,7 @@ def print_file(text: str) -> None:
 
 
 class EscapingStream(io.RawIOBase):
-    """A terminal for bytes that anybody wrote: what would act on it is shown as text."""
+    """A terminal for untrusted bytes: control characters are shown as text."""
 
     def __init__(self, terminal: TextIO) -> None:
         super().__init__()
@@ -68,63 +68,63 @@ class EscapingStream(io.RawIOBase):
         self._decoder = codecs.getincrementaldecoder("utf-8")("backslashreplace")
 
     def write(self, data: Buffer) -> int:
-        """Show what is complete of a text in UTF-8."""
+        """Show the complete UTF-8 characters so far."""
         self._terminal.write(visible(self._decoder.decode(bytes(data))))
         return memoryview(data).nbytes
 
     def write_own(self, text: str) -> None:
-        """Show a text of this program, which may have colours."""
+        """Show a trusted text, which may contain colours."""
         self._terminal.write(text)
 
     def flush(self) -> None:
-        """Hand on to the terminal what was written."""
+        """Flush the terminal."""
         self._terminal.flush()
 
 
 def raw_output() -> IO[bytes] | EscapingStream:
-    """Return standard output for what is printed byte by byte; a closed one takes everything."""
+    """Return standard output for bytes; a closed one discards everything."""
     if sys.stdout is None:
         return io.BytesIO()
     return EscapingStream(sys.stdout) if is_terminal(sys.stdout) else sys.stdout.buffer
 
 
 def print_json(result: Struct) -> None:
-    """Print a result for programs."""
+    """Print a result as a JSON document."""
     from ...app.document import document_text
 
     click.echo(document_text(result))
 
 
 def print_json_line(result: Struct) -> None:
-    """Print one of several results for programs, on one line."""
+    """Print a result as JSON on one line."""
     from ...app.document import document_text
 
     click.echo(document_text(result, indent=None))
 
 
 def print_error(error: str, diagnostics: Iterable[Diagnostic], status: int) -> None:
-    """Print for programs what went wrong and the exit status: on one line, because `watch` prints lines."""
+    """Print an error and the exit status as JSON, on one line because `watch` prints lines."""
     from ...app.document import CommandError
 
     print_json_line(CommandError(error=error, exit_status=status, diagnostics=tuple(diagnostics)))
 
 
 def print_schema(value: Mapping[str, object]) -> None:
-    """Print a JSON Schema: it has no keys of ours."""
+    """Print a JSON Schema."""
     import json
 
     click.echo(json.dumps(value, indent=2))
 
 
 class _Told:
-    """What this call of the program has told its user: hints and warnings once, and whether a diagnostic was last."""
+    """The hints and warnings that this process has printed, and whether the last message was a diagnostic."""
 
     def __init__(self) -> None:
         self.once: set[object] = set()
         self.diagnostic_is_last = False
 
     def is_new(self, what: object) -> bool:
-        """Tell whether it was not told yet, and take it for told."""
+        """Return whether something was not printed yet, and remember it."""
         new = what not in self.once
         self.once.add(what)
         return new
@@ -134,19 +134,19 @@ _told = _Told()
 
 
 def forget_what_was_told() -> None:
-    """Begin another call of the program."""
+    """Forget all printed hints and warnings, for another call in this process."""
     _told.once.clear()
     _told.diagnostic_is_last = False
 
 
 def log(text: str) -> None:
-    """Tell the user something that is no result."""
+    """Print a message."""
     _told.diagnostic_is_last = False
     _tell(escape_control(text))
 
 
 def tell(event: Event) -> None:
-    """Tell the user an event of a session."""
+    """Print an event of a session."""
     if isinstance(event, str):
         log(event)
     else:
@@ -154,7 +154,7 @@ def tell(event: Event) -> None:
 
 
 def log_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
-    """Tell the user what is wrong, warnings once, with a blank line between two diagnostics, whenever they come."""
+    """Print diagnostics, each warning once, with a blank line between two diagnostics."""
     colours = colourful(sys.stderr)
     new = [each for each in diagnostics if each.severity is Severity.ERROR or _told.is_new(each)]
     texts = [_diagnostic(diagnostic, colours=colours) for diagnostic in new]

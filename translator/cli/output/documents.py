@@ -1,4 +1,4 @@
-"""What each command prints with `--json`. This imports every use case: only `paislurm schema` and the docs need it."""
+"""The documents of `--json` by command. This imports every use case; only `paislurm schema` and the docs need it."""
 
 from __future__ import annotations
 
@@ -73,11 +73,11 @@ COMMANDS: dict[str, tuple[type[Struct], ...]] = {
     SCHEMA: (),
     ERROR: (CommandError,),
 }
-"""The documents by command; each command may print a CommandError instead."""
+"""The documents by command; on an error, each command prints a CommandError instead."""
 
 
 def output_schema(commands: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the schema of what these commands print, or all."""
+    """Return the schema of the documents of these commands; default: all."""
     names = [*(commands or COMMANDS), ERROR]
     documents = dict.fromkeys(document for name in names for document in COMMANDS[name])
     title = f"paislurm {commands[0]} --json" if len(commands) == 1 else "paislurm --json"

@@ -1,4 +1,4 @@
-"""What `submit --test-only` prints: when the job would start, and the GPUs of its partitions."""
+"""The output of `submit --test-only`: the expected start of the job, and the GPUs of its partitions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ...app.estimate.estimate import LOCAL
 from ...app.estimate.gpus import UP
 from ...app.submit.after import text_of
-from ...plural import counted
+from ...plural import counted, verb
 from ...times import duration_text, format_time
 from .console import log, print_result
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def print_estimate(found: Estimate) -> None:
-    """Print when a job would start."""
+    """Print the expected start of a job."""
     job, submitted = found.submitted.job, found.submitted
     if submitted.backend == LOCAL:
-        print_result(f"{job} would start at once on this machine: the backend local has no queue")
+        print_result(f"{job} would start at once on this machine: the local backend has no queue")
     else:
         components = found.component_count
         print_result(start_text(job, found.start, found.partitions, components=components, now=found.now))
@@ -27,7 +27,7 @@ def print_estimate(found: Estimate) -> None:
             if pool.total:
                 print_result(gpus_text(pool))
     if submitted.after:
-        log(f"it waits first: it is submitted after {text_of(submitted.after)}")
+        log(f"it will not be submitted before {text_of(submitted.after)}")
 
 
 GPU_COLUMNS = ("PARTITION", "TYPE", "GPUS", "FREE", "JOBS WAITING", "NOTE")
@@ -40,53 +40,53 @@ if TYPE_CHECKING:
 
 
 def start_text(name: str, start: Start, partitions: Sequence[str], *, components: int, now: int) -> str:
-    """Say when a job would start, where, and who says so.
+    """Return the expected start of a job, its place, and the source of the estimate.
 
-    `sbatch --test-only` leaves backfill out of its estimate: of a job for which there is room now it can say much later
-    (observed on 24.11), and such a job may start at once.
+    `sbatch --test-only` ignores backfill. It can report a much later time for a job whose resources are free now
+    (observed on 24.11), although the job may start at once.
     """
     seconds = start.seconds_from(now)
     if start.at is None or seconds is None:
-        return f"Slurm cannot say when {name} would start: {start.reason}"
+        return f"Slurm cannot estimate when {name} would start: {start.reason}"
     named = [start.partition] if start.partition else [*partitions]
     where = f" in partition{'s' * (len(named) > 1)} {' and '.join(named)}" if named else ""
     place = f"{f' on {start.nodes}' if start.nodes else ''}{where}"
     when = f"{format_time(start.at)} (in {duration_text(seconds)})"
     if seconds and start.resources_free:
         said = (
-            f"resources for {name} are free now: by backfill it may start at once, if its time limit ends before jobs "
-            f"ahead of it need them; Slurm's own estimate, without backfill, is {when}{place}"
+            f"resources for {name} are free now: backfill may start it at once, if its time limit ends before jobs "
+            f"ahead of it need them; Slurm's estimate, without backfill, is {when}{place}"
         )
     else:
-        said = f"{name} would start {f'at {when}' if seconds else 'at once'}{place}, says Slurm"
+        said = f"{name} would start {f'at {when}' if seconds else 'at once'}{place} (Slurm's estimate)"
     if start.preempts:
         jobs = "job" if len(start.preempts) == 1 else "jobs"
-        said += f"; {jobs} {', '.join(start.preempts)} would give way"
+        said += f"; {jobs} {', '.join(start.preempts)} would be preempted"
     if components > 1:
-        said += f"; it looks at each of the {components} components by itself, and together they may start later"
+        said += f"; Slurm estimates each of the {components} components separately; together they may start later"
     return said
 
 
 def gpus_text(pool: Pool) -> str:
-    """Say how many GPUs of a partition are free, and who waits for some."""
+    """Return the number of free GPUs of a partition, and of jobs that wait for some."""
     types = ", ".join(f"{each.name} {each.free} of {each.total}" for each in pool.types if each.name)
     parts = [
         f"{pool.free} of {pool.total} free" + (f" ({types})" if types else ""),
         *([f"{pool.stranded} more on nodes without a free CPU"] if pool.stranded else []),
-        *([f"{pool.away} on nodes that are out of order or reserved"] if pool.away else []),
+        *([f"{pool.away} on unavailable or reserved nodes"] if pool.away else []),
         _waiting(pool),
     ]
     return f"GPUs in partition {pool.partition} now: {', '.join(parts)}"
 
 
 def gpu_rows(pool: Pool) -> list[tuple[str, ...]]:
-    """Return a row of a table for each type of GPU of a partition; who waits is said once, in the first."""
+    """Return a row for each GPU type of a partition; the first row has the waiting jobs."""
     waits = f"{pool.waiting_jobs} for {pool.waiting_gpus}" if pool.waiting_jobs else "-"
     notes = [] if pool.state == UP else [f"partition is {pool.state}"]
     if pool.stranded:
         notes.append(f"{counted(pool.stranded, 'GPU')} without a free CPU")
     if pool.away:
-        notes.append(f"{counted(pool.away, 'GPU')} out of order or reserved")
+        notes.append(f"{counted(pool.away, 'GPU')} unavailable or reserved")
     last = (waits, "; ".join(notes))
     return [
         (
@@ -102,6 +102,5 @@ def gpu_rows(pool: Pool) -> list[tuple[str, ...]]:
 
 def _waiting(pool: Pool) -> str:
     if not pool.waiting_jobs:
-        return "no waiting job asks for any"
-    asks = "asks" if pool.waiting_jobs == 1 else "ask"
-    return f"{counted(pool.waiting_jobs, 'waiting job')} {asks} for {pool.waiting_gpus}"
+        return "no job waits for any"
+    return f"{counted(pool.waiting_jobs, 'job')} {verb(pool.waiting_jobs, 'waits', 'wait')} for {pool.waiting_gpus}"

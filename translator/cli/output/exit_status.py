@@ -1,4 +1,4 @@
-"""How a job ended, as exit code and in a sentence."""
+"""The end of a job, as an exit code and as a sentence."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 FAILED = 1
 LOG_OPTIONS = {"runtime": "--runtime", "batch": "--batch", "stderr": "--stderr", "stdout": ""}
-"""The options of `logs` for the logs that a failure is told from."""
+"""The options of `logs` by the log that shows a failure."""
 
 
 def exit_code(view: View) -> int:
@@ -25,13 +25,13 @@ def exit_code(view: View) -> int:
 
 
 def ending_text(view: View) -> str:
-    """Return how a job stands, in a sentence."""
+    """Return the state of a job, in a sentence."""
     reason = f": {view.job_status.reason}" if view.job_status.reason else ""
     return f"{view.folder.name} {state_text(view.job_status)}{reason}"
 
 
 def log_ending(view: View, failure: Failure | None) -> None:
-    """Tell how a job ended, why it failed, and where to look if it did not go well."""
+    """Log the end of a job; for a failure, also the reason and the commands that show more."""
     log(one_line(ending_text(view)))
     if view.job_status.state == "FAILED":
         if failure is not None:
@@ -40,7 +40,7 @@ def log_ending(view: View, failure: Failure | None) -> None:
 
 
 def _logs_command(job: str, failure: Failure | None) -> str:
-    """Return the command that shows the log of which the last lines were shown, whole."""
+    """Return the command that shows the whole log of the failure."""
     option = LOG_OPTIONS[failure.stream if failure else "stderr"]
     task = task_name(failure.task) if failure and failure.task else ""
     return " ".join(filter(None, ("paislurm logs", option, job, task)))

@@ -1,4 +1,4 @@
-"""What `list` prints: jobs as rows of the columns that are wanted, or a sweep with its parameters."""
+"""The output of `list`: a table of jobs, or a sweep with its parameters."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 
 ON_A_TERMINAL = 30
-"""So many jobs a terminal is shown, unless another number is asked for."""
+"""Most jobs on a terminal by default."""
 
 
 class Table(NamedTuple):
-    """The table that is wanted: its columns as words, the column to sort by, and the most rows; 0 is all."""
+    """The options of a table: its columns, the column to sort by, and the most rows (0: all)."""
 
     columns: str | None
     by: str | None
@@ -47,7 +47,7 @@ def print_sweep(session: Session, group: str, lines: Sequence[JobLine], *, as_js
 
 
 def print_jobs(session: Session, lines: Sequence[JobLine], table: Table, *, as_json: bool) -> None:
-    """Print jobs, the newest first or sorted; a terminal shows some, as far as they fit."""
+    """Print jobs, the newest first or sorted; on a terminal, limit their number and width."""
     shown = _named(table.columns.split(",")) if table.columns else DEFAULT_COLUMNS
     order = _named([table.by.removeprefix("-")]) if table.by is not None else ()
     now, on_terminal = session.now(), is_terminal(sys.stdout) and not as_json
@@ -65,17 +65,17 @@ def print_jobs(session: Session, lines: Sequence[JobLine], table: Table, *, as_j
         print_lines(chosen, shown, now, fit=is_terminal(sys.stdout))
     if rest:
         living = sum(not line.ended for line in rest)
-        which = f", {living} of them not ended" if living else ""
+        which = f" ({living} unfinished)" if living else ""
         more = f"{len(rest)} more of {counted(len(lines), 'job')} {verb(len(rest), 'is', 'are')} not shown{which}"
-        log(f"{more}: --limit 0 shows all")
+        log(f"{more}; --limit 0 shows all")
 
 
 def _named(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of columns; raise what click tells users for one that there is not."""
+    """Return the names of columns; raise UsageError for an unknown one."""
     for name in names:
         if column(name) is None:
             hint = did_you_mean(name, COLUMNS)
-            message = f"there is no column {name!r}{f' ({hint})' if hint else ''}; columns are {', '.join(COLUMNS)}"
+            message = f"unknown column {name!r}{f' ({hint})' if hint else ''}; columns are {', '.join(COLUMNS)}"
             raise click.UsageError(f"{message}, and param.NAME for a parameter of the job file")
     return tuple(names)
 
@@ -101,12 +101,12 @@ def _cells(row: JobLine, parameters: Sequence[str], now: int, *, with_result: bo
 
 
 def change_text(line: JobLine, now: int) -> str:
-    """Return how a job stands now, in a line."""
+    """Return the state of a job in one line."""
     words = " ".join(cells([line], WATCH_COLUMNS[:5], now)[0])
-    why = "; ".join(filter(None, (line.reason, line.advice and f"what helps: {line.advice}")))
+    why = "; ".join(filter(None, (line.reason, line.advice and f"advice: {line.advice}")))
     return one_line(f"{format_time(now)}  {words}" + (f"  {why}" if why else ""))
 
 
 def log_nothing_left() -> None:
     """Log that there is no job to watch."""
-    log("no job of yours is left to watch")
+    log("you have no unfinished jobs")

@@ -1,4 +1,4 @@
-"""The table of `list`: what each column says of a job, and in which order jobs can stand. Pure."""
+"""The columns of `list`: text and sort order. Pure."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     )
 
 PARAMETER = "param."
-"""What goes before the name of a parameter of the job file, as a column."""
+"""The prefix of columns for parameters of the job file."""
 DEFAULT_COLUMNS = ("name", "state", "code", "id", "done", "age", "elapsed", "reason")
 WATCH_COLUMNS = ("name", "state", "code", "id", "done", "age", "elapsed")
 MIN_NAME, MIN_REASON = 12, 24
-"""So many characters of a name, and of a reason, a terminal shows at least; without that room, no reasons."""
+"""The least width of a name and of a reason on a terminal, in characters; reasons that do not fit are omitted."""
 
 
 class Column(NamedTuple):
-    """Say what a column shows of a job, and by what jobs are sorted: None stands where nothing is known."""
+    """Functions for the text of a column and its sort key; None for an unknown value."""
 
     text: Callable[[JobLine, int], str]
     key: Callable[[JobLine, int], SortKey]
@@ -88,7 +88,7 @@ COLUMNS: Mapping[str, Column] = {
 
 
 def column(name: str) -> Column | None:
-    """Return a column by its name, `param.lr` for a parameter of the job file; None if there is none of that name."""
+    """Return a column by its name, `param.lr` for a parameter of the job file; None if unknown."""
     if name.startswith(PARAMETER) and name != PARAMETER:
         parameter = name.removeprefix(PARAMETER)
 
@@ -101,12 +101,12 @@ def column(name: str) -> Column | None:
 
 
 def needs_run(columns: Sequence[str]) -> bool:
-    """Tell whether columns show what `with_run` reads."""
+    """Return whether columns need the data that `with_run` reads."""
     return any(name == "result" or name.startswith(PARAMETER) for name in columns)
 
 
 def sorted_lines(lines: Sequence[JobLine], by: str, now: int) -> list[JobLine]:
-    """Return lines by a column, the smallest first, with `-` before its name the largest; unknown ones are last."""
+    """Return lines sorted by a column, `-COLUMN` for the largest first; unknown values come last."""
     chosen = column(by.removeprefix("-"))
     assert chosen is not None
     known = [(key, line) for line in lines if (key := chosen.key(line, now)) is not None]
@@ -117,7 +117,7 @@ def sorted_lines(lines: Sequence[JobLine], by: str, now: int) -> list[JobLine]:
 
 
 def cells(lines: Sequence[JobLine], columns: Sequence[str], now: int) -> list[tuple[str, ...]]:
-    """Return a row for each line; all columns have to be there."""
+    """Return a row for each line; all columns must exist."""
     chosen = [each for name in columns if (each := column(name)) is not None]
     return [tuple(each.text(line, now) for each in chosen) for line in lines]
 
@@ -125,9 +125,9 @@ def cells(lines: Sequence[JobLine], columns: Sequence[str], now: int) -> list[tu
 def fitted(
     columns: Sequence[str], rows: Sequence[tuple[str, ...]], width: int
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return columns and rows that fit `width` characters as far as can be: reasons are cut, or left out; then names.
+    """Return columns and rows that fit `width` characters if possible.
 
-    What is cut ends in `…`.
+    Reasons are cut or omitted first, then names. A cut text ends in `…`.
     """
     names, table = list(columns), [list(row) for row in rows]
     for name, least in (("reason", MIN_REASON), ("name", MIN_NAME)):

@@ -1,4 +1,4 @@
-"""What the program itself prints with `--json`."""
+"""JSON documents about the program itself."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ class HelpText(Struct, frozen=True, kw_only=True):
 
 
 class ShellCompletion(Struct, frozen=True, kw_only=True):
-    """What makes a shell complete words."""
+    """A completion script for a shell."""
 
     shell: Shell
     """The shell."""
     text: str
-    """The script for it."""
+    """The completion script."""
 
 
 class ProgramVersion(Struct, frozen=True, kw_only=True):

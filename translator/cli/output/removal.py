@@ -1,4 +1,4 @@
-"""What `remove` asks and prints."""
+"""The confirmation and the output of `remove`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def is_sure(names: Sequence[str], *, by_name: bool, yes: bool) -> bool:
-    """Return whether the user wants these jobs removed; a usage error for several jobs without a terminal."""
+    """Return whether the user confirms the removal; raise UsageError if confirmation needs a terminal."""
     if yes or not names:
         return True
     if is_terminal(sys.stdin) and is_terminal(sys.stderr):
@@ -29,30 +29,30 @@ def is_sure(names: Sequence[str], *, by_name: bool, yes: bool) -> bool:
         return click.confirm(f"remove these {len(names)} jobs?", err=True)
     if not by_name:
         raise click.UsageError(
-            f"this removes {counted(len(names), 'job')}, and nobody can be asked: --yes does it, --dry-run shows them"
+            f"cannot ask to confirm the removal of {counted(len(names), 'job')}: use --yes, or --dry-run to list them"
         )
     return True
 
 
 class RemovalTexts:
-    """Print what is removed, job by job and group by group."""
+    """Print removals, job by job and group by group."""
 
     def __init__(self, *, keep_logs: bool, dry_run: bool) -> None:
         self._verb = "would remove" if dry_run else "removed"
         self._but = " but {} records and logs" if keep_logs else ""
 
     def print(self, job: Removed) -> None:
-        """Print that a job was removed, and log what is left of it."""
+        """Print that a job was removed, and log remaining files."""
         self._print(f"{job.name}{self._but.format('its')}", [job])
         self.log_left(job)
 
     def log_left(self, job: Removed) -> None:
-        """Log what could not be removed yet of a job."""
+        """Log files of a job that could not be removed yet."""
         if job.left_behind:
             log(f"warning: {job.name}: {job.left_behind}")
 
     def print_groups(self, removed: Sequence[Removed], groups: Mapping[str, Collection[str]]) -> None:
-        """Print what was removed of each group."""
+        """Print the removals of each group."""
         for group, members in groups.items():
             done = [job for job in removed if job.name in members]
             self._print(f"{counted(len(done), 'job')} of group {group}{self._but.format('their')}", done)

@@ -1,4 +1,4 @@
-"""How several jobs stand: a few in short, many in a row each, with the reasons of those that failed."""
+"""The states of several jobs: a block for each of a few, a row for each of many, and the reasons of failures."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from .task_table import TaskFilter
 
 A_FEW = 5
-"""So many jobs are told of in short, a block of lines each; more have a row each."""
+"""Most jobs that get a block of lines each; more get a row each."""
 REASONS, NAMES = 5, 4
-"""So many reasons of jobs that failed are shown, and of each so many names of jobs."""
+"""Most reasons of failures that are shown, and most names of jobs for each reason."""
 
 
 def print_lines(lines: Sequence[JobLine], columns: tuple[str, ...], now: int, *, fit: bool) -> None:
-    """Print a row for each job; with `fit`, what is too long for the terminal is cut."""
+    """Print a row for each job; `fit` cuts rows to the width of the terminal."""
     rows = cells(lines, columns, now)
     if fit:
         columns, rows = fitted(columns, rows, terminal_width())
@@ -43,7 +43,7 @@ def print_lines(lines: Sequence[JobLine], columns: tuple[str, ...], now: int, *,
 
 
 def print_few(views: Sequence[View], now: int, failure_of: Callable[[View], Failure | None]) -> None:
-    """Print what matters most of each job, its last line, and how many of its tasks are in each state."""
+    """Print a summary of each job: its state, its last line, and the number of tasks in each state."""
     from .views import print_pairs, state_of_view
 
     for position, view in enumerate(views):
@@ -56,7 +56,7 @@ def print_few(views: Sequence[View], now: int, failure_of: Callable[[View], Fail
             ("state", state_of_view(view)),
             ("reason", view.job_status.reason),
             ("last line", "".join(last)),
-            ("what helps", advice(view.job_status.waits)),
+            ("advice", advice(view.job_status.waits)),
             ("tasks", _counts_text(task.state for task in view.tasks)),
             ("partition", view.history.partition),
             ("expected start", format_time(expected_start_at(view))),
@@ -66,16 +66,16 @@ def print_few(views: Sequence[View], now: int, failure_of: Callable[[View], Fail
 
 
 def print_many(lines: Sequence[JobLine], now: int, failure_of: Callable[[str], Failure | None], *, fit: bool) -> None:
-    """Print a row for each job, and below them why jobs failed; `failure_of` has more about the job of a name."""
+    """Print a row for each job, then the reasons of failures; `failure_of` returns the failure of a job by name."""
     print_lines(lines, DEFAULT_COLUMNS, now, fit=fit)
     for text in cause_texts(lines, failure_of):
         print_result(f"\n{text}")
     whole = next((line for line in lines if line.state == "FAILED"), lines[0])
-    log(f"a job is shown whole by its name alone: paislurm status {one_line(whole.short_name)}")
+    log(f"for the details of one job: paislurm status {one_line(whole.short_name)}")
 
 
 def cause_texts(lines: Sequence[JobLine], failure_of: Callable[[str], Failure | None]) -> Iterator[str]:
-    """Yield why jobs failed: each reason with its jobs, and what the first of them printed last."""
+    """Yield each reason of failures with its jobs, and the last lines of the first one."""
     failed = [line for line in lines if line.state == "FAILED"]
     short = {line.short_name: line.name for line in failed}
     reasons = by_reason((line.short_name, line.state, line.reason or "") for line in failed)
@@ -89,7 +89,7 @@ def cause_texts(lines: Sequence[JobLine], failure_of: Callable[[str], Failure | 
 
 
 def total_texts(views: Sequence[View], groups: Mapping[str, Iterable[str]]) -> Iterator[str]:
-    """Yield for each group how many of its jobs are in each state; without groups, of all jobs."""
+    """Yield the number of jobs in each state, for each group or for all jobs."""
     states = {view.folder.name: view.job_status.state for view in views}
     totals = {f"group {name}: ": members for name, members in groups.items()} or {"": states}
     for name, members in totals.items():
@@ -98,7 +98,7 @@ def total_texts(views: Sequence[View], groups: Mapping[str, Iterable[str]]) -> I
 
 
 def _counts_text(states: Iterable[str]) -> str:
-    """Return how many are in each state, `1 running, 2 failed`."""
+    """Return the number of jobs in each state: `1 running, 2 failed`."""
     counts = Counter(states)
     return ", ".join(f"{counts[state]} {state.lower()}" for state in (*STATES, "UNKNOWN") if counts[state])
 
@@ -106,16 +106,16 @@ def _counts_text(states: Iterable[str]) -> str:
 def print_several(
     session: Session, views: Sequence[View], groups: Mapping[str, Sequence[str]], wanted: TaskFilter
 ) -> None:
-    """Print a few jobs in short, or many in a row each, and how many of them, or of each group, are in each state.
+    """Print a block for each of a few jobs or a row for each of many, and the number of jobs in each state.
 
-    Where not all tasks are wanted, only jobs that have some of those are.
+    With a filter of tasks, print only jobs with such tasks.
     """
     from ...app.results.failure import failure_of
 
     if wanted.states or wanted.patterns:
         views, groups = [view for view in views if wanted.chosen(view.tasks)], {}
     if not views:
-        log("no job has such tasks")
+        log("no job has matching tasks")
         return
     if len(views) <= A_FEW:
         print_few(views, session.now(), partial(failure_of, session))

@@ -1,4 +1,4 @@
-"""Tables: aligned text for programs and files, with colours on a terminal."""
+"""Tables: aligned text, with colours on a terminal."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Row = tuple[str, ...]
 
 
 def print_table(columns: Row, rows: Sequence[Row]) -> None:
-    """Print a table. What is in the cells comes from anywhere, and acts on nothing."""
+    """Print a table. Cells are untrusted and escaped."""
     safe = [tuple(one_line(cell) for cell in row) for row in rows]
     if sys.stdout is not None and colourful(sys.stdout):
         _print_rich(columns, safe)
@@ -34,7 +34,7 @@ def print_table(columns: Row, rows: Sequence[Row]) -> None:
 
 
 def terminal_width() -> int:
-    """Return how many characters a line of the terminal has; $COLUMNS says another number."""
+    """Return the width of the terminal in characters, or $COLUMNS."""
     from shutil import get_terminal_size
 
     return get_terminal_size().columns
@@ -47,7 +47,7 @@ def _print_rich(columns: Row, rows: Sequence[Row]) -> None:
 
 
 def rich_table(columns: Row, rows: Sequence[Row]) -> Table:
-    """Return a table with colours; what is in the cells acts on nothing."""
+    """Return a table with colours; cells are escaped."""
     from rich.table import Table
     from rich.text import Text
 

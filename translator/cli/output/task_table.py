@@ -1,4 +1,4 @@
-"""The tasks of a job as rows of a table: those that failed first, and those that are alike in one row. Pure."""
+"""The tasks of a job as rows of a table: failed tasks first, similar tasks folded into one row. Pure."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
 
 COLUMNS = ("task", "state", "node", "exit status", "exit code", "retry", "started", "ended")
 FEW = 20
-"""So many tasks are shown one by one."""
+"""Most tasks that get a row each."""
 MAX_FAILED = 10
-"""So many failed tasks are shown one by one where others are folded."""
+"""Most failed tasks that get a row each if other tasks are folded."""
 MAX_WIDTH = 36
-"""So many characters of folded indexes or nodes are shown; of more, how many there are."""
+"""Most characters of folded indexes or nodes; a longer text is replaced by their number."""
 
 
 class TaskFilter(NamedTuple):
-    """Say which tasks are wanted: in one of the states, and of a name or role that fits a pattern; all without any."""
+    """A filter of tasks by state and by patterns of name or role; without any, it accepts all tasks."""
 
     states: tuple[str, ...] = ()
     patterns: tuple[str, ...] = ()
 
     def chosen(self, tasks: Iterable[TaskView]) -> list[TaskView]:
-        """Return the tasks that are wanted."""
+        """Return the matching tasks."""
         return [task for task in tasks if self._has_state(task) and self._has_name(task)]
 
     def _has_state(self, task: TaskView) -> bool:
@@ -49,15 +49,15 @@ class TaskFilter(NamedTuple):
 
 
 def task_name(task: TaskView) -> str:
-    """Return what users call a task: `worker-0`."""
+    """Return the name of a task: `worker-0`."""
     return f"{task.role}-{task.index}"
 
 
 def task_rows(tasks: Sequence[TaskView], *, every: bool = False) -> list[tuple[str, ...]]:
-    """Return the rows for COLUMNS: one for each task, or where there are many one for those that are alike.
+    """Return the rows for COLUMNS: one for each task, or if there are many, one for similar tasks.
 
-    Tasks are alike that differ in index, node and times alone. Of them the row has the first start and the last end.
-    Failed tasks stand first, some of them one by one.
+    Similar tasks differ only in index, node and times. Their row has the first start and the last end. Failed tasks
+    come first, some of them in a row each.
     """
     if every or len(tasks) <= FEW:
         return [_row([task]) for task in tasks]
@@ -71,7 +71,7 @@ def task_rows(tasks: Sequence[TaskView], *, every: bool = False) -> list[tuple[s
 
 
 def _same(task: TaskView) -> tuple[object, ...]:
-    """Return what tasks have in common that are alike; one that is held in its place is like no other."""
+    """Return the values that similar tasks share. A held task is similar to no other."""
     held = task.index if task.hold_ends_at is not None else None
     return task.state, task.exit_status, task.exit_code, task.task_attempt, held
 
@@ -110,12 +110,12 @@ def _nodes(group: Sequence[TaskView]) -> str:
 
 
 def ports_text(ports: Mapping[str, Iterable[int]]) -> str:
-    """Return `http 5000 5001, ssh 5002`, `-` for none."""
+    """Return `http 5000 5001, ssh 5002`, or `-` without ports."""
     return ", ".join(" ".join((label, *map(str, numbers))) for label, numbers in ports.items()) or "-"
 
 
 def print_places(view: View, tasks: Iterable[TaskView], *, every: bool = False) -> None:
-    """Print the pages that running tasks serve, and the places of few of them, or of `every` one that began."""
+    """Print the web pages of running tasks, and the addresses of a few tasks, or of `every` started one."""
     if view.job_status.ended and not every:
         return
     wanted = {(task.role, task.index) for task in tasks}

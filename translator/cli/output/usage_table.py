@@ -1,4 +1,4 @@
-"""What tasks use, as a table."""
+"""Tables of the usage of tasks and of the calls to Slurm."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ COLUMNS = ("task", "node", "CPUs", "CPU time", "memory", "most", "GPU", "GPU mem
 
 
 def print_usages(measured: Measured) -> None:
-    """Print a row for each task, or each role whose tasks are known together."""
+    """Print a row for each task, or for each role if only its average is known."""
     rows = [_row(usage) for usage in measured.usages]
     used = [position for position, _ in enumerate(COLUMNS) if position < 5 or any(row[position] != "-" for row in rows)]
     print_table(tuple(COLUMNS[each] for each in used), [tuple(row[each] for each in used) for row in rows])
 
 
 def measured_text(measured: Measured) -> str:
-    """Return where the figures come from, and how old they are."""
+    """Return the source and the age of the measurement."""
     return SENTENCES[measured.measured_by]
 
 
@@ -51,6 +51,6 @@ def print_bill(bill: SlurmBill) -> None:
     if rows:
         print_table(("program", "calls", "failed", "CPU seconds"), rows)
     else:
-        log(f"nothing was asked of Slurm in the last {bill.hours} hours")
-    log(f"the monitor itself used {bill.monitor_cpu_seconds:.1f} CPU seconds in these {bill.hours} hours")
-    log(f"{bill.retries_in_last_hour} of {bill.max_attempts_per_hour} retries were submitted in the last hour")
+        log(f"no calls to Slurm in the last {bill.hours} hours")
+    log(f"the monitor used {bill.monitor_cpu_seconds:.1f} CPU seconds in these {bill.hours} hours")
+    log(f"retries submitted in the last hour: {bill.retries_in_last_hour}; limit: {bill.max_attempts_per_hour}")

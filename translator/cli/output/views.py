@@ -1,4 +1,4 @@
-"""How a job stands, as text."""
+"""The state of a job, as text."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ def print_view(
     every: bool = False,
     ports: bool = False,
 ) -> None:
-    """Print a job: what matters of it, its roles, its tasks that are wanted, why it failed.
+    """Print a job: its main facts, its roles, the selected tasks, and the reason of a failure.
 
-    `every` shows each task in a row of its own, `ports` the addresses and ports of all that began.
+    `every` prints a row for each task, `ports` the addresses and ports of all started tasks.
     """
     known, said = view.history, advice_between(view.history)
     rows = [
@@ -57,7 +57,7 @@ def print_view(
         ("since", format_time(view.job_status.since)),
         ("group", known.group),
         ("sweep", " ".join(f"{name}={value}" for name, value in known.sweep.items())),
-        ("what helps", advice(view.job_status.waits)),
+        ("advice", advice(view.job_status.waits)),
         ("usually", said.meaning if said else ""),
         ("try", said.remedy if said else ""),
         ("attempt", str(known.attempt)),
@@ -88,7 +88,7 @@ def print_view(
             _print_tasks(chosen, view.folder.name, every=every)
             print_places(view, chosen, every=ports)
         else:
-            print_result("no such tasks")
+            print_result("no matching tasks")
     if failure is not None:
         print_result(f"\n{failure_text(failure)}")
 
@@ -102,12 +102,12 @@ def _asked_rows(asked: Asked) -> list[tuple[str, str]]:
 
 
 def print_pairs(rows: Sequence[tuple[str, str]]) -> None:
-    """Print a line for each name of which something is known."""
+    """Print a line for each name with a value."""
     print_result(pairs_text((name, "" if text == "-" else one_line(text)) for name, text in rows))
 
 
 def state_of_view(view: View) -> str:
-    """Return the state, and where no attempt is under way because the next one is due, that."""
+    """Return the state, with a note between two attempts."""
     between = " (between two attempts)" if view.history.is_between_attempts else ""
     return f"{state_text(view.job_status)}{between}"
 
@@ -116,18 +116,18 @@ def _backend_text(view: View) -> str:
     if (view.history.first_tag and not view.history.tag) or view.history.refused is not None:
         return "not submitted"
     if not view.history.job_id:
-        return "it is not known whether the job was taken"
+        return "unknown whether the submission succeeded"
     if view.history.is_between_attempts:
         return f"job {view.history.job_id} has ended"
     state = backend_state(view)
-    heard = " (last heard)" if view.backend_error and state else ""
+    heard = " (last known)" if view.backend_error and state else ""
     reason = view.observation.reason if view.observation else ""
     why = f", {reason}" if reason not in ("", "None") else ""
     return f"job {view.history.job_id}" + (f", {state}{heard}{why}" if state else "")
 
 
 def _print_retries(retries: Sequence[Retry]) -> None:
-    """Print why there was more than one attempt."""
+    """Print the reason of each retry."""
     rows = [
         (
             str(retry.attempt),
@@ -138,11 +138,11 @@ def _print_retries(retries: Sequence[Retry]) -> None:
         )
         for retry in retries
     ]
-    print_table(("attempt", "exit code", "ended", "blamed on", "why there was another"), rows)
+    print_table(("attempt", "exit code", "ended", "blamed on", "why it was retried"), rows)
 
 
 def _states_of_roles(view: View) -> dict[str, Counter[State]]:
-    """Return how many tasks of each role are in each state."""
+    """Return the number of tasks in each state, by role."""
     return {role.name: Counter(t.state for t in view.tasks if t.role == role.name) for role in view.history.roles}
 
 
@@ -161,32 +161,32 @@ def _print_tasks(tasks: Sequence[TaskView], job: str, *, every: bool) -> None:
     for task in tasks:
         if task.hold_ends_at is not None:
             name = task_name(task)
-            kept = f"its place on {task.node} is kept until {format_time(task.hold_ends_at)} (isDebug)"
+            kept = f"it is held on {task.node} until {format_time(task.hold_ends_at)} (isDebug)"
             print_result(one_line(f"{name} failed with status {task.exit_status}; {kept}"))
             print_result(
-                one_line(f"  look into it: paislurm exec {job} {name}; give the place back: paislurm cancel {job}")
+                one_line(f"  inspect it: paislurm exec {job} {name}; free its resources: paislurm cancel {job}")
             )
 
 
 SHOWN = 5
-"""So many changes of a job are shown, the last ones."""
+"""The number of changes of a job that are shown, from the last."""
 
 
 def change_rows(changes: Sequence[Changed]) -> Iterator[tuple[str, str]]:
-    """Yield names and texts of the last changes, and how many there were before these."""
+    """Yield names and texts of the last changes, and the number of earlier ones."""
     earlier = len(changes) - SHOWN
     if earlier > 0:
-        yield "changed", f"{counted(earlier, 'earlier change')}: `paislurm status --json` has all of them"
+        yield "changed", f"{counted(earlier, 'earlier change')}: `paislurm status --json` lists them all"
     for change in changes[-SHOWN:]:
         yield "changed", f"{format_time(change.happened_at)}: {change_text(change)}"
 
 
 MAX_VALUE, MAX_LINE = 40, 200
-"""Characters of a parameter, and of a line: `status --json` has all of them."""
+"""Most characters of a parameter, and of a line; `status --json` prints all."""
 
 
 def run_rows(run: RunRecord) -> Iterator[tuple[str, str]]:
-    """Yield names and texts: the parameters, those that were set first, the command, and who called it where."""
+    """Yield names and texts: the parameters (those of --set first), the command, its user and its place."""
     names = [*run.overrides, *(name for name in run.parameters if name not in run.overrides)]
     texts = (f"{name}={_cut(run.parameters.get(name, ''), MAX_VALUE)}" for name in names)
     yield "parameters", _cut(" ".join(texts), MAX_LINE)

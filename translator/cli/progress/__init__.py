@@ -1,1 +1,1 @@
-"""How far a job is: by its files, and on a line of a terminal while somebody waits."""
+"""Output while a command waits: progress, logs, and the ends of jobs."""

@@ -1,4 +1,4 @@
-"""Wait for jobs and log how each ended; of many, why they failed is logged once for each cause at the end."""
+"""Wait for jobs and log the end of each; for many, log each reason of failures once, at the end."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def log_ends(
     quiet: bool = False,
     timeout: float | None = None,
 ) -> list[View]:
-    """Wait as `wait_for_ends` does and return how jobs ended; `groups` are those that were asked for, with their jobs.
+    """Wait like `wait_for_ends` and return the ends of jobs; `groups` contains the jobs of each named group.
 
-    Raises NotFoundError for jobs of which nobody knows anything any more, and WaitTimeoutError after `timeout` seconds.
+    Raises NotFoundError for a job that the backend has forgotten, and WaitTimeoutError after `timeout` seconds.
     """
     many = len(folders) > A_FEW
 

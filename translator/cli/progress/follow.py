@@ -1,4 +1,4 @@
-"""Show what the tasks of jobs print, on this terminal or in a file."""
+"""Print the output of tasks."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 
 def print_once(session: Session, jobs: Sequence[Target], selection: LogSelection) -> list[JobFolder]:
-    """Print what is there, and return the jobs that have printed nothing."""
+    """Print existing output, and return the jobs without any."""
     return show_once(session, jobs, selection, printer(selection, several=count_tasks(jobs) > 1))
 
 
 def print_as_it_comes(
     session: Session, folders: Sequence[JobFolder], selection: LogSelection = ALL_LOGS, *, max_age: float | None = None
 ) -> Iterator[View]:
-    """Print what comes until the jobs have ended, and yield how each did; `max_age` as in `wait_for_end`."""
+    """Print new output until the jobs have ended, and yield the end of each; `max_age` as in `wait_for_end`."""
     jobs = targets(folders, selection)
     return follow_jobs(
         session,
@@ -47,13 +47,13 @@ def print_as_it_comes(
 
 
 def print_to_the_end(session: Session, folders: Sequence[JobFolder], selection: LogSelection) -> None:
-    """Print what comes until the jobs have ended, and how each did."""
+    """Print new output until the jobs have ended, and log the end of each."""
     for view in print_as_it_comes(session, folders, selection):
         log_ending(view, failure_of(session, view))
 
 
 def print_batch_logs(session: Session, jobs: Sequence[Target], selection: LogSelection) -> list[JobFolder]:
-    """Print what the batch scripts of jobs say, and return those that say nothing."""
+    """Print the output of batch scripts, and return the jobs without any."""
     silent: list[JobFolder] = []
     for job in jobs:
         bring_logs(session, job, selection)
@@ -66,7 +66,7 @@ def print_batch_logs(session: Session, jobs: Sequence[Target], selection: LogSel
 
 
 def show_file(path: Path, tail: int | None, owner: int) -> bool:
-    """Print one file of a job that belongs to `owner`, and tell whether it is there."""
+    """Print one file of a job of `owner`, and return whether it exists."""
     try:
         descriptor = open_log(path, owner)
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Show what tasks print: as it is for one task, line by line under the tasks' names for several."""
+"""Printers for logs: unchanged bytes for one task, labelled lines for several."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 COLOURS = tuple(
     f"{bright}{name}" for bright in ("", "bright_") for name in ("cyan", "yellow", "green", "magenta", "blue")
 )
-"""Those of tasks, in turn; red is for standard error."""
+"""Colours of tasks, in turn; red marks standard error."""
 
 
 def printer(selection: LogSelection, *, several: bool) -> Printer:
-    """Return what shows the logs of one task, or of `several`."""
+    """Return the printer for the logs of one task, or of `several`."""
     if several or selection.grep is not None or selection.timestamps:
         return LinePrinter(selection, labelled=several)
     return PlainPrinter(both=len(selection.streams) > 1)
 
 
 class PlainPrinter:
-    """Write what one task prints byte by byte. Of two streams in a pipe lines stay whole; a terminal shows all at once.
+    """Write the output of one task unchanged: whole lines for two streams in a pipe, all bytes at once on a terminal.
 
-    A terminal that has colours shows standard error in red.
+    A terminal with colours shows standard error in red.
     """
 
     def __init__(self, *, both: bool) -> None:
@@ -48,7 +48,7 @@ class PlainPrinter:
         self._open = ""
 
     def write(self, label: str, piece: Piece, *, at_first: bool) -> None:  # noqa: ARG002 - as in Printer
-        """Show what is complete of a piece."""
+        """Write the complete lines of a piece."""
         data = self._kept.pop(piece.stream, b"") + piece.data
         if not self._at_once and len(data) <= MAX_LINE:
             end = data.rfind(b"\n") + 1
@@ -56,12 +56,12 @@ class PlainPrinter:
         self._show(piece.stream, data)
 
     def end_first(self, label: str, stream: str, *, whole: bool) -> None:  # noqa: ARG002 - as in Printer
-        """Show a line without an end, if nothing more comes."""
+        """Write an incomplete last line if the log is `whole`."""
         if whole:
             self._show(stream, self._kept.pop(stream, b""))
 
     def rest(self, label: str) -> None:  # noqa: ARG002 - as in Printer
-        """Show the last lines that have no end."""
+        """Write incomplete last lines."""
         for stream in list(self._kept):
             self._show(stream, self._kept.pop(stream))
 
@@ -75,12 +75,12 @@ class PlainPrinter:
         self._open = "" if data.endswith(b"\n") else stream
 
     def flush(self) -> None:
-        """Hand on what was shown."""
+        """Flush the output."""
         self._outputs["stdout"].flush()
 
 
 def _write(output: IO[bytes] | EscapingStream, data: bytes, *, red: bool) -> None:
-    """Write what a task printed, in red on a terminal if it is to be."""
+    """Write bytes of a task, in red on a terminal with `red`."""
     if red and isinstance(output, EscapingStream):
         output.write_own(click.style("", fg="red", reset=False))
         output.write(data)
@@ -90,9 +90,9 @@ def _write(output: IO[bytes] | EscapingStream, data: bytes, *, red: bool) -> Non
 
 
 class LinePrinter:
-    """Write complete lines, each with its time and under its task's name, where these are wanted; `!` marks errors.
+    """Write complete lines, optionally with their time and their task's name; `!` marks standard error.
 
-    Where colours are welcome, each task has its own.
+    On a terminal with colours, each task has a different one.
     """
 
     def __init__(self, selection: LogSelection, *, labelled: bool) -> None:
@@ -105,7 +105,7 @@ class LinePrinter:
         self._numbers: dict[str, int] = {}
 
     def write(self, label: str, piece: Piece, *, at_first: bool) -> None:
-        """Show the lines that are complete now."""
+        """Write the lines that are complete now."""
         key = (label, piece.stream)
         if key not in self._lines:
             tail = self._selection.tail if at_first else None
@@ -115,7 +115,7 @@ class LinePrinter:
         self._show(key, self._lines[key].add(piece.data))
 
     def end_first(self, label: str, stream: str, *, whole: bool) -> None:
-        """Show what was kept of the lines that were there at first."""
+        """Write the retained lines that existed at the start."""
         key = (label, stream)
         lines = self._lines.get(key)
         if lines is not None:
@@ -124,7 +124,7 @@ class LinePrinter:
         self._written_by.pop(key, None)
 
     def rest(self, label: str) -> None:
-        """Show the last lines that have no end."""
+        """Write incomplete last lines."""
         for stream in ("stdout", "stderr", "runtime"):
             if lines := self._lines.get((label, stream)):
                 self._show((label, stream), lines.rest())
@@ -142,7 +142,7 @@ class LinePrinter:
             self._output.write(b"".join(prefix + line + b"\n" for line in lines))
 
     def _time(self, key: tuple[str, str]) -> str:
-        """Return by when a line was written, of one that came while it was looked for when it came."""
+        """Return the time of arrival of a new line, or a bound for an existing one."""
         if not self._selection.timestamps:
             return ""
         from ...times import format_time
@@ -162,5 +162,5 @@ class LinePrinter:
         return f"{name} {mark} "
 
     def flush(self) -> None:
-        """Hand on what was shown."""
+        """Flush the output."""
         self._output.flush()

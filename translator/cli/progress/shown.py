@@ -1,4 +1,4 @@
-"""Show how far jobs are while somebody waits for them."""
+"""A line of progress on the terminal while a command waits for jobs."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from ...state.job_folder import JobFolder
 
 TICKS = 4
-"""Of so many ticks one looks how far a job is."""
+"""The number of ticks for each reading of a job's progress."""
 
 
 class ShownProgress:
-    """Show on a terminal how far a job is, or of several how many have ended.
+    """Show the progress of a job on a terminal, or the number of ended jobs.
 
-    It is a line that is away whenever something else may be printed; with `prints` that is what tasks print.
+    The line is cleared before other output; with `prints`, tasks print to the same terminal.
     """
 
     def __init__(self, folders: Sequence[JobFolder], *, prints: bool = False) -> None:
@@ -36,11 +36,11 @@ class ShownProgress:
         self._tick = 0
 
     def clear(self) -> None:
-        """Take the line away."""
+        """Clear the line."""
         self._line.clear()
 
     def show(self, ended: int) -> None:
-        """Show how far the job is, or how many have `ended`."""
+        """Show the progress of the job, or the number of `ended` jobs."""
         if ended == len(self._folders) or not self._line.shows:
             return
         if self._reader is None:
@@ -50,7 +50,7 @@ class ShownProgress:
             self._now = self._reader.look()
         self._tick += 1
         begun = self._now.total and not self._now.staging
-        # What a task prints need not end with a line.
+        # The output of a task may end in the middle of a line.
         if not self._prints or not (begun and is_terminal(sys.stdout)):
             self._line.show(f"{self._folders[0].name} {self._now.words}", self._now.done, self._now.total)
 
@@ -60,7 +60,7 @@ CLEAR = "\r\x1b[K"
 
 
 class ProgressLine:
-    """Show a line in the place of the last one; on what is no colourful terminal, or for a client, nothing."""
+    """A line that replaces the previous one; it shows nothing unless the stream is a terminal with colours."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stderr
@@ -68,11 +68,11 @@ class ProgressLine:
         self._text = ""
 
     def show(self, words: str, done: int = 0, total: int = 0) -> None:
-        """Show words, behind a bar where there is a total."""
+        """Show words, after a bar if `total` is not 0."""
         if not self.shows:
             return
         text = one_line(f"{self._bar(done, total)} {words}" if total else words)
-        # A line that fills the window would be continued on the next one.
+        # The terminal would wrap a line that fills the window.
         text = text[: self._width() - 1]
         if text != self._text:
             self._text = text
@@ -80,7 +80,7 @@ class ProgressLine:
             self._stream.flush()
 
     def clear(self) -> None:
-        """Leave nothing of the line."""
+        """Clear the line."""
         if self._text:
             self._text = ""
             self._stream.write(CLEAR)

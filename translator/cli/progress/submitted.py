@@ -1,4 +1,4 @@
-"""What `submit` prints of a job that it submitted, or would."""
+"""The output of `submit`."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ if TYPE_CHECKING:
 
 
 def print_submitted(submitted: Submitted, *, as_json: bool) -> None:
-    """Print what was submitted; of a dry run, the plan."""
+    """Print the submitted job; for a dry run, the plan."""
     if as_json:
         print_json(submitted.printed)
     elif submitted.job_id is None:
         print_result(escape_control(plan_text(submitted.compiled.plan)).rstrip("\n"))
-        log(f"dry run: {submitted.folder.path} would be made, and its script submitted to {submitted.backend}")
-        log("`--test-only` says when it would start")
+        log(f"dry run: would create {submitted.folder.path} and submit its script to {submitted.backend}")
+        log("`--test-only` shows when it would start")
     else:
         print_result(submitted.text)
-        log(f"watch it: paislurm status {submitted.job}; paislurm logs -f {submitted.job}")
+        log(f"see: paislurm status {submitted.job}; paislurm logs -f {submitted.job}")
 
 
 def sweep_command(session: Session, source: Source, after: tuple[Dependency, ...], options: SubmitOptions) -> int:
-    """Submit a sweep and print it; with `wait` return 1 unless all its jobs have succeeded, those of before too."""
+    """Submit a sweep and print it; with `wait`, return 1 unless all its jobs succeeded, including earlier ones."""
     dry_run, as_json, waits = options.dry_run, options.as_json, options.wait and not options.dry_run
 
     def say(submitted: Submitted) -> None:
@@ -59,13 +59,13 @@ def sweep_command(session: Session, source: Source, after: tuple[Dependency, ...
 
 def _say_group(sweep: Sweep, *, dry_run: bool) -> None:
     present, number = len(sweep.present), len(sweep.submitted)
-    there = f", {present} {verb(present, 'was', 'were')} there already" if present else ""
+    there = f", {present} {verb(present, 'was', 'were')} submitted before" if present else ""
     which = f"dry run: {counted(number, 'job')} would be" if dry_run else counted(number, "job")
     log(f"group {sweep.group}: {which} submitted{there}")
     if present or not dry_run:
-        log(f"see them: paislurm list --group {sweep.group}")
+        log(f"see: paislurm list --group {sweep.group}")
     if sweep.present and not sweep.submitted:
-        log("`--suffix TEXT` submits all of them again, under other names")
+        log("to submit all of them again under other names, add `--suffix TEXT`")
 
 
 def _wait(session: Session, sweep: Sweep, *, as_json: bool) -> int:
@@ -79,7 +79,7 @@ def _wait(session: Session, sweep: Sweep, *, as_json: bool) -> int:
 
 
 def wait_for_submitted(session: Session, submitted: Submitted, *, follow: bool, as_json: bool) -> int:
-    """Wait for the end of a job that was submitted, and return its exit code."""
+    """Wait for the end of a submitted job, and return the exit code."""
     max_age = submitted.compiled.site.monitor.max_poll_interval
     folder = submitted.folder
     view = (

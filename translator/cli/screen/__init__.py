@@ -1,1 +1,1 @@
-"""The live screen of `paislurm watch`: what is looked at, what keys do to that, and how it is painted."""
+"""The live screen of `paislurm watch`: its state, its keys and its pages."""

@@ -1,4 +1,4 @@
-"""The live screen: paint what is found, do what keys ask for, and leave the terminal as it was."""
+"""The live screen: paint pages, run the requests of keys, and restore the terminal."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ if TYPE_CHECKING:
     from .world import World
 
 IDLE_SECONDS = 1.0
-"""So often the screen is painted again at least: what is said to be so old gets older."""
+"""The most seconds between two repaints, because shown ages grow."""
 SHORT_SECONDS = 5.0
-"""A shell that ends badly within that time has never been one: its user is to read why."""
+"""Seconds: a shell that fails within this time did not start, and the user must see the error."""
 TERMINATED = 128 + signal.SIGTERM
 NAMED = 3
-"""Of so many jobs that were cancelled the message says so; the others are counted."""
+"""Most cancelled jobs that a message names; the others are counted."""
 
 
 def watch_live(session: Session, names: Sequence[str]) -> tuple[int, World]:
-    """Show the screen until its user quits; return the exit code, and what was seen last, jobs or one job."""
+    """Show the screen until the user quits; return the exit code, and the data of the last page."""
     gc.enable()
     app = _App(session, names)
     try:
@@ -56,7 +56,7 @@ def watch_live(session: Session, names: Sequence[str]) -> tuple[int, World]:
 
 
 def watch_once(session: Session, names: Sequence[str]) -> World:
-    """Print what the screen shows at first, with all jobs, and return it."""
+    """Print the first page with all jobs, and return its data."""
     state, console = first_state(names), Console()
     world = Watcher(session, names, state, lambda: None).look_once()
     if world.jobs or world.view is not None:
@@ -70,12 +70,12 @@ def watch_once(session: Session, names: Sequence[str]) -> World:
 
 
 def first_state(names: Sequence[str]) -> State:
-    """Return what is looked at first: the job that is named, else all."""
+    """Return the first state: the page of the only named job, else of all jobs."""
     return State(page="job", job=names[0]) if len(names) == 1 else State()
 
 
 def _cancelled(session: Session, job: str) -> str:
-    """Cancel a job or the jobs of a group, and return in words what was done."""
+    """Cancel a job or the jobs of a group, and return a message."""
     from ...app.jobs.cancelling import cancel_jobs, joined
     from ...app.jobs.selecting import folders_of_group
 
@@ -87,7 +87,7 @@ def _cancelled(session: Session, job: str) -> str:
 
 
 class _App:
-    """Hold what is looked at, what is found, and the terminal."""
+    """The screen: its state, its data and the terminal."""
 
     def __init__(self, session: Session, names: Sequence[str]) -> None:
         self._session, self._state = session, first_state(names)
@@ -98,7 +98,7 @@ class _App:
         self.watcher.start()
 
     def run(self) -> int:
-        """Show the screen; leave it for what needs the terminal, and come back."""
+        """Show the screen until the user quits; suspend it for requests that need the terminal."""
         while True:
             with self._screen() as live:
                 request = self._until_asked(live)
@@ -113,13 +113,13 @@ class _App:
                     return 0
 
     def last_seen(self) -> World:
-        """Return what was found for the last page: of jobs, or of one job with its tasks."""
+        """Return the data of the last page."""
         world = self.watcher.world
         return replace(world, view=None) if self._state.page == "jobs" else replace(world, jobs=())
 
     @contextmanager
     def _screen(self) -> Iterator[Live]:
-        """Have the terminal for the screen. What is said meanwhile becomes a message."""
+        """Take the terminal for the screen. Events become messages on it."""
         said = StringIO()
         with self._terminal.taken(), redirect_stderr(said):
             live = Live(
@@ -130,13 +130,13 @@ class _App:
         sys.stderr.write(said.getvalue())
 
     def _until_asked(self, live: Live) -> Request:
-        """Paint and take keys until one asks for what needs the terminal."""
+        """Paint and handle keys until a request needs the terminal."""
         shown: list[Text] = []
         while True:
             self._take_in()
             if not self._named and self.watcher.world.looked and not self.watcher.world.jobs:
                 return Request("quit")
-            # Not what COLUMNS says: the window may have another size by now.
+            # COLUMNS would be stale after a resize of the window.
             self._console.size = ConsoleDimensions(*os.get_terminal_size(sys.stdout.fileno()))
             width, height = self._console.size
             unicode = self._console.encoding.startswith("utf")
@@ -159,26 +159,26 @@ class _App:
                     return request
 
     def _take_in(self) -> None:
-        """Take in what threads have to say."""
+        """Apply the messages and the data of the threads."""
         if self.watcher.error is not None:
             raise self.watcher.error
         if self.watcher.messages:
             self._state = replace(self._state, message=self.watcher.messages.pop(0))
 
     def _cancel(self, job: str) -> None:
-        self._state = replace(self._state, message=f"{job} is being cancelled ...")
+        self._state = replace(self._state, message=f"cancelling {job} ...")
         self.watcher.run(partial(_cancelled, self._session, job))
 
     def _shell(self, request: Request) -> None:
-        """Run a shell in a task, on the terminal as it was; wait for its user to read why where it did not go well."""
+        """Run a shell in a task on the restored terminal; after a failure, wait until the user has read the error."""
         argv = [*own_call(), "exec", request.job, request.task]
         before = signal.signal(signal.SIGINT, lambda *_: None)
         try:
             began = time.monotonic()
             status = subprocess.run(argv, check=False).returncode
             if status and time.monotonic() - began < SHORT_SECONDS:
-                print(f"[{status}] Enter: back to the screen", end=" ", flush=True)
+                print(f"[{status}] press Enter to return to the screen", end=" ", flush=True)
                 sys.stdin.readline()
         finally:
             signal.signal(signal.SIGINT, before)
-        self._state = replace(self._state, message=f"the shell in {request.task} ended with {status}")
+        self._state = replace(self._state, message=f"the shell in {request.task} exited with {status}")

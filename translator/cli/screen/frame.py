@@ -1,4 +1,4 @@
-"""The whole screen: a page, and below it what keys do, a question, or a message."""
+"""The whole screen: a page, and below it the keys, a question, or a message."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ FOOTERS = {
     "log": "esc back  arrows scroll  e stderr  n next failed  s shell  c cancel  q quit",
 }
 HELP = (
-    ("arrows, j, k", "choose a job or a task, or scroll a log; page up and down, home, end"),
-    ("enter", "open the group or the job; of a task: its node, ports, exit and times"),
-    ("esc", "back to where you came from"),
-    ("l", "the log of the task; without a chosen one, of the task that failed last"),
-    ("e", "standard error instead of standard output, and back"),
-    ("n", "the next task that failed"),
-    ("s", "a shell in the task, if it runs; `exit` leads back here"),
-    ("c", "cancel the job, or all jobs of the group; you are asked first"),
-    ("/", "show only jobs with these words in their name or state"),
-    ("q, ctrl-c", "quit; no job is ended by that"),
+    ("arrows, j, k", "choose a job or a task, or scroll a log; also page up, page down, home, end"),
+    ("enter", "open the group, the job, or the task with its node, ports, exit and times"),
+    ("esc", "go back"),
+    ("l", "show the log of the chosen task, or of the task that failed last"),
+    ("e", "switch between standard error and standard output"),
+    ("n", "go to the next failed task"),
+    ("s", "open a shell in the task, if it runs; `exit` returns to this screen"),
+    ("c", "cancel the job, or all jobs of the group, after confirmation"),
+    ("/", "show only jobs whose name or state contains these words"),
+    ("q, ctrl-c", "quit; jobs continue"),
 )
 MIN_HEIGHT = 4
 
 
 def sight_of(world: World, state: State, width: int, height: int) -> Sight:
-    """Return what there is for keys to act on."""
+    """Return the names and sizes that keys act on."""
     tasks = world.view.tasks if world.view is not None and world.view.folder.name == state.job else ()
     rows = rows_of(fitting(world.jobs, state))
     room = rows_that_fit(height - 1) if state.page == "jobs" else max(1, height - 3)
@@ -56,7 +56,7 @@ def sight_of(world: World, state: State, width: int, height: int) -> Sight:
 def frame(
     session: Session, world: World, state: State, width: int, height: int, now: int, *, unicode: bool = True
 ) -> list[Text]:
-    """Return the lines of the screen, as many as it is high."""
+    """Return the lines of the screen, `height` of them."""
     brush, height = Brush(width, UNICODE if unicode else ASCII), max(height, MIN_HEIGHT)
     foot = _footer(session, world, state, brush)
     room = height - len(foot)
@@ -65,19 +65,19 @@ def frame(
 
 
 def page(session: Session, world: World, state: State, brush: Brush, height: int, now: int) -> list[Text]:
-    """Return the lines of what is looked at, without those at the bottom."""
+    """Return the lines of the current page, without the footer."""
     if state.question == "help":
         marks = ", ".join(f"{mark} {state.lower()}" for state, mark in MARKS.items())
         keys = [line for keys, what in HELP for line in brush.entry(keys, 12, what)]
         return [brush.line(("Keys", "bold")), *keys, brush.line(), *brush.paragraph(f"marks: {marks}", 3)]
     if state.page == "jobs":
         if not world.looked:
-            return [brush.line("jobs are looked at ...")]
+            return [brush.line("loading jobs ...")]
         jobs = fitting(world.jobs, state)
         rows = rows_of(jobs)
         return jobs_page(session, jobs, rows, chosen_job(state, [row.name for row in rows]), brush, height, now)
     if world.view is not None and world.view.folder.name != state.job:
-        return [brush.line(f"{short_name(session, state.job)}: is looked at ...")]
+        return [brush.line(f"loading {short_name(session, state.job)} ...")]
     if state.page == "task":
         return task_page(session, world, state, brush, height, now)
     if state.page == "log":

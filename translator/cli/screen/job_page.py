@@ -1,4 +1,4 @@
-"""The pages of one job: a mark for each task with the last lines of one; all about a task; the log of a task."""
+"""The pages of one job: its tasks as marks with the last lines of one; the details of a task; its log."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 BAR = 30
 MIN_LOG = 6
-"""So many lines of a log a page has at least, with the rule above them."""
+"""The least number of lines for a log, with the rule above them."""
 
 
 def job_page(session: Session, world: World, state: State, brush: Brush, height: int, now: int) -> list[Text]:
     """Return the lines of the page of the open job."""
     view = world.view
     if view is None:
-        return [brush.line(f"{short_name(session, state.job)}: is looked at ...")]
+        return [brush.line(f"loading {short_name(session, state.job)} ...")]
     chosen = find(view.tasks, state.task)
     lines = _head(session, view, world, brush, now)
     if chosen is None:
@@ -105,22 +105,22 @@ def _head(session: Session, view: View, world: World, brush: Brush, now: int) ->
 
 
 def _usages(world: World, brush: Brush) -> list[Text]:
-    """Return what the roles of the open job use: of each its tasks on average."""
+    """Return the average usage of a task, for each role of the open job."""
     job, usages = world.usages
     if world.view is None or job != world.view.folder.name or not world.view.tasks or world.view.job_status.ended:
         return []
     texts = (
-        f"{usage.role}: "
+        f"{usage.role} "
         + used_text(
             usage.cpus_busy, usage.used_memory_mib, usage.max_memory_mib, usage.gpu_percent, usage.gpu_memory_mib
         )
         for usage in usages
     )
-    return brush.paragraph("a task uses of " + "; of ".join(texts), 2) if usages else []
+    return brush.paragraph("average usage of a task: " + "; ".join(texts), 2) if usages else []
 
 
 def _last_end(view: View) -> str:
-    """Return why there is another attempt; "" of the first one."""
+    """Return why the job was retried; "" during the first attempt."""
     known = view.history
     if not known.retries:
         return ""
@@ -129,7 +129,7 @@ def _last_end(view: View) -> str:
 
 
 def _grid(tasks: Sequence[TaskView], chosen: TaskView, brush: Brush, height: int) -> list[Text]:
-    """Return a mark for each task, in rows with the name of their first one; what does not fit is counted."""
+    """Return a mark for each task, in rows with the name of their first task; hidden tasks are counted."""
     rows = grid(tasks, tasks_per_row(tasks, brush.width))
     place = next(k for k, row in enumerate(rows) if chosen in row)
     shown = window(place, len(rows), height if len(rows) <= height else max(1, height - 1))
@@ -149,7 +149,7 @@ def _grid(tasks: Sequence[TaskView], chosen: TaskView, brush: Brush, height: int
 
 
 def _failures(tasks: Sequence[TaskView], brush: Brush) -> list[Text]:
-    """Return which tasks failed, the last first; where not all fit, how many more there are."""
+    """Return the names of failed tasks, the last first, and the number of those that do not fit."""
     bad = failed(tasks)
     if not bad:
         return []
@@ -167,7 +167,7 @@ def _failure_words(texts: Sequence[str], shown: int) -> str:
 
 
 def _log(tail: Tail, task: TaskView, state: State, brush: Brush, height: int) -> list[Text]:
-    """Return the last lines of a task under a rule, long lines folded."""
+    """Return the last lines of a task under a rule; long lines are wrapped."""
     if height < 2:
         return []
     back = state.back if state.page == "log" else 0
@@ -180,5 +180,5 @@ def _log(tail: Tail, task: TaskView, state: State, brush: Brush, height: int) ->
     end = len(folded) - back
     lines = [brush.line(text) for text in folded[max(0, end - (height - 1)) : end]]
     if not lines:
-        lines = [brush.line(("nothing is printed yet" if task.started_at else "it has not begun", "dim"))]
+        lines = [brush.line(("no output yet" if task.started_at else "not started yet", "dim"))]
     return [brush.rule(title + (f", {counted(back, 'line')} before the end" if back else "")), *lines]

@@ -1,4 +1,4 @@
-"""The page of all jobs: how many are in each state, a row for each job, and why the chosen one stands as it does."""
+"""The page of all jobs: the number in each state, a row for each job, and the reason of the chosen one's state."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ if TYPE_CHECKING:
 MIN_NAME, MAX_NAME = 12, 40
 BAR = 10
 WIDE, WIDER = 120, 140
-"""From so many columns on a row also has the reason, and how long the job has run of its time limit."""
+"""The least width for the columns of the reason and of the elapsed time."""
 HEAD_LINES, DETAIL_LINES = 2, 4
-"""So many lines are above the rows, and so many lines below the rows are for the chosen job."""
+"""Lines above the rows, and lines below them for the chosen job."""
 
 
 def rows_that_fit(height: int) -> int:
-    """Return how many rows of jobs the page has in a window of so many lines, of which none is for the footer."""
+    """Return the number of rows of jobs on a page of `height` lines, without the footer."""
     return max(1, height - HEAD_LINES - DETAIL_LINES)
 
 
 def jobs_page(
     session: Session, jobs: Sequence[JobLine], rows: Sequence[JobLine], chosen: str, brush: Brush, height: int, now: int
 ) -> list[Text]:
-    """Return the lines of the page: how many jobs there are, and their rows."""
+    """Return the lines of the page: the number of jobs, and their rows."""
     if not rows:
-        return [brush.line("no job fits")]
+        return [brush.line("no matching job")]
     place = next((k for k, row in enumerate(rows) if row.name == chosen), 0)
     room = rows_that_fit(height)
     shown = window(place, len(rows), room if len(rows) <= room else room - 1)
@@ -55,7 +55,7 @@ def jobs_page(
 
 
 def short_name(session: Session, job: str) -> str:
-    """Return the name of a job as its user knows it."""
+    """Return the name of a job, without the user's own `user~`."""
     return job.removeprefix(f"{session.user}~")
 
 
@@ -70,15 +70,15 @@ def _name_width(session: Session, jobs: Sequence[JobLine], width: int) -> int:
 
 
 _MARKS = 4
-"""Columns before a name: whether it is chosen, and the mark of its state."""
+"""Characters before a name: the cursor, and the mark of the state."""
 _FIXED = (("STATE", 9), ("CODE", 5), ("ID", 8), ("", BAR), ("TASKS", 9), ("AGE", 4))
-"""The columns behind the name, with their widths."""
+"""The columns after the name, with their widths."""
 _BEFORE_CAUSE = 4
-"""A job that failed has behind so many columns only why."""
+"""The number of columns before the reason in the row of a failed job."""
 
 
 def _columns(name_width: int, width: int) -> list[tuple[str, int]]:
-    """Return the titles of the columns and their widths; the reasons have the rest of the row."""
+    """Return the titles and the widths of the columns; the reasons get the rest of the row."""
     found = [("JOB", name_width + _MARKS), *_FIXED]
     if width >= WIDER:
         found.append(("ELAPSED/LIMIT", 19))
@@ -120,6 +120,6 @@ def _row(
 
 def _details(session: Session, job: JobLine, brush: Brush) -> list[Text]:
     why = brush.paragraph(job.reason or "", 2)
-    helps = brush.paragraph(f"what helps: {job.advice}", 1) if job.advice else []
+    helps = brush.paragraph(f"advice: {job.advice}", 1) if job.advice else []
     attempt = "" if job.name.startswith(GROUP) else f", attempt {job.attempt}"
     return [brush.rule(f"{short_name(session, job.name)} {job.state}{attempt}"), *why, *helps]

@@ -1,4 +1,4 @@
-"""The rows of the page of all jobs: a job each, or a group of jobs that were submitted together. Pure."""
+"""The rows of the page of all jobs: one for each job or group. Pure."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from .state import State
 
 GROUP = "group "
-"""How the name of a row begins that is a group: no job's name has a blank."""
+"""The prefix of a group's row; no job's name contains a blank."""
 
 
 def fitting(jobs: Iterable[JobLine], state: State) -> list[JobLine]:
-    """Return the jobs that fit the filter, of the open group if one is."""
+    """Return the jobs that match the filter, in the open group if any."""
     return [job for job in filtered(jobs, state.words) if state.group in ("", job.group or "")]
 
 
 def rows_of(jobs: Iterable[JobLine]) -> list[JobLine]:
-    """Return the rows for jobs, the most urgent first. Where all are of one group, each has a row."""
+    """Return the rows for jobs, the most urgent first. If all belong to one group, each gets a row."""
     groups: dict[str | None, list[JobLine]] = {}
     for job in jobs:
         groups.setdefault(job.group, []).append(job)
@@ -35,7 +35,7 @@ def rows_of(jobs: Iterable[JobLine]) -> list[JobLine]:
 
 
 def _group(name: str, jobs: Sequence[JobLine]) -> JobLine:
-    """Return a group as if it were a job, whose tasks are its jobs."""
+    """Return a line for a group, with its jobs in place of tasks."""
     urgent = min(jobs, key=lambda job: URGENCY[job.state])
     return replace(
         max(jobs, key=lambda job: job.begun_at),

@@ -1,4 +1,4 @@
-"""Show the live screen, or print it once; and say how jobs stood last."""
+"""Show the live screen, or print it once; and log the last states of jobs."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
     from ...app.session import Session
 
 MAX_LINES = 10
-"""So many jobs are told of when the screen is left."""
+"""Most jobs that are logged after the screen is closed."""
 
 
 def print_screen(session: Session, names: Sequence[str]) -> None:
-    """Print once what the screen shows."""
+    """Print the contents of the screen once."""
     world = watch_once(session, names)
     if world.problem:
-        log(f"states are those that were known last: {world.problem}")
+        log(f"these are the last known states: {world.problem}")
     if world.view is None and not world.jobs:
         log_nothing_left()
 
 
 def show_screen(session: Session, names: Sequence[str]) -> int:
-    """Show the screen, and leave below it how the jobs stood last; return the exit code."""
+    """Show the screen, log the last states of jobs, and return the exit code."""
     code, world = watch_live(session, names)
     for line in world.jobs[:MAX_LINES]:
         print_result(change_text(line, session.now()))

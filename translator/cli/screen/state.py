@@ -1,4 +1,4 @@
-"""What a person looks at, and what a key does to that. Pure."""
+"""The state of the screen, and the effect of keys on it. Pure."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
 Page = Literal["jobs", "job", "task", "log"]
 Stream = Literal["", "stdout", "stderr"]
-"""What of a task's output is looked at; "": its errors if it failed and printed any, else what it printed."""
+"""The stream of a task that is shown; "": standard error of a failed task if not empty, else standard output."""
 Kind = Literal["quit", "ended", "cancel", "shell", "stop", "redraw"]
 EVENTS: dict[str, Kind] = {"ended": "ended", "stop": "stop", "redraw": "redraw"}
-"""What happens to the terminal, and what that asks for whatever is looked at."""
+"""The requests of events that do not depend on the page."""
 SHORT_KEYS = {"k": "up", "j": "down"}
 ARROWS = ("up", "down", "left", "right")
 
 
 class State(Struct, frozen=True, kw_only=True):
-    """Say what is looked at. `job` and `task` are names, "" for what comes first; `back` counts lines from a log's end.
+    """The visible page. `job` and `task` are names, "" for the first one; `back` counts lines from a log's end.
 
-    `job` can be the row of a group; `group` is the one that is open.
+    `job` can be the row of a group; `group` is the open group.
 
-    `question` is what the next keys answer, `came_from` the page that Escape leads back to from a log.
+    `question` is the one that the next key answers, `came_from` the page to which Escape returns from a log.
     """
 
     page: Page = "jobs"
@@ -46,7 +46,7 @@ class State(Struct, frozen=True, kw_only=True):
 
 
 class Sight(Struct, frozen=True, kw_only=True):
-    """Say what is there to be looked at: the names of jobs in their order, the tasks of the open job, and the room."""
+    """The visible objects: the names of jobs in order, the tasks of the open job, and the space for rows."""
 
     jobs: Sequence[str]
     tasks: Sequence[TaskView] = ()
@@ -57,7 +57,7 @@ class Sight(Struct, frozen=True, kw_only=True):
 
 
 class Request(NamedTuple):
-    """What is asked for that is no matter of the screen: to quit, to cancel a job, or a shell in a task."""
+    """A request to the program: to quit, to cancel a job, or to open a shell in a task."""
 
     kind: Kind
     job: str = ""
@@ -65,7 +65,7 @@ class Request(NamedTuple):
 
 
 def press(state: State, key: str, sight: Sight) -> tuple[State, Request | None]:
-    """Return what is looked at after a key, and what it asks for."""
+    """Return the state after a key, and its request."""
     if key in EVENTS:
         return state, Request(EVENTS[key])
     state = replace(state, message="")
@@ -88,7 +88,7 @@ def press(state: State, key: str, sight: Sight) -> tuple[State, Request | None]:
 
 
 def chosen_job(state: State, jobs: Sequence[str]) -> str:
-    """Return the job that is looked at, the first where that one is not there; "" where there is none."""
+    """Return the chosen job, or the first if it is gone; "" without jobs."""
     if state.job in jobs or state.page != "jobs":
         return state.job
     return jobs[0] if jobs else ""
@@ -100,7 +100,7 @@ def _answer(state: State, key: str, sight: Sight) -> tuple[State, Request | None
     if state.question == "cancel":
         job = chosen_job(state, sight.jobs)
         request = Request("cancel", job) if key in ("y", "Y") and job else None
-        return replace(state, question="", message="" if request else "nothing is cancelled"), request
+        return replace(state, question="", message="" if request else "not cancelled"), request
     if key == "enter":
         return replace(state, question=""), None
     if key == "escape":

@@ -1,4 +1,4 @@
-"""Read the last lines that a task printed, when there are new ones."""
+"""Read the last lines of a task's output when they change."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
 MAX_BYTES, MAX_LINES = 1 << 18, 2000
 FETCH_SECONDS = 5.0
-"""So often at most a log is brought from a login node."""
+"""The least seconds between two copies of a log from a login node."""
 
 
 class Tails:
-    """Keep the last lines of the task that is looked at."""
+    """The last lines of the chosen task."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -44,7 +44,7 @@ class Tails:
         self._fetch_at = 0.0
 
     def read(self, view: View, state: State) -> Tail:
-        """Return the last lines of a job's chosen task, the same as before where none are new."""
+        """Return the last lines of a job's chosen task; the same object as before without new lines."""
         task = find(view.tasks, state.task)
         if task is None:
             return Tail(job=view.folder.name)
@@ -60,7 +60,7 @@ class Tails:
         return self._last
 
     def _bring(self, view: View, role: JobRole, index: int) -> None:
-        """Bring what a task at a login node printed, that of another one at once; what cannot be is the next time."""
+        """Copy a task's log from a login node, at once after a change of task; on an error, the next call retries."""
         name = f"{view.folder.name} {view.history.attempt} {role.name} {index}"
         if name == self._fetched and time.monotonic() < self._fetch_at:
             return
@@ -70,7 +70,7 @@ class Tails:
 
 
 def _log_of(view: View, role: JobRole, task: TaskView, stream: Stream) -> tuple[str, Path]:
-    """Return a log of a task; where no stream is chosen, the errors of one that failed if it has printed any."""
+    """Return a log of a task. Without a chosen stream: standard error of a failed task if not empty."""
     attempt = view.history.attempt
 
     def path(name: str) -> Path:
@@ -105,7 +105,7 @@ def _tail(view: View, task: TaskView, log: tuple[str, Path], place: TaskPlace | 
 
 
 def shown_lines(data: bytes) -> tuple[str, ...]:
-    """Return lines as they stand on a terminal: of a bar that went back to the left, its last state."""
+    """Return lines as a terminal shows them: a carriage return overwrites the line."""
     text = data.decode("utf-8", errors="backslashreplace")
     lines = (line.rstrip("\r").rpartition("\r")[2] for line in text.removesuffix("\n").split("\n"))
     return tuple(escape_control(line.expandtabs()) for line in lines) if text else ()

@@ -1,4 +1,4 @@
-"""Jobs and tasks as they are looked at: in which order, which first, and the mark of each state. Pure."""
+"""The order and the choice of jobs and tasks on the screen, and the mark of each state. Pure."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ MARKS: dict[str, str] = {
     "STOPPED": "-",
     "SUCCEEDED": "+",
 }
-"""The mark of each state, by which it is told without colours; the most urgent state first."""
+"""The mark of each state, for use without colours; the most urgent state first."""
 URGENCY = {state: place for place, state in enumerate(MARKS)}
 GROUP = 10
-"""So many tasks of a row stand together."""
+"""Tasks between two gaps in a row."""
 
 
 def urgent_first(jobs: Iterable[JobLine]) -> list[JobLine]:
-    """Return jobs with the most urgent state first, and of those of one state the newest."""
+    """Return jobs with the most urgent state first, the newest first within a state."""
     return sorted(jobs, key=lambda job: (URGENCY[job.state], -job.begun_at, by_numbers(job.name)))
 
 
 def filtered(jobs: Iterable[JobLine], words: str) -> list[JobLine]:
-    """Return the jobs that have every word in their name or state, large or small letters alike."""
+    """Return the jobs whose name or state contains every word, ignoring case."""
     wanted = words.lower().split()
     return [job for job in jobs if all(word in f"{job.name} {job.state}".lower() for word in wanted)]
 
 
 def counts_of(things: Iterable[JobLine | TaskView]) -> list[tuple[str, int]]:
-    """Return how many are in each state that there is, the most urgent first."""
+    """Return the number in each state that occurs, the most urgent first."""
     counted = Counter[str](thing.state for thing in things)
     return [(state, counted[state]) for state in MARKS if counted[state]]
 
@@ -51,23 +51,23 @@ def label(task: TaskView) -> str:
 
 
 def failed(tasks: Iterable[TaskView]) -> list[TaskView]:
-    """Return the tasks that failed, the one that did so last first."""
+    """Return the failed tasks, the latest failure first."""
     return sorted((task for task in tasks if task.state == "FAILED"), key=lambda task: -(task.ended_at or 0))
 
 
 def first_to_look_at(tasks: Sequence[TaskView]) -> TaskView | None:
-    """Return the task that failed last, else the first that runs, else the first of all."""
+    """Return the task that failed last, else the first running one, else the first."""
     chosen = [*failed(tasks)[:1], *(task for task in tasks if task.state in ("RUNNING", "STOPPING")), *tasks]
     return chosen[0] if chosen else None
 
 
 def find(tasks: Sequence[TaskView], name: str) -> TaskView | None:
-    """Return the task of a name; without one, or if there is none of it, the first to look at."""
+    """Return the task with a name; if there is none, `first_to_look_at`."""
     return next((task for task in tasks if name and label(task) == name), None) or first_to_look_at(tasks)
 
 
 def grid(tasks: Sequence[TaskView], per_row: int) -> list[list[TaskView]]:
-    """Return tasks in rows of at most `per_row`; a row has tasks of one role."""
+    """Return tasks in rows of at most `per_row`; a row contains tasks of one role."""
     rows: list[list[TaskView]] = []
     for task in tasks:
         if not rows or len(rows[-1]) == per_row or rows[-1][0].role != task.role:
@@ -77,19 +77,19 @@ def grid(tasks: Sequence[TaskView], per_row: int) -> list[list[TaskView]]:
 
 
 def name_width(tasks: Sequence[TaskView], width: int) -> int:
-    """Return how wide the column of the first task's name of each row is, in a window of that width."""
+    """Return the width of the column with the name of each row's first task."""
     longest = max((len(label(task)) for task in tasks), default=0)
     return min(longest, width // 4)
 
 
 def tasks_per_row(tasks: Sequence[TaskView], width: int) -> int:
-    """Return how many tasks a row has: whole groups, so that they can be counted."""
+    """Return the number of tasks in a row, a multiple of GROUP."""
     groups = (width - name_width(tasks, width) - 2) // (GROUP + 1)
     return max(1, groups) * GROUP
 
 
 def moved(rows: Sequence[Sequence[TaskView]], chosen: TaskView, key: str) -> TaskView:
-    """Return the task that an arrow key leads to; at the border, the same."""
+    """Return the task in the direction of an arrow key; at the border, the same task."""
     y = next(y for y, row in enumerate(rows) if chosen in row)
     x = rows[y].index(chosen)
     if key in ("left", "right"):
@@ -101,12 +101,12 @@ def moved(rows: Sequence[Sequence[TaskView]], chosen: TaskView, key: str) -> Tas
 
 
 def next_failed(tasks: Sequence[TaskView], chosen: TaskView) -> TaskView:
-    """Return the next task that failed, in the order of the job file; the same where none did."""
+    """Return the next failed task, in the order of the job file; the same task if none failed."""
     place = tasks.index(chosen) + 1
     return next((task for task in (*tasks[place:], *tasks[:place]) if task.state == "FAILED"), chosen)
 
 
 def window(chosen: int, count: int, height: int) -> range:
-    """Return which of `count` rows are shown in a window of that height, so that the chosen one is."""
+    """Return the visible ones of `count` rows, with the chosen one among them."""
     start = max(0, min(chosen - height // 2, count - height))
     return range(start, min(count, start + max(0, height)))

@@ -1,4 +1,4 @@
-"""The terminal while the screen is up: keys come one by one, a signal is an event, and all is put back at the end."""
+"""The terminal in raw mode: single keys, signals as events, and restored settings at the end."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from types import FrameType
 
 ESCAPE_SECONDS = 0.1
-"""So long after Escape a sequence goes on that begins with it."""
+"""Seconds to wait for the rest of a sequence after Escape."""
 ENDING = (signal.SIGTERM, signal.SIGHUP)
 EVENTS = (signal.SIGWINCH, signal.SIGTSTP, *ENDING)
 
 
 class Terminal:
-    """Read keys of standard input; `wake`, of any thread, ends the waiting for one."""
+    """Read keys from standard input; `wake`, from any thread, ends the waiting for one."""
 
     def __init__(self) -> None:
         self._input = 0
@@ -34,15 +34,15 @@ class Terminal:
         self._signals: list[int] = []
 
     def wake(self) -> None:
-        """Let `read` return."""
+        """Make `read` return."""
         # A full pipe wakes as well.
         with suppress(OSError):
             os.write(self._writer, b".")
 
     def read(self, seconds: float) -> list[str]:
-        """Return the keys that were pressed, after `seconds` at the latest; none when something else woke it.
+        """Return the pressed keys, after `seconds` at the latest; none after `wake`.
 
-        `stop` stands for Ctrl-Z, `redraw` for another size of the window, `ended` for SIGTERM or a lost terminal.
+        `stop` means Ctrl-Z, `redraw` a resized window, `ended` SIGTERM or a lost terminal.
         """
         ready, _, _ = select.select([self._input, self._reader], [], [], seconds)
         if self._reader in ready:
@@ -75,7 +75,7 @@ class Terminal:
 
     @contextmanager
     def taken(self) -> Iterator[None]:
-        """Have keys come one by one, without an echo; afterwards the terminal is as it was."""
+        """Read single keys without echo in the context; restore the terminal afterwards."""
 
         def note(number: int, _: FrameType | None) -> None:
             self._signals.append(number)
@@ -94,7 +94,7 @@ class Terminal:
 
 ESCAPE = "\x1b"
 MAX_SEQUENCE = 16
-"""So long a sequence that begins with Escape may be; what is longer is no key."""
+"""Most characters of a sequence after Escape; a longer one is not a key."""
 SEQUENCES = {
     "[A": "up", "[B": "down", "[C": "right", "[D": "left", "OA": "up", "OB": "down", "OC": "right", "OD": "left",
     "[H": "home", "[F": "end", "OH": "home", "OF": "end", "[1~": "home", "[4~": "end", "[7~": "home", "[8~": "end",
@@ -113,7 +113,7 @@ SINGLE = {
 
 
 class Keys:
-    """Turn bytes into names of keys; a sequence may come in pieces."""
+    """Convert bytes to names of keys; a sequence may arrive in pieces."""
 
     def __init__(self) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")("ignore")
@@ -121,11 +121,11 @@ class Keys:
 
     @property
     def pending(self) -> bool:
-        """Tell whether a sequence has begun that has not ended: Escape alone is its own beginning."""
+        """Return whether a sequence is incomplete; Escape alone is."""
         return bool(self._kept)
 
     def feed(self, data: bytes) -> list[str]:
-        """Return the keys that are complete now: a printable character is itself; what is no key is nothing."""
+        """Return the complete keys. A printable character is its own name; unknown sequences are ignored."""
         text, found = self._kept + self._decoder.decode(data), []
         while text:
             key, text, complete = _first(text)
@@ -136,13 +136,13 @@ class Keys:
         return [key for key in found if key]
 
     def flush(self) -> list[str]:
-        """Return what has begun when nothing follows for a moment: the key Escape."""
+        """Return the key Escape for an incomplete sequence, after a pause."""
         kept, self._kept = self._kept, ""
         return ["escape"] if kept else []
 
 
 def _first(text: str) -> tuple[str, str, bool]:
-    """Return the first key of a text, the rest of it, and whether the key is complete; "" for what is no key."""
+    """Return the first key of a text ("" for an unknown one), the rest, and whether the key is complete."""
     if text[0] != ESCAPE:
         key = SINGLE.get(text[0]) or (text[0] if text[0].isprintable() else "")
         return key, text[1:], True

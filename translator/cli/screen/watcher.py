@@ -1,4 +1,4 @@
-"""Look at jobs beside the screen, in threads of their own: keys work while Slurm or a file system is slow."""
+"""Poll jobs in background threads, so that keys work while Slurm or a file system is slow."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ if TYPE_CHECKING:
     from .state import State
 
 LEAVE_SECONDS = 2.0
-"""So long the end of the screen waits for a thread, which may be asking Slurm."""
+"""Seconds to wait for a thread at the end; it may be polling Slurm."""
 PRESENT_SECONDS = 300.0
-"""So long after a key somebody is taken to look: what a person is shown is fresh then."""
+"""Seconds after a key during which the screen polls for fresh states."""
 MEASURE_SECONDS = 60.0
-"""So often Slurm is asked what tasks use; it gathers that every 30 s. Source: slurm.conf(5), JobAcctGatherFrequency."""
+"""Seconds between queries of usage; Slurm samples every 30 s. Source: slurm.conf(5), JobAcctGatherFrequency."""
 REST = 3.0
-"""A look is followed by a rest that is so many times as long."""
+"""The pause after a poll, as a multiple of its duration."""
 
 
 class _JobLook:
-    """Look at one job, when its files have changed or it is time to ask; `asked` tells whether Slurm just was."""
+    """Polls of one job, when its files have changed or a poll is due; `asked`: Slurm was just polled."""
 
     def __init__(self, session: Session, name: str, *, asked: bool) -> None:
         self._session = session
@@ -53,7 +53,7 @@ class _JobLook:
         self._max_age = self._later if asked else BY_A_PERSON
 
     def look(self, now: float, *, fresh: bool) -> View | None:
-        """Return how the job stands; None while nothing is new. `fresh` as of `JobLines`."""
+        """Return the state of the job; None without a change. `fresh` as in `JobLines`."""
         if not self._pace.due(now):
             return None
         if self._last is not None:
@@ -71,7 +71,7 @@ class _JobLook:
 
 
 class Watcher:
-    """Keep a `world` up to date for what is looked at, and call `wake` when it is another one."""
+    """Keep the `world` of the current page up to date, and call `wake` after each change."""
 
     def __init__(self, session: Session, names: Collection[str], state: State, wake: Callable[[], None]) -> None:
         self._session = session
@@ -92,18 +92,18 @@ class Watcher:
         self._threads: list[threading.Thread] = []
 
     def start(self) -> None:
-        """Look again and again."""
+        """Start polling."""
         for look in self._looks:
             self._start(partial(self._repeat, look))
 
     def look_once(self) -> World:
-        """Return what is found by one look; PaislurmError for what cannot be looked at."""
+        """Poll once and return the world; raise PaislurmError on failure."""
         for look in self._looks:
             look()
         return self.world
 
     def aim(self, state: State) -> None:
-        """Say what is looked at from now on. A page of a job that is left is not shown again as it was."""
+        """Set the current page. The data of a page that was left is dropped."""
         self._state, before, self._used_at = state, self._state, time.monotonic()
         if state.page == "jobs" and before.page != "jobs":
             self._job = None
@@ -112,7 +112,7 @@ class Watcher:
             self._news.set()
 
     def run(self, work: Callable[[], str]) -> None:
-        """Do something that may take long, and leave what it says as a message."""
+        """Run slow work in a thread, and show its result as a message."""
 
         def do() -> None:
             try:
@@ -129,7 +129,7 @@ class Watcher:
         self._start(do)
 
     def close(self) -> None:
-        """End the threads; one that is asking Slurm is left behind after a while."""
+        """Stop the threads; do not wait long for one that is polling Slurm."""
         self._over.set()
         self._news.set()
         until = time.monotonic() + LEAVE_SECONDS
@@ -162,7 +162,7 @@ class Watcher:
                 self._over.wait(max(TICK, REST * took))
 
     def _look(self) -> None:
-        """Look at the open job, or at all."""
+        """Poll the open job, or all jobs."""
         state, now = self._state, time.monotonic()
         fresh = self._is_used(now)
         if state.page == "jobs":
@@ -174,7 +174,7 @@ class Watcher:
         if job is None or job[0] != state.job:
             job = self._job = (state.job, _JobLook(self._session, state.job, asked=self.world.looked))
         view = job[1].look(now, fresh=fresh)
-        # Not where the page was left meanwhile.
+        # The user may have left the page meanwhile.
         if view is not None and self._job is job:
             progress = None if view.job_status.ended else progress_of(view.folder, view.history, view.tasks)
             line = job_line(view)
@@ -183,18 +183,18 @@ class Watcher:
 
     def _read_tail(self) -> None:
         view, state = self.world.view, self._state
-        # Who has scrolled back reads: what is read is not to move.
+        # After scrolling back, the text must not move.
         if state.back and (self.world.tail.job, self.world.tail.task) == (state.job, state.task):
             return
         if view is not None and view.folder.name == state.job and state.page != "jobs":
             self._change(tail=self._tails.read(view, state))
 
     def _is_used(self, now: float) -> bool:
-        """Tell whether somebody looks, as far as keys tell."""
+        """Return whether a key was pressed recently."""
         return now - self._used_at < PRESENT_SECONDS
 
     def _measure(self) -> None:
-        """Ask Slurm what the tasks of the open job use, as long as somebody looks."""
+        """Query the usage of the open job's tasks while the screen is in use."""
         view, now = self.world.view, time.monotonic()
         if view is None or view.job_status.state != "RUNNING" or not self._is_used(now):
             return
@@ -208,7 +208,7 @@ class Watcher:
             self._change(usages=(view.folder.name, tuple(found or ())))
 
     def _change(self, **changes: Any) -> None:
-        """Take in what was found, and wake the screen if that is anything new."""
+        """Update the world, and wake the screen after a change."""
         with self._lock:
             before, self.world = self.world, replace(self.world, **changes)
         if before != self.world:

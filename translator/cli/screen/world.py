@@ -1,4 +1,4 @@
-"""What the screen shows: the jobs, the open job with its tasks, and the last lines of a task's log. Pure."""
+"""The data of the screen: the jobs, the open job with its tasks, and the last lines of a task's log. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Tail(Struct, frozen=True, kw_only=True):
-    """Hold the last lines that a task printed; `path` is where, `reach` what of its peers is known of it."""
+    """The last lines of a task's log; `path` is the log, `reach` the task's place as its peers know it."""
 
     job: str = ""
     task: str = ""
@@ -26,9 +26,9 @@ class Tail(Struct, frozen=True, kw_only=True):
 
 
 class World(Struct, frozen=True, kw_only=True):
-    """Hold what was found last; `looked` is false before anything was. `problem`: why states may be old.
+    """The result of the last poll; `looked` is false before the first. `problem`: why states may be old.
 
-    `line` is that of the open job; `usages` are what its roles use, behind its name.
+    `line` describes the open job; `usages` has the name of a job and the usage of its roles.
     """
 
     looked: bool = False
@@ -42,5 +42,5 @@ class World(Struct, frozen=True, kw_only=True):
 
 
 def with_line(jobs: tuple[JobLine, ...], line: JobLine) -> tuple[JobLine, ...]:
-    """Return jobs with what is known now of one of them: the list has to say what the page of that job said."""
+    """Return jobs with one line replaced, so that the list agrees with the page of that job."""
     return tuple(line if each.name == line.name else each for each in jobs)

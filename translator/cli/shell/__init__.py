@@ -1,1 +1,1 @@
-"""Completion of words for shells, from the same source as `--help`."""
+"""Shell completion, from the same definitions as `--help`."""

@@ -1,6 +1,6 @@
-"""What words of the command line can become: jobs, their tasks and ports, parameters of a job file.
+"""Completion of jobs, their tasks and ports, and parameters of a job file.
 
-Everything is read from files of the user's: TAB asks Slurm for nothing, and makes no folder.
+All candidates come from the user's files: TAB calls no program of Slurm, and creates no folder.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from ...app.session import Session
 
 MAX_TASKS = 200
-"""Tasks of a role that are offered; of more, nobody looks for one in a list."""
+"""Most tasks of a role that are offered; a longer list is of no use."""
 
 
 class Job(StringParamType):
-    """Names of jobs, the user's own without `user~`, others once the word has a `~`."""
+    """Names of jobs: the user's own without `user~`, others if the word contains a `~`."""
 
     name = "job"
 
     def shell_complete(self, ctx: Context, param: Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
-        """Return the jobs that have folders."""
+        """Return the jobs with folders."""
         own, names = f"{session_of(ctx).user}~", session_of(ctx).store.names()
         short = (name.removeprefix(own) for name in names if name.startswith(own))
         return items([*short, *(name for name in names if "~" in incomplete)], incomplete)
@@ -40,14 +40,14 @@ class JobOrGroup(Job):
     """A job, or all jobs of a group."""
 
     def shell_complete(self, ctx: Context, param: Parameter, incomplete: str) -> list[CompletionItem]:
-        """Return the jobs that have folders, then the groups of the user's that are called otherwise."""
+        """Return the jobs with folders, then the user's groups with other names."""
         jobs = super().shell_complete(ctx, param, incomplete)
         names = {item.value for item in jobs}
         return [*jobs, *(item for item in Group().shell_complete(ctx, param, incomplete) if item.value not in names)]
 
 
 class Task(StringParamType):
-    """Roles of the job that stands before, and their tasks."""
+    """Roles and tasks of the job in the preceding argument."""
 
     name = "task"
 
@@ -61,14 +61,14 @@ class JobOrFile(Path):
     """A job, or a file."""
 
     def shell_complete(self, ctx: Context, param: Parameter, incomplete: str) -> list[CompletionItem]:
-        """Return jobs and the files of the same beginning; where no job fits, let the shell look for files."""
+        """Return matching jobs and files; if no job matches, let the shell complete files."""
         jobs = Job().shell_complete(ctx, param, incomplete)
-        # A shell looks for files by itself only where it is handed no words.
+        # A shell completes files itself only if it gets no words.
         return jobs + items(_files(incomplete), incomplete) if jobs else super().shell_complete(ctx, param, incomplete)
 
 
 def _files(incomplete: str) -> list[str]:
-    """Return the files that begin with what is typed, folders with a slash."""
+    """Return the matching files, folders with a slash."""
     import glob
 
     found = sorted(glob.glob(f"{glob.escape(incomplete)}*"))  # noqa: PTH207 - as typed, `./` included
@@ -76,13 +76,13 @@ def _files(incomplete: str) -> list[str]:
 
 
 class Assignment(StringParamType):
-    """`NAME=VALUE` of a parameter of the job file that stands on the line."""
+    """`NAME=VALUE` for a parameter of the job file on the command line."""
 
     name = "assignment"
 
     def shell_complete(self, ctx: Context, param: Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
-        """Return names with `=`, and behind it the value that the job file has."""
-        # While an option has no value yet, click has not given the words before it to the arguments.
+        """Return names with `=`, and after `=` the value in the job file."""
+        # click does not assign arguments before an option that has no value yet.
         values = _parameters(ctx.params.get("file") or next(iter(ctx.args), None))
         name, given, _ = incomplete.partition("=")
         if given:
@@ -91,10 +91,10 @@ class Assignment(StringParamType):
 
 
 class JobThenTask(JobOrGroup):
-    """A job or a group, and behind a job its tasks."""
+    """A job or a group, then tasks of the job."""
 
     def shell_complete(self, ctx: Context, param: Parameter, incomplete: str) -> list[CompletionItem]:
-        """Return jobs and groups for the first word, and roles and tasks of that job for all others."""
+        """Return jobs and groups for the first argument, and roles and tasks of that job for all others."""
         given = (ctx.params.get(param.name or "") or ()) or ctx.args
         if not given:
             return super().shell_complete(ctx, param, incomplete)
@@ -102,12 +102,12 @@ class JobThenTask(JobOrGroup):
 
 
 class PortLabel(StringParamType):
-    """Labels of the ports of the task that stands before."""
+    """Labels of the ports of the task in the preceding argument."""
 
     name = "port"
 
     def shell_complete(self, ctx: Context, param: Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
-        """Return the labels, and `tensorboard` where the task runs that plugin."""
+        """Return the labels, and `tensorboard` if the task runs that plugin."""
         from ...app.jobs.logs.selection import chosen
         from ...app.where.web_pages import port_labels
 
@@ -122,19 +122,19 @@ class Group(StringParamType):
     name = "group"
 
     def shell_complete(self, ctx: Context, param: Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
-        """Return the groups that jobs of the user's belong to."""
+        """Return the groups of the user's jobs."""
         from ...app.jobs.selecting import groups
 
         return items(groups(session_of(ctx).store, user=session_of(ctx).user), incomplete)
 
 
 class Columns(StringParamType):
-    """Columns of `list`, with commas between them."""
+    """Columns of `list`, separated by commas."""
 
     name = "columns"
 
     def shell_complete(self, ctx: Context, param: Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
-        """Return the columns that are not there yet, behind those that are."""
+        """Return the typed columns followed by each unused one."""
         from ..output.job_table import COLUMNS
 
         before, comma, _ = incomplete.rpartition(",")
@@ -160,12 +160,12 @@ class Backend(StringParamType):
     name = "backend"
 
     def shell_complete(self, ctx: Context, param: Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
-        """Return the backends that need nothing behind their name."""
+        """Return the backends whose name needs no host."""
         return items(("slurm", "pyslurm", "auto", "local"), incomplete)
 
 
 def session_of(context: Context) -> Session:
-    """Return the session of the command line; while words are completed there may be none yet."""
+    """Return the session of the command line, or a new one during completion."""
     from ...app.session import Session
 
     found = getattr(context.find_root().obj, "session", None)
@@ -173,7 +173,7 @@ def session_of(context: Context) -> Session:
 
 
 def _tasks(session: Session, job: str | None) -> list[str]:
-    """Return the roles of a job, then its tasks; without a name, of the job that was submitted last."""
+    """Return the roles of a job, then its tasks. Default: the last job."""
     from ...app.jobs.selecting import select_one
 
     roles = select_one(session.store, job, user=session.user).history().roles
@@ -182,7 +182,7 @@ def _tasks(session: Session, job: str | None) -> list[str]:
 
 
 def _parameters(file: object) -> dict[str, str]:
-    """Return the parameters of a job file, as its text has them; whatever is wrong with it is for `check`."""
+    """Return the parameters in the text of a job file; errors are ignored, `check` reports them."""
     from ...app.input.job_input import read_source
     from ...app.input.source import STDIN
     from ...reading.read import read
@@ -195,7 +195,7 @@ def _parameters(file: object) -> dict[str, str]:
 
 
 def items(words: Iterable[str], incomplete: str) -> list[CompletionItem]:
-    """Return the words that begin with what is typed, each as a shell is handed it."""
+    """Return the matching words as completion items."""
     from click.shell_completion import CompletionItem
 
     return [CompletionItem(word) for word in words if word.startswith(incomplete) and word.isprintable()]

@@ -1,7 +1,7 @@
-"""Complete words for bash, zsh and fish: what each shell runs at TAB, and the answer to it.
+"""Completion for bash, zsh and fish: the script of each shell, and the answer to TAB.
 
-click knows commands and options, `candidates` knows jobs, tasks and parameters. A word that cannot be completed gives
-nothing: an error would be printed into the middle of the user's line.
+click completes commands and options, `candidates` completes jobs, tasks and parameters. On an error the answer is
+empty, because a message would appear in the middle of the user's command line.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 PROGRAM = "paislurm"
 VARIABLE = "_PAISLURM_COMPLETE"
-"""Holds what is wanted, `bash_complete` for example."""
+"""The environment variable with the request, such as `bash_complete`."""
 _ACTS = re.compile(r"^~|[^\w@%+=:,./~-]")
-"""Characters that mean something to bash."""
+"""Characters that are special to bash."""
 
 _BASH = """\
 %(complete_func)s() {
@@ -66,26 +66,26 @@ complete --no-files --command %(prog_name)s --arguments "(%(complete_func)s)"
 
 
 class Bash(BashComplete):
-    """Complete for bash from 4.2 on.
+    """Completion for bash 4.2 or later.
 
-    bash cuts words at `=` and `:` as well, and puts what is chosen behind the last of them; so that the line is read
-    here, and what stands before that place is taken off.
+    bash also splits words at `=` and `:` and inserts the candidate after the last of them. So this class parses the
+    line itself, and removes the part before that place from candidates.
     """
 
     source_template = _BASH
 
     @staticmethod
     def _check_version() -> None:
-        """Say nothing of old versions: the function works there."""
+        """Do not warn of old versions: the function works with them."""
 
     def get_completion_args(self) -> tuple[list[str], str]:
-        """Return the words before the one at the cursor, and that one."""
+        """Return the words before the cursor's, and the word at the cursor."""
         line = os.environ["COMP_LINE"]
         words = split_arg_string(line)[1:]
         return (words, "") if line[-1:].isspace() or not words else (words[:-1], words[-1])
 
     def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem[str]]:
-        """Return what can stand behind the place at which bash has cut the word."""
+        """Return the candidates without the part before bash's last split."""
         items = super().get_completions(args, incomplete)
         breaks = os.environ.get("COMP_WORDBREAKS", "")
         cut = max((incomplete.rfind(each) for each in "=:" if each in breaks), default=-1) + 1
@@ -96,7 +96,7 @@ class Bash(BashComplete):
 
 
 class Fish(FishComplete):
-    """Complete for fish; values may have commas in them."""
+    """Completion for fish; values may contain commas."""
 
     source_template = _FISH
 
@@ -105,17 +105,17 @@ SHELLS: dict[str, type[ShellComplete]] = {"bash": Bash, "zsh": ZshComplete, "fis
 
 
 def script(shell: str, program: click.Command) -> str:
-    """Return what a shell is to read at its start."""
+    """Return the completion script of a shell."""
     return SHELLS[shell](program, {}, PROGRAM, VARIABLE).source().strip() + "\n"
 
 
 def complete(program: click.Command) -> str:
-    """Return the answer to what the shell's environment asks; nothing where anything is wrong with it."""
+    """Return the answer to the request in the environment; empty on an error."""
     shell, _, wanted = os.environ[VARIABLE].partition("_")
     if shell not in SHELLS or wanted != "complete":
         return ""
     try:
-        # zsh would show what is said on standard error.
+        # zsh would show messages on standard error.
         with redirect_stderr(StringIO()):
             return SHELLS[shell](program, {}, PROGRAM, VARIABLE).complete()
     except Exception:  # noqa: BLE001 - the edge: nothing may be printed into a line that is being typed
@@ -123,5 +123,5 @@ def complete(program: click.Command) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return a value as it can be typed in bash."""
+    """Quote a value for bash."""
     return _ACTS.sub(r"\\\g<0>", text)

@@ -1,4 +1,4 @@
-"""Names that words of the command line can become and that no job has: those of the site profile, codes of exits."""
+"""Completion of names that do not come from jobs: those of the site profile, and exit codes."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 
 class OfSite(StringParamType):
-    """Partitions, accounts or QOS, as the site profile in force has them; Slurm is not asked."""
+    """Partitions, accounts or QOS of the active site profile; Slurm is not called."""
 
     def __init__(self, kind: Literal["partition", "account", "qos"]) -> None:
         self.name = kind
 
     def shell_complete(self, ctx: Context, param: Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
-        """Return the names of the profile; there are none where no profile is, or none is known."""
+        """Return the names of the profile; none without a profile."""
         from ...app.input.sites import find_site
 
         site = find_site(session_of(ctx), ctx.params.get("site"), host=ctx.params.get("host"))
@@ -42,12 +42,12 @@ class OfSite(StringParamType):
 
 
 class Exit(StringParamType):
-    """Codes of exits, their names, and Slurm's words for states."""
+    """Exit codes, their names, and states of Slurm."""
 
     name = "exit"
 
     def shell_complete(self, ctx: Context, param: Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
-        """Return those that begin with what is typed, in small letters if it is."""
+        """Return the matching ones, in lower case if the word is."""
         from paislurm.backends.slurm.states import STATES
 
         codes = _codes(session_of(ctx), ctx)
@@ -56,10 +56,10 @@ class Exit(StringParamType):
 
 
 class ExitCommand(Command):
-    """A command whose first word can be a negative number."""
+    """A command whose first argument can be a negative number."""
 
     def shell_complete(self, ctx: Context, incomplete: str) -> list[CompletionItem]:
-        """Return options, and codes behind a `-` with a number."""
+        """Return options, and for `-` with a digit also codes."""
         found = super().shell_complete(ctx, incomplete)
         return (
             [*found, *items(map(str, _codes(session_of(ctx), ctx)), incomplete)]
@@ -69,7 +69,7 @@ class ExitCommand(Command):
 
 
 def _codes(session: Session, ctx: Context) -> dict[int, ExitCode]:
-    """Return the codes that have rows of their own, with those of the site if its profile can be read."""
+    """Return the listed exit codes, including those of the site if its profile can be read."""
     from ...app.input.sites import find_site
     from ...errors import PaislurmError
     from ...exit_codes.table import ExitTable

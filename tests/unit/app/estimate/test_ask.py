@@ -37,8 +37,8 @@ def test_a_partition_that_is_idle(version: str) -> None:
     assert (start.nodes, start.partition, start.preempts, start.reason) == ("n1", "pair", (), "")
     assert start.at is not None
     said = start_text("demo", start, ["pair"], components=1, now=start.at)
-    assert said == "demo would start at once on n1 in partition pair, says Slurm"
-    assert gpus_text(pool) == "GPUs in partition pair now: 8 of 8 free (v100 8 of 8), no waiting job asks for any"
+    assert said == "demo would start at once on n1 in partition pair (Slurm's estimate)"
+    assert gpus_text(pool) == "GPUs in partition pair now: 8 of 8 free (v100 8 of 8), no job waits for any"
 
 
 @ANY_VERSION
@@ -54,10 +54,13 @@ def test_components_and_jobs_that_wait(version: str) -> None:
     start, (pair, watched) = ask_start(Session(), replay("busy", version), SCRIPT, ["pair", "watched"])
     assert start.at is not None
     said = start_text("demo", start, ["pair", "watched"], components=2, now=start.at - 7800)
-    assert " (in 2 h 10 min) on n[2,5-6] in partitions pair and watched, says Slurm; it looks at each of the 2" in said
-    free = "1 of 8 free (v100 1 of 8), 1 more on nodes without a free CPU, 4 waiting jobs ask for 16"
+    assert (
+        " (in 2 h 10 min) on n[2,5-6] in partitions pair and watched (Slurm's estimate); Slurm estimates each of the 2"
+        in said
+    )
+    free = "1 of 8 free (v100 1 of 8), 1 more on nodes without a free CPU, 4 jobs wait for 16"
     assert gpus_text(pair) == f"GPUs in partition pair now: {free}"
-    assert gpus_text(watched) == "GPUs in partition watched now: 8 of 8 free (v100 8 of 8), 1 waiting job asks for 8"
+    assert gpus_text(watched) == "GPUs in partition watched now: 8 of 8 free (v100 8 of 8), 1 job waits for 8"
 
 
 @ANY_VERSION
@@ -65,7 +68,7 @@ def test_jobs_that_would_give_way(version: str) -> None:
     start, _ = ask_start(Session(), replay("preempts", version), SCRIPT, ["urgent"])
     assert start.preempts == ("11",)
     said = start_text("demo", start, ["urgent"], components=1, now=start.at or 0)
-    assert said.endswith("says Slurm; job 11 would give way")
+    assert said.endswith("(Slurm's estimate); job 11 would be preempted")
 
 
 @ANY_VERSION
@@ -76,7 +79,9 @@ def test_nodes_that_are_out_of_order_are_no_refusal(version: str) -> None:
         "reserved, and a job may wait for them"
     )
     assert (pool.away_nodes, pool.away, pool.free, pool.total) == (1, 4, 4, 8)
-    assert start_text("demo", start, ["watched"], components=1, now=0).startswith("Slurm cannot say when demo would")
+    assert start_text("demo", start, ["watched"], components=1, now=0).startswith(
+        "Slurm cannot estimate when demo would"
+    )
 
 
 @ANY_VERSION

@@ -133,15 +133,15 @@ def test_a_full_partition_has_no_room_and_an_idle_one_has(version: str) -> None:
 def test_a_start_that_slurm_puts_off_while_there_is_room() -> None:
     later = Start(at=9000, nodes="n1", partition="gpu", resources_free=True)
     said = start_text("demo", later, ["gpu"], components=1, now=1200)
-    assert said.startswith("resources for demo are free now: by backfill it may start at once, if its time limit ends ")
-    assert "; Slurm's own estimate, without backfill, is 1970-01-01" in said
+    assert said.startswith("resources for demo are free now: backfill may start it at once, if its time limit ends ")
+    assert "; Slurm's estimate, without backfill, is 1970-01-01" in said
     assert said.endswith(" (in 2 h 10 min) on n1 in partition gpu")
     for free in (False, None):
         other = start_text("demo", replace(later, resources_free=free), ["gpu"], components=1, now=1200)
-        assert other.endswith("on n1 in partition gpu, says Slurm")
+        assert other.endswith("on n1 in partition gpu (Slurm's estimate)")
         assert "backfill" not in other
     at_once = start_text("demo", later, ["gpu"], components=1, now=9000)
-    assert at_once == "demo would start at once on n1 in partition gpu, says Slurm"
+    assert at_once == "demo would start at once on n1 in partition gpu (Slurm's estimate)"
 
 
 def test_free_nodes_are_no_key_of_the_document() -> None:

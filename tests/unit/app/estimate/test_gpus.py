@@ -55,7 +55,7 @@ def test_types() -> None:
     assert only(text).types == (GpuType(name="a100", total=2, free=1), GpuType(name="v100", total=2, free=0))
     plain = only(node(has="gpu:4", used="gpu:(null):3(IDX:0-2)"))
     assert plain.types == (GpuType(name="", total=4, free=1),)
-    assert gpus_text(plain) == "GPUs in partition gpu now: 1 of 4 free, no waiting job asks for any"
+    assert gpus_text(plain) == "GPUs in partition gpu now: 1 of 4 free, no job waits for any"
     assert gpu_rows(plain) == [("gpu", "-", "4", "1", "-", "")]
     assert only(node(has="(null)", used="gpu:0")).types == ()
 

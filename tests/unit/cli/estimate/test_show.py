@@ -108,12 +108,12 @@ def test_one_that_waits_for_others_says_so(run: Runner, job: str, answers: Slurm
     assert answers
     assert run("submit", job).code == 0
     said = run("submit", job, "--suffix", "-2", "--after", "demo", "--test-only")
-    assert "it waits first: it is submitted after" in said.err
+    assert "it will not be submitted before" in said.err
 
 
 def test_this_machine_has_no_queue(run: Runner, job: str, surroundings: Path) -> None:
     said = run("submit", job, "--test-only", "--backend", "local")
-    assert said.out == "demo would start at once on this machine: the backend local has no queue\n"
+    assert said.out == "demo would start at once on this machine: the local backend has no queue\n"
     document = json.loads(run("submit", job, "--test-only", "--backend", "local", "--json").out)
     assert (document["at_once"], document["expected_wait"], document["partitions"]) == (True, 0, [])
     assert not surroundings.exists()
@@ -154,7 +154,7 @@ def test_what_it_does_not_go_with(run: Runner, job: str, option: str) -> None:
 
 def test_a_dry_run_names_it(run: Runner, job: str, slurm: FakeBackend) -> None:
     assert not slurm.submissions
-    assert "`--test-only` says when it would start" in run("submit", job, "--dry-run").err
+    assert "`--test-only` shows when it would start" in run("submit", job, "--dry-run").err
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -122,7 +122,7 @@ def test_where_nobody_can_be_asked_a_group_needs_yes(
     ended("only", group="alone")
     for words in (["sweep"], ["seed2", "sweep"]):
         said = run("remove", *words)
-        assert (said.code, "this removes 2 jobs, and nobody can be asked: --yes does it" in said.err) == (2, True)
+        assert (said.code, "cannot ask to confirm the removal of 2 jobs: use --yes" in said.err) == (2, True)
     assert there(surroundings) == {"seed10", "seed2", "only"}
     shown = run("remove", "sweep", "--dry-run")
     *rows, total = shown.out.splitlines()

@@ -70,7 +70,7 @@ def test_of_a_job_of_one_task_the_task_can_be_left_out(tmp_path: Path) -> None:
         assert (document["task"], document["argv"][-1]) == ("worker-0", "")
         done = paislurm("exec", "demo", "echo", "x")
         assert (done.returncode, done.stdout) == (5, "")
-        assert "it has worker, which can be left out: a command stands behind `--` then" in done.stderr
+        assert "it has worker; or omit it and write `--` before the command" in done.stderr
     finally:
         paislurm("cancel", "demo")
 

@@ -110,9 +110,9 @@ def test_a_parameter_is_read_from_the_journal_when_its_column_is_asked_for(
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("--columns", "nme"), "there is no column 'nme' (did you mean `name`?); columns are name, state"),
-        (("--columns", "-name"), "there is no column '-name'"),
-        (("--sort", "frob"), "there is no column 'frob'"),
+        (("--columns", "nme"), "unknown column 'nme' (did you mean `name`?); columns are name, state"),
+        (("--columns", "-name"), "unknown column '-name'"),
+        (("--sort", "frob"), "unknown column 'frob'"),
         (("--since", "yesterday"), "'yesterday' is no time: it is 10m"),
         (("--limit", "-1"), "expected a whole number from 0 on, found '-1'"),
     ],
@@ -131,7 +131,7 @@ def test_a_terminal_is_shown_the_newest_jobs_and_how_many_more_there_are(
     monkeypatch.setenv("COLUMNS", "80")
     said = run("list")
     assert [text.split()[0] for text in said.out.splitlines()] == ["name", "train-2"]
-    assert said.err == "2 more of 3 jobs are not shown, 1 of them not ended: --limit 0 shows all\n"
+    assert said.err == "2 more of 3 jobs are not shown (1 unfinished); --limit 0 shows all\n"
     assert max(map(len, said.out.splitlines())) <= 80
     assert len(run("list", "--limit", "0").out.splitlines()) == 4
 
@@ -178,7 +178,7 @@ def test_the_tasks_that_are_asked_for(run: Runner, slurm: FakeBackend, surroundi
     assert shown("--failed") == ["worker-7"]
     assert shown("--task", "worker-1?", "--state", "succeeded") == [f"worker-{index}" for index in range(10, 20)]
     assert len(shown("--tasks")) == len(shown("--all-tasks")) == 40
-    assert "no such tasks" in run("status", "demo", "--state", "running").out
+    assert "no matching tasks" in run("status", "demo", "--state", "running").out
     document = json.loads(run("status", "demo", "--failed", "--json").out)
     assert [each["index"] for each in document["tasks"]] == [7]
     assert document["roles"][0]["states"] == {"SUCCEEDED": 39, "FAILED": 1}

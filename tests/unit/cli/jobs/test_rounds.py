@@ -120,4 +120,4 @@ def test_a_job_goes_with_once(run: Runner, strict: Path, folder: JobFolder) -> N
     assert strict
     said = run("monitor", folder.name)
     assert said.code == 2
-    assert "a JOB goes with --once" in said.err
+    assert "JOB can only be used with --once" in said.err

@@ -71,7 +71,7 @@ def test_many_jobs_have_a_row_each_and_the_reasons_of_failures_once(
         "train-2 failed: node n7 was lost\n  | lost at \\x1b[1m2",
         "group train: 60 jobs, 1 waiting, 56 succeeded, 3 failed",
     ]
-    assert said.err == "a job is shown whole by its name alone: paislurm status train-0\n"
+    assert said.err == "for the details of one job: paislurm status train-0\n"
     assert slurm.queries == 1
 
 
@@ -132,7 +132,7 @@ def test_of_many_jobs_those_are_shown_that_have_such_tasks(run: Runner, train: C
     assert "train-2" not in said.out
     assert "group train" not in said.out
     none = run("status", "train-*", "--state", "running")
-    assert (none.code, none.out, none.err) == (0, "", "no job has such tasks\n")
+    assert (none.code, none.out, none.err) == (0, "", "no job has matching tasks\n")
 
 
 def test_a_group_has_other_columns_and_another_order_where_they_are_asked_for(
@@ -146,7 +146,7 @@ def test_a_group_has_other_columns_and_another_order_where_they_are_asked_for(
             ["train-0", "FAILED"],
             ["train-1", "SUCCEEDED"],
         ]
-        assert "10 more of 12 jobs are not shown: --limit 0 shows all" in said.err
+        assert "10 more of 12 jobs are not shown; --limit 0 shows all" in said.err
     jobs = json.loads(run("list", "train", "--since", "1h", "--sort", "-name", "--json").out)["jobs"]
     assert [job["name"] for job in jobs[:2]] == [f"{ME}~train-11", f"{ME}~train-10"]
     assert run("list", "--group", "tran", "--limit", "2").code == 5

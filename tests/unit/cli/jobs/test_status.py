@@ -73,7 +73,7 @@ def test_a_job_that_waits(run: Runner, slurm: FakeBackend, folder: JobFolder) ->
         ["slurm", "job 7, PENDING, Resources"],
     ]
     assert re.search(r"^since +\d{4}-\d\d-\d\d ", said.out, re.MULTILINE)
-    assert re.search(r"^what helps +set a shorter time limit", said.out, re.MULTILINE)
+    assert re.search(r"^advice +set a shorter time limit", said.out, re.MULTILINE)
     assert ["worker-1", "WAITING  -     -            -          -      -        -"] in lines
     assert str(folder.path) in said.out
 
@@ -137,7 +137,7 @@ def test_without_an_answer_the_last_known_state_is_shown(run: Runner, slurm: Fak
     said = run("status", "demo")
     assert said.code == 0
     assert "WAITING" in said.out
-    assert "job 7, PENDING (last heard)" in said.out
+    assert "job 7, PENDING (last known)" in said.out
     assert "this is what was known last: Slurm does not respond: timed out" in said.err
     listed = run("list")
     assert (listed.code, "WAITING" in listed.out, "known last: Slurm does not respond" in listed.err) == (0, True, True)

@@ -45,7 +45,7 @@ def test_where_somebody_is_at_work_for_long_the_rest_is_left_to_cron(
         assert mine
         said = run("monitor", "--once", "--", folder.name)
     assert said.code == 0
-    assert "another process is at work, or has done what was due" in said.err
+    assert "another process is monitoring it, or nothing is due" in said.err
     assert (kinds(folder), len(naps)) == ([], step_at_end.TRIES - 1)
 
 

@@ -134,7 +134,7 @@ def test_a_journal_that_cannot_be_written(
     monkeypatch.setattr("paislurm.translator.state.job_folder.append", full)
     said = run("update", "--time", "30")
     assert (said.code, len(slurm.changed)) == (4, 1)
-    assert f"error E510: {waiting.journal} cannot be written (No space left on device); job 101 is changed" in said.err
+    assert f"error E510: cannot write {waiting.journal} (No space left on device); job 101 was changed" in said.err
 
 
 def test_a_job_whose_file_is_gone_is_left_to_slurm(run: Runner, slurm: FakeBackend, waiting: JobFolder) -> None:
@@ -147,7 +147,7 @@ def test_a_job_that_runs_is_not_held(run: Runner, slurm: FakeBackend, waiting: J
     assert waiting
     slurm.observations[JobId("101")] = observed("RUNNING", job_id="101")
     said = run("update", "--hold")
-    assert (said.code, "error E622: " in said.err, "only a job that waits can be held" in said.err) == (4, True, True)
+    assert (said.code, "error E622: " in said.err, "only a waiting job can be held" in said.err) == (4, True, True)
     assert slurm.changed == []
     assert run("update", "--time", "30").code == 0
 
@@ -212,7 +212,7 @@ def test_what_slurm_would_refuse_when_it_is_submitted_is_refused_now(
     said = run("update", "next", "--nice", "-4", "--time", "30")
     assert (said.code, changes(folder), slurm.changed) == (4, [], [])
     assert "error E625: " in said.err
-    assert "will not take it with a nice of -4" in said.err
+    assert "would reject it with a nice of -4" in said.err
     assert run("update", "next", "--nice", "4").code == 0
     assert [values for values, _, _ in changes(folder)] == [{"nice": "4"}]
     monkeypatch.setattr("paislurm.translator.app.session.user_name", lambda: "root")
@@ -374,7 +374,7 @@ def test_locks_and_names_hold_whatever_is_left_of_the_job_file(
     said = run("update", "demo", *words)
     assert (said.code, f"error {code}: " in said.err) == ((4, True) if code else (0, False)), said.err
     assert bool(slurm.changed) == (not code)
-    assert code or "Slurm alone checks whether the change fits" in said.err
+    assert code or "only Slurm checks the change" in said.err
 
 
 def test_what_was_wrong_before_keeps_nobody_from_a_change(
@@ -384,16 +384,16 @@ def test_what_was_wrong_before_keeps_nobody_from_a_change(
     assert waiting
     profile.write_text(SITE.replace("memoryMB: 100000", "memoryMB: 32"), encoding="utf-8")
     said = run("update", "--time", "30")
-    assert (said.code, "Slurm alone checks whether the change fits" in said.err) == (0, True), said.err
+    assert (said.code, "only Slurm checks the change" in said.err) == (0, True), said.err
     assert slurm.changed == [(JobId("101"), {"time": "00:30:00"})]
 
 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ((), "say what to change"),
-        (("--image", "debian"), "change the job file and `paislurm submit` it"),
-        (("--command", "true"), "change the job file and `paislurm submit` it"),
+        ((), "nothing to change"),
+        (("--image", "debian"), "edit the job file and submit it again"),
+        (("--command", "true"), "edit the job file and submit it again"),
         (("--time", "soon"), "E585"),
         (("--partition", "a b"), "E585"),
         (("--retries", "-1"), "expected a whole number from 0 to 1000000, found '-1'"),

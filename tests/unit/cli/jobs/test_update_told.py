@@ -85,8 +85,8 @@ def test_a_limit_that_would_end_a_job_at_once_is_refused(run: Runner, slurm: Fak
     said = run("update", "--time", "2:00", "--nice", "3")
     assert (said.code, slurm.changed, changes(waiting)) == (4, [], [])
     assert re.search(r"error E624: \S+ has run for 00:00:0\d: a limit of 00:02:00 would end it at once", said.err)
-    assert "its tasks are told to end 120 s before the limit" in said.err
-    enough = re.search(r"give `--time (\S+)` or more; `paislurm cancel demo` ends it", said.err)
+    assert "its tasks get a warning 120 s before the limit" in said.err
+    enough = re.search(r"use `--time (\S+)` or more, or cancel it with `paislurm cancel demo`", said.err)
     assert enough
     assert run("update", "--time", enough[1]).code == 0
     running(slurm, 600)
@@ -98,7 +98,7 @@ def test_a_limit_says_when_tasks_are_told_to_end(run: Runner, slurm: FakeBackend
     assert waiting
     began = running(slurm, 60)
     at = time_of_day(began + 600 - 120)
-    told = f"; tasks are told to end 120 s before the limit, at {at} or up to a minute earlier"
+    told = f"; tasks get a warning 120 s before the limit, at {at} or up to a minute earlier"
     assert run("update", "--time", "10").out == f"{ME}: time 00:10:00 (before: 01:00:00) (job 101){told}\n"
     assert "told to end" not in run("update", "--nice", "3").out
 
@@ -107,8 +107,8 @@ def test_a_job_that_waits_is_not_told_to_end_as_it_begins(run: Runner, slurm: Fa
     assert waiting
     said = run("update", "--time", "2")
     assert (said.code, slurm.changed) == (4, [])
-    assert f"error E624: a limit of 00:02:00 would end {ME} as soon as it begins" in said.err
-    told = "; tasks are told to end 120 s before the limit or up to a minute earlier"
+    assert f"error E624: a limit of 00:02:00 would end {ME} at its start" in said.err
+    told = "; tasks get a warning 120 s before the limit or up to a minute earlier"
     assert run("update", "--time", "5").out == f"{ME}: time 00:05:00 (before: 01:00:00) (job 101){told}\n"
     assert run("update", "--time", "6").out == f"{ME}: time 00:06:00 (before: 00:05:00) (job 101)\n"
 
@@ -154,7 +154,7 @@ def test_changes_that_are_not_shown_are_counted(run: Runner, slurm: FakeBackend,
         earlier = {5: "1 earlier change: ", 6: "2 earlier changes: "}.get(number)
         assert re.findall(r"\d+ earlier changes?: ", shown) == ([earlier] if earlier else [])
         assert len(re.findall(r"^changed  .*: nice \d", shown, re.MULTILINE)) == min(number + 1, 5)
-    assert "`paislurm status --json` has all of them" in run("status", "demo").out
+    assert "`paislurm status --json` lists them all" in run("status", "demo").out
     assert len(json.loads(run("status", "--json", "demo").out)["changes"]) == len(changes(waiting)) == 7
 
 
@@ -175,7 +175,7 @@ TIGHT = SITE.replace(
         (
             ("--partition", "tiny"),
             "E411: --partition tiny: the requested layout",
-            "hint: the job file stays as it was submitted",
+            "hint: use other options, or submit a changed job file",
         ),
         (("--time", "1-0", "--partition", "tiny"), "E403: --time: a time limit", "hint: write `--time 00:30:00`"),
     ],
@@ -200,10 +200,10 @@ def test_what_is_wrong_is_said_of_the_options(
 @pytest.mark.parametrize(
     ("words", "hint"),
     [
-        (("--time", "30"), "`paislurm submit --again old --time ...` submits it once more, with this option"),
+        (("--time", "30"), "submit it again, with this option: `paislurm submit --again old --time ...`"),
         (
             ("--qos", "a", "--nice", "3", "--partition", "batch"),
-            "`paislurm submit --again old --partition ... --qos ...` submits it once more, with these options",
+            "submit it again, with these options: `paislurm submit --again old --partition ... --qos ...`",
         ),
         (("--hold",), "`paislurm submit --again old` submits it once more"),
         (("--retries", "3"), "`paislurm submit --again old` submits it once more"),
@@ -221,7 +221,7 @@ def test_the_hint_at_a_job_that_is_over_names_what_was_given(
 def test_a_hold_and_a_release_exclude_each_other(run: Runner, slurm: FakeBackend, waiting: JobFolder) -> None:
     for words in (("--hold", "--release"), ("--release", "--hold")):
         said = run("update", *words)
-        assert (said.code, "--hold and --release cannot go together" in said.err) == (2, True)
+        assert (said.code, "--hold cannot be used with --release" in said.err) == (2, True)
     assert (slurm.changed, changes(waiting)) == ([], [])
 
 
@@ -253,5 +253,5 @@ def test_what_is_no_number_of_the_range(run: Runner, words: tuple[str, ...], say
 
 def test_the_help_has_the_ranges_that_there_are(run: Runner) -> None:
     said = " ".join(run("update", "--help").out.split())
-    assert "the job is put behind others. --hold" in said
+    assert "Lower the job's priority by NUMBER. --hold" in said
     assert "(jobRetryCount). [0<=x<=1000000]" in said

@@ -89,7 +89,7 @@ def test_a_job_whose_journal_cannot_be_read_is_not_watched_for_ever(
     folder.journal.write_bytes(b"")
     then(interrupt)
     said = run("watch")
-    assert (said.code, said.err) == (0, "no job of yours is left to watch\n")
+    assert (said.code, said.err) == (0, "you have no unfinished jobs\n")
     named = run("watch", folder.name)
     assert (named.code, "its journal cannot be read (it is empty)" in named.out) == (0, True)
 
@@ -127,7 +127,7 @@ def test_what_the_screen_shows_is_printed_once(
 
 def test_nothing_to_show_once(run: Runner, slurm: FakeBackend) -> None:
     said = run("watch", "--once")
-    assert (said.code, said.out, said.err, slurm.queries) == (0, "", "no job of yours is left to watch\n", 0)
+    assert (said.code, said.out, said.err, slurm.queries) == (0, "", "you have no unfinished jobs\n", 0)
 
 
 def test_a_pattern_names_jobs(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
@@ -154,7 +154,7 @@ def test_an_outage_is_told_once(run: Runner, slurm: FakeBackend, folder: JobFold
 
 def test_nothing_to_watch(run: Runner, slurm: FakeBackend) -> None:
     said = run("watch")
-    assert (said.code, said.out, said.err, slurm.queries) == (0, "", "no job of yours is left to watch\n", 0)
+    assert (said.code, said.out, said.err, slurm.queries) == (0, "", "you have no unfinished jobs\n", 0)
 
 
 def test_seconds_that_pass_until_the_next_attempt_are_no_change(

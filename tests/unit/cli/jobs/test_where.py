@@ -134,7 +134,7 @@ def test_the_only_port_of_the_only_task_needs_no_name(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("running")
 def test_of_several_tasks_or_ports_one_is_named() -> None:
     task = paislurm("port-forward", "demo")
-    assert (task.returncode, "~demo has 3 tasks: say which, web-0 to web-1, other" in task.stderr) == (2, True)
+    assert (task.returncode, "~demo has 3 tasks: choose one of web-0 to web-1, other" in task.stderr) == (2, True)
     port = paislurm("port-forward", "demo", "web-0")
     assert (port.returncode, "web-0 has jupyterLab, http, tensorboard" in port.stderr) == (2, True)
 
@@ -171,9 +171,9 @@ def test_the_ssh_line_to_a_port() -> None:
 @pytest.mark.usefixtures("running")
 def test_what_is_no_port_is_told_which_are() -> None:
     said = paislurm("port-forward", "demo", "web-0", "99999").stderr
-    assert "error E567: `99999` is no port: ports are 1 to 65535" in said
+    assert "error E567: `99999` is not a port: ports are 1 to 65535" in said
     assert "hint: task web-0 has " in said
-    assert "any other port can be given as a number" in paislurm("port-forward", "demo", "web-0", "htp").stderr
+    assert "give any other port as a number" in paislurm("port-forward", "demo", "web-0", "htp").stderr
 
 
 @pytest.mark.usefixtures("running")

@@ -96,9 +96,9 @@ def test_plans_keep_to_their_schema() -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["output", "frobnicate"], "there is no schema of 'frobnicate'; there are: check, plan"),
-        (["output", "site"], "there is no schema of 'site'; there are: "),
-        (["v1", "list"], "a COMMAND goes with `output` alone: paislurm schema output list"),
+        (["output", "frobnicate"], "no schema of 'frobnicate'; choose from: check, plan"),
+        (["output", "site"], "no schema of 'site'; choose from: "),
+        (["v1", "list"], "COMMAND can only be used with `output`: paislurm schema output list"),
     ],
 )
 def test_what_has_no_schema_is_wrong_usage(run: Runner, words: list[str], says: str) -> None:

@@ -29,14 +29,14 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     path = tmp_path / "nowhere" / "page.html"
     message, hint = refusal(path)
     assert message == f"cannot write {path}: No such file or directory"
-    assert hint == f"there is no folder `{path.parent}`: name a file elsewhere with `-o`"
+    assert hint == f"folder `{path.parent}` does not exist: name another file with `-o`"
     (tmp_path / "nowhere").touch()
     assert refusal(path)[1].startswith(f"`{path.parent}` is no folder")
 
 
 @pytest.mark.parametrize(
     ("number", "hint"),
-    [(errno.EACCES, "you may not write in"), (errno.EROFS, "you may not write in"), (errno.ENOSPC, "make room there")],
+    [(errno.EACCES, "you cannot write to"), (errno.EROFS, "you cannot write to"), (errno.ENOSPC, "free disk space")],
 )
 def test_the_name_of_the_file_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, hint: str) -> None:
     def refuse(path: Path, _: bytes) -> None:

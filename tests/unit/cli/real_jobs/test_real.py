@@ -170,7 +170,7 @@ def test_attempts_submit_the_next_one_where_no_process_may_stay(tmp_path: Path) 
     job = job_file(tmp_path, JOB.replace("echo and bye", "exit 3") + "jobRetryCount: 1\n")
     done = paislurm("submit", job, "--backend", "local", "--site", str(tmp_path / "site.yaml"))
     assert done.returncode == 0, done.stderr
-    assert "no process stays behind" in done.stderr
+    assert "no monitor runs" in done.stderr
     (journal,) = (tmp_path / "home/jobs").glob("*/journal.jsonl")
     wait_until(lambda: '"kind": "ended"' in journal.read_text(), "the end of the last attempt", 60)
     kinds = [json.loads(line)["kind"] for line in journal.read_text().splitlines()]

@@ -175,7 +175,7 @@ def test_by_hand_the_script_says_where_secrets_go(run: Runner, tmp_path: Path) -
     job = changed(changed(JOB, "secrets", {"token": "x"}), "taskRoles/worker/commands", ["echo <% $secrets.token %>"])
     target = tmp_path / "job.sbatch"
     said = run("script", job_file(tmp_path, yaml.safe_dump(job)), "-o", str(target))
-    assert "demo.secrets, in the folder it is submitted from: token" in said.err
+    assert "demo.secrets in the submit folder: token" in said.err
     environment = {
         "PATH": os.environ["PATH"],
         "SLURM_SUBMIT_DIR": str(tmp_path),

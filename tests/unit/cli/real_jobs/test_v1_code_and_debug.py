@@ -131,7 +131,7 @@ def test_a_failed_task_keeps_its_place(tmp_path: Path, surroundings: Path) -> No
 
     wait_until(lambda: task()["hold_ends_at"] is not None, "the task to fail", 30)
     assert (task()["state"], task()["exit_status"]) == ("RUNNING", 3)
-    assert "w-1 failed with status 3; its place on " in paislurm("status", "old").stdout
+    assert "w-1 failed with status 3; it is held on " in paislurm("status", "old").stdout
     (line,) = [line for line in paislurm("status", "old").stdout.splitlines() if "paislurm exec" in line]
     words = line.partition("paislurm ")[2].partition(";")[0].split()
     (folder,) = surroundings.iterdir()

@@ -53,7 +53,7 @@ def test_only_jobs_that_fit_the_words_are_shown() -> None:
     rows = shown(world, State(words="gpt runn"))
     assert rows[0] == "1 job   r 1 running"
     assert rows[-1].endswith("only: gpt runn")
-    assert "no job fits" in shown(world, State(words="nothing"))[0]
+    assert "no matching job" in shown(world, State(words="nothing"))[0]
 
 
 def test_a_group_has_a_row_until_it_is_opened() -> None:
@@ -121,11 +121,11 @@ def test_what_roles_use_is_above_their_tasks() -> None:
     world = replace(training(), usages=(JOB, (used, ps)))
     said = " ".join(shown(world, State(page="job", job=JOB))[4:6])
     assert said == (
-        "a task uses of worker: 3.40 CPUs, 2.0 GiB of memory (at most 3.0 GiB), 71 % of "
-        "its GPUs, 512 MiB of GPU memory; of ps: 2.0 GiB of memory"
+        "average usage of a task: worker 3.40 CPUs, 2.0 GiB of memory (at most 3.0 GiB), 71 % of "
+        "its GPUs, 512 MiB of GPU memory; ps 2.0 GiB of memory"
     )
     rows = shown(replace(world, usages=("another", (used,))), State(page="job", job=JOB))
-    assert not any("a task uses" in row for row in rows)
+    assert not any("average usage" in row for row in rows)
 
 
 def test_every_task_has_a_mark() -> None:
@@ -212,7 +212,7 @@ def test_a_task_of_which_nothing_is_read_yet_has_no_others_lines() -> None:
 
 def test_help_explains_keys_and_marks() -> None:
     said = "\n".join(shown(World(looked=True), State(question="help")))
-    for words in ("c             cancel the job", "s             a shell", "X failed", "r running"):
+    for words in ("c             cancel the job", "s             open a shell", "X failed", "r running"):
         assert words in said
 
 

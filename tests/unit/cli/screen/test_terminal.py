@@ -83,10 +83,10 @@ def finish(terminal: Terminal) -> tuple[int, bool]:
 def test_keys_work_while_slurm_does_not_answer(started: Start, silent: Path, folder: JobFolder) -> None:
     before = folder.journal.read_bytes()
     terminal = started()
-    terminal.expect("jobs are looked at")
+    terminal.expect("loading jobs")
     assert silent.read_text(encoding="utf-8") in ("squeue\n", "sacct\n")
     terminal.type("?")
-    terminal.expect("you are asked first")
+    terminal.expect("after confirmation")
     terminal.type("xq")
     assert finish(terminal) == (0, True)
     assert folder.journal.read_bytes() == before
@@ -98,7 +98,7 @@ def test_a_signal_leaves_the_terminal_as_it_was(
 ) -> None:
     before = folder.journal.read_bytes()
     terminal = started("old", "demo")
-    terminal.expect("jobs are looked at")
+    terminal.expect("loading jobs")
     if sent is signal.SIGINT:
         terminal.type("\x03")
     else:

@@ -112,7 +112,7 @@ def test_keys_lead_through_a_job_into_a_shell_and_to_its_end(tmux: Callable[...,
     window.press("Escape", "Escape", "c")
     window.see("cancel training? y: yes, any other key: no")
     window.press("x")
-    window.see("nothing is cancelled")
+    window.see("not cancelled")
     window.press("c", "y")
     window.see("training  STOPPED")
     window.press("q")
@@ -131,7 +131,7 @@ def test_a_group_is_opened_and_cancelled(tmux: Callable[..., Tmux], tmp_path: Pa
     pane = window.see("3 jobs   r 3 running")
     assert any(line.split()[-3:] == ["-", "2", "running"] for line in pane if " group swept " in line)
     window.press("/", "group", "Enter")
-    window.see("no job fits")
+    window.see("no matching job")
     window.press("Escape", "/", "swept", "Enter")
     pane = window.see("only: swept")
     assert sorted(line[4:13] for line in pane[2:4]) == ["swept-lr1", "swept-lr2"]

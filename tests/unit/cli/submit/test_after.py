@@ -28,7 +28,7 @@ def test_a_job_waits_without_a_slurm_job_until_the_other_has_succeeded(
 ) -> None:
     run("submit", job)
     said = run("submit", job, "--suffix", "-2", "--after", "demo")
-    assert (said.code, said.out) == (0, f"{ME}~demo-2 waits: it is submitted after {ME}~demo has succeeded\n")
+    assert (said.code, said.out) == (0, f"{ME}~demo-2 waits and will be submitted when {ME}~demo has succeeded\n")
     assert len(slurm.submissions) == 1
     status = run("status", "demo-2").out
     assert f"reason           after {ME}~demo has succeeded\n" in status
@@ -99,5 +99,5 @@ def test_it_is_said_what_submits_a_job_that_waits_where_no_monitor_does(
     profile.write_text(profile.read_text().replace("monitor: {background: false}", "monitor: none"))
     assert "--once" in run("submit", job).err
     said = run("submit", job, "--suffix", "-2", "--after", "demo")
-    assert "what waits for other jobs is submitted by the next `paislurm monitor --once`" in said.err
+    assert "`paislurm monitor --once`, or a command that shows the job, submits it" in said.err
     assert len(slurm.submissions) == 1

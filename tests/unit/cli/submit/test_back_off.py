@@ -65,7 +65,7 @@ def test_it_tries_again_with_growing_pauses_and_submits_once(
     assert pauses == [5, 10, 20, 40, 60, 60]
     assert len(slurm.submissions) == 1
     assert said.err.count("is not submitted yet: sbatch refuses --account or --qos: AssocMaxSubmitJobLimit") == 6
-    assert "trying again in 5 s, 600 s at most; Ctrl-C gives up" in said.err
+    assert "next try in 5 s, for at most 600 s; Ctrl-C stops trying" in said.err
     (folder,) = surroundings.iterdir()
     kinds = [json.loads(line)["kind"] for line in (folder / "journal.jsonl").read_text().splitlines()]
     assert kinds == ["created", "intent", "submitted"], "no attempt before has left anything"
@@ -94,7 +94,7 @@ def test_it_can_be_interrupted(
     refusing(monkeypatch, slurm, LIMIT, 1)
     said = run("submit", job)
     assert said.code == 130
-    assert "waited for room in the queue: it was not submitted" in said.err
+    assert "waited for a free place in the queue: it was not submitted" in said.err
     assert slurm.submissions == []
     assert not list(surroundings.iterdir())
 

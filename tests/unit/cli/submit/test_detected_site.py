@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from ..running import Runner
 
-ASKED = "there is no site profile: Slurm was asked for one"
+ASKED = "no site profile found: paislurm detects one from Slurm"
 HINT = "hint: no site profile"
 DAY = 24 * 3600
 

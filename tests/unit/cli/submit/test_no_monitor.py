@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from ..running import Runner
 
-LINE = "no process stays behind (`monitor: none`): the end of an attempt submits the next one"
+LINE = "no monitor runs (`monitor: none`): each attempt submits the next one at its end"
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def test_it_leaves_nothing_behind_and_says_what_else_is_needed(
     said = run("submit", job)
     assert (said.code, len(slurm.submissions)) == (0, 1)
     (line,) = (line for line in said.err.splitlines() if line.startswith(LINE))
-    assert line.endswith("have scrontab or cron call `paislurm monitor --once`")
+    assert line.endswith("run `paislurm monitor --once` by scrontab or cron")
     assert "\nPSL_MONITOR_AFTER='failure'" in demo.script(0).read_text()
     assert [each.who for each in rounds(Session().monitor_folder)] == ["submit"]
     assert json.loads(run("submit", job, "--suffix", "-2", "--dry-run", "--json").out)["monitor"] == "none"

@@ -85,7 +85,7 @@ def test_as_json(run: Runner, job: str, slurm: FakeBackend, demo: JobFolder) -> 
 def test_a_dry_run_leaves_nothing(run: Runner, job: str, slurm: FakeBackend, surroundings: Path) -> None:
     said = run("submit", job, "--dry-run")
     assert said.code == 0
-    assert "would be made" in said.err
+    assert "would create" in said.err
     assert json.loads(run("submit", job, "--dry-run", "--json").out)["job_id"] is None
     assert not slurm.submissions
     assert not surroundings.parent.exists()
@@ -123,7 +123,7 @@ def test_no_answer_keeps_the_intent_and_the_name(run: Runner, job: str, slurm: F
     said = run("submit", job)
     assert said.code == 6
     assert "error E502: Slurm does not respond: timed out" in said.err
-    assert "`paislurm status demo` finds out" in said.err
+    assert "run `paislurm status demo` when" in said.err
     (tag,) = [record.tag for record in read(demo.journal).records if isinstance(record, Intent)]
     assert tag in said.err
 
@@ -171,7 +171,7 @@ def test_a_job_id_that_cannot_be_written_down_is_found_again(
         patch.setattr("paislurm.translator.state.job_folder.append", fails)
         said = run("submit", job)
     assert said.code == 0
-    assert "cannot be written" in said.err
+    assert "cannot write " in said.err
     assert "No space left" in said.err
     assert "job 101" in run("status", "demo").out
     assert len(slurm.submissions) == 1
@@ -186,5 +186,5 @@ def test_ctrl_c_while_submitting_says_that_nobody_knows(
     monkeypatch.setattr(slurm, "submit", submit)
     said = run("submit", job)
     assert said.code == 130
-    assert "whether it was taken is not known" in said.err
+    assert "it is unknown whether it was submitted" in said.err
     assert demo.journal.exists()

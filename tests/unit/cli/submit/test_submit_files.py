@@ -55,7 +55,7 @@ def test_a_folder_that_is_no_job_is_not_touched(run: Runner, job: str, slurm: Fa
     demo.path.mkdir(parents=True)
     (demo.path / "precious").write_text("x", encoding="utf-8")
     said = run("submit", job)
-    assert (said.code, "holds no job" in said.err) == (4, True)
+    assert (said.code, "is not a job's folder" in said.err) == (4, True)
     assert (demo.path / "precious").exists()
     assert not slurm.submissions
 

@@ -1,1 +1,1 @@
-"""A group of jobs that differ by the values of parameters: `submit --sweep`."""
+"""Sweeps: groups of jobs with different parameter values (`submit --sweep`)."""

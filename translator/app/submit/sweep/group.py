@@ -1,4 +1,4 @@
-"""Which of a sweep's jobs are there already, what is in the way of the others, and what their group is called."""
+"""The existing and the missing jobs of a sweep, and the name of its group."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MAX_TEXT = 64 << 20
 
 
 class Group(Struct, frozen=True, kw_only=True):
-    """Hold a sweep: its name, the jobs that are there, and those that are missing, each with what has its name."""
+    """A sweep: its name, its existing jobs, and the missing ones, each with the finished job of the same name."""
 
     name: str
     present: tuple[Prepared, ...]
@@ -39,10 +39,10 @@ class Group(Struct, frozen=True, kw_only=True):
 
 
 def group_of(session: Session, jobs: Sequence[Prepared], points: Sequence[Mapping[str, str]], name: str) -> Group:
-    """Return the sweep that these jobs are, of a job of this name.
+    """Return the sweep of these jobs; `name` is the name of the job file.
 
-    A job is there if it was submitted of the same file for the same point, whatever became of it, unless it never
-    reached the backend. Raises what is in the way of the missing ones, all at once.
+    A job exists if the same file was submitted for the same point and reached the backend, whatever its end. Raises
+    all errors of the missing jobs together.
     """
     present: list[Prepared] = []
     missing: list[tuple[Prepared, View | None]] = []
@@ -71,7 +71,7 @@ def group_of(session: Session, jobs: Sequence[Prepared], points: Sequence[Mappin
 
 
 def _histories(session: Session, jobs: Sequence[Prepared]) -> dict[str, History]:
-    """Return what is known of the jobs that are there, by name, by one question for all of them."""
+    """Return the histories of existing jobs by name, with one query for all."""
     opened = []
     for job in jobs:
         with suppress(OSError):
@@ -86,7 +86,7 @@ def _never_reached(known: History) -> bool:
 
 
 def _has_text(job: Prepared) -> bool:
-    """Tell whether the job that has the name was made of the same text."""
+    """Return whether the existing job of that name has the same job file."""
     with suppress(OSError):
         data, whole = read_end(job.folder.path / "job.yaml", MAX_TEXT)
         return whole and data == kept_text(job.text, job.compiled.document)
@@ -94,7 +94,7 @@ def _has_text(job: Prepared) -> bool:
 
 
 def _free_name(session: Session, name: str, parameters: set[str]) -> str:
-    """Return the name, or with a number behind it the first that no living job has, nor a group of other parameters."""
+    """Return the name, with a number if an unfinished job or a group with other parameters has it."""
     for number in count(1):
         group = name if number == 1 else f"{name}-{number}"
         try:

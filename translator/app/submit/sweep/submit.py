@@ -1,4 +1,4 @@
-"""Submit a sweep: all jobs are compiled and looked up before the first is submitted; a second call does the rest."""
+"""Submit a sweep. All jobs are compiled before the first is submitted; a second call submits missing jobs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from .values import Point
 
 MANY = 100
-"""Up to so many jobs are submitted without being asked for twice."""
+"""Most jobs that are submitted without --yes."""
 
 
 class SubmittedSweep(Struct, frozen=True, kw_only=True):
@@ -62,19 +62,19 @@ class EndedSweep(Struct, frozen=True, kw_only=True):
 
 
 class Sweep(Struct, frozen=True, kw_only=True):
-    """Say what became of a sweep: what was submitted, and which jobs, by name, were there already."""
+    """The result of a sweep: the submitted jobs, and the names of jobs that existed before."""
 
     group: str
     submitted: tuple[Submitted, ...]
     present: tuple[str, ...]
 
     def printed(self, *, dry_run: bool) -> SubmittedSweep:
-        """Return the record as it is printed."""
+        """Return the record for JSON."""
         jobs = tuple(each.printed for each in self.submitted)
         return SubmittedSweep(group=self.group, jobs=jobs, present=self.present, dry_run=dry_run)
 
     def ended(self, views: Mapping[str, View], failures: Mapping[str, Failure | None]) -> EndedSweep:
-        """Return how the jobs ended, as it is printed; both arguments are by the names of folders."""
+        """Return the ends of the jobs as a record for JSON; both arguments are by names of folders."""
         names = {each.folder.name: each for each in self.submitted}
         jobs = tuple(each.ended(views[name], failures[name]) for name, each in names.items())
         return EndedSweep(group=self.group, jobs=jobs, present=self.present, dry_run=False)
@@ -90,14 +90,14 @@ def submit_sweep(
     yes: bool = False,
     say: Callable[[Submitted], None] = lambda _: None,
 ) -> Sweep:
-    """Submit a job for each point of a sweep, but not those that are there; `say` is told of each as it is taken.
+    """Submit a job for each point of a sweep unless it exists, and call `say` with each submitted job.
 
-    Raises `UsageError` for more than MANY without `yes`. What keeps one from being submitted says which were.
+    Raises UsageError for more than MANY without `yes`. Other errors contain the number of submitted jobs.
     """
     found = points(words, own={name for name, _ in source.parameters})
     if len(found) > MANY and not (yes or dry_run):
-        message = f"the sweep has {len(found)} jobs, which is more than {MANY}"
-        raise UsageError(Diagnostic(code="E582", message=message, hint="`--yes` submits them all"))
+        message = f"the sweep has {len(found)} jobs, more than {MANY}"
+        raise UsageError(Diagnostic(code="E582", message=message, hint="use `--yes` to submit all of them"))
     sources = [_source(source, point, ending) for point, ending in zip(found, endings(found), strict=True)]
     jobs = prepare(session, sources, keep=not dry_run, after=after)
     name = jobs[0].compiled.job.name.removesuffix(sources[0].suffix.removeprefix(source.suffix))
@@ -131,11 +131,11 @@ def _submit(session: Session, group: Group, *, dry_run: bool, say: Callable[[Sub
         count = len(done) + len(group.present)
         total = len(group.missing) + len(group.present)
         words = f"{count} of {counted(total, 'job')} of {group.name} {verb(total, 'is', 'are')} submitted"
-        hint = "the same command submits the others"
+        hint = "run the same command again to submit the others"
         if not isinstance(error, PaislurmError):
             session.say(f"{words}; {hint}")
             raise
-        rest = Diagnostic(code="E586", message=words, hint=f"{hint}; `paislurm list --group {group.name}` shows them")
+        rest = Diagnostic(code="E586", message=words, hint=f"{hint}; `paislurm list --group {group.name}` lists them")
         error.diagnostics = (*error.diagnostics, rest)
         raise
     finally:
@@ -145,15 +145,15 @@ def _submit(session: Session, group: Group, *, dry_run: bool, say: Callable[[Sub
 
 
 LONGEST = 60
-"""Characters of an ending; a longer one is cut, and told from others by a digest."""
+"""Most characters of a suffix; a longer one is cut and gets a digest."""
 _DIGEST = 8
 
 
 def endings(points: Sequence[Mapping[str, str]]) -> list[str]:
-    """Return what is put behind a job's name for each point: `-lr0_1-seed3`, of which no two are the same.
+    """Return a unique suffix for the job's name for each point: `-lr0_1-seed3`.
 
-    All is made of what names of OpenPAI's jobs may have. Where points would be called alike, or by too long a name, a
-    digest of the values is in it: the same point has the same name when it is submitted again.
+    Suffixes contain only characters allowed in OpenPAI's names. A suffix that is ambiguous or too long gets a digest
+    of the values, so that a point has the same name in every submission.
     """
     short = [_ending(point) for point in points]
     count = Counter(each.lower() for each in short)
@@ -168,7 +168,7 @@ def _ending(point: Mapping[str, str]) -> str:
 
 
 def _allowed(text: str) -> str:
-    """Return a text with `_` for each character that a name cannot have; quotes around a value are no part of it."""
+    """Remove the quotes around a value, and replace each character that names cannot contain by `_`."""
     bare = text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"" else text
     return re.sub(r"[^A-Za-z0-9_-]", "_", bare)
 

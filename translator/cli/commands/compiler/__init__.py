@@ -1,1 +1,1 @@
-"""Commands that read a job file and leave it at that."""
+"""Commands that only read job files, one module each."""

@@ -1,4 +1,4 @@
-"""`paislurm check`: everything that can be said of a job file without submitting it."""
+"""`paislurm check`: report all errors and warnings of job files."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 @json_option
 @pass_session
 def command(session: Session, sources: Sequence[Source], *, as_json: bool) -> int:
-    """Say what is wrong with job files, all of it at once, with lines.
+    """Report all errors and warnings of job files, with their lines.
 
-    FILE is a job file, or - for standard input. It is read and checked against the protocol and the site, and
-    bash reads the commands of each role without running them. Of several files, the exit code is the highest.
+    FILE is a job file, or - for standard input. It is checked against the protocol and the site, and bash checks the
+    syntax of each role's commands. For several files, the exit code is the highest.
     """
     from ....app.compiler.checking import CheckedFiles, CheckedJob, check_each
     from ....app.input.job_input import check_source, shown_name

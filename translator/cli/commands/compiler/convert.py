@@ -1,4 +1,4 @@
-"""`paislurm convert`: a job file of protocol v1 as one of protocol v2."""
+"""`paislurm convert`: convert a job file of protocol v1 to protocol v2."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ...output.console import log, log_diagnostics, print_file, print_json
     )
 )
 @click.argument("file", metavar="FILE")
-@click.option("-o", "--output", metavar="FILE", help="Write the job file there instead of to standard output.")
+@click.option("-o", "--output", metavar="FILE", help="Write the job file to FILE instead of standard output.")
 @json_option
 def command(file: str, output: str | None, *, as_json: bool) -> int:
-    """Print a job file of protocol v1 (JSON) as one of protocol v2 (YAML).
+    """Convert a job file of protocol v1 (JSON) to protocol v2 (YAML) and print it.
 
-    FILE is a job file, or - for standard input. What protocol v2 cannot say goes under `extras.slurm.v1`, and what
-    has to change is a warning and a comment. The comments of FILE are not kept.
+    FILE is a job file, or - for standard input. Settings without an equivalent in protocol v2 go under
+    `extras.slurm.v1`. Each necessary change is reported as a warning and a comment. The comments of FILE are not kept.
     """
     from pathlib import Path
 

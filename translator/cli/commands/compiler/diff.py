@@ -1,4 +1,4 @@
-"""`paislurm diff`: what differs between two jobs."""
+"""`paislurm diff`: the differences between two jobs."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from ....app.session import Session
 
 COLOURS = {"---": "bold", "+++": "bold", "@@": "cyan", "-": "red", "+": "green"}
-"""Of lines by what they begin with; the first that fits counts."""
+"""Styles of lines by their first characters; the first match counts."""
 
 
 @click.command(
     epilog=examples(
         "paislurm diff my-job.1 my-job",
-        "paislurm diff my-job job.yaml      # what has the file become since?",
+        "paislurm diff my-job job.yaml      # how has the file changed since?",
         "paislurm diff my-job my-job-2 --json",
     )
 )
@@ -31,11 +31,11 @@ COLOURS = {"---": "bold", "+++": "bold", "@@": "cyan", "-": "red", "+": "green"}
 @json_option
 @pass_session
 def command(session: Session, old: str, new: str, *, as_json: bool) -> int:
-    """Show what differs between two jobs: parameters, plan, and the head of the script.
+    """Show the differences between two jobs: parameters, plan, and the head of the script.
 
     JOB is a job's name, user~name, or its Slurm id. FILE is a job file, or - for standard input: it is compiled with
-    the parameters, the suffix and the site profile of JOB. Of the runtime, which is the same in every job, only the
-    version is compared. The exit code is 0 if nothing differs, 1 if something does, and 2 if that cannot be told.
+    the parameters, the suffix and the site profile of JOB. Only the version of the runtime is compared, because the
+    runtime is the same in every job. The exit code is 0 if nothing differs, 1 if something does, and 2 on an error.
     """
     from ....app.runs.comparing import compare
 
@@ -49,7 +49,7 @@ def command(session: Session, old: str, new: str, *, as_json: bool) -> int:
 
 
 def _print(difference: str) -> None:
-    """Print a difference, on a terminal with colours; nothing in it acts there."""
+    """Print a difference, on a terminal with colours and escaped."""
     colours = sys.stdout is not None and colourful(sys.stdout)
     for line in escape_control(difference).splitlines():
         style = next((COLOURS[begin] for begin in COLOURS if line.startswith(begin)), "") if colours else ""

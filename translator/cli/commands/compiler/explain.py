@@ -1,4 +1,4 @@
-"""`paislurm explain`: which lines of the script come from which lines of the job file, and why."""
+"""`paislurm explain`: the origin of each line of a script."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MAX_DIGITS = 9
 MAX_WIDTH = 70
-"""Characters of a line of the script that are shown, enough to know it by."""
+"""Characters of a script's line that are shown."""
 
 
 @click.command(
@@ -33,9 +33,9 @@ MAX_WIDTH = 70
 @json_option
 @pass_session
 def command(session: Session, source: Source, *, as_json: bool) -> int:
-    """Say where the lines of the script come from: lines of the job file, or rules.
+    """Show the origin of the script's lines: lines of the job file, or rules.
 
-    FILE is a job file, or - for standard input; FILE:LINE asks about one line of it.
+    FILE is a job file, or - for standard input; FILE:LINE shows only the lines that come from LINE.
     """
     from ....app.compiler.scripts import ExplainedScript, explain
     from ...output.tables import print_table
@@ -52,7 +52,7 @@ def command(session: Session, source: Source, *, as_json: bool) -> int:
 
 
 def _split(file: str) -> tuple[str, int | None]:
-    """Return the file, and the line that the user asks about."""
+    """Split `FILE:LINE` into the file and the line."""
     from pathlib import Path
 
     name, colon, line = file.rpartition(":")
@@ -60,7 +60,7 @@ def _split(file: str) -> tuple[str, int | None]:
         return file, None
     if line.isdecimal() or not line:
         return name, int(line[:MAX_DIGITS] or 0)
-    raise click.UsageError(f"{line!r} is no line of {name}")
+    raise click.UsageError(f"{name} has no line {line!r}")
 
 
 def _row(origin: Origin) -> tuple[str, str, str, str]:
@@ -69,7 +69,7 @@ def _row(origin: Origin) -> tuple[str, str, str, str]:
 
 
 def _ranges(numbers: Sequence[int]) -> str:
-    """Return line numbers in short: `3, 7-9`."""
+    """Return line numbers as ranges: `3, 7-9`."""
     parts: list[list[int]] = []
     for number in numbers:
         if parts and number == parts[-1][-1] + 1:

@@ -1,4 +1,4 @@
-"""`paislurm plan`: what would be asked of Slurm."""
+"""`paislurm plan`: the plan of a job file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @json_option
 @pass_session
 def command(session: Session, source: Source, *, as_json: bool) -> int:
-    """Show what would be asked of Slurm, and why: layout, components, roles, ports.
+    """Show the request to Slurm and its reasons: layout, components, roles, ports.
 
     FILE is a job file, or - for standard input.
     """

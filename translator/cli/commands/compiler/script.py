@@ -1,4 +1,4 @@
-"""`paislurm script`: the batch script itself."""
+"""`paislurm script`: the batch script of a job file."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     )
 )
 @job_file
-@click.option("--head", is_flag=True, help="Only the job's own part, for review, up to the seal of the runtime.")
-@click.option("-o", "--output", metavar="FILE", help="Write the script there instead of to standard output.")
+@click.option("--head", is_flag=True, help="Print only the head, the part before the runtime, for review.")
+@click.option("-o", "--output", metavar="FILE", help="Write the script to FILE instead of standard output.")
 @json_option
 @pass_session
 def command(session: Session, source: Source, output: str | None, *, head: bool, as_json: bool) -> int:
-    """Print the batch script of a job file. `sbatch` runs it, without paislurm.
+    """Print the batch script of a job file. `sbatch` can submit it without paislurm.
 
     FILE is a job file, or - for standard input.
     """
@@ -39,8 +39,8 @@ def command(session: Session, source: Source, output: str | None, *, head: bool,
     _, compiled = compile_source(session, source)
     script = compiled.script.partition(SEAL)[0] if head else compiled.script
     if compiled.plan.secrets:
-        where = f"{compiled.plan.job_name}.secrets, in the folder it is submitted from"
-        log(f"submitted by hand, the script wants a file for each secret in {where}: {' '.join(compiled.plan.secrets)}")
+        where = f"{compiled.plan.job_name}.secrets in the submit folder"
+        log(f"before sbatch, write each secret to a file in {where}: {' '.join(compiled.plan.secrets)}")
     if output is not None:
         from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`paislurm verify`: compare a script with what paislurm makes."""
+"""`paislurm verify`: compare a script with paislurm's output."""
 
 from __future__ import annotations
 
@@ -31,12 +31,13 @@ if TYPE_CHECKING:
 @json_option
 @pass_session
 def command(session: Session, source: Source, script: str, *, as_json: bool) -> int:
-    """Compare a script with what paislurm makes.
+    """Compare a script with paislurm's output.
 
-    SCRIPT is a file, or - for standard input; JOB is a job's name, user~name, or its Slurm id, and means its last
-    script. The runtime must be that of this version, byte for byte. The head is as compiled or was edited: its digest
-    shows accidents, not intent. With a job FILE the script is compared with what FILE compiles to, and the difference
-    is printed. The exit code is 0 if the runtime is the released one and, with FILE, nothing differs; else 1.
+    SCRIPT is a file, or - for standard input; JOB is a job's name, user~name, or its Slurm id, and selects its last
+    script. The runtime must be that of this version, byte for byte. The digest shows whether the head was edited by
+    accident; it does not protect against intent. With a job FILE, the script is compared with the compiled FILE, and
+    the difference is printed. The exit code is 0 if the runtime is the released one and, with FILE, nothing differs;
+    else 1.
     """
     from ....app.compiler.scripts import verify_script
 

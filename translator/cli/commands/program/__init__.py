@@ -1,1 +1,1 @@
-"""Commands about the site and the program itself: a module for each."""
+"""Commands for the site and for the program itself, one module each."""

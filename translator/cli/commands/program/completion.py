@@ -1,4 +1,4 @@
-"""`paislurm completion`: what a shell must know to complete words."""
+"""`paislurm completion`: completion scripts for shells."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from ...output.printed import Shell, ShellCompletion
 @click.argument("shell", type=click.Choice(get_args(Shell)))
 @json_option
 def command(shell: Shell, *, as_json: bool) -> int:
-    """Print what makes bash, zsh or fish complete commands, options, files, jobs, tasks and parameters.
+    """Print the script with which bash, zsh or fish completes commands, options, files, jobs, tasks and parameters.
 
-    An administrator puts it where the shell looks for all users, for bash /usr/share/bash-completion/completions. It
-    reads files only: TAB asks Slurm for nothing.
+    An administrator can install it for all users: for bash in /usr/share/bash-completion/completions. Completion reads
+    files only; TAB never calls Slurm.
     """
     from ...main import cli
     from ...shell.completion import script

@@ -1,4 +1,4 @@
-"""`paislurm help`: what `--help` prints."""
+"""`paislurm help`: the same text as `--help`."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ...shell.candidates import Command
 @json_option
 @click.pass_context
 def command(context: click.Context, words: tuple[str, ...], *, as_json: bool) -> int:
-    """Show the help of a command, or of the whole program."""
+    """Show the help of a command or of the program."""
     parent = context.parent
     assert parent is not None
     shown, within = parent.command, parent
     for word in words:
         if not isinstance(shown, click.Group):
-            raise click.UsageError(f"`{within.command_path}` has no commands of its own")
+            raise click.UsageError(f"`{within.command_path}` has no subcommands")
         _, found, _ = shown.resolve_command(within, [word])
         assert found is not None
         within = click.Context(found, info_name=word, parent=within)

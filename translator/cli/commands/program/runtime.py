@@ -1,4 +1,4 @@
-"""`paislurm runtime`: the part of scripts that is the same in every job."""
+"""`paislurm runtime`: the runtime of batch scripts."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from ...output.console import print_file, print_json
 @click.argument("uses", metavar="[USE...]", nargs=-1)
 @json_option
 def command(uses: tuple[str, ...], *, as_json: bool) -> int:
-    """Print the runtime that scripts of this version have behind their seal, for an administrator to read once.
+    """Print the runtime of this version's batch scripts, for an administrator to read once.
 
-    USE is a part that only some jobs use, as the seal of a script names it, such as `registry`; an unknown name prints
-    the list. Without one, the parts that every script has are printed. `sha256sum` of what is printed is in the seal.
+    USE is a part that only some jobs need, by its name in a script's seal, such as `registry`; an unknown name prints
+    the list. Default: the parts that every script contains. The seal contains the `sha256sum` of this output.
     """
     from ....app.compiler.scripts import runtime_of
 

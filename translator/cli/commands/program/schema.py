@@ -1,4 +1,4 @@
-"""`paislurm schema`: what files may hold, for editors, and what commands print, for programs."""
+"""`paislurm schema`: JSON Schemas of files, for editors, and of command output, for programs."""
 
 from __future__ import annotations
 
@@ -22,42 +22,42 @@ OUTPUT = "output"
         "paislurm schema site > site.schema.json",
         "paislurm schema output status > status.schema.json",
     )
-    + "\n\n\b\nIn a YAML file, editors that use yaml-language-server find the schema by a first line such as"
+    + "\n\n\b\nEditors with yaml-language-server find the schema by the first line of a YAML file:"
     "\n  # yaml-language-server: $schema=job.schema.json"
 )
 @click.argument("what", type=click.Choice(["v2", "v1", "site", OUTPUT]), default="v2", metavar="[v2|v1|site|output]")
 @click.argument("words", nargs=-1, metavar="[COMMAND]")
 @json_option
 def command(what: str, words: tuple[str, ...], *, as_json: bool) -> None:  # noqa: ARG001 - a schema is JSON in any case
-    """Print the JSON Schema of job files, of site profiles, or of what commands print.
+    """Print the JSON Schema of job files, site profiles, or command output.
 
-    v2 (the default) and v1 are job files of PAI protocol v2 and v1, site is a site profile. output is what a COMMAND
-    prints with `--json`, `site show` for example; `error` is what each of them prints if something is wrong. Without a
-    COMMAND it is what any of them prints.
+    v2 (the default) and v1 are job files of PAI protocol v2 and v1; site is a site profile. output is the output of
+    COMMAND with `--json`, `site show` for example; `output error` is the output of any command that fails. Default
+    for COMMAND: all commands.
     """
     if what == OUTPUT:
         print_schema(_of_output(" ".join(words)))
         return
     if words:
-        raise click.UsageError(f"a COMMAND goes with `{OUTPUT}` alone: paislurm schema {OUTPUT} {words[0]}")
+        raise click.UsageError(f"COMMAND can only be used with `{OUTPUT}`: paislurm schema {OUTPUT} {words[0]}")
     from ....validation.json_schema import json_schema
 
     print_schema(json_schema(*_model(what)))
 
 
 def _of_output(name: str) -> dict[str, Any]:
-    """Return the schema of what a command prints; UsageError for one that there is not."""
+    """Return the schema of a command's output; raise UsageError for an unknown command."""
     from ...command_group import ALIASES
     from ...output.documents import COMMANDS, output_schema
 
     name = ALIASES.get(name, name)
     if name and name not in COMMANDS:
-        raise click.UsageError(f"there is no schema of '{name}'; there are: {', '.join(COMMANDS)}")
+        raise click.UsageError(f"no schema of '{name}'; choose from: {', '.join(COMMANDS)}")
     return output_schema([name] if name else [])
 
 
 def _model(what: str) -> tuple[type[BaseModel], str]:
-    """Import only the one model."""
+    """Import and return the model and its title."""
     if what == "v1":
         from ....protocol.v1.schema import JobFileV1
 

@@ -1,4 +1,4 @@
-"""`paislurm version`: which paislurm this is."""
+"""`paislurm version`: the version of the program."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...output.printed import ProgramVersion
 @click.command(epilog=examples("paislurm version", "paislurm version --json"))
 @json_option
 def command(*, as_json: bool) -> int:
-    """Print the version, as --version does."""
+    """Print the version, like --version."""
     if as_json:
         print_json(ProgramVersion(paislurm_version=__version__))
     else:

@@ -1,1 +1,1 @@
-"""Commands on jobs that change something: a module for each."""
+"""Commands that change jobs, one module each."""

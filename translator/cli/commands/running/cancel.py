@@ -1,4 +1,4 @@
-"""`paislurm cancel`: end jobs."""
+"""`paislurm cancel`: cancel jobs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ....app.session import Session
 
 MAX_ENDED = 3
-"""So many jobs that had ended before are named one by one."""
+"""Most jobs that had already ended and are named one by one."""
 
 
 @click.command(epilog=examples("paislurm cancel my-job other-job", "paislurm cancel 'train-*'", "paislurm cancel 1234"))
@@ -25,16 +25,16 @@ MAX_ENDED = 3
 @json_option
 @pass_session
 def command(session: Session, jobs: tuple[str, ...], *, last: bool, as_json: bool) -> int:
-    """End jobs. A job that has ended already is no error.
+    """Cancel jobs. A job that has already ended is no error.
 
-    JOB is a job's name, user~name, its Slurm id, a group, or a pattern as 'train-*'; `--last` is the job that you
-    submitted last. Tasks get TERM and some seconds to save what they have.
+    JOB is a job's name, user~name, its Slurm id, a group, or a pattern such as 'train-*'; `--last` is your last job.
+    Tasks get TERM and some seconds to save their work.
     """
     from ....app.jobs.cancelling import CancelledJobs, cancel_jobs, joined
     from ....app.jobs.selecting import asks_for_several, select
 
     if not jobs and not last:
-        raise click.UsageError("say which jobs to cancel: a JOB, or --last for the one that you submitted last")
+        raise click.UsageError("no job given: name a JOB, or use --last for your last job")
     folders = select(session.store, jobs, user=session.user, last=last)
     done, errors = cancel_jobs(session, folders)
     if errors:
@@ -52,7 +52,7 @@ def command(session: Session, jobs: tuple[str, ...], *, last: bool, as_json: boo
 
 
 def _messages(done: Sequence[Done]) -> Iterator[str]:
-    """Yield what was done, job by job; of many that had ended before, how many there are."""
+    """Yield a message for each job; if many had already ended, only their number."""
     ended = [each for each in done if each.had_ended]
     for each in done:
         if not each.had_ended or len(ended) <= MAX_ENDED:

@@ -1,4 +1,4 @@
-"""`paislurm exec`: a shell or a command in a task that runs."""
+"""`paislurm exec`: a shell or a command in a running task."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ END_OF_OPTIONS = "--"
 @click.argument("words", metavar="[--] [COMMAND...]", nargs=-1, type=click.UNPROCESSED)
 @pass_session
 def command(session: Session, job: str, task: str | None, words: tuple[str, ...], *, as_json: bool) -> int:
-    """Open a shell in a task that runs, or run a command there; nothing of ssh is needed on the nodes.
+    """Open a shell in a running task, or run a command in it. The nodes need no SSH.
 
-    JOB is a job's name, user~name, or its Slurm id. Of a job of one task ROLE-INDEX can be left out; a command then
-    stands behind `--`. The shell or command runs beside the task's own command: in its container, with its
-    devices, within its limits, in its working directory and with its variables. It has a terminal if standard input
-    and output are one here. The exit code is that of the command, 255 if the way to the task fails later than this
-    command can tell. With --json nothing is run: what would be is printed.
+    JOB is a job's name, user~name, or its Slurm id. If a job has one task, ROLE-INDEX can be omitted; write `--`
+    before the command then. The shell or command runs beside the task's own command: in its container, with its
+    devices, limits, working directory and variables. It gets a terminal if standard input and output are terminals.
+    The exit code is that of the command, or 255 if the connection to the task fails. --json runs nothing and prints
+    the command line.
     """
     from ....app.tasks.attaching import call_of_task, call_task
 
@@ -51,9 +51,9 @@ def command(session: Session, job: str, task: str | None, words: tuple[str, ...]
 
 
 def _task_and_command(task: str | None, words: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
-    """Return the word for the task, "" for the job's only one, and the command.
+    """Return the task, "" for the job's only one, and the command.
 
-    Of options that stand after arguments click makes nothing, the first `--` among them.
+    click does not parse options after arguments, including the first `--`.
     """
     if task is None or task == END_OF_OPTIONS:
         return "", words

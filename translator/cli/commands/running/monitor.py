@@ -1,4 +1,4 @@
-"""`paislurm monitor`: look after the user's jobs."""
+"""`paislurm monitor`: record the ends of the user's jobs and submit retries."""
 
 from __future__ import annotations
 
@@ -17,29 +17,30 @@ if TYPE_CHECKING:
 
 @click.command(
     epilog=examples("paislurm monitor", "paislurm monitor --once", "paislurm monitor --bill")
-    + "\n\n\b\nWhere no process may stay behind on a login node, cron or scrontab does:"
+    + "\n\n\b\nIf the login node allows no background processes, use cron or scrontab:"
     "\n  */5 * * * * paislurm monitor --once"
 )
 @click.argument("job", metavar="[JOB]", required=False, type=Job())
-@click.option("--bill", "as_bill", is_flag=True, help="Show what was asked of Slurm in the last 24 hours, and end.")
-@click.option("--once", is_flag=True, help="Poll all jobs once, do what is due, and end.")
+@click.option("--bill", "as_bill", is_flag=True, help="Show the calls to Slurm of the last 24 hours, and exit.")
+@click.option("--once", is_flag=True, help="Poll all jobs once, submit the retries that are due, and exit.")
 @click.option("--site", metavar="FILE", help="The site profile for all jobs. Default: each job's own.")
 @json_option
 @pass_session
 def command(session: Session, site: str | None, job: str | None, *, as_bill: bool, once: bool, as_json: bool) -> int:
-    """Look after your jobs: write down how they end, and submit the attempts that are due.
+    """Monitor your jobs: record how they end, and submit the retries that are due.
 
-    It looks at the folders of jobs each second, and asks Slurm every three minutes, or as often as the site says, for
-    all jobs at once; sooner where a folder says that Slurm has something to tell. --bill shows what was asked for you,
-    by all commands.
+    The monitor checks the folders of jobs each second. It polls Slurm for all jobs at once every three minutes, or at
+    the interval of the site profile, and sooner if a folder shows a change. --bill shows the calls to Slurm of all
+    commands.
 
-    Each job has the notifier and the bounds of the site profile that it was submitted with. --site names one for all.
+    Each job uses the notifier and the limits of the site profile with which it was submitted. --site overrides it for
+    all jobs.
 
-    It ends when nothing is left to watch. `submit` leaves one behind where the site allows it; of any number that
-    run, one does the work. Every command that shows a job does the same for that job, if no monitor runs.
+    The monitor exits when no job is left. `submit` starts one in the background if the site allows it; if several run,
+    one does the work. If no monitor runs, every command that shows a job does the same work for that job.
 
-    With --once and JOB it looks at that job alone, whose attempt has just ended: where a site forbids processes on
-    login nodes (`monitor: none` of its profile), the batch script calls this.
+    --once with JOB handles only that job, whose attempt has just ended. The batch script calls it on sites that forbid
+    processes on login nodes (`monitor: none` of the profile).
     """
     from ....app.bill import slurm_bill
     from ....app.monitoring import go_on_in_another, monitor_job, run_monitor
@@ -54,7 +55,7 @@ def command(session: Session, site: str | None, job: str | None, *, as_bill: boo
             print_bill(bill)
         return 0
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    # A monitor that is told to end lets the next one begin at once; that is how one of another version takes over.
+    # On TERM a monitor makes way for the next one at once; so a monitor of another version can take over.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     outlive_warning()
     worked = monitor_job(session, job, site, once=once) if job else run_monitor(session, site, once=once)

@@ -1,4 +1,4 @@
-"""`paislurm port-forward`: reach a port of a task from elsewhere."""
+"""`paislurm port-forward`: reach a port of a task from another machine."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 @click.argument("task", metavar="[ROLE-INDEX]", default="", type=Task())
 @click.argument("port", metavar="[LABEL|PORT]", default="", type=PortLabel())
 @click.option(
-    "--local-port", type=WholeNumber(1, 65535), metavar="N", help="The port of your own machine; default: the same."
+    "--local-port", type=WholeNumber(1, 65535), metavar="N", help="The port on your own machine. Default: the same."
 )
 @click.option(
-    "--login", metavar="[USER@]HOST[:PORT]", help="The login node, as your machine knows it; default: this machine."
+    "--login", metavar="[USER@]HOST[:PORT]", help="The name of the login node on your machine. Default: this machine."
 )
-@click.option("--run", is_flag=True, help="Forward the port to this machine now, until Ctrl-C.")
+@click.option("--run", is_flag=True, help="Forward the port to this machine until Ctrl-C.")
 @json_option
 @pass_session
 def command(
@@ -46,11 +46,11 @@ def command(
     run: bool,
     as_json: bool,
 ) -> int:
-    """Print the ssh command by which your own machine reaches a port of a task that runs.
+    """Print the ssh command that connects your own machine to a port of a running task.
 
-    JOB is a job's name, user~name, or its Slurm id; the port is a label of the job file, `tensorboard` for that of
-    the plugin, or a number. A job with one task needs no task here, and a task with one port no label. The login node
-    connects to the node of the task, where the program has to listen on all addresses. Nobody logs in to the node.
+    JOB is a job's name, user~name, or its Slurm id. The port is a label of the job file, `tensorboard` for the port
+    of that plugin, or a number. A job with one task needs no TASK, and a task with one port no label. The login node
+    connects to the task's node, so the program must listen on all addresses. No login to the task's node is needed.
     """
     import shlex
 
@@ -63,10 +63,10 @@ def command(
         run_forward(session, found)
     else:
         print_result(shlex.join(found.argv))
-        log(f"run this on your own machine, and open {found.url}")
+        log(f"run this on your own machine and open {found.url}")
         if login is None and found.is_through_here:
             here = found.login.rpartition("@")[2]
-            log(f"it takes {here} for the login node, as this machine calls itself: --login says otherwise")
-        log(f"if {found.task} listens on localhost alone, and {found.node} lets you log in while your job is there:")
+            log(f"the login node is assumed to be {here}, the name of this machine: set another one with --login")
+        log(f"if {found.task} listens on localhost only, and {found.node} lets you log in while your job runs:")
         log(f"  {shlex.join(found.argv_by_node)}")
     return 0

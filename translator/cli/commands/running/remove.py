@@ -1,4 +1,4 @@
-"""`paislurm remove`: the folders of jobs that have ended."""
+"""`paislurm remove`: remove the folders of jobs that have ended."""
 
 from __future__ import annotations
 
@@ -25,11 +25,13 @@ ENDS = ("SUCCEEDED", "FAILED", "STOPPED")
     )
 )
 @click.argument("jobs", metavar="[JOB]...", nargs=-1, type=JobOrGroup())
-@click.option("--older-than", metavar="AGE", callback=age, help="Only jobs that ended so long ago, such as `30d`.")
-@states_option(ENDS, "Only jobs that ended so")
-@click.option("--keep-logs", is_flag=True, help="Only working directories and code; records and logs stay.")
-@click.option("--dry-run", is_flag=True, help="Say what would be removed, and remove nothing.")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@click.option(
+    "--older-than", metavar="AGE", callback=age, help="Only jobs that ended at least this long ago, such as `30d`."
+)
+@states_option(ENDS, "Only jobs that ended in this state")
+@click.option("--keep-logs", is_flag=True, help="Remove only working directories and code; keep records and logs.")
+@click.option("--dry-run", is_flag=True, help="Print what would be removed, and remove nothing.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 @json_option
 @pass_session
 def command(
@@ -43,14 +45,14 @@ def command(
     yes: bool,
     as_json: bool,
 ) -> int:
-    """Remove jobs that have ended, with all that they left in their folders. There is no way back.
+    """Remove jobs that have ended, with all files in their folders. This cannot be undone.
 
-    JOB is a job's name, user~name, its Slurm id, a group, or a pattern such as 'sweep-*'; name.1 is the job whose name
-    was used again. Without JOB, --older-than or --state says which. A job that has not ended is refused: cancel it
-    first.
+    JOB is a job's name, user~name, its Slurm id, a group, or a pattern such as 'sweep-*'; NAME.1 is an earlier job
+    whose name was used again. Without JOB, --older-than or --state selects the jobs. A job that has not ended is
+    refused: cancel it first.
 
-    On a terminal it asks before it removes more than one job. Elsewhere --yes is needed where the jobs are not named
-    one by one, but by a group, a pattern or an option.
+    On a terminal, the command asks for confirmation before it removes more than one job. Without a terminal, --yes is
+    required if a group, a pattern or an option selects the jobs.
     """
     from ....app.jobs.folders.remove import jobs_to_remove, remove_jobs
     from ...output.removal import RemovalTexts, is_sure

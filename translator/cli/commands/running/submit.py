@@ -1,4 +1,4 @@
-"""`paislurm submit`: compile a job file and hand it to a backend."""
+"""`paislurm submit`: compile a job file and submit it to a backend."""
 
 from __future__ import annotations
 
@@ -36,20 +36,19 @@ if TYPE_CHECKING:
 def command(session: Session, source: Source, options: SubmitOptions) -> int:
     """Compile a job file and submit it.
 
-    FILE is a job file, or - for standard input. The job gets a folder in $PAISLURM_HOME. A finished job of
-    the same name is kept as NAME.1, NAME.2 and so on; one that has not ended is not replaced.
+    FILE is a job file, or - for standard input. The job gets a folder in $PAISLURM_HOME. A finished job of the same
+    name is renamed to NAME.1, NAME.2 and so on; a job that has not ended is not replaced.
 
-    With --again the job file as JOB had it is compiled, with the parameters, the suffix, the site profile, the
-    backend and the host of then; options that are given here go before. Secrets are read once more from where they
-    were, or from --secrets.
+    --again compiles the job file of JOB again, with the same parameters, suffix, site profile, backend and host;
+    options on the command line override them. Secrets are read again from their source, or from --secrets.
 
-    With --sweep it is a group of jobs, each with an ending of its own to its name; those that are there already are
-    not submitted again. A job that waits for others (--after) is submitted when they have ended, retries and all.
+    --sweep submits a group of jobs, each with a different suffix to its name; jobs that exist already are not
+    submitted again. A job with --after is submitted when the other jobs have ended, including their retries.
 
-    With --test-only Slurm says when the job would start if it were submitted now, and how many GPUs of its partitions
-    are free: `sbatch --test-only`, sinfo and squeue. What Slurm would refuse is an error as without it.
+    --test-only shows when Slurm would start the job if it were submitted now, and the free GPUs of its partitions. It
+    calls `sbatch --test-only`, sinfo and squeue. A job that Slurm would reject is an error, as without the option.
 
-    Ctrl-C while waiting leaves the job alone.
+    Ctrl-C stops the waiting, not the job.
     """
     from ....app.estimate.estimate import estimate
     from ....app.runs.again import source_to_submit

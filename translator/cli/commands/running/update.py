@@ -1,4 +1,4 @@
-"""`paislurm update`: change jobs that wait or run."""
+"""`paislurm update`: change waiting or running jobs."""
 
 from __future__ import annotations
 
@@ -30,10 +30,12 @@ MAX_RETRIES = 1_000_000
 )
 @jobs_arguments
 @slurm_options
-@click.option("--nice", type=WholeNumber(), metavar="NUMBER", help="By how much the job is put behind others.")
-@click.option("--hold", is_flag=True, help="Keep a job that waits from beginning.")
-@click.option("--release", is_flag=True, help="Let a job that is held begin.")
-@click.option("--retries", type=WholeNumber(0, MAX_RETRIES), metavar="NUMBER", help="Retries in all (jobRetryCount).")
+@click.option("--nice", type=WholeNumber(), metavar="NUMBER", help="Lower the job's priority by NUMBER.")
+@click.option("--hold", is_flag=True, help="Keep a waiting job from starting.")
+@click.option("--release", is_flag=True, help="Let a held job start.")
+@click.option(
+    "--retries", type=WholeNumber(0, MAX_RETRIES), metavar="NUMBER", help="Total number of retries (jobRetryCount)."
+)
 @json_option
 @pass_session
 def command(
@@ -48,11 +50,11 @@ def command(
     retries: int | None,
     as_json: bool,
 ) -> int:
-    """Change jobs that wait or run.
+    """Change waiting or running jobs.
 
-    JOB is a job's name, user~name, its Slurm id, a group, or a pattern as 'train-*'; without one it is the job that you
-    submitted last. Slurm is asked at once, and what it takes also holds for later attempts of the job. Of a job that
-    runs, Slurm lets users lower the time limit; its partition and account stay.
+    JOB is a job's name, user~name, its Slurm id, a group, or a pattern such as 'train-*'. Default: your last job.
+    Changes that Slurm accepts also apply to later attempts of the job. For a running job, Slurm lets users lower the
+    time limit, but not change the partition or the account.
 
     Commands, images, tasks and their resources cannot be changed: change the job file and submit it again.
     """
@@ -62,7 +64,7 @@ def command(
     from ....app.update.updating import UpdatedJobs, update_jobs
 
     if hold and release:
-        raise click.UsageError("--hold and --release cannot go together")
+        raise click.UsageError("--hold cannot be used with --release")
     values = values_of(slurm, nice=nice, held=hold if hold or release else None, retries=retries)
     folders = select(session.store, jobs, user=session.user, last=last)
     several = len(folders) > 1 or asks_for_several(jobs, last=last)

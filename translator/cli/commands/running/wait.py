@@ -1,4 +1,4 @@
-"""`paislurm wait`: until jobs have ended."""
+"""`paislurm wait`: wait for the end of jobs."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from ...output.console import print_json
     )
 )
 @jobs_arguments
-@click.option("--any", "first", is_flag=True, help="Wait for the first of several jobs that ends.")
+@click.option("--any", "first", is_flag=True, help="Wait until one of the jobs has ended.")
 @click.option(
     "--timeout",
     type=WholeNumber(min=0),
     metavar="SECONDS",
-    help="Stop waiting after so long, with exit code 124; 0 only looks.",
+    help="Stop waiting after this time, with exit code 124; 0 checks once.",
 )
 @json_option
 @pass_session
 def command(
     session: Session, jobs: tuple[str, ...], *, last: bool, first: bool, timeout: int | None, as_json: bool
 ) -> int:
-    """Wait for the end of jobs. The exit code is 0 if all succeeded, else 1; 124 if --timeout was too short.
+    """Wait for the end of jobs. The exit code is 0 if all succeeded, 124 after --timeout, else 1.
 
-    JOB is a job's name, user~name, its Slurm id, or a pattern as 'train-*'; without one it is the job that you
-    submitted last. Ctrl-C stops the waiting, not the jobs.
+    JOB is a job's name, user~name, its Slurm id, or a pattern such as 'train-*'. Default: your last job. Ctrl-C stops
+    the waiting, not the jobs.
     """
     from ....app.jobs.selecting import asks_for_several, named_groups, select
     from ....app.views.job import Jobs

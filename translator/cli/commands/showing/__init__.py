@@ -1,1 +1,1 @@
-"""Commands that show jobs: a module for each."""
+"""Commands that show jobs, one module each."""

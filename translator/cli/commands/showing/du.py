@@ -1,4 +1,4 @@
-"""`paislurm du`: how much room jobs take."""
+"""`paislurm du`: disk usage of jobs."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from ...shell.candidates import JobOrGroup
 @json_option
 @pass_session
 def command(session: Session, jobs: tuple[str, ...], *, as_json: bool) -> int:
-    """Show how much room jobs take on the disk, and how many files and folders they are; the largest first.
+    """Show the disk usage of jobs and their number of files and folders; the largest job first.
 
-    JOB is a job's name, user~name, its Slurm id, a group, or a pattern; without one it is all of your jobs, also those
-    whose name was used again. A group has a line with the room of all its jobs.
+    JOB is a job's name, user~name, its Slurm id, a group, or a pattern. Default: all of your jobs, including those
+    whose name was used again. A group also gets a line with the total of its jobs.
     """
     from ....app.jobs.folders.disk_use import disk_use, size_text, total
     from ....app.jobs.selecting import named_groups
@@ -47,7 +47,7 @@ def command(session: Session, jobs: tuple[str, ...], *, as_json: bool) -> int:
     rows = [(name, size_text(each.size_bytes), str(each.inodes)) for name, each in [*rooms, ("total", found.total)]]
     print_table(("job", "size", "files"), rows)
     if found.remove_after is None:
-        log("`paislurm remove --older-than 30d` removes jobs that ended so long ago")
+        log("`paislurm remove --older-than 30d` removes jobs that ended more than 30 days ago")
     else:
         log(f"the site removes jobs {duration_text(found.remove_after)} after their end")
     return 0

@@ -1,4 +1,4 @@
-"""`paislurm explain-exit`: what an exit code or a state of Slurm means, and what it leads to."""
+"""`paislurm explain-exit`: the meaning and the consequences of an exit code or a Slurm state."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     ),
 )
 @click.argument("what", metavar="CODE|STATE", type=Exit())
-@click.option("--site", metavar="FILE", help="The site profile, which may change what codes and states mean.")
+@click.option("--site", metavar="FILE", help="The site profile, which can change the meaning of codes and states.")
 @json_option
 @pass_session
 def command(session: Session, what: str, site: str | None, *, as_json: bool) -> int:
-    """Say what an exit code means, or a state of Slurm, and whether a job that ends so is retried.
+    """Explain an exit code or a Slurm state, and whether a job that ends with it is retried.
 
-    CODE is OpenPAI's exit code of a job or task, or its name, or the exit status of a command. STATE is Slurm's word,
-    long or short.
+    CODE is OpenPAI's exit code of a job or task, the name of that code, or the exit status of a command. STATE is the
+    long or short name of a Slurm state.
     """
     from ....app.exit_meaning import explain_exit
 

@@ -1,4 +1,4 @@
-"""`paislurm list`: all jobs at a glance."""
+"""`paislurm list`: all jobs in a table."""
 
 from __future__ import annotations
 
@@ -25,18 +25,24 @@ if TYPE_CHECKING:
     )
 )
 @click.argument("words", metavar="[JOB]...", nargs=-1, type=JobOrGroup())
-@click.option("--all", "everything", is_flag=True, help="Also jobs whose name was used again.")
+@click.option("--all", "everything", is_flag=True, help="Include jobs whose name was used again.")
 @states_option([*STATES, "UNKNOWN"], "Only jobs in this state")
-@click.option("--group", metavar="GROUP", type=Group(), help="The jobs of a sweep, with its parameters.")
+@click.option("--group", metavar="GROUP", type=Group(), help="Show the jobs of a sweep with their parameters.")
 @click.option(
     "--since",
     callback=since_time,
     metavar="TIME",
-    help="Only jobs submitted since: 12h or 1h30m ago, or a date and time.",
+    help="Only jobs submitted since then: 12h or 1h30m ago, or a date and time.",
 )
-@click.option("--limit", type=WholeNumber(min=0), metavar="N", help="At most N jobs; 0 is all. A terminal has 30.")
-@click.option("--sort", "by", metavar="COLUMN", type=Columns(), help="Sort by a column; -COLUMN has the largest first.")
-@click.option("--columns", metavar="A,B,...", type=Columns(), help="Show these; a wrong one tells which there are.")
+@click.option(
+    "--limit", type=WholeNumber(min=0), metavar="N", help="Show at most N jobs; 0 shows all. Default on a terminal: 30."
+)
+@click.option(
+    "--sort", "by", metavar="COLUMN", type=Columns(), help="Sort by a column; -COLUMN sorts the largest first."
+)
+@click.option(
+    "--columns", metavar="A,B,...", type=Columns(), help="Show these columns. An unknown name prints the list."
+)
 @json_option
 @pass_session
 def command(
@@ -54,9 +60,9 @@ def command(
 ) -> int:
     """List your jobs, the newest first.
 
-    JOB is a job's name, user~name, its Slurm id, or a pattern as 'train-*'; without one, all jobs. The name of a sweep
-    shows its jobs as --group does; with --columns, --sort, --limit or --since they are shown as any others. A terminal
-    shows the newest 30, as far as they fit; a pipe and --json get all of them, whole.
+    JOB is a job's name, user~name, its Slurm id, or a pattern such as 'train-*'. Default: all jobs. The name of a
+    sweep works like --group; with --columns, --sort, --limit or --since, its jobs get the ordinary columns. A terminal
+    shows the newest 30 jobs, and long cells are cut; a pipe and --json get all jobs uncut.
     """
     from ....app.jobs.listing import JobFilter, find_lines, say_doubts
     from ....app.jobs.selecting import named_groups

@@ -1,4 +1,4 @@
-"""`paislurm logs`: what the tasks print."""
+"""`paislurm logs`: the output of tasks."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     )
 )
 @click.argument("words", metavar="[JOB] [TASK]...", nargs=-1, type=JobThenTask())
-@click.option("--last", is_flag=True, help="The job that you submitted last: all words are tasks.")
-@click.option("-f", "--follow", is_flag=True, help="Go on until the job has ended.")
+@click.option("--last", is_flag=True, help="Show your last job; all arguments are tasks.")
+@click.option("-f", "--follow", is_flag=True, help="Print new output until the job has ended.")
 @log_options
-@click.option("--batch", is_flag=True, help="What the batch script itself says, instead of the tasks.")
+@click.option("--batch", is_flag=True, help="Show the output of the batch script instead of the tasks.")
 @json_option
 @pass_session
 def command(
@@ -44,21 +44,22 @@ def command(
     batch: bool,
     as_json: bool,
 ) -> int:
-    """Show what the tasks of a job print, standard output and standard error.
+    """Show the output of a job's tasks: standard output and standard error.
 
-    JOB is a job's name, user~name, its Slurm id, or a pattern like 'sweep-*', whose jobs are each shown under their
-    name; without one it is the job that you submitted last. TASK is a role, ROLE-INDEX, or a pattern like
-    'worker-[0-3]'; without one it is all.
+    JOB is a job's name, user~name, its Slurm id, or a pattern such as 'sweep-*'. Default: your last job. If several
+    jobs match, their names label the output. TASK is a role, ROLE-INDEX, or a pattern such as 'worker-[0-3]'.
+    Default: all tasks.
 
-    One task is shown as it is: in a pipe or a file both streams, without any mark; a terminal shows standard error in
-    red. Of several tasks each line is under its task's name, `worker-0 | ` or, of standard error, `worker-0 ! `.
+    The output of one task is printed unchanged, both streams together; a terminal shows standard error in red. With
+    several tasks, each line starts with the task's name: `worker-0 | ` for standard output, `worker-0 ! ` for
+    standard error.
 
-    Logs have no times of their lines. So what is there already comes task by task, standard output before standard
-    error; what comes with --follow, in the order in which it comes here. --since knows when a file was last written
-    to, and no more.
+    Logs do not record times. Existing output is printed task by task, standard output before standard error. With
+    --follow, new output is printed in the order of its arrival. --since compares the time of the last write to a
+    file.
 
-    With --json: which files there are, not what is in them. A terminal is shown escape sequences as text; a pipe or
-    a file gets everything as it was printed.
+    --json lists the files, not their contents. A terminal shows escape sequences as text; a pipe or a file gets the
+    unchanged bytes.
     """
     from ....app.jobs.logs.following import silence_text
     from ....app.jobs.logs.selection import jobs_and_tasks

@@ -1,4 +1,4 @@
-"""`paislurm report`: a page about a job, or one that compares several."""
+"""`paislurm report`: an HTML page about a job, or a comparison of several."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     )
 )
 @jobs_arguments
-@click.option("--group", metavar="NAME", type=Group(), help="The jobs of a group that were submitted together.")
-@click.option("-o", "--output", metavar="FILE", help="Where the page goes; default: JOB.report.html here.")
-@click.option("--site", metavar="FILE", help="The site profile that the job was submitted with, if it was named.")
+@click.option("--group", metavar="NAME", type=Group(), help="Compare the jobs of a group.")
+@click.option("-o", "--output", metavar="FILE", help="File to write. Default: JOB.report.html in this folder.")
+@click.option("--site", metavar="FILE", help="The site profile with which the job was submitted, if --site named one.")
 @json_option
 @pass_session
 def command(
@@ -39,16 +39,16 @@ def command(
     last: bool,
     as_json: bool,
 ) -> int:
-    """Write a page of HTML about a job: its attempts and tasks in time, how it ended and why, and where it ran.
+    """Write an HTML page about a job: the times of its attempts and tasks, its end and the reason, and its nodes.
 
-    JOB is a job's name, user~name, its Slurm id, or a pattern; no JOB is the one that you submitted last. Of several
-    jobs the page is a comparison. It is one file that needs no network: open it in a browser, or send it on.
+    JOB is a job's name, user~name, its Slurm id, or a pattern. Default: your last job. For several jobs, the page
+    compares them. The page is one file and needs no network: open it in a browser, or send it to somebody.
     """
     from ....app.jobs.selecting import folders_of_group, select
     from ....app.report.write import write_report
 
     if group is not None and (jobs or last):
-        raise click.UsageError("--group names the jobs: it goes neither with JOB nor with --last")
+        raise click.UsageError("--group cannot be used with JOB or --last")
     folders = (
         select(session.store, jobs, user=session.user, last=last) if group is None else folders_of_group(session, group)
     )

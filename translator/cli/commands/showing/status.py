@@ -1,4 +1,4 @@
-"""`paislurm status`: how jobs and their tasks stand."""
+"""`paislurm status`: the state of jobs and their tasks."""
 
 from __future__ import annotations
 
@@ -23,11 +23,13 @@ if TYPE_CHECKING:
     )
 )
 @jobs_arguments
-@click.option("--failed", is_flag=True, help="Of the tasks, those that failed.")
-@states_option(STATES, "Of the tasks, those in this state")
-@click.option("--task", "patterns", multiple=True, metavar="PATTERN", help="Of the tasks, those of a role or name.")
-@click.option("--tasks", "--all-tasks", "every", is_flag=True, help="Show each task in a row of its own.")
-@click.option("--ports", is_flag=True, help="Show the address and the ports of every task that has begun.")
+@click.option("--failed", is_flag=True, help="Show only tasks that failed.")
+@states_option(STATES, "Show only tasks in this state")
+@click.option(
+    "--task", "patterns", multiple=True, metavar="PATTERN", help="Show only tasks whose role or name matches."
+)
+@click.option("--tasks", "--all-tasks", "every", is_flag=True, help="Show one row for each task.")
+@click.option("--ports", is_flag=True, help="Show the address and the ports of every task that has started.")
 @json_option
 @pass_session
 def command(
@@ -42,11 +44,11 @@ def command(
     ports: bool,
     as_json: bool,
 ) -> int:
-    """Show how a job and its tasks stand, or in short how several jobs do.
+    """Show the state of a job and its tasks, or a summary of several jobs.
 
-    JOB is a job's name, user~name, its Slurm id, a group, or a pattern as 'train-*'; without one it is the job that
-    you submitted last. Many tasks that are alike share a row. More than five jobs have a row each, and below them
-    stands why some failed. For an exit code that tells a failure: `wait`.
+    JOB is a job's name, user~name, its Slurm id, a group, or a pattern such as 'train-*'. Default: your last job.
+    If a job has many tasks, similar tasks share a row. More than five jobs get one row each, followed by the reasons
+    of failures. The exit code does not show whether a job failed; use `wait` for that.
     """
     from ....app.jobs.refresh import say_doubts, views_of
     from ....app.jobs.selecting import asks_for_several, named_groups, select

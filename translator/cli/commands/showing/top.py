@@ -1,4 +1,4 @@
-"""`paislurm top`: what the tasks of a job use."""
+"""`paislurm top`: CPU, memory and GPU usage of a job's tasks."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 @json_option
 @pass_session
 def command(session: Session, job: str, task: str | None, *, as_json: bool) -> int:
-    """Show what the running tasks of a job use: CPU, memory, GPUs.
+    """Show the CPU, memory and GPU usage of a job's running tasks.
 
-    JOB is a job's name, user~name, or its Slurm id. Slurm is asked by one sstat, which tells the average of the
-    tasks of a role. Where it gathers nothing, and where TASK names a role or a task, the processes of each
-    task are looked at for a second, by one srun.
+    JOB is a job's name, user~name, or its Slurm id. One call of sstat reports the average of each role's tasks. If
+    Slurm gathers no usage, or if TASK names a role or a task, one srun measures the processes of each task for a
+    second.
     """
     from ....app.jobs.refresh import refresh
     from ....app.usage.measure import measure
@@ -42,7 +42,7 @@ def command(session: Session, job: str, task: str | None, *, as_json: bool) -> i
     print_result("")
     print_result(measured_text(measured))
     if silent:
-        log(f"{silent} more did not answer: they have ended, or are about to begin")
+        log(f"{silent} more did not answer: they have ended, or have not started yet")
     if view.backend_error:
-        log(f"this is what was known last: {view.backend_error}")
+        log(f"these are the last known values: {view.backend_error}")
     return 0

@@ -1,4 +1,4 @@
-"""`paislurm watch`: how jobs stand, as it changes."""
+"""`paislurm watch`: a live view of jobs."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 @click.option(
     "--once",
     is_flag=True,
-    help="Print once what the screen shows, anywhere, and end; with --json, a line for each job.",
+    help="Print the contents of the screen once, and exit; with --json, one line for each job.",
 )
 @json_option
 @pass_session
 def command(session: Session, jobs: tuple[str, ...], *, once: bool, as_json: bool) -> int:
-    """Show how jobs stand, as it changes: all that have not ended, or those that are named.
+    """Show the state of jobs, live: all jobs that have not ended, or the JOBs.
 
-    On a terminal that is a screen on which keys show tasks and logs, open a shell and cancel: ? lists them, q quits.
-    Elsewhere, and with --json, a line for each change; that ends when all have ended. Ctrl-C ends the watching, and
-    no job.
+    On a terminal, keys show tasks and logs, open a shell and cancel jobs: ? lists the keys, q quits. In a pipe, and
+    with --json, each change is a line; the command exits when all jobs have ended. Ctrl-C stops the view, not the
+    jobs.
     """
     from ....app.jobs.changes import watch
     from ....app.jobs.selecting import select

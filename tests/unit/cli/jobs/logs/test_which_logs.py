@@ -145,14 +145,14 @@ def test_lines_that_a_regular_expression_finds(
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (("--grep", "("), "( is no regular expression"),
-        (("-i",), "--ignore-case is of --grep"),
+        (("--grep", "("), "( is not a regular expression"),
+        (("-i",), "--ignore-case requires --grep"),
         (("--since", "yesterday"), "'yesterday' is no time: it is 10m"),
-        (("--attempt", "-1"), "-1 is no number of an attempt"),
-        (("--batch", "--grep", "x"), "--batch goes with"),
-        (("--stderr", "--runtime"), "--runtime what prerequisites and plugins print"),
-        (("--json", "--timestamps"), "--json tells of files"),
-        (("--json", "--follow"), "--follow shows the logs of tasks"),
+        (("--attempt", "-1"), "expected the number of an attempt or `all`, found '-1'"),
+        (("--batch", "--grep", "x"), "--batch can only be used with"),
+        (("--stderr", "--runtime"), "--runtime cannot be used with"),
+        (("--json", "--timestamps"), "--json lists files"),
+        (("--json", "--follow"), "--follow cannot be used with"),
     ],
 )
 def test_options_that_mean_nothing(run: Runner, folder: JobFolder, options: tuple[str, ...], says: str) -> None:

@@ -66,7 +66,7 @@ def test_the_same_command_submits_only_what_is_missing(run: Runner, job: str, sl
     said = run("submit", job, *FOUR)
     assert (said.code, len(said.out.splitlines())) == (6, 2)
     assert "E586: 2 of 4 jobs of train are submitted" in said.err
-    assert "the same command submits the others" in said.err
+    assert "run the same command again to submit the others" in said.err
     slurm.submit = whole  # type: ignore[method-assign]
     again = run("submit", job, *FOUR, "--json")
     document = json.loads(again.out)
@@ -75,7 +75,7 @@ def test_the_same_command_submits_only_what_is_missing(run: Runner, job: str, sl
     assert [submission.job for submission in slurm.submissions] == [name.partition("~")[2] for name in NAMES[2:]]
     third = run("submit", job, *FOUR)
     assert (third.code, third.out) == (0, "")
-    assert "`--suffix TEXT` submits all of them again" in third.err
+    assert "to submit all of them again under other names" in third.err
 
 
 def test_a_dry_run_says_what_is_there_already(run: Runner, job: str, slurm: FakeBackend) -> None:
@@ -85,11 +85,11 @@ def test_a_dry_run_says_what_is_there_already(run: Runner, job: str, slurm: Fake
     assert "group train: 1 job submitted\n" in run("submit", job, "--sweep", "lr=1").err
     more = run("submit", job, "--sweep", "lr=1,2", "--dry-run")
     assert more.out == f"{ME}~train-lr2 would be submitted\n"
-    assert "group train: dry run: 1 job would be submitted, 1 was there already\n" in more.err
+    assert "group train: dry run: 1 job would be submitted, 1 was submitted before\n" in more.err
     said = run("submit", job, "--sweep", "lr=1", "--dry-run")
     assert (said.code, said.out) == (0, "")
-    assert "group train: dry run: 0 jobs would be submitted, 1 was there already\n" in said.err
-    assert "`--suffix TEXT` submits all of them again" in said.err
+    assert "group train: dry run: 0 jobs would be submitted, 1 was submitted before\n" in said.err
+    assert "to submit all of them again under other names" in said.err
     assert len(slurm.submissions) == 1
 
 

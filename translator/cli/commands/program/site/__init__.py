@@ -1,4 +1,4 @@
-"""`paislurm site`: the site profile, as Slurm has it and as it is in force."""
+"""`paislurm site`: detect, show and check the site profile; show GPUs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .show import show
     ),
 )
 def command() -> None:
-    """Write a site profile by what Slurm says, show the one in force, check jobs against it; show free GPUs."""
+    """Detect a site profile, show the active one, check jobs against it; show free GPUs."""
 
 
 for subcommand in (detect, show, check, gpus):

@@ -1,4 +1,4 @@
-"""`paislurm site check`: job files against the site, or the site profile against the cluster."""
+"""`paislurm site check`: check job files against the site, or the site profile against the cluster."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 @json_option
 @pass_session
 def check(session: Session, jobs: tuple[str, ...], site: str | None, *, as_json: bool) -> int:
-    """Say of job files what they would have here, or why they can never start.
+    """Show which resources job files would get on this site, or why they can never start.
 
-    Each JOB is a job file, or - for standard input. Nothing is submitted: the profile tells, and without one Slurm is
-    asked for it. The exit code is 3 if a job file is wrong, else 4 if the site cannot run one.
+    Each JOB is a job file, or - for standard input. Nothing is submitted: the answer comes from the site profile, or
+    from Slurm if there is no profile. The exit code is 3 if a job file is wrong, else 4 if the site cannot run one.
 
-    Without a JOB the profile itself is checked: its keys and locks, who can write to it, whether its programs are here,
-    and where Slurm answers, whether the cluster still has what it names.
+    Without a JOB, the profile itself is checked: its keys and locks, its write permissions, its programs, and, if
+    Slurm answers, whether the cluster still has the names in it.
     """
     from .....app.site.check import CheckedProfile, check_site
 
@@ -46,7 +46,7 @@ def check(session: Session, jobs: tuple[str, ...], site: str | None, *, as_json:
     if as_json:
         print_json(found)
     elif not jobs:
-        print_result("there is no profile; Slurm answers, and `paislurm site detect` writes one")
+        print_result("no site profile found, but Slurm answers: `paislurm site detect` writes a profile")
     return found.exit_status
 
 

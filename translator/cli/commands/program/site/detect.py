@@ -1,4 +1,4 @@
-"""`paislurm site detect`: a site profile by what Slurm says."""
+"""`paislurm site detect`: write a site profile from Slurm's configuration."""
 
 from __future__ import annotations
 
@@ -23,21 +23,23 @@ if TYPE_CHECKING:
         "paislurm site detect --output ~/.config/paislurm/site.yaml --force",
     )
 )
-@click.option("-o", "--output", metavar="FILE", help="Write the profile there instead of to standard output.")
-@click.option("--force", is_flag=True, help="Write over a FILE that says something else, and keep it as FILE.old.")
-@click.option("--host", metavar="HOST", help="Ask at this login node, by SSH, instead of on this machine.")
-@click.option("--probe", is_flag=True, help="Look at one node, too, by a job of a second or so.")
+@click.option("-o", "--output", metavar="FILE", help="Write the profile to FILE instead of standard output.")
+@click.option("--force", is_flag=True, help="Overwrite a FILE with different contents, and keep it as FILE.old.")
+@click.option("--host", metavar="HOST", help="Query Slurm on this login node, by SSH, instead of on this machine.")
+@click.option("--probe", is_flag=True, help="Also inspect one node, with a job of about a second.")
 @click.option(
     "--partition",
     default="",
     metavar="NAME",
     type=OfSite("partition"),
-    help="With --probe: of which partition the node is.",
+    help="With --probe: the partition of the node.",
 )
 @click.option(
     "--account", default="", metavar="NAME", type=OfSite("account"), help="With --probe: the account of the job."
 )
-@click.option("--sysfs", default="/sys/class", metavar="DIR", help="With --probe: where nodes have infiniband and net.")
+@click.option(
+    "--sysfs", default="/sys/class", metavar="DIR", help="With --probe: the folder of infiniband and net on nodes."
+)
 @json_option
 @pass_session
 def detect(
@@ -52,14 +54,14 @@ def detect(
     sysfs: str,
     as_json: bool,
 ) -> int:
-    """Write a site profile by what Slurm says. It has comments, and a list of what could not be learnt.
+    """Write a site profile from Slurm's configuration, with comments and a list of the unknown settings.
 
-    It asks Slurm seven questions: scontrol four, sacctmgr two and srun one. No job is submitted, and no node is
-    looked at, but with --probe: then a job of one task tells of a node's InfiniBand, networks, container runtimes,
-    ports, limits and shared folders.
+    The command calls scontrol four times, sacctmgr twice and srun once. It submits no job and inspects no node, except
+    with --probe: then a job of one task reports a node's InfiniBand, networks, container runtimes, ports, limits and
+    shared folders.
 
-    A FILE that has other values for these keys stays as it is, because you may have changed it: what differs is
-    printed, and the exit code is 1. Your comments and other keys are no difference.
+    A FILE with other values for these keys is not changed, because you may have edited it: the differences are
+    printed, and the exit code is 1. Your comments and other keys do not count as differences.
     """
     from .....app.site.ask import ProbeOptions
     from .....app.site.detecting import detect_site

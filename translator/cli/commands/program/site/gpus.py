@@ -1,4 +1,4 @@
-"""`paislurm site gpus`: the GPUs of each partition, and which are free."""
+"""`paislurm site gpus`: the GPUs of each partition, and the free ones."""
 
 from __future__ import annotations
 
@@ -21,16 +21,20 @@ if TYPE_CHECKING:
     multiple=True,
     metavar="NAME",
     type=OfSite("partition"),
-    help="Of this partition; can be repeated.",
+    help="Show only this partition; can be repeated.",
 )
-@click.option("--host", metavar="HOST", help="Ask at this login node, by SSH. Default: the site profile's, or here.")
+@click.option(
+    "--host",
+    metavar="HOST",
+    help="Query Slurm on this login node, by SSH. Default: that of the site profile, or this machine.",
+)
 @json_option
 @pass_session
 def gpus(session: Session, partitions: tuple[str, ...], *, host: str | None, as_json: bool) -> int:
-    """Show the GPUs of each partition by type: how many there are, how many are free, how many jobs wait for some.
+    """Show the GPUs of each partition by type: total, free, and the number of jobs that wait for some.
 
-    Slurm is asked twice, by sinfo and squeue. Nodes that are out of order or reserved have no free GPUs; a node that
-    is in several partitions counts in each. `submit --test-only` shows the same of the partitions of one job.
+    The command calls sinfo and squeue once each. The GPUs of unavailable or reserved nodes are not free. A node in
+    several partitions counts in each. `submit --test-only` shows the same for the partitions of one job.
     """
     from .....app.estimate.ask import site_gpus
     from .....app.estimate.gpus import SiteGpus

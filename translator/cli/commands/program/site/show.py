@@ -1,4 +1,4 @@
-"""`paislurm site show`: the site profile in force."""
+"""`paislurm site show`: the active site profile."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 @json_option
 @pass_session
 def show(session: Session, site: str | None, *, as_json: bool) -> int:
-    """Show the site profile in force. Each setting has the place that it comes from.
+    """Show the active site profile, and the source of each setting.
 
-    That is a line of a profile, whose origin is user, system, detected, named or extended, or the default of paislurm;
-    `locked` stands behind what a user's profile and jobs cannot change. A key without a default that the profile
-    leaves out is not shown: `paislurm schema site` has all of them.
+    The source is the line of a profile (user, system, detected, named or extended), or paislurm's default. `locked`
+    marks settings that a user's profile and jobs cannot change. A key without a default that the profile omits is not
+    shown: `paislurm schema site` lists all keys.
     """
     from .....app.site.in_force import layers_text, site_in_force
     from ....output.tables import print_table
@@ -37,7 +37,7 @@ def show(session: Session, site: str | None, *, as_json: bool) -> int:
         print_json(found)
         return 0
     if found.file is None:
-        log("there is no profile: all is default")
+        log("no site profile found: all settings are defaults")
     else:
         log(f"the profile is {found.file}, {found.found_by}{layers_text(session, site)}")
     print_table(("SETTING", "VALUE", "ORIGIN", "FROM"), [_row(each) for each in found.in_force])
