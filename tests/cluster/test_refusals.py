@@ -82,7 +82,7 @@ def test_a_job_that_slurm_takes_and_cannot_start_says_so(installed: Cluster, wor
         said = waiting.stderr.readline()
         assert f"alice~{job.name} waits, since 2" in said
         assert "PartitionTimeLimit: its time limit" in said
-        assert "what helps: `sinfo" in waiting.stderr.readline()
+        assert "advice: `sinfo" in waiting.stderr.readline()
         paislurm(installed, workdir, "cancel", job.name, env=home)
         assert "STOPPED" in waiting.communicate()[1]
     assert waiting.returncode == 1
@@ -217,5 +217,5 @@ def test_a_number_that_no_job_can_have_spoils_no_answer_about_the_others(install
             os.chown(path, USERS["alice"].uid, GROUP_ID)
     done = paislurm(installed, workdir, "list", "--all", "--json", env=home)
     assert done.returncode == 0
-    assert "states are those that were known last" not in done.stderr
+    assert "these are the last known states" not in done.stderr
     assert paislurm(installed, workdir, "cancel", "--", folder.name, env=home).returncode == 0

@@ -35,7 +35,7 @@ def test_the_same_once_more(site: Site, folder: Path) -> None:
     job.more = {"PAISLURM_SITE": ""}
     done = job.paislurm("submit", "--again", "again")
     assert done.returncode == 0, done.stderr
-    assert f"{file} has changed since: the job file is taken as it was then" in done.stderr
+    assert f"{file} has changed since: using the recorded copy" in done.stderr
     assert job.ended()[0] == 0
     assert job.log("0-a/1") == first
     same = job.paislurm("diff", "again.1", "again")

@@ -124,7 +124,7 @@ def test_nodes_that_are_out_of_order(site: Site, folder: Path, idle: Cluster) ->
         idle.admin(["scontrol", "update", "nodename=n6", "state=resume"])
     start, gpus = text.splitlines()
     words = "Slurm cannot estimate when tried would start: Requested node configuration is not available; "
-    assert start == f"{words}1 of 2 nodes of partition watched is out of order or reserved, and a job may wait for them"
+    assert start == f"{words}1 of 2 nodes of partition watched is unavailable or reserved, and a job may wait for them"
     assert gpus.startswith("GPUs in partition watched now: 4 of 8 free (v100 4 of 8), 4 on nodes that are out of order")
     assert (document["expected_start_at"], document["at_once"]) == (None, False)
     assert document["reason"] in start

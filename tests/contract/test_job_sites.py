@@ -82,7 +82,7 @@ def test_a_profile_that_is_gone_is_reported(site: Site, folder: Path) -> None:
     job = submitted(site, folder, STAYS_AWAY)
     profile = folder / "site.yaml"
     profile.rename(folder / "moved.yaml")
-    gone = f"the site profile {profile}, which the job was submitted with, is gone; no notification is sent"
+    gone = f"the site profile {profile} with which the job was submitted is gone; no notifications are sent"
     wait_until((job.attempt() / "result.json").exists, "the job's result", LONGEST)
     for words in (("status", job.name), ("monitor", "--once")):
         done: subprocess.CompletedProcess[str] = job.paislurm(*words)

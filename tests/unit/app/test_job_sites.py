@@ -82,7 +82,7 @@ def test_what_others_may_have_changed_does_not_count(file: Path) -> None:
     notifier, interval, most, problem = says(known)
     assert (notifier, interval, most) == ((), 99, 60)
     why = "has changed since the job was submitted, and others can write to it (mode 0666)"
-    assert problem.startswith(f"the site profile {file} {why}; no notification is sent")
+    assert problem.startswith(f"the site profile {file} {why}; no notifications are sent")
 
 
 def test_a_folder_that_others_can_write_to_may_hold_another_file(file: Path) -> None:
@@ -109,11 +109,11 @@ def test_one_that_cannot_be_read_is_reported(file: Path, broken: str) -> None:
     assert missing_profile(Session(), known) == ""
     file.write_text(broken)
     assert says(known)[:3] == ((), 99, 60)
-    assert "; no notification is sent" in says(known)[3]
+    assert "; no notifications are sent" in says(known)[3]
     file.unlink()
     assert says(known)[3] == missing_profile(Session(), known)
     assert missing_profile(Session(), known).startswith(
-        f"the site profile {file}, which the job was submitted with, is gone;"
+        f"the site profile {file} with which the job was submitted is gone;"
     )
 
 
@@ -130,7 +130,7 @@ def test_profiles_that_are_found_without_a_name_are_found_again() -> None:
     known = submitted_with(own, sites.SYSTEM)
     assert says(known)[1:] == (7, 5, "")
     own.unlink()
-    assert f"the site profile {own}, which the job was submitted with, is gone" in missing_profile(Session(), known)
+    assert f"the site profile {own} with which the job was submitted is gone" in missing_profile(Session(), known)
     detected = sites.detected_path(Session())
     detected.parent.mkdir(parents=True)
     detected.write_text(TEXT)

@@ -1,1 +1,1 @@
-"""Say before a submit when a job would start, and which GPUs are free."""
+"""The expected start of a job before its submission, and the free GPUs."""

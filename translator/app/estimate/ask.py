@@ -1,4 +1,4 @@
-"""Ask Slurm when a job would start, and which GPUs its partitions have: three calls, and nothing is submitted."""
+"""Query the expected start of a job and the GPUs of its partitions from Slurm, in three calls without a submission."""
 
 from __future__ import annotations
 
@@ -38,11 +38,10 @@ def ask_start(
     gres_name: str = GPU,
     components: Sequence[Sequence[tuple[str, str | None]]] = (),
 ) -> tuple[Start, tuple[Pool, ...]]:
-    """Return when a script would start, and the GPUs of its partitions; of Slurm's default one if it names none.
+    """Return when a script would start, and the GPUs of its partitions (default: Slurm's default partition).
 
-    `partitions` are those of each component, with commas between several of which Slurm takes one, `components` have
-    the sbatch options of each.
-    Raises RejectedError if Slurm would not take it or could never start it, and UnreachableError without an answer.
+    `partitions` are those of each component, with commas between alternatives; `components` are the sbatch options
+    of each. Raises RejectedError if Slurm would reject it or never start it, and UnreachableError without an answer.
     """
     argv = estimate_commands.sbatch_test_only()
     each = tuple(dict.fromkeys(name for names in partitions for name in names.split(",")))
@@ -65,9 +64,9 @@ def ask_start(
 def ask_gpus(
     runner: CommandRunner, partitions: Sequence[str] = (), cluster: str = "", gres_name: str = GPU
 ) -> tuple[Pool, ...]:
-    """Return the GPUs of partitions, all that the user sees without a name. BackendError if Slurm does not answer.
+    """Return the GPUs of these partitions, or of all visible ones. Raises BackendError if Slurm does not answer.
 
-    Who waits for some is asked only where there are any.
+    Waiting jobs are queried only if GPUs exist.
     """
     nodes = _answer(runner, estimate_commands.sinfo_gpus(partitions, cluster))
     found = pools(nodes, gres_name=gres_name)
@@ -81,11 +80,11 @@ def ask_gpus(
 def _pools(
     session: Session, runner: CommandRunner, partitions: Sequence[str], cluster: str, gres_name: str
 ) -> tuple[Pool, ...]:
-    """Return the GPUs of a job's partitions; none, and a word to the user, where Slurm does not tell."""
+    """Return the GPUs of a job's partitions; none, with an event, if Slurm does not answer."""
     try:
         found = ask_gpus(runner, partitions, cluster, gres_name)
     except BackendError as error:
-        session.say(f"Slurm does not say which GPUs are free: {error.diagnostics[0].message}")
+        session.say(f"cannot query the free GPUs from Slurm: {error.diagnostics[0].message}")
         return ()
     return found if partitions else tuple(each for each in found if each.is_default)
 
@@ -98,7 +97,7 @@ def _answer(runner: CommandRunner, argv: Sequence[str]) -> str:
 
 
 def _waits(done: Completed, found: Sequence[Pool], error: BackendError) -> Start:
-    """Return that a job would wait, for nodes that are out of order; raise the refusal where all are in order."""
+    """Return a start without a time if nodes are unavailable; else raise the rejection."""
     words = slurm_words(done)
     away = [each for each in found if each.away_nodes]
     if away:
@@ -106,14 +105,14 @@ def _waits(done: Completed, found: Sequence[Pool], error: BackendError) -> Start
             f"{each.away_nodes} of {counted(each.nodes, 'node')} of partition {each.partition}" for each in away
         )
         is_one = len(away) == 1 and away[0].away_nodes == 1
-        words += f"; {nodes} {'is' if is_one else 'are'} out of order or reserved, and a job may wait for them"
+        words += f"; {nodes} {'is' if is_one else 'are'} unavailable or reserved, and a job may wait for them"
     elif WAITS_FOR_NODES.search(done.stderr):
         raise error
     return Start(reason=words.removeprefix("Batch job submission failed: "))
 
 
 def _as_partitions_are(start: Start, partitions: Sequence[str], found: Sequence[Pool]) -> Start:
-    """Return the start, unless the partitions of a component start no jobs now, which sbatch does not look at."""
+    """Return the start, or the reason if a component's partitions start no jobs now; sbatch does not check this."""
     states = {each.partition: each.state for each in found}
     meant = [start.partition] if start.partition else partitions or list(states)
     closed = [names for names in meant if all(states.get(name, UP) != UP for name in names.split(","))]
@@ -126,9 +125,9 @@ def _as_partitions_are(start: Start, partitions: Sequence[str], found: Sequence[
 
 
 def site_gpus(session: Session, partitions: Sequence[str] = (), host: str | None = None) -> tuple[Pool, ...]:
-    """Return the GPUs of partitions, of all without a name, by what sinfo and squeue say.
+    """Return the GPUs of these partitions, or of all, from sinfo and squeue.
 
-    `host` is a login node, else that of the site profile. Raises NotFoundError for a partition without nodes and
+    Default for `host`: the login node of the site profile. Raises NotFoundError for a partition without nodes, and
     BackendError if Slurm does not answer.
     """
     site = find_site(session, None)
@@ -136,6 +135,8 @@ def site_gpus(session: Session, partitions: Sequence[str] = (), host: str | None
     found = ask_gpus(runner, partitions, site.cluster, site.gpus.gres)
     missing = [name for name in partitions if name not in [pool.partition for pool in found]]
     if missing:
-        message = f"Slurm shows no partition '{missing[0]}', or no node of it"
-        raise NotFoundError(Diagnostic(code="E630", message=message, hint="`paislurm site gpus` shows all of them"))
+        message = f"Slurm has no partition '{missing[0]}', or it has no nodes"
+        raise NotFoundError(
+            Diagnostic(code="E630", message=message, hint="list all partitions with `paislurm site gpus`")
+        )
     return found

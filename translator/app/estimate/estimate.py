@@ -1,4 +1,4 @@
-"""Estimate when a job would start if it were submitted now."""
+"""Estimate the start of a job if it were submitted now."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LOCAL = "local"
 
 
 class Estimate(NamedTuple):
-    """What Slurm says of the start of a job, and the pools of its partitions; `partitions` are those that it names."""
+    """Slurm's estimate of a job's start, and the pools of its partitions; `partitions` are those of the job."""
 
     submitted: Submitted
     start: Start
@@ -38,12 +38,12 @@ class Estimate(NamedTuple):
 
     @property
     def component_count(self) -> int:
-        """How many components the job has for Slurm."""
+        """The number of components."""
         return len(self.submitted.compiled.plan.components)
 
     @property
     def record(self) -> StartEstimate:
-        """The estimate as programs read it."""
+        """The estimate for JSON and the Python API."""
         submitted, start, seconds = self.submitted, self.start, self.start.seconds_from(self.now)
         return StartEstimate(
             job=submitted.job,
@@ -67,9 +67,9 @@ class Estimate(NamedTuple):
 
 
 def estimate(session: Session, source: Source, after: tuple[Dependency, ...] = ()) -> Estimate:
-    """Return when a job would start, whatever has its name or its folder's room now; nothing is submitted.
+    """Return when a job would start, without checks of its name and its folder's space. Nothing is submitted.
 
-    Raises BackendError as a submit has it.
+    Raises BackendError like a submit.
     """
     (prepared,) = prepare(session, [source], keep=False, after=after)
     submitted = described(session, prepared, None)
@@ -101,9 +101,9 @@ def _asked(
 
 
 def _partitions(compiled: Compiled) -> tuple[str, ...]:
-    """Return the partitions of each component, each once, `a,b` for one that may go to either.
+    """Return the partitions of the components, each once, `a,b` for a component that can use either.
 
-    There are none if one goes to Slurm's default partition, which nobody has named.
+    Return none if a component uses Slurm's default partition without a known name.
     """
     default = compiled.site.default_partition or ""
     named = [dict(component.directives).get("partition") or default for component in compiled.plan.components]
@@ -111,7 +111,7 @@ def _partitions(compiled: Compiled) -> tuple[str, ...]:
 
 
 def _options(compiled: Compiled) -> list[tuple[tuple[str, str | None], ...]]:
-    """Return the sbatch options of each component, with the partition that the profile has for those without."""
+    """Return the sbatch options of each component, with the profile's partition as the default."""
     default = compiled.site.default_partition
     first = (("partition", default),) if default else ()
     return [(*first, *component.directives) for component in compiled.plan.components]

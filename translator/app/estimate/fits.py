@@ -1,4 +1,4 @@
-"""Whether nodes have free now what the components of a job ask for, by their options of sbatch. Memory in MiB. Pure."""
+"""Check whether the resources that a job's components request are free now. Memory is in MiB. Pure."""
 
 from __future__ import annotations
 
@@ -24,12 +24,11 @@ _ANY_NODE = frozenset(
     {"job-name", "clusters", "time", "signal", "no-requeue", "partition", "account", "qos", "nice", "comment"}
     | {"mail-type", "mail-user"}
 )
-"""Options that say nothing of which nodes a job can have. Of others, `constraint` or `begin`, nothing is taken for
-granted."""
+"""Options that do not restrict the nodes of a job. With any other (`constraint`, `begin`), the result is unknown."""
 
 
 class _Ask(Struct, frozen=True, kw_only=True):
-    """Hold what a component asks for; memory is None where none is stated, `nodes` and `tasks_per_node` are 0 then."""
+    """The request of a component; memory is None, `nodes` and `tasks_per_node` are 0 if not stated."""
 
     partitions: tuple[str, ...]
     nodes: int
@@ -43,9 +42,9 @@ class _Ask(Struct, frozen=True, kw_only=True):
 
 
 def fits_now(components: Iterable[Options], pools: Sequence[Pool]) -> bool | None:
-    """Tell whether all components together, which share no node, fit on nodes as they are; None where nobody knows.
+    """Return whether all components fit on free nodes without sharing any; None if unknown.
 
-    A component may go to any of its partitions, and without one to Slurm's default.
+    A component can use any of its partitions; default: Slurm's default partition.
     """
     found = {pool.partition: pool for pool in pools}
     default = tuple(pool.partition for pool in pools if pool.is_default)
@@ -65,7 +64,7 @@ def fits_now(components: Iterable[Options], pools: Sequence[Pool]) -> bool | Non
 
 
 def _asked(options: Options) -> _Ask | None:
-    """Return what a component asks for, None where it can ask for more than is understood."""
+    """Return the request of a component, None with an option that this module does not know."""
     given = dict(options)
     if given.keys() - _SIZES - _ANY_NODE:
         return None
@@ -91,7 +90,7 @@ def _gres(text: str) -> Mapping[tuple[str, str], int]:
 
 
 def _places(ask: _Ask, nodes: Iterable[FreeNode]) -> set[str]:
-    """Return the names of nodes on which a component fits, none if it does not."""
+    """Return the names of nodes for a component, none if it does not fit."""
     rooms = sorted(((room, node.name) for node in nodes if (room := _room(ask, node))), reverse=True)
     chosen = rooms[: ask.nodes or len(rooms)]
     fits = len(chosen) >= ask.nodes and sum(room for room, _ in chosen) >= ask.tasks
@@ -104,9 +103,9 @@ def _places(ask: _Ask, nodes: Iterable[FreeNode]) -> set[str]:
 
 
 def _room(ask: _Ask, node: FreeNode) -> int:
-    """Return how many tasks fit on a node as it is.
+    """Return how many tasks fit on a node now.
 
-    Where no memory is stated a task may get all of a node's, so that another job there may be in its way.
+    Without a stated memory, a task may need all memory of a node, and so an empty node.
     """
     if ask.memory_of_node is None and ask.memory_of_task is None and not node.is_empty:
         return 0
@@ -124,7 +123,7 @@ def _room(ask: _Ask, node: FreeNode) -> int:
 
 
 def _with_any_type(has: Mapping[tuple[str, str], int]) -> Counter[tuple[str, str]]:
-    """Return what a node has by name and type, and under the type "" all of a name."""
+    """Return resources by name and type, and the total of a name under the type ""."""
     found: Counter[tuple[str, str]] = Counter()
     for (name, kind), count in has.items():
         found[name, kind] += count

@@ -1,4 +1,4 @@
-"""The GPUs of partitions, which of them are free, and what jobs that wait ask for, as sinfo and squeue say. Pure."""
+"""Total, free and requested GPUs of partitions, from the output of sinfo and squeue. Pure."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ UP = "up"
 _NOT_TO_HAVE = re.compile(
     r"(?<!powered_)(?<!powering_)down|drain|fail|err|unk|maint|reserved|reboot|inval|block|future|\*"
 )
-"""Words of a state in which no other job can have the node now: out of order, without an answer (`idle*`), or kept for
+"""Words of states in which no other job can use the node: unavailable, not responding (`idle*`), or reserved for
 some. Source: sinfo(1), NODE STATE CODES."""
 _NO_CPU = "alloc"
-"""How the state of a node begins whose CPUs are all taken."""
+"""The prefix of the state of a node without free CPUs."""
 
 
 class GpuType(Struct, frozen=True, kw_only=True):
-    """Count the GPUs of one type, "" for those without; `free` are those that a job could have now."""
+    """The GPUs of one type, "" for none; a job could get the `free` ones now."""
 
     name: str
     total: int
@@ -37,9 +37,9 @@ class GpuType(Struct, frozen=True, kw_only=True):
 
 
 class FreeNode(Struct, frozen=True, kw_only=True):
-    """Hold what no job has of a node that is in order, memory in MiB; generic resources by name and type.
+    """Free resources of a healthy node: memory in MiB, generic resources by name and type.
 
-    `is_empty` tells that no job has a CPU of it.
+    `is_empty` is whether no job uses a CPU of it.
     """
 
     name: str
@@ -50,11 +50,11 @@ class FreeNode(Struct, frozen=True, kw_only=True):
 
 
 class Pool(Struct, frozen=True, kw_only=True):
-    """Count the GPUs of a partition. `state` is `up`, or why it starts no jobs.
+    """The GPUs of a partition. `state` is `up`, or why it starts no jobs.
 
-    `away_nodes` are out of order or reserved, `away` are the GPUs on them. `stranded` are GPUs that no job has, on
-    nodes whose CPUs are all taken. Jobs that wait and ask for GPUs are counted once with all their components; those
-    that cannot start as they are do not count. `free_nodes` have a CPU left.
+    `away_nodes` are unavailable or reserved, `away` are their GPUs. `stranded` are unused GPUs on nodes without free
+    CPUs. A waiting job that requests GPUs counts once with all its components, unless it can never start.
+    `free_nodes` have a free CPU.
     """
 
     partition: str
@@ -76,12 +76,12 @@ class Pool(Struct, frozen=True, kw_only=True):
 
     @property
     def free(self) -> int:
-        """The GPUs that a job could have now: no other has them, and their nodes have CPUs and are in order."""
+        """The GPUs that a job could get now: unused, on healthy nodes with free CPUs."""
         return sum(each.free for each in self.types)
 
     @property
     def printed(self) -> PartitionGpus:
-        """The record as it is printed."""
+        """The record for JSON."""
         return PartitionGpus(
             partition=self.partition,
             partition_state=self.state,
@@ -104,38 +104,38 @@ class GpuCount(Struct, frozen=True, kw_only=True):
     """The GPUs of one type."""
 
     gpu_type: str | None
-    """The type; None where Slurm has none."""
+    """The type; None if Slurm has none."""
     gpu_count: int
-    """How many there are."""
+    """The total number."""
     free_gpu_count: int
-    """How many a job could have now."""
+    """The number that a job could get now."""
 
 
 class PartitionGpus(Struct, frozen=True, kw_only=True):
-    """A partition with its nodes and GPUs, and the jobs that wait for GPUs there."""
+    """A partition with its nodes and GPUs, and the jobs that wait for its GPUs."""
 
     partition: str
     """The name of the partition."""
     partition_state: str
     """`up`, or the state in which the partition starts no jobs."""
     partition_node_count: int
-    """How many nodes the partition has."""
+    """The number of nodes."""
     unavailable_node_count: int
-    """How many nodes are out of order or reserved."""
+    """The number of unavailable or reserved nodes."""
     gpu_count: int
-    """How many GPUs there are."""
+    """The total number of GPUs."""
     free_gpu_count: int
-    """How many GPUs a job could have now: no other job has them, and their nodes are in order and have free CPUs."""
+    """The number of GPUs that a job could get now: unused, on healthy nodes with free CPUs."""
     unavailable_gpu_count: int
-    """How many GPUs are on nodes that are out of order or reserved."""
+    """The number of GPUs on unavailable or reserved nodes."""
     stranded_gpu_count: int
-    """How many GPUs no job has, on nodes whose CPUs are all allocated."""
+    """The number of unused GPUs on nodes without free CPUs."""
     gpu_types: tuple[GpuCount, ...]
     """The GPUs by type."""
     waiting_job_count: int
-    """How many jobs wait that ask for GPUs and can start some day, as far as the user sees them."""
+    """The number of waiting jobs that request GPUs and can start, as far as the user can see them."""
     waiting_gpu_count: int
-    """How many GPUs waiting jobs ask for."""
+    """The number of GPUs that waiting jobs request."""
 
 
 class SiteGpus(Struct, frozen=True, kw_only=True):
@@ -146,7 +146,7 @@ class SiteGpus(Struct, frozen=True, kw_only=True):
 
 
 class _Count:
-    """Count the nodes and GPUs of one partition as they are read."""
+    """Counters for the nodes and GPUs of one partition."""
 
     def __init__(self) -> None:
         self.is_default = False
@@ -175,7 +175,7 @@ class _Count:
 
 
 def pools(nodes: str, waiting: str = "", gres_name: str = GPU) -> tuple[Pool, ...]:
-    """Return the partitions in the order in which sinfo has them, each once; Slurm calls the GPUs `gres_name`."""
+    """Return the partitions in the order of sinfo, each once; `gres_name` is Slurm's name of GPUs."""
     counts: dict[str, _Count] = {}
     for node in _rows(nodes, NODE_COLUMNS):
         counts.setdefault(node["Partition"].rstrip("*"), _Count()).add(node, gres_name)
@@ -202,7 +202,7 @@ def _pool(name: str, count: _Count, jobs: Sequence[tuple[str, tuple[str, ...], i
 
 
 def _free_node(node: Mapping[str, str]) -> FreeNode:
-    """Return what is free of a node: `CPUsState` has its CPUs as `allocated/idle/other/total`."""
+    """Return the free resources of a node: `CPUsState` contains `allocated/idle/other/total`."""
     allocated, idle, *_ = (*map(number, node["CPUsState"].split("/")), 0, 0)
     return FreeNode(
         name=node["NodeList"],
@@ -219,7 +219,7 @@ def _gpus(text: str, gres_name: str) -> Counter[str]:
 
 
 def _counts(text: str) -> Counter[tuple[str, str]]:
-    """Return what stands in `gpu:v100:4(S:0-1),hca:2` or `gpu:(None):1(IDX:0)`, by name and type."""
+    """Parse `gpu:v100:4(S:0-1),hca:2` or `gpu:(None):1(IDX:0)` to counts by name and type."""
     found: Counter[tuple[str, str]] = Counter()
     for each in () if text in NOTHING else gres(text):
         if each.count:
@@ -228,7 +228,7 @@ def _counts(text: str) -> Counter[tuple[str, str]]:
 
 
 def _waiting(text: str, gres_name: str) -> Iterator[tuple[str, tuple[str, ...], int]]:
-    """Yield for each job, or component, that asks for GPUs and can start some day: its job, partitions and GPUs."""
+    """Yield the job, the partitions and the GPUs of each waiting job or component that requests GPUs and can start."""
     total, asked = _patterns(gres_name)
     for row in _rows(text, WAITING_COLUMNS):
         counted = total.search(row["tres-alloc"])
@@ -239,7 +239,7 @@ def _waiting(text: str, gres_name: str) -> Iterator[tuple[str, tuple[str, ...], 
 
 @cache
 def _patterns(gres_name: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return what finds the GPUs of a whole job, and those of a part of it.
+    """Return patterns for the GPUs of a whole job, and for those of a part of it.
 
     These are `gres:gpu:v100:3` (22.05), `gres/gpu:v100:3` and `gres/gpu=2` (24.11, 26.05); without a number it is one.
     """
@@ -249,14 +249,14 @@ def _patterns(gres_name: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 
 def _asked(row: dict[str, str], pattern: re.Pattern[str]) -> int:
-    """Return the GPUs of a job by those of its nodes, of itself or of its tasks: where the site counts none."""
+    """Return the GPUs of a job by its nodes, the job or its tasks, for a site that does not count GPUs."""
     nodes, tasks = number(row["NumNodes"]) or 1, number(row["NumTasks"]) or 1
     each = (("tres-per-node", nodes), ("tres-per-job", 1), ("tres-per-task", tasks))
     return max(times * sum(int(found[1] or 1) for found in pattern.finditer(row[column])) for column, times in each)
 
 
 def _rows(text: str, columns: Sequence[str]) -> Iterator[dict[str, str]]:
-    """Yield the lines that have these columns; `CLUSTER: far` stands above those of another cluster."""
+    """Yield the lines with these columns; a line `CLUSTER: far` precedes those of another cluster."""
     for line in text.splitlines():
         values = re.split(r"\s*\|", line.strip(), maxsplit=len(columns))
         if len(values) == len(columns) + 1:

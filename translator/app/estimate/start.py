@@ -1,4 +1,4 @@
-"""When a job would start, as `sbatch --test-only` says it. Pure."""
+"""Parse the expected start from `sbatch --test-only`. Pure."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from paislurm.backends.runner import Completed
 
 AT_ONCE_SECONDS = 60
-"""A start within so many seconds is one at once: the clock of the controller may be another."""
+"""A start within this many seconds counts as at once: the controller's clock may differ."""
 
 _START = re.compile(
     r"^sbatch: Job \d+ to start at (\d{1,15})(?: \w+)? using \d+ processors on (?:nodes )?(\S+)"
     r"(?: in partition (\S+))?$"
 )
-"""With SLURM_TIME_FORMAT=%s. 26.05 has an `a` behind the time; of a heterogeneous job it names no partition.
+"""With SLURM_TIME_FORMAT=%s. 26.05 appends an `a` to the time, and omits the partition of a heterogeneous job.
 
 Source: observed on 22.05, 24.11, 26.05.
 """
@@ -33,17 +33,17 @@ _FAILURE = re.compile(r"^allocation failure: ")
 _SUBMIT_FAILURE = "sbatch: error: Batch job submission failed: "
 
 WAITS_FOR_NODES = re.compile(r"Requested node configuration is not available")
-"""Why there is no start: a job asks for what no node has, or for nodes that are out of order now. Of the latter, and
-only of these, a submit is taken. Source: observed on 22.05, 24.11, 26.05."""
+"""No start: a job requests more than any node has, or nodes that are unavailable now. Only the latter can be
+submitted. Source: observed on 22.05, 24.11, 26.05."""
 WAITS = re.compile(r"Requested nodes are busy|Required node not available")
-"""Words for what becomes otherwise by itself. Source: slurm_errno.c, ESLURM_NODES_BUSY, ESLURM_NODE_NOT_AVAIL."""
+"""Temporary reasons. Source: slurm_errno.c, ESLURM_NODES_BUSY, ESLURM_NODE_NOT_AVAIL."""
 
 
 class Start(Struct, frozen=True, kw_only=True):
-    """Say when a job would start: at seconds since 1970, None where that is not known for a `reason`.
+    """The expected start of a job: `at` in seconds since 1970, None if unknown because of `reason`.
 
-    `nodes` is a host list, `partition` the one that Slurm names, "" if none; `preempts` are the jobs that would give
-    way. `resources_free` tells whether nodes have free now what the job asks for, None where nobody knows.
+    `nodes` is a host list; `partition` is "" if Slurm names none; `preempts` are the jobs that would be preempted.
+    `resources_free` is whether the requested resources are free now, None if unknown.
     """
 
     at: int | None = None
@@ -54,19 +54,19 @@ class Start(Struct, frozen=True, kw_only=True):
     resources_free: bool | None = None
 
     def seconds_from(self, now: int) -> int | None:
-        """Return in how many seconds it would start, 0 for at once."""
+        """Return the seconds until the start, 0 for at once."""
         if self.at is None:
             return None
         return self.at - now if self.at - now > AT_ONCE_SECONDS else 0
 
 
 class StartEstimate(Struct, frozen=True, kw_only=True):
-    """When a job would start, and the GPUs of its partitions."""
+    """The expected start of a job, and the GPUs of its partitions."""
 
     job: str
     """The job's name, without the user's."""
     user: str
-    """The user whose job it is."""
+    """The user who owns the job."""
     name: str
     """The name that the job's folder would have, `user~job`."""
     backend: str
@@ -74,33 +74,33 @@ class StartEstimate(Struct, frozen=True, kw_only=True):
     task_count: int
     """The number of tasks."""
     dependencies: tuple[JobDependency, ...]
-    """The jobs that this one would wait for."""
+    """The dependencies of the job."""
     diagnostics: tuple[Diagnostic, ...]
     """Warnings about the job file."""
     expected_start_at: Time | None
     """When Slurm expects to start the job."""
     expected_wait: int | None
-    """In how many seconds the job would start, 0 for at once; None where Slurm cannot say, for a `reason`."""
+    """The seconds until the start, 0 for at once; None if Slurm has no estimate because of `reason`."""
     at_once: bool
     """Whether the job would start at once."""
     resources_free: bool | None
-    """Whether nodes have free now what the job asks for, so that backfill may start it; None where that is unknown."""
+    """Whether the requested resources are free now, so that backfill may start the job; None if unknown."""
     reason: str | None
-    """Why Slurm names no time."""
+    """Why Slurm has no estimate."""
     expected_nodes: str | None
     """The nodes on which Slurm expects to start the job, a host list."""
     expected_partition: str | None
-    """The partition in which Slurm expects to start the job; None where it names none, as of several components."""
+    """The partition in which Slurm expects to start the job; None if it names none, as for several components."""
     preempted_jobs: tuple[str, ...]
     """The ids of jobs that would be preempted."""
     component_count: int
-    """How many components the job has for Slurm: of several the start is the latest of all."""
+    """The number of components; the start is the latest of all components."""
     partitions: tuple[PartitionGpus, ...]
     """The job's partitions."""
 
 
 def start_of(done: Completed) -> Start:
-    """Return what sbatch says of a job that can start; the last lines are its own, others may be a site's."""
+    """Parse sbatch's output for a job that can start; earlier lines may be the site's."""
     lines = done.stderr.splitlines()
     found = next((match for line in reversed(lines) if (match := _START.match(line))), None)
     if found is None:
@@ -111,5 +111,5 @@ def start_of(done: Completed) -> Start:
 
 
 def as_of_submit(stderr: str) -> str:
-    """Return the words of a refusal as those that sbatch has without `--test-only`."""
+    """Convert a rejection's text to that of sbatch without `--test-only`."""
     return "".join(_FAILURE.sub(_SUBMIT_FAILURE, line) for line in stderr.splitlines(keepends=True))

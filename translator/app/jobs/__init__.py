@@ -1,1 +1,1 @@
-"""What commands do with jobs that were submitted."""
+"""Use cases for submitted jobs."""

@@ -1,4 +1,4 @@
-"""How often commands ask Slurm: for a person at once, unless it has just been asked; for who waits, seldom."""
+"""How often commands poll Slurm: at once for interactive commands, rarely for commands that wait."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from .job_sites import JobSites
 
 BY_A_PERSON = 15.0
-"""Seconds: so old an answer of Slurm may be that a person is shown."""
+"""The oldest poll result that an interactive command shows, in seconds."""
 SHARED = (*OF_THIS_SLURM, "ssh")
-"""Backends of which a user's processes share one answer. The others cost nobody anything: who looks asks."""
+"""Backends whose poll results a user's processes share. The others are cheap to poll."""
 
 
 def seldom(
@@ -32,7 +32,7 @@ def seldom(
     max_age: float,
     others: Callable[[str], tuple[Collection[JobId], Collection[str]]] = lambda _: ((), ()),
 ) -> Ask:
-    """Return what asks a backend unless it has answered in the last `max_age` seconds, for `others` of it as well."""
+    """Return a function that polls a backend, also for `others`, unless a poll result of `max_age` seconds exists."""
 
     def ask(name: str, ids: Collection[JobId], tags: Collection[str]) -> Answer:
         if not _is_shared(name):
@@ -43,12 +43,12 @@ def seldom(
 
 
 def overheard(session: Session, name: str) -> Answer | None:
-    """Return what a backend has answered to another process of the user, None where this one knows that."""
+    """Return a new poll result of another process of the user, else None."""
     return _shared(session, name).news() if _is_shared(name) else None
 
 
 def when_room(session: Session, known: History, sites: JobSites) -> int:
-    """Return from when on a job may be given one more attempt, 0 for now: the bill has those of the last hour."""
+    """Return when the hourly limit permits the next attempt, 0 for now; the call log has those of the last hour."""
     if not _is_shared(known.backend):
         return 0
     now = time.time()

@@ -1,4 +1,4 @@
-"""Cancel jobs: say in their journals that they are to end, and ask their backends; nothing is retried afterwards."""
+"""Cancel jobs: record it in their journals, so that they are not retried, and cancel them at their backends."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ if TYPE_CHECKING:
     from ..session import Session
 
 TRIES = 3
-"""While one attempt is being cancelled, it may end and another one begin."""
+"""The number of tries: an attempt may end during the cancellation, and the next one start."""
 
 
 class CancelledJob(JobLine, frozen=True, kw_only=True):
-    """How a job stands that was cancelled."""
+    """The state of a cancelled job."""
 
     message: str
-    """What was done."""
+    """The result, in words."""
 
 
 class CancelledJobs(Struct, frozen=True, kw_only=True):
-    """Several jobs that were cancelled."""
+    """Several cancelled jobs."""
 
     jobs: tuple[CancelledJob, ...]
-    """The jobs, in the order in which they were named."""
+    """The jobs, in the order of the arguments."""
 
 
 class Done(NamedTuple):
-    """Say in words what was done to end a job, how it stands now, and whether it had ended before."""
+    """The result of a cancellation: a message, the state of the job, and whether it had already ended."""
 
     message: str
     view: View
@@ -54,21 +54,21 @@ class Done(NamedTuple):
 
     @property
     def job(self) -> CancelledJob:
-        """The job as it is printed."""
+        """The job, for JSON."""
         return CancelledJob(**asdict(job_line(self.view)), message=self.message)
 
 
 class _Asked(NamedTuple):
-    """Say which job of a backend was asked to end: "" where there is none."""
+    """A cancelled job and its id at the backend, "" if there is none."""
 
     view: View
     job_id: str
 
 
 def cancel_jobs(session: Session, folders: Sequence[JobFolder]) -> tuple[list[Done], list[PaislurmError]]:
-    """Cancel jobs, all of a backend by one call; return what was done, and what was not possible.
+    """Cancel jobs with one call for each backend, and return the results and the errors.
 
-    One query for all tells how they stand.
+    One query polls all jobs.
     """
     refusals = {folder.name: refusal(folder, "cancel") for folder in folders}
     errors = [error for error in refusals.values() if error is not None]
@@ -95,14 +95,14 @@ def cancel_jobs(session: Session, folders: Sequence[JobFolder]) -> tuple[list[Do
 
 
 def joined(errors: Sequence[PaislurmError]) -> PaislurmError:
-    """Return one error for all: of the kind of the first, with what each of them says."""
+    """Return one error for all, of the type of the first, with all diagnostics."""
     if len(errors) == 1:
         return errors[0]
     return type(errors[0])(dict.fromkeys(each for error in errors for each in error.diagnostics))
 
 
 def refusal(folder: JobFolder, what: str) -> PaislurmError | None:
-    """Return why a job cannot be cancelled, or `what` else is to be done, by this user; None if it can."""
+    """Return why this user cannot cancel a job (or do `what`); None if allowed."""
     try:
         check_own(folder, what)
         folder.journal.stat()
@@ -114,12 +114,12 @@ def refusal(folder: JobFolder, what: str) -> PaislurmError | None:
 
 
 def _settled(session: Session, view: View) -> Done | None:
-    """Return what there is to say of a job that needs no cancelling, None for one that does."""
+    """Return the result for a job that need not be cancelled, else None."""
     folder, known = view.folder, view.history
     if view.job_status.ended:
         return Done(f"{folder.name} has already ended: {view.job_status.state}", view, had_ended=True)
     if view.job_status.state == "UNKNOWN" and not view.backend_error and view.observation is None:
-        reason = f"given up by the user: {known.backend_label} does not know the job, and it left no result"
+        reason = f"given up by the user: {known.backend_label} does not know the job, and it has no result"
         folder.append(abandoned(known, session.now(), STOPPED, reason))
         message = f"{folder.name} is given up: {known.backend_label} does not know job {known.job_id}"
         return Done(message, refresh(session, folder))
@@ -136,9 +136,9 @@ def _asked(view: View, job_id: str) -> Done:
 
 
 def _ask(session: Session, views: Sequence[View], errors: list[PaislurmError]) -> Iterator[_Asked]:
-    """Cancel the jobs that backends have, and write down that they are to end; yield those for which that worked.
+    """Cancel jobs at their backends and record it in their journals; yield the successes.
 
-    Where a backend has none, the journal alone stops the next attempt, so that it must be written.
+    If the backend has no job, only the journal prevents the next attempt, so the record must be written.
     """
     by_backend: dict[str, list[_Asked]] = {}
     for view in views:
@@ -153,7 +153,7 @@ def _ask(session: Session, views: Sequence[View], errors: list[PaislurmError]) -
         for each in _cancelled(session, name, group, errors):
             with suppress(OSError):
                 each.view.folder.append(_record(session, each.view, each.job_id))
-                # What the monitor watches of a living job: of one that has not begun no other file will tell.
+                # Notify the monitor: no other file of a waiting job changes.
                 os.utime(each.view.folder.attempt(each.view.history.attempt))
             yield each
 
@@ -163,7 +163,7 @@ def _record(session: Session, view: View, job_id: str) -> Cancelled:
 
 
 def _cancelled(session: Session, name: str, group: Sequence[_Asked], errors: list[PaislurmError]) -> Sequence[_Asked]:
-    """Have a backend cancel jobs, and return those that it did. If it refuses all at once, it is asked for each."""
+    """Cancel jobs at a backend, and return the successes. If one call for all fails, cancel each job separately."""
     try:
         session.backend(name).cancel(*(JobId(each.job_id) for each in group))
     except PaislurmError as error:

@@ -1,4 +1,4 @@
-"""Look again and again at how jobs stand: their files often, the backend seldom."""
+"""Poll the states of jobs repeatedly: read their files often, poll the backend rarely."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MIN_INTERVAL = 2.0
 
 
 class Look(NamedTuple):
-    """What was found of the jobs, those that changed since the last look, and why a backend did not answer, or ""."""
+    """The jobs, those that changed since the last poll, and why a backend did not answer, or ""."""
 
     found: list[JobLine]
     changed: list[JobLine]
@@ -33,12 +33,12 @@ class Look(NamedTuple):
 
     @property
     def over(self) -> bool:
-        """Tell whether nothing will change any more."""
+        """Return whether all jobs have ended."""
         return all(line.ended or not line.readable for line in self.found)
 
 
 class JobLines:
-    """Gather a line for each job: of those that are named, or of all that have not ended at the first look or later."""
+    """A line for each named job, or for all jobs that were unfinished at the first poll or later."""
 
     def __init__(self, session: Session, names: Collection[str]) -> None:
         self._session, self._names = session, names or None
@@ -48,9 +48,9 @@ class JobLines:
         self._seen: dict[str, JobLine] = {}
 
     def look(self, now: float, *, fresh: bool = False) -> Look | None:
-        """Return how the jobs stand; None while it is not time to look. `now` is in seconds of any clock.
+        """Return the states of the jobs; None if no poll is due. `now` is in seconds of any clock.
 
-        With `fresh`, why jobs wait is no older than a person is shown it.
+        With `fresh`, poll results are as recent as for interactive commands.
         """
         if not self._pace.due(now):
             return None
@@ -72,16 +72,16 @@ class JobLines:
 
 
 def watch(session: Session, names: Collection[str] = (), *, once: bool = False) -> Iterator[JobLine]:
-    """Yield how each job stands whenever that has changed, until all have ended, or `once`.
+    """Yield the state of each job, then each change until all jobs have ended; with `once`, yield no changes.
 
-    The jobs have these names; without one they are all that have not ended. Why a backend does not answer is said.
+    Default for `names`: all jobs that have not ended. Outages of a backend are events.
     """
     jobs, told = JobLines(session, names), ""
     while True:
         look = jobs.look(time.monotonic())
         if look is not None:
             if look.problem and look.problem != told:
-                session.say(f"states are those that were known last; a backend does not answer: {look.problem}")
+                session.say(f"these are the last known states; a backend does not answer: {look.problem}")
             told = look.problem
             yield from look.changed
             if once or look.over:
@@ -90,13 +90,13 @@ def watch(session: Session, names: Collection[str] = (), *, once: bool = False) 
 
 
 def _lasting(line: JobLine, found: Found) -> JobLine:
-    """Return a line without what changes by itself while the job stands as it does."""
+    """Return a line without values that change while the state stays the same."""
     reason = found.lasting_reasons.get(line.name, line.reason)
     return replace(line, reason=reason, expected_start_at=None, waits_began_at=None, time_limit=None)
 
 
 def _watched_paths(session: Session, found: Sequence[JobLine]) -> Iterator[Path]:
-    """Return what is written when something happens."""
+    """Yield the files that change on an event of a job."""
     yield session.store.jobs
     for line in found:
         folder = JobFolder(path=Path(line.folder))

@@ -1,4 +1,4 @@
-"""Read the site profile that a job was submitted with: whichever process looks after the job uses that."""
+"""Read the site profile with which a job was submitted; every process that monitors the job uses it."""
 
 from __future__ import annotations
 
@@ -19,16 +19,15 @@ if TYPE_CHECKING:
     from ..session import Session
 
 INSTEAD = (
-    "; no notification is sent, and the polling and retry bounds are those of the default profile: "
-    "`paislurm monitor --site FILE` uses another one for all jobs"
+    "; no notifications are sent, and the limits of polling and retries are the defaults: "
+    "use `paislurm monitor --site FILE` to set a profile for all jobs"
 )
 
 
 class JobSites:
-    """Return the site of each job; each profile is read once.
+    """The site of each job; each profile is read once.
 
-    `own` is the profile of this process. It is used for jobs that were submitted without one, and `for_all` jobs where
-    the user has named it.
+    `own` is the profile of this process. It applies to jobs submitted without a profile, and with `for_all` to all.
     """
 
     def __init__(self, session: Session, own: Site | None = None, *, for_all: bool = False) -> None:
@@ -38,7 +37,7 @@ class JobSites:
 
     @property
     def own(self) -> Site:
-        """The profile of this process; the defaults where that cannot be read."""
+        """The profile of this process; the defaults if it cannot be read."""
         if self._own is None:
             try:
                 self._own = find_site(self._session, None)
@@ -49,15 +48,15 @@ class JobSites:
         return self._own
 
     def of(self, known: History) -> JobSite:
-        """Return what the site of a job says about looking after it."""
+        """Return the site's settings for monitoring a job."""
         return self._of(known)[1]
 
     def most_attempts(self, known: History) -> int:
-        """Return how many attempts an hour may have, of all jobs of a user, when one of this job is submitted."""
+        """Return the site's limit on the user's attempts in an hour, for an attempt of this job."""
         return self._of(known)[0].retry.max_attempts_per_hour
 
     def interval(self) -> float:
-        """Return how often Slurm is polled for all jobs of the user, in seconds."""
+        """Return the interval in seconds at which Slurm is polled for all jobs of the user."""
         return self.own.monitor.max_poll_interval
 
     def _of(self, known: History) -> tuple[Site, JobSite]:
@@ -76,15 +75,15 @@ class JobSites:
 
 
 def missing_profile(session: Session, known: History) -> str:
-    """Say that the profile that a job was submitted with is gone; "" where it is not, or had no name."""
+    """Return a message if the named profile of a job is gone, else ""."""
     files = [each.file for each in known.run.site_profiles] if known.run is not None else []
     if not files or Path(files[0]).is_file() or profile_option(session, files) is None:
         return ""
-    return f"the site profile {files[0]}, which the job was submitted with, is gone" + INSTEAD
+    return f"the site profile {files[0]} with which the job was submitted is gone" + INSTEAD
 
 
 def _site_of(session: Session, run: RunRecord, backend: str) -> Site:
-    """Read the profile of a run. Raises `SiteError`, also where others may have changed it since: it names programs."""
+    """Read the profile of a run. Raises SiteError, also if others may have changed it since: it names programs."""
     digests = {each.sha256 for each in run.site_profiles}
 
     def refuses(path: Path, text: bytes) -> str:
@@ -94,7 +93,7 @@ def _site_of(session: Session, run: RunRecord, backend: str) -> Site:
     option = profile_option(session, [each.file for each in run.site_profiles])
     unnamed = site_path(session, None)
     if option and unnamed and os.path.realpath(option) == os.path.realpath(unnamed):
-        # It is used for all else, whoever can write to it.
+        # Other settings of the profile are used even if others can write to it.
         option = None
     return find_site(session, option, host=backend.partition(":")[2] or None, refuses=refuses if option else None)
 

@@ -1,4 +1,4 @@
-"""Gather a line for every job: of ended ones from their journals, of living ones with one query for all."""
+"""Collect a line for every job: ended ones from their journals, unfinished ones with one query for all."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 class Found(NamedTuple):
     """The jobs, the newest first, and why backends did not answer.
 
-    `lasting_reasons` are the reasons without what changes every second, by the names of jobs that have such a reason.
+    `lasting_reasons` are reasons without values that change every second, by name of job.
     """
 
     lines: list[JobLine]
@@ -40,9 +40,9 @@ class Found(NamedTuple):
 
 
 class JobFilter(Struct, frozen=True, kw_only=True):
-    """The jobs that are wanted: of these words or this group, in these states, submitted since then.
+    """A filter of jobs by words or group, by state, and by time of submission.
 
-    Without words and a group it is every job; `everything` has also those whose names later jobs have taken.
+    Default: all jobs; `everything` includes those whose names later jobs have taken.
     `since` is in seconds since 1970, or None.
     """
 
@@ -54,7 +54,7 @@ class JobFilter(Struct, frozen=True, kw_only=True):
 
 
 def find_lines(session: Session, wanted: JobFilter) -> Found:
-    """Return the jobs that are wanted, the newest first; NotFoundError for words that mean no job, or no such group."""
+    """Return the matching jobs, the newest first. Raises NotFoundError for an unknown job or group."""
     folders = None
     if wanted.group is not None:
         folders = folders_of_group(session, wanted.group)
@@ -72,19 +72,19 @@ def find_lines(session: Session, wanted: JobFilter) -> Found:
 
 
 def in_order_of_sweep(lines: Iterable[JobLine]) -> list[JobLine]:
-    """Return jobs of a sweep by the values of its parameters, numbers by size."""
+    """Sort jobs of a sweep by the values of its parameters, numbers by size."""
     return sorted(lines, key=lambda line: ([by_size(value) for value in line.sweep.values()], by_numbers(line.name)))
 
 
 def say_doubts(session: Session, found: Found) -> None:
-    """Say what is not known of jobs, and why."""
+    """Send events about unknown states of jobs and read errors."""
     if any(not line.ended for line in found.lines):
         warn_of_overdue_round(session)
     for line in found.lines:
         if not line.readable:
             session.say(f"warning: {line.name}: {line.reason}")
     for problem in found.problems:
-        session.say(f"states are those that were known last: {problem}")
+        session.say(f"these are the last known states: {problem}")
 
 
 def lines(
@@ -95,7 +95,7 @@ def lines(
     max_age: float = BY_A_PERSON,
     names: Collection[str] | None = None,
 ) -> Found:
-    """Return a line for each job, or for those with these folder names; answers are at most `max_age` seconds old."""
+    """Return a line for each job, or for these folders; poll results are at most `max_age` seconds old."""
     found: list[JobLine] = []
     living: list[Opened] = []
     for name, job in store.look():
@@ -137,7 +137,7 @@ def lines(
 
 
 def with_run(found: Sequence[JobLine]) -> list[JobLine]:
-    """Return lines with parameters, sweep values and results of their jobs; it reads journals and logs."""
+    """Add parameters, sweep values and results to lines; this reads journals and logs."""
     from pathlib import Path
 
     from ...state.job_folder import JobFolder
@@ -158,7 +158,7 @@ def with_run(found: Sequence[JobLine]) -> list[JobLine]:
 
 
 def is_gone(folder: JobFolder) -> bool:
-    """Tell whether a job has another name by now, as when it is submitted again."""
+    """Return whether a job's folder was renamed or removed, for example after another submit."""
     return not folder.path.exists()
 
 

@@ -1,4 +1,4 @@
-"""How far a job is, by its files alone: what is being staged, and how many of its tasks are completed."""
+"""The progress of a job from its files: the stage, or the number of completed tasks."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ STAGES = (
     "code is being fetched",
     "tasks are being started",
 )
-"""What happens before the tasks begin, in its order. Source: this project's batch script, main.sh."""
+"""The stages before the tasks start, in order. Source: this project's batch script, main.sh."""
 
 
 class Progress(Struct, frozen=True, kw_only=True):
-    """Say how far a job is: `done` of `total` stages while it is `staging`, else of tasks, `failed` ones among them.
+    """The progress of a job: `done` of `total` stages while it is `staging`, else of tasks, including `failed` ones.
 
-    Nothing is `done` of nothing while it waits for its nodes.
+    Both are 0 while it waits for its nodes.
     """
 
     words: str
@@ -43,7 +43,7 @@ class Progress(Struct, frozen=True, kw_only=True):
 
 
 def progress_of(folder: JobFolder, known: History, tasks: Sequence[TaskView]) -> Progress:
-    """Return how far the last attempt of a job is, or for which one it waits."""
+    """Return the progress of the last attempt, or the attempt for which the job waits."""
     if known.is_between_attempts:
         return Progress(words=f"waits for attempt {known.attempt + 1}")
     if any(task.started_at for task in tasks):
@@ -58,7 +58,7 @@ def progress_of(folder: JobFolder, known: History, tasks: Sequence[TaskView]) ->
 
 
 def _stage(folder: JobFolder, known: History) -> int | None:
-    """Return which stage the batch script has come to, by what it has made; None before it began."""
+    """Return the stage of the batch script by the files that it has created; None before its start."""
     attempt = folder.attempt(known.attempt)
     if any((attempt / "srun" / f"{role.folder}.log").exists() for role in known.roles):
         return 3
@@ -71,7 +71,7 @@ def _stage(folder: JobFolder, known: History) -> int | None:
 
 
 def report_files(folder: JobFolder, attempt: int) -> list[Path]:
-    """Return what is written when a task of an attempt begins or ends, or a stage does."""
+    """Return the files that change when a task or a stage of an attempt starts or ends."""
     found = [folder.attempt(attempt), folder.claim(attempt), folder.attempt(attempt) / "srun", folder.reports(attempt)]
     with suppress(OSError):
         found += sorted(path for path in folder.reports(attempt).iterdir() if path.suffix == ".log")
@@ -79,7 +79,7 @@ def report_files(folder: JobFolder, attempt: int) -> list[Path]:
 
 
 class ProgressReader:
-    """Read how far a job is, when one of its files has changed."""
+    """Read the progress of a job after a change of its files."""
 
     def __init__(self, folder: JobFolder) -> None:
         self._folder = folder
@@ -89,7 +89,7 @@ class ProgressReader:
         self._last = Progress(words="")
 
     def look(self) -> Progress:
-        """Return how far the job is; what cannot be read is as it was."""
+        """Return the progress; unreadable values stay as before."""
         with suppress(OSError):
             written = time_written(self._folder.journal)
             if written != self._read_at:

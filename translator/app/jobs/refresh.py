@@ -1,4 +1,4 @@
-"""Look at jobs as every command does that shows one: if no monitor is at work, a step of one is taken first."""
+"""Poll jobs for commands that show them. If no monitor runs, the command first does a monitor's work."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def monitor_lock(session: Session) -> Lock:
-    """Return the lock that one monitor of this user's jobs holds at a time."""
+    """Return the lock that allows only one monitor of this user's jobs at a time."""
     return Lock(SharedFiles(session.monitor_folder), session.process)
 
 
@@ -45,7 +45,7 @@ def dependencies(
     seldom: Callable[[float], Ask] | None = None,
     ahead: Callable[[str], int] = lambda _: 0,
 ) -> Dependencies:
-    """Return what a step under this lock works with: the file server's time, which all monitors share.
+    """Return the dependencies of a monitor's work under this lock, with the file server's time, which all share.
 
     `ask`, `seldom` and `ahead` as in Dependencies.
     """
@@ -64,40 +64,40 @@ def dependencies(
 
 
 def is_own(session: Session, job: Opened | View) -> bool:
-    """Tell whether the job is this user's alone: those of others, or that others can write to, are left alone."""
+    """Return whether this user owns the job and nobody else can write to it; other jobs are only read."""
     return job.history.user == session.user and is_private((job.folder.path, job.folder.journal))
 
 
 def refresh(session: Session, folder: JobFolder, *, max_age: float = BY_A_PERSON) -> View:
-    """Return how a job stands now; OSError if it has no journal that can be read. `max_age` as in `refresh_all`."""
+    """Return the state of a job. Raises OSError without a readable journal. `max_age` as in `refresh_all`."""
     return refresh_all(session, [open_job(folder)], max_age=max_age)[0]
 
 
 def refresh_all(session: Session, jobs: Sequence[Opened], *, max_age: float = BY_A_PERSON) -> list[View]:
-    """Return how jobs stand now, by an answer of each backend that is at most `max_age` seconds old.
+    """Return the states of jobs, with a poll result of each backend that is at most `max_age` seconds old.
 
-    The folders of jobs that ended a while ago are tidied.
+    The folders of jobs that ended some time ago are tidied.
     """
     views = _refreshed(session, jobs, max_age)
     views = [with_problem(view, partial(missing_profile, session)) if is_own(session, view) else view for view in views]
     for view in views:
-        # Not by an end that only a monitor at work may write down: it judges by what is there.
+        # Only a running monitor may record an end; this process judges by existing files.
         if view.history.ended is not None and not view.news and is_own(session, view) and not is_tidy(view.folder):
             tidy(view.folder, view.history, session.now())
     return views
 
 
 def views_of(session: Session, folders: Iterable[JobFolder]) -> list[View]:
-    """Return how the jobs of these folders stand now; one query for all."""
+    """Return the states of the jobs in these folders, with one query for all."""
     return refresh_all(session, [open_job(folder) for folder in folders])
 
 
 def say_doubts(session: Session, views: Sequence[View]) -> None:
-    """Say what is not known of jobs, and why."""
+    """Send events about unknown states of jobs and read errors."""
     if any(not view.job_status.ended for view in views):
         warn_of_overdue_round(session)
     for error in dict.fromkeys(view.backend_error for view in views if view.backend_error):
-        session.say(f"this is what was known last: {error}")
+        session.say(f"these are the last known states: {error}")
     for view in views:
         which = f"{view.folder.name}: " if len(views) > 1 else ""
         for read_error in view.read_errors:
@@ -110,7 +110,7 @@ def _refreshed(session: Session, jobs: Sequence[Opened], max_age: float) -> list
     if any(job.history.ended is None and is_own(session, job) for job in jobs):
         with lock.taken() as mine:
             if mine:
-                # What was read before the lock was taken may be old by now.
+                # Data read before the lock was taken may be stale.
                 return reconcile([open_job(job.folder) for job in jobs], dependencies(session, lock, sites, ask=ask))[
                     :wanted
                 ]
@@ -121,7 +121,7 @@ def _refreshed(session: Session, jobs: Sequence[Opened], max_age: float) -> list
 
 
 def with_awaited(jobs: Sequence[Opened]) -> list[Opened]:
-    """Return jobs, and behind them those that they wait for to begin: nobody else may be about to see their ends."""
+    """Return jobs and their dependencies, because no other process may record the ends of these."""
     found, names = [*jobs], {job.folder.name for job in jobs}
     for job in found:
         for each in awaited(job.folder, job.history) if job.history.is_held_back else ():
@@ -133,7 +133,7 @@ def with_awaited(jobs: Sequence[Opened]) -> list[Opened]:
 
 
 def everything(session: Session, name: str) -> tuple[set[JobId], set[str]]:
-    """Return what is to be asked of a backend for all of the user's jobs: so one answer is of use for every command."""
+    """Return the ids and tags of all of the user's jobs at a backend, so that every command can use one poll result."""
     jobs: list[Opened] = []
     for _, job in session.store.look():
         if not isinstance(job, EndedJob):

@@ -1,4 +1,4 @@
-"""Where the site forbids processes on login nodes: who started `monitor --once`, and whether that is overdue."""
+"""Monitor runs on sites without a monitor process: their starter (cron, scrontab), and a warning if one is overdue."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from ..session import Session
 
 DISABLED = "#DISABLED"
-"""What Slurm puts before an entry whose job somebody cancelled. Source: scrontab(1)."""
+"""Slurm's prefix for a scrontab entry whose job was cancelled. Source: scrontab(1)."""
 
 
 def note_round(session: Session, site: Site) -> None:
-    """Write down that `monitor --once` runs for all jobs, where the site, or that of a job, waits for that.
+    """Record a monitor run for all jobs, if the site or the site of a job relies on such runs.
 
-    Where it cannot be written down, it is as if it had not run.
+    Errors of writing are ignored.
     """
     if site.monitor.at_end or (session.monitor_folder / FILE).exists():
         with suppress(OSError, FolderError):
@@ -33,20 +33,20 @@ def note_round(session: Session, site: Site) -> None:
 
 
 def await_rounds(session: Session) -> None:
-    """Begin to wait for rounds, unless they are waited for."""
+    """Start to expect monitor runs, unless already expected."""
     with suppress(OSError, FolderError):
         if not (session.monitor_folder / FILE).exists():
             add(session.monitor_folder, Round(int(time.time()), "submit"))
 
 
 def await_no_rounds(session: Session) -> None:
-    """Stop waiting for rounds: the site has a monitor of another kind by now."""
+    """Stop expecting monitor runs: the site now uses another kind of monitor."""
     with suppress(OSError, FolderError):
         (session.monitor_folder / FILE).unlink(missing_ok=True)
 
 
 def warn_of_overdue_round(session: Session) -> None:
-    """Say in a line that cron or scrontab seems to have stopped; Slurm is asked for its entries only then."""
+    """Warn if cron or scrontab seems to have stopped; Slurm is queried for scrontab entries only then."""
     now = int(time.time())
     with suppress(FolderError):
         late = overdue(rounds(session.monitor_folder), now)
@@ -55,21 +55,21 @@ def warn_of_overdue_round(session: Session) -> None:
 
 
 def overdue_text(late: Round, now: int, entries: Sequence[str]) -> str:
-    """Return the words for a round that is overdue; `entries` are the lines of the user's scrontab."""
+    """Return the message for an overdue monitor run; `entries` are the lines of the user's scrontab."""
     no_round = f"no `paislurm monitor --once` has run for {duration_text(now - late.time)}"
     own = [line for line in entries if "paislurm" in line and "--once" in line]
     if any(not line.startswith("#") for line in own):
-        return f"{no_round}, though its scrontab entry is there: `squeue --me` shows it"
+        return f"{no_round}, although it has a scrontab entry: check it with `squeue --me`"
     if any(line.startswith(DISABLED) for line in own):
-        return f"{no_round}: its scrontab entry was cancelled; `scrontab -e`, and take {DISABLED} away"
+        return f"{no_round}: its scrontab entry was cancelled; run `scrontab -e` and remove {DISABLED}"
     if late.who == "submit":
-        return f"{no_round}: add it to scrontab or cron, every 5 minutes say"
-    where = "the scrontab entry cancelled" if late.who == "scrontab" else "its line of the crontab still there"
-    return f"{no_round}: is {where}?"
+        return f"{no_round}: add it to scrontab or cron, for example every 5 minutes"
+    where = "the scrontab entry was cancelled" if late.who == "scrontab" else "the crontab still has its line"
+    return f"{no_round}: check whether {where}"
 
 
 def _who() -> Who:
-    """Tell who runs this: scrontab's are Slurm jobs, and nobody who has a terminal is cron."""
+    """Return the starter of this process: a Slurm job means scrontab; a process with a terminal is not cron's."""
     if "SLURM_JOB_ID" in os.environ:
         return "scrontab"
     try:

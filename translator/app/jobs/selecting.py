@@ -1,4 +1,4 @@
-"""Say which jobs the words of a command line mean: names, `user~name`, ids, patterns, groups; no word: the last job."""
+"""Resolve the arguments JOB: names, `user~name`, ids, patterns and groups; default: the last job."""
 
 from __future__ import annotations
 
@@ -23,11 +23,10 @@ PATTERN_CHARACTERS = frozenset("*?[")
 
 
 def select(store: Store, words: Sequence[str], *, user: str, last: bool = False) -> list[JobFolder]:
-    """Return the jobs that words mean, each once, in the order of the words.
+    """Return the jobs of the words, each once, in the order of the words.
 
-    The jobs of a pattern or a group are in the order of their names, `seed2` before `seed10`. Without a word, or with
-    `last`, it is the user's job that was submitted last. Raises `NotFoundError` that names every word that means
-    nothing.
+    Jobs of a pattern or a group are in the order of their names, `seed2` before `seed10`. Without a word, or with
+    `last`, return the user's last job. Raises NotFoundError with every unknown word.
     """
     found: dict[str, JobFolder] = {}
     missing: list[Diagnostic] = []
@@ -47,22 +46,22 @@ def select(store: Store, words: Sequence[str], *, user: str, last: bool = False)
 
 
 def select_one(store: Store, word: str | None, *, user: str) -> JobFolder:
-    """Return the job that a word means; without one, the user's job that was submitted last."""
+    """Return the job of a word; default: the user's last job."""
     return last_job(store, user=user) if word is None else store.find(word, user=user)
 
 
 def asks_for_several(words: Sequence[str], *, last: bool = False) -> bool:
-    """Tell whether words can mean several jobs, however many there are: so programs know what they get."""
+    """Return whether words can select several jobs, whatever their number, so that programs know the result's type."""
     return len(words) + last > 1 or any(map(is_pattern, words))
 
 
 def is_pattern(word: str) -> bool:
-    """Tell whether a word is a pattern as the shell has them: no job has such characters in its name."""
+    """Return whether a word is a shell pattern; no job's name contains such characters."""
     return not PATTERN_CHARACTERS.isdisjoint(word)
 
 
 def last_job(store: Store, *, user: str) -> JobFolder:
-    """Return the user's job that was submitted last; `NotFoundError` if there is none."""
+    """Return the user's last job. Raises NotFoundError."""
     newest: tuple[int, str] | None = None
     for name, job in store.look():
         if name.startswith(f"{user}~"):
@@ -71,27 +70,27 @@ def last_job(store: Store, *, user: str) -> JobFolder:
                 at = (known.submitted or known.created, name)
                 newest = max(newest or at, at)
     if newest is None:
-        message = f"there is no job of {user} in {store.jobs}"
-        raise NotFoundError(Diagnostic(code="E520", message=message, hint="`paislurm submit job.yaml` makes one"))
+        message = f"{user} has no job in {store.jobs}"
+        raise NotFoundError(Diagnostic(code="E520", message=message, hint="submit one: `paislurm submit job.yaml`"))
     return JobFolder(path=store.jobs / newest[1])
 
 
 def named_groups(store: Store, words: Sequence[str], *, user: str) -> dict[str, list[str]]:
-    """Return the words that mean groups of the user's, each with the names of its jobs."""
+    """Return the words that are the user's groups, each with the names of its jobs."""
     found = {word: _group(store, word, user=user) for word in words if not is_pattern(word)}
     return {word: [folder.name for folder in folders] for word, folders in found.items() if folders}
 
 
 def _group(store: Store, word: str, *, user: str) -> list[JobFolder]:
-    """Return the jobs of the group that a word means; none where it means a job.
+    """Return the jobs of a group; none if the word is a job.
 
-    A job's name means the job, unless that has ended and the group was submitted later.
+    If both have the name, the job counts, unless it has ended and the group was submitted later.
     """
     try:
         job = store.find(word, user=user)
     except NotFoundError:
         return jobs_of_group(store, word, user=user)
-    # Jobs of a group that can have a job's name are called after it.
+    # A group with the name of a job contains jobs whose names start with it.
     if not any(name.startswith(f"{job.name}-") for name in store.names()):
         return []
     with suppress(OSError):
@@ -103,7 +102,7 @@ def _group(store: Store, word: str, *, user: str) -> list[JobFolder]:
 
 
 def _named(store: Store, word: str, *, user: str) -> list[JobFolder]:
-    """Return the jobs of the group that a word means, else the job of a name or an id."""
+    """Return the jobs of the group, else the job with this name or id."""
     group = _group(store, word, user=user)
     try:
         return group or [store.find(word, user=user)]
@@ -112,7 +111,7 @@ def _named(store: Store, word: str, *, user: str) -> list[JobFolder]:
 
 
 def _with_near_group(error: NotFoundError, near: str) -> NotFoundError:
-    """Return the error for a word that means nothing, with the name of a group that is near, "" for none."""
+    """Add the name of a similar group to the error for an unknown word."""
     if not near:
         return error
     asks = "did you mean "
@@ -129,7 +128,7 @@ def _with_near_group(error: NotFoundError, near: str) -> NotFoundError:
 
 
 def _matching(store: Store, pattern: str, *, user: str) -> list[JobFolder]:
-    """Return the jobs whose name, or `user~name`, fits a pattern; the user's own only, unless it has a `~`."""
+    """Return the jobs whose name or `user~name` matches a pattern; only the user's own, unless it contains a `~`."""
     own = f"{user}~"
     found = [
         JobFolder(path=store.jobs / name)
@@ -137,13 +136,13 @@ def _matching(store: Store, pattern: str, *, user: str) -> list[JobFolder]:
         if fnmatchcase(name, pattern if "~" in pattern else own + pattern)
     ]
     if not found:
-        message = f"no job in {store.jobs} has a name that fits `{pattern}`"
+        message = f"no job in {store.jobs} matches `{pattern}`"
         raise NotFoundError(Diagnostic(code="E520", message=message, hint="`paislurm list` shows your jobs"))
     return found
 
 
 def jobs_of_group(store: Store, group: str, *, user: str) -> list[JobFolder]:
-    """Return the user's jobs of a group by name, `seed2` before `seed10`, without those whose names were used again."""
+    """Return the user's jobs of a group by name, `seed2` before `seed10`, without replaced ones."""
     found: list[JobFolder] = []
     for name, job in store.look():
         if group and name.startswith(f"{user}~"):
@@ -165,10 +164,12 @@ def groups(store: Store, *, user: str) -> list[str]:
 
 
 def folders_of_group(session: Session, group: str) -> list[JobFolder]:
-    """Return the user's jobs of a group, by name; `NotFoundError` for no such group."""
+    """Return the user's jobs of a group, by name. Raises NotFoundError."""
     folders = jobs_of_group(session.store, group, user=session.user)
     if not folders:
-        message = f"there is no group `{group}` in {session.store.jobs}"
-        hint = did_you_mean(group, groups(session.store, user=session.user)) or "`paislurm submit --sweep` makes one"
+        message = f"no group `{group}` in {session.store.jobs}"
+        hint = (
+            did_you_mean(group, groups(session.store, user=session.user)) or "`paislurm submit --sweep` creates a group"
+        )
         raise NotFoundError(Diagnostic(code="E597", message=message, hint=hint))
     return folders

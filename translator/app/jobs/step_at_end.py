@@ -1,4 +1,4 @@
-"""A step of the monitor with one job, which its batch script takes at its own end."""
+"""The monitor's work for one job, called by its batch script at its end."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
     from ...state.lock import Lock
 
 TRIES = 20
-"""Seconds for which another process may hold the lock: the nodes of the job wait for this one."""
+"""Seconds to wait for another process's lock; the job's nodes are occupied meanwhile."""
 MAX_AHEAD = 3600
-"""Seconds by which a retry is submitted before its time, so that no process has to wait for it: Slurm does."""
+"""Seconds by which a retry is submitted early, with a start time: Slurm waits instead of a process."""
 MAX_AGE = 1.0
-"""Seconds: so old an answer of Slurm may be. It is asked only for a node that was lost."""
+"""The oldest poll result in seconds. Slurm is polled only for a lost node."""
 
 
 def ahead(backend_name: str) -> int:
-    """Return how many seconds before its time a backend takes an attempt."""
+    """Return how many seconds early an attempt can be submitted to a backend."""
     return MAX_AHEAD if backend_name in SHARED else 0
 
 
 def take_step(folder: JobFolder, monitor: Monitor, lock: Lock) -> bool:
-    """Take a step with one job as soon as nobody else is at work; tell whether that came to be.
+    """Do a monitor's work for one job once the lock is free; return whether it was done.
 
-    It has not where another process has done what was due, nor where one is at work for long.
+    Return False if another process has already done it, or holds the lock for too long.
     """
     for attempt in range(TRIES):
         if attempt:
@@ -38,7 +38,7 @@ def take_step(folder: JobFolder, monitor: Monitor, lock: Lock) -> bool:
         with lock.taken() as mine:
             if mine:
                 with suppress(OSError):
-                    # That the lock is another's by now, or cannot be written.
+                    # Another process has taken the lock, or it cannot be written.
                     monitor.step(only=folder)
                     monitor.finish()
                 return True
@@ -48,6 +48,6 @@ def take_step(folder: JobFolder, monitor: Monitor, lock: Lock) -> bool:
 
 
 def _is_due(folder: JobFolder) -> bool:
-    """Tell whether nobody has drawn a conclusion from the result of the last attempt."""
+    """Return whether no process has recorded the result of the last attempt yet."""
     known = open_job(folder).history
     return known.ended is None and (known.retry is not None or folder.result(known.attempt).exists())

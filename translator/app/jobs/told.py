@@ -1,4 +1,4 @@
-"""What is told of a job while somebody waits for its end: why it waits, and how its attempts ended."""
+"""Events during a wait for a job: why it waits, and how its attempts ended."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from ..session import Session
 
 MAX_BEFORE = 3
-"""Of attempts that had ended before somebody began to wait, so many are told."""
+"""Most reported attempts that had ended before the wait."""
 
 
 class ToldWaits:
-    """Say why a job waits, once for each reason; to wait for one's turn is one reason, whatever Slurm calls it.
+    """Report why a job waits, once for each reason; all of Slurm's reasons for queueing count as one.
 
-    A reason that comes again is not said more than once in a while: Slurm's words come and go.
+    A repeated reason is reported only after a while, because Slurm's reasons alternate.
     """
 
     def __init__(self, session: Session, name: str) -> None:
@@ -37,7 +37,7 @@ class ToldWaits:
         self._told: dict[frozenset[object], float] = {}
 
     def report(self, found: Sequence[Wait], since: int | None) -> None:
-        """Say it if it is not what was said last; that nothing is known now has no effect."""
+        """Report a new reason; ignore an unknown one."""
         other = frozenset((wait.role_names, wait.backend_reason) for wait in found if wait.kind != "turn")
         reasons: frozenset[object] = other or frozenset(["turn"])
         now = time.monotonic()
@@ -45,13 +45,13 @@ class ToldWaits:
             return
         self._last, self._told[reasons] = reasons, now
         self._session.say(f"{self._name} waits, since {format_time(since)}: {sentence(found)}")
-        self._session.say(f"what helps: {advice(found)}")
+        self._session.say(f"advice: {advice(found)}")
 
 
 class ToldAttempts:
-    """Say of each attempt but the last one how it ended and when the next one comes, and which job that is.
+    """Report for each attempt but the last how it ended, when the next one follows, and its job id.
 
-    With `quiet` nothing is said, and without `starts` nothing of attempts that are submitted.
+    `quiet` reports nothing; without `starts`, submissions of attempts are not reported.
     """
 
     def __init__(self, session: Session, name: str, *, quiet: bool, starts: bool) -> None:
@@ -61,7 +61,7 @@ class ToldAttempts:
         self._advised: list[Advice] = []
 
     def report(self, known: History) -> None:
-        """Say what is new of the attempts of a job."""
+        """Report new ends and submissions of attempts."""
         if self._quiet:
             return
         if self._ends is None or self._start is None:
@@ -80,15 +80,15 @@ class ToldAttempts:
                 self._session.say(one_line(f"{when} attempt {known.attempt} of {self._name} is job {known.job_id}"))
 
     def _advise(self, known: History) -> None:
-        """Say once for each exit code what it usually means, as long as the next attempt can be cancelled."""
+        """Report once for each exit code its usual meaning, while the next attempt can be cancelled."""
         said = advice_between(known)
         if said is not None and said not in self._advised:
             self._advised.append(said)
-            self._session.say(one_line(f"usually: {said.meaning}; try: {said.remedy}"))
+            self._session.say(one_line(f"usual cause: {said.meaning}; try: {said.remedy}"))
 
 
 def ended_text(name: str, retry: Retry, now: int) -> str:
-    """Say in words how an attempt ended that is not the last one, and when the next one follows."""
+    """Return how an attempt ended, and when the next one follows, in words."""
     end = JobStatus(state=state_of(retry.exit_code), code=retry.exit_code, reason=retry.reason, ended=True)
     when = f" in {retry.retry_at - now} s" if retry.retry_at > now else ""
     follows = f"attempt {retry.attempt + 1} follows{when} ({retry.retry_rule})"

@@ -1,4 +1,4 @@
-"""Wait for the ends of jobs: look at their folders often, ask the backend seldom."""
+"""Wait for the ends of jobs: read their folders often, poll the backend rarely."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from ..session import Session
 
 FIRST_TICK, TICK = 0.05, 0.5
-"""Seconds between two looks at files: few at first, since a job that runs at once may print or end at once."""
+"""Seconds between two checks of files: few at first, because a job may start, print or end at once."""
 MAX_INTERVAL = 10.0
 NAMED = 4
-"""So many jobs are named for which the time was too short; the others are counted."""
+"""Most unfinished jobs that a timeout message names; the others are counted."""
 
 
 class Pace:
-    """Say when to look: at once, at growing intervals, and at once when one of the files that are signs is new."""
+    """The times of polls: at once, at growing intervals, and after each change of a watched file."""
 
     def __init__(self, shortest: float, *watched_paths: Path) -> None:
         self._shortest = shortest
@@ -47,7 +47,7 @@ class Pace:
         self._written = [time_written(sign) for sign in watched_paths]
 
     def due(self, now: float) -> bool:
-        """Tell whether to ask now; if so, the next time is later."""
+        """Return whether a poll is due; if so, schedule the next one."""
         written = [time_written(sign) for sign in self._watched_paths]
         if written != self._written:
             self._written, self._pause, self._next = written, self._shortest, now
@@ -58,7 +58,7 @@ class Pace:
         return True
 
     def settle(self, own: Path) -> None:
-        """Take what a look itself has written into one of the signs for no sign: nothing has happened."""
+        """Ignore our own write to a watched file."""
         self._written[self._watched_paths.index(own)] = time_written(own)
 
 
@@ -73,18 +73,18 @@ def wait_for_end(
     quiet: bool = False,
     progress: Progress | None = None,
 ) -> View:
-    """Return how the job ended. `between`, which prints, is called twice a second meanwhile, at first more often.
+    """Wait for a job and return how it ended. `between` may print; it is called twice a second, at first more often.
 
-    Why the job waits is told, and without `quiet` each attempt that ends before the last one.
+    Events report why the job waits, and without `quiet` each attempt that ends before the last one.
 
-    `progress` shows how far the job is, where it is given.
+    `progress` shows the progress of the job.
 
-    The logs of `tasks` are brought here meanwhile, where the job is at a login node that is not this machine.
+    The logs of `tasks` are fetched meanwhile if the job is on a remote login node.
 
-    The backend is asked every `max_age` seconds at most, as often as the site says where that is None.
+    The backend is polled at most every `max_age` seconds; None means the site's interval.
 
-    A backend that does not answer is waited for. Raises `InterruptedWaitError` on Ctrl-C, and `NotFoundError`
-    for a job of which nobody knows anything any more.
+    If the backend does not answer, the wait continues. Raises InterruptedWaitError on Ctrl-C, and NotFoundError for a
+    job that the backend has forgotten.
     """
     [end] = wait_for_ends(
         session,
@@ -115,10 +115,10 @@ def wait_for_ends(
     timeout: float | None = None,
     progress: Progress | None = None,
 ) -> list[View | NotFoundError]:
-    """Return how jobs ended, in their order, as `wait_for_end` does; an error for a job of which nobody knows anything.
+    """Wait for jobs like `wait_for_end` and return how they ended, in their order; an error for a forgotten job.
 
-    With `first` that is when the first has ended, and of those alone that have. `told` is called for each as it ends.
-    Raises `WaitTimeoutError` if that takes longer than `timeout` seconds.
+    With `first`, return the ended jobs after the first end. `told` is called with each job as it ends. Raises
+    WaitTimeoutError after `timeout` seconds.
     """
     until = math.inf if timeout is None else time.monotonic() + timeout
     sites = JobSites(session)
@@ -126,7 +126,7 @@ def wait_for_ends(
     ends: dict[str, View | NotFoundError] = {}
     tick = FIRST_TICK
     try:
-        # Who shows what tasks print says between two attempts that another one begins.
+        # A command that shows logs reports the next attempt itself.
         attempts = [ToldAttempts(session, folder.name, quiet=quiet, starts=between is None) for folder in folders]
         waiting = [
             _Waiter(session, folder, sites if max_age is None else max_age, shortest, tasks, progress, told_attempts)
@@ -159,7 +159,7 @@ def wait_for_ends(
 
 
 def known_ends(ends: Sequence[View | NotFoundError]) -> list[View]:
-    """Return how jobs ended that were waited for; NotFoundError names all of which nobody knows anything any more."""
+    """Return the ends of jobs. Raises NotFoundError with all forgotten jobs."""
     lost = [diagnostic for end in ends if isinstance(end, NotFoundError) for diagnostic in end.diagnostics]
     if lost:
         raise NotFoundError(lost)
@@ -168,19 +168,19 @@ def known_ends(ends: Sequence[View | NotFoundError]) -> list[View]:
 
 def _interrupted(names: Sequence[str]) -> InterruptedWaitError:
     words = " ".join(names)
-    which, them = (f"job {words} goes", "it") if len(names) == 1 else (f"{len(names)} jobs go", "them")
-    hint = f"`paislurm wait {words}` waits again, `paislurm cancel {words}` ends {them}"
-    return InterruptedWaitError(Diagnostic(code="E530", message=f"interrupted; {which} on", hint=hint))
+    which, them = (f"job {words} continues", "it") if len(names) == 1 else (f"{len(names)} jobs continue", "them")
+    hint = f"wait again with `paislurm wait {words}`, or cancel {them} with `paislurm cancel {words}`"
+    return InterruptedWaitError(Diagnostic(code="E530", message=f"interrupted; {which}", hint=hint))
 
 
 def _time_is_up(names: Sequence[str], number: int, timeout: float | None) -> WaitTimeoutError:
     which = names[0] if number == 1 else f"{some_of(names, NAMED)} of {number} jobs"
     message = f"{which} {verb(len(names), 'has', 'have')} not ended within {timeout} s"
-    return WaitTimeoutError(Diagnostic(code="E533", message=message, hint="the same command waits again"))
+    return WaitTimeoutError(Diagnostic(code="E533", message=message, hint="run the same command to wait again"))
 
 
 def _show_news(between: Callable[[], object] | None, progress: Progress | None, ended: int) -> None:
-    """Print what there is to print, and then how far the jobs are."""
+    """Print new output, then the progress."""
     if between is not None:
         if progress:
             progress.clear()
@@ -190,17 +190,17 @@ def _show_news(between: Callable[[], object] | None, progress: Progress | None, 
 
 
 class Progress(Protocol):
-    """What shows how far jobs are, and goes away before anything else is printed."""
+    """A display of progress that is cleared before other output."""
 
     def show(self, ended: int) -> None:
-        """Show how far the jobs are, of which so many have ended."""
+        """Show the progress of jobs and the number of `ended` ones."""
 
     def clear(self) -> None:
-        """Take away what is shown."""
+        """Clear the display."""
 
 
 class _Waiter:
-    """Wait for the end of one job: it looks when it is time to."""
+    """The wait for one job, with polls when they are due."""
 
     def __init__(
         self,
@@ -228,7 +228,7 @@ class _Waiter:
         return self._folder.name
 
     def look(self) -> View | NotFoundError | None:
-        """Return how the job ended; None while it has not, and an error once nobody knows anything of it."""
+        """Return how the job ended; None before its end, an error if the backend has forgotten it."""
         age = min(self._max_age, BY_A_PERSON) if self._expects_news else self._max_age
         if not self._pace.due(time.monotonic()):
             return None
@@ -256,7 +256,7 @@ class _Waiter:
         return None
 
     def _follow(self, attempt: int) -> None:
-        """Begin to watch the files of an attempt."""
+        """Start to watch the files of an attempt."""
         self._attempt = attempt
         self._pace = Pace(self._shortest, self._folder.result(attempt), self._folder.journal)
 
@@ -269,9 +269,9 @@ class _Waiter:
 
 
 def _refresh(session: Session, folder: JobFolder, known: History, told: ToldWaits, max_age: float) -> View | None:
-    """Return how the job stands; None while a monitor is at work, which writes down why it waits, and its end.
+    """Return the state of the job; None while a monitor runs, because it records reasons and the end.
 
-    A monitor may ask for the end of a job that was cancelled before it began minutes later: so who waits asks.
+    A monitor may poll a job cancelled before its start only minutes later, so the waiting process polls it.
     """
     if known.cancelled is not None:
         return refresh(session, folder, max_age=min(max_age, BY_A_PERSON))
@@ -289,5 +289,5 @@ def _is_watched(session: Session) -> bool:
 
 
 def _lost(view: View) -> NotFoundError:
-    hint = f"`paislurm cancel {view.folder.name}` gives it up, so that the name can be used again"
+    hint = f"to use the name again, give the job up with `paislurm cancel {view.folder.name}`"
     return NotFoundError(Diagnostic(code="E523", message=view.job_status.reason, hint=hint))

@@ -1,4 +1,4 @@
-"""Write a page about a job, or one that compares jobs."""
+"""Write an HTML page about a job, or a comparison of jobs."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def write_report(
     group: str | None = None,
     site: str | None = None,
 ) -> WrittenReport:
-    """Write a page of HTML about a job, or one that compares several or those of a group; what is missing is said.
+    """Write an HTML page about a job, or a comparison of several jobs or a group; warn of missing data.
 
-    Without `output` the page is JOB.report.html in the current folder. `site` is the profile that the job was submitted
-    with, if it was named. Raises UsageError for a place that is no file.
+    Default for `output`: JOB.report.html in the current folder. `site` is the profile of the submit, if --site named
+    one. Raises UsageError if `output` is not a file.
     """
     several = group is not None or len(folders) > 1
     reports = job_reports(session, folders, site=site, details=not several)
@@ -52,7 +52,7 @@ def write_report(
 
 
 def _name(folders: Sequence[JobFolder], group: str | None) -> str:
-    """Return how the page is called: as its group or its job, in letters that any folder takes."""
+    """Return the name of the page: that of its group or job, in portable characters."""
     if group is None:
         return folders[0].name.partition("~")[2] if len(folders) == 1 else "jobs"
     return "".join(letter if letter.isalnum() or letter in "._-" else "_" for letter in group).lstrip(".") or "group"

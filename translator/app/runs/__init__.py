@@ -1,1 +1,1 @@
-"""What jobs were submitted with: keeping it, submitting the same once more, and comparing two jobs."""
+"""Run records: writing them, submitting a job again, and comparing two jobs."""

@@ -1,4 +1,4 @@
-"""`submit --again`: what a job was submitted with, as the source of one more; what is another one today is told."""
+"""`submit --again`: the source of a new job from a run record; report what has changed since."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 def source_to_submit(
     session: Session, source: Source, again: str | None, backend: str | None, host: str | None
 ) -> Source:
-    """Return what is to be submitted: a job file, or `again` what a job was submitted with.
+    """Return the source to submit: a job file, or the recorded source of the job `again`.
 
-    Raises UsageError for neither and for both, and the errors of `source_again`.
+    Raises UsageError for neither or both, and the errors of `source_again`.
     """
     if again is None:
         if not source.file:
             raise UsageError(Diagnostic(code="E547", message="Missing argument 'FILE'."))
         return replace(source, backend=backend or "slurm", host=host)
     if source.file:
-        message = "--again takes the job file that JOB had: leave FILE out"
+        message = "FILE cannot be used with --again, which submits the job file of JOB"
         raise UsageError(Diagnostic(code="E547", message=message))
     return source_again(session, session.store.find(again, user=session.user), source, backend=backend, host=host)
 
@@ -45,9 +45,9 @@ def source_to_submit(
 def source_again(
     session: Session, folder: JobFolder, given: Source, *, backend: str | None, host: str | None
 ) -> Source:
-    """Return the source of a job as it was submitted, with what is `given` now in place of what was given then.
+    """Return the recorded source of a job; options in `given` override it.
 
-    Raises FolderError where too little is kept of the job, and UsageError where a secret must be given once more.
+    Raises FolderError for an incomplete record, and UsageError if a secret must be given again.
     """
     check_own(folder, "submit --again")
     created, run = run_of(folder)
@@ -69,17 +69,17 @@ def source_again(
 
 
 def run_of(folder: JobFolder) -> tuple[Created, RunRecord]:
-    """Return the first record of a job, and what it was submitted with; FolderError where that is not kept."""
+    """Return the first record of a job, and its run record. Raises FolderError without one."""
     created = folder.created()
     if created is None or created.run is None:
-        message = f"the journal of {folder.name} does not tell what it was submitted with"
-        hint = f"an earlier version did not keep it; its job file, without secrets, is {folder.path}/job.yaml"
+        message = f"the journal of {folder.name} has no run record"
+        hint = f"an earlier version did not write one; the job file, without secrets, is {folder.path}/job.yaml"
         raise FolderError(Diagnostic(code="E575", message=message, hint=hint))
     return created, created.run
 
 
 def source_of(session: Session, created: Created) -> Source:
-    """Return the source of a job but for its job file, its secrets and where it was submitted from."""
+    """Return the source of a job without its job file, its secrets and its submit folder."""
     source, run = Source(file=""), created.run
     if run is not None:
         source = replace(
@@ -90,7 +90,7 @@ def source_of(session: Session, created: Created) -> Source:
 
 
 def _for_backend(source: Source, then: str, backend: str | None, host: str | None) -> Source:
-    """Return a source for the backend and the host that are named now, else for those of `then`."""
+    """Return a source for the given backend and host, else for those of `then`."""
     if host is not None:
         return replace(source, backend="slurm", host=host)
     if backend is not None:
@@ -101,7 +101,7 @@ def _for_backend(source: Source, then: str, backend: str | None, host: str | Non
 
 
 def _site(session: Session, run: RunRecord) -> str | None:
-    """Return the profile as an option would name it; None where none was written, it is gone, or is found unnamed."""
+    """Return the profile for `--site`; None if there was none, it is gone, or the usual search finds it."""
     file = profile_option(session, [each.file for each in run.site_profiles])
     return file if file and Path(file).is_file() else None
 
@@ -110,39 +110,37 @@ def _parameters(folder: JobFolder, run: RunRecord, given: Source) -> tuple[tuple
     found = {**run.overrides, **dict(given.parameters)}
     masked = [name for name in run.overrides if HIDDEN in run.overrides[name] and found[name] == run.overrides[name]]
     if masked:
-        message = f"a secret was part of what {folder.name} had for {', '.join(masked)}, and is not kept"
-        hint = "give it once more: " + " ".join(f"--set {name}=..." for name in masked)
+        message = f"the values of {', '.join(masked)} in {folder.name} contained a secret and were not recorded"
+        hint = "give them again: " + " ".join(f"--set {name}=..." for name in masked)
         raise UsageError(Diagnostic(code="E577", message=message, hint=hint))
     return tuple(found.items())
 
 
 def _secrets(session: Session, folder: JobFolder, run: RunRecord, given: str | None) -> str | None:
-    """Return the file of secrets: the one that is given now, or that of then if it still is there."""
+    """Return the file of secrets: the given one, or the recorded one if it still exists."""
     if given or not run.secrets_file:
         return given
     if not Path(run.secrets_file).is_file():
-        message = f"the secrets of {folder.name} were in {run.secrets_file}, which is not there any more"
+        message = f"the secrets of {folder.name} were in {run.secrets_file}, which no longer exists"
         raise UsageError(Diagnostic(code="E576", message=message, hint="name a file of them: `--secrets FILE`"))
-    session.say(f"secrets are taken from {run.secrets_file}, as they are there now")
+    session.say(f"using the current secrets in {run.secrets_file}")
     return run.secrets_file
 
 
 def _submit_folder(session: Session, run: RunRecord) -> str:
     if run.submit_folder and not Path(run.submit_folder).is_dir():
-        session.say(
-            f"{run.submit_folder}, where it was submitted from, is not there any more: the current folder is taken"
-        )
+        session.say(f"the submit folder {run.submit_folder} no longer exists: using the current folder")
         return ""
     return run.submit_folder
 
 
 def _tell_differences(session: Session, run: RunRecord, again: Source, *, names_site: bool) -> None:
-    """Say what is another one than then, and was not asked for."""
+    """Report what has changed since."""
     if run.paislurm_version != __version__:
         session.say(f"it was submitted with paislurm {run.paislurm_version}; this is {__version__}")
     profiles = profiles_of(session, again)
     if names_site or profiles == run.site_profiles:
         return
     then, now = (" and ".join(each.file for each in files) or "none" for files in (run.site_profiles, profiles))
-    what = f"{then} has changed since" if then == now else f"was {then}, and is {now}"
-    session.say(f"the site profile {what}: `paislurm diff` of both jobs shows what comes of it")
+    what = f"{then} has changed since" if then == now else f"was {then} and is now {now}"
+    session.say(f"the site profile {what}: compare both jobs with `paislurm diff`")

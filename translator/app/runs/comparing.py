@@ -1,4 +1,4 @@
-"""The two sides of `diff`: a job by what is kept of it, a job file as a job's own submit would compile it today."""
+"""The two sides of `diff`: a recorded job, and a job file compiled with that job's options."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from .differences import Differences
 
 MAX_BYTES = 64 << 20
-"""Of a plan or a script: what is longer has been written by something else."""
+"""The largest plan or script; paislurm does not write a larger one."""
 
 
 def compare(session: Session, old: str, new: str) -> Differences:
-    """Return what differs from one job to another, or to what a job file compiles to with the options of that job.
+    """Return the differences between two jobs, or between a job and a job file compiled with the job's options.
 
-    `old` is a job, `new` a job or a job file. Raises UsageError where that cannot be compared.
+    `old` is a job, `new` a job or a job file. Raises UsageError if they cannot be compared.
     """
     try:
         folder = session.store.find(old, user=session.user)
@@ -47,12 +47,12 @@ def compare(session: Session, old: str, new: str) -> Differences:
     except PaislurmError as error:
         raise UsageError(error.diagnostics) from None
     if first.parameters is None or second.parameters is None:
-        session.say("parameters are not compared: an earlier version of paislurm did not keep them")
+        session.say("parameters are not compared: an earlier version of paislurm did not record them")
     return differences(first, second)
 
 
 def compared_job(folder: JobFolder) -> Compared:
-    """Return a job as it was submitted, for its first attempt; UsageError where that cannot be read."""
+    """Return the recorded first attempt of a job. Raises UsageError if it cannot be read."""
     try:
         created = folder.created()
         return Compared(
@@ -63,12 +63,12 @@ def compared_job(folder: JobFolder) -> Compared:
         )
     except (OSError, CorruptDataError) as error:
         why = (error.strerror if isinstance(error, OSError) else "") or str(error)
-        message = f"what is kept of {folder.name} cannot be compared: {why}"
+        message = f"cannot compare the recorded {folder.name}: {why}"
         raise UsageError(Diagnostic(code="E579", message=message)) from None
 
 
 def compared_file(session: Session, file: str, folder: JobFolder, version: Callable[[str], str]) -> Compared:
-    """Return a job file as it would be submitted by the command that submitted a job."""
+    """Return a job file compiled like a recorded job."""
     created, run = run_of(folder)
     source = replace(source_of(session, created), file=file, secrets=run.secrets_file or None)
     _, compiled = compile_source(session, source, version)
@@ -81,7 +81,7 @@ def compared_file(session: Session, file: str, folder: JobFolder, version: Calla
 
 
 def is_job_file(session: Session, word: str) -> bool:
-    """Tell whether a word means a job file: there is one of the name, and no job."""
+    """Return whether a word is a job file: the file exists, and no job has that name."""
     try:
         session.store.find(word, user=session.user)
     except NotFoundError:

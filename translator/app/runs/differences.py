@@ -1,4 +1,4 @@
-"""What differs between two jobs, or between a job and a job file: parameters, plan and script. Pure."""
+"""Differences of two jobs, or of a job and a job file, in parameters, plan and script. Pure."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ DERIVED = frozenset(
         "of_job",
     )
 )
-"""Keys of a plan that say where something stands, or what the script's head has line by line."""
+"""Keys of a plan with locations, or with contents of the script's head."""
 SCRIPT_CONTEXT = 3
-"""Lines around a difference of heads, as `diff -u` has them."""
+"""Context lines of a difference of heads, as in `diff -u`."""
 
 
 class Compared(Struct, frozen=True, kw_only=True):
-    """Hold what is compared of a job; `parameters` are None where they were not kept."""
+    """The compared data of a job; `parameters` are None if not recorded."""
 
     name: str
     parameters: Mapping[str, str] | None
@@ -42,30 +42,30 @@ class Compared(Struct, frozen=True, kw_only=True):
 
 
 class Differences(Struct, frozen=True, kw_only=True):
-    """What differs from one job to another."""
+    """The differences of two jobs."""
 
     compared: tuple[str, ...]
-    """What was compared: the names of jobs, or of a job file."""
+    """The names of the compared jobs, or of the job file."""
     same: bool
     """Whether nothing differs."""
     parameter_difference: str | None
-    """What differs in the parameters, as `diff -u` prints it; None where nothing does, or they were not kept."""
+    """Differences of parameters in the format of `diff -u`; None without any, or if they were not recorded."""
     plan_difference: str | None
-    """What differs in the plan, a line for each value."""
+    """Differences of the plan, a line for each value."""
     script_difference: str | None
-    """What differs in the heads of the scripts, as `diff -u` prints it."""
+    """Differences of the scripts' heads, in the format of `diff -u`."""
     runtime_difference: str | None
-    """Which runtimes the scripts have, where they differ."""
+    """The runtimes of the scripts, if they differ."""
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """What differs, in the order in which people read it."""
+        """The differences, in the order of output."""
         found = self.parameter_difference, self.plan_difference, self.script_difference, self.runtime_difference
         return tuple(each for each in found if each)
 
 
 def differences(old: Compared, new: Compared) -> Differences:
-    """Return what differs from the first to the second."""
+    """Return the differences of two jobs."""
     (old_head, old_seal), (new_head, new_seal) = parts(old.script), parts(new.script)
 
     def difference(what: str, before: Sequence[str], after: Sequence[str], context: int = 0) -> str:
@@ -87,7 +87,7 @@ def differences(old: Compared, new: Compared) -> Differences:
 
 
 def parts(script: str) -> tuple[str, str]:
-    """Return the head of a script, and in a line which runtime follows; "" where none does."""
+    """Return the head of a script, and the name of its runtime, "" without one."""
     start = script.rfind(f"\n{SEAL}") + 1
     if not start:
         return script, ""
@@ -95,7 +95,7 @@ def parts(script: str) -> tuple[str, str]:
 
 
 def plan_lines(value: object, where: str = "") -> Iterator[str]:
-    """Yield a plan as lines `roles.worker.resources.cpus: 4`, but for what is derived of them or the script's."""
+    """Yield a plan as lines `roles.worker.resources.cpus: 4`, without derived values and contents of the script."""
     if isinstance(value, dict):
         for key, inner in value.items():
             if key not in DERIVED:

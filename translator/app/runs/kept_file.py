@@ -1,4 +1,4 @@
-"""The job file of a job that is submitted once more: the copy in its folder, or the file itself for its secrets."""
+"""The job file for `submit --again`: the copy in the job's folder, or the original file if secrets are needed."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 def file_again(session: Session, folder: JobFolder, run: RunRecord, *, secrets_given: bool) -> bytes:
-    """Return the text of the job file as it was.
+    """Return the text of the job file at the time of the submit.
 
-    Where the copy lacks secrets, the file itself is taken if it is as it was, else the copy for which secrets are
-    given. Raises FolderError where neither is as it was, and UsageError where secrets are missing.
+    If the copy lacks secrets, use the original file if unchanged, else the copy with the given secrets. Raises
+    FolderError if both have changed, and UsageError if secrets are missing.
     """
     copy, original = folder.path / "job.yaml", Path(run.job_file.file)
     kept = _unchanged(copy, run.kept_sha256)
@@ -32,39 +32,39 @@ def file_again(session: Session, folder: JobFolder, run: RunRecord, *, secrets_g
     text = None if run.job_file.file == STDIN else _unchanged(original, run.job_file.sha256)
     if text is not None:
         if run.masks_secrets and not secrets_given:
-            session.say(f"secrets are taken from {original}, which has not changed")
+            session.say(f"using the secrets in {original}, which has not changed")
         return text
     if kept is None:
-        message = f"neither {copy} nor the job file {_shown(run)} is as {folder.name} had it"
-        raise FolderError(Diagnostic(code="E578", message=message, hint="submit a job file of today: `submit FILE`"))
+        message = f"both {copy} and the job file {_shown(run)} have changed since the submit of {folder.name}"
+        raise FolderError(Diagnostic(code="E578", message=message, hint="submit a job file: `paislurm submit FILE`"))
     return _with_given_secrets(session, folder, run, kept, secrets_given=secrets_given)
 
 
 def _with_given_secrets(
     session: Session, folder: JobFolder, run: RunRecord, kept: bytes, *, secrets_given: bool
 ) -> bytes:
-    """Return a copy that lacks secrets, if all of them can come from `--secrets`."""
+    """Return the copy without secrets, if `--secrets` can supply all of them."""
     document = read(kept, file="job.yaml")
     auths = [value.get("auth") == HIDDEN for _, value in document.mappings(("prerequisites",))]
     if secrets_given and not any(auths):
         _tell_of_change(session, folder.path / "job.yaml", run)
         return kept
     what = "logins of registries" if any(auths) else "secrets"
-    message = f"{folder.name} had {what} in {_shown(run)}, which {_fate(run)}; they are not kept"
-    hint = "submit the job file itself: `submit FILE`" if any(auths) else "name a file of them: `--secrets FILE`"
+    message = f"{folder.name} had {what} in {_shown(run)}, which {_fate(run)}; paislurm does not record them"
+    hint = "submit the job file itself: `paislurm submit FILE`" if any(auths) else "give them with `--secrets FILE`"
     raise UsageError(Diagnostic(code="E576", message=message, hint=hint))
 
 
 def _tell_of_change(session: Session, copy: Path, run: RunRecord) -> None:
-    """Say that the copy is taken, where the file itself is another one by now."""
+    """Send an event if the original file has changed and the copy is used."""
     if run.job_file.file != STDIN and _unchanged(Path(run.job_file.file), run.job_file.sha256) is None:
-        session.say(f"{run.job_file.file} {_fate(run)}: the job file is taken as it was then, {copy}")
+        session.say(f"{run.job_file.file} {_fate(run)}: using the recorded copy {copy}")
 
 
 def _fate(run: RunRecord) -> str:
     if run.job_file.file == STDIN:
         return "is gone"
-    return "has changed since" if Path(run.job_file.file).exists() else "is not there any more"
+    return "has changed since" if Path(run.job_file.file).exists() else "no longer exists"
 
 
 def _shown(run: RunRecord) -> str:
@@ -72,7 +72,7 @@ def _shown(run: RunRecord) -> str:
 
 
 def _unchanged(path: Path, sha256: str) -> bytes | None:
-    """Return what is in a file that is as it was, else None."""
+    """Return the contents of an unchanged file, else None."""
     try:
         text = read_at_most(path) if path.is_file() else b""
     except OSError:

@@ -1,4 +1,4 @@
-"""The record of a run: what is kept of a submit, so that it can be told and done once more."""
+"""The run record: how a job was submitted, for `status` and `submit --again`."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from ..session import Session
 
 MIN_HIDDEN = 4
-"""A secret of fewer characters is masked where it is all of a word or a value: inside others it would be anywhere."""
+"""A shorter secret is masked only as a whole word or value, because it could occur inside any word."""
 
 
 def run_record(
     session: Session, source: Source, text: bytes, kept: bytes, compiled: Compiled, hidden: Collection[str]
 ) -> RunRecord:
-    """Return the record of a submit: `text` is the job file's, `kept` its copy's, `hidden` the secrets in it."""
+    """Return the run record: `text` is the job file, `kept` its masked copy, `hidden` its secrets."""
     hide = masking({*hidden, *compiled.secrets.values(), *secret_texts(source.secrets)})
     overrides = dict(source.parameters)
     parameters = parameters_of(compiled.document, overrides)
@@ -55,7 +55,7 @@ def run_record(
 
 
 def parameters_of(document: Document, overrides: Mapping[str, str]) -> dict[str, str]:
-    """Return the parameters in effect as text: the file's own, and words of `--set` in place of some."""
+    """Return the parameters in effect as text: those of the file, overridden by `--set`."""
     given: dict[str, Value] = {name: value_of(word) for name, word in overrides.items()}
     return {str(name): _as_text(value) for name, value in {**document.mapping(("parameters",)), **given}.items()}
 
@@ -66,7 +66,7 @@ def digest(data: bytes) -> str:
 
 
 def profiles_of(session: Session, source: Source) -> tuple[FileDigest, ...]:
-    """Return the files of the site profile that a source is compiled for, the one first that adds to the others."""
+    """Return the files of the source's site profile, the extending one first."""
     if source.backend == "local" and source.site is None:
         return ()
     try:
@@ -79,7 +79,7 @@ def profiles_of(session: Session, source: Source) -> tuple[FileDigest, ...]:
 
 
 def current_folder() -> str:
-    """Return the current folder, "" where it is gone."""
+    """Return the current folder, "" if it is gone."""
     try:
         return str(Path.cwd())
     except FileNotFoundError:
@@ -87,7 +87,7 @@ def current_folder() -> str:
 
 
 def absolute_path(file: str) -> str:
-    """Return the absolute path of a file, `-` as it is: without `..` where that means the same, and links stay."""
+    """Return the absolute path of a file (`-` unchanged), with links, and without `..` if that is the same file."""
     if file == STDIN:
         return file
     path = os.path.join(current_folder(), file)  # noqa: PTH118
@@ -96,12 +96,12 @@ def absolute_path(file: str) -> str:
 
 
 def _as_text(value: Value) -> str:
-    """Return a value as the job file might have it: text as it is, anything else as JSON."""
+    """Return a value as text: text unchanged, other values as JSON."""
     return str(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def masking(secrets: Collection[str]) -> Callable[[str], str]:
-    """Return what puts a mask in place of secrets in a word, also behind a `=`."""
+    """Return a function that masks secrets in a word, also after a `=`."""
     texts = sorted(filter(None, set(secrets)), key=len, reverse=True)
     long = [text for text in texts if len(text) >= MIN_HIDDEN]
     within = re.compile("|".join(map(re.escape, long))) if long else None

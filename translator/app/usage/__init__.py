@@ -1,1 +1,1 @@
-"""What the tasks of a job use: CPU, memory and GPUs."""
+"""CPU, memory and GPU usage of a job's tasks."""

@@ -1,4 +1,4 @@
-"""Measure what tasks use in the tasks themselves: one srun, which reaches the tasks of each node as `exec` does."""
+"""Measure usage in the tasks themselves, by one srun that enters the tasks of each node like `exec`."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ _HUNDREDTHS = 100
 
 
 def usages_in_tasks(session: Session, known: History, folder: Path, roles: Sequence[RunningRole]) -> list[Usage]:
-    """Return what each of the tasks uses that answer; `folder` is the job's where the tasks run.
+    """Return the usage of each task that answers; `folder` is the job's folder on the cluster.
 
-    Raises `UnreachableError` where none does.
+    Raises UnreachableError if none answers.
     """
     names = {
         f"{role.position}.{role.slots.get(task.index, task.index)}": (role, task.index, task.node)
@@ -52,7 +52,7 @@ def usages_in_tasks(session: Session, known: History, folder: Path, roles: Seque
     if not found:
         if done.status:
             raise failure(argv, done)
-        message = "none of the tasks answers: they have ended, or are about to begin"
+        message = "no task answers: they have ended, or have not started yet"
         hint = f"see: paislurm status {known.full_name}"
         raise UnreachableError(Diagnostic(code="E566", message=message, hint=hint), argv=tuple(argv))
     return found

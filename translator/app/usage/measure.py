@@ -1,4 +1,4 @@
-"""Measure what the running tasks of a job use: by sstat, or by a look at their processes."""
+"""Measure the usage of a job's running tasks, by sstat or by their processes."""
 
 from __future__ import annotations
 
@@ -25,10 +25,9 @@ if TYPE_CHECKING:
 
 
 def measure(session: Session, view: View, word: str | None) -> tuple[Measured, int]:
-    """Return what the running tasks of a job use, and how many of them did not answer.
+    """Return the usage of a job's running tasks, and the number of tasks that did not answer.
 
-    With a `word` only the tasks of that name or role are measured, each by its processes. Raises NotFoundError if none
-    of them runs.
+    `word` selects a task or a role; each task is measured by its processes then. Raises NotFoundError if no task runs.
     """
     roles = _wanted(view, running_roles(view), word)
     measured = _measured(session, view, roles, session.now(), each=word is not None)
@@ -44,8 +43,8 @@ def _wanted(view: View, roles: list[RunningRole], word: str | None) -> list[Runn
         if any((task.role, task.index) in wanted for task in role.tasks)
     ]
     if not found:
-        which = f"task or role {word} of {view.folder.name}" if word else f"{view.folder.name}"
-        message = f"nothing of {which} is running: the job is {view.job_status.state}"
+        which = f"task of {word} in {view.folder.name}" if word else f"task of {view.folder.name}"
+        message = f"no {which} is running: the job is {view.job_status.state}"
         raise NotFoundError(Diagnostic(code="E565", message=message, hint=f"see: paislurm status {view.folder.name}"))
     return found
 

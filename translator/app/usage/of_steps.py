@@ -1,4 +1,4 @@
-"""Ask Slurm what the steps of a job use: one sstat for all of them."""
+"""Query the usage of a job's steps from Slurm, with one sstat."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SECONDS = 60.0
 
 
 def slurm_usages(session: Session, view: View, roles: Sequence[RunningRole], now: int) -> list[Usage] | None:
-    """Return what each role of a job uses; None where Slurm does not tell, as of what runs without one."""
+    """Return the usage of each role; None if Slurm does not report it, or for a job without Slurm."""
     known = view.history
     if known.backend == LOCAL:
         return None
@@ -37,9 +37,9 @@ def slurm_usages(session: Session, view: View, roles: Sequence[RunningRole], now
 
 
 def usages_of_steps(runner: CommandRunner, number: int, roles: Sequence[RunningRole], now: int) -> list[Usage] | None:
-    """Return what each role uses; None where sstat does not know all of them, or cannot tell them apart.
+    """Return the usage of each role; None if sstat does not know all of them, or cannot separate them.
 
-    A component of a heterogeneous job is a job of its own for sstat, of the next number. Source: Slurm, heterogeneous
+    For sstat, a component of a heterogeneous job is a job with the next number. Source: Slurm, heterogeneous
     jobs; observed on 22.05, 24.11 and 26.05.
     """
     numbers = {role.folder: number + (role.component or 0) for role in roles}
@@ -48,7 +48,7 @@ def usages_of_steps(runner: CommandRunner, number: int, roles: Sequence[RunningR
         return None
     argv = sstat(str(each) for each in sorted(set(numbers.values())))
     try:
-        # Of jobs of which it knows nothing it says so, and goes on.
+        # sstat reports unknown jobs and continues.
         known = step_usages(runner.run(argv, timeout=SECONDS).stdout)
     except ThrottledError:
         raise
@@ -62,7 +62,7 @@ def _usage(role: RunningRole, known: Mapping[tuple[int, int], StepUsage], number
     step = known.get((number, role.step))
     if step is None:
         return None
-    # A task of several ranks is as many processes for Slurm.
+    # For Slurm, a task of several ranks is several tasks.
     each = step.tasks / len(role.tasks)
     lasted = now - min(task.started_at or now for task in role.tasks)
     nodes = {task.node for task in role.tasks}

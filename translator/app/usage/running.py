@@ -1,4 +1,4 @@
-"""What of a job runs: roles with their tasks, and where Slurm has them."""
+"""The running roles of a job with their tasks, and their Slurm steps."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 class RunningRole(Struct, frozen=True, kw_only=True):
-    """Hold the running tasks of a role. `component` is None unless the job is heterogeneous.
+    """The running tasks of a role. `component` is None unless the job is heterogeneous.
 
-    `slots` are those of the tasks, by index; `step` is the number of the step that they are in.
+    `slots` are by index of the task; `step` is the number of their Slurm step.
     """
 
     position: int
@@ -34,7 +34,7 @@ class RunningRole(Struct, frozen=True, kw_only=True):
 
 
 def running_roles(view: View) -> list[RunningRole]:
-    """Return the roles that have running tasks, in the order of the job file."""
+    """Return the roles with running tasks, in the order of the job file."""
     known = view.history
     folder = view.folder.reports(known.attempt)
     reports, peers, components = read_reports(folder), read_peers(folder), _components(view.folder)
@@ -55,7 +55,7 @@ def running_roles(view: View) -> list[RunningRole]:
 
 
 def _components(folder: JobFolder) -> dict[str, int]:
-    """Return the components of roles, by the plan; none where the job is not heterogeneous."""
+    """Return the components of roles in the plan; none unless the job is heterogeneous."""
     plan = kept_plan(folder.path)
     pairs = [(role.name, role.component) for role in plan.roles if plan.layout.kind == "het"]
     return {name: number for name, number in pairs if number is not None}

@@ -1,4 +1,4 @@
-"""What tasks use."""
+"""Records of the usage of tasks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from msgspec import Struct
 from ...times import Time
 
 Source = Literal["sstat", "processes"]
-"""Slurm's accounting of steps, or the processes of the tasks themselves."""
+"""The source: Slurm's accounting of steps, or the processes of the tasks."""
 SENTENCES: dict[Source, str] = {
     "sstat": "from sstat, which asked the nodes just now: averages over the tasks of a row, CPUs since its first task "
     "began; the shells around tasks count",
@@ -19,40 +19,40 @@ SENTENCES: dict[Source, str] = {
 
 
 class Usage(Struct, frozen=True, kw_only=True):
-    """What a task uses, or on average each of the running tasks of a role."""
+    """The usage of a task, or the average of a role's running tasks."""
 
     role: str
     """The name of the role."""
     index: int | None
     """The index of the task in its role, from 0; None for an average of several tasks."""
     running_tasks: int
-    """How many tasks these figures are about."""
+    """The number of measured tasks."""
     node: str | None
     """The node of the task."""
     cpus_busy: float | None
-    """How many CPUs a task keeps busy: since it started by sstat, in one second by its processes."""
+    """The number of busy CPUs of a task: since its start (sstat), or during one second (processes)."""
     cpu_time: int
     """CPU time of a task so far, in seconds."""
     used_memory_mib: int
-    """Memory that a task uses, in MiB."""
+    """The memory of a task, in MiB."""
     max_memory_mib: int | None = None
-    """The most memory that a Slurm process of the task, its shell included, has used so far."""
+    """The most memory of one Slurm process of the task so far, including its shell."""
     gpu_percent: int | None = None
-    """How busy the GPUs of a task are, on average."""
+    """The average load of the GPUs of a task, in percent."""
     gpu_memory_mib: int | None = None
-    """GPU memory that a task uses, in MiB."""
+    """The GPU memory of a task, in MiB."""
 
 
 class Measured(Struct, frozen=True, kw_only=True):
-    """What the running tasks of a job use."""
+    """The usage of a job's running tasks."""
 
     name: str
     """The name of the job's folder, `user~job`."""
     job_id: str
     """The id of the Slurm job."""
     measured_by: Source
-    """Where the figures come from."""
+    """The source of the values."""
     measured_at: Time | None
     """When they were measured."""
     usages: tuple[Usage, ...]
-    """What tasks use: each, or those of a role on average."""
+    """The usage of each task, or the average for each role."""

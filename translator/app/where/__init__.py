@@ -1,1 +1,1 @@
-"""Where tasks are: their nodes, addresses and ports, and the ways to these."""
+"""The nodes, addresses, ports and web pages of tasks."""

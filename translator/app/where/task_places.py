@@ -1,4 +1,4 @@
-"""The address and the ports of each task of a job that runs or ran."""
+"""The address and the ports of each task of a job."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class TaskPlace(Struct, frozen=True, kw_only=True):
-    """Say where a task is or was reached; `ports` by their label."""
+    """The address and the ports of a task; `ports` are by label."""
 
     role: str
     index: int
@@ -27,19 +27,19 @@ class TaskPlace(Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """What users call the task: `worker-0`."""
+        """The name of the task, `worker-0`."""
         return f"{self.role}-{self.index}"
 
     @property
     def host(self) -> str:
-        """The address, or where none is known the name of the node."""
+        """The address if known, else the name of the node."""
         return self.address or self.node
 
 
 def task_places(view: View) -> dict[tuple[str, int], TaskPlace]:
-    """Return the places of the tasks of the last attempt that have begun, by role and index.
+    """Return the places of the last attempt's started tasks, by role and index.
 
-    Of a task that has ended the result has them, of others what the nodes wrote.
+    The source is the result for an ended task, else the files of the nodes.
     """
     known = view.history
     begun = [task for task in view.tasks if task.started_at is not None]

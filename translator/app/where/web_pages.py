@@ -1,4 +1,4 @@
-"""The pages that tasks serve, as far as the job file tells: TensorBoard, Jupyter, and ports that it labels `http`."""
+"""The web pages of tasks that the job file declares: TensorBoard, Jupyter, and ports labelled `http`."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ if TYPE_CHECKING:
     from .task_places import TaskPlace
 
 TITLES: Mapping[str, str] = {"tensorboard": "TensorBoard", "jupyter": "Jupyter", "notebook": "Jupyter"}
-"""By what a label has in it."""
+"""Titles of pages by a part of the port's label."""
 _MENTIONS_HTTP = re.compile(rb"[\"']?http[\"']?\s*[:,}\n]")
 
 
 class WebPage(Struct, frozen=True, kw_only=True):
-    """A page that a task serves."""
+    """A web page of a task."""
 
     title: str
-    """What the page is: `TensorBoard`, `Jupyter` or `HTTP`."""
+    """The title of the page: `TensorBoard`, `Jupyter` or `HTTP`."""
     task: str
     """The name of the task."""
     url: str
-    """Where a browser finds the page."""
+    """The URL of the page."""
 
 
 def may_have_pages(folder: JobFolder) -> bool:
-    """Tell whether the job file asks for anything that serves a page."""
+    """Return whether the job file declares a web page."""
     roles = kept_plan(folder.path).roles
     labels = {port.label.lower() for role in roles for port in role.ports}
     named = any(word in label for word in TITLES for label in labels)
@@ -43,7 +43,7 @@ def may_have_pages(folder: JobFolder) -> bool:
 
 
 def web_pages(folder: JobFolder, places: Iterable[TaskPlace]) -> list[WebPage]:
-    """Return the pages of running tasks, each once; whether somebody answers there, nobody has asked."""
+    """Return the pages of running tasks, each once, without connecting to them."""
     running = [place for place in places if place.is_running and place.host]
     if not running:
         return []
@@ -59,7 +59,7 @@ def web_pages(folder: JobFolder, places: Iterable[TaskPlace]) -> list[WebPage]:
 
 
 def port_labels(folder: JobFolder, role: str, index: int) -> list[str]:
-    """Return the labels by which a task's ports are asked for, as the plan has them; `tensorboard` for the plugin's."""
+    """Return the labels of a task's ports in the plan, and `tensorboard` for the plugin's."""
     planned = kept_plan(folder.path).roles_by_name.get(role)
     labels = [port.label for port in planned.ports] if planned else []
     has_plugin = index == 0 and _port_of_plugin(planned) is not None
@@ -67,7 +67,7 @@ def port_labels(folder: JobFolder, role: str, index: int) -> list[str]:
 
 
 def labels_in_job_file(folder: JobFolder, role: str) -> list[str]:
-    """Return the labels of the ports that the job file asks for; each task has `ssh` and `http` unasked."""
+    """Return the labels of ports in the job file; each task also has `ssh` and `http`."""
     planned = kept_plan(folder.path).roles_by_name.get(role)
     unasked = {"ssh"} if role in _roles_with_http(folder) else {"ssh", "http"}
     return [port.label for port in planned.ports if port.label not in unasked] if planned else []
@@ -83,7 +83,7 @@ def _ports(place: TaskPlace, role: KeptRole | None, *, has_http: bool) -> Iterat
 
 
 def _port_of_plugin(role: KeptRole | None) -> int | None:
-    """Return the port of the plugin tensorboard, which the first task of the first role runs."""
+    """Return the port of the plugin tensorboard, which runs in the first task of the first role."""
     for hook in role.before if role else ():
         if hook.script is not None and hook.script.program == "tensorboard":
             return parse_int(str(dict(hook.script.settings).get("PORT", "")))
@@ -91,7 +91,7 @@ def _port_of_plugin(role: KeptRole | None) -> int | None:
 
 
 def _roles_with_http(folder: JobFolder) -> set[str]:
-    """Return the roles for which the job file itself asks for ports labelled `http`: every task has one unasked."""
+    """Return the roles with ports labelled `http` in the job file; every task has a default one, too."""
     try:
         text = read_end(folder.path / "job.yaml", MAX_BYTES)[0]
     except OSError:
@@ -114,23 +114,23 @@ def _declaring(text: bytes) -> set[str]:
 
 
 def _asks_for_http(role: object) -> bool:
-    """Tell whether a role of protocol v2 asks for such ports."""
+    """Return whether a role of protocol v2 declares such ports."""
     resources = role.get("resourcePerInstance") if isinstance(role, Mapping) else None
     ports = resources.get("ports") if isinstance(resources, Mapping) else None
     return isinstance(ports, Mapping) and "http" in ports
 
 
 def _lists_http(ports: object) -> bool:
-    """Tell whether a list of ports of protocol v1 has such a label."""
+    """Return whether a list of ports of protocol v1 contains such a label."""
     return any(port.get("label") == "http" for port in _mappings(ports))
 
 
 FEW_PAGES = 4
-"""The addresses and ports of so many running tasks are shown unasked."""
+"""Most running tasks whose addresses and ports are shown by default."""
 
 
 def page_line(page: WebPage) -> str:
-    """Return what a user is told of a page: `TensorBoard: http://10.0.0.1:5000 (worker-0)`."""
+    """Return a page as text: `TensorBoard: http://10.0.0.1:5000 (worker-0)`."""
     return one_line(f"{page.title}: {page.url} ({page.task})")
 
 

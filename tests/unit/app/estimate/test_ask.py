@@ -75,7 +75,7 @@ def test_jobs_that_would_give_way(version: str) -> None:
 def test_nodes_that_are_out_of_order_are_no_refusal(version: str) -> None:
     start, (pool,) = ask_start(Session(), replay("drained", version), SCRIPT, ["watched"])
     assert start == Start(
-        reason="Requested node configuration is not available; 1 of 2 nodes of partition watched is out of order or "
+        reason="Requested node configuration is not available; 1 of 2 nodes of partition watched is unavailable or "
         "reserved, and a job may wait for them"
     )
     assert (pool.away_nodes, pool.away, pool.free, pool.total) == (1, 4, 4, 8)
@@ -145,7 +145,7 @@ def test_busy_nodes_are_no_refusal() -> None:
     said: list[Event] = []
     session = Session(say=said.append)
     assert ask_start(session, Replay(answers), SCRIPT, ["pair"]) == (Start(reason="Requested nodes are busy"), ())
-    assert str(*said).startswith("Slurm does not say which GPUs are free: ")
+    assert str(*said).startswith("cannot query the free GPUs from Slurm: ")
 
 
 def test_a_question_is_no_retry_on_the_bill() -> None:

@@ -72,7 +72,7 @@ def test_what_ended_long_ago_is_removed_each_day(surroundings: Path) -> None:
     living = job(surroundings, "living", 2 * MONTH, ended=False)
     keep_house(Session(), MONTH, said.append)
     assert [folder.path.exists() for folder in (old, new, living)] == [False, True, True]
-    assert said == [f"{old.name}: removed, as the site profile says (`jobs.removeAfter`)"]
+    assert said == [f"{old.name}: removed because of `jobs.removeAfter` of the site profile"]
     more = job(surroundings, "more", MONTH + 9)
     keep_house(Session(), MONTH, said.append)
     assert more.path.exists()

@@ -95,7 +95,7 @@ def test_a_job_that_has_not_ended_is_refused_and_nothing_goes(
     assert "E591" in said.err
     assert "paislurm cancel two" in said.err
     assert there(surroundings) == {"one", "two"}
-    assert "`--older-than 1s` removes those that have ended" in said.err
+    assert "use `--older-than 1s` to remove only ended jobs" in said.err
     assert run("remove", "*", "--older-than", "1s", "--yes").code == 0
     assert "two" in there(surroundings)
     assert "--older-than" not in run("remove", "two").err

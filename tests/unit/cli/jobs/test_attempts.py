@@ -211,7 +211,7 @@ def test_what_an_end_means_is_said_while_the_next_attempt_can_be_kept_from_being
 
     monkeypatch.setattr(waiting.time, "sleep", sleep)
     monkeypatch.setattr(waiting, "_is_watched", lambda _: True)
-    told = [line for line in run("wait", "demo").err.splitlines() if line.startswith("usually: ")]
+    told = [line for line in run("wait", "demo").err.splitlines() if line.startswith("usual cause: ")]
     assert [line.split(";")[0].split(":")[1].split()[0] for line in told] == ["signal", "a"]
 
 

@@ -234,8 +234,8 @@ def test_ctrl_c_leaves_all_jobs_alone(
 
     monkeypatch.setattr(waiting.time, "sleep", sleep)
     said = run("wait", "train-*")
-    assert (said.code, "interrupted; 2 jobs go on" in said.err) == (130, True)
-    assert f"`paislurm wait {ME}~train-1 {ME}~train-2` waits again" in said.err
+    assert (said.code, "interrupted; 2 jobs continue" in said.err) == (130, True)
+    assert f"wait again with `paislurm wait {ME}~train-1 {ME}~train-2`" in said.err
     assert not slurm.cancelled
 
 
@@ -341,9 +341,9 @@ def test_a_near_group_and_a_near_state_are_told(run: Runner, slurm: FakeBackend,
     sent = replace(SUBMITTED, user=user_name(), job="seed1")
     job_folder(surroundings, created, INTENT, sent, ENDED, name=f"{ME}~seed1")
     said = run("list", "--group", "swep")
-    assert (said.code, "error E597: there is no group `swep`" in said.err) == (5, True)
+    assert (said.code, "error E597: no group `swep`" in said.err) == (5, True)
     assert "hint: did you mean `sweep`?" in said.err
-    assert "hint: `paislurm submit --sweep` makes one" in run("list", "--group", "qqq").err
+    assert "hint: `paislurm submit --sweep` creates a group" in run("list", "--group", "qqq").err
     assert "did you mean the group `sweep`?" in run("list", "swep").err
     for words in (("list", "--state", "runing"), ("status", "seed1", "--state", "Runing")):
         said = run(*words)

@@ -38,13 +38,13 @@ def strict(profile: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Pa
 @pytest.mark.parametrize(
     ("who", "entries", "words"),
     [
-        ("scrontab", [], "for 2 h: is the scrontab entry cancelled?"),
-        ("cron", [], "for 2 h: is its line of the crontab still there?"),
-        ("submit", [], "for 2 h: add it to scrontab or cron, every 5 minutes say"),
-        ("cron", ["#SCRON -p batch", f"#DISABLED: {ENTRY}"], "its scrontab entry was cancelled; `scrontab -e`"),
-        ("scrontab", ["# my own", ENTRY], "though its scrontab entry is there: `squeue --me` shows it"),
-        ("scrontab", [f"# {ENTRY}"], "is the scrontab entry cancelled?"),
-        ("scrontab", ["* * * * * backup --once"], "is the scrontab entry cancelled?"),
+        ("scrontab", [], "for 2 h: check whether the scrontab entry was cancelled"),
+        ("cron", [], "for 2 h: check whether the crontab still has its line"),
+        ("submit", [], "for 2 h: add it to scrontab or cron, for example every 5 minutes"),
+        ("cron", ["#SCRON -p batch", f"#DISABLED: {ENTRY}"], "its scrontab entry was cancelled; run `scrontab -e`"),
+        ("scrontab", ["# my own", ENTRY], "although it has a scrontab entry: check it with `squeue --me`"),
+        ("scrontab", [f"# {ENTRY}"], "check whether the scrontab entry was cancelled"),
+        ("scrontab", ["* * * * * backup --once"], "check whether the scrontab entry was cancelled"),
     ],
 )
 def test_what_is_said_of_a_round_that_is_overdue(who: Who, entries: list[str], words: str) -> None:
@@ -68,7 +68,7 @@ def test_commands_that_show_a_living_job_say_it(
     said = run(*command.split())
     assert (said.code, said.err) == (
         0,
-        "warning: no `paislurm monitor --once` has run for 2 h: is the scrontab entry cancelled?\n",
+        "warning: no `paislurm monitor --once` has run for 2 h: check whether the scrontab entry was cancelled\n",
     )
 
 

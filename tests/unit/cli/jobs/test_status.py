@@ -138,9 +138,13 @@ def test_without_an_answer_the_last_known_state_is_shown(run: Runner, slurm: Fak
     assert said.code == 0
     assert "WAITING" in said.out
     assert "job 7, PENDING (last known)" in said.out
-    assert "this is what was known last: Slurm does not respond: timed out" in said.err
+    assert "these are the last known states: Slurm does not respond: timed out" in said.err
     listed = run("list")
-    assert (listed.code, "WAITING" in listed.out, "known last: Slurm does not respond" in listed.err) == (0, True, True)
+    assert (listed.code, "WAITING" in listed.out, "last known states: Slurm does not respond" in listed.err) == (
+        0,
+        True,
+        True,
+    )
 
 
 def test_an_ended_job_needs_no_backend(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:

@@ -205,8 +205,8 @@ def test_what_is_wrong_is_said_of_the_options(
             ("--qos", "a", "--nice", "3", "--partition", "batch"),
             "submit it again, with these options: `paislurm submit --again old --partition ... --qos ...`",
         ),
-        (("--hold",), "`paislurm submit --again old` submits it once more"),
-        (("--retries", "3"), "`paislurm submit --again old` submits it once more"),
+        (("--hold",), "submit it again: `paislurm submit --again old`"),
+        (("--retries", "3"), "submit it again: `paislurm submit --again old`"),
     ],
 )
 def test_the_hint_at_a_job_that_is_over_names_what_was_given(

@@ -105,7 +105,7 @@ def test_tasks_that_answer_are_told_of(folder: JobFolder, tmp_path: Path, monkey
     assert (ps.role, ps.cpus_busy, ps.used_memory_mib, ps.gpu_percent) == ("ps", None, 4, None)
 
 
-@pytest.mark.parametrize(("status", "words"), [(0, "none of the tasks answers"), (1, "no")])
+@pytest.mark.parametrize(("status", "words"), [(0, "no task answers"), (1, "no")])
 def test_that_no_task_answers_is_said(
     folder: JobFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int, words: str
 ) -> None:

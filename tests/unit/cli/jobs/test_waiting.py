@@ -126,7 +126,7 @@ def test_why_a_job_waits_is_told_once_for_each_reason(
     then(monkeypatch, line, says("Priority"), line, held, held, says("None"), held, ends)
     said = run("wait", "demo")
     assert said.code == 0
-    told = [line for line in said.err.splitlines() if line.startswith((f"{ME} waits, since", "what helps"))]
+    told = [line for line in said.err.splitlines() if line.startswith((f"{ME} waits, since", "advice: "))]
     assert [line.partition(": ")[2] for line in told] == [
         "Resources: other jobs use the resources that it requests",
         "set a shorter time limit (`extras.slurm.time`), or request less, to start earlier",
@@ -168,8 +168,8 @@ def test_ctrl_c_while_waiting_leaves_the_job_alone(
     slurm.observations[JobId("7")] = observed("RUNNING")
     said = run("wait", "demo")
     assert said.code == 130
-    assert f"interrupted; job {ME} goes on" in said.err
-    assert f"`paislurm cancel {ME}` ends it" in said.err
+    assert f"interrupted; job {ME} continues" in said.err
+    assert f"cancel it with `paislurm cancel {ME}`" in said.err
     assert not slurm.cancelled
     assert folder
 

@@ -85,7 +85,7 @@ def test_either_a_file_or_a_job(run: Runner, words: tuple[str, ...]) -> None:
     assert run(*words).code == 2
 
 
-@pytest.mark.parametrize("fate", ["has changed since", "is not there any more"])
+@pytest.mark.parametrize("fate", ["has changed since", "no longer exists"])
 def test_the_file_of_then_is_taken(
     run: Runner, slurm: FakeBackend, jobs: Path, job: str, demo: JobFolder, fate: str
 ) -> None:
@@ -97,7 +97,7 @@ def test_the_file_of_then_is_taken(
         Path(job).unlink()
     said = run("submit", "--again", "demo")
     assert said.code == 0
-    assert f"{job} {fate}: the job file is taken as it was then, {demo.path / 'job.yaml'}" in said.err
+    assert f"{job} {fate}: using the recorded copy {demo.path / 'job.yaml'}" in said.err
     assert (demo.path / "job.yaml").read_text(encoding="utf-8") == JOB
 
 
@@ -116,7 +116,7 @@ def test_secrets_of_an_unchanged_file(run: Runner, slurm: FakeBackend, jobs: Pat
     assert run("submit", job).code == 0
     said = run("submit", "--again", "demo", "--suffix", "-2")
     assert said.code == 0, said.err
-    assert f"secrets are taken from {job}, which has not changed" in said.err
+    assert f"using the secrets in {job}, which has not changed" in said.err
     (secret,) = jobs.glob("*-2/secrets/token")
     assert secret.read_text(encoding="utf-8") == TOKEN
     assert len(slurm.submissions) == 2
@@ -131,7 +131,7 @@ def test_secrets_of_a_changed_file_must_be_given(run: Runner, slurm: FakeBackend
     assert said.code == 0, said.err
     (secret,) = jobs.glob("*-2/secrets/token")
     assert secret.read_text(encoding="utf-8") == "new"
-    assert "the job file is taken as it was then" in said.err
+    assert "using the recorded copy" in said.err
     assert run("submit", "--again", "demo-2", "--suffix", "-3").code == 0
     assert len(slurm.submissions) == 3
 
@@ -160,7 +160,7 @@ def test_the_file_of_secrets_is_read_once_more(run: Runner, slurm: FakeBackend, 
     assert run("submit", job_file(tmp_path, USES_SECRET), "--secrets", secrets).code == 0
     said = run("submit", "--again", "demo", "--suffix", "-2")
     assert said.code == 0, said.err
-    assert f"secrets are taken from {secrets}, as they are there now" in said.err
+    assert f"using the current secrets in {secrets}" in said.err
     assert [path.read_text() for path in jobs.glob("*-2/secrets/token")] == [TOKEN]
     Path(secrets).unlink()
     refused(run("submit", "--again", "demo", "--suffix", "-3"), "E576", f"were in {secrets}, which is not there")
@@ -173,7 +173,7 @@ def test_a_secret_in_a_parameter_must_be_given(run: Runner, slurm: FakeBackend, 
     job = job_file(tmp_path, WITH_SECRETS)
     assert run("submit", job, "--set", f"url=a{TOKEN}", "--set", "user=x").code == 0
     said = run("submit", "--again", "demo", "--suffix", "-2")
-    refused(said, "E577", "had for url, and is not kept")
+    refused(said, "E577", "the values of url in")
     assert "--set url=..." in said.err
     assert run("submit", "--again", "demo", "--suffix", "-2", "--set", "url=b").code == 0
 
@@ -245,7 +245,7 @@ def test_the_folder_of_then_is_gone(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "there").rmdir()
     said = run("submit", "--again", "demo", "--suffix", "-2")
-    assert (said.code, "where it was submitted from, is not there any more" in said.err) == (0, True)
+    assert (said.code, "no longer exists: using the current folder" in said.err) == (0, True)
     (new,) = jobs.glob("*-2")
     assert (new / SUBMIT_DIR).read_text(encoding="utf-8") == str(tmp_path)
 

@@ -99,7 +99,10 @@ def test_a_cron_that_has_stopped_is_said_at_once(run: Runner, job: str, strict: 
     assert strict and slurm  # noqa: PT018
     add(Session().monitor_folder, Round(int(time.time()) - 7300, "cron"))
     said = run("submit", job).err
-    assert "warning: no `paislurm monitor --once` has run for 2 h 1 min: is its line of the crontab" in said
+    assert (
+        "warning: no `paislurm monitor --once` has run for 2 h 1 min: check whether the crontab still has its line"
+        in said
+    )
 
 
 def test_a_round_counts_though_only_the_profile_of_a_job_waits_for_it(

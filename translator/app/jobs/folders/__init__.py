@@ -1,1 +1,1 @@
-"""The folders of jobs that have ended: tidied, removed, and how much room they take."""
+"""Folders of ended jobs: tidying, removal and disk usage."""

@@ -1,4 +1,4 @@
-"""What jobs take on the disk: how many bytes, files and folders."""
+"""Disk usage of jobs: bytes, files and folders."""
 
 from __future__ import annotations
 
@@ -23,34 +23,34 @@ _NEXT, _SHORT = 1024, 10
 
 
 class Room(Struct, frozen=True, kw_only=True):
-    """What files take on the disk."""
+    """The disk usage of files."""
 
     size_bytes: int
     """Their size in bytes."""
     inodes: int
-    """How many files and folders there are."""
+    """The number of files and folders."""
 
 
 class JobRoom(Room, frozen=True, kw_only=True):
-    """What a job takes on the disk."""
+    """The disk usage of a job."""
 
     name: str
     """The name of the job's folder, `user~job`."""
 
 
 class DiskUse(Struct, frozen=True, kw_only=True):
-    """What jobs take on the disk."""
+    """The disk usage of jobs."""
 
     jobs: tuple[JobRoom, ...]
     """The jobs, the largest first."""
     total: Room
-    """What all these jobs take together."""
+    """The total of all these jobs."""
     remove_after: int | None
-    """The age in seconds at which the site removes jobs; None where it does not."""
+    """The age in seconds at which the site removes jobs; None if it does not."""
 
 
 def disk_use(session: Session, words: Sequence[str] = ()) -> DiskUse:
-    """Return what jobs take, the largest first; without a word all of the user's, with those of a name used again."""
+    """Return the disk usage of jobs, the largest first. Default: all of the user's, with those of a name used again."""
     own = f"{session.user}~"
     folders = (
         select(session.store, words, user=session.user)
@@ -62,20 +62,20 @@ def disk_use(session: Session, words: Sequence[str] = ()) -> DiskUse:
 
 
 def room_of(folder: JobFolder, *, keep_logs: bool = False) -> JobRoom:
-    """Return what a job takes, or with `keep_logs` what goes of it where its records and logs stay."""
+    """Return the disk usage of a job; with `keep_logs`, without its records and logs."""
     paths = bulk(folder) if keep_logs else [folder.path]
     room = reduce(RoomTaken.plus, (room_taken(str(path)) for path in paths), RoomTaken())
     return JobRoom(name=folder.name, size_bytes=room.size, inodes=room.inodes)
 
 
 def total(jobs: Iterable[Room]) -> Room:
-    """Return what jobs take together."""
+    """Return the total of jobs."""
     rooms = list(jobs)
     return Room(size_bytes=sum(room.size_bytes for room in rooms), inodes=sum(room.inodes for room in rooms))
 
 
 def size_text(size: int) -> str:
-    """Return bytes for people: `40 KiB`, `1.2 GiB`."""
+    """Return bytes in a readable unit: `40 KiB`, `1.2 GiB`."""
     amount = size / _NEXT
     for unit in UNITS:
         if amount < _NEXT or unit == UNITS[-1]:

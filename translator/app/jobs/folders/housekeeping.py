@@ -1,4 +1,4 @@
-"""What a monitor does now and then for jobs that ended long ago: tidy their folders, and remove them in the end."""
+"""Periodic work of a monitor: tidy the folders of ended jobs, and remove old jobs."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 HOUR, DAY = 3600, 86400
 CLEANING_SECONDS, CLEANING_TICK = 2.0, 0.05
 TIDIED, REMOVED = "tidied", "removed"
-"""Files in the monitor's folder that say by their time when this was last done."""
+"""Files in the monitor's folder; their times record the last run."""
 
 
 def keep_house(session: Session, remove_after: int | None, say: Callable[[str], None]) -> None:
-    """Tidy what ended long ago, each hour at most; each day at most remove what ended `remove_after` seconds ago."""
+    """Tidy ended jobs at most once an hour; remove jobs `remove_after` seconds after their end at most once a day."""
     with suppress(OSError, PaislurmError):
         if is_due(session, TIDIED, HOUR):
             finish_removals(session.store.jobs)
@@ -39,12 +39,12 @@ def keep_house(session: Session, remove_after: int | None, say: Callable[[str], 
         if remove_after is not None and is_due(session, REMOVED, DAY):
             for folder in session.store.all():
                 if not _remove_old(session, folder, remove_after, say):
-                    # A login node that does not answer would be waited for again and again; another day will do.
+                    # Do not wait for an unreachable login node again; try on another day.
                     break
 
 
 def tidy_own(session: Session, folder: JobFolder) -> bool:
-    """Tidy the folder of a job of the user's own, if there is anything to tidy; False if it is to be tried again."""
+    """Tidy the folder of the user's own job; return False if it must be tried again."""
     if is_tidy(folder):
         return True
     with suppress(OSError):
@@ -55,7 +55,7 @@ def tidy_own(session: Session, folder: JobFolder) -> bool:
 
 
 def tidy_what_has_just_ended(session: Session, folders: Iterable[JobFolder]) -> None:
-    """Give the scripts of jobs that a command waited for a moment to clean up after themselves, then tidy."""
+    """Tidy the folders of jobs that have just ended, after a pause for the clean-up of their scripts."""
     deadline = time.monotonic() + CLEANING_SECONDS
     left = list(folders)
     while left := [folder for folder in left if not tidy_own(session, folder)]:
@@ -65,9 +65,9 @@ def tidy_what_has_just_ended(session: Session, folders: Iterable[JobFolder]) -> 
 
 
 def _remove_old(session: Session, folder: JobFolder, remove_after: int, say: Callable[[str], None]) -> bool:
-    """Remove a job that ended so long ago; False if something of it is left.
+    """Remove a job `remove_after` seconds after its end; return False if files are left.
 
-    Its journal was last written at its end, or later.
+    The time of its journal is that of its end, or later.
     """
     with suppress(OSError):
         if session.now() - time_written(folder.journal) // 10**9 < remove_after:
@@ -80,13 +80,13 @@ def _remove_old(session: Session, folder: JobFolder, remove_after: int, say: Cal
             except PaislurmError as error:
                 say(f"{folder.name}: not removed: {error.diagnostics[0].message}")
             else:
-                say(f"{folder.name}: removed, as the site profile says (`jobs.removeAfter`){left and f'; {left}'}")
+                say(f"{folder.name}: removed because of `jobs.removeAfter` of the site profile{left and f'; {left}'}")
                 return not left
     return True
 
 
 def is_due(session: Session, name: str, seconds: int) -> bool:
-    """Tell whether something was not done for so long, and write down that it is done now."""
+    """Return whether the last run was at least `seconds` ago; if so, record a run now."""
     file = session.monitor_folder / name
     if session.now() - time_written(file) // 10**9 < seconds:
         return False

@@ -1,4 +1,4 @@
-"""Remove jobs that have ended: which are meant, and what goes of each."""
+"""Remove jobs that have ended: the use case."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ if TYPE_CHECKING:
 
 
 class Removed(JobRoom, frozen=True, kw_only=True):
-    """A job that was removed, or would be, and what it took on the disk."""
+    """A removed job (or with a dry run, one to remove), and its disk usage."""
 
     left_behind: str | None
-    """What could not be removed yet, and when it will be."""
+    """The files that could not be removed yet, and when they will be."""
 
 
 class Removal(Struct, frozen=True, kw_only=True):
-    """What became of jobs that were to be removed."""
+    """The result of a removal."""
 
     removed: tuple[Removed, ...]
-    """The jobs that were removed, or would be."""
+    """The removed jobs, or with a dry run, those to remove."""
     dry_run: bool
     """Whether nothing was removed."""
     diagnostics: tuple[Diagnostic, ...]
-    """Why other jobs could not be removed."""
+    """The errors for other jobs."""
 
 
 class ToRemove(Struct, frozen=True, kw_only=True):
-    """The jobs that are to be removed.
+    """The jobs to remove.
 
-    `by_name` is false where a group, a pattern or a condition says which; `groups` have the names of their jobs.
+    `by_name` is false if a group, a pattern or a condition selected them; `groups` contains the names of their jobs.
     """
 
     jobs: Sequence[Opened]
@@ -53,14 +53,14 @@ class ToRemove(Struct, frozen=True, kw_only=True):
 def jobs_to_remove(
     session: Session, words: Sequence[str], *, older_than: int | None = None, states: Collection[str] = ()
 ) -> ToRemove:
-    """Return the jobs that words mean, only those that ended so many seconds ago and in one of these states.
+    """Return the selected jobs that ended at least `older_than` seconds ago and in one of `states`.
 
-    Raises UsageError without a word and a condition, NotFoundError for words that mean no job, and FolderError for
-    another user's job or one that has not ended.
+    Raises UsageError without a word and a condition, NotFoundError for unknown jobs, and FolderError for another
+    user's job or an unfinished one.
     """
     has_condition = older_than is not None or bool(states)
     if not words and not has_condition:
-        message = "which jobs? Name them, or say --older-than AGE or --state STATE"
+        message = "no job given: name a JOB, or use --older-than AGE or --state STATE"
         raise UsageError(Diagnostic(code="E547", message=message))
     groups = named_groups(session.store, words, user=session.user)
     found = matching(session, words, older_than, states) if has_condition else named(session, words)
@@ -76,9 +76,9 @@ def remove_jobs(
     dry_run: bool = False,
     each: Callable[[Removed], object] = lambda _: None,
 ) -> tuple[Removal, list[PaislurmError]]:
-    """Remove jobs that have ended, and return what was removed and what was not possible; `each` is called at once.
+    """Remove ended jobs, and return the removed ones and the errors; `each` is called after each removal.
 
-    With `keep_logs` records and logs stay. With `dry_run` nothing is removed.
+    `keep_logs` keeps records and logs; `dry_run` removes nothing.
     """
     removed: list[Removed] = []
     errors: list[PaislurmError] = []

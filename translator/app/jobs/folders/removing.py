@@ -1,4 +1,4 @@
-"""Remove jobs: which of them are meant, whether they may go, and what of them goes."""
+"""Remove jobs: their selection, checks, and the deletion of files."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 
 
 def ended_at(job: Opened | View) -> int | None:
-    """Return when a job ended, by its journal; None where the journal has no end."""
+    """Return when a job ended, by its journal; None without an end."""
     end = job.history.ended
     return None if end is None else end.ended_at or end.happened_at
 
 
 def named(session: Session, words: Sequence[str]) -> list[Opened]:
-    """Return the jobs that words mean, each of which has ended.
+    """Return the ended jobs of the words.
 
-    Raises NotFoundError for words that mean none, and FolderError where one is another user's or has not ended; nothing
-    is removed then.
+    Raises NotFoundError for an unknown job, and FolderError for another user's or an unfinished one, before any
+    removal.
     """
     jobs = [_opened(folder) for folder in select(session.store, words, user=session.user)]
     for job in jobs:
@@ -46,11 +46,11 @@ def named(session: Session, words: Sequence[str]) -> list[Opened]:
 
 
 def matching(session: Session, words: Sequence[str], older_than: int | None, states: Collection[str]) -> list[Opened]:
-    """Return the user's own jobs that ended so long ago and so; only those that words mean, if there are any."""
+    """Return the user's own jobs, or those of the words, that match `older_than` (seconds) and `states`."""
     folders = select(session.store, words, user=session.user) if words else session.store.all()
     found = []
     for folder in folders:
-        # What cannot be read may not have ended.
+        # An unreadable job may not have ended.
         with suppress(OSError):
             job = open_job(folder)
             end = ended_at(job)
@@ -65,9 +65,9 @@ def matching(session: Session, words: Sequence[str], older_than: int | None, sta
 
 
 def remove_job(session: Session, job: Opened, *, keep_logs: bool = False) -> str:
-    """Remove a job that has ended, or with `keep_logs` its working directories; return what is left, in words.
+    """Remove an ended job, or with `keep_logs` its working directories; return a message about remaining files.
 
-    Raises FolderError where it cannot be; OSError where its folder cannot be renamed.
+    Raises FolderError if another process changes the job, and OSError if its folder cannot be renamed.
     """
     check_removable(job.folder)
     left = _remove_elsewhere(session, job, keep_logs=keep_logs) if is_elsewhere(job.history.backend) else ""
@@ -77,14 +77,14 @@ def remove_job(session: Session, job: Opened, *, keep_logs: bool = False) -> str
         gone = hide(job.folder, job.history)
         if gone is None:
             message = f"{job.folder.name} is being replaced or removed by another process"
-            raise FolderError(Diagnostic(code="E593", message=message, hint="look again: `paislurm list --all`"))
+            raise FolderError(Diagnostic(code="E593", message=message, hint="check with `paislurm list --all`"))
         hidden = [gone]
     behind = " ".join(str(path) for path in hidden if not delete(path))
     return "; ".join(filter(None, [left, behind and f"{behind} could not be deleted yet"]))
 
 
 def _remove_elsewhere(session: Session, job: Opened, *, keep_logs: bool) -> str:
-    """Remove the folder of a job at its login node; return in words that this could not be done, if so."""
+    """Remove the folder of a job on its login node; return a message on failure."""
     from paislurm.backends.ssh.backend import SshBackend
 
     known = job.history
@@ -94,7 +94,7 @@ def _remove_elsewhere(session: Session, job: Opened, *, keep_logs: bool) -> str:
     below = [f"/attempts/{attempt}/{name}" for attempt in attempts for name in BULKY] if keep_logs else [""]
     if there.remove_folder(known.run_folder(job.folder.path), below):
         return ""
-    return f"its folder at {known.backend_label} could not be removed yet: it is, as soon as that answers again"
+    return f"its folder at {known.backend_label} could not be removed yet; it will be when the login node answers"
 
 
 def _opened(folder: JobFolder) -> Opened:
@@ -102,7 +102,7 @@ def _opened(folder: JobFolder) -> Opened:
         job = open_job(folder)
     except OSError as error:
         message = f"the journal of {folder.path} cannot be read: {error.strerror or error}"
-        hint = "whether the job has ended is not known: if it has, remove the folder by hand"
+        hint = "it is unknown whether the job has ended; if it has, remove the folder by hand"
         raise NotFoundError(Diagnostic(code="E594", message=message, hint=hint)) from None
     return job
 
@@ -110,6 +110,6 @@ def _opened(folder: JobFolder) -> Opened:
 def _has_not_ended(view: View, *, several: bool) -> Diagnostic:
     name = view.history.job or view.folder.name
     message = f"{view.folder.name} has not ended: {view.job_status.state}"
-    ended = ", and `--older-than 1s` removes those that have ended" if several else ""
-    hint = f"`paislurm cancel {name}` ends it; nothing was removed{ended}"
+    ended = "; use `--older-than 1s` to remove only ended jobs" if several else ""
+    hint = f"cancel it with `paislurm cancel {name}`; nothing was removed{ended}"
     return Diagnostic(code="E591", message=message, hint=hint)

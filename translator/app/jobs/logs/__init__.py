@@ -1,1 +1,1 @@
-"""What tasks print: which logs are meant, what is new in them, and how lines of many tasks are shown."""
+"""Logs of tasks: their selection, their new contents, and their lines."""

@@ -1,4 +1,4 @@
-"""Show what the tasks of jobs print: once, or as it comes until the jobs have ended."""
+"""Print the output of tasks: existing output once, or new output until the jobs have ended."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def _open(
 
 
 def count_tasks(jobs: Iterable[Target]) -> int:
-    """Return of how many tasks the logs are wanted."""
+    """Return the number of selected tasks."""
     return sum(len(job.tasks) for job in jobs)
 
 
 def show_once(session: Session, jobs: Sequence[Target], selection: LogSelection, printer: Printer) -> list[JobFolder]:
-    """Show what is there, and return the jobs that have printed nothing."""
+    """Print existing output, and return the jobs without any."""
     opened = _open(session, jobs, selection, printer, follows=False)
     return [job.folder for job, logs in zip(jobs, opened, strict=True) if not logs.print_last()]
 
@@ -58,18 +58,18 @@ def follow_jobs(
     progress: Callable[[JobFolder], Progress | None] = lambda _: None,
     max_age: float | None = None,
 ) -> Iterator[View]:
-    """Show what comes until the jobs have ended, and yield how each did; `max_age` as in `wait_for_end`.
+    """Print new output until the jobs have ended, and yield the end of each; `max_age` as in `wait_for_end`.
 
-    `progress` returns what shows how far a job is while it is waited for.
+    `progress` returns a display of the progress.
     """
     opened = _open(session, jobs, selection, printer, follows=True)
     fetchers = [Fetcher(session, job.folder, job.tasks) for job in jobs]
-    # Of several jobs `status` tells the pages.
+    # For several jobs, only `status` shows the pages.
     pages = [PageLines(session, job.folder) for job in jobs] if len(jobs) == 1 else []
     for number, job in enumerate(jobs):
 
         def print_new(first: int = number) -> None:
-            # The job that is waited for is fetched by who waits.
+            # The wait itself fetches the logs of its job.
             for fetcher in fetchers[first + 1 :]:
                 fetcher()
             for logs in opened[first:]:
@@ -91,21 +91,21 @@ def follow_jobs(
 
 
 def follow(session: Session, folder: JobFolder, selection: LogSelection, printer: Printer) -> View:
-    """Show what comes until a job has ended, and return how it did."""
+    """Print new output until a job has ended, and return its end."""
     return next(follow_jobs(session, targets([folder], selection), selection, printer))
 
 
 def silence_text(session: Session, folder: JobFolder) -> str:
-    """Return why there is nothing to show of a job."""
+    """Return why a job has no output."""
     job_status = refresh(session, folder).job_status
     if job_status.ended:
-        return f"nothing was printed; {folder.name} {job_status.state}: {job_status.reason}"
+        return f"no output; {folder.name} {job_status.state}: {job_status.reason}"
     reason = f" ({job_status.reason})" if job_status.reason else ""
-    return f"nothing is printed yet: {folder.name} is {job_status.state}{reason}"
+    return f"no output yet: {folder.name} is {job_status.state}{reason}"
 
 
 class PageLines:
-    """Look at the files of an attempt until they name addresses; of a job without pages at nothing."""
+    """Report the web pages of an attempt once its files contain the addresses; nothing for a job without pages."""
 
     def __init__(self, session: Session, folder: JobFolder) -> None:
         self._session, self._folder = session, folder
@@ -115,7 +115,7 @@ class PageLines:
         self._is_due = known.ended is None and may_have_pages(folder)
 
     def print_new(self) -> None:
-        """Tell what is new."""
+        """Report new pages."""
         while self._folder.attempt(self._attempt + 1).is_dir():
             self._attempt += 1
             self._is_due = may_have_pages(self._folder)

@@ -1,4 +1,4 @@
-"""Show the logs of one job, an attempt after the other: what is there, and what is new since."""
+"""Print the logs of one job, attempt by attempt: existing and new output."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 class JobLogs:
-    """Print what the attempts of a job print, one after the other; of one attempt alone if it is named.
+    """The output of a job's attempts, one after the other, or of one selected attempt.
 
-    `follows` if what comes is wanted too. Of several jobs, `name` stands before the name of each task, and `total` is
-    how many tasks they all have.
+    `follows` includes new output. With several jobs, `name` precedes the name of each task, and `total` is the number
+    of all tasks.
     """
 
     def __init__(
@@ -53,9 +53,9 @@ class JobLogs:
             self._session.say(f"attempt {attempt} of {self._folder.name}")
 
     def print_new(self, *, everything: bool = False) -> bool:
-        """Print what is new, and go on to the next attempt when there is one; tell whether there was anything.
+        """Print new output, and continue with the next attempt if any; return whether anything was printed.
 
-        Of thousands of tasks not all are looked at each time, unless `everything` is.
+        With thousands of tasks, each call reads only some, unless `everything` is set.
         """
         anything = False
         while self._moves and self._folder.attempt(self._attempt + 1).is_dir():
@@ -68,7 +68,7 @@ class JobLogs:
         return anything
 
     def print_last(self) -> bool:
-        """Print all that is new, and last lines that have no end; tell whether there was anything."""
+        """Print all new output and incomplete last lines; return whether anything was printed."""
         anything = self.print_new(everything=True)
         self._print_rest()
         self._printer.flush()
@@ -105,17 +105,17 @@ class JobLogs:
 
 
 FEW = 200
-"""So many logs are all looked at each time."""
+"""Most logs that are all read each time."""
 A_TIME = 500
-"""Of more logs so many at a time, those first that have waited longest."""
+"""The number of logs read at a time if there are more, the longest waiting first."""
 SHORTEST, LONGEST = 0.5, 10.0
-"""Seconds between two looks at the same log: twice as long each time that it has nothing new."""
+"""Seconds between two reads of a log; doubled each time that it has nothing new."""
 
 
 class Looks:
-    """Keep for each of `count` logs when it is looked at next; times are those of a clock that never goes back.
+    """The schedule of the next read of each of `count` logs, in times of a monotonic clock.
 
-    `total` is how many there are with those of other jobs that are looked at too.
+    `total` includes the logs of other jobs.
     """
 
     def __init__(self, count: int, total: int = 0) -> None:
@@ -126,11 +126,11 @@ class Looks:
         self._queue: list[tuple[float, int]] = []
 
     def wake(self, number: int, now: float) -> None:
-        """Look at a log the next time: it has another file."""
+        """Read a log the next time, because it has a new file."""
         self._put(number, now, 0.0)
 
     def due(self, now: float) -> list[int]:
-        """Return the logs to look at now, in order."""
+        """Return the logs to read now, in order."""
         if self._few:
             return list(range(self._count))
         found: set[int] = set()
@@ -141,7 +141,7 @@ class Looks:
         return sorted(found)
 
     def looked(self, number: int, now: float, *, has_news: bool) -> None:
-        """Remember that a log was looked at: soon again where it grows, later where it is quiet."""
+        """Schedule the next read of a log: soon if it grows, later if not."""
         if not self._few:
             pause = 0.0 if has_news else min(LONGEST, max(SHORTEST, 2 * self._pauses.get(number, 0.0)))
             self._put(number, now + pause, pause)

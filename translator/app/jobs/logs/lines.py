@@ -1,4 +1,4 @@
-"""Lines of what tasks print, as it comes in pieces; and what shows the pieces."""
+"""Pieces of logs -> lines, and the interface of printers."""
 
 from __future__ import annotations
 
@@ -13,48 +13,48 @@ if TYPE_CHECKING:
 
 
 class Printer(Protocol):
-    """Show the pieces of the streams of tasks; a task goes by its label."""
+    """A printer of pieces of the tasks' streams; a label names the task."""
 
     def write(self, label: str, piece: Piece, *, at_first: bool) -> None:
-        """Show a piece; `at_first` if it was there before anybody looked."""
+        """Print a piece; `at_first` for output that existed at the start."""
         ...
 
     def end_first(self, label: str, stream: str, *, whole: bool) -> None:
-        """Go on to what comes; `whole` if nothing does, and a line without an end is shown."""
+        """End the existing output; `whole` if no more follows, to print an incomplete last line."""
         ...
 
     def rest(self, label: str) -> None:
-        """Show the last lines of a task that have no end."""
+        """Print the incomplete last lines of a task."""
         ...
 
     def flush(self) -> None:
-        """Hand on what was shown."""
+        """Flush the output."""
         ...
 
 
 class LineTeller:
-    """Tell each line with the name of its task; a last line without an end is told at the end."""
+    """Call a function with each line and the name of its task; an incomplete last line follows at the end."""
 
     def __init__(self, each: Callable[[str, str], object]) -> None:
         self._each = each
         self._lines: dict[tuple[str, str], Lines] = {}
 
     def write(self, label: str, piece: Piece, *, at_first: bool) -> None:  # noqa: ARG002 - as in Printer
-        """Tell the lines that are complete now."""
+        """Pass on the complete lines."""
         lines = self._lines.setdefault((label, piece.stream), Lines())
         self._tell(label, lines.add(piece.data))
 
     def end_first(self, label: str, stream: str, *, whole: bool) -> None:
-        """Tell nothing: what was there at first has been told."""
+        """Do nothing: existing lines have been passed on."""
 
     def rest(self, label: str) -> None:
-        """Tell the last lines of a task that have no end."""
+        """Pass on the incomplete last lines of a task."""
         for (task, _), lines in self._lines.items():
             if task == label:
                 self._tell(label, lines.rest())
 
     def flush(self) -> None:
-        """Do nothing: all was told at once."""
+        """Do nothing: lines are not buffered."""
 
     def _tell(self, label: str, lines: Iterable[bytes]) -> None:
         for line in lines:
@@ -62,13 +62,13 @@ class LineTeller:
 
 
 MAX_LINE = 1 << 20
-"""A longer line is shown before its end has come."""
+"""Bytes after which an incomplete line is printed in parts."""
 
 
 class Lines:
-    """Make lines of what comes in pieces; the beginning of a line is kept back until its end comes.
+    """Join pieces of a stream into lines; an incomplete line is kept until its end arrives.
 
-    Only those that `grep` finds, where it is given; of those that are there at first only the last `tail`.
+    `grep` selects lines; `tail` limits the existing lines to the last ones.
     """
 
     def __init__(self, *, grep: re.Pattern[str] | None = None, tail: int | None = None) -> None:
@@ -77,7 +77,7 @@ class Lines:
         self._last: deque[bytes] | None = None if tail is None or grep is None else deque(maxlen=tail)
 
     def add(self, data: bytes) -> list[bytes]:
-        """Return the lines that are complete now, without their line breaks; a very long one comes in parts."""
+        """Return the complete lines without their line breaks; a very long one is returned in parts."""
         *complete, self._kept = (self._kept + data).split(b"\n")
         if len(self._kept) > MAX_LINE:
             complete.append(self._kept)
@@ -85,12 +85,12 @@ class Lines:
         return self._wanted(complete)
 
     def at_first(self) -> list[bytes]:
-        """Return what was kept of the lines that were there at first; from now on all are wanted."""
+        """Return the retained existing lines; all later lines are returned by `add`."""
         last, self._last = self._last, None
         return list(last or ())
 
     def rest(self) -> list[bytes]:
-        """Return a last line that has no end, if it is there and wanted."""
+        """Return the incomplete last line, if any and selected."""
         kept, self._kept = self._kept, b""
         return self._wanted([kept]) if kept else []
 

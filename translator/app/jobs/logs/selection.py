@@ -1,4 +1,4 @@
-"""Say which logs are wanted: of which tasks, streams and attempts, and from where on."""
+"""Selection of logs by task, stream, attempt and start."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from ....state.records import JobRole
 
 Stream = Literal["stdout", "stderr", "runtime"]
-"""What the commands print, or `runtime`: what prerequisites and plugins print."""
+"""A stream of the commands, or `runtime` for the output of prerequisites and plugins."""
 BOTH: tuple[Stream, ...] = ("stdout", "stderr")
 
 
 class LogSelection(Struct, frozen=True, kw_only=True):
-    """Say which output is wanted: if nothing is said, all of both streams, of all tasks, of the newest attempts.
+    """A selection of logs. Default: both streams of all tasks, of the newest attempts.
 
     `tasks` are roles, tasks and patterns. `since` is in seconds since 1970.
     """
@@ -43,7 +43,7 @@ class LogSelection(Struct, frozen=True, kw_only=True):
     timestamps: bool = False
 
     def first_attempt(self, known: History) -> int:
-        """Return the attempt of a job whose logs come first."""
+        """Return the first attempt of a job to show."""
         if self.all_attempts:
             return 0
         return known.attempt if self.attempt is None else self.attempt
@@ -53,7 +53,7 @@ ALL_LOGS = LogSelection()
 
 
 class AttemptLogs(Struct, frozen=True, kw_only=True):
-    """Hold the logs of tasks of an attempt, and the folders that they are in."""
+    """The logs of an attempt's tasks, and their folders."""
 
     logs: Sequence[TaskLog]
     folders: Mapping[str, LogFolder]
@@ -63,9 +63,9 @@ class AttemptLogs(Struct, frozen=True, kw_only=True):
 def attempt_logs(
     folder: JobFolder, known: History, selection: LogSelection, attempt: int, *, may_come: bool = False
 ) -> AttemptLogs:
-    """Return the logs that are wanted of an attempt; NotFoundError if there is no such attempt, role or task (attempt).
+    """Return the selected logs of an attempt. Raises NotFoundError for an unknown attempt, role or task (attempt).
 
-    A task attempt `may_come` where an attempt of the job has only just begun, or no task has; there all lines are new.
+    With `may_come`, a missing task attempt is no error: the attempt or its tasks have just started.
     """
     if not folder.attempt(attempt).is_dir():
         message = f"{folder.name} has no attempt {attempt}; the last one is {known.attempt}"
@@ -87,11 +87,11 @@ def attempt_logs(
 
 
 def _begin(folder: JobFolder, logs: Sequence[TaskLog], selection: LogSelection) -> None:
-    """Let logs begin where what is wanted of them begins."""
+    """Set the start of logs by `tail` and `since`."""
     if selection.task_attempt is not None:
         _check_task_attempt(folder, logs, selection, selection.task_attempt)
     for each in logs:
-        # Of lines that are searched the last ones are not those of the file.
+        # The last matching lines are not the last lines of the file.
         if selection.tail is not None and selection.grep is None:
             each.skip_to_last_lines(selection.tail)
         if selection.since is not None:
@@ -102,19 +102,19 @@ def _check_task_attempt(folder: JobFolder, logs: Sequence[TaskLog], selection: L
     there = {number for each in logs for number in each.attempts()}
     if there and wanted not in there:
         which, numbers = " ".join(selection.tasks) or folder.name, ", ".join(map(str, sorted(there)))
-        message = f"{which} has no task attempt {wanted}; there is {numbers}"
+        message = f"{which} has no task attempt {wanted}; it has {numbers}"
         raise NotFoundError(Diagnostic(code="E522", message=message))
 
 
 def chosen(roles: Sequence[JobRole], words: Sequence[str]) -> list[tuple[JobRole, int]]:
-    """Return the tasks that words mean, each once, in the order of the job; without a word all.
+    """Return the tasks of the words, each once, in the order of the job; default: all.
 
-    A word is a role, a task `role-index`, or a pattern of either. NotFoundError names a word that means nothing.
+    A word is a role, a task `role-index`, or a pattern of either. Raises NotFoundError for an unknown word.
     """
     everything = [(role, index) for role in roles for index in range(role.instances)]
     if not words:
         return everything
-    # A role and its index are what a task is known by: roles may have thousands of tasks.
+    # Compare roles and indexes, not names: roles may have thousands of tasks.
     wanted = {(role.name, index) for word in words for role, index in _meant(roles, word)}
     return [(role, index) for role, index in everything if (role.name, index) in wanted]
 
@@ -140,7 +140,7 @@ def _meant(roles: Sequence[JobRole], word: str) -> list[tuple[JobRole, int]]:
 
 
 def task_names(roles: Sequence[JobRole]) -> str:
-    """Return what users call the tasks of a job: `ps, worker-0 to worker-3`."""
+    """Return the names of a job's tasks: `ps, worker-0 to worker-3`."""
     return ", ".join(
         role.name if role.instances == 1 else f"{role.name}-0 to {role.name}-{role.instances - 1}" for role in roles
     )
@@ -149,9 +149,9 @@ def task_names(roles: Sequence[JobRole]) -> str:
 def jobs_and_tasks(
     store: Store, words: Sequence[str], *, user: str, last: bool
 ) -> tuple[list[JobFolder], tuple[str, ...]]:
-    """Return the jobs that the first word means, and the words for tasks; with `last` all words are for tasks.
+    """Return the jobs of the first word, and the words for tasks; with `last`, all words are for tasks.
 
-    Raises `NotFoundError`, with a hint where the first word is a task of the last job.
+    Raises NotFoundError, with a hint if the first word is a task of the last job.
     """
     if last or not words:
         return select(store, (), user=user), tuple(words)
@@ -164,7 +164,7 @@ def jobs_and_tasks(
 
 
 def _task_of_last_job(store: Store, words: Sequence[str], *, user: str) -> str | None:
-    """Return what would be a hint, if the words mean tasks of the job that was submitted last."""
+    """Return the hint if the words are tasks of the last job."""
     try:
         job = last_job(store, user=user)
         chosen(job.history().roles, words)

@@ -1,4 +1,4 @@
-"""The tasks whose logs are meant: bring what they have printed, as text or as a list of files, for programs."""
+"""The tasks of selected logs: fetch their output, and return it as text or as a list of files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Target(NamedTuple):
-    """A job and those of its tasks that are meant."""
+    """A job and its selected tasks."""
 
     folder: JobFolder
     known: History
@@ -31,7 +31,7 @@ class Target(NamedTuple):
 
 
 def targets(folders: Sequence[JobFolder], selection: LogSelection) -> list[Target]:
-    """Return the jobs that have such tasks; NotFoundError if none has."""
+    """Return the jobs with matching tasks. Raises NotFoundError if none has."""
     found: list[Target] = []
     errors: list[NotFoundError] = []
     for folder in folders:
@@ -46,20 +46,20 @@ def targets(folders: Sequence[JobFolder], selection: LogSelection) -> list[Targe
 
 
 def bring_logs(session: Session, target: Target, selection: LogSelection) -> None:
-    """Bring the logs that are wanted, where they are at a login node; what does not answer is said, and no more."""
+    """Fetch the selected logs from a login node; if it does not answer, send a warning."""
     first = selection.first_attempt(target.known)
     last = target.known.attempt if selection.all_attempts else first
     try:
         for attempt in range(first, last + 1):
             fetch(session, target.known, run_folder_with_logs(target.folder, target.known, target.tasks, attempt))
     except BackendError as error:
-        session.say(f"warning: what is shown may be old: {error.diagnostics[0].message}")
+        session.say(f"warning: the output may be old: {error.diagnostics[0].message}")
 
 
 def task_texts(session: Session, folder: JobFolder, selection: LogSelection) -> dict[str, str]:
-    r"""Return by task, `worker-0`, what an attempt has printed, "" where a task has printed nothing.
+    r"""Return the output of an attempt by task, `worker-0`; "" without output.
 
-    Streams that are wanted come one after the other. Bytes that are no UTF-8 become `\xff`; nothing else is escaped.
+    Selected streams follow each other. Bytes that are not UTF-8 become `\xff`; nothing else is escaped.
     """
     [job] = targets([folder], selection)
     bring_logs(session, job, selection)
@@ -84,7 +84,7 @@ class LogFile(Struct, frozen=True, kw_only=True):
     task_attempt: int
     """The attempt of the task, from 0."""
     stream: Stream
-    """What the commands print, or with `runtime` what prerequisites and plugins print."""
+    """The stream of the commands, or `runtime` for the output of prerequisites and plugins."""
     file: str
     """The path of the file."""
     exists: bool
@@ -101,7 +101,7 @@ class LogFiles(Struct, frozen=True, kw_only=True):
 
 
 def log_files(jobs: Iterable[Target], selection: LogSelection) -> LogFiles:
-    """Return the logs of jobs that are wanted; with `since` no file that does not exist."""
+    """Return the selected logs of jobs; with `since`, only existing files."""
     return LogFiles(files=tuple(file for job in jobs for file in _files(job, selection)))
 
 
@@ -128,7 +128,7 @@ def _files(job: Target, selection: LogSelection) -> Iterator[LogFile]:
 
 
 def _written_at(path: Path) -> float | None:
-    """Return when a file was last written to, in seconds since 1970; None for one that is not there."""
+    """Return the time of a file's last write, in seconds since 1970; None if it does not exist."""
     try:
         return path.stat().st_mtime if path.is_file() else None
     except OSError:

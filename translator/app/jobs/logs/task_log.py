@@ -1,4 +1,4 @@
-"""Read what one task prints: what is new since the last time, of each stream that is wanted."""
+"""Read the new output of one task, for each selected stream."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Piece(NamedTuple):
-    """Some bytes of a stream, and by when they were written at the latest, in seconds since 1970."""
+    """Bytes of a stream, and the latest possible time of their write, in seconds since 1970."""
 
     stream: Stream
     data: bytes
@@ -30,7 +30,7 @@ class Piece(NamedTuple):
 
 
 class TaskLog:
-    """The output of one task: of the task attempt asked for, else of the newest, moving on with retries."""
+    """The output of one task: of the selected task attempt, else of the newest, following retries."""
 
     def __init__(
         self,
@@ -59,27 +59,26 @@ class TaskLog:
         return f"{self.role}-{self.index}"
 
     def attempts(self) -> set[int]:
-        """Return the task attempts that have a log, of whatever stream."""
+        """Return the task attempts with a log of any stream."""
         return {number for _, number in self._logs.files(self.index)}
 
     def has_files(self) -> bool:
-        """Tell whether the task has a log, of whatever stream and attempt."""
+        """Return whether the task has a log of any stream and attempt."""
         return bool(self._logs.files(self.index))
 
     def _numbers(self) -> set[int]:
-        # There may be one file for both streams.
+        # One file may contain both streams.
         wanted: set[str] = {*self._streams, "stdout"} if "stderr" in self._streams else set(self._streams)
         return {number for stream, number in self._logs.files(self.index) if stream in wanted}
 
     def files(self) -> list[tuple[Stream, Path, bool]]:
-        """Return the files that are read: stream, path, and whether it is there.
+        """Return the files to read: stream, path, and whether it exists.
 
-        Where standard error alone is wanted and there is one file for both streams, it is that one; where both are
-        wanted, it is that one alone.
+        If one file contains both streams, it is returned for standard error, and only once for both.
         """
         there = self._logs.files(self.index)
         found: list[tuple[Stream, bool]] = [(stream, (stream, self.task_attempt) in there) for stream in self._streams]
-        # A task makes the file of its errors first: where there is none, one file has both streams.
+        # A task creates the file of standard error first: without it, one file contains both streams.
         one_file = ("stdout", self.task_attempt) in there and ("stderr", self.task_attempt) not in there
         if one_file and "stderr" in self._streams and has_one_log(self._job, self.attempt):
             found = [("stdout", True)]
@@ -89,13 +88,13 @@ class TaskLog:
         ]
 
     def skip_to_last_lines(self, count: int) -> None:
-        """Begin at the last `count` lines of what is there of each stream."""
+        """Start at the last `count` lines of each stream."""
         for stream, path, exists in self.files():
             if exists:
                 self._offsets[stream] = start_of_last_lines(path, count, self._owner)
 
     def skip_older(self, since: float) -> None:
-        """Begin at the end of each file that was last written before a time, in seconds since 1970."""
+        """Start at the end of each file whose last write is before `since`, in seconds since 1970."""
         for stream, path, exists in self.files():
             try:
                 found = path.stat() if exists else None
@@ -105,7 +104,7 @@ class TaskLog:
                 self._offsets[stream] = found.st_size
 
     def read(self) -> Iterator[Piece]:
-        """Yield what is new, in pieces; when a retry has begun, first the rest of the attempt before it."""
+        """Yield new pieces; after a retry, first the rest of the previous attempt."""
         there = self._logs.files(self.index)
         changed = there is not self._there
         if changed:
@@ -120,7 +119,7 @@ class TaskLog:
         self._there = there
 
     def _find(self) -> None:
-        """Keep which files there are: thousands of tasks are asked often, and seldom have another file."""
+        """Cache the list of files: thousands of tasks are read often and rarely have new files."""
         self._readable = [(stream, path) for stream, path, exists in self.files() if exists]
 
     def _rest(self) -> Iterator[Piece]:
@@ -129,7 +128,7 @@ class TaskLog:
 
     def _rest_of(self, stream: Stream, path: Path) -> Iterator[Piece]:
         try:
-            # Most have nothing new.
+            # Most files have nothing new.
             if path.stat().st_size == self._offsets.get(stream, 0):
                 return
             descriptor = open_log(path, self._owner)
@@ -137,7 +136,7 @@ class TaskLog:
             return
         try:
             if os.fstat(descriptor).st_size < self._offsets.get(stream, 0):
-                # Cut short by the job itself.
+                # The job itself truncated the file.
                 self._offsets[stream] = 0
             for data, end in written(descriptor, self._offsets.get(stream, 0)):
                 self._offsets[stream] = end
@@ -148,29 +147,29 @@ class TaskLog:
 
 
 def has_one_log(folder: JobFolder, attempt: int) -> bool:
-    """Tell whether a missing log of standard error is that of standard output: of a tidied attempt it was empty.
+    """Return whether one log contains both streams: in a tidied attempt, a missing one may have been empty.
 
-    Of a living one nothing else is read: its tasks make the file of their errors first.
+    In an unfinished attempt no other file is read: its tasks create the file of standard error first.
     """
     return not is_tidied(folder.attempt(attempt)) or _planned(folder)
 
 
 @lru_cache(maxsize=16)
 def _planned(folder: JobFolder) -> bool:
-    """Tell whether the plan of a job has one log; False where it cannot be read."""
+    """Return whether the plan has one log for both streams; False if it cannot be read."""
     return kept_plan(folder.path).one_log
 
 
 SETTLED = 2.0
-"""Seconds after which a folder's time tells of the next file: two files can come within one tick of a clock."""
+"""Seconds after which a folder's time shows the next file: two files can be created within one tick of a clock."""
 LONGEST = 10.0
-"""Seconds after which a folder is listed again whatever its time says: another machine's changes can show late."""
+"""Seconds after which a folder is always listed again: changes by other machines can become visible late."""
 NONE: frozenset[tuple[str, int]] = frozenset()
 _NAME = re.compile(r"([0-9]{1,9})\.(stdout|stderr|runtime)(?:\.([0-9]{1,9}))?\.log")
 
 
 class LogFolder:
-    """The folder of what the tasks of a role print: it is listed when it has changed, once for all tasks."""
+    """The folder of the logs of a role's tasks. It is listed after a change, once for all tasks."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -180,11 +179,11 @@ class LogFolder:
         self.look()
 
     def files(self, index: int) -> frozenset[tuple[str, int]]:
-        """Return the logs of a task, each as stream and task attempt, as of the last look."""
+        """Return the logs of a task at the last check, as streams and task attempts."""
         return self._files.get(index, NONE)
 
     def look(self, *, afresh: bool = False) -> list[int]:
-        """Return the tasks that have other logs than at the last look; `afresh` trusts no time of the folder."""
+        """Return the tasks with new logs since the last check; `afresh` ignores the time of the folder."""
         now = time.monotonic()
         try:
             changed = self.path.stat().st_mtime_ns
@@ -196,7 +195,7 @@ class LogFolder:
             return []
         self._changed = changed if settled else -1
         self._next = now + LONGEST
-        # What has not changed stays the same object: that is how tasks know.
+        # An unchanged set stays the same object, so that tasks detect changes by identity.
         self._files = {index: before[index] if before.get(index) == found else found for index, found in files.items()}
         return [index for index, found in self._files.items() if found is not before.get(index)]
 

@@ -88,7 +88,7 @@ def test_of_a_retried_task_the_newest_attempt_is_shown(run: Runner, folder: JobF
 
 
 def test_what_the_batch_script_says(run: Runner, folder: JobFolder) -> None:
-    assert "nothing is printed yet" in run("logs", JOB, "--batch").err
+    assert "no output yet" in run("logs", JOB, "--batch").err
     folder.batch_log(0).write_text("paislurm: all is well\n", encoding="utf-8")
     assert run("logs", JOB, "--batch").out == "paislurm: all is well\n"
 
@@ -97,9 +97,9 @@ def test_nothing_yet_and_nothing_ever(run: Runner, slurm: FakeBackend, folder: J
     slurm.observations[JobId("7")] = observed("PENDING", reason="Priority")
     said = run("logs", JOB)
     assert (said.code, said.out) == (0, "")
-    assert said.err.startswith(f"nothing is printed yet: {JOB} is WAITING (Priority: jobs ")
+    assert said.err.startswith(f"no output yet: {JOB} is WAITING (Priority: jobs ")
     leave_result(folder)
-    assert run("logs", JOB).err == f"nothing was printed; {JOB} SUCCEEDED: all is well\n"
+    assert run("logs", JOB).err == f"no output; {JOB} SUCCEEDED: all is well\n"
 
 
 @pytest.mark.parametrize(
@@ -123,16 +123,16 @@ def test_a_task_attempt_that_there_is_not_names_those_that_there_are(
 ) -> None:
     print_to(folder, 0, "first")
     said = run("logs", JOB, "worker-0", "--task-attempt", "3", *options)
-    assert (said.code, "E522: worker-0 has no task attempt 3; there is 0\n" in said.err) == (5, True)
+    assert (said.code, "E522: worker-0 has no task attempt 3; it has 0\n" in said.err) == (5, True)
     retry = folder.log(0, ROLES[0], 1, 2, "stdout")
     retry.parent.mkdir(parents=True, exist_ok=True)
     retry.write_text("again", encoding="utf-8")
-    assert f"{JOB} has no task attempt 1; there is 0, 2\n" in run("logs", JOB, "--task-attempt", "1", *options).err
+    assert f"{JOB} has no task attempt 1; it has 0, 2\n" in run("logs", JOB, "--task-attempt", "1", *options).err
 
 
 def test_a_task_attempt_of_a_task_that_has_not_begun_may_come(run: Runner, folder: JobFolder) -> None:
     assert folder
-    assert "nothing is printed yet" in run("logs", JOB, "--task-attempt", "1").err
+    assert "no output yet" in run("logs", JOB, "--task-attempt", "1").err
 
 
 def test_a_role_may_be_called_like_a_task() -> None:

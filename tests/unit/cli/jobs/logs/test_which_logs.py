@@ -91,7 +91,7 @@ def test_of_several_jobs_those_that_have_printed_nothing_are_told(run: Runner, o
     own[0].log(0, ROLES[0], 0, 0, "stdout").unlink()
     said = run("logs", "sweep-*")
     assert said.out == "sweep-2 worker-0 | of sweep-2\n"
-    assert f"nothing is printed yet: {own[0].name} is WAITING" in said.err
+    assert f"no output yet: {own[0].name} is WAITING" in said.err
 
 
 def test_standard_error_comes_with_standard_output_and_is_marked(run: Runner, folder: JobFolder) -> None:
