@@ -46,7 +46,7 @@ def test_the_cluster_is_as_it_was_made(site: Site, profile: Path) -> None:
 def test_detecting_again_changes_nothing(site: Site, profile: Path) -> None:
     text = profile.read_text()
     done = site.run("paislurm", "site", "detect", "-o", str(profile))
-    assert (done.returncode, done.stderr) == (0, f"{profile} says what Slurm says\n")
+    assert (done.returncode, done.stderr) == (0, f"{profile} agrees with Slurm's configuration\n")
     assert profile.read_text() == text
 
 

@@ -131,7 +131,7 @@ def test_a_json_option_of_a_command_in_a_task_is_not_ours(run: Runner) -> None:
 def test_a_job_file_that_cannot_be_read_is_3(run: Runner, tmp_path: Path) -> None:
     said = run("check", str(tmp_path / "none.yaml"))
     assert said.code == 3
-    assert "none.yaml\nerror E100: the job file cannot be read: No such file or directory" in said.err
+    assert "none.yaml\nerror E100: cannot read the job file: No such file or directory" in said.err
     assert run("check", str(tmp_path)).code == 3
 
 
@@ -314,4 +314,4 @@ def test_a_home_that_can_never_be_one_is_not_an_empty_one(
     monkeypatch.setenv("PAISLURM_HOME", str(tmp_path / "file" / "home"))
     done = run(*command)
     assert (done.code, "E542" in done.err) == (4, True)
-    assert f"{tmp_path}/file is no folder" in done.err
+    assert f"{tmp_path}/file is not a folder" in done.err

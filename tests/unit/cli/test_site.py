@@ -141,7 +141,7 @@ def test_a_file_is_written_for_all_to_read(run: Runner, tmp_path: Path) -> None:
     assert (said.code, said.out, said.err) == (0, "", f"wrote {file}\n")
     assert file.stat().st_mode & 0o777 == 0o644
     again = run("site", "detect", "--output", str(file))
-    assert (again.code, again.out, again.err) == (0, "", f"{file} says what Slurm says\n")
+    assert (again.code, again.out, again.err) == (0, "", f"{file} agrees with Slurm's configuration\n")
 
 
 @pytest.mark.usefixtures("slurm")
@@ -153,7 +153,7 @@ def test_a_file_that_says_something_else_stays(run: Runner, tmp_path: Path) -> N
     said = run("site", "detect", "--output", str(file))
     assert said.code == 1
     assert "\n-time: {killWait: 7}\n+time: {killWait: 5}\n" in said.out
-    assert "stays as it is" in said.err
+    assert "was not changed" in said.err
     assert file.read_text(encoding="utf-8") == changed
     document = json.loads(run("site", "detect", "--output", str(file), "--json").out)
     assert (document["written"], document["difference"]) == (False, said.out)
@@ -168,7 +168,7 @@ def test_comments_and_other_keys_of_a_person_are_no_difference(run: Runner, tmp_
     )
     file.write_text(own, encoding="utf-8")
     said = run("site", "detect", "--output", str(file))
-    assert (said.code, said.out, said.err) == (0, "", f"{file} says what Slurm says\n")
+    assert (said.code, said.out, said.err) == (0, "", f"{file} agrees with Slurm's configuration\n")
     assert file.read_text(encoding="utf-8") == own
 
 
@@ -186,7 +186,7 @@ def test_with_force_what_was_there_is_kept_beside_it(run: Runner, tmp_path: Path
     file = tmp_path / "site.yaml"
     file.write_text(SITE, encoding="utf-8")
     said = run("site", "detect", "--output", str(file), "--force")
-    assert (said.code, said.err) == (0, f"wrote {file}; what was there is in {file}.old\n")
+    assert (said.code, said.err) == (0, f"wrote {file}; the old file is {file}.old\n")
     assert (tmp_path / "site.yaml.old").read_text(encoding="utf-8") == SITE
     assert "killWait: 5" in file.read_text(encoding="utf-8")
 

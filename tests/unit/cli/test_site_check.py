@@ -97,19 +97,17 @@ def test_without_a_profile_slurm_is_asked(run: Runner, tmp_path: Path) -> None:
 def test_with_neither_a_profile_nor_slurm(run: Runner, tmp_path: Path) -> None:
     said = run("site", "check", job_file(tmp_path))
     assert said.code == 4
-    assert (
-        "error E460: there is no site profile, and no Slurm that could be asked: `scontrol` is not on PATH" in said.err
-    )
+    assert "error E460: no site profile found, and Slurm does not answer: `scontrol` is not on PATH" in said.err
 
 
 @pytest.mark.usefixtures("answers")
 def test_a_profile_that_the_cluster_has_grown_out_of(run: Runner, detected: str, tmp_path: Path) -> None:
     said = run("site", "check", "--site", detected)
-    assert (said.code, said.out) == (0, f"{detected}: is valid, and the cluster has all of it\n")
+    assert (said.code, said.out) == (0, f"{detected}: is valid and agrees with the cluster\n")
     old = tmp_path / "old.yaml"
     old.write_text(EXPECTED.read_text(encoding="utf-8").replace("research", "reserch"), encoding="utf-8")
     said = run("site", "check", "--site", str(old))
-    assert (said.code, said.out) == (4, f"{old}: 2 things in it the cluster does not have\n")
+    assert (said.code, said.out) == (4, f"{old}: names 2 things that the cluster does not have\n")
     line = old.read_text(encoding="utf-8").splitlines().index("defaultAccount: reserch") + 1
     assert f"{old}:{line}:17  $.defaultAccount\nerror E465: the cluster has no account 'reserch'" in said.err
     assert "hint: did you mean `research`?" in said.err
@@ -119,7 +117,7 @@ def test_a_profile_that_the_cluster_has_grown_out_of(run: Runner, detected: str,
 def test_a_profile_where_no_slurm_is(run: Runner, detected: str, tmp_path: Path) -> None:
     said = run("site", "check", "--site", detected)
     assert (said.code, said.out) == (0, f"{detected}: is valid\n")
-    assert "Slurm was not asked whether the cluster is still so: `scontrol` is not on PATH" in said.err
+    assert "the profile was not compared with the cluster: `scontrol` is not on PATH" in said.err
     (tmp_path / "odd.yaml").write_text("partitoins: {}\n", encoding="utf-8")
     assert run("site", "check", "--site", str(tmp_path / "odd.yaml")).code == 4
 

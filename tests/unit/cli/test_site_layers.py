@@ -55,7 +55,7 @@ def test_a_users_profile_adds_to_the_systems(run: Runner, system: Path, own: Pat
     assert rows["retry.maxTransientRetries"] == ["5", "user", f"{own}:1"]
     assert rows["retry.submitWait"] == ["60", "system,", "locked", f"{system}:2"]
     assert rows["retry.onRootCancel"] == ["stop", "default"]
-    assert said.err == f"the profile is {own}, your own; it adds to {system}\n"
+    assert said.err == f"the profile is {own}, your own; it extends {system}\n"
 
 
 def test_what_the_system_locks_is_said_with_both_places(run: Runner, system: Path, own: Path) -> None:
@@ -132,7 +132,7 @@ def test_a_profile_that_is_to_take_the_systems_place_is_checked_alone(run: Runne
     assert "E466" in run("site", "show", "--site", str(named)).err
     written(named, "name: mine\n")
     shown = run("site", "show", "--site", str(named))
-    assert shown.err == f"the profile is {named}, named by --site; what {system} locks holds\n"
+    assert shown.err == f"the profile is {named}, named by --site; the locks of {system} apply\n"
     rows = {line.split()[0]: line.split()[1:] for line in shown.out.splitlines()}
     assert rows["retry.submitWait"] == ["60", "system,", "locked", f"{system}:2"]
 
@@ -209,8 +209,8 @@ def test_a_lock_of_one_holds_all_locks_for_profiles_of_other_clusters(system: Pa
     ("extends", "message"),
     [
         ("none.yaml", "cannot read the site profile {folder}/none.yaml: No such file or directory"),
-        ("site.yaml", "the site profile {folder}/site.yaml is extended by itself"),
-        ("./other.yaml", "the site profile {folder}/other.yaml is extended by itself"),
+        ("site.yaml", "the site profile {folder}/site.yaml extends itself"),
+        ("./other.yaml", "the site profile {folder}/other.yaml extends itself"),
         (".", "cannot read the site profile {folder}: Is a directory"),
     ],
 )
@@ -250,7 +250,7 @@ def test_a_profile_that_others_can_write_to_is_warned_of(run: Runner, system: Pa
     system.chmod(0o664)
     said = run("site", "check")
     assert (said.code, said.out) == (0, f"{own}: is valid\n")
-    assert f"{system}\nwarning W466: others than its owner can write to this profile" in said.err
+    assert f"{system}\nwarning W466: others can write to this profile" in said.err
     assert f"hint: chmod go-w {system}" in said.err
 
 
@@ -263,7 +263,7 @@ def test_a_notifier_that_is_not_here_is_warned_of(run: Runner, own: Path, text: 
     written(own, f"notifications: {text}\n")
     said = run("site", "check")
     assert said.code == 0
-    assert ("warning W467: /no/such cannot be run on this machine" in said.err) == bool(path)
+    assert ("warning W467: cannot run /no/such on this machine" in said.err) == bool(path)
     assert (f"{own}:1:1" in said.err or f"$.notifications.{path}" in said.err) == bool(path)
 
 

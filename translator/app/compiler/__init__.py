@@ -1,1 +1,1 @@
-"""What can be done with job files and scripts without submitting them."""
+"""Use cases for job files and scripts without a submission."""

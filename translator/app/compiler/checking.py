@@ -1,4 +1,4 @@
-"""Check several job files, and convert one of protocol v1 to protocol v2."""
+"""Check job files, and convert a job file of protocol v1 to protocol v2."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class CheckedFile(Struct, frozen=True, kw_only=True):
     job: str | None
     """The name of the job; None for a file with errors."""
     exit_status: int
-    """What `paislurm check` of this file exits with; 0 if the job can be submitted."""
+    """The exit code of `paislurm check` for this file; 0 if the job can be submitted."""
     diagnostics: tuple[Diagnostic, ...]
     """The errors, or the warnings of a file without errors."""
 
 
 class CheckedJob(Struct, frozen=True, kw_only=True):
-    """The result of checking the one job file that was named."""
+    """The result of checking the only given job file."""
 
     job: str
     """The name of the job."""
@@ -48,21 +48,21 @@ class CheckedFiles(Struct, frozen=True, kw_only=True):
 
 
 class Converted(Struct, frozen=True, kw_only=True):
-    """A job file of protocol v2 made from one of protocol v1."""
+    """A job file converted from protocol v1 to protocol v2."""
 
     job: str
     """The name of the job."""
     text: str
     """The job file."""
     diagnostics: tuple[Diagnostic, ...]
-    """Warnings about what the new file does differently."""
+    """Warnings about changes in behaviour."""
 
 
 class ConvertedFile(Converted, frozen=True, kw_only=True):
     """A converted job file, and where it was written."""
 
     file: str | None
-    """The file that was written; None where the text is printed."""
+    """The written file; None if the text is printed."""
 
 
 def check_each(session: Session, sources: Iterable[Source]) -> Iterator[CheckedFile]:
@@ -78,9 +78,9 @@ def check_each(session: Session, sources: Iterable[Source]) -> Iterator[CheckedF
 
 
 def convert(source: Source) -> Converted:
-    """Return a job file of protocol v1 (JSON) as one of protocol v2 (YAML); comments are not kept.
+    """Convert a job file of protocol v1 (JSON) to protocol v2 (YAML) without its comments.
 
-    Raises ProtocolError for a file with errors and for one of protocol v2.
+    Raises ProtocolError for a file with errors, and for a file of protocol v2.
     """
     from ...convert import converted
     from ...protocol.overrides import is_v1
@@ -92,9 +92,9 @@ def convert(source: Source) -> Converted:
     document = read(text_of(source), file=name)
     if not is_v1(document):
         location = document.location((), key=True)
-        hint = "a file of protocol v2 needs no converting: `paislurm check` reads it as it is"
+        hint = "use a file of protocol v2 without conversion"
         raise ProtocolError(
-            Diagnostic(code="E310", message="this is no job file of protocol v1", location=location, hint=hint)
+            Diagnostic(code="E310", message="this is not a job file of protocol v1", location=location, hint=hint)
         )
     checked = validate(document)
     text, changed = converted(checked.job, document.mapping(("extras",)), source=PurePath(name).name)

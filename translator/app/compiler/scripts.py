@@ -30,42 +30,42 @@ class ScriptFile(Struct, frozen=True, kw_only=True):
     job: str
     """The name of the job."""
     file: str | None
-    """The file that was written; None where the script is printed."""
+    """The written file; None if the script is printed."""
     text: str
     """The script."""
 
 
 class ExplainedScript(Struct, frozen=True, kw_only=True):
-    """Where the lines of a script come from."""
+    """The origins of the lines of a script."""
 
     lines: tuple[Origin, ...]
     """The lines of the script."""
 
 
 class Remark(Struct, frozen=True, kw_only=True):
-    """What is wrong with one line of a script."""
+    """An error in one line of a script."""
 
     line: int
     """The line, from 1."""
     message: str
-    """What is wrong there."""
+    """The error message."""
 
 
 class Verified(Struct, frozen=True, kw_only=True):
-    """The result of comparing a script with what paislurm makes."""
+    """The result of comparing a script with paislurm's output."""
 
     genuine: bool
     """Whether the runtime is the released one."""
     paislurm_version: str | None
-    """The version that made the script; None where no seal tells."""
+    """The version that compiled the script; None without a seal."""
     uses: tuple[str, ...]
-    """The parts of the runtime that the script has."""
+    """The parts of the runtime in the script."""
     edited: bool
-    """Whether the head differs from the head that was compiled."""
+    """Whether the head was edited after the compilation."""
     diagnostics: tuple[Remark, ...]
-    """What is wrong with the runtime."""
+    """Errors in the runtime."""
     difference: str | None
-    """How the head differs from what the job file compiles to, as `diff -u` prints it; None without a job file."""
+    """The difference of the head to the compiled job file, in the format of `diff -u`; None without a job file."""
 
 
 class Runtime(Struct, frozen=True, kw_only=True):
@@ -74,7 +74,7 @@ class Runtime(Struct, frozen=True, kw_only=True):
     paislurm_version: str
     """The version of paislurm."""
     uses: tuple[str, ...]
-    """The parts that only some jobs use."""
+    """The included parts that only some jobs need."""
     sha256: str
     """The digest of `text`."""
     text: str
@@ -82,10 +82,10 @@ class Runtime(Struct, frozen=True, kw_only=True):
 
 
 def explain(session: Session, source: Source, line: int | None = None) -> list[Origin]:
-    """Return which lines of a job file, and which rules, the lines of its script come from.
+    """Return the origin of each line of the script: lines of the job file, and rules.
 
-    With `line` (from 1) only what comes from that line of the job file. Raises UsageError for a line that the file
-    does not have.
+    `line` (from 1) selects the lines that come from that line of the job file. Raises UsageError for a line after the
+    end of the file.
     """
     from ...rendering.provenance import origins
 
@@ -103,14 +103,14 @@ def _check_line(name: str, line: int, text: bytes) -> None:
     lines = lines_of(text.decode("utf-8", "replace"))
     count = len(lines) - (not lines[-1])
     if not 1 <= line <= count:
-        message = f"{line} is no line of {name}, which has {counted(count, 'line')}"
+        message = f"{name} has no line {line}, only {counted(count, 'line')}"
         raise UsageError(Diagnostic(code="E547", message=message))
 
 
 def verify_script(session: Session, script: str | bytes, source: Source | None = None) -> Verified:
-    """Compare a script with the runtime of this version, and with what a job file compiles to.
+    """Compare a script with the runtime of this version, and with a compiled job file.
 
-    `script` is a file, "-" for standard input, a job, of which it is the last script, or as bytes the script itself.
+    `script` is a file, "-" for standard input, a job (its last script), or the script as bytes.
     """
     from ...rendering.verify import head_difference, verify
 
@@ -132,7 +132,7 @@ def verify_script(session: Session, script: str | bytes, source: Source | None =
 
 
 def _script(session: Session, script: str) -> bytes:
-    """Return a script by the file or the job that has it, byte for byte."""
+    """Return the script of a file or a job as bytes."""
     from ...state.tidying.kept_script import read_script
 
     if script == STDIN:
@@ -145,12 +145,12 @@ def _script(session: Session, script: str) -> bytes:
 
 
 def runtime_of(uses: Iterable[str] = ()) -> Runtime:
-    """Return the runtime that scripts of this version have behind their seal; UsageError for an unknown part."""
+    """Return the runtime of this version's scripts. Raises UsageError for an unknown part."""
     from ...rendering.runtime_bundle import ALL_USES, digest, runtime
 
     wanted = tuple(sorted(set(uses)))
     if unknown := [use for use in wanted if use not in ALL_USES]:
-        message = f"no part of the runtime is called {', '.join(unknown)}"
-        raise UsageError(Diagnostic(code="E547", message=message, hint=f"there are: {', '.join(ALL_USES)}"))
+        message = f"the runtime has no part {', '.join(unknown)}"
+        raise UsageError(Diagnostic(code="E547", message=message, hint=f"use one of {', '.join(ALL_USES)}"))
     text = runtime(wanted)
     return Runtime(paislurm_version=__version__, uses=wanted, sha256=digest(text), text=str(text))

@@ -1,1 +1,1 @@
-"""What a command is given: job files, secrets, site profiles."""
+"""The input of commands: job files, secrets, site profiles."""

@@ -1,4 +1,4 @@
-"""Let bash read the commands of each role without running them, and report diagnostics by line of the job file."""
+"""Check the syntax of each role's commands with bash, and report errors by line of the job file."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def bash_syntax_errors(job: Job, document: Document) -> list[Diagnostic]:
-    """Return what bash says of the roles' commands and of what runs around them; nothing where there is no bash."""
+    """Return bash's errors in the commands and hooks of roles; none if bash is missing."""
     found: dict[Diagnostic, None] = {}
     for position, role in enumerate(job.roles):
         v1, v2 = f"$.taskRoles[{position}].command", f"$.taskRoles.{role.name}.commands"
@@ -39,7 +39,7 @@ def bash_syntax_errors(job: Job, document: Document) -> list[Diagnostic]:
 
 
 def raw_syntax_errors(document: Document) -> list[Diagnostic]:
-    """Return what bash says of the commands of a job file that has other faults, with a word for each reference."""
+    """Return bash's errors in the commands of a job file with other errors; each reference is replaced by a word."""
     collector = DiagnosticCollector(document)
     roles = document.at(("taskRoles",))
     found: list[Diagnostic] = []
@@ -50,7 +50,7 @@ def raw_syntax_errors(document: Document) -> list[Diagnostic]:
         built = build_command([(path, text) for path, text in items if isinstance(text, str)], {}, collector, keep=True)
         text = re.sub(r"<%.*?%>", "x", built.text)
         found += _said_of(text, built.lines, f"$.taskRoles.{name}.commands", document)
-    # Protocol v1 has a list of roles, and one text for each.
+    # In protocol v1, roles are a list, and the command is a text.
     for path, each in document.mappings(("taskRoles",)):
         if isinstance(command := each.get("command"), str):
             place = document.location((*path, "command"))
@@ -66,7 +66,7 @@ def _bash_errors(path: str, command: Command | Script, job: Job, document: Docum
 def _said_of(text: str, lines: Lines, path: str, document: Document) -> Iterable[Diagnostic]:
     said = bash_says(text)
     if said and "extglob" in text:
-        # The commands may well switch it on themselves, which a bash that runs nothing does not see.
+        # The commands may enable it themselves, which `bash -n` cannot see.
         said = bash_says(text, "-O", "extglob")
     for number, message in said:
         warning = message.startswith("warning: ")
@@ -80,18 +80,18 @@ def _said_of(text: str, lines: Lines, path: str, document: Document) -> Iterable
 
 _LINE = re.compile(r"^bash: line (\d+): (.*)$")
 _ECHO = re.compile(r"^`.*'$")
-"""bash repeats the offending line on a line of its own."""
+"""bash repeats the wrong source line in another line."""
 
 
 def file_line(lines: Lines, number: int) -> int:
-    """Return the line of the job file from which line `number` (from 1) of a command came, or 0."""
+    """Return the line in the job file for line `number` (from 1) of a command, or 0."""
     starts = [start for start, _ in lines]
     item = bisect_right(starts, number - 1) - 1
     return lines[item][1] if item >= 0 else 0
 
 
 def is_bash(text: str) -> bool:
-    """Tell whether a text is complete commands of bash; nothing is where there is no bash."""
+    """Return whether a text consists of complete bash commands; False if bash is missing."""
     return shutil.which("bash") is not None and not bash_says(text)
 
 

@@ -1,4 +1,4 @@
-"""Measure codeDir where this machine sees it: the batch script ends a job whose codeDir is too large."""
+"""Check the size of codeDir if this machine can see it; the batch script stops a job with a larger one."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 MAX_CODE_BYTES = 200_000_000
 """The same as PSL_MAX_CODE_BYTES of the runtime. Source: PAI rest-server, protocol v1."""
 MAX_SECONDS = 5.0
-"""A folder that takes longer to measure is left to the batch script."""
+"""Seconds for the measurement; after that, only the batch script checks the folder."""
 
 
 def code_size_errors(compiled: Compiled, user: str) -> list[Diagnostic]:
-    """Return the diagnostic for a codeDir that is too large; none for one that cannot be seen or measured here."""
+    """Return the diagnostic for a too large codeDir; none if it cannot be measured here."""
     parts = dict(compiled.plan.environment.paths).get("PAI_CODE_DIR", ())
     path = user.join(parts).removeprefix("file://")
     size = _bytes_in(path) if path.startswith("/") and path.strip("/") else None
@@ -29,16 +29,16 @@ def code_size_errors(compiled: Compiled, user: str) -> list[Diagnostic]:
     return [
         Diagnostic(
             code="E337",
-            message=f"codeDir {path} has {size} bytes, and {MAX_CODE_BYTES} is the most: each task gets a copy of it",
+            message=f"codeDir {path} has {size} bytes; the limit is {MAX_CODE_BYTES}, because each task gets a copy",
             location=compiled.document.location(where),
             path=".".join(("$", *where)),
-            hint="move data and results out of it, and name their folder as `dataDir`",
+            hint="move data and results to another folder, and set `dataDir` to it",
         )
     ]
 
 
 def _bytes_in(path: str) -> int | None:
-    """Return the bytes of a folder as the batch script counts them, None where they cannot be counted."""
+    """Return the bytes of a folder as the batch script counts them, None if that fails."""
     if not Path(path).exists():
         return None
     try:

@@ -1,4 +1,4 @@
-"""Read a site profile with those to which it adds: the file that it `extends`, and the system's."""
+"""Read a site profile and those below it: the file that it `extends`, and the system's."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 MAX_LAYERS = 8
 _ONE_CLUSTER = ("host", "cluster")
-"""Keys by which a profile says which cluster it is of."""
+"""Keys that identify the cluster of a profile."""
 
 
 def layers_of(
@@ -32,12 +32,12 @@ def layers_of(
     locks_alone: bool = False,
     refuses: Refuses | None = None,
 ) -> tuple[Document, ...]:
-    """Return a profile and all to which it adds, the lowest first; `below` is under them all where it may be.
+    """Return a profile and all below it, the lowest first; `below` is the lowest if it is for the same cluster.
 
-    With `locks_alone` nothing of `below` counts but what it locks. `refuses` returns why a profile with these bytes is
-    not to be used, "" where it may be; `below` is not asked for.
+    With `locks_alone`, only the locks of `below` count. `refuses` returns why a profile with these bytes is not
+    allowed, or ""; it does not apply to `below`.
 
-    Raises `SiteError` where one cannot be read, is refused, or extends itself.
+    Raises SiteError for a profile that cannot be read, is not allowed, or extends itself.
     """
     upper = _chain(path, why_named, refuses)
     if below is None or _identity(below) in {_identity(Path(each.file)) for each in upper}:
@@ -57,7 +57,7 @@ def _chain(path: Path, hint: str = "", refuses: Refuses | None = None) -> tuple[
         above = found[0]
         path = Path(above.file).parent / os.path.expanduser(name)  # noqa: PTH111 - a user that is not there stays
         if _identity(path) in seen or len(found) == MAX_LAYERS:
-            what = "is extended by itself" if _identity(path) in seen else f"would be one of more than {MAX_LAYERS}"
+            what = "extends itself" if _identity(path) in seen else f"is one of more than {MAX_LAYERS} profiles"
             raise SiteError(_refusal("E468", f"the site profile {path} {what}", above))
         seen.add(_identity(path))
         found.insert(0, _read(path, "E468", "", refuses, above))
@@ -82,7 +82,7 @@ def _refusal(code: str, message: str, above: Document | None, hint: str = "") ->
 
 
 def _is_of_one_cluster(lower: Sequence[Document], upper: Sequence[Document]) -> bool:
-    """Tell whether profiles speak of one cluster: the upper ones name no other."""
+    """Return whether profiles are for the same cluster: the upper ones do not set another."""
     named, known = layered(upper)[0].mapping(()), layered(lower)[0].mapping(())
     return all(key not in named or named[key] == known.get(key) for key in _ONE_CLUSTER)
 

@@ -1,4 +1,4 @@
-"""Job files from the command line to the compiler: read, compile, and say what the compiler warns of."""
+"""Read and compile job files, and send the compiler's warnings."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def compile_source(
     *,
     quiet: bool = False,
 ) -> tuple[bytes, Compiled]:
-    """Read and compile a job file, and return its text and what was made of it; say warnings and hints unless `quiet`.
+    """Read and compile a job file, and return its text and the result; send warnings and hints unless `quiet`.
 
-    `version` is asked for the version of the backend's Slurm where the profile does not say it, and `site` is taken
-    for what the profile says. Without them nothing but the job file and the profile decides what comes out.
+    `version` returns the version of the backend's Slurm if the profile does not contain it; `site` replaces the
+    profile. Without them, the result depends only on the job file and the profile.
     """
     from ...pipeline import compile_job
     from .sites import hint_at_profile
@@ -69,7 +69,7 @@ def compile_source(
 
 
 def load_source(session: Session, source: Source) -> Job:
-    """Return what a job file means, whether the site can run it or not."""
+    """Return the parsed job, without checking whether the site can run it."""
     from ...pipeline import load_job
     from .typed_options import options_named
 
@@ -95,10 +95,9 @@ def _secrets_of(source: Source) -> Mapping[str, Value]:
 
 
 def check_source(session: Session, source: Source, *, quiet: bool = False) -> tuple[Compiled, list[Diagnostic]]:
-    """Compile a job file and have bash read its commands; return what was made of it, and all that it is warned of.
+    """Compile a job file and check the syntax of its commands with bash; return the result and all warnings.
 
-    Raises `ProtocolError` also for what bash cannot read, and for a codeDir that is too large; says warnings unless
-    `quiet`.
+    Raises ProtocolError also for syntax errors of bash, and for a too large codeDir. Sends warnings unless `quiet`.
     """
     from ...reading.read import read
     from .bash_syntax import bash_syntax_errors, raw_syntax_errors
@@ -110,7 +109,7 @@ def check_source(session: Session, source: Source, *, quiet: bool = False) -> tu
         _, compiled = compile_source(session, source, quiet=quiet)
     except (PlanError, ProtocolError) as error:
         found: list[Diagnostic] = []
-        # A file without structure has no commands.
+        # An unparsable file has no commands.
         with suppress(ProtocolError):
             found = raw_syntax_errors(read(text, file=shown_name(source.file)))
         if not quiet:
@@ -125,7 +124,7 @@ def check_source(session: Session, source: Source, *, quiet: bool = False) -> tu
 
 
 def site_of(session: Session, source: Source) -> Site:
-    """Return the site that a job is for: the local backend has its own, unless one is named for it."""
+    """Return the site of a job. The local backend has a built-in one, unless the user names a profile."""
     from ...site.profile import local_site
     from .sites import find_site
 
@@ -135,12 +134,12 @@ def site_of(session: Session, source: Source) -> Site:
 
 
 def text_of(source: Source) -> bytes:
-    """Return the text of a job file, read if it is not known yet; ProtocolError if it cannot be read."""
+    """Return the text of a source, reading the file if needed. Raises ProtocolError."""
     return read_source(source.file) if source.text is None else source.text
 
 
 def read_source(file: str) -> bytes:
-    """Return the text of a job file; ProtocolError if it cannot be read."""
+    """Return the text of a job file. Raises ProtocolError if it cannot be read."""
     from pathlib import Path
 
     from ...reading.decode import MAX_FILE
@@ -150,27 +149,27 @@ def read_source(file: str) -> bytes:
     try:
         return sys.stdin.buffer.read(MAX_FILE + 1) if file == STDIN else read_at_most(Path(file))
     except OSError as error:
-        message = f"the job file cannot be read: {error.strerror or error}"
+        message = f"cannot read the job file: {error.strerror or error}"
         location, hint = Location(file=shown_name(file)), hint_at_files(file, error)
         raise ProtocolError(Diagnostic(code="E100", message=message, location=location, hint=hint)) from None
 
 
 def shown_name(file: str) -> str:
-    """Return what messages call a job file."""
+    """Return the name of a job file in messages."""
     return "<stdin>" if file == STDIN else file
 
 
 def template_folder() -> Path | None:
-    """Return the folder for compiled templates, made if it is missing; None where there is none of the user's alone."""
+    """Return the folder for compiled templates, creating it if missing; None if it is not private."""
     folder = _user_cache()
     return None if folder is None else Path(folder)
 
 
 def _user_cache() -> str | None:
-    """Return the user's cache folder for this program, made if it is missing; None where it is not the user's alone.
+    """Return the user's cache folder of this program, creating it if missing; None if it is not private.
 
-    What is kept there is code. The folder above must be the user's too: its owner could put another one in place. That
-    is so where root works with the home of somebody else.
+    The cache contains code. So the user must also own the parent folder, because its owner could replace the cache.
+    It belongs to another user if root works with that user's home.
     """
     above = os.environ.get("XDG_CACHE_HOME", "").strip() or os.path.expanduser("~/.cache")  # noqa: PTH111
     if not os.path.isabs(above):  # noqa: PTH117
@@ -184,7 +183,7 @@ def _user_cache() -> str | None:
 
 
 def _is_own(folder: str) -> bool:
-    """Tell whether a folder is the caller's, and nobody else can write to it."""
+    """Return whether the caller owns a folder and nobody else can write to it."""
     try:
         status = os.stat(folder)  # noqa: PTH116
     except OSError:

@@ -1,4 +1,4 @@
-"""Secrets beside the job file: `--secrets FILE`, a YAML mapping that nobody else can read."""
+"""Secrets from `--secrets FILE`, a YAML mapping that nobody else can read."""
 
 from __future__ import annotations
 
@@ -23,37 +23,37 @@ _MODES = (0o600, 0o400)
 
 
 def read_secrets(file: str) -> Mapping[str, Value]:
-    """Return the secrets of a file; ProtocolError if it is none, or open to others."""
+    """Return the secrets of a file. Raises ProtocolError if it is invalid or others can read it."""
     try:
         with open(file, "rb", opener=_opener) as stream:
             status = os.fstat(stream.fileno())
             text = stream.read(MAX_FILE + 1) if stat.S_ISREG(status.st_mode) else b""
     except OSError as error:
-        message = f"the secrets cannot be read: {error.strerror or error}"
+        message = f"cannot read the secrets: {error.strerror or error}"
         raise _refusal(file, message, hint=hint_at_files(file, error)) from None
     mode = stat.S_IMODE(status.st_mode)
     if not stat.S_ISREG(status.st_mode):
-        raise _refusal(file, "the secrets are not in a file")
+        raise _refusal(file, "the path of the secrets is not a file")
     if status.st_uid != os.geteuid():
-        raise _refusal(file, "the file of secrets is another user's")
+        raise _refusal(file, "another user owns the file of secrets")
     if mode not in _MODES:
-        message = f"the file of secrets has the mode {mode:04o}, where only you may read it"
+        message = f"the file of secrets has mode {mode:04o}, but only you may have access"
         raise _refusal(file, message, hint=f"chmod 600 {file}")
     try:
         document = read(text, file=file)
     except ProtocolError as error:
-        # What is wrong with a value may quote it, and so does its line.
+        # Messages and lines may quote a secret.
         raise ProtocolError(
             replace(diagnostic, message=CODES[diagnostic.code], hint="", location=_bare(diagnostic.location))
             for diagnostic in error.diagnostics
         ) from None
     if document.secrets is not None:
-        raise _refusal(file, "a file of secrets is one document, without `---`")
+        raise _refusal(file, "the file of secrets has more than one document; remove `---`")
     return document.mapping(())
 
 
 def secret_texts(file: str | None) -> set[str]:
-    """Return the texts of the secrets in a file, none for no file; ProtocolError as `read_secrets`."""
+    """Return the secrets in a file as texts; empty without a file. Raises ProtocolError like `read_secrets`."""
     return set(texts_of(read_secrets(file))) if file else set()
 
 
@@ -67,7 +67,7 @@ def texts_of(value: Value) -> Iterator[str]:
 
 
 def _bare(location: Location | None) -> Location | None:
-    """Return a place without the text of its line."""
+    """Return a location without the text of its line."""
     return replace(location, source="") if location else None
 
 

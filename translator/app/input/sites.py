@@ -1,4 +1,4 @@
-"""Which site profile is used: `--site`, `$PAISLURM_SITE`, the user's over the system's, a detected one, or none."""
+"""Search for the site profile: `--site`, `$PAISLURM_SITE`, the user's over the system's, a detected one, or none."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def find_site(
     alone: bool = False,
     refuses: Refuses | None = None,
 ) -> Site:
-    """Load the profile that is to be used; without one, the safe defaults.
+    """Load the active site profile; default: safe defaults.
 
-    One that was not named is of the cluster here, unless it says of which `host` it is. One that was named is held to
-    the locks of the system's, but for `alone`. `refuses` as in `layers_of`.
+    A profile found by the search is for the local cluster, unless it sets `host`. A named profile must respect the
+    locks of the system's, except with `alone`. `refuses` as in `layers_of`.
     """
     from ...site.profile import Site
 
@@ -49,19 +49,19 @@ def find_site(
 
 
 def _check_locks(session: Session, site: Site, option: str | None, host: str) -> None:
-    """Raise PlanError for a login node that is not the locked one, or of which no profile says the locked cluster."""
+    """Raise PlanError for a login node other than the locked one, or without a profile that sets the locked cluster."""
     is_for = _is_for(session, site, option, host)
     wanted = {"host": host, "cluster": site.cluster if is_for else ""}
     for key, value in wanted.items():
         locked = getattr(site, key)
         if key in site.locked and value != locked:
-            message = f"the site locks `{key}`, which is {locked or 'not set'}: no job goes to the login node {host}"
-            hint = f"leave `--host` out{', or name that login node' if key == 'host' and locked else ''}"
+            message = f"the site locks `{key}`, which is {locked or 'not set'}: cannot submit on the login node {host}"
+            hint = f"omit `--host`{', or use that login node' if key == 'host' and locked else ''}"
             raise PlanError(Diagnostic(code="E467", message=message, hint=hint))
 
 
 def profile_files(session: Session, option: str | None, *, host: str | None = None) -> tuple[Path, ...]:
-    """Return the files that `find_site` loads, the one first that adds to the others."""
+    """Return the files that `find_site` loads, the extending one first."""
     path = site_path(session, option)
     if path is not None and (host is None or _is_for(session, _load(session, path, option), option, host)):
         return tuple(Path(layer.file) for layer in reversed(profile_layers(session, option)))
@@ -70,9 +70,9 @@ def profile_files(session: Session, option: str | None, *, host: str | None = No
 
 
 def profile_option(session: Session, files: Sequence[str]) -> str | None:
-    """Return the profile that a job was submitted with as `--site` would name it; None where it is found unnamed.
+    """Return the profile of a submit for `--site`; None if the usual search finds it.
 
-    `files` are those of the profile by absolute paths, the one first that adds to the others; none is as one unnamed.
+    `files` are the absolute paths of the profile, the extending one first.
     """
     unnamed = profile_files(session, None) if len(files) > 1 else ()
     if unnamed and [os.path.realpath(file) for file in files] == [os.path.realpath(path) for path in unnamed]:
@@ -82,7 +82,7 @@ def profile_option(session: Session, files: Sequence[str]) -> str | None:
 
 
 def _is_for(session: Session, site: Site, option: str | None, host: str | None) -> bool:
-    """Tell whether a profile is of the cluster behind a login node, None for the one here."""
+    """Return whether a profile is for the cluster of a login node; None means the local cluster."""
     return host is None or site.host == host or is_named(session, option)
 
 
@@ -95,7 +95,7 @@ def _load(
 
 
 def profile_layers(session: Session, option: str | None, *, alone: bool = False) -> tuple[Document, ...]:
-    """Return the profiles that are in force together, the lowest first; none where there is none."""
+    """Return the active profile and those below it, the lowest first; empty without a profile."""
     path = site_path(session, option)
     return _layers(session, path, option, alone=alone) if path is not None else ()
 
@@ -103,9 +103,9 @@ def profile_layers(session: Session, option: str | None, *, alone: bool = False)
 def _layers(
     session: Session, path: Path, option: str | None, *, alone: bool, refuses: Refuses | None = None
 ) -> tuple[Document, ...]:
-    """Return a profile over the system's: a user's own adds to that, one that is named keeps what that locks.
+    """Return a profile over the system's: a user's own extends it, a named one only keeps its locks.
 
-    Those beside the system's are the administrator's, and stand alone.
+    Profiles in the system's folder are the administrator's, and extend nothing by default.
     """
     from .extended import layers_of
 
@@ -116,27 +116,27 @@ def _layers(
 
 
 def is_named(session: Session, option: str | None) -> bool:
-    """Tell whether the profile is one that the user names for this call."""
+    """Return whether the user named the profile for this call."""
     return bool(option or session.setting("PAISLURM_SITE"))
 
 
 def read_at_most(path: Path) -> bytes:
-    """Return what is in a file, of one that is too large just enough for that to be seen: `/dev/full` has no end."""
+    """Return the contents of a file, cut just above the limit: `/dev/full` has no end."""
     with path.open("rb") as file:
         return file.read(MAX_FILE + 1)
 
 
 def hint_at_profile(session: Session, site: Site) -> None:
-    """Say what a profile would be good for, where there is none."""
+    """Send a hint about the use of a profile if there is none."""
     if not site.is_known:
         session.say_once(
-            "hint: no site profile, so nothing is known of the cluster's nodes and partitions; "
-            f"`paislurm site detect --output {user_path()}` describes them"
+            "hint: no site profile found, so the cluster's nodes and partitions are unknown; "
+            f"`paislurm site detect --output {user_path()}` detects them"
         )
 
 
 def site_path(session: Session, option: str | None) -> Path | None:
-    """Return the profile's file, None where there is none. One that was named must be there."""
+    """Return the profile's file, None without one. A named file must exist."""
     named = option or session.setting("PAISLURM_SITE")
     if named:
         return Path(named)
@@ -145,16 +145,16 @@ def site_path(session: Session, option: str | None) -> Path | None:
 
 
 def _why_named(session: Session, option: str | None) -> str:
-    """Say how the profile was named, "" where it was found."""
+    """Return how the user named the profile, "" if the search found it."""
     if option:
-        return "it was named by --site"
-    return "it was named by $PAISLURM_SITE" if is_named(session, option) else ""
+        return "--site named it"
+    return "$PAISLURM_SITE named it" if is_named(session, option) else ""
 
 
 def origin_of(session: Session, option: str | None, file: str | None = None) -> str:
-    """Return in a word where a file of the profile comes from, "" where there is none.
+    """Return the origin of a file of the profile in one word, "" without a profile.
 
-    Without a `file` that is the one which adds to the others.
+    Default for `file`: the extending one.
     """
     path = site_path(session, option)
     if path is None or (file is not None and Path(file) not in (path, SYSTEM)):
@@ -167,14 +167,14 @@ def origin_of(session: Session, option: str | None, file: str | None = None) -> 
 
 
 def found_by(session: Session, option: str | None) -> str:
-    """Say why the profile is the one that is used; "" where there is none."""
+    """Return why this profile is active; "" without one."""
     named = "named by --site" if option else "named by $PAISLURM_SITE"
-    reasons = {"named": named, "detected": "what Slurm said to `submit`", "system": "the system's", "user": "your own"}
+    reasons = {"named": named, "detected": "detected by `submit`", "system": "the system's", "user": "your own"}
     return reasons.get(origin_of(session, option), "")
 
 
 def user_path() -> Path:
-    """Return where the user's own profile is."""
+    """Return the path of the user's own profile."""
     if sys.platform != "linux":
         from platformdirs import user_config_path
 
@@ -184,19 +184,19 @@ def user_path() -> Path:
 
 
 def detected_path(session: Session, host: str | None = None) -> Path:
-    """Return where `submit` keeps what Slurm says of the site, of this machine or of a login node elsewhere."""
+    """Return the path of the profile that `submit` detected, for this machine or for a remote login node."""
     home = session.setting("PAISLURM_HOME") or "~/.paislurm"
     name = this_host() if host is None else f"ssh-{host}"
     return Path(os.path.expanduser(home), "detected-site", f"{name}.yaml")  # noqa: PTH111
 
 
 def this_host() -> str:
-    """Return the name of this machine as a part of a file's name."""
+    """Return the name of this machine for a file's name."""
     return re.sub(r"[^\w.-]", "_", os.uname().nodename, flags=re.ASCII)
 
 
 def _is_ours(path: Path) -> bool:
-    """Tell whether a file is there that nobody else can have written: a profile names programs that are run."""
+    """Return whether a file exists that only this user can write: profiles name programs to run."""
     try:
         status = path.lstat()
     except OSError:

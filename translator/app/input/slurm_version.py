@@ -1,4 +1,4 @@
-"""Which version of Slurm this machine submits to: asked once a day, and kept beside the job folders."""
+"""The version of Slurm: queried once a day, and cached beside the job folders."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DAY = 24 * 3600
 
 
 def installed_version(session: Session, backend_name: str) -> str:
-    """Return the version, "" where it cannot be found out: then nothing is known of its faults."""
+    """Return the version, "" if unknown; bugs of a version are not considered then."""
     file = session.home / "slurm-version" / f"{backend_name}@{this_host()}"
     kept = _kept(session, file)
     if kept:
@@ -27,7 +27,7 @@ def installed_version(session: Session, backend_name: str) -> str:
     try:
         found = slurm_version(session.backend(backend_name).version())
     except BackendError:
-        # Whatever keeps it from answering, submitting says it better.
+        # The submission reports this error better.
         return ""
     if found:
         _keep(file, str(found))
@@ -35,7 +35,7 @@ def installed_version(session: Session, backend_name: str) -> str:
 
 
 def _kept(session: Session, file: Path) -> str:
-    """Return what was kept in the last day, "" where there is nothing, or nothing that can be read."""
+    """Return the version cached in the last day, "" without a readable one."""
     if not is_of_today(session, file):
         return ""
     try:
@@ -46,7 +46,7 @@ def _kept(session: Session, file: Path) -> str:
 
 
 def is_of_today(session: Session, file: Path) -> bool:
-    """Tell whether a file is there that was written in the last day."""
+    """Return whether a file was written in the last day."""
     try:
         return abs(session.now() - file.stat().st_mtime) < DAY
     except OSError:
@@ -54,7 +54,7 @@ def is_of_today(session: Session, file: Path) -> bool:
 
 
 def _keep(file: Path, version: str) -> None:
-    """Keep the answer where the first job has made a home; what cannot be kept is asked again."""
+    """Cache the version if the home exists; ignore errors of writing."""
     with suppress(OSError):
         file.parent.mkdir(mode=0o700, exist_ok=True)
         write_durably(file, f"{version}\n".encode())

@@ -1,4 +1,4 @@
-"""What is to be compiled: a job file, for which site, with what changed."""
+"""The source of a job: a job file, its site profile, and options that change it."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from msgspec import Struct, field
 
 STDIN = "-"
 SLURM_OPTIONS = ("time", "partition", "account", "qos")
-"""Keys of `extras.slurm` that are options of the command line, too, which go before the job file and the profile."""
+"""Keys of `extras.slurm` that are also options; these override the job file and the profile."""
 
 
 class Source(Struct, frozen=True, kw_only=True):
-    """Say what to compile: a job file (`-` is standard input), for which site, with what changed.
+    """A job file (`-` is standard input), its site profile, and options that change it.
 
-    `text` is what the job file is taken to hold, None to read it; `submit_folder` is where the job is submitted from,
-    "" for the current folder. `typed` has the options that messages name, by the paths of what they take the place of.
+    `text` replaces the contents of the job file, None to read it; `submit_folder` is "" for the current folder.
+    `typed` contains options for messages, by the paths of the values that they replace.
     """
 
     file: str
@@ -31,5 +31,5 @@ class Source(Struct, frozen=True, kw_only=True):
     typed: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        # The text may hold secrets.
+        # The text may contain secrets.
         return f"Source(file={self.file!r})"

@@ -1,4 +1,4 @@
-"""What is wrong with a value of the command line is said of the option that was typed, not of a key of the job file."""
+"""Rewrite diagnostics about values from the command line to name the option instead of a key of the job file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _OTHER_KEYS = re.compile(r"another `(\w+)` or `(\w+)` under extras\.slurm")
 def typed_options(
     parameters: Iterable[tuple[str, str]], slurm: Iterable[tuple[str, str]], suffix: str, parameter: str = "--set"
 ) -> dict[str, str]:
-    """Return the options that were typed, by the paths of the values that they take the place of."""
+    """Return the given options, by the paths of the values that they replace."""
     typed = {path_text(("parameters", name)): f"{parameter} {name}" for name, _ in parameters}
     typed |= {path_text((*TABLE, name)): f"--{name}" for name, _ in slurm}
     return typed | (dict.fromkeys(("$.name", "$.jobName"), "--suffix") if suffix else {})
@@ -32,7 +32,7 @@ def typed_options(
 
 @contextmanager
 def options_named(typed: Mapping[str, str]) -> Iterator[None]:
-    """Have errors name options; `typed` has them by the paths of the values that they take the place of."""
+    """Rewrite errors in the context to name options; `typed` contains them by the paths of the replaced values."""
     try:
         yield
     except (ProtocolError, PlanError) as error:
@@ -41,7 +41,7 @@ def options_named(typed: Mapping[str, str]) -> Iterator[None]:
 
 
 def with_options(diagnostics: Iterable[Diagnostic], typed: Mapping[str, str]) -> tuple[Diagnostic, ...]:
-    """Return diagnostics that name options where they are about their values; others are as they were."""
+    """Rewrite diagnostics about values of options; others are unchanged."""
     return tuple(_named(each, typed.get(each.path, "")) for each in diagnostics)
 
 
@@ -53,5 +53,5 @@ def _named(diagnostic: Diagnostic, option: str) -> Diagnostic:
 
 
 def hint_with_options(hint: str) -> str:
-    """Return a hint that names options in the place of keys of a job file."""
+    """Return a hint with options in place of keys of the job file."""
     return _OTHER_KEYS.sub(r"another `--\1` or `--\2`", _IN_THE_FILE.sub(r"write `--\1 \2`", hint))

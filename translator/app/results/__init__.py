@@ -1,1 +1,1 @@
-"""What a job left: the ends of its logs, its result, and why it failed."""
+"""Results of a job: the last lines of its logs, its result, and the reason of its failure."""

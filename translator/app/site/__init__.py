@@ -1,1 +1,1 @@
-"""What `paislurm site` does."""
+"""The use cases of `paislurm site`."""

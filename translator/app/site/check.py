@@ -1,4 +1,4 @@
-"""Check job files against a site, and a site profile by itself: what can never start here, and what would."""
+"""Check job files against a site, and the site profile against the cluster."""
 
 from __future__ import annotations
 
@@ -38,22 +38,22 @@ WRONG_FILE, CANNOT_RUN = ProtocolError.exit_code, PlanError.exit_code
 
 
 class Checked(Struct, frozen=True, kw_only=True):
-    """What a job file comes to at a site."""
+    """The result of checking a job file against a site."""
 
     file: str
     """The name of the job file."""
     job: str | None = None
     """The name of the job; None for a file with errors."""
     asks: str | None = None
-    """What the job would have, in words; None where it cannot start."""
+    """The requested resources in words; None if the job cannot start."""
     exit_status: int = 0
-    """What `paislurm check` of this file exits with; 0 if the job can be submitted."""
+    """The exit code of `paislurm check` for this file; 0 if the job can be submitted."""
     diagnostics: tuple[Diagnostic, ...] = ()
-    """Errors, or the warnings of a file without errors."""
+    """The errors, or the warnings of a file without errors."""
 
     @property
     def verdict(self) -> str:
-        """Say in a line what the file comes to."""
+        """The result in one line."""
         if self.exit_status == WRONG_FILE:
             return "the job file is wrong"
         codes = dict.fromkeys(each.code for each in self.diagnostics if each.severity is Severity.ERROR)
@@ -61,41 +61,41 @@ class Checked(Struct, frozen=True, kw_only=True):
 
 
 class CheckedJobs(Struct, frozen=True, kw_only=True):
-    """What job files come to at a site."""
+    """The results of checking job files against a site."""
 
     file: str | None
-    """The site profile; None where Slurm was asked instead."""
+    """The site profile; None if Slurm was queried instead."""
     checked: tuple[Checked, ...]
-    """The job files that were checked."""
+    """The checked job files."""
 
     @property
     def exit_status(self) -> int:
-        """One exit code for all files: a wrong file goes before a site that cannot run one."""
+        """The exit code for all files; a wrong file outranks a job that the site cannot run."""
         found = {each.exit_status for each in self.checked}
         return WRONG_FILE if WRONG_FILE in found else max(found, default=0)
 
 
 class CheckedProfile(Struct, frozen=True, kw_only=True):
-    """What is wrong with a site profile where it is."""
+    """The result of checking a site profile."""
 
     file: str
     """The site profile."""
     backend_reachable: bool
     """Whether Slurm answered."""
     diagnostics: tuple[Diagnostic, ...]
-    """Errors for what the cluster no longer has, and warnings."""
+    """Errors for names that the cluster no longer has, and warnings."""
 
     @property
     def gone(self) -> tuple[Diagnostic, ...]:
-        """What the cluster no longer has."""
+        """The errors for names that the cluster no longer has."""
         return tuple(each for each in self.diagnostics if each.severity is Severity.ERROR)
 
     @property
     def verdict(self) -> str:
-        """How the profile stands to its cluster, as the end of a sentence."""
+        """The result, as the end of a sentence."""
         if gone := len(self.gone):
-            return f"{gone} thing{'s' * (gone != 1)} in it the cluster does not have"
-        return "is valid, and the cluster has all of it" if self.backend_reachable else "is valid"
+            return f"names {gone} thing{'s' * (gone != 1)} that the cluster does not have"
+        return "is valid and agrees with the cluster" if self.backend_reachable else "is valid"
 
     @property
     def exit_status(self) -> int:
@@ -104,10 +104,10 @@ class CheckedProfile(Struct, frozen=True, kw_only=True):
 
 
 def check_site(session: Session, jobs: Sequence[str] = (), site: str | None = None) -> CheckedJobs | CheckedProfile:
-    """Return what job files would have here or why they can never start; without any, what is wrong with the profile.
+    """Return the resources that job files would get, or why they can never start; without files, check the profile.
 
-    Nothing is submitted. Without a profile Slurm is asked for one. Raises SiteError for a wrong profile, and where
-    there is neither a profile nor a Slurm that answers.
+    Nothing is submitted. Without a profile, the site is detected from Slurm. Raises SiteError for a wrong profile, or
+    if there is no profile and Slurm does not answer.
     """
     path = site_path(session, site)
     if jobs or path is None:
@@ -119,9 +119,9 @@ def check_site(session: Session, jobs: Sequence[str] = (), site: str | None = No
 
 
 def site_to_check(session: Session, option: str | None) -> Site:
-    """Return the site of the profile, and without one that which Slurm describes; SiteError if there is neither."""
+    """Return the site of the profile, else the detected site. Raises SiteError without either."""
     if site_path(session, option) is not None:
-        # A profile that is to take the place of the system's may lock something else.
+        # A profile that will replace the system's may have other locks.
         return find_site(session, option, alone=True)
     try:
         return detect_from_here(session).site
@@ -129,14 +129,14 @@ def site_to_check(session: Session, option: str | None) -> Site:
         raise SiteError(
             Diagnostic(
                 code="E460",
-                message=f"there is no site profile, and no Slurm that could be asked: {error.diagnostics[0].message}",
-                hint=f"name one with --site, or run `paislurm site detect --output {user_path()}` on a login node",
+                message=f"no site profile found, and Slurm does not answer: {error.diagnostics[0].message}",
+                hint=f"use --site, or run `paislurm site detect --output {user_path()}` on a login node",
             )
         ) from None
 
 
 def check_job(session: Session, file: str, site: Site) -> Checked:
-    """Compile a job file for a site, and say what it comes to."""
+    """Compile a job file for a site, and return the result."""
     name = shown_name(file)
     try:
         compiled = compile_job(read_source(file), file=name, site=site)
@@ -149,7 +149,7 @@ def check_job(session: Session, file: str, site: Site) -> Checked:
 
 
 def asks(compiled: Compiled) -> str:
-    """Say in a line what a job would have: the least that Slurm counts for it."""
+    """Return the requested resources in one line, with the minimum that Slurm counts."""
     plan = compiled.plan
     nodes = [component.nodes for component in plan.components]
     many = [
@@ -165,22 +165,22 @@ def asks(compiled: Compiled) -> str:
 
 
 def check_profile(session: Session, layers: Sequence[Document]) -> tuple[tuple[Diagnostic, ...], bool]:
-    """Return what is wrong with a profile where it is, and whether Slurm answered; SiteError for a wrong one.
+    """Return the diagnostics of a profile, and whether Slurm answered. Raises SiteError for a wrong profile.
 
-    `layers` are its files, the lowest first. What the cluster no longer has is an error, all else a warning.
+    `layers` are its files, the lowest first. Names that the cluster no longer has are errors, all else warnings.
     """
     site = load_layers(layers)
     warnings = [*_writable(layers), *_programs(site, layers)]
     try:
         found = detect_from_here(session).site
     except BackendError as error:
-        session.say(f"Slurm was not asked whether the cluster is still so: {error.diagnostics[0].message}")
+        session.say(f"the profile was not compared with the cluster: {error.diagnostics[0].message}")
         return tuple(warnings), False
     collector = DiagnosticCollector(layered(layers)[0])
     for each in differences(site, found):
         near = (each.name, each.near) if each.name else None
         collector.add("E465", each.path, each.message, near=near)
-    hint = "`paislurm site detect` shows what Slurm says now"
+    hint = "`paislurm site detect` shows the current cluster"
     gone = (replace(each, hint=each.hint or hint) for each in collector.of(Severity.ERROR))
     return (*gone, *warnings), True
 
@@ -195,18 +195,18 @@ def _writable(layers: Sequence[Document]) -> Iterator[Diagnostic]:
         if S_ISREG(status.st_mode) and status.st_mode & (S_IWGRP | S_IWOTH):
             yield Diagnostic(
                 code="W466",
-                message="others than its owner can write to this profile, which names programs that its users run",
+                message="others can write to this profile, which names programs that users run",
                 location=Location(file=layer.file),
                 hint=f"chmod go-w {shlex.quote(layer.file)}",
             )
 
 
 def _programs(site: Site, layers: Sequence[Document]) -> Iterator[Diagnostic]:
-    """Yield a warning where nobody would be told of anything, because the program is not here."""
+    """Yield a warning if the notifier's program does not exist on this machine."""
     notifier = site.notifications.notifier
     if notifier is None or shutil.which(program := notifier.argv[0]):
         return
     collector = DiagnosticCollector(layered(layers)[0])
     path = ("notifications", "sendmail" if notifier.mail else "command")
-    collector.add("W467", path, f"{program} cannot be run on this machine: no notifications will be sent from here")
+    collector.add("W467", path, f"cannot run {program} on this machine: no notifications will be sent from it")
     yield from collector.of(Severity.WARNING)

@@ -1,4 +1,4 @@
-"""Write a site profile by what Slurm says."""
+"""Write a site profile from Slurm's configuration."""
 
 from __future__ import annotations
 
@@ -20,40 +20,40 @@ if TYPE_CHECKING:
 
 
 class NotLearnt(Struct, frozen=True, kw_only=True):
-    """A setting that the detection could not learn."""
+    """A setting that the detection could not determine."""
 
     setting: str
     """The key of the site profile, `partitions.NAME.nodes`."""
     reason: str
-    """Why it was not learnt."""
+    """Why it is unknown."""
     ask: str | None
-    """The command that would tell."""
+    """A command that shows the value."""
 
 
 class DetectedSite(Struct, frozen=True, kw_only=True):
-    """A site profile made from what Slurm says, and what became of its file."""
+    """A detected site profile, and the result of writing its file."""
 
     file: str | None
-    """The file of the profile; None where none was named."""
+    """The file of the profile; None without `--output`."""
     text: str
     """The site profile."""
     written: bool
     """Whether the file was written."""
     difference: str | None
-    """How an older file differs from what Slurm says, as `diff -u` prints it."""
+    """The difference of an existing file to the detected profile, in the format of `diff -u`."""
     kept_as: str | None
-    """The file in which the older profile is kept."""
+    """The file with the replaced profile."""
     not_learnt: tuple[NotLearnt, ...]
-    """Settings that the detection could not learn."""
+    """Settings that the detection could not determine."""
 
     @property
     def outcome(self) -> str:
-        """What became of the file, in a sentence."""
+        """The result of writing, in a sentence."""
         if self.written:
-            return f"wrote {self.file}" + (f"; what was there is in {self.kept_as}" if self.kept_as else "")
+            return f"wrote {self.file}" + (f"; the old file is {self.kept_as}" if self.kept_as else "")
         if self.difference:
-            return f"{self.file} stays as it is: Slurm says something else. Take over what you like, or all by --force"
-        return f"{self.file} says what Slurm says"
+            return f"{self.file} was not changed: it differs from Slurm's configuration. Edit it, or use --force"
+        return f"{self.file} agrees with Slurm's configuration"
 
 
 def detect_site(
@@ -64,13 +64,13 @@ def detect_site(
     host: str | None = None,
     probe: ProbeOptions | None = None,
 ) -> DetectedSite:
-    """Return a site profile by what Slurm says here, or at the login node `host`; write it to `output`.
+    """Return a site profile from Slurm on this machine or the login node `host`; write it to `output`.
 
-    With `probe` a short job looks at one node, too. A file that differs stays as it is; `force` writes over it and
-    keeps the older one. Raises BackendError if Slurm does not answer.
+    With `probe`, a short job also inspects one node. A different file is not changed; `force` overwrites it and keeps
+    the old one. Raises BackendError if Slurm does not answer.
     """
     if probe is not None and host is not None:
-        message = "--probe looks at files that this machine and a node share: call it at the login node"
+        message = "--probe cannot be used with --host: run it on the login node, which shares files with the nodes"
         raise UsageError(Diagnostic(code="E547", message=message))
     found = detect_from_here(session, probe) if host is None else detect_at(session, host)
     text = profile_text(found)

@@ -1,4 +1,4 @@
-"""The site profile in force: each setting with the place that it comes from."""
+"""The active site profile: each setting with its source."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ Origin = Literal["user", "system", "detected", "named", "extended", "default"]
 
 
 class SettingInForce(Struct, frozen=True, kw_only=True):
-    """A setting of the site profile in force."""
+    """A setting of the active site profile."""
 
     setting: str
     """The key of the site profile, `retry.maxRestarts`."""
     value: str
-    """The value as a profile has it."""
+    """The value, in the format of a profile."""
     origin: Origin
-    """Where the setting comes from; `named` is by `--site` or `$PAISLURM_SITE`."""
+    """The source of the setting; `named` means `--site` or `$PAISLURM_SITE`."""
     file: str | None
-    """The profile that has the setting; None for a default."""
+    """The profile with the setting; None for a default."""
     line: int | None
     """The line in that file, from 1."""
     locked: bool
@@ -35,20 +35,20 @@ class SettingInForce(Struct, frozen=True, kw_only=True):
 
 
 class SiteInForce(Struct, frozen=True, kw_only=True):
-    """The site profile in force."""
+    """The active site profile."""
 
     file: str | None
-    """The site profile; None where there is none and all is default."""
+    """The file of the profile; None if all settings are defaults."""
     found_by: str | None
-    """Why this site profile is the one that is used."""
+    """Why this profile is active."""
     in_force: tuple[SettingInForce, ...]
-    """The settings in force."""
+    """The active settings."""
 
 
 def site_in_force(session: Session, site: str | None = None) -> SiteInForce:
-    """Return every setting in force and where it comes from. `site` is a profile, None for the one found unnamed.
+    """Return every active setting with its source. `site` is a profile; default: the usual search.
 
-    Raises SiteError for a profile that is wrong or missing.
+    Raises SiteError for a wrong or missing profile.
     """
     path, layers = site_path(session, site), profile_layers(session, site)
     if layers:
@@ -69,8 +69,8 @@ def site_in_force(session: Session, site: str | None = None) -> SiteInForce:
 
 
 def layers_text(session: Session, site: str | None = None) -> str:
-    """Return which profiles are below the one in force, as the end of a sentence; "" where there are none."""
+    """Return the profiles below the active one, as the end of a sentence; "" without any."""
     extended = [layer.file for layer in reversed(profile_layers(session, site, alone=True)[:-1])]
     held = [layer.file for layer in reversed(profile_layers(session, site)[:-1]) if layer.file not in extended]
-    adds = f"; it adds to {', then '.join(extended)}" if extended else ""
-    return adds + (f"; what {' and '.join(held)} locks holds" if held else "")
+    adds = f"; it extends {', then '.join(extended)}" if extended else ""
+    return adds + (f"; the locks of {' and '.join(held)} apply" if held else "")

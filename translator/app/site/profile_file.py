@@ -1,4 +1,4 @@
-"""The profile that `site detect --output` writes: what a person has changed there is never lost."""
+"""Writing of the profile of `site detect --output`, without loss of manual changes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OLD = ".old"
 
 
 class Written(Struct, frozen=True, kw_only=True):
-    """Say what became of the file: `difference` is what is there now against the new text, as `diff -u` has it."""
+    """The result of writing: `difference` compares the existing file with the new text in the format of `diff -u`."""
 
     written: bool
     difference: str = ""
@@ -28,7 +28,7 @@ class Written(Struct, frozen=True, kw_only=True):
 
 
 def write_profile(path: Path, text: str, *, force: bool) -> Written:
-    """Write a profile. One that is there and says something else stays; with `force` it is kept beside the new one."""
+    """Write a profile unless the existing file differs; with `force`, keep that as FILE.old."""
     old = read_at_most(path) if path.is_file() else b""
     difference = "" if not old or _says_the_same(old, text) else _difference(path, old, text)
     if old and not (difference and force):
@@ -42,7 +42,7 @@ def write_profile(path: Path, text: str, *, force: bool) -> Written:
 
 
 def _says_the_same(old: bytes, text: str) -> bool:
-    """Tell whether a file has every key of the new text with the same value; comments and other keys are a person's."""
+    """Return whether a file has every key of the new text with the same value; comments and other keys are ignored."""
     from ...reading.read import read
 
     try:

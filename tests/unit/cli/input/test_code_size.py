@@ -51,7 +51,7 @@ def test_one_that_is_too_large_is_refused(
 ) -> None:
     said = run(*words, job_of_v1(tmp_path, form.format(code)))
     assert said.code == 3
-    size = f"has {MAX_CODE_BYTES + 1} bytes, and {MAX_CODE_BYTES} is the most"
+    size = f"has {MAX_CODE_BYTES + 1} bytes; the limit is {MAX_CODE_BYTES}"
     assert f"error E337: codeDir {form.format(code).removeprefix('file://')} {size}" in said.err
     assert "  $.codeDir\n" in said.err
 

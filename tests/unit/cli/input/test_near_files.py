@@ -41,9 +41,9 @@ def hint(name: str) -> str:
         ("Job.yaml", "did you mean `job.yaml`?"),
         ("train-resnt.json", "did you mean `train-resnet.yaml`?"),
         ("more/swep.json", "did you mean `more/sweep.json`?"),
-        ("nowhere/job.yaml", "there is no folder `nowhere`"),
-        ("notes/job.yaml", "there is no folder `notes`"),
-        ("more", "it is a folder: name a file in it, such as `more/sweep.json`"),
+        ("nowhere/job.yaml", "folder `nowhere` does not exist"),
+        ("notes/job.yaml", "folder `notes` does not exist"),
+        ("more", "it is a folder: use a file in it, such as `more/sweep.json`"),
     ],
 )
 def test_what_is_meant(name: str, said: str) -> None:
@@ -52,7 +52,7 @@ def test_what_is_meant(name: str, said: str) -> None:
 
 @pytest.mark.parametrize("name", ["abcd.yaml", "hidden.yaml"])
 def test_a_name_that_no_file_is_near_to(there: Path, name: str) -> None:
-    assert hint(name) == f"no file in `{there}` has such a name"
+    assert hint(name) == f"no file in `{there}` has a similar name"
 
 
 def test_a_name_that_is_empty(run: Runner, there: Path) -> None:
@@ -64,5 +64,5 @@ def test_job_files_profiles_and_secrets_have_the_hint(run: Runner, there: Path) 
     job = job_file(there)
     for words in (("check", "job.yml"), ("convert", "job.yml"), ("explain", "job.yml:3"), ("submit", "job.yml")):
         assert "did you mean `job.yaml`?" in run(*words).err
-    assert "it was named by --site; did you mean `train-resnet.yaml`?" in run("check", job, "--site", "trainresnet").err
+    assert "--site named it; did you mean `train-resnet.yaml`?" in run("check", job, "--site", "trainresnet").err
     assert "did you mean `notes`?" in run("check", job, "--secrets", "note").err

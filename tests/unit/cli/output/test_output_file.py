@@ -31,7 +31,7 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     assert message == f"cannot write {path}: No such file or directory"
     assert hint == f"folder `{path.parent}` does not exist: name another file with `-o`"
     (tmp_path / "nowhere").touch()
-    assert refusal(path)[1].startswith(f"`{path.parent}` is no folder")
+    assert refusal(path)[1].startswith(f"`{path.parent}` is not a folder")
 
 
 @pytest.mark.parametrize(

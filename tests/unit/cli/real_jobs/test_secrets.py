@@ -157,7 +157,7 @@ def test_a_file_of_secrets_is_for_nobody_else(run: Runner, tmp_path: Path, mode:
     beside.chmod(mode)
     said = run("check", job_file(tmp_path), "--secrets", str(beside))
     assert said.code == 3
-    assert f"error E115: the file of secrets has the mode {mode:04o}" in said.err
+    assert f"error E115: the file of secrets has mode {mode:04o}" in said.err
 
 
 def test_what_is_wrong_with_a_file_of_secrets_quotes_nothing(run: Runner, tmp_path: Path) -> None:

@@ -163,7 +163,7 @@ def test_the_file_of_secrets_is_read_once_more(run: Runner, slurm: FakeBackend, 
     assert f"using the current secrets in {secrets}" in said.err
     assert [path.read_text() for path in jobs.glob("*-2/secrets/token")] == [TOKEN]
     Path(secrets).unlink()
-    refused(run("submit", "--again", "demo", "--suffix", "-3"), "E576", f"were in {secrets}, which is not there")
+    refused(run("submit", "--again", "demo", "--suffix", "-3"), "E576", f"were in {secrets}, which no longer exists")
     assert len(slurm.submissions) == 2
 
 

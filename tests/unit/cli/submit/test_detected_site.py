@@ -56,7 +56,7 @@ def test_slurm_is_asked_once_and_plans_know_it_from_then_on(run: Runner, tmp_pat
     assert ASKED not in submit(run, file)
     assert len(asked) == 1
     assert HINT not in run("plan", file).err
-    assert "what Slurm said to `submit`" in run("site", "show").err
+    assert "detected by `submit`" in run("site", "show").err
     assert detected_path(Session()).stat().st_mode & 0o777 == 0o600
 
 

@@ -121,7 +121,7 @@ def test_a_home_that_is_a_file_is_told(
     monkeypatch.setenv("PAISLURM_HOME", job)
     said = run("submit", job)
     assert (said.code, slurm.submissions) == (4, [])
-    assert f"error E542: PAISLURM_HOME {job} cannot be used: {job} is no folder" in said.err
+    assert f"error E542: PAISLURM_HOME {job} cannot be used: {job} is not a folder" in said.err
     assert 'hint: export PAISLURM_HOME="$HOME/.paislurm"' in said.err
 
 
