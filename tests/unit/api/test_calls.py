@@ -149,7 +149,7 @@ def test_jobs_are_removed(client: paislurm.Client) -> None:
     assert client.remove(states=["FAILED"]).removed == ()
     assert [each.left_behind for each in client.remove(older_than=0).removed] == [None]
     assert client.jobs() == []
-    with pytest.raises(paislurm.UsageError, match="which jobs"):
+    with pytest.raises(paislurm.UsageError, match="no job given"):
         client.remove()
 
 

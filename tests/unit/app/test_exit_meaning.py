@@ -61,15 +61,15 @@ def test_every_code_is_explained() -> None:
 @pytest.mark.parametrize("code", ["9999", "-9999"])
 def test_a_code_that_nobody_has_is_no_failure_of_the_cluster(code: str) -> None:
     found = explained(code, TABLE).record
-    assert (found.meaning or "").startswith("a code that no rule knows")
+    assert (found.meaning or "").startswith("a code without a rule")
     assert found.behaviour == "unknown"
     own = explained(code, of_site(f"[{{code: {code}, phrase: Ours, behaviour: transient}}]")).record
-    assert not (own.meaning or "").startswith("a code that no rule knows")
+    assert not (own.meaning or "").startswith("a code without a rule")
 
 
 def test_an_exit_status_without_a_code_is_a_commands_own() -> None:
     meanings = [explained(word, TABLE).record.meaning or "" for word in ("200", "42")]
-    assert "a failure of which the exit specification knows no more" in meanings[0]
+    assert "a failure without details in the exit specification" in meanings[0]
     assert "an exit status that the command chose itself" in meanings[1]
     assert "signal" not in str(explained("183", TABLE).record)
     assert "signal" in str(explained("155", TABLE).record)

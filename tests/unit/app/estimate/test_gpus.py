@@ -38,7 +38,7 @@ def test_gpus_of_nodes_that_are_out_of_order_or_kept_for_others(state: str) -> N
     pool = only(node(state))
     assert (pool.free, pool.total, pool.away, pool.away_nodes, pool.stranded) == (0, 4, 4, 1, 0)
     assert gpus_text(pool).startswith(
-        "GPUs in partition gpu now: 0 of 4 free (a100 0 of 4), 4 on nodes that are out of"
+        "GPUs in partition gpu now: 0 of 4 free (a100 0 of 4), 4 on unavailable or reserved nodes"
     )
 
 

@@ -175,7 +175,7 @@ def test_the_gpus_of_a_site(run: Runner, version: str, monkeypatch: pytest.Monke
 def test_a_partition_that_there_is_not(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Session, "slurm_runner", lambda *_: Slurm("busy"))
     said = run("site", "gpus", "--partition", "nope")
-    assert (said.code, "error E630: Slurm shows no partition 'nope'" in said.err) == (5, True)
+    assert (said.code, "error E630: Slurm has no partition 'nope'" in said.err) == (5, True)
 
 
 def test_a_site_without_gpus(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:

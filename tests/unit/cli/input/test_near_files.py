@@ -57,7 +57,7 @@ def test_a_name_that_no_file_is_near_to(there: Path, name: str) -> None:
 
 def test_a_name_that_is_empty(run: Runner, there: Path) -> None:
     said = run("check", "")
-    assert (said.code, "its name is empty" in said.err) == (3, True), there
+    assert (said.code, "the name is empty" in said.err) == (3, True), there
 
 
 def test_job_files_profiles_and_secrets_have_the_hint(run: Runner, there: Path) -> None:

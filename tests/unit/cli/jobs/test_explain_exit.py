@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 def test_a_code_is_explained(run: Runner, tmp_path: Path) -> None:
     shown = run("explain-exit", "220").out
-    assert "found by     exit status 127 and a line of its log matches: command not found" in shown
+    assert "found by     exit status 127 and a line of the log matches: command not found" in shown
     unknown = run("explain-exit", "9999").out
-    assert "usually      a code that no rule knows" in unknown
-    assert "behaviour    unknown: retried as often as `jobRetryCount` says" in unknown
+    assert "usually      a code without a rule" in unknown
+    assert "behaviour    unknown: retried up to `jobRetryCount` times" in unknown
     assert not any(word in unknown for word in ("cluster", "platform", "RUNTIME"))
     site = tmp_path / "own.yaml"
     site.write_text("exitSpec: [{code: -1001, behaviour: permanent}]\n", encoding="utf-8")

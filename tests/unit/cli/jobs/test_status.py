@@ -65,7 +65,7 @@ def test_a_job_that_waits(run: Runner, slurm: FakeBackend, folder: JobFolder) ->
     said = run("status", "demo")
     assert (said.code, said.err) == (0, "")
     lines = [line.split(maxsplit=1) for line in said.out.splitlines() if line]
-    assert [line for line in lines[:7] if line[0] not in ("since", "what")] == [
+    assert [line for line in lines[:7] if line[0] not in ("since", "advice")] == [
         ["job", ME],
         ["state", "WAITING"],
         ["reason", "Resources: other jobs use the resources that it requests"],
