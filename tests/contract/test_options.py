@@ -37,8 +37,8 @@ VALUES = {
     },
 }  # fmt: skip
 """What is given to options that have a value."""
-ALONE = {"--version", "--test-only", "--pty", "--distribution"}
-"""Options that end the program, or submit nothing, or need a terminal or a host file: other cases have them."""
+ALONE = {"--version", "--test-only", "--pty", "--distribution", "--gres-flags"}
+"""Options that end the program, submit nothing, or need a terminal, a host file or Slurm 24.05: other cases have them."""
 APART = {"--mem-per-cpu", "--gpus-per-task", "--hint"}
 """Options that contradict others; each has a command of its own."""
 
