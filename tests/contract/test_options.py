@@ -38,7 +38,7 @@ VALUES = {
 }  # fmt: skip
 """What is given to options that have a value."""
 ALONE = {"--version", "--test-only", "--pty", "--distribution", "--gres-flags"}
-"""Options that end the program, submit nothing, or need a terminal, a host file or Slurm 24.05: other cases have them."""
+"""Options that end the program, submit nothing, or need a terminal, a host file or Slurm 24.05: others try them."""
 APART = {"--mem-per-cpu", "--gpus-per-task", "--hint"}
 """Options that contradict others; each has a command of its own."""
 
