@@ -45,7 +45,7 @@ def profile_of_v1(layout: str = "het") -> str:
     """
     known = "virtualClusters:\n"
     text = SITE.read_text().replace(known, f"{known}  your_virtual_cluster: {{partition: normal}}\n") + ONE_ATTEMPT
-    return text if layout == "het" else text.replace("normal", "pair").replace("count: 4", "count: 2")
+    return text + "layout: het\n" if layout == "het" else text.replace("normal", "pair").replace("count: 4", "count: 2")
 
 
 def role(name: str, count: int, command: str, *, failed: int = 1, succeeded: int = -1, more: str = "") -> str:

@@ -105,7 +105,7 @@ def test_mpirun_in_containers(
     """The image has Open MPI, but no ssh, no sshd and no Slurm; what trains is an MPI program of our own."""
     missing = "! command -v ssh sshd srun scontrol"
     subprocess.run(["chroot", str(horovod_image), "bash", "-c", missing], check=True)
-    site = SITE.read_text() + Tree(installed, workdir.name).settings()
+    site = SITE.read_text() + "layout: het\n" + Tree(installed, workdir.name).settings()
     site += f"containers: {{runtime: charliecloud, images: {{'{IMAGE}': {horovod_image}}}, mounts: [{workdir}/log]}}\n"
     (workdir / "srun").write_text(LATE)
     (workdir / "srun").chmod(0o755)
@@ -133,7 +133,8 @@ def test_horovod_itself(
         # Ranks that wait would keep the machine's few processors from those that they wait for.
         "OMPI_MCA_mpi_yield_when_idle": "1",
     }
-    job = submit_published(installed, published / "v2" / name, workdir, programs, env=environment)
+    site = SITE.read_text() + "layout: het\n"
+    job = submit_published(installed, published / "v2" / name, workdir, programs, site=site, env=environment)
     nodes = ended(job)
     check_training(job.log("0-master/0"), nodes, size)
 

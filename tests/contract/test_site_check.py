@@ -53,7 +53,7 @@ IMPOSSIBLE: dict[str, tuple[str, str, str, str]] = {
     ),
     "account-cpus": (roles(instances=9), "account: tight", "E423", "9 CPUs, and the account tight allows 8"),
     "account-time": (roles(), "account: tight, time: 31", "E427", "than the account tight allows (00:30:00)"),
-    "account-jobs": (roles(3), "account: tight", "E428", "as 3 jobs, one per component"),
+    "account-jobs": (roles(3), "account: tight, layout: het", "E428", "as 3 jobs, one per component"),
     "qos-gpus": (roles(gpu=3), "account: tight, qos: narrow", "E423", "3 GPUs, and the QOS narrow allows 2"),
     "mpi": (roles(), "mpi: {plugin: nope}", "E416", "'nope'"),
     "sku": (roles(gpu=1), "}, hivedScheduler: {taskRoles: {r0: {skuType: K80}}", "E405", "no node type 'K80'"),
