@@ -125,7 +125,9 @@ def test_nodes_that_are_out_of_order(site: Site, folder: Path, idle: Cluster) ->
     start, gpus = text.splitlines()
     words = "Slurm cannot estimate when tried would start: Requested node configuration is not available; "
     assert start == f"{words}1 of 2 nodes of partition watched is unavailable or reserved, and a job may wait for them"
-    assert gpus.startswith("GPUs in partition watched now: 4 of 8 free (v100 4 of 8), 4 on nodes that are out of order")
+    assert gpus.startswith(
+        "GPUs in partition watched now: 4 of 8 free (v100 4 of 8), 4 on unavailable or reserved nodes"
+    )
     assert (document["expected_start_at"], document["at_once"]) == (None, False)
     assert document["reason"] in start
 

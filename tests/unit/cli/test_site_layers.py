@@ -229,7 +229,7 @@ def test_a_profile_that_cannot_be_extended(tmp_path: Path, extends: str, message
 def test_there_is_an_end_to_layers(tmp_path: Path) -> None:
     for number in range(20):
         written(tmp_path / f"{number}.yaml", f"extends: {number + 1}.yaml\n")
-    with pytest.raises(SiteError, match="would be one of more than 8"):
+    with pytest.raises(SiteError, match="is one of more than 8"):
         find_site(Session(), str(tmp_path / "0.yaml"))
 
 

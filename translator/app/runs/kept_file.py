@@ -35,7 +35,7 @@ def file_again(session: Session, folder: JobFolder, run: RunRecord, *, secrets_g
             session.say(f"using the secrets in {original}, which has not changed")
         return text
     if kept is None:
-        message = f"both {copy} and the job file {_shown(run)} have changed since the submit of {folder.name}"
+        message = f"neither {copy} nor the job file {_shown(run)} is unchanged since the submit of {folder.name}"
         raise FolderError(Diagnostic(code="E578", message=message, hint="submit a job file: `paislurm submit FILE`"))
     return _with_given_secrets(session, folder, run, kept, secrets_given=secrets_given)
 

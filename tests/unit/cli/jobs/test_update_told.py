@@ -228,7 +228,10 @@ def test_a_hold_and_a_release_exclude_each_other(run: Runner, slurm: FakeBackend
 @pytest.mark.parametrize("words", [(), ("--memory", "5")])
 def test_a_hint_is_a_line_of_its_own(run: Runner, words: tuple[str, ...]) -> None:
     said = run("update", "demo", *words)
-    assert (said.code, said.err.splitlines()[-1].startswith("hint: update cannot change commands, images, tasks")) == (2, True)
+    assert (said.code, said.err.splitlines()[-1].startswith("hint: update cannot change commands, images, tasks")) == (
+        2,
+        True,
+    )
     document = json.loads(run("update", "--json", "demo", *words).out)
     assert (document["exit_status"], "commands, images" in json.dumps(document)) == (2, True)
 

@@ -136,7 +136,10 @@ def test_of_several_tasks_or_ports_one_is_named() -> None:
     task = paislurm("port-forward", "demo")
     assert (task.returncode, "~demo has 3 tasks: choose one of web-0 to web-1, other" in task.stderr) == (2, True)
     port = paislurm("port-forward", "demo", "web-0")
-    assert (port.returncode, "web-0 has jupyterLab, http, tensorboard" in port.stderr) == (2, True)
+    assert (port.returncode, "web-0 has several ports: choose one of jupyterLab, http, tensorboard" in port.stderr) == (
+        2,
+        True,
+    )
 
 
 @pytest.mark.usefixtures("running")

@@ -93,7 +93,7 @@ def test_the_file_of_then_is_taken(
     run("submit", job)
     finish(demo, slurm)
     Path(job).write_text("nonsense", encoding="utf-8")
-    if "not there" in fate:
+    if fate == "no longer exists":
         Path(job).unlink()
     said = run("submit", "--again", "demo")
     assert said.code == 0
@@ -221,7 +221,7 @@ def test_what_is_another_today(
     profile.unlink()
     monkeypatch.delenv("PAISLURM_SITE")
     said = run("submit", "--again", "demo", "--suffix", "-3", "--dry-run")
-    assert f"the site profile was {profile}, and is " in said.err
+    assert f"the site profile was {profile} and is now " in said.err
 
 
 def test_the_profile_of_then_is_taken(

@@ -72,7 +72,7 @@ def test_trouble(run: Runner, two: JobFolder, tmp_path: Path) -> None:
     (two.path / "plan.json").write_text("[]", encoding="utf-8")
     said = run("diff", "demo", "demo-2")
     assert (said.code, said.out) == (2, "")
-    assert "error E579: what is kept of" in said.err
+    assert "error E579: cannot compare the recorded" in said.err
     (two.path / "plan.json").unlink()
     assert run("diff", "demo-2", "demo", "--json").code == 2
 
