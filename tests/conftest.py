@@ -13,10 +13,11 @@ from hypothesis import settings
 
 from tests.cluster import horovod
 from tests.cluster.kinds import USUAL
+from tests.cluster.left_behind import FAILED
 from tests.cluster.running import in_turn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
 
     from xdist.remote import Producer
     from xdist.scheduler import LoadScopeScheduling
@@ -72,6 +73,14 @@ def _skip_what_needs_root(items: list[pytest.Item]) -> None:
         mark = item.get_closest_marker("root")
         if mark is not None:
             item.add_marker(pytest.mark.skip(reason=f"needs root, {mark.args[0]}"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Note for what is tidied after it that a test has failed."""
+    report = yield
+    item.stash[FAILED] = item.stash.get(FAILED, False) or report.failed
+    return report
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

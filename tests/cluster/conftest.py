@@ -16,6 +16,7 @@ from tests.cluster.image import make_image
 from tests.cluster.instance import GROUP_ID, USERS
 from tests.cluster.jobs import ROOT
 from tests.cluster.kinds import NODES
+from tests.cluster.left_behind import cancel_if_failed
 from tests.cluster.running import running
 from tests.cluster.watched import COUNTED
 
@@ -70,7 +71,8 @@ def programs(cluster: Cluster) -> Path:
                     [f"mpicc.{name}", "-o", str(program), str(ROOT / "tests/cluster/allreduce.c")], check=True
                 )
             program.chmod(0o755)
-    return folder
+    yield folder
+    cancel_if_failed(cluster, request.node, folder.name)
 
 
 @pytest.fixture
@@ -83,7 +85,7 @@ def published() -> Path:
 
 
 @pytest.fixture
-def workdir(cluster: Cluster, request: pytest.FixtureRequest) -> Path:
+def workdir(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[Path]:
     """A fresh folder of alice's, seen by all hosts; the nodes of the partition `normal` are in service."""
     with locked(cluster.instance):
         cluster.revive(NODES[:4])

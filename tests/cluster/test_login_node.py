@@ -13,6 +13,7 @@ from tests.cluster import hosts
 from tests.cluster.ann import WAYS, Ann
 from tests.cluster.jobs import role
 from tests.cluster.laptop import laptops
+from tests.cluster.left_behind import cancel_if_failed
 from tests.cluster.processes import wait_until
 from tests.cluster.sharing import small_file_system
 from tests.terminal import Terminal
@@ -56,8 +57,10 @@ def fresh(laptop: Laptop) -> Iterator[Laptop]:
 
 
 @pytest.fixture(params=WAYS)
-def ann(request: pytest.FixtureRequest, fresh: Laptop) -> Ann:
-    return Ann(fresh, request.param, request.node.name.removeprefix("test_"))
+def ann(request: pytest.FixtureRequest, fresh: Laptop) -> Iterator[Ann]:
+    found = Ann(fresh, request.param, request.node.name.removeprefix("test_"))
+    yield found
+    cancel_if_failed(fresh.cluster, request.node, found.name)
 
 
 def test_a_hundred_commands_are_one_login(ann: Ann) -> None:
@@ -208,10 +211,10 @@ def test_a_link_that_falls_silent_is_waited_for(ann: Ann) -> None:
     )
     follower = laptop.popen("paislurm", "logs", "--follow", ann.name, env=ann.env)
     assert follower.stdout is not None
-    assert follower.stdout.readline() == "begun\n"
+    assert any(line == "begun\n" for line in follower.stdout)
     prefix = ["nsenter", f"--target={laptop.pid}", "--net"]
     hosts.ip(["link set eth0 down"], prefix)
-    assert "still waiting" in follower.stdout.readline()
+    assert any("still waiting" in line for line in follower.stdout)
     go = laptop.cluster.home("alice") / ann.name
     go.touch()
     hosts.ip(["link set eth0 up"], prefix)

@@ -108,11 +108,14 @@ def test_without_slurm_or_a_folder(installed: Cluster, workdir: Path) -> None:
     assert (done.returncode, left_behind(workdir)) == (6, [])
     assert "error E501: there is no `sbatch` here\nhint: run this on a login node" in done.stderr
 
-    for home in ("/proc/nowhere", "/etc/nowhere", str(workdir / "job.yaml"), str(installed.home("bob") / "mine")):
+    for home in ("/proc/nowhere", "/etc/nowhere", str(workdir / "job.yaml")):
         done = submit_two(installed, workdir, "{}", PAISLURM_HOME=home)
         assert done.returncode == 4, done.stderr
         assert f"error E542: PAISLURM_HOME {home} cannot be used: " in done.stderr
         assert "hint: export PAISLURM_HOME=" in done.stderr
+    of_bob = submit_two(installed, workdir, "{}", PAISLURM_HOME=str(installed.home("bob") / "mine"))
+    assert of_bob.returncode == 4
+    assert f"error E542: {installed.home('bob')} belongs to bob, and so could" in of_bob.stderr
 
 
 def test_a_living_job_keeps_its_name(installed: Cluster, workdir: Path) -> None:

@@ -19,6 +19,7 @@ from paislurm.translator.site.slurm_version import slurm_version
 from tests.cluster.checkout import install_checkout
 from tests.cluster.kinds import SLURMS as OURS
 from tests.cluster.kinds import USUAL
+from tests.cluster.left_behind import cancel_if_failed
 from tests.cluster.running import running
 from tests.cluster.tmux import windows
 from tests.contract.site import PROFILE, SLURMS, Site, profile_of
@@ -74,10 +75,13 @@ def site(request: pytest.FixtureRequest, clusters: Callable[[str, Kind], Cluster
 
 
 @pytest.fixture
-def folder(site: Site, request: pytest.FixtureRequest) -> Path:
+def folder(site: Site, request: pytest.FixtureRequest) -> Iterator[Path]:
     """A fresh folder of the user's, seen by all hosts."""
     name = "".join(letter if letter.isalnum() else "-" for letter in request.node.name.removeprefix("test_"))
-    return site.own(site.folder / "contract" / f"{name[:50]}-{os.getpid()}-{next(COUNTER)}")
+    found = site.own(site.folder / "contract" / f"{name[:50]}-{os.getpid()}-{next(COUNTER)}")
+    yield found
+    if site.cluster:
+        cancel_if_failed(site.cluster, request.node, found.name)
 
 
 @pytest.fixture

@@ -56,12 +56,12 @@ FAILING = {
 """The line that fails, in commands that print to both streams before, and would do more after it."""
 
 
-@pytest.mark.parametrize("way", FAILING)
-def test_the_line_that_failed_is_named(site: Site, folder: Path, way: str) -> None:
+@pytest.mark.parametrize("how", FAILING)
+def test_the_line_that_failed_is_named(site: Site, folder: Path, how: str) -> None:
     mpirun, cpus = mpirun_over(site, "master-0:1,worker-0:1")
-    failing = FAILING[way].replace("MPIRUN", mpirun)
+    failing = FAILING[how].replace("MPIRUN", mpirun)
     lines = ["echo prepare", "nosuchprogram || true", failing, "go", "echo never"]
-    if way != "function":
+    if how != "function":
         lines.remove("go")
     master = role("master", 1, "\n        ".join(lines))
     roles = (master + role("worker", 1, "sleep infinity")).replace("memoryMB: 100", "memoryMB: 2000")

@@ -13,6 +13,7 @@ import pytest
 from tests.cluster.ann import Ann
 from tests.cluster.jobs import role
 from tests.cluster.laptop import laptops
+from tests.cluster.left_behind import cancel_if_failed
 from tests.cluster.processes import wait_until
 from tests.contract.backends import WAYS_OF_SSH
 from tests.contract.showing import FORWARD, LISTED, SERVES, words_of
@@ -53,8 +54,10 @@ def laptop(site: Site, laptop_of: Callable[[Cluster], Laptop]) -> Laptop:
 
 
 @pytest.fixture
-def ann(request: pytest.FixtureRequest, laptop: Laptop, way: Way) -> Ann:
-    return Ann(laptop, way.backend, request.node.name.removeprefix("test_"))
+def ann(request: pytest.FixtureRequest, laptop: Laptop, way: Way) -> Iterator[Ann]:
+    found = Ann(laptop, way.backend, request.node.name.removeprefix("test_"))
+    yield found
+    cancel_if_failed(laptop.cluster, request.node, found.name)
 
 
 @pytest.mark.parametrize("way_there", ["straight", "jump"])

@@ -152,7 +152,7 @@ def commands(folder: Path, bash: list[str], text: str, options: str, *, traps: b
     return done.returncode, done.stdout, re.sub(r"\d{3,}", "", done.stderr)
 
 
-@pytest.fixture(scope="module", params=bashes.VERSIONS)
+@pytest.fixture(scope="module", params=bashes.BASHES)
 def bash(request: pytest.FixtureRequest) -> list[str]:
     try:
         return bashes.find(request.param)

@@ -9,7 +9,7 @@ import pytest
 
 from paislurm.backends.base import JobId
 from paislurm.backends.runner import Completed
-from paislurm.translator.cli.jobs.asking import interval
+from paislurm.translator.cli.jobs.job_sites import JobSites
 from paislurm.translator.cli.screen import watcher as module
 from paislurm.translator.cli.screen.state import State
 from paislurm.translator.cli.screen.watcher import Watcher
@@ -149,7 +149,7 @@ def test_why_a_job_waits_is_as_fresh_as_in_the_list_while_somebody_looks(
         watcher.look_once()
         now[0] += later
     watcher.look_once()
-    assert ages == [15.0, *([15.0 if asked else interval()] * 2)]
+    assert ages == [15.0, *([15.0 if asked else JobSites().interval()] * 2)]
 
 
 def test_slurm_is_asked_what_an_open_job_uses_no_more_often_than_it_knows(
