@@ -71,8 +71,7 @@ def programs(cluster: Cluster) -> Path:
                     [f"mpicc.{name}", "-o", str(program), str(ROOT / "tests/cluster/allreduce.c")], check=True
                 )
             program.chmod(0o755)
-    yield folder
-    cancel_if_failed(cluster, request.node, folder.name)
+    return folder
 
 
 @pytest.fixture
@@ -93,4 +92,5 @@ def workdir(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[Path]:
     folder = cluster.home("alice") / "tests" / f"{name[:60]}-{os.getpid()}-{next(COUNTER)}"
     folder.mkdir(parents=True)
     os.chown(folder, USERS["alice"].uid, GROUP_ID)
-    return folder
+    yield folder
+    cancel_if_failed(cluster, request.node, folder.name)
