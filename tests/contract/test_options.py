@@ -9,6 +9,7 @@ import pytest
 
 from paislurm.translator.slurm_options import PASS_THROUGH
 from tests.cluster.jobs import ROOT
+from tests.cluster.processes import wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -72,8 +73,9 @@ def test_sbatch_takes_every_option(site: Site, folder: Path) -> None:
             assert (done.returncode, said) == (0, []), words
     finally:
         cluster.cancel_all()
-        cluster.wait_idle()
+        wait_until(lambda: not cluster.squeue(), "no job to be left")
         cluster.admin(["scontrol", "delete", "reservationname=held"])
+        cluster.wait_idle()
 
 
 def test_srun_takes_every_option(site: Site, folder: Path) -> None:
@@ -115,6 +117,9 @@ def test_the_others_take_every_option(site: Site, folder: Path, program: str) ->
     assert site.administrator
     number = site.run("sbatch", "--parsable", "--output=/dev/null", "--wrap=sleep 600", cwd=folder).stdout.strip()
     try:
+        if program == "sacct":
+            known = ("sacct", "--parsable2", "--noheader", f"--jobs={number}")
+            wait_until(lambda: bool(site.run(*known, cwd=folder).stdout), "the job to be in the accounting")
         for words in QUESTIONS[program]:
             done = site.run(program, *words.replace("NUMBER", number).split(), cwd=folder)
             assert (done.returncode, done.stderr) == (0, "")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pwd
 import time
 from contextlib import suppress
 from functools import cache
@@ -15,6 +14,7 @@ from ..state.ended_jobs import EndedJobs
 from ..state.job_folder import Living, Store
 from .caller import caller, setting
 from .ownership import check_home, check_private, check_usable
+from .ownership import user_name as user_name  # noqa: PLC0414 - who asks for the home asks for the user
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -27,15 +27,6 @@ if TYPE_CHECKING:
 
 
 SCRONTAB_SECONDS = 5.0
-
-
-@cache
-def user_name() -> str:
-    """Return the user's name as the system has it: `$USER` can be anything."""
-    try:
-        return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:
-        return str(os.getuid())
 
 
 def store() -> Store:

@@ -204,6 +204,7 @@ PROGRAM = {
     "E530": "interrupted while waiting; the job goes on",
     "E531": "interrupted while submitting; whether the job was taken is found out later",
     "E532": "interrupted while waiting for room in the queue; the job was not submitted",
+    "E533": "the time to wait (`wait --timeout`) is up; the job goes on",
     "E540": "there is no home folder",
     "E541": "the job is another user's, or others can write to its script",
     "E542": "PAISLURM_HOME belongs to another user, or others can write to it",

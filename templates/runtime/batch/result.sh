@@ -16,16 +16,13 @@ write_result() {
   fi
 }
 
-# explain_full REASON: set PSL_FULL if the attempt's folder takes nothing more, because its file system
-# is full or a quota is used up, and PSL_EXPLAINED to the reason with that. Only the words of a write
-# that fails tell why.
+# explain_full REASON: set PSL_FULL if the attempt's folder takes nothing more, because its file
+# system is full or a quota is used up, and PSL_EXPLAINED to the reason with that. Only the words of
+# a write that fails tell why.
 explain_full() {
   local said=''
   if [[ $PSL_ENTERED ]]; then
-    said=$(
-      LC_ALL=C
-      { printf '%65536s' '' >room; } 2>&1
-    )
+    said=$(write_room 2>&1)
     rm -f -- room
   fi
   PSL_EXPLAINED=$1
@@ -33,6 +30,12 @@ explain_full() {
     PSL_FULL=1
     PSL_EXPLAINED+=': its file system is full, or your quota there is used up'
   fi
+}
+
+# write_room: write a file of 64 KiB.
+write_room() {
+  LC_ALL=C
+  printf '%65536s' '' >room
 }
 
 # escape_json TEXT: set PSL_ESCAPED to the text as it is written between quotes in JSON.

@@ -125,13 +125,14 @@ print_source() {
   printf '\nbuiltin source %s\n' "$PSL_QUOTED"
 }
 
-# print_traps: print lines by which the bash of the commands notes in PSL_END_LOG where they fail, as
-# "STATUS LINE CALL ... 0 FILE COMMAND". CALL is the line of a call, the outermost last; FILE is '' if
-# COMMAND is in the script itself. Only the trap on ERR knows LINE; without errexit, when COMMAND need
-# not be the last one, it goes, so that it costs nothing in a loop. Traps of the commands take the
-# place of these. Nothing that these print, as with xtrace, may reach the logs; nor may secrets.
+# print_traps: print lines by which the bash of the commands notes in PSL_END_LOG where they fail,
+# as "STATUS LINE CALL ... 0 FILE COMMAND". CALL is the line of a call, the outermost last; FILE is
+# '' if COMMAND is in the script itself. Only the trap on ERR knows LINE; without errexit, when
+# COMMAND need not be the last one, it goes, so that it costs nothing in a loop, and leaves $_ as it
+# was. Traps of the commands take the place of these. Nothing that these print, as with xtrace, may
+# reach the logs; nor may secrets.
 print_traps() {
-  local note command="\"\${BASH_COMMAND//\$'\n'/ }\""
+  local note action command="\"\${BASH_COMMAND//\$'\n'/ }\""
   [[ $PSL_NOTES_END ]] || return 0
   if [[ ${PSL_SECRET_NAMES-} ]]; then
     command=''
@@ -142,7 +143,8 @@ builtin printf "%.300s " $'\n'"$?" "$LINENO" "${BASH_LINENO[@]}" "${BASH_SOURCE#
 END_OF_NOTE
   note+=" $command >>$PSL_QUOTED || builtin :"
   if [[ " ${PSL_SHELL_OPTIONS[PSL_ROLE]} " == *' -e '* ]]; then
-    quote "{ case \$- in *e*) $note ;; *) builtin trap - ERR ;; esac; } >/dev/null 2>&1"
+    action="case \$- in *e*) $note ;; *) builtin trap - ERR && builtin : \"\$PSL_LAST\" ;; esac"
+    quote "{ for PSL_LAST in \"\$_\"; do $action; done; } >/dev/null 2>&1"
     printf '\nbuiltin trap %s ERR' "$PSL_QUOTED"
   fi
   quote "{ case \$? in 0) ;; *) ${note/\$LINENO/0} ;; esac; } >/dev/null 2>&1"

@@ -152,7 +152,7 @@ def test_clients_have_homes_of_their_own(tmp_path: Path, monkeypatch: pytest.Mon
 def test_what_is_said_goes_to_a_function_or_the_log(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
     said: list[str] = []
     client = paislurm.Client(home=tmp_path / "said", say=said.append)
-    warned = JOB + "extras: {unknown: \u2028x}\n"
+    warned = JOB + 'extras: {unknown: "\\u2028x"}\n'
     with caplog.at_level(logging.INFO, "paislurm"):
         assert local(warned, client).wait(timeout=60).succeeded
         assert not caplog.records

@@ -15,6 +15,7 @@ from .bash import run
 
 RUNTIME = Path(__file__).parents[3] / "templates" / "runtime"
 NEVER_EMPTY = {
+    "BASH_LINENO",
     "PSL_BINDS",
     "PSL_CALL_FDS",
     "PSL_EVERY_COMPONENT",

@@ -225,7 +225,7 @@ def check_source(source: Source, *, quiet: bool = False) -> tuple[Compiled, list
     `quiet`.
     """
     from ...reading.read import read
-    from ..context import user_name
+    from ..ownership import user_name
     from .bash_syntax import bash_syntax_errors, raw_syntax_errors
     from .code_size import code_size_errors
 

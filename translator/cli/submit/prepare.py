@@ -7,6 +7,7 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from paislurm.backends.registry import is_elsewhere
+from paislurm.backends.runner import LocalRunner
 
 from ...errors import PaislurmError, PlanError, ProtocolError
 from ...lazy import dataclass
@@ -16,6 +17,7 @@ from ..input.job_input import compile_source, read_source
 from ..input.sites import hint_at_profile
 from ..jobs.folders.housekeeping import HOUR, is_due
 from ..output.console import log_diagnostics
+from ..room import check_room
 from .at_host import at_host
 from .choose_backend import choose_backend
 from .detected_site import detect_site
@@ -52,7 +54,8 @@ class Prepared:
 def prepare(sources: Sequence[Source], *, keep: bool, after: tuple[Dependency, ...] = ()) -> list[Prepared]:
     """Compile jobs that differ by values and names only, and say the warnings, each once.
 
-    What Slurm says of the site is kept for a day with `keep`. Raises what is wrong with all of them.
+    What Slurm says of the site is kept for a day with `keep`. Raises what is wrong with all of them, and FolderError
+    where the home has no room for the first.
     """
     first, site = at_host(sources[0])
     first = replace(first, backend=choose_backend(first.backend))
@@ -71,6 +74,8 @@ def prepare(sources: Sequence[Source], *, keep: bool, after: tuple[Dependency, .
         errors = dict.fromkeys(error for each in compiled for error in code_size_errors(each, user_name()))
         if errors:
             raise ProtocolError(errors)
+    # Before anything is written, as when a warning was told.
+    check_room(store().home, compiled[0], LocalRunner())
     log_diagnostics(_due(dict.fromkeys(warning for each in compiled for warning in each.warnings), keep=keep))
     return [
         Prepared(

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from paislurm.backends.environment import scrubbed
 from paislurm.backends.registry import is_elsewhere
-from paislurm.backends.runner import LocalRunner
 
 from ...errors import BackendError, Diagnostic, InterruptedWaitError, RejectedError, UnreachableError
 from ...lazy import dataclass
@@ -20,7 +19,6 @@ from ...state.records import Created, JobRole, dump
 from ...state.submit_environment import ENVIRONMENT, as_bytes
 from ..context import backend, clock, store, user_name
 from ..output.console import log
-from ..room import check_room
 from ..runs.recording import current_folder, run_record
 from .after import text_of
 from .back_off import with_back_off
@@ -82,7 +80,6 @@ def submit(source: Source, *, dry_run: bool, after: tuple[Dependency, ...] = ())
     """Submit a job file, which begins `after` other jobs. A backend that refuses leaves everything as it was."""
     (prepared,) = prepare([source], keep=not dry_run, after=after)
     found = [finished_in(prepared.folder)]
-    check_room(store().home, prepared.compiled, LocalRunner())
     if dry_run:
         return described(prepared, None)
     try:

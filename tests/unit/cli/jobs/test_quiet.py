@@ -130,22 +130,19 @@ def test_what_status_is_told_the_monitor_believes_and_wait_ends(
     folder: JobFolder, surroundings: Path, tmp_path: Path
 ) -> None:
     """Root cancels a job of which nobody would ask for three minutes."""
-
-    def start(*words: str) -> subprocess.Popen[bytes]:
-        return subprocess.Popen([*PAISLURM, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
-    running = [start("monitor")]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     answer = surroundings.parent / "monitor" / "answer.json"
-    wait_until(answer.exists, "an answer")
-    running.append(start("wait", "demo"))
-    (tmp_path / "bin" / "squeue").write_text("#!/bin/sh\n")
-    rows = f"'{'|'.join(ACCOUNTING_FIELDS)}' '7|7|CANCELLED by 0|0:0|1|2|{clock()}||None'"
-    (tmp_path / "bin" / "sacct").write_text(f"#!/bin/sh\nprintf '%s\\n' {rows}\n")
-    long_ago = time.time() - 100
-    os.utime(answer, (long_ago, long_ago))
-    shown = subprocess.run([*PAISLURM, "status", "--json", "demo"], check=True, capture_output=True, text=True)
-    assert json.loads(shown.stdout)["state"] == "STOPPED"
-    assert [process.wait(60) for process in running] == [0, 1]
+    with child([*PAISLURM, "monitor"], **quiet) as monitor:
+        wait_until(answer.exists, "an answer")
+        with child([*PAISLURM, "wait", "demo"], **quiet) as waiting:
+            (tmp_path / "bin" / "squeue").write_text("#!/bin/sh\n")
+            rows = f"'{'|'.join(ACCOUNTING_FIELDS)}' '7|7|CANCELLED by 0|0:0|1|2|{clock()}||None'"
+            (tmp_path / "bin" / "sacct").write_text(f"#!/bin/sh\nprintf '%s\\n' {rows}\n")
+            long_ago = time.time() - 100
+            os.utime(answer, (long_ago, long_ago))
+            shown = subprocess.run([*PAISLURM, "status", "--json", "demo"], check=True, capture_output=True, text=True)
+            assert json.loads(shown.stdout)["state"] == "STOPPED"
+            assert [process.wait(60) for process in (monitor, waiting)] == [0, 1]
     assert ended(folder)
 
 

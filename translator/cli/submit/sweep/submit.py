@@ -5,15 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from paislurm.backends.runner import LocalRunner
-
 from ....errors import Diagnostic, PaislurmError, UsageError
 from ....lazy import dataclass
 from ....plural import counted, verb
-from ...context import store
 from ...input.typed_options import typed_options
 from ...output.console import log
-from ...room import check_room
 from ..prepare import prepare
 from ..submit import described, leave_behind, say_what_follows, take
 from .group import group_of
@@ -90,7 +86,6 @@ def _submit(group: Group, *, dry_run: bool, say: Callable[[Submitted], None]) ->
     if not group.missing:
         return done
     first = group.missing[0][0]
-    check_room(store().home, first.compiled, LocalRunner())
     if dry_run:
         return [described(job, None) for job, _ in group.missing]
     try:
