@@ -152,7 +152,9 @@ def log_pattern(value: object) -> str:
 SbatchText = Annotated[str, Validator(sbatch_value, {"type": "string", "pattern": r"^[^\s\"'`\\#]+$"})]
 HostList = Annotated[str, Validator(host_list, {"type": "string"})]
 Time = Annotated[timedelta, Validator(time_limit, {"type": ["string", "integer"]})]
-DebugHold = Annotated[timedelta | None, Validator(debug_hold, {"type": ["boolean", "string", "integer"]})]
+DebugHold = Annotated[
+    timedelta | None, Validator(debug_hold, {"type": ["boolean", "string", "integer"], "minimum": 1, "minLength": 1})
+]
 RawOption = Annotated[str, Validator(raw_option, {"type": "string", "pattern": "^--[a-z]"})]
 Workdir = Annotated[str, Validator(workdir, {"type": "string", "pattern": r"^(?:task|submit|\.?/.*)$"})]
 _NAMES = {"type": "array", "items": {"type": "string", "pattern": f"^{_VARIABLE}$"}}
