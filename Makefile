@@ -43,9 +43,10 @@ check: $(VENV)/ready  ## lint of Python and bash, and types, in seconds
 	$(BIN)/mypy
 	$(BIN)/python -m tests.golden.lint
 
-golden: $(VENV)/ready  ## remake the expected messages, plans and scripts; read the difference before committing it
+golden: $(VENV)/ready  ## remake the expected messages, plans and scripts, and the tables of the site profile; read the difference before committing it
 	$(BIN)/python -m tests.rejected.remake
 	$(BIN)/python -m tests.golden.remake
+	$(BIN)/python -m tests.unit.test_site_page
 
 fuzz: $(VENV)/ready  ## fuzz the compiler for FUZZ_SECONDS
 	PAISLURM_FUZZ_SECONDS=$(FUZZ_SECONDS) PAISLURM_OPENPAI_JOBS=$(abspath $(JOBS)) $(BIN)/pytest -o timeout=0 tests/fuzz

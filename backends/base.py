@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NewType, Protocol
 
-from paislurm.translator.lazy import dataclass
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -17,8 +17,7 @@ JobId = NewType("JobId", str)
 """What names a submitted script: for Slurm the leader's job id, `123`, or of another cluster `123;far`."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Submission:
+class Submission(Struct, frozen=True, kw_only=True):
     """Hand a script over: `script` is a file, `folder` the job folder, `tag` names this attempt everywhere.
 
     `job` is the name of the job. The backend runs `script` with the arguments FOLDER ATTEMPT TAG and sends its output
@@ -38,8 +37,7 @@ class Submission:
     held: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class Observation:
+class Observation(Struct, frozen=True, kw_only=True):
     """Hold what the backend says of one submitted script, in its own words and in ours.
 
     `state` is the bare word, `CANCELLED`; `raw_state` the text as it came, `CANCELLED by 1000`; `reason` why
@@ -64,8 +62,7 @@ class Observation:
     expected_start: int | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunFolder:
+class RunFolder(Struct, frozen=True, kw_only=True):
     """Say which attempt of a job is meant, and where its folder is here; the tag is that of the attempt.
 
     `names` are files and folders of the attempt's folder, `tasks` the folders of roles with the indexes of tasks, of
@@ -146,3 +143,18 @@ class Backend(Protocol):
         It has our streams, and a terminal if that is wanted. It may not return: this process can become the program.
         """
         ...
+
+
+class SharedFolders:
+    """Be of a backend that reaches the folders of jobs where everybody else does: nothing is brought, or removed."""
+
+    def fetch(self, run_folders: Collection[RunFolder]) -> bool:  # noqa: ARG002 - as in Backend
+        """Bring nothing: it is here."""
+        return False
+
+    def folder(self, run_folder: RunFolder) -> Path:
+        """Return the folder: the nodes have it under the same path."""
+        return run_folder.folder
+
+    def forget(self, run_folder: RunFolder) -> None:
+        """Remove nothing: who writes the end into the journal has removed the secrets."""

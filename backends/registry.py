@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
+from msgspec import Struct
+
 from paislurm.translator.errors import Diagnostic, UsageError
-from paislurm.translator.lazy import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
     from pathlib import Path
 
     from .base import Backend, JobId, RunFolder
-    from .billed_runner import Charge
-    from .slurm.backend import SlurmBackend
+    from .runner import Charge
 
     Components: TypeAlias = Callable[[JobId], int]
     Say: TypeAlias = Callable[[str], None]
@@ -28,8 +28,7 @@ def is_elsewhere(name: str) -> bool:
     return name.startswith(SSH)
 
 
-@dataclass(frozen=True, kw_only=True)
-class BackendDependencies:
+class BackendDependencies(Struct, frozen=True, kw_only=True):
     """Hold what backends work with.
 
     `home` is where they may keep records; `components` tells how many components the script of a job has; `charge` is
@@ -46,32 +45,20 @@ class BackendDependencies:
     transport: str = "auto"
 
 
-def _slurm(dependencies: BackendDependencies) -> SlurmBackend:
-    from .billed_runner import BilledRunner
-    from .runner import LocalRunner
+def _slurm(dependencies: BackendDependencies) -> Backend:
+    from .runner import BilledRunner, LocalRunner
     from .slurm.backend import SlurmBackend
 
     return SlurmBackend(BilledRunner(LocalRunner(), dependencies.charge), dependencies.components)
 
 
 def _pyslurm(dependencies: BackendDependencies) -> Backend:
-    from .pyslurm.api import PyslurmApi
+    from .pyslurm.backend import PyslurmBackend
     from .pyslurm.process import Process
-    from .slurm.api import ApiBackend
+    from .runner import BilledRunner, LocalRunner
 
-    programs = _slurm(dependencies)
-    api = PyslurmApi(programs, Process(dependencies.charge))
-    return ApiBackend("pyslurm", programs, api, dependencies.components, dependencies.say)
-
-
-def _slurmrestd(dependencies: BackendDependencies) -> Backend:
-    from .slurm.api import ApiBackend
-    from .slurmrestd.api import RestApi
-    from .slurmrestd.client import RestClient
-
-    programs = _slurm(dependencies)
-    api = RestApi(programs, RestClient(dependencies.charge))
-    return ApiBackend("slurmrestd", programs, api, dependencies.components, dependencies.say)
+    runner, process = BilledRunner(LocalRunner(), dependencies.charge), Process(dependencies.charge)
+    return PyslurmBackend(runner, process, dependencies.components, dependencies.say)
 
 
 def _local(dependencies: BackendDependencies) -> Backend:
@@ -81,10 +68,9 @@ def _local(dependencies: BackendDependencies) -> Backend:
 
 
 def _ssh(host: str, dependencies: BackendDependencies) -> Backend:
-    from .ssh.address import parse_address
     from .ssh.backend import SshBackend
-    from .ssh.removals import Removals
-    from .ssh.transport import choose_transport
+    from .ssh.remote_files import Removals
+    from .ssh.transport import choose_transport, parse_address
 
     address = parse_address(host)
     transport = choose_transport(address, dependencies.transport)
@@ -96,12 +82,9 @@ def _ssh(host: str, dependencies: BackendDependencies) -> Backend:
 BACKENDS: dict[str, Callable[[BackendDependencies], Backend]] = {
     "slurm": _slurm,
     "pyslurm": _pyslurm,
-    "slurmrestd": _slurmrestd,
     "local": _local,
 }
-OVER_API = ("pyslurm", "slurmrestd")
-"""Backends that ask an API of Slurm in the place of its programs."""
-OF_THIS_SLURM = ("slurm", *OVER_API)
+OF_THIS_SLURM = ("slurm", "pyslurm")
 """Backends with which the Slurm of this machine runs scripts."""
 AUTO = "auto"
 """Stands for `pyslurm` where that can be asked, and else for `slurm`."""

@@ -64,7 +64,6 @@ PIP_NO_INDEX=1 "$root/install/venv.sh" "$folder/$version" "${PYTHON-}"
 "$folder/$version/bin/pip" install -q --no-index --find-links "$wheelhouse" --require-hashes -r "$wheelhouse/requirements.txt"
 # -I: what a user's PYTHONPATH names, as other modules set it, is no part of the program; nor is the current folder.
 sed -i -e '1s|^#!.*/python[0-9.]*$|& -I|' -e '2s|^.*exec.*python[0-9.]*"* |&-I |' "$folder/$version/bin/paislurm"
-"$folder/$version/bin/paislurm" man --into "$folder/$version/share/man/man1" >/dev/null
 mkdir "$folder/$version/program"
 ln -s ../bin/paislurm "$folder/$version/program/paislurm"
 trap - ERR

@@ -5,5 +5,5 @@ proc ModulesHelp { } {
 }
 module-whatis "OpenPAI job files on Slurm"
 conflict paislurm
-# A folder with the program alone: users keep the Python that they have. man(1) finds the pages beside it.
+# A folder with the program alone: users keep the Python that they have.
 prepend-path PATH "@FOLDER@/@VERSION@/program"

@@ -9,6 +9,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
+from paislurm.translator.app.session import Session
 from paislurm.translator.cli.screen.frame import frame
 from paislurm.translator.cli.screen.state import State
 from tests.unit.cli.screen.sights import NOW, training
@@ -24,7 +25,7 @@ def picture(width: int) -> str:
     world = training(workers)
     assert world.view is not None
     world = replace(world, view=replace(world.view, job_status=replace(world.view.job_status, reason="")))
-    lines = frame(world, State(page="job", job=world.view.folder.name), width, height, NOW)
+    lines = frame(Session(), world, State(page="job", job=world.view.folder.name), width, height, NOW)
     console = Console(
         record=True, width=width, height=height, file=io.StringIO(), force_terminal=True, color_system="truecolor",
         legacy_windows=False, _environ={},

@@ -14,7 +14,6 @@ import yaml
 
 from .errors import Diagnostic
 from .job import NEVER
-from .lazy import regex
 from .protocol.expressions.references import OPEN
 from .protocol.v2.semantic_checks import MAX_CONTROLLER_NAME, controller_name
 from .reading.document import SourceInt
@@ -37,8 +36,8 @@ _MEANT_BY_V2 = frozenset(
     )
 )
 """Keys under `extras` that protocol v1 only stored. Source: PAI protocol v2, extras."""
-_SECRET = regex(OPEN + r"\s*\$secrets\b")
-_JOB_NAME = regex(r"\$PAI_JOB_NAME(?!\w)", re.ASCII)
+_SECRET = re.compile(OPEN + r"\s*\$secrets\b")
+_JOB_NAME = re.compile(r"\$PAI_JOB_NAME(?!\w)", re.ASCII)
 _DEFAULT_OUTPUT = "$PAI_DEFAULT_FS_URI/Output/$PAI_USER_NAME/$PAI_JOB_NAME"
 _MAX_WIDTH = 1 << 30
 """Commands are not folded: a line of them is a line of the file."""
@@ -231,7 +230,7 @@ class _Dumper(yaml.SafeDumper):
         return True
 
 
-_ODD = regex("[^\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+_ODD = re.compile("[^\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 """What has to be escaped: control characters, tabs, and line breaks of other kinds."""
 
 

@@ -17,12 +17,12 @@ PaislurmError                 exit code
 
 from __future__ import annotations
 
-from dataclasses import field
 from enum import Enum
 from typing import TYPE_CHECKING, ClassVar
 
+from msgspec import Struct
+
 from .excerpt import excerpt
-from .lazy import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -59,24 +59,36 @@ The backend did nothing of what it was asked for.
 """
 
 
-@dataclass(frozen=True, kw_only=True)
-class Location:
+class Location(Struct, frozen=True, kw_only=True):
     """Name a place in a file: `line` and `column` count from 1; 0 means the whole file.
 
-    `source` is the text of the line, "" where it is not known or may not be shown.
+    `source` is the text of the line, "" where it is not known or may not be shown;
+    it takes no part when places are compared.
     """
 
     file: str
     line: int = 0
     column: int = 0
-    source: str = field(default="", compare=False, repr=False)
+    source: str = ""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Location) and self._place == other._place
+
+    def __hash__(self) -> int:
+        return hash(self._place)
+
+    def __repr__(self) -> str:
+        return f"Location(file={self.file!r}, line={self.line}, column={self.column})"
+
+    @property
+    def _place(self) -> tuple[str, int, int]:
+        return self.file, self.line, self.column
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
 
 
-@dataclass(frozen=True, kw_only=True)
-class Diagnostic:
+class Diagnostic(Struct, frozen=True, kw_only=True):
     """Say what is wrong, where, and what to do about it.
 
     `code` is stable (`E104`, `W201`): E1xx reading, E2xx schema, E3xx meaning and references, E4xx site and plan,

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from itertools import groupby
 from typing import TYPE_CHECKING
-
-from .lazy import regex
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-_DIGITS = regex(r"([0-9]{1,15})")
-_NUMBERED = regex(r"(.*?)([0-9]{1,15})")
+_DIGITS = re.compile(r"([0-9]{1,15})")
+_NUMBERED = re.compile(r"(.*?)([0-9]{1,15})")
 
 
 def by_numbers(name: str) -> tuple[str | tuple[int, int, str], ...]:

@@ -5,11 +5,11 @@ Nothing here knows about Slurm; a job's own words about it are in `slurm_options
 
 from __future__ import annotations
 
-from dataclasses import field
 from datetime import timedelta
 from typing import Literal, get_args
 
-from .lazy import dataclass
+from msgspec import Struct, field
+
 from .slurm_options import JobCompatOptions, RoleSlurmOptions, SlurmOptions
 
 Protocol = Literal["1", "2"]
@@ -24,8 +24,7 @@ NEVER = -1
 """The completion threshold that never fires. Source: PAI protocol v2, completion."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Lines:
+class Lines(Struct, frozen=True, kw_only=True):
     """Give the first and last line (from 1) of the job file that something came from."""
 
     first: int
@@ -35,8 +34,7 @@ class Lines:
         return f"line {self.first}" if self.first == self.last else f"lines {self.first}-{self.last}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Completion:
+class Completion(Struct, frozen=True, kw_only=True):
     """Hold a role's thresholds: how many failed or succeeded tasks decide the job; `NEVER` is -1.
 
     Source: PAI protocol v2, completion.
@@ -46,8 +44,7 @@ class Completion:
     min_succeeded: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class Resources:
+class Resources(Struct, frozen=True, kw_only=True):
     """Hold what one task may use; memory and shared memory in MiB.
 
     `memory_mib` 0 means that the job states none. `shm_mib` is the effective size of /dev/shm;
@@ -63,8 +60,7 @@ class Resources:
     infiniband: bool
 
 
-@dataclass(frozen=True, kw_only=True)
-class PortRequest:
+class PortRequest(Struct, frozen=True, kw_only=True):
     """Ask for `count` ports under a label for every task; `first` > 0 fixes them (v1 `beginAt`).
 
     Source: PAI protocol v2, resourcePerInstance.ports; PAI protocol v1, portList.
@@ -75,16 +71,14 @@ class PortRequest:
     first: int = 0
 
 
-@dataclass(frozen=True, kw_only=True)
-class Image:
+class Image(Struct, frozen=True, kw_only=True):
     """Name a container image: the prerequisite's name, and its reference as the job file has it."""
 
     name: str
     uri: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Command:
+class Command(Struct, frozen=True, kw_only=True):
     """Hold a role's assembled command text and the shell options it runs under.
 
     The text is the active deployment's preCommands, the commands, and the postCommands, one shell for all.
@@ -104,8 +98,7 @@ Phase = Literal["start", "success", "failure", "exit"]
 """When a script of a prerequisite runs: before the commands, after the task succeeded or failed, after any end."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Script:
+class Script(Struct, frozen=True, kw_only=True):
     """Hold what a prerequisite or a plugin runs at one moment: a text of the job file, or a program of ours.
 
     A program is a part of this project, `templates/plugins/<program>.sh`, and `settings` are its variables.
@@ -120,8 +113,7 @@ class Script:
     settings: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Prerequisite:
+class Prerequisite(Struct, frozen=True, kw_only=True):
     """Describe what runs around a role's commands: a prerequisite of the job file, or a runtime plugin.
 
     With `ignore_failure` a failing script has no effect, else it fails the task. `requires` are the names of
@@ -136,11 +128,10 @@ class Prerequisite:
     ignore_failure: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class Hooks:
+class Hooks(Struct, frozen=True, kw_only=True):
     """Hold all that runs around a role's commands.
 
-    `requested` are the names that the role lists, in their order; `known` the prerequisites that these names and
+    `requested` are the names that the role lists, in their order; `resolved` the prerequisites that these names and
     their requirements stand for, in the order of the file; `plugins` come after them.
     """
 
@@ -149,16 +140,14 @@ class Hooks:
     plugins: tuple[Prerequisite, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Storage:
+class Storage(Struct, frozen=True, kw_only=True):
     """Ask for a storage of the site at a path. Source: PAI protocol v2, extras.storages."""
 
     name: str
     mount_path: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Storages:
+class Storages(Struct, frozen=True, kw_only=True):
     """List the storages that a job asks for; none are the user's default ones."""
 
     wanted: tuple[Storage, ...]
@@ -169,8 +158,7 @@ PriorityClass = Literal["crit", "prod", "test", "oppo"]
 """Source: PAI protocol v2, hivedScheduler."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Directories:
+class Directories(Struct, frozen=True, kw_only=True):
     """Hold paths that tasks get as variables, as the job file has them; each may be empty, `output` for a default.
 
     `$PAI_DEFAULT_FS_URI` (the first one), `$PAI_JOB_NAME`, `$PAI_USER_NAME` and `$PAI_USERNAME` in them stand for
@@ -183,8 +171,7 @@ class Directories:
     code: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class RolePaths:
+class RolePaths(Struct, frozen=True, kw_only=True):
     """Say where messages find a role in its job file: the role itself, its InfiniBand switch, its node type."""
 
     role: str
@@ -192,8 +179,7 @@ class RolePaths:
     node_type: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class JobPaths:
+class JobPaths(Struct, frozen=True, kw_only=True):
     """Say where messages find what a job is made of in its file, such as `$.defaults.virtualCluster`.
 
     `directories` is the table that has the keys of the `Directories`. `gang_allocation` is "" where the protocol has no
@@ -207,8 +193,7 @@ class JobPaths:
     gang_allocation: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Role:
+class Role(Struct, frozen=True, kw_only=True):
     """Describe one task role: `instances` tasks, each with `resources`, running `command`.
 
     `controller_name` is the lower-cased name without anything outside [a-z0-9], under which OpenPAI also
@@ -237,8 +222,7 @@ class Role:
         return any(port.first for port in self.ports)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Job:
+class Job(Struct, frozen=True, kw_only=True):
     """Describe a job: its roles in the order of the file, which decides ties and positions.
 
     `retry_limit` is signed: -1 retries unknown failures without a limit, -2 restarts after any end (v1 only).

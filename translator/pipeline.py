@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
 from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from paislurm import __version__
 
 from .errors import Diagnostic, PlanError
-from .lazy import dataclass
 from .planning.planner import plan
-from .protocol.slurm_overrides import with_slurm_options
+from .protocol.overrides import is_v1, with_slurm_options
 from .protocol.validate import validate
-from .protocol.versions import is_v1
 from .reading.document import path_of
 from .reading.read import read
 from .site.profile import Site
@@ -30,11 +30,10 @@ if TYPE_CHECKING:
 
 _NO_PARAMETERS: Mapping[str, str] = {}
 _NO_SECRETS: Mapping[str, Value] = {}
-_UNKNOWN_SITE = Site()
+_UNKNOWN_SITE = Site.of()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Compiled:
+class Compiled(Struct, frozen=True, kw_only=True, dict=True):
     """Hold what each stage made of a job file for a site, and the warnings of all of them in that order."""
 
     document: Document
@@ -42,16 +41,20 @@ class Compiled:
     job: Job
     plan: Plan
     warnings: tuple[Diagnostic, ...]
-    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    secrets: Mapping[str, str] = field(default_factory=dict)
     """The texts of the secrets that the script needs, by name; they are in nothing else here but the document."""
     templates: Path | None = None
     """The folder that keeps the templates compiled."""
 
+    def __repr__(self) -> str:
+        """Name the job, and show nothing of its secrets."""
+        return f"Compiled(job={self.job.name!r})"
+
     @cached_property
     def script(self) -> str:
         """The batch script. It is rendered when it is first asked for: much of what users ask is in the plan."""
+        from .rendering.engine import template_cache
         from .rendering.render import render
-        from .rendering.template_cache import template_cache
 
         return render(self.plan, template_cache(self.templates) if self.templates else None)
 
@@ -117,11 +120,11 @@ def _checked(
     document: Document, site: Site, parameters: Mapping[str, str], suffix: str, secrets: Mapping[str, Value]
 ) -> Checked:
     name = _name(document, suffix)
-    return validate(document, parameters=parameters, name=name, secrets=secrets, defaults=site.compat)
+    return validate(document, parameters=parameters, name=name, secrets=secrets, defaults=site.compat_options)
 
 
 def _check_locks(document: Document, site: Site, job: Job) -> None:
-    from .site.locks import locked_wishes
+    from .site.layers import locked_wishes
 
     if refused := locked_wishes(document, site, job.virtual_cluster):
         raise PlanError(refused)

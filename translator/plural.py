@@ -1,4 +1,4 @@
-"""A number with what it counts."""
+"""Numbers with what they count, and amounts in the unit that fits."""
 
 from __future__ import annotations
 
@@ -34,3 +34,22 @@ def verb(number: int, one: str, more: str) -> str:
     ('is', 'are')
     """
     return one if number == 1 else more
+
+
+def used_text(cpus: float | None, memory: int, most: int | None, gpu: int | None, gpu_memory: int | None) -> str:
+    """Return what a task uses: `1.80 CPUs, 2.1 GiB of memory (at most 2.4 GiB), 71 % of its GPUs`."""
+    peak = "" if most is None else f" (at most {memory_text(most)})"
+    parts = [
+        "" if cpus is None else f"{cpus:.2f} CPUs",
+        f"{memory_text(memory)} of memory{peak}",
+        "" if gpu is None else f"{gpu} % of its GPUs",
+        "" if gpu_memory is None else f"{memory_text(gpu_memory)} of GPU memory",
+    ]
+    return ", ".join(filter(None, parts))
+
+
+def memory_text(mib: int | None) -> str:
+    """Return memory in the unit that fits: `512 MiB`, `1.5 GiB`."""
+    if mib is None:
+        return "-"
+    return f"{mib} MiB" if mib < 1024 else f"{mib / 1024:.1f} GiB"

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Literal
 
-from .lazy import dataclass
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-@dataclass(frozen=True, kw_only=True)
-class PassThroughOption:
+WARNED_FROM = timedelta(minutes=5)
+"""Jobs of this time limit or less get no warning signal: it comes up to a minute early. Source: sbatch(1), --signal."""
+
+
+def is_plain(text: str) -> bool:
+    """Tell whether a text can stand in an `#SBATCH` line as it is.
+
+    sbatch splits the line at blanks, knows quotes and backslashes, and stops at a `#`. A backquote means nothing to it,
+    and something to the shells that see such an option later. Source: sbatch(1), and `src/sbatch/opt.c: _get_argument`
+    of Slurm as observed on 22.05.
+    """
+    return text.isprintable() and not any(char in " \"'`\\#" for char in text)
+
+
+class PassThroughOption(Struct, frozen=True, kw_only=True):
     """Describe an option of sbatch that `extras.slurm` has as a key of the same name, for the job and for each role.
 
     `note` is what an editor shows. Where the job says nothing, the site profile may have the option for the job's
@@ -70,8 +82,7 @@ PASS_THROUGH = {row.name: row for row in _ROWS}
 """These options in the order of a script. How their values are checked stands in `protocol/extras_slurm.py`."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Mpi:
+class Mpi(Struct, frozen=True, kw_only=True):
     """Ask that srun itself starts the commands, as ranks of an MPI world. Source: this project's docs, native launch.
 
     `plugin` is srun's, "" for the site's first. `ranks` are those of one instance, 0 where nothing is said. `roles`
@@ -83,8 +94,7 @@ class Mpi:
     roles: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class RoleSlurmOptions:
+class RoleSlurmOptions(Struct, frozen=True, kw_only=True):
     """Hold a role's (or the job's) own words to Slurm. Source: this project's docs, `extras.slurm`."""
 
     time: timedelta | None = None
@@ -98,8 +108,7 @@ class RoleSlurmOptions:
     """Where the commands start: `task`, `submit`, or an absolute path."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class SlurmOptions:
+class SlurmOptions(Struct, frozen=True, kw_only=True):
     """Hold everything under `extras.slurm` of a job file."""
 
     job: RoleSlurmOptions = field(default_factory=RoleSlurmOptions)
@@ -111,8 +120,7 @@ class SlurmOptions:
     """A regular expression that finds the result of the job in what its tasks print; "" for none."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class JobCompatOptions:
+class JobCompatOptions(Struct, frozen=True, kw_only=True):
     """Hold the switches between readings of OpenPAI that outlive validation.
 
     `job_name` full makes `PAI_JOB_NAME` `user~name`; `exit_patterns` original searches logs for the
@@ -125,8 +133,7 @@ class JobCompatOptions:
     gpu_type: Literal["error", "any"] = "error"
 
 
-@dataclass(frozen=True, kw_only=True)
-class CompatOptions:
+class CompatOptions(Struct, frozen=True, kw_only=True):
     """Hold all switches between readings of OpenPAI: a site may set them, and a job overrules it.
 
     `min_succeeded` is what a role waits for that states no `minSucceededInstances`: `all` is -1, `instances`

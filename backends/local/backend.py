@@ -10,32 +10,34 @@ import shlex
 import sys
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from paislurm.translator.errors import Diagnostic, NotFoundError, RejectedError
 
-from ..base import JobId, Observation
+from .. import files
+from ..base import JobId, Observation, SharedFolders
 from ..runner import become
-from ..slurm_emulator import files, processes, records
+from ..slurm_emulator import processes, records
 from ..slurm_emulator.scancel import end_job
-from .environment import called_environment, job_environment
-from .records import is_state, optional_int
-from .script import job_record
+from .job import State, called_environment, job_environment, job_record, read_job, read_state
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from ..base import Options, RunFolder, Submission
+    from ..base import Options, Submission
 
 PROGRAMS = ("srun", "scontrol", "scancel")
 
 _LAUNCH = (
-    "import sys; sys.path.insert(0, sys.argv[1]); from slurm_emulator.{} import main; sys.exit(main(sys.argv[2:]))"
+    "import sys; sys.path.append(sys.argv[1]); from backends.slurm_emulator.{} import main; "
+    "sys.exit(main(sys.argv[2:]))"
 )
 """Starts a stand-in without the site's packages: 10 ms instead of 60."""
 
 
-class LocalBackend:
+class LocalBackend(SharedFolders):
     """Start scripts on this machine and know them by the folders `<home>/local/<id>`."""
 
     name = "local"
@@ -72,19 +74,8 @@ class LocalBackend:
 
     def find(self, tags: Collection[str]) -> Mapping[str, JobId]:
         """Return the jobs that were submitted with these tags."""
-        found = ((records.read_json(record), JobId(record.parent.name)) for record in self._jobs.glob("*/job.json"))
-        return {job["tag"]: job_id for job, job_id in found if job and job.get("tag") in tags}
-
-    def fetch(self, run_folders: Collection[RunFolder]) -> bool:  # noqa: ARG002 - as in Backend
-        """Bring nothing: it is here."""
-        return False
-
-    def folder(self, run_folder: RunFolder) -> Path:
-        """Return the folder: it is here."""
-        return run_folder.folder
-
-    def forget(self, run_folder: RunFolder) -> None:
-        """Remove nothing: who writes the end into the journal has removed the secrets."""
+        found = ((read_job(record.parent), JobId(record.parent.name)) for record in self._jobs.glob("*/job.json"))
+        return {job.tag: job_id for job, job_id in found if job and job.tag in tags}
 
     def attach(self, argv: list[str], job_id: JobId, *, terminal: bool) -> int:  # noqa: ARG002 - as in Backend
         """Become the program, with the stand-ins of the job first on its PATH."""
@@ -109,23 +100,35 @@ class LocalBackend:
 
     def _cancel(self, job_id: JobId) -> None:
         folder = (self._jobs / job_id).absolute()
-        state = records.read_json(folder / "state.json")
-        if state is None or not is_state(state):
+        state = read_state(folder)
+        if state is None:
             raise NotFoundError(Diagnostic(code="E520", message=f"there is no local job {job_id}"))
-        if "ended" not in state:
-            end_job(folder, state)
+        if state.ended is None:
+            end_job(folder, state.supervisor, state.supervisor_started)
 
     def _observe(self, job_id: JobId) -> Observation | None:
         folder = (self._jobs / job_id).absolute()
-        job, state = records.read_json(folder / "job.json"), records.read_json(folder / "state.json")
-        if job is None or state is None or not is_state(state):
+        job, state = read_job(folder), read_state(folder)
+        if job is None or state is None:
             return None
-        if "ended" not in state and _is_lost(folder, state):
-            newer = records.read_json(folder / "state.json")
-            state = newer if newer is not None and is_state(newer) else state
-            if "ended" not in state:
-                state |= _loss(folder)
-        return _observation(job_id, job, state)
+        is_lost = False
+        if state.ended is None and _is_lost(folder, state):
+            state = read_state(folder) or state
+            if is_lost := state.ended is None:
+                state = _lost(folder, state)
+        return Observation(
+            job_id=job_id,
+            state=(state.state.split() or [""])[0],
+            raw_state=state.state,
+            final=is_lost or state.ended is not None,
+            status=state.status,
+            signal=state.signal,
+            reason=state.reason,
+            nodes="localhost",
+            submitted=job.submitted,
+            started=state.started,
+            ended=state.ended,
+        )
 
 
 def _write_programs(folder: Path) -> Path:
@@ -143,7 +146,7 @@ def _write_programs(folder: Path) -> Path:
 
 
 def _command(module: str) -> list[str]:
-    return [sys.executable, "-I", "-S", "-c", _LAUNCH.format(module), str(Path(__file__).resolve().parents[1])]
+    return [sys.executable, "-I", "-S", "-c", _LAUNCH.format(module), str(Path(__file__).resolve().parents[2])]
 
 
 def _start(folder: Path, environment: Mapping[str, str]) -> str:
@@ -169,37 +172,21 @@ def _start(folder: Path, environment: Mapping[str, str]) -> str:
     return said or (folder / "supervisor.log").read_text(encoding="utf-8", errors="replace").strip()
 
 
-def _is_lost(folder: Path, state: Mapping[str, Any]) -> bool:
+def _is_lost(folder: Path, state: State) -> bool:
     """Tell whether nothing of a job runs any more. Of another machine's jobs this one knows nothing."""
-    if state["host"] != os.uname().nodename:
+    if state.host != os.uname().nodename:
         return False
-    if state["boot"] != processes.boot_id():
+    if state.boot != processes.boot_id():
         return True
-    supervisor = processes.process(state["supervisor"])
-    if supervisor and supervisor.started == state["supervisor_started"]:
+    supervisor = processes.process(state.supervisor)
+    if supervisor and supervisor.started == state.supervisor_started:
         return False
     return not processes.members(processes.ProcessFilter(folder))
 
 
-def _loss(folder: Path) -> dict[str, Any]:
-    """Return the end of a job that nobody saw."""
+def _lost(folder: Path, state: State) -> State:
+    """Return the state of a job whose end nobody saw."""
     cancelled = folder / "cancelled"
     word = f"CANCELLED by {cancelled.stat().st_uid}" if cancelled.exists() else "NODE_FAIL"
     reason = "its supervisor is gone: the machine was restarted, or the process killed"
-    return {"state": word, "reason": reason, "status": 0, "signal": 9, "ended": None}
-
-
-def _observation(job_id: JobId, job: Mapping[str, Any], state: Mapping[str, Any]) -> Observation:
-    return Observation(
-        job_id=job_id,
-        state=(state["state"].split() or [""])[0],
-        raw_state=state["state"],
-        final="ended" in state,
-        status=optional_int(state.get("status")),
-        signal=optional_int(state.get("signal")),
-        reason=state["reason"],
-        nodes="localhost",
-        submitted=optional_int(job.get("submitted")),
-        started=state["started"],
-        ended=optional_int(state.get("ended")),
-    )
+    return replace(state, state=word, reason=reason, status=0, signal=9)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import json
 import os
 import select
 import subprocess
@@ -11,19 +10,19 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, TypeVar, cast
+
+from msgspec import DecodeError, Raw, Struct, json
 
 from paislurm.translator.errors import Diagnostic, UnreachableError
 
-from ..environment import scrubbed
-from ..runner import Completed
-from ..slurm.api import unusable
+from ..runner import Completed, scrubbed
 from ..slurm.refusals import failure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..billed_runner import Charge
+    from ..runner import Charge
 
 PYTHON = "PAISLURM_PYSLURM_PYTHON"
 """Names the Python that has pyslurm, where this one has not."""
@@ -31,6 +30,21 @@ CHILD = Path(__file__).with_name("child.py")
 CALL_SECONDS = 60.0
 """A controller that is away costs libslurm 10 s before it says so; one whose `$SLURM_CONF` is gone, a minute."""
 MAX_WORDS = 300
+
+T = TypeVar("T")
+
+
+class UnusableError(UnreachableError):
+    """Report that pyslurm cannot be used here, now or later: Slurm's programs can."""
+
+
+class Reply(Struct, frozen=True):
+    """Hold what `child.py` answers: what was asked for, or the kind of an error and its words; and what it cost."""
+
+    cpu: float
+    answer: Raw = Raw(b"null")
+    error: str = ""
+    message: str = ""
 
 
 class Process:
@@ -54,24 +68,30 @@ class Process:
         """The Python that is to have pyslurm."""
         return self._argv[0]
 
-    def call(self, name: str, **arguments: Any) -> Any:
-        """Return the answer to a call of `child.py`.
+    def call(self, name: str, kind: type[T], **arguments: object) -> T:
+        """Return the answer to a call of `child.py`, which is of a `kind`.
 
         Raises UnusableError where it ends or cannot be started, UnreachableError where it does not respond in time, and
         else what Slurm's own programs would be told by the same words of Slurm.
         """
         cpu, failed = 0.0, True
         try:
-            found = self._ask({"call": name, **arguments})
-            cpu, failed = found["cpu"], "error" in found
+            line = self._ask({"call": name, **arguments})
+            try:
+                found = json.decode(line, type=Reply)
+                answer = None if found.error else json.decode(found.answer, type=kind)
+            except (DecodeError, RecursionError):
+                self.close()
+                raise unusable(f"its process printed what is no answer: {line[:MAX_WORDS]!r}") from None
+            cpu, failed = found.cpu, bool(found.error)
         finally:
             if name != "begin":
                 self._charge(("pyslurm", name), cpu, "failed" if failed else "ok")
         if not failed:
-            return found["answer"]
-        if found["error"] == "unusable":
-            raise unusable("pyslurm", found["message"])
-        raise failure(("pyslurm", name), Completed(status=1, stdout="", stderr=found["message"]))
+            return cast("T", answer)
+        if found.error == "unusable":
+            raise unusable(found.message)
+        raise failure(("pyslurm", name), Completed(status=1, stdout="", stderr=found.message))
 
     def close(self) -> None:
         """End the process, if there is one."""
@@ -85,17 +105,17 @@ class Process:
             if stream is not None:
                 stream.close()
 
-    def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
+    def _ask(self, request: dict[str, object]) -> bytes:
         child = self._started()
         assert child.stdin is not None
         try:
-            child.stdin.write(json.dumps(request).encode() + b"\n")
+            child.stdin.write(json.encode(request) + b"\n")
             child.stdin.flush()
-            line = self._line(child)
+            return self._line(child)
         except BrokenPipeError:
             words = self._last_words(child)
             self.close()
-            raise unusable("pyslurm", f"its process ended: {words}") from None
+            raise unusable(f"its process ended: {words}") from None
         except TimeoutError:
             self.close()
             diagnostic = Diagnostic(
@@ -108,12 +128,6 @@ class Process:
             # An answer that comes after an interrupt would be taken for that of the next call.
             self.close()
             raise
-        try:
-            found: dict[str, Any] = json.loads(line)
-        except (ValueError, RecursionError):
-            self.close()
-            raise unusable("pyslurm", f"its process printed what is no answer: {line[:MAX_WORDS]!r}") from None
-        return found
 
     def _started(self) -> subprocess.Popen[bytes]:
         if self._child is None:
@@ -127,7 +141,7 @@ class Process:
             except OSError as error:
                 self._said.close()
                 hint = f"{PYTHON} is to name a Python that has pyslurm"
-                raise unusable("pyslurm", f"{self.python} cannot be started ({error.strerror})", hint) from None
+                raise unusable(f"{self.python} cannot be started ({error.strerror})", hint) from None
             atexit.register(self.close)
         return self._child
 
@@ -141,7 +155,7 @@ class Process:
                 raise TimeoutError
             part = os.read(child.stdout.fileno(), 1 << 20)
             if not part:
-                raise unusable("pyslurm", f"its process ended: {self._last_words(child)}")
+                raise unusable(f"its process ended: {self._last_words(child)}")
             found += part
         return found
 
@@ -152,3 +166,8 @@ class Process:
         lines = self._said.read().decode(errors="replace").split("\n")
         said = next((line.strip() for line in reversed(lines) if line.strip()), "without a word")
         return f"{said[:MAX_WORDS]} (by signal {-status})" if status < 0 else said[:MAX_WORDS]
+
+
+def unusable(message: str, hint: str = "`--backend slurm` asks Slurm's programs") -> UnusableError:
+    """Return the error for a pyslurm that cannot be used."""
+    return UnusableError(Diagnostic(code="E509", message=f"pyslurm cannot be used: {message}", hint=hint))

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
+import re
 from typing import TYPE_CHECKING, TypeVar
 
-from paislurm.translator.errors import Diagnostic, RejectedError, ThrottledError, UnreachableError
-from paislurm.translator.lazy import regex
+from msgspec.structs import replace
 
-from ..base import JobId, Observation
-from ..environment import scrubbed
-from ..runner import NO_ANSWER_HINT, become
+from paislurm.translator.errors import BackendError, Diagnostic, RejectedError, ThrottledError, UnreachableError
+
+from ..base import JobId, Observation, SharedFolders
+from ..runner import NO_ANSWER_HINT, become, scrubbed
 from . import commands
-from .changing.change import change
+from .change import change
 from .observation import MANY, observed
 from .output import (
     accounting_records,
@@ -30,9 +30,8 @@ from .states import FORGOTTEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-    from pathlib import Path
 
-    from ..base import Options, RunFolder, Submission
+    from ..base import Options, Submission
     from ..runner import CommandRunner, Completed
     from .output import Row
 
@@ -47,15 +46,15 @@ MAX_WORDS = 300
 FIND_DAYS = 30
 """How far back a tag is looked for in the accounts."""
 
-_UNACCOUNTED = regex(r"accounting storage is disabled|[Pp]ermission denied|not (?:allowed|permitted)|ccess denied")
+_UNACCOUNTED = re.compile(r"accounting storage is disabled|[Pp]ermission denied|not (?:allowed|permitted)|ccess denied")
 """What sacct says where there are no accounts for this user. Source: observed on 22.05; wrappers of sites."""
 
 
-def _one(_: JobId) -> int:
+def one_component(_: JobId) -> int:
     return 1
 
 
-class SlurmBackend:
+class SlurmBackend(SharedFolders):
     """Submit, observe and cancel through sbatch, squeue, sacct and scancel.
 
     `components` says how many components a job has: its script tells (`batch_script.components`). It is asked of
@@ -64,7 +63,7 @@ class SlurmBackend:
 
     name = "slurm"
 
-    def __init__(self, runner: CommandRunner, components: Callable[[JobId], int] = _one) -> None:
+    def __init__(self, runner: CommandRunner, components: Callable[[JobId], int] = one_component) -> None:
         self._runner = runner
         self._components = components
 
@@ -105,17 +104,6 @@ class SlurmBackend:
             if missing := [tag for tag in wanted if tag not in found]:
                 found |= self._find_in_accounts(missing, cluster)
         return found
-
-    def fetch(self, run_folders: Collection[RunFolder]) -> bool:  # noqa: ARG002 - as in Backend
-        """Bring nothing: the nodes and this machine share the folders of jobs."""
-        return False
-
-    def folder(self, run_folder: RunFolder) -> Path:
-        """Return the folder: the nodes have it under the same path."""
-        return run_folder.folder
-
-    def forget(self, run_folder: RunFolder) -> None:
-        """Remove nothing: who writes the end into the journal has removed the secrets."""
 
     def attach(self, argv: list[str], job_id: JobId, *, terminal: bool) -> int:  # noqa: ARG002 - as in Backend
         """Become the program, in the caller's environment without what Slurm left in it.
@@ -168,19 +156,12 @@ class SlurmBackend:
         """
         if not ids:
             return []
-        argv = commands.sacct(ids)
         try:
-            done = self._runner.run(argv, env=commands.TIMES, timeout=QUERY_SECONDS)
-            if is_unaccounted(done):
-                return None
-            if is_unanswered(done):
-                raise failure(argv, done)
-            return accounting_rows(done.stdout, commands.cluster_of(ids[0]))
+            stdout = self._sacct(commands.sacct(ids), commands.TIMES)
+            return None if stdout is None else accounting_rows(stdout, commands.cluster_of(ids[0]))
         except ThrottledError:
             raise
-        except UnreachableError as error:
-            if is_uncallable(error):
-                return None
+        except UnreachableError:
             if must:
                 raise
             return []
@@ -218,23 +199,29 @@ class SlurmBackend:
         return done.stdout
 
     def _find_in_accounts(self, tags: Collection[str], cluster: str) -> dict[str, JobId]:
-        argv = commands.sacct_tags(FIND_DAYS, cluster)
         try:
-            done = self._runner.run(argv, timeout=QUERY_SECONDS)
-        except UnreachableError as error:
-            if is_uncallable(error):
-                return {}
-            raise
-        if "Invalid field" in done.stderr:
-            argv = commands.sacct_tags(FIND_DAYS, cluster, submit_line=False)
-            done = self._runner.run(argv, timeout=QUERY_SECONDS)
-        if is_unaccounted(done):
-            return {}
-        if is_unanswered(done):
-            raise failure(argv, done)
-        rows = accounting_records(done.stdout, ("JobID", "Comment"))
+            stdout = self._sacct(commands.sacct_tags(FIND_DAYS, cluster))
+        except BackendError as error:
+            if "Invalid field" not in error.stderr:
+                raise
+            stdout = self._sacct(commands.sacct_tags(FIND_DAYS, cluster, submit_line=False))
+        rows = accounting_records(stdout or "", ("JobID", "Comment"))
         words = ((word, row) for row in rows for word in (row["Comment"], *row.get("SubmitLine", "").split()[-1:]))
         return {word: _leader(row["JobID"], cluster) for word, row in words if word in tags}
+
+    def _sacct(self, argv: Sequence[str], env: Mapping[str, str] | None = None) -> str | None:
+        """Return what the accounts say, None where the site keeps none, or does not show them to its users."""
+        try:
+            done = self._runner.run(argv, env=env, timeout=QUERY_SECONDS)
+        except UnreachableError as error:
+            if error.diagnostics[0].code == "E501":
+                return None
+            raise
+        if done.status and _UNACCOUNTED.search(done.stderr):
+            return None
+        if is_unanswered(done):
+            raise failure(argv, done)
+        return done.stdout
 
 
 def check_cluster(job_id: JobId) -> None:
@@ -246,16 +233,6 @@ def check_cluster(job_id: JobId) -> None:
             hint=f"call this on a login node of the cluster {cluster}",
         )
         raise RejectedError(diagnostic)
-
-
-def is_unaccounted(done: Completed) -> bool:
-    """Tell whether sacct failed because the site keeps no accounts, or shows them to nobody."""
-    return bool(done.status) and _UNACCOUNTED.search(done.stderr) is not None
-
-
-def is_uncallable(error: UnreachableError) -> bool:
-    """Tell whether a program is not there, or not for this user."""
-    return error.diagnostics[0].code == "E501"
 
 
 def by_cluster(words: Iterable[Word], cluster_of: Callable[[Word], str]) -> dict[str, list[Word]]:

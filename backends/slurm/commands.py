@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..batch_script import components
-from ..slurm_emulator.files import read_text
+from ..files import read_text
 from .estimate_commands import is_test
 
 if TYPE_CHECKING:
@@ -99,6 +99,16 @@ def cluster_of(job_id: JobId) -> str:
     return job_id.partition(";")[2]
 
 
+def clusters(cluster: str) -> list[str]:
+    """Return the option that names a cluster, none for that of this machine."""
+    return [f"--clusters={cluster}"] if cluster else []
+
+
+def scontrol(cluster: str) -> list[str]:
+    """Return how the controller of a cluster is spoken to."""
+    return ["scontrol", *clusters(cluster)]
+
+
 def cluster_of_tag(tag: str) -> str:
     """Return the cluster of a job by its tag: `paislurm-1a2b@far.1`."""
     return tag.partition(".")[0].partition("@")[2]
@@ -121,7 +131,7 @@ def squeue(ids: Sequence[JobId], columns: Mapping[str, str] = QUEUE_FIELDS) -> l
         "--states=all",
         *([f"--jobs={number_of(ids[0])}"] if len(ids) == 1 else ["--me"]),
         f"--format={'|'.join(columns.values())}",
-        *([f"--clusters={cluster}"] if cluster else []),
+        *clusters(cluster),
         *([] if any(is_federated(job_id) for job_id in ids) else ["--local"]),
     ]
 
@@ -143,26 +153,12 @@ def sacct(ids: Iterable[JobId]) -> list[str]:
     """
     columns, wanted = ",".join(ACCOUNTING_FIELDS), sorted(ids)
     numbers, cluster = ",".join(map(number_of, wanted)), cluster_of(wanted[0])
-    return [
-        "sacct",
-        "--allocations",
-        "--parsable2",
-        f"--jobs={numbers}",
-        f"--format={columns}",
-        *([f"--clusters={cluster}"] if cluster else []),
-    ]
+    return ["sacct", "--allocations", "--parsable2", f"--jobs={numbers}", f"--format={columns}", *clusters(cluster)]
 
 
 def squeue_tags(cluster: str = "") -> list[str]:
     """Return the query for the comments of all of the caller's jobs that the controller knows."""
-    return [
-        "squeue",
-        "--noheader",
-        "--me",
-        "--states=all",
-        "--format=%i|%k",
-        *([f"--clusters={cluster}"] if cluster else []),
-    ]
+    return ["squeue", "--noheader", "--me", "--states=all", "--format=%i|%k", *clusters(cluster)]
 
 
 def sacct_tags(days: int, cluster: str = "", *, submit_line: bool = True) -> list[str]:
@@ -174,7 +170,7 @@ def sacct_tags(days: int, cluster: str = "", *, submit_line: bool = True) -> lis
         "--parsable2",
         f"--starttime=now-{days}days",
         f"--format={columns}",
-        *([f"--clusters={cluster}"] if cluster else []),
+        *clusters(cluster),
     ]
 
 
@@ -185,14 +181,12 @@ def scrontab() -> list[str]:
 
 def scancel(job_ids: Sequence[JobId]) -> list[str]:
     """Return the command that cancels jobs of one cluster with all their components; one that has ended is no error."""
-    cluster = cluster_of(job_ids[0])
-    return ["scancel", *([f"--clusters={cluster}"] if cluster else []), *map(number_of, job_ids)]
+    return ["scancel", *clusters(cluster_of(job_ids[0])), *map(number_of, job_ids)]
 
 
 def scontrol_show_job(job_id: JobId) -> list[str]:
     """Return the query for the record of a job, one line for each component, the leader's first."""
-    cluster = cluster_of(job_id)
-    return ["scontrol", *([f"--clusters={cluster}"] if cluster else []), "--oneliner", "show", "job", number_of(job_id)]
+    return [*scontrol(cluster_of(job_id)), "--oneliner", "show", "job", number_of(job_id)]
 
 
 def scontrol_show(what: str) -> list[str]:
@@ -246,69 +240,3 @@ def sacctmgr_qos() -> list[str]:
     """Return the query for the limits of all qualities of service. Source: sacctmgr(1), SHOW QOS FORMAT OPTIONS."""
     columns = "Name,Flags,MaxWall,MaxJobsPU,MaxSubmitPU,MaxTRES,MaxTRESPU,GrpTRES,GrpJobs,GrpSubmit"
     return ["sacctmgr", "--parsable2", "--readonly", "show", "qos", f"format={columns}"]
-
-
-STEP_FIELDS = ("JobID", "NTasks", "AveCPU", "AveRSS", "MaxRSS", "TRESUsageInAve")
-"""Source: sstat(1), --format."""
-
-
-def sstat(ids: Iterable[str]) -> list[str]:
-    """Return the query for what the steps of running jobs use, each component by the number that it has as a job.
-
-    Each node takes a sample when it is asked. Of a number and a component, `100+1`, sstat reads the number alone.
-    Source: Slurm, jobacct_gather_stat_task; observed on 24.11.
-    """
-    columns = ",".join(STEP_FIELDS)
-    return [
-        "sstat",
-        "--allsteps",
-        "--parsable2",
-        "--noheader",
-        "--noconvert",
-        f"--jobs={','.join(ids)}",
-        f"--format={columns}",
-    ]
-
-
-def sacct_steps(ids: Iterable[JobId]) -> list[str]:
-    """Return the accounting query for what the steps of jobs of one cluster used, with the name of each step."""
-    wanted = sorted(ids)
-    numbers, cluster = ",".join(map(number_of, wanted)), cluster_of(wanted[0])
-    columns = ",".join(("JobIDRaw", *STEP_FIELDS[1:], "JobName"))
-    return [
-        "sacct",
-        "--parsable2",
-        "--noheader",
-        "--noconvert",
-        f"--jobs={numbers}",
-        f"--format={columns}",
-        *([f"--clusters={cluster}"] if cluster else []),
-    ]
-
-
-def srun_beside(number: str, nodes: Sequence[str], components: Sequence[int], argv: Sequence[str]) -> list[str]:
-    """Return what runs a program once on each of some nodes of a job that runs, and takes none of its resources.
-
-    Of a heterogeneous job it runs on every node of `components`, which are none of any other job.
-    """
-    where = (
-        [f"--het-group={','.join(map(str, components))}"]
-        if components
-        else [f"--nodelist={','.join(nodes)}", f"--nodes={len(nodes)}", f"--ntasks={len(nodes)}"]
-    )
-    return [
-        "srun",
-        f"--jobid={number}",
-        *where,
-        "--ntasks-per-node=1",
-        "--overlap",
-        "--mem=0",
-        "--gres=none",
-        "--mpi=none",
-        "--cpus-per-task=1",
-        "--cpu-bind=none",
-        "--quiet",
-        "--job-name=top",
-        "--chdir=/",
-        *argv,
-    ]

@@ -7,9 +7,10 @@ from datetime import timedelta
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from paislurm.translator.errors import Diagnostic, UnreachableError
-from paislurm.translator.lazy import dataclass, regex
-from paislurm.translator.sbatch_forms import seconds_of, slurm_time
+from paislurm.translator.times import seconds_of, slurm_time
 
 from ..base import JobId
 from ..batch_script import UNLIMITED
@@ -20,16 +21,15 @@ from .states import normalize
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-_SUBMITTED = regex(r"^([0-9]{1,15}(?:;\S+)?)\n", re.MULTILINE)
-_NUMBER = regex(r"[0-9]{1,15}")
-_EXIT = regex(r"^JobId=([0-9]+) .* Reboot=[0-9]+ ExitCode=([0-9]+:[0-9]+) ", re.MULTILINE)
+_SUBMITTED = re.compile(r"^([0-9]{1,15}(?:;\S+)?)\n", re.MULTILINE)
+_NUMBER = re.compile(r"[0-9]{1,15}")
+_EXIT = re.compile(r"^JobId=([0-9]+) .* Reboot=[0-9]+ ExitCode=([0-9]+:[0-9]+) ", re.MULTILINE)
 
 NOTHING = ("", "None", "None assigned", "N/A", "Unknown", "(null)")
 """What stands where there is no time, no node or no reason."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Row:
+class Row(Struct, frozen=True, kw_only=True):
     """Hold what Slurm says of one component of a job. `offset` is None where the row does not name one."""
 
     leader: JobId

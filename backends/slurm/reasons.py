@@ -6,16 +6,16 @@ are those of libslurm 22.05 and later.
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import Literal
 
-from paislurm.translator.lazy import dataclass, regex
+from msgspec import Struct
 
 Kind = Literal["turn", "later", "stuck", "unknown"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Reason:
+class Reason(Struct, frozen=True, kw_only=True):
     """Say what a reason means and what would help.
 
     `turn`: the job starts when its turn comes; `later`: once something else has happened that nobody needs to see to;
@@ -152,7 +152,7 @@ _ROWS: tuple[tuple[str, Kind, str, str], ...] = (
     ),
 )
 
-_TABLE = tuple((regex(row[0]), Reason(kind=row[1], meaning=row[2], help=row[3])) for row in _ROWS)
+_TABLE = tuple((re.compile(row[0]), Reason(kind=row[1], meaning=row[2], help=row[3])) for row in _ROWS)
 _UNKNOWN = Reason(kind="unknown", meaning="", help=f"`scontrol show job JOBID` shows more, or {_ASK}")
 
 _THINGS = {
@@ -162,7 +162,7 @@ _THINGS = {
 }  # fmt: skip
 """What limits are of, by the part of a word that says so."""
 
-_HELD = regex(r"^JobHeld|^JobHold| held\b")
+_HELD = re.compile(r"^JobHeld|^JobHold| held\b")
 """Words for a job that waits until somebody releases it."""
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from paislurm.translator.lazy import regex
-
 
 class Refusal(NamedTuple):
     """Name the sbatch options that a message is about (none: the message names it), and say what to do.
@@ -31,11 +29,11 @@ NODE_OPTIONS = ("nodes", "cpus-per-task", "mem", "gres")
 
 
 def _refusal(says: str, options: str, hint: str, code: str = "E503") -> Refusal:
-    return Refusal(regex(says, re.IGNORECASE), tuple(options.split()), hint, code)
+    return Refusal(re.compile(says, re.IGNORECASE), tuple(options.split()), hint, code)
 
 
 def _wrong_word(says: str, hint: str) -> Refusal:
-    return Refusal(regex(says, re.IGNORECASE), (), hint, lasting=True)
+    return Refusal(re.compile(says, re.IGNORECASE), (), hint, lasting=True)
 
 
 _OTHERS = """
@@ -46,7 +44,7 @@ _OTHERS = """
 """
 OTHER_OPTIONS = frozenset(_OTHERS.split())
 """Options of sbatch beside those that a job file cannot have raw; plugins of a site add more. Source: sbatch(1)."""
-UNKNOWN_OPTION = regex(r"unrecognized option '--?([\w-]+)", re.IGNORECASE)
+UNKNOWN_OPTION = re.compile(r"unrecognized option '--?([\w-]+)", re.IGNORECASE)
 REFUSALS = (
     Refusal(UNKNOWN_OPTION, (), "this version of Slurm does not know the option", lasting=True),
     _wrong_word(r"invalid option -- '(\w)'", "this version of Slurm does not know the option"),

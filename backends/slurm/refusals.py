@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from paislurm.translator.errors import BackendError, Diagnostic, RejectedError, ThrottledError, UnreachableError
-from paislurm.translator.lazy import regex
+from msgspec.structs import replace
 
+from paislurm.translator.errors import BackendError, Diagnostic, RejectedError, ThrottledError, UnreachableError
+
+from ..runner import NOT_CONNECTED, RETRIED_HINT
 from .estimate_commands import is_test
 from .refusal_table import REFUSALS
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from ..runner import Completed
 
-UNREACHABLE = regex(
+UNREACHABLE = re.compile(
     r"Unable to contact slurm controller"
     r"|Socket timed out"
     r"|Connection (?:refused|timed out|reset)"
@@ -37,7 +38,7 @@ UNREACHABLE = regex(
 )
 """Messages of a controller, a database or an authentication that is away. Source: observed on 22.05."""
 
-THROTTLED = regex(
+THROTTLED = re.compile(
     r"rate.?limit|RPC limit|too many (?:requests|RPCs)|slow(?:ing)? down|retry (?:momentarily|later)", re.IGNORECASE
 )
 """Messages of a controller that is asked too often (slurm.conf(5), rl_enable), or of a site's wrapper that says so.
@@ -46,10 +47,6 @@ Source: slurm_errno.c of 24.11, SLURMCTLD_COMMUNICATIONS_BACKOFF and _HARD_DROP.
 before it says so.
 """
 
-NOT_CONNECTED = "(connect failure)"
-"""No connection to the controller, so that it cannot have got the request; "(send failure)" and "(receive failure)"
-are other cases. Source: slurm_errno.h, SLURMCTLD_COMMUNICATIONS_CONNECTION_ERROR."""
-
 MAX_WORDS = 1 << 14
 """Characters of what a program says that are looked at: a site's wrapper, or a login node, can say anything."""
 
@@ -57,13 +54,13 @@ NOT_CONFIGURED = "Could not establish a configuration source"
 """Slurm's programs are installed, and know of no cluster: none was asked. Source: observed on 22.05."""
 
 
-_VERDICT = regex(r"^\w+: error: Batch job submission failed: (.*)$", re.MULTILINE)
+_VERDICT = re.compile(r"^\w+: error: Batch job submission failed: (.*)$", re.MULTILINE)
 """The controller's own answer, after what a rule of the site says. Source: observed on 22.05, 24.11, 26.05."""
 
 NO_REASON = "Unspecified error"
 """Its answer where a rule of the site (job_submit.lua) refuses. Source: observed on 22.05, 24.11, 26.05."""
 
-_MENTIONED = regex(r"(?<![\w-])(?:--([a-z][a-z-]+)|-([ACpqtwx]))(?![\w-])")
+_MENTIONED = re.compile(r"(?<![\w-])(?:--([a-z][a-z-]+)|-([ACpqtwx]))(?![\w-])")
 _SHORT = {
     "A": "account",
     "C": "constraint",
@@ -160,44 +157,38 @@ _ELSEWHERE = {
 
 def _throttled(argv: Sequence[str], done: Completed) -> ThrottledError:
     """Return the error for a controller that was asked too often: it did nothing of what it was asked for."""
-    asked = "nothing was submitted" if argv[0] == "sbatch" else "nothing is lost"
-    message, hint = f"Slurm is asked too often, and did not answer: {slurm_words(done)}", f"try again later: {asked}"
-    diagnostic = Diagnostic(code="E507", message=message, hint=hint)
+    message = f"Slurm is asked too often, and did not answer: {slurm_words(done)}"
+    diagnostic = Diagnostic(code="E507", message=message, hint=f"try again later: {_nothing_done(argv)}")
     return ThrottledError(diagnostic, argv=tuple(argv), status=done.status, stderr=done.stderr)
 
 
 def _unreachable(argv: Sequence[str], done: Completed, words: str) -> UnreachableError:
     """Return the error for no answer. A request that was sent may have been taken though the answer was lost."""
     if NOT_CONFIGURED in done.stderr:
-        diagnostic = Diagnostic(
-            code="E506",
-            message=f"Slurm is not set up on this machine: `{argv[0]}` finds no slurm.conf and no controller",
-            hint=_ELSEWHERE[argv[0] == "sbatch"],
-        )
-    elif NOT_CONNECTED in done.stderr:
-        asked = "nothing was submitted" if argv[0] == "sbatch" else "nothing is lost"
-        diagnostic = Diagnostic(
-            code="E506", message=f"Slurm cannot be reached: {words}", hint=f"try again later: {asked}"
-        )
-    else:
-        submits = argv[0] == "sbatch" and not is_test(argv)
-        unsure = "; it may have taken the job all the same" if submits else ""
-        diagnostic = Diagnostic(
-            code="E502",
-            message=f"Slurm does not respond: {words}{unsure}",
-            hint="try again later: nothing is lost, and a job is not submitted twice",
-        )
-    return UnreachableError(diagnostic, argv=tuple(argv), status=done.status, stderr=done.stderr)
+        message = f"Slurm is not set up on this machine: `{argv[0]}` finds no slurm.conf and no controller"
+        return _no_answer(argv, done, "E506", message, _ELSEWHERE[argv[0] == "sbatch"])
+    if NOT_CONNECTED in done.stderr:
+        message = f"Slurm cannot be reached: {words}"
+        return _no_answer(argv, done, "E506", message, f"try again later: {_nothing_done(argv)}")
+    unsure = "; it may have taken the job all the same" if argv[0] == "sbatch" and not is_test(argv) else ""
+    return _no_answer(argv, done, "E502", f"Slurm does not respond: {words}{unsure}")
 
 
 def _killed(argv: Sequence[str], done: Completed) -> UnreachableError:
     """Return the error for a program that a signal ended: what it had sent may have been taken."""
-    diagnostic = Diagnostic(
-        code="E502",
-        message=f"`{argv[0]}` was ended by signal {-done.status}; what was asked may have been done or not",
-        hint="try again later: nothing is lost, and a job is not submitted twice",
-    )
+    message = f"`{argv[0]}` was ended by signal {-done.status}; what was asked may have been done or not"
+    return _no_answer(argv, done, "E502", message)
+
+
+def _no_answer(
+    argv: Sequence[str], done: Completed, code: str, message: str, hint: str = RETRIED_HINT
+) -> UnreachableError:
+    diagnostic = Diagnostic(code=code, message=message, hint=hint)
     return UnreachableError(diagnostic, argv=tuple(argv), status=done.status, stderr=done.stderr)
+
+
+def _nothing_done(argv: Sequence[str]) -> str:
+    return "nothing was submitted" if argv[0] == "sbatch" else "nothing is lost"
 
 
 def slurm_words(done: Completed) -> str:

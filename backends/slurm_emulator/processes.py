@@ -19,6 +19,9 @@ STEP_MARK = "SLURM_STEP_ID"
 
 PROC = Path("/proc")
 
+DEFAULT_SIGNALS = [signal.Signals(number) for number in signal.valid_signals() if number < signal.SIGRTMIN]
+"""What a process of a job starts with: no signal ignored, whatever its parent ignores. In Slurm slurmd starts it."""
+
 
 class Process(NamedTuple):
     """Name a process: `started`, in clock ticks since boot, tells it from others that had the same pid."""

@@ -14,7 +14,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
-from .files import make_private, private, read_text, write_text
+from ..files import make_private, private, read_text, write_text
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .tasks import Task
+    from .srun import Task
 
 CHUNK = 65536
 """Bytes of one read, of the longest line that is kept whole, and of input that a task may leave unread."""

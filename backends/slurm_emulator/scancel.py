@@ -50,7 +50,7 @@ def _signal(asked: argparse.Namespace, target: str) -> bool:
     if step:
         _signal_step(job, step, asked.signal or signal.SIGKILL)
     elif asked.signal is None:
-        end_job(job, state)
+        end_job(job, int(str(state["supervisor"])), int(str(state["supervisor_started"])))
     else:
         _signal_job(job, state, asked)
     return True
@@ -80,10 +80,9 @@ def _signal_job(job: Path, state: dict[str, object], asked: argparse.Namespace) 
         processes.send(asked.signal, processes.members(processes.ProcessFilter(job, "")))
 
 
-def end_job(job: Path, state: dict[str, object]) -> None:
+def end_job(job: Path, pid: int, started: int) -> None:
     """Ask the job's supervisor for its end; where the supervisor is gone, kill what is left."""
     (job / "cancelled").touch()
-    pid, started = int(str(state["supervisor"])), state["supervisor_started"]
     supervisor = processes.process(pid)
     if supervisor is not None and supervisor.started == started:
         processes.send(signal.SIGTERM, [supervisor])

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 
-from . import hostlist
+from .. import hostlist
 
 FLAGS = {"-o", "--oneliner", "-d", "--details", "-Q", "--quiet"}
 

@@ -8,15 +8,10 @@ import resource
 import signal
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from . import processes, records
 from .relay import Relay
 from .srun_options import Options, parse
-from .tasks import start_tasks
-
-if TYPE_CHECKING:
-    from .tasks import Task
 
 KILLING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
 """Signals to srun itself, unless its caller ignores them: they kill the tasks at once."""
@@ -41,7 +36,7 @@ def main(words: list[str]) -> int:
     try:
         if options.directory:
             os.chdir(options.directory)
-        tasks = start_tasks(options, step)
+        tasks = _start_tasks(options, step)
         records.record_sessions(job, step, [task.pid for task in tasks])
         return _Step(job, step, options, tasks, wakeup).run()
     except OSError as fault:
@@ -71,6 +66,18 @@ def _listen() -> int:
         if number == signal.SIGCHLD or signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, lambda *_: None)
     return reading
+
+
+class Task:
+    """A task that was started. `stdin` and `stdout` are srun's ends of its pipes, -1 where there is none."""
+
+    def __init__(self, rank: int, pid: int, stdin: int = -1, stdout: int = -1) -> None:
+        self.rank = rank
+        self.pid = pid
+        self.stdin = stdin
+        self.stdout = stdout
+        self.unsent = bytearray()
+        self.line = b""
 
 
 class _Step:
@@ -120,3 +127,72 @@ class _Step:
         self._highest = max(self._highest, code if code > 0 else 128 - code)
         if self._kill_on_bad_exit and self._running:
             self._kill()
+
+
+def _start_tasks(options: Options, step: str) -> list[Task]:
+    """Start all tasks of a step; OSError when the program is not there."""
+    error = _open(options.error, 2)
+    output = _open(options.output, -1)
+    common = os.environ | options.environment | _step_environment(options.tasks, step)
+    return [_start(options, rank, output, error, common) for rank in range(options.tasks)]
+
+
+def _open(name: str, default: int) -> int:
+    """Open a file for the output of all tasks; empty first, then each write goes to its end."""
+    if not name:
+        return default
+    path = os.devnull if name == "none" else name
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644))
+    return os.open(path, os.O_WRONLY | os.O_APPEND)
+
+
+def _step_environment(tasks: int, step: str) -> dict[str, str]:
+    """Return the variables that all tasks of a step see. Source: srun(1), OUTPUT ENVIRONMENT VARIABLES."""
+    return {
+        "SLURM_STEP_ID": step,
+        "SLURM_STEPID": step,
+        "SLURM_NTASKS": str(tasks),
+        "SLURM_NPROCS": str(tasks),
+        "SLURM_STEP_NUM_TASKS": str(tasks),
+        "SLURM_STEP_NUM_NODES": "1",
+        "SLURM_STEP_NODELIST": "localhost",
+        "SLURM_STEP_TASKS_PER_NODE": str(tasks),
+        "SLURM_NNODES": "1",
+        "SLURM_NODEID": "0",
+        "SLURMD_NODENAME": "localhost",
+    }
+
+
+def _start(options: Options, rank: int, output: int, error: int, common: dict[str, str]) -> Task:
+    command, variables = options.command, common | {"SLURM_PROCID": str(rank), "SLURM_LOCALID": str(rank)}
+    if options.pty:
+        # In this session, and with its terminal.
+        return Task(rank, os.posix_spawnp(command[0], command, variables, setsigdef=processes.DEFAULT_SIGNALS))
+    their_input, stdin = _input_of(options.input, rank)
+    their_output, stdout = output, -1
+    if output < 0:
+        stdout, their_output = os.pipe()
+        os.set_blocking(stdout, False)
+    streams = ((their_input, 0), (their_output, 1), (error, 2))
+    pid = os.posix_spawnp(
+        command[0],
+        command,
+        variables,
+        file_actions=[(os.POSIX_SPAWN_DUP2, ours, theirs) for ours, theirs in streams],
+        setsid=True,
+        setsigmask=[],
+        setsigdef=processes.DEFAULT_SIGNALS,
+    )
+    os.close(their_input)
+    if output < 0:
+        os.close(their_output)
+    return Task(rank, pid, stdin, stdout)
+
+
+def _input_of(wanted: str, rank: int) -> tuple[int, int]:
+    """Return the task's standard input and our end of it."""
+    if wanted not in ("all", str(rank)):
+        return os.open(os.devnull, os.O_RDONLY), -1
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    return reading, writing

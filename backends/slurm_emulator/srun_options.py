@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from dataclasses import dataclass
+from typing import NamedTuple
 
 FLAGS = ("--exact", "--exclusive", "--overlap", "--quiet", "-Q")
 """Options without a value that have no effect on one machine."""
@@ -17,8 +17,7 @@ VALUES = (
 """Options with a value that have no effect on one machine."""
 
 
-@dataclass(frozen=True)
-class Options:
+class Options(NamedTuple):
     """Say what a step runs, how often, and where its streams go.
 
     `output` and `error` are files, "" for srun's own; `input` is `all`, `none` or the number of a task.

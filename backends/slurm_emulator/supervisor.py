@@ -7,16 +7,14 @@ import os
 import signal
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import processes, records
 
 KILL_WAIT = 5.0
 """Seconds between TERM and KILL, as KillWait in slurm.conf."""
 
-DEFAULT_SIGNALS = [signal.Signals(number) for number in signal.valid_signals() if number < signal.SIGRTMIN]
 WATCHED = (signal.SIGCHLD, signal.SIGTERM)
 
 
@@ -55,8 +53,7 @@ def _answer(word: str) -> None:
     os.close(null)
 
 
-@dataclass(frozen=True)
-class _Due:
+class _Due(NamedTuple):
     """Something to do at a moment of the monotonic clock."""
 
     at: float
@@ -114,7 +111,7 @@ class _Supervisor:
             file_actions=[(os.POSIX_SPAWN_DUP2, ours, theirs) for ours, theirs in ((null, 0), (log, 1), (log, 2))],
             setsid=True,
             setsigmask=[],
-            setsigdef=DEFAULT_SIGNALS,
+            setsigdef=processes.DEFAULT_SIGNALS,
         )
         os.close(null)
         os.close(log)

@@ -6,42 +6,39 @@ is brought here: so all else is as on the login node itself.
 
 from __future__ import annotations
 
+import re
 import time
 from contextlib import suppress
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from shutil import rmtree
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
+
+from msgspec.structs import replace
 
 from paislurm.translator.errors import BackendError, UnreachableError
-from paislurm.translator.lazy import regex
 
 from ..base import RunFolder
-from ..billed_runner import BilledRunner, call_end
 from ..registry import SSH
-from ..runner import silent
+from ..runner import BilledRunner, call_end, silent
 from ..slurm import commands
 from ..slurm.backend import SlurmBackend, check_cluster
 from . import errors
-from .bring import NOTHING, bring, name_there
-from .command_line import attached
-from .mirrored import THERE
-from .remote_script import remote_script
-from .runner import SshRunner, completed
-from .upload import upload
+from .mirrored import NOTHING, THERE, bring, name_there
+from .remote_files import upload
+from .runner import SshRunner, attached, completed, remote_script
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from ..base import JobId, Observation, Submission
-    from ..billed_runner import Charge
-    from ..runner import CommandRunner, Completed
-    from .address import Address
-    from .bring import Brought
-    from .command_line import Outcome
-    from .removals import Removals
-    from .transport import Transport
+    from ..runner import Charge, CommandRunner, Completed
+    from .mirrored import Brought
+    from .remote_files import Removals
+    from .runner import Outcome
+    from .transport import Address, Transport
+
+T = TypeVar("T")
 
 SUBMIT_SECONDS = 90.0
 """For so long a broken connection is opened again for a submit. After 180 s one that is not known was never taken."""
@@ -52,7 +49,7 @@ SECRETS = "secrets"
 FOLDERS = 50
 """Of so many jobs the folders are open at a time: each has five files of the thousand that a process may have."""
 _NO_ANSWER, _TOO_LATE = 75, 74
-_ROOT = regex(r"(/[^\0\n]*)\n([0-9]{1,11}(?:\.[0-9]{1,20})?)\n?")
+_ROOT = re.compile(r"(/[^\0\n]*)\n([0-9]{1,11}(?:\.[0-9]{1,20})?)\n?")
 """What the script `root` prints: a path, and the time there."""
 
 
@@ -90,9 +87,10 @@ class SshBackend(SlurmBackend):
     def submit(self, submission: Submission) -> JobId:
         """Send the job's files, and have sbatch called there once, however often the connection breaks meanwhile."""
         until = time.monotonic() + SUBMIT_SECONDS
-        self._reach(until)
+        # Nothing was sent if this fails.
+        root = self._tried(until, lambda: self._root, only="E502")
         name = name_there(_run_folder(submission))
-        there = f"{self._root}/{name}"
+        there = f"{root}/{name}"
         try:
             self._send_files(submission, there, until)
         except BaseException:
@@ -116,21 +114,22 @@ class SshBackend(SlurmBackend):
         except BackendError as error:
             # Until this is done, the same call gives the same answer.
             goes = error.is_refusal and not submission.attempt
-            self._remove(name if goes else answer.removeprefix(f"{self._root}/"))
+            self._remove(name if goes else answer.removeprefix(f"{root}/"))
             raise
 
-    def _reach(self, until: float) -> None:
-        """Find out where jobs are there; nothing was sent if this fails."""
+    def _tried(self, until: float, call: Callable[[], T], *, only: str = "") -> T:
+        """Return what a call brings, which is made again until then where it does not get through.
+
+        With `only` that is so of errors with this code alone.
+        """
         words = ""
         for pause in _pauses(until):
             try:
-                assert self._root
+                return call()
             except UnreachableError as error:
-                if error.diagnostics[0].code != "E502":
+                if only and error.diagnostics[0].code != only:
                     raise
                 words = error.diagnostics[0].message
-            else:
-                return
             time.sleep(pause)
         raise errors.not_reached(self._address, words)
 
@@ -141,18 +140,9 @@ class SshBackend(SlurmBackend):
         if any(path.startswith(f"{SECRETS}/") for _, path in files):
             _mark(submission.folder).parent.mkdir(mode=0o700, exist_ok=True)
             _mark(submission.folder).touch(mode=0o600)
-        words = ""
-        for pause in _pauses(until):
-            try:
-                upload(self._ssh, self._transport, files, target)
-            except UnreachableError as error:
-                words = error.diagnostics[0].message
-            else:
-                # They are of use there alone.
-                rmtree(submission.folder / SECRETS, ignore_errors=True)
-                return
-            time.sleep(pause)
-        raise errors.not_reached(self._address, words)
+        self._tried(until, lambda: upload(self._ssh, self._transport, files, target))
+        # They are of use there alone.
+        rmtree(submission.folder / SECRETS, ignore_errors=True)
 
     def _call_once(self, argv: Sequence[str], answer: str, until: float) -> Outcome:
         """Call sbatch there unless an earlier call was heard, and return how it ended.

@@ -6,20 +6,19 @@ import re
 from typing import TYPE_CHECKING
 
 from paislurm.translator.errors import Diagnostic, RejectedError, UnreachableError
-from paislurm.translator.lazy import regex
 
 if TYPE_CHECKING:
-    from .address import Address
+    from .transport import Address
 
-_UNKNOWN_KEY = regex(r"host key is known for|Host key verification failed")
-_OTHER_KEY = regex(r"REMOTE HOST IDENTIFICATION HAS CHANGED|Host key for .* has changed")
-_REFUSED = regex(r"Permission denied \(|Too many authentication failures|No more authentication methods")
-_NOT_REACHED = regex(
+_UNKNOWN_KEY = re.compile(r"host key is known for|Host key verification failed")
+_OTHER_KEY = re.compile(r"REMOTE HOST IDENTIFICATION HAS CHANGED|Host key for .* has changed")
+_REFUSED = re.compile(r"Permission denied \(|Too many authentication failures|No more authentication methods")
+_NOT_REACHED = re.compile(
     r"Could not resolve hostname|Connection refused|Connection timed out|No route to host|Network is unreachable"
     r"|Operation timed out|kex_exchange_identification|banner exchange|Bad configuration option|UNKNOWN port 65535"
 )
 """What ssh says before there is a connection. Source: OpenSSH 9.2, observed."""
-NOT_WRITTEN = regex(r"^(?:remote|dest|write|chmod|stat).*(?:Failure|denied|No such|[Qq]uota|space)", re.MULTILINE)
+NOT_WRITTEN = re.compile(r"^(?:remote|dest|write|chmod|stat).*(?:Failure|denied|No such|[Qq]uota|space)", re.MULTILINE)
 """What sftp says of a file that is not taken; of a full disk its protocol knows no more than a failure."""
 
 

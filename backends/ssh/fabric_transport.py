@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import signal
+import sys
 import threading
-from contextlib import suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,17 +15,17 @@ from paislurm.translator.errors import UnreachableError
 
 from ..bounded_run import MAX_ANSWER, TooLongError
 from . import errors
-from .host_keys import fingerprint
+from .openssh import fingerprint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from .address import Address
-    from .transport import Sent
+    from .transport import Address, Sent
 
 CONNECT_SECONDS = 15
 KEEP_ALIVE_SECONDS = 5
 CHUNK = 1 << 15
+BROKEN = 255
 _NO_KEY = "No authentication methods available"
 """What paramiko says where it has no key to show. Source: paramiko/client.py, 5.1."""
 KNOWN_HOSTS = ("/etc/ssh/ssh_known_hosts", "~/.ssh/known_hosts")
@@ -84,9 +88,7 @@ class FabricTransport:
 
     def attach(self, line: str, *, terminal: bool) -> int:
         """See Transport."""
-        from .attached import run_attached
-
-        return run_attached(self._session(), line, terminal=terminal)
+        return _run_attached(self._session(), line, terminal=terminal)
 
     def _session(self) -> Any:
         """Return a new channel of the connection."""
@@ -194,3 +196,55 @@ def _feed(channel: Any, data: bytes) -> None:
     with suppress(OSError, EOFError):
         channel.sendall(data)
         channel.shutdown_write()
+
+
+def _run_attached(channel: Any, line: str, *, terminal: bool) -> int:
+    """Run a line with our input, output and errors; return its exit status, 255 where the connection broke."""
+    if terminal:
+        size = shutil.get_terminal_size()
+        channel.get_pty(term=os.environ.get("TERM", "vt100"), width=size.columns, height=size.lines)
+    channel.exec_command(line)
+    with _raw_terminal(channel) if terminal else nullcontext():
+        threading.Thread(target=_send, args=(channel,), daemon=True).start()
+        of_errors = threading.Thread(target=_copy, args=(channel.recv_stderr, 2), daemon=True)
+        of_errors.start()
+        _copy(channel.recv, 1)
+        of_errors.join()
+    status: int = channel.recv_exit_status()
+    return BROKEN if status < 0 else status
+
+
+def _copy(receive: Callable[[int], bytes], descriptor: int) -> None:
+    with suppress(OSError, EOFError):
+        while piece := receive(CHUNK):
+            while piece:
+                piece = piece[os.write(descriptor, piece) :]
+
+
+def _send(channel: Any) -> None:
+    with suppress(OSError, EOFError):
+        while piece := os.read(0, CHUNK):
+            channel.sendall(piece)
+        channel.shutdown_write()
+
+
+@contextmanager
+def _raw_terminal(channel: Any) -> Iterator[None]:
+    """Give every key to the other side, and tell it the size of the window whenever that changes."""
+    import termios
+    import tty
+
+    def resize(*_: object) -> None:
+        size = shutil.get_terminal_size()
+        with suppress(Exception):
+            channel.resize_pty(width=size.columns, height=size.lines)
+
+    before = termios.tcgetattr(sys.stdin)
+    handler = signal.signal(signal.SIGWINCH, resize)
+    # What was typed meanwhile is kept.
+    tty.setraw(sys.stdin, termios.TCSADRAIN)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
+        signal.signal(signal.SIGWINCH, handler)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from paislurm.translator.lazy import dataclass, regex
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 ALWAYS = ("claim", "result.json", "slurm.log", "srun", "tasks")
 """What tells how an attempt stands; what its tasks print is asked for where somebody wants to see it."""
 
-_COUNT, _TIME = regex(r"[0-9]{1,20}"), regex(r"-?[0-9]{1,11}(?:\.[0-9]{0,20})?")
+_COUNT, _TIME = re.compile(r"[0-9]{1,20}"), re.compile(r"-?[0-9]{1,11}(?:\.[0-9]{0,20})?")
 
 
 class Seen(NamedTuple):
@@ -34,8 +34,7 @@ class Piece(NamedTuple):
     data: bytes
 
 
-@dataclass(frozen=True, kw_only=True)
-class NewsRequest:
+class NewsRequest(Struct, frozen=True, kw_only=True):
     """Say what is wanted of an attempt: `names` are files and folders in its folder, `tasks` logs of single tasks."""
 
     folder: str
@@ -44,8 +43,7 @@ class NewsRequest:
     tasks: Sequence[tuple[str, int]] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
-class News:
+class News(Struct, frozen=True, kw_only=True):
     """Hold what has come: `time` is the clock there, `more` whether there is more to ask for."""
 
     folders: frozenset[str]

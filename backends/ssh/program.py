@@ -17,14 +17,12 @@ from paislurm.translator.errors import UnreachableError
 
 from ..bounded_run import TooLongError, run_bounded
 from . import errors
-from .control_socket import socket_path
-from .host_keys import no_new_keys, scanned_key
+from .openssh import no_new_keys, scanned_key, socket_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .address import Address
-    from .transport import Sent
+    from .transport import Address, Sent
 
 CHECK_SECONDS, OPEN_SECONDS = 10.0, 45.0
 _NO_CONNECTION = "UNKNOWN port 65535"

@@ -17,19 +17,19 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from .translator.api.client import Client as Client
-    from .translator.api.default import cancel as cancel
-    from .translator.api.default import check as check
-    from .translator.api.default import compile as compile
-    from .translator.api.default import find as find
-    from .translator.api.default import jobs as jobs
-    from .translator.api.default import load as load
-    from .translator.api.default import logs as logs
-    from .translator.api.default import status as status
-    from .translator.api.default import submit as submit
-    from .translator.api.default import wait as wait
-    from .translator.api.job_run import JobRun as JobRun
-    from .translator.cli.jobs.listing import Line as JobLine
+    from .translator.app.client import Client as Client
+    from .translator.app.default import cancel as cancel
+    from .translator.app.default import check as check
+    from .translator.app.default import compile as compile
+    from .translator.app.default import find as find
+    from .translator.app.default import jobs as jobs
+    from .translator.app.default import load as load
+    from .translator.app.default import logs as logs
+    from .translator.app.default import status as status
+    from .translator.app.default import submit as submit
+    from .translator.app.default import wait as wait
+    from .translator.app.job_run import JobRun as JobRun
+    from .translator.app.jobs.listing import Line as JobLine
     from .translator.monitor.status import Status as Status
     from .translator.errors import BackendError as BackendError
     from .translator.errors import Diagnostic as Diagnostic
@@ -54,15 +54,15 @@ if TYPE_CHECKING:
 
 _WHERE = {
     "BackendError": "errors",
-    "Client": "api.client",
+    "Client": "app.client",
     "Compiled": "pipeline",
     "Diagnostic": "errors",
     "Failure": "monitor.failure",
     "FolderError": "errors",
     "InterruptedWaitError": "errors",
     "Job": "job",
-    "JobLine": "cli.jobs.listing",
-    "JobRun": "api.job_run",
+    "JobLine": "app.jobs.listing",
+    "JobRun": "app.job_run",
     "NotFoundError": "errors",
     "PaislurmError": "errors",
     "Plan": "planning.plan",
@@ -75,18 +75,18 @@ _WHERE = {
     "TaskView": "monitor.task_status",
     "UnreachableError": "errors",
     "UsageError": "errors",
-    "cancel": "api.default",
-    "check": "api.default",
-    "compile": "api.default",
+    "cancel": "app.default",
+    "check": "app.default",
+    "compile": "app.default",
     "compile_job": "pipeline",
-    "find": "api.default",
-    "jobs": "api.default",
-    "load": "api.default",
+    "find": "app.default",
+    "jobs": "app.default",
+    "load": "app.default",
     "load_site": "site.load",
-    "logs": "api.default",
-    "status": "api.default",
-    "submit": "api.default",
-    "wait": "api.default",
+    "logs": "app.default",
+    "status": "app.default",
+    "submit": "app.default",
+    "wait": "app.default",
 }
 _OTHERWISE = {"JobLine": "Line"}
 """What has another name where it is."""

@@ -1,10 +1,11 @@
 
-# ==== dispatch ==================================================================
+# ==== dispatch ====
 # Slurm calls this script for the job. For everything else, the script calls itself.
 case ${1-} in
   --image) open_attempt "${@:2}" && fetch_images_main ;;
   --fabric) open_attempt "${@:2}" && print_infiniband_problems ;;
   --sweep) open_attempt "${@:2}" && clean_up_node ;;
+  --exit) print_exit "${@:2}" ;;
   --barrier) open_attempt "${@:2}" && mark_control_fifos ready ;;
   --peer) peer_main "${@:2}" ;;
   --ssh) ssh_main "${@:2}" ;;

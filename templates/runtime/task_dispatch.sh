@@ -1,8 +1,7 @@
-
-# ==== dispatch of tasks =========================================================
-# A task, of which a node may have many, ends here and never reads what follows: that takes 0.56 of
-# the time of reading all (make bench, reading).
+# ==== dispatch of tasks ====
+# Of the tasks of a node only the first one of each role reads on, to prepare the node, and tasks
+# without gang allocation, to find ports of their own.
 start_up "$@"
-if [[ ${1-} == --task ]]; then
+if [[ ${1-} == --task ]] && ((PSL_GANG && SLURM_LOCALID)); then
   task_main "${@:2}"
 fi

@@ -15,8 +15,8 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import paislurm
+from paislurm.translator.app.session import user_name
 from paislurm.translator.cli.command_group import COMMANDS
-from paislurm.translator.cli.context import user_name
 from paislurm.translator.state.job_folder import Store
 from paislurm.translator.state.records import Created, Ended, JobRole, Submitted, dump
 

@@ -13,8 +13,8 @@ from .measure import Ratio, times_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SHAPE = Shape(count=100, cpus=64, memory_mib=1 << 18)
-BIG = Site(known=True, partitions=(Partition(name="big", shapes=(SHAPE,)),), default_partition="big")
+SHAPE = Shape.of(count=100, cpus=64, memory_mib=1 << 18)
+BIG = Site.of(partitions={"big": Partition.of(nodes=(SHAPE,))}, default_partition="big").known()
 HEAD = """protocolVersion: 2
 name: bench
 type: job

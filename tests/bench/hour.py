@@ -18,7 +18,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from paislurm.translator.site.profile import MonitorSettings
+from paislurm.translator.site.profile import Monitor
 from tests.cluster.checkout import install_checkout
 from tests.cluster.cluster import Cluster
 from tests.cluster.instance import GROUP_ID, USERS
@@ -119,7 +119,7 @@ class _User:
         self._folder = cluster.home(USER) / f"hour-{os.getpid()}"
         self._folder.mkdir()
         # A site's default is what is measured; only a faster clock is written down.
-        interval = max(1, round(MonitorSettings().max_poll_interval / faster))
+        interval = max(1, round(Monitor().max_poll_interval / faster))
         settings = "" if faster == 1 else f"monitor: {{maxPollInterval: {interval}}}\n"
         self._write("site.yaml", profile("normal") + settings)
         os.chown(self._folder, USERS[USER].uid, GROUP_ID)

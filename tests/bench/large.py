@@ -12,10 +12,12 @@ import os
 import re
 import subprocess
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, TypedDict
+
+from msgspec.structs import replace
 
 from paislurm.translator.pipeline import compile_job
 from paislurm.translator.site.profile import AddressMethod, Partition, Shape, Site
@@ -37,8 +39,8 @@ class Options(TypedDict, total=False):
 
 SIZES = (1250, 2500, 5000, 10_000)
 A_NODE = 8
-SHAPE = Shape(count=1250, cpus=A_NODE, memory_mib=1 << 18)
-SITE = Site(known=True, partitions=(Partition(name="big", shapes=(SHAPE,)),), default_partition="big")
+SHAPE = Shape.of(count=1250, cpus=A_NODE, memory_mib=1 << 18)
+SITE = Site.of(partitions={"big": Partition.of(nodes=(SHAPE,))}, default_partition="big").known()
 ROLE = """  r%d:
     instances: %d
     dockerImage: plain

@@ -12,8 +12,9 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 from unittest.mock import patch
 
-from paislurm.translator.cli.jobs.logs.job_logs import JobLogs
-from paislurm.translator.cli.jobs.logs.selection import ALL_LOGS
+from paislurm.translator.app.jobs.logs.selection import ALL_LOGS
+from paislurm.translator.app.session import Session
+from paislurm.translator.cli.progress.job_logs import JobLogs
 from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.records import Created, Intent, JobRole, dump
 
@@ -22,7 +23,7 @@ from .measure import Ratio, times_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from paislurm.translator.cli.jobs.logs.task_log import Piece
+    from paislurm.translator.app.jobs.logs.task_log import Piece
 
 TASKS = 5000
 LOOKS = 120
@@ -30,7 +31,7 @@ LOOKS = 120
 PRINTING = 50
 """So many tasks print between two looks."""
 ROLE = JobRole(name="worker", folder="0-worker", instances=TASKS)
-CLOCK = "paislurm.translator.cli.jobs.logs.job_logs.time.monotonic"
+CLOCK = "paislurm.translator.cli.progress.job_logs.time.monotonic"
 
 
 class _Counted:
@@ -61,7 +62,7 @@ def run() -> Iterator[Ratio]:
         # A folder that is just being filled is listed each time.
         os.utime(logs, (1, 1))
         printed = _Counted()
-        followed = JobLogs(folder, folder.history(), ALL_LOGS, printed, follows=True)
+        followed = JobLogs(Session(), folder, folder.history(), ALL_LOGS, printed, follows=True)
         followed.print_new()
         assert printed.count == 2 * TASKS
         stat_of_each = times_of(lambda: [os.stat(path) for path in paths], clock=time.process_time)[0]  # noqa: PTH116 - what is compared

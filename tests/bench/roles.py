@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from .measure import Note
 
 CPUS = 64
-SHAPE = Shape(count=1000, cpus=CPUS, memory_mib=1 << 18)
-SITE = Site(known=True, partitions=(Partition(name="big", shapes=(SHAPE,)),), default_partition="big")
+SHAPE = Shape.of(count=1000, cpus=CPUS, memory_mib=1 << 18)
+SITE = Site.of(partitions={"big": Partition.of(nodes=(SHAPE,))}, default_partition="big").known()
 ROLE = """  r%d:
     instances: 1
     dockerImage: plain

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.cli import context
-from paislurm.translator.cli.context import user_name
+from paislurm.translator.app.session import user_name
 from paislurm.translator.cli.main import main
-
-from ..unit.report import made, made_groups
+from tests.unit.report import made, made_groups
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,7 +49,6 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setenv("PAISLURM_HOME", str(jobs.parent))
         patch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
         patch.delenv("PAISLURM_SITE", raising=False)
-        context._choose.cache_clear()
         for make in (made.retried, made.large, made.hostile, made.sweep, made_groups.long_reason, made_groups.compared):
             make(jobs, user_name())
         for job in ("resnet-a100", "large", "hostile", "long-reason"):

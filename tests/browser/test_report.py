@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
-from ..unit.report.made_groups import LONG_NAME
+from tests.unit.report.made_groups import LONG_NAME
+
 from .conftest import Watched
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.cluster.trees import OF_PAISLURM, make_tree
+from tests.cluster.trees import OF_PAISLURM, WHEELS, make_tree
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,4 +40,4 @@ def make_image(instance: Instance) -> Path:
 
 def make_sid(instance: Instance) -> Path:
     """Return the folder of a sid with Apptainer, which the first process to come makes: a quarter of a minute."""
-    return make_tree(instance.shared, "sid", SID)
+    return make_tree(instance.shared, "sid", SID, wheels=WHEELS)

@@ -28,7 +28,7 @@ LINES = "for n in $(seq 40); do echo line $n; sleep 0.05; done"
 ALL_LINES = "".join(f"line {number}\n" for number in range(1, 41))
 MANY_COMMANDS = """
 import sys
-from paislurm.backends.ssh.address import parse_address
+from paislurm.backends.ssh.transport import parse_address
 from paislurm.backends.ssh.runner import SshRunner
 from paislurm.backends.ssh.transport import choose_transport
 address = parse_address("login1")

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import fcntl
 import os
+import platform
 import shutil
 import subprocess
+import sys
+import tempfile
+import zipfile
 import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,6 +34,8 @@ TOOLS = (
     "bsdutils", "charliecloud", "curl", "environment-modules", "faketime", "gcc", "git", "libc6-dev", "libopenmpi-dev",
     "openmpi-bin", "openssh-client", "openssh-server", "perl-base", "python3", "python3-venv", "rsync",
 )  # fmt: skip
+WHEELS = ("msgspec",)
+"""What the program needs and Debian does not have: wheels of PyPI, for the Python of the tree."""
 PACKAGES = (*DAEMONS, *TOOLS, *(f"python3-{name}" for name in OF_PAISLURM))
 OPTIONS = (
     "--quiet",
@@ -54,7 +60,7 @@ CHOSEN = "libmariadb-of-slurmdbd"
 
 def tree(suite: str) -> Path:
     """Return the folder of a suite's root tree with Slurm, which the first process to come makes: half a minute."""
-    return make_tree(CACHE, suite, (*OPTIONS, suite), choose_library)
+    return make_tree(CACHE, suite, (*OPTIONS, suite), choose_library, wheels=WHEELS)
 
 
 def choose_library(root: Path) -> None:
@@ -93,10 +99,20 @@ def library_of(root: Path) -> str:
     return "" if chosen.strip() == "libmariadb of the suite" else f"; {chosen}: {root / CHOSEN} says why"
 
 
-def make_tree(folder: Path, name: str, options: Sequence[str], finish: Callable[[Path], None] = lambda _: None) -> Path:
-    """Return a root tree below a folder; unless it exists with the same options, mmdebstrap and `finish` make it."""
+def make_tree(
+    folder: Path,
+    name: str,
+    options: Sequence[str],
+    finish: Callable[[Path], None] = lambda _: None,
+    *,
+    wheels: Sequence[str] = (),
+) -> Path:
+    """Return a root tree below a folder; unless it exists with the same options, mmdebstrap and `finish` make it.
+
+    `wheels` are packages of PyPI, which its Python has beside those of Debian.
+    """
     folder.mkdir(mode=0o755, parents=True, exist_ok=True)
-    path = folder / f"{name}-{zlib.crc32(' '.join(options).encode()):08x}"
+    path = folder / f"{name}-{zlib.crc32(' '.join((*options, *wheels)).encode()):08x}"
     unfinished = folder / f"{name}.unfinished"
     with (folder / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -108,9 +124,26 @@ def make_tree(folder: Path, name: str, options: Sequence[str], finish: Callable[
             )
             if made.returncode != 0:
                 raise ClusterError(f"mmdebstrap cannot make {path}:\n{made.stderr[-3000:]}")
+            unpack_wheels(unfinished, wheels)
             finish(unfinished)
             unfinished.rename(path)
     return path
+
+
+def unpack_wheels(root: Path, wheels: Sequence[str]) -> None:
+    """Unpack the newest wheels for a tree's Python among its own packages: a tree has neither pip nor a network."""
+    if not wheels:
+        return
+    version = (root / "usr/bin/python3").readlink().name.removeprefix("python")
+    kinds = (f"--platform=manylinux_{number}_{platform.machine()}" for number in ("2_17", "2_28"))
+    argv = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary=:all:", *kinds]
+    with tempfile.TemporaryDirectory() as folder:
+        argv += [f"--python-version={version}", f"--dest={folder}", *wheels]
+        got = subprocess.run(argv, capture_output=True, text=True, check=False)
+        if got.returncode != 0:
+            raise ClusterError(f"{root} lacks {', '.join(wheels)}:\n{got.stderr[-3000:]}")
+        for wheel in Path(folder).iterdir():
+            zipfile.ZipFile(wheel).extractall(root / "usr/lib/python3/dist-packages")
 
 
 def made_over(name: str, suite: str, script: str, *arguments: str, stdin: str = "") -> Path:

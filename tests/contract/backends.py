@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cluster import pyslurm_build, slurmrestd
+from tests.cluster import pyslurm_build
 from tests.cluster.instance import LOGIN, ClusterError
 from tests.cluster.kinds import SLURMS
 
@@ -26,7 +25,7 @@ def _with_pyslurm(site: Site) -> Mapping[str, str]:
     """Name the Python that has pyslurm; on a cluster that somebody has, it is the one that runs paislurm."""
     if site.cluster is None:
         asked = site.run(
-            "python", "-c", "from paislurm.translator.cli.context import backend; backend('pyslurm').check()"
+            "python", "-c", "from paislurm.translator.app.session import Session; Session().backend('pyslurm').check()"
         )
         if asked.returncode != 0:
             pytest.skip(next((line for line in asked.stderr.splitlines() if "E509" in line), asked.stderr[-200:]))
@@ -38,20 +37,6 @@ def _with_pyslurm(site: Site) -> Mapping[str, str]:
     except ClusterError as error:
         pytest.skip(str(error))
     return {"PAISLURM_PYSLURM_PYTHON": str(python), "PAISLURM_PYSLURM_UNSUPPORTED": "1"}
-
-
-def _with_slurmrestd(site: Site) -> Mapping[str, str]:
-    """Name the socket of a slurmrestd; on a cluster that somebody has, the user's environment does."""
-    if site.cluster is None:
-        if "PAISLURM_SLURMRESTD" not in os.environ:
-            pytest.skip("PAISLURM_SLURMRESTD names no slurmrestd")
-        return {}
-    if why_not := slurmrestd.why_not(site.cluster.instance):
-        pytest.skip(why_not)
-    try:
-        return {"PAISLURM_SLURMRESTD": slurmrestd.address(site.cluster.instance)}
-    except ClusterError as error:
-        pytest.skip(str(error))
 
 
 @dataclass(frozen=True)
@@ -74,7 +59,6 @@ class Way:
 WAYS = (
     Way("slurm", "slurm", ("--backend", "slurm")),
     Way("pyslurm_unsupported", "pyslurm", ("--backend", "pyslurm"), _with_pyslurm, slurms=("newest",)),
-    Way("slurmrestd", "slurmrestd", ("--backend", "slurmrestd"), _with_slurmrestd, slurms=("next", "newest")),
 )
 """The second says in its name that the pair is unsupported: a pyslurm of an older Slurm."""
 

@@ -22,16 +22,13 @@ if TYPE_CHECKING:
 
 SAVES = "trap 'echo saved; exit 0' TERM; echo ready; while :; do sleep 600 & wait; done"
 ASK = """
-import dataclasses, json, sys
-from paislurm.translator.cli.context import backend
+import json, sys
 
-def plain(found):
-    if dataclasses.is_dataclass(found):
-        return dataclasses.asdict(found)
-    return {key: plain(value) for key, value in found.items()} if isinstance(found, dict) else found
+import msgspec
+from paislurm.translator.app.session import Session
 
 name, method, argument = sys.argv[1:]
-print(json.dumps(plain(getattr(backend(name), method)(json.loads(argument)))))
+print(msgspec.json.encode(getattr(Session().backend(name), method)(json.loads(argument))).decode())
 """
 """Calls a method of the backend's object, as commands do."""
 

@@ -49,7 +49,7 @@ def test_a_profile_that_does_not_know_of_it_is_told_of_and_so_is_the_refused_job
 def test_what_is_detected_refuses_the_layout_het_and_says_why(site: Site, folder: Path) -> None:
     done = site.run("paislurm", "site", "detect", "--output", "site.yaml", cwd=folder)
     assert done.returncode == 0, done.stderr
-    assert load_site((folder / "site.yaml").read_bytes(), file="site.yaml").scheduler.kind == "builtin"
+    assert load_site((folder / "site.yaml").read_bytes(), file="site.yaml").scheduler.type == "builtin"
     site.write(folder, "job.yaml", job_text("two", TWO))
     site.write(folder, "het.yaml", job_text("het", TWO, "{slurm: {layout: het}}"))
     checked = site.run("paislurm", "site", "check", "--site", "site.yaml", "job.yaml", "het.yaml", cwd=folder)

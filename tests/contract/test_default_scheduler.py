@@ -31,7 +31,7 @@ def test_a_heterogeneous_job_says_that_it_waits_for_backfill(site: Site, folder:
     done = site.run("paislurm", "site", "detect", "--output", "site.yaml", cwd=folder)
     assert done.returncode == 0, done.stderr
     found = load_site((folder / "site.yaml").read_bytes(), file="site.yaml")
-    assert found.scheduler == Scheduler(kind="backfill", backfill_interval=30)
+    assert found.scheduler == Scheduler.of(backfill_interval=30)
     assert site.submit(folder, TWO, HET).ended()[0] == 0
     job = site.submit(folder, TWO, HET)
     shown = job.status()

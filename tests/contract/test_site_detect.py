@@ -32,12 +32,12 @@ def profile(site: Site, folder: Path) -> Path:
 def test_the_cluster_is_as_it_was_made(site: Site, profile: Path) -> None:
     assert site.administrator
     found = load_site(profile.read_bytes(), file="site.yaml")
-    assert {partition.name: partition.node_count for partition in found.partitions} == PARTITIONS
-    assert {(shape.gpus, shape.gpu_type) for each in found.partitions for shape in each.shapes} == {(4, "v100")}
-    assert {shape.memory_mib for each in found.partitions for shape in each.shapes} == {1000000}
+    assert {partition.name: partition.node_count for partition in found.partitions.values()} == PARTITIONS
+    assert {(shape.gpus, shape.gpu_type) for each in found.partitions.values() for shape in each.nodes} == {(4, "v100")}
+    assert {shape.memory_mib for each in found.partitions.values() for shape in each.nodes} == {1000000}
     assert (found.name, found.default_partition) == ("paislurm", "normal")
     assert found.slurm_version == site.slurm
-    assert found.kill_wait.total_seconds() == 5
+    assert found.time.kill_wait.total_seconds() == 5
     assert found.mpi
     assert (found.mpi[0] == "pmix") == ("pmix" in site.run("srun", "--mpi=list").stdout.split())
     assert "# Accounts of alice: extra, research." in profile.read_text()
@@ -104,7 +104,7 @@ def test_a_probe_looks_at_a_node(site: Site, folder: Path) -> None:
     assert (found.infiniband.adapters, found.infiniband.interface) == (("mlx5_0",), "ib0")
     assert found.infiniband.memlock_mib
     assert found.containers.installed is not None
-    assert found.address == "getent"
+    assert found.address.method == "getent"
     assert re.search(
         r"It sees files that are made in your home here, and has a /tmp of its own, mounted as \w+\.", text
     )

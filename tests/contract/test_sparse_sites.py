@@ -122,7 +122,7 @@ def test_what_is_detected(site: Site, folder: Path) -> None:
     done = site.run("paislurm", "site", "detect", "--output", "site.yaml", cwd=folder)
     assert (done.returncode, done.stderr) == (0, "wrote site.yaml\n")
     found = load_site((folder / "site.yaml").read_bytes(), file="site.yaml")
-    assert {each.name: each.node_count for each in found.partitions} == {"normal": 2, "apart": 1}
+    assert {each.name: each.node_count for each in found.partitions.values()} == {"normal": 2, "apart": 1}
 
 
 @pytest.mark.exclusive

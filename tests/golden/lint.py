@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paislurm.translator.rendering.runtime_bundle import ALL_USES, SEAL, runtime
-from paislurm.translator.site.container_runtimes import BASH_PARTS
+from paislurm.translator.site.containers import BASH_PARTS
 
 from .remake import CASES, whole_script
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from paislurm.translator.pipeline import Compiled, compile_job
 from paislurm.translator.planning.plan_text import plan_text
 from paislurm.translator.rendering.runtime_bundle import SEAL
-from paislurm.translator.site.container_runtimes import CONTAINER_RUNTIMES
+from paislurm.translator.site.containers import CONTAINER_RUNTIMES
 from paislurm.translator.site.load import load_site
 from paislurm.translator.site.profile import Site
 
@@ -52,7 +52,7 @@ CASES = _cases()
 
 
 def compiled(case: Case) -> Compiled:
-    site = load_site(case.site, file="site.yaml") if case.site else Site()
+    site = load_site(case.site, file="site.yaml") if case.site else Site.of()
     return compile_job(case.job.read_bytes(), file=case.job.name, site=site, version="1.0")
 
 

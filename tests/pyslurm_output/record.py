@@ -80,35 +80,10 @@ def failed_with_137(case: Case) -> None:
     case.wait_ended()
 
 
-def het_failed(case: Case) -> None:
-    case.submit(HET, "exit 3")
-    case.wait_ended()
-
-
-def het_running(case: Case) -> None:
+def cancelled_by_user(case: Case) -> None:
     case.submit(HET, "sleep 600")
     case.wait("RUNNING")
-
-
-def pending(case: Case) -> None:
-    case.submit(PLAIN, "true", "--begin=now+1hour")
-
-
-def cancelled_by_user(case: Case) -> None:
-    het_running(case)
     case.cluster.run(["scancel", case.job], check=True)
-    case.wait_ended()
-
-
-def cancelled_by_root(case: Case) -> None:
-    case.submit(PLAIN, "sleep 600")
-    case.wait("RUNNING")
-    case.cluster.admin(["scancel", case.job])
-    case.wait_ended()
-
-
-def killed_by_signal(case: Case) -> None:
-    case.submit(PLAIN, "kill -SEGV $$")
     case.wait_ended()
 
 
@@ -116,36 +91,9 @@ def unknown_job(case: Case) -> None:
     """Nothing was submitted."""
 
 
-def node_down(case: Case) -> None:
-    case.cluster.admin(["scontrol", "update", "nodename=n8", "state=drain", "reason=being looked at"])
-    case.cluster.admin(["scontrol", "update", "nodename=n7", "state=down", "reason=broken"])
-
-
-def controller_away(case: Case) -> None:
-    case.cluster.stop_daemon("slurmctld")
-
-
-def database_away(case: Case) -> None:
-    case.cluster.stop_daemon("slurmdbd")
-
-
 CASES: dict[str, Callable[[Case], None]] = {
-    function.__name__: function
-    for function in (
-        completed, failed_with_137, het_failed, het_running, pending, cancelled_by_user, cancelled_by_root,
-        killed_by_signal, unknown_job, node_down, controller_away, database_away,
-    )
-}  # fmt: skip
-
-
-def put_back(cluster: Cluster, name: str) -> None:
-    """Have the cluster as it was before a case."""
-    stopped = {"controller_away": "slurmctld", "database_away": "slurmdbd"}.get(name)
-    if stopped:
-        cluster.start_daemon(stopped)
-    if name == "node_down":
-        cluster.admin(["scontrol", "update", "nodename=n[7-8]", "state=resume"])
-    cluster.cancel_all()
+    function.__name__: function for function in (completed, failed_with_137, cancelled_by_user, unknown_job)
+}
 
 
 def main() -> None:
@@ -159,7 +107,7 @@ def main() -> None:
             CASES[name](case)
             said = case.said()
         finally:
-            put_back(cluster, name)
+            cluster.cancel_all()
         text = json.dumps(said, indent=1).replace(str(cluster.home("alice")), "/home/alice")
         (HERE / f"{name}.json").write_text(text + "\n", encoding="utf-8")
 

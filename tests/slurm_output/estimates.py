@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from tests.cluster.processes import wait_until
 
-from paislurm.translator.cli.estimate.ask import ask_start
+from paislurm.translator.app.estimate.ask import ask_start
+from paislurm.translator.app.session import Session
 from paislurm.translator.errors import BackendError
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ CASES = {
 
 def _ask(case: Case, directives: str, *partitions: str) -> None:
     with suppress(BackendError):
-        ask_start(case.runner, f"#!/bin/bash\n{directives}true\n", partitions)
+        ask_start(Session(), case.runner, f"#!/bin/bash\n{directives}true\n", partitions)
 
 
 def _put(case: Case, options: str) -> str:

@@ -6,7 +6,6 @@ import json
 import os
 import stat
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from paislurm.translator.cli.main import main
 from paislurm.translator.convert import converted

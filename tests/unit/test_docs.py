@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from textwrap import dedent
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,7 +15,7 @@ from paislurm.translator.protocol.extras_slurm import SlurmCompat, SlurmExtras, 
 from paislurm.translator.validation.diagnostic_codes import ALL, CODES
 
 if TYPE_CHECKING:
-    from paislurm.translator.validation.model import Model
+    from paislurm.translator.validation.strict_model import StrictModel
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -66,7 +67,7 @@ EXTRAS = ROOT / "docs/user/extras-slurm.md"
     ("section", "model"),
     [("For the job", SlurmExtras), ("For a role", SlurmRole), ("compat", SlurmCompat), ("v1", SlurmV1)],
 )
-def test_the_page_of_extras_has_every_key(section: str, model: type[Model]) -> None:
+def test_the_page_of_extras_has_every_key(section: str, model: type[StrictModel]) -> None:
     text = EXTRAS.read_text(encoding="utf-8")
     (table,) = re.findall(rf"^## {section}\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
     keys = [field.alias or name for name, field in model.model_fields.items()]
@@ -76,9 +77,9 @@ def test_the_page_of_extras_has_every_key(section: str, model: type[Model]) -> N
 
 def test_the_example_of_the_page_of_extras_is_right() -> None:
     text = EXTRAS.read_text(encoding="utf-8")
-    example = "".join(line[4:] + "\n" for line in text.splitlines() if line.startswith("    "))
+    (example,) = re.findall(r"\n\n((?:    .*\n)+)", text.partition("\n## ")[0])
     job = (ROOT / "examples/parameter-server.yaml").read_text(encoding="utf-8")
-    script = compile_job((job + example).encode()).script
+    script = compile_job((job + dedent(example)).encode()).script
     assert "#SBATCH --constraint=ib&a100\n" in script
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paislurm.backends.slurm_emulator.hostlist import expand
+from paislurm.backends.hostlist import expand
 from paislurm.translator.folded_names import by_numbers, folded, ranges
 
 names = st.from_regex(r"[a-z][a-z.-]{0,3}[0-9]{0,4}", fullmatch=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -109,7 +108,7 @@ def lines_run(call: Callable[[], object]) -> int:
     ],
 )
 def test_compiling_is_in_proportion_to_the_roles(make: Callable[[int], str], infiniband: bool) -> None:
-    site = replace(SITE, infiniband=FABRIC) if infiniband else SITE
+    site = SITE.model_copy(update={"infiniband": FABRIC}) if infiniband else SITE
     compile_job(make(FEW), site=site)
     few, many = make(FEW), make(MANY)
     most = 1.1 * MANY / FEW * lines_run(lambda: compile_job(few, site=site))

@@ -45,7 +45,7 @@ def on_the_page() -> Found:
 def in_the_planner() -> Found:
     """Return the names in all pairs `("name", value)` that the planner makes of options, and what it passes on."""
     found: Found = defaultdict(set, sbatch={f"--{name}" for name in PASS_THROUGH})
-    for name in ("slurm/options", "infiniband"):
+    for name in ("slurm/components", "infiniband"):
         tree = ast.parse((ROOT / f"translator/planning/{name}.py").read_bytes())
         for function in ast.walk(tree):
             if isinstance(function, ast.FunctionDef):
@@ -70,6 +70,8 @@ def in_the_backends() -> Found:
                 case ast.List(elts=[ast.Constant(value=str(program)), *_]) if program in PROGRAMS:
                     inner = [each.value for each in ast.walk(node) if isinstance(each, ast.Constant)]
                     found[program] |= {option for text in inner for option in OPTION.findall(str(text))}
+                    if any(isinstance(each, ast.Name) and each.id == "clusters" for each in ast.walk(node)):
+                        found[program].add("--clusters")
     return found
 
 
@@ -92,7 +94,7 @@ def in_the_templates() -> Found:
 
 def in_the_head() -> Found:
     """Return the options of the srun of a role that the planner does not choose."""
-    text = (ROOT / "translator/rendering/srun.py").read_text(encoding="utf-8")
+    text = (ROOT / "translator/rendering/lines.py").read_text(encoding="utf-8")
     code = text.replace(" --task ", " ")
     named = {f"--{name}" for name in re.findall(r'option\("([\w-]+)"', code)}
     return {"srun": named | set(OPTION.findall(code))}

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 NEEDED = (
     "templates/job.sbatch.j2",
     "templates/runtime/batch/main.sh",
-    "translator/cli/report/pages/job.html.j2",
+    "templates/report/job.html.j2",
     "translator/exit_codes/table.yaml",
     "backends/slurm_emulator/srun.py",
 )

@@ -24,7 +24,6 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "submit": "Compile a job file and submit it.",
         "wait": "Wait for the end of a job.",
         "exec": "Open a shell in a task that runs, or run a command there.",
-        "ssh": "The same as exec.",
         "port-forward": "Reach a port of a task from elsewhere.",
         "update": "Change a job that waits or runs: its time limit, partition, retries.",
         "cancel": "End a job.",
@@ -46,7 +45,6 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "schema": "Print the JSON Schema of job files, of site profiles, or of what commands print.",
         "runtime": "Print the part of scripts that is the same in every job.",
         "completion": "Print what makes bash, zsh or fish complete words.",
-        "man": "Print or write manual pages.",
         "help": "Show the help of a command.",
         "version": "Print the version.",
     },
@@ -61,7 +59,7 @@ TITLES: Mapping[str, str] = {
 COMMANDS: Mapping[str, str] = {name: line for group in GROUPS.values() for name, line in group.items()}
 """A line about each command."""
 
-ALIASES: Mapping[str, str] = {"describe": "status", "ls": "list", "ps": "list", "rm": "remove"}
+ALIASES: Mapping[str, str] = {"describe": "status", "ls": "list", "ps": "list", "rm": "remove", "ssh": "exec"}
 """What people type who know other programs."""
 _UPDATE = "paislurm update JOB changes time, partition, retries; for all else change FILE and paislurm submit FILE"
 HINTS: Mapping[str, str] = {

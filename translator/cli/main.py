@@ -7,6 +7,7 @@ import io
 import os
 import sys
 from contextlib import suppress
+from functools import cached_property
 from itertools import takewhile
 from typing import TYPE_CHECKING, NoReturn
 
@@ -16,10 +17,12 @@ from paislurm import __version__
 
 from ..errors import Diagnostic, PaislurmError
 from .command_group import OTHER_CHANGES, LazyGroup
-from .output.console import forget_what_was_told, log, log_diagnostics, print_error
+from .output.console import forget_what_was_told, log, log_diagnostics, print_error, tell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from ..app.session import Session
 
 INTERRUPTED = 130
 BROKEN_PIPE = 141
@@ -32,11 +35,21 @@ INTERNAL_ERROR = 70
 
 
 class OutputMode:
-    """Hold the words of the command line; `json` is a guess of the error handler's until the options are read."""
+    """Hold the session and the words of the command line.
+
+    `json` is a guess of the error handler's until the options are read.
+    """
 
     def __init__(self, words: Sequence[str], *, json: bool) -> None:
         self.words = tuple(words)
         self.json = json
+
+    @cached_property
+    def session(self) -> Session:
+        """The session of this call of the program."""
+        from ..app.session import Session
+
+        return Session(say=tell)
 
 
 @click.group(
@@ -210,8 +223,7 @@ def run() -> NoReturn:
 
 
 if __name__ == "__main__":
-    from .start import keep_compiled_modules_private, leave_types_of_schemas_out
+    from .start import keep_compiled_modules_private
 
     keep_compiled_modules_private()
-    leave_types_of_schemas_out()
     run()

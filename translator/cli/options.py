@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import click
 
@@ -12,6 +13,7 @@ from .shell.candidates import Job, JobOrGroup
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from ..app.session import Session
     from ..monitor.job_status import State
 
 STATES: tuple[State, ...] = ("WAITING", "RUNNING", "STOPPING", "SUCCEEDED", "FAILED", "STOPPED")
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     _Choice = click.Choice[str]
 else:  # a click before 8.2 has no types of choices
     _Choice = click.Choice
+P = ParamSpec("P")
+R = TypeVar("R")
 F = TypeVar("F", bound="Callable[..., Any]")
 
 
@@ -67,6 +71,16 @@ def _remember_json(context: click.Context, _: click.Parameter, value: bool) -> b
     if context.obj is not None:
         context.obj.json = value
     return value
+
+
+def pass_session(command: Callable[Concatenate[Session, P], R]) -> Callable[P, R]:
+    """Hand the session of the command line to a command, before its options."""
+
+    @wraps(command)
+    def run(*args: P.args, **options: P.kwargs) -> R:
+        return command(click.get_current_context().find_root().obj.session, *args, **options)
+
+    return run
 
 
 def json_option(command: F) -> F:

@@ -9,7 +9,7 @@ import sys
 from contextlib import suppress
 from typing import NoReturn
 
-from .compiled_modules import OTHERS_WRITE, keep_elsewhere
+OTHERS_WRITE = 0o022
 
 
 def run() -> NoReturn:
@@ -19,8 +19,6 @@ def run() -> NoReturn:
     if interrupts is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     keep_compiled_modules_private()
-    leave_types_of_schemas_out()
-    keep_elsewhere(sys.modules["paislurm"].__spec__)
     from .main import run as run_command
 
     if interrupts is signal.default_int_handler:
@@ -41,28 +39,6 @@ def keep_compiled_modules_private() -> None:
             status = os.stat(folder)  # noqa: PTH116
             if status.st_uid == os.geteuid() and status.st_mode & OTHERS_WRITE:
                 os.chmod(folder, status.st_mode & 0o7777 & ~OTHERS_WRITE)  # noqa: PTH101
-
-
-def leave_types_of_schemas_out() -> None:
-    """Have pydantic's core load without its module of types, which takes a tenth of a short command's time.
-
-    The core hands on a few of its names, for annotations alone. Whoever else wants something of the module gets it.
-    Source: `pydantic_core/__init__.py`.
-    """
-    name = "pydantic_core.core_schema"
-    stand_in = type(sys)(name)
-
-    def find(wanted: str) -> object:
-        if not hasattr(sys.modules["pydantic_core"], "__all__"):  # it is loading
-            return object
-        from importlib import import_module
-
-        if sys.modules[name] is stand_in:
-            del sys.modules[name]
-        return getattr(import_module(name), wanted)
-
-    vars(stand_in)["__getattr__"] = find
-    sys.modules.setdefault(name, stand_in)
 
 
 if __name__ == "__main__":

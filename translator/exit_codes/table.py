@@ -5,12 +5,14 @@ The table itself is `table.yaml`; a site may add to it. Source: OpenPAI exit spe
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import field, fields, replace
 from functools import cache, cached_property
 from typing import Any, Literal, get_args
 
-from ..lazy import dataclass
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from ..shipped import shipped_table
 
 Behaviour = Literal["transient", "conflict", "permanent", "unknown"]
@@ -39,8 +41,7 @@ PARTIES: Mapping[str, str] = {
 """Who reports or causes an exit code here, by OpenPAI's word; none for UNKNOWN."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class ExitCode:
+class ExitCode(Struct, frozen=True, kw_only=True):
     """Describe one exit code. `behaviour` decides about retries, `exclude_node` about where to; the rest is for people.
 
     `states` are Slurm's words for an end that means this code, each with a sentence.
@@ -68,8 +69,7 @@ class ExitCode:
         return "the cluster" if self.causer == "K8S" else PARTIES.get(self.causer, "")
 
 
-@dataclass(frozen=True, kw_only=True)
-class SiteRow:
+class SiteRow(Struct, frozen=True, kw_only=True):
     """Change or add a row: None leaves what the shipped row says."""
 
     exit_code: int
@@ -135,10 +135,67 @@ def rows() -> tuple[dict[str, Any], ...]:
 @cache
 def exit_codes() -> Mapping[int, ExitCode]:
     """Return every shipped exit code by its number, in the order of the table."""
-    plain = {each.name for each in fields(ExitCode)}
+    plain = {*ExitCode.__struct_fields__}
     return {
         row["code"]: ExitCode(
             **{key: value for key, value in row.items() if key in plain}, exclude_node=row.get("excludeNode", False)
         )
         for row in rows()
     }
+
+
+class ExitRule(Struct, frozen=True, kw_only=True):
+    """Turn a failed command into a code: `status` is an exit status, `any`, or `ecc`; `pattern` is sought in its log.
+
+    `pattern` is a POSIX extended regular expression, matched line by line in any case; empty matches always.
+    """
+
+    code: int
+    behaviour: Behaviour
+    status: str
+    pattern: str
+
+    @property
+    def text(self) -> str:
+        """Return the rule as the script holds it: four words, the last of which may have blanks inside."""
+        kept = re.sub("^ | $", "[ ]", self.pattern)
+        return f"{self.code} {self.behaviour} {self.status} {kept}".rstrip(" ")
+
+
+def conditions(code: int) -> tuple[str, ...]:
+    """Return in words what makes a failed command this code."""
+    return tuple(
+        " and ".join(
+            part
+            for part in (
+                "a fault of a GPU's memory" if rule.status == "ecc" else "",
+                f"exit status {rule.status}" if rule.status.isdigit() else "",
+                f"a line of its log matches: {rule.pattern}" if rule.pattern else "",
+            )
+            if part
+        )
+        for rule in exit_rules("fixed")
+        if rule.code == code
+    )
+
+
+@cache
+def exit_rules(patterns: Literal["fixed", "original"]) -> tuple[ExitRule, ...]:
+    """Return the rules in matching order; `original` leaves out the expressions that were fixed."""
+    return tuple(rule for row in rows() if "when" in row for rule in _rules(row, patterns))
+
+
+def _rules(row: dict[str, Any], patterns: str) -> list[ExitRule]:
+    when = row["when"]
+    status = str(when.get("gpu") or when.get("status") or "any")
+    entries = [e if isinstance(e, dict) else {"expression": e} for e in when.get("log", [""])]
+    return [
+        ExitRule(
+            code=row["code"],
+            behaviour=row["behaviour"],
+            status=status,
+            pattern=entry["expression"],
+        )
+        for entry in entries
+        if patterns == "fixed" or not entry.get("fixed")
+    ]

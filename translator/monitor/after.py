@@ -9,7 +9,8 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, Literal
 
-from ..lazy import dataclass
+from msgspec import Struct
+
 from ..state.job_folder import JobFolder
 from .job_status import JobStatus
 from .retry import STOPPED
@@ -26,8 +27,7 @@ Fulfilment = Literal["fulfilled", "unfulfilled", "failed"]
 """In the words of squeue. Source: squeue(1), Dependency."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Awaited:
+class Awaited(Struct, frozen=True, kw_only=True):
     """Say how a job stands that another one waits for: `failed` where it ended otherwise than wanted.
 
     `text` is that in words, and `folder` where it is, None where it was removed.

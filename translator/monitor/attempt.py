@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import errno
-from dataclasses import replace
 from os import urandom
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from paislurm.backends.base import Submission
 
@@ -66,7 +67,7 @@ def prepare(folder: JobFolder, attempt: int, options: Mapping[str, str]) -> None
 
 
 def _with_options(script: bytes, options: Mapping[str, str]) -> bytes:
-    from paislurm.backends.changed_script import with_options
+    from paislurm.backends.batch_script import with_options
 
     return with_options(script.decode(errors="surrogateescape"), options).encode(errors="surrogateescape")
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from ..exit_codes.advice import BATCH, UNEXPLAINED, advice, lacks_something, retry_rule
-from ..exit_codes.rules import conditions
-from ..exit_codes.table import ExitTable
+from ..exit_codes.table import ExitTable, conditions
 from ..job import RESTART_ALWAYS
-from ..lazy import dataclass
 from .retry import WITHOUT_LIMIT
 
 if TYPE_CHECKING:
@@ -23,8 +23,7 @@ MAX_CONDITIONS = 2
 """Of a code that more failures become, `explain-exit` has the list."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class CommandPlace:
+class CommandPlace(Struct, frozen=True, kw_only=True):
     """Name the lines of the job file (from 1) of which one has the command that failed, and its text if it is one.
 
     `workdir` is where the commands start, in the words of the job file, "" where the plan does not tell.
@@ -39,8 +38,7 @@ class CommandPlace:
     image_warning: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Failure:
+class Failure(Struct, frozen=True, kw_only=True):
     """Say why a job failed. No `task` where none decided, no `command` where no command of the job file is to blame.
 
     `cause` is a likely one that the job's own facts give, "" where they give none.

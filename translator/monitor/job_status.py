@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from paislurm.backends.slurm.states import FORGOTTEN, Phase, phase
 
 from ..exit_codes.table import ExitTable
 from ..folded_names import folded
-from ..lazy import dataclass
 from ..state.history import reasons_of
 from .waits import is_news, sentence, waits
 
@@ -55,8 +56,7 @@ QUEUE_LAG = 60
 """Seconds for which a job may be new to the backend."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Evidence:
+class Evidence(Struct, frozen=True, kw_only=True):
     """Gather all that is known of a job's last attempt.
 
     `backend_reachable` tells "the backend does not know the job", as it said at `heard`, from "it did not answer";
@@ -79,11 +79,45 @@ class Evidence:
     table: ExitTable = field(default_factory=ExitTable)
 
 
-@dataclass(frozen=True, kw_only=True)
-class JobStatus:
+class DueAttempt(Struct, frozen=True, kw_only=True):
+    """Say when the next attempt is submitted: in `seconds`, or if it is `held_back` for that reason, not before.
+
+    `before` is how the last one ended, and what else is to be said.
+    """
+
+    number: int
+    seconds: int
+    held_back: str = ""
+    before: str = ""
+
+    @property
+    def text(self) -> str:
+        """The reason for which the job waits."""
+        return self._text(f"{self.seconds} s")
+
+    @property
+    def lasting_text(self) -> str:
+        """The text without the seconds."""
+        return self._text("")
+
+    def _text(self, seconds: str) -> str:
+        if self.held_back:
+            when = f"held back {f'for {seconds}' if seconds else 'later'}: {self.held_back}"
+        else:
+            when = "submitted " + ("next" if self.seconds <= 0 else f"in {seconds}" if seconds else "later")
+        return f"waiting for attempt {self.number}, which is {when}" + (f"; {self.before}" if self.before else "")
+
+    @property
+    def status(self) -> JobStatus:
+        """How the job stands that waits for it. Source: OpenPAI job states, AttemptCompleted."""
+        return JobStatus(state="RUNNING", code=None, reason=self.text, ended=False, due=self)
+
+
+class JobStatus(Struct, frozen=True, kw_only=True):
     """Say how a job stands. `ended` is true when nothing can change any more.
 
-    `waits` is why the backend does not start it, and `since` from when on the journal knows that.
+    `waits` is why the backend does not start it, and `since` from when on the journal knows that. `due` is set while
+    the next attempt is: then the `reason` begins with the time until it is submitted.
     """
 
     state: State
@@ -92,6 +126,12 @@ class JobStatus:
     ended: bool
     waits: tuple[Wait, ...] = ()
     since: int | None = None
+    due: DueAttempt | None = None
+
+    @property
+    def lasting_reason(self) -> str:
+        """The reason as it stays while seconds pass."""
+        return self.due.lasting_text if self.due is not None else self.reason
 
 
 def tells_all(result: Result | None) -> bool:
@@ -297,3 +337,14 @@ def _last_known(evidence: Evidence) -> JobStatus:
     if last is None:
         return _status("WAITING", "it has been submitted")
     return _live(last.backend_state, None, evidence)
+
+
+def state_text(job_status: JobStatus) -> str:
+    """Return the state and, of a job that failed or was stopped, its exit code with what OpenPAI calls it."""
+    if not job_status.code:
+        return job_status.state
+    from ..exit_codes.table import exit_codes
+
+    listed = exit_codes().get(job_status.code)
+    phrase = f", {listed.phrase}" if listed else ""
+    return f"{job_status.state} (exit code {job_status.code}{phrase})"

@@ -18,8 +18,7 @@ from .job_site import with_problem
 from .job_status import RESULT_LAG
 from .poll import Opened, open_job
 from .reconcile import is_unknown, reconcile
-from .watching.cpu_limit import is_nearly_spent
-from .watching.folder_watch import FolderWatch
+from .watching.folder_watch import FolderWatch, is_nearly_spent
 from .watching.job_files import may_fail_to_begin, needs_answer
 
 if TYPE_CHECKING:

@@ -7,20 +7,20 @@ import os
 import signal
 import time
 from contextlib import suppress
-from dataclasses import asdict, dataclass
 from subprocess import DEVNULL, PIPE, Popen
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, to_builtins
+
 from ..state.records import Notified
-from .job_site import JobSite
-from .notification import OLDEST_SECONDS, due_notifications
+from .job_site import OLDEST_SECONDS, JobSite, due_notifications
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from ..state.history import History
     from ..state.job_folder import JobFolder
-    from .notification import Notification
+    from .job_site import Notification
     from .poll import View
 
 MAX_AT_ONCE = 4
@@ -30,8 +30,7 @@ _PLAIN = frozenset(map(chr, range(32, 127)))
 FIRST_PAUSE, MAX_PAUSE = 10.0, 600.0
 
 
-@dataclass(slots=True, kw_only=True)
-class _Try:
+class _Try(Struct, kw_only=True):
     """One program that is being told of one event."""
 
     folder: JobFolder
@@ -145,7 +144,7 @@ def message(notification: Notification, *, mail: bool) -> bytes:
     What a journal says can be anything: no text of it ends a header, or begins another.
     """
     fields = {
-        name: value[:MAX_TEXT] if isinstance(value, str) else value for name, value in asdict(notification).items()
+        name: value[:MAX_TEXT] if isinstance(value, str) else value for name, value in to_builtins(notification).items()
     }
     text = json.dumps(fields, indent=2 if mail else None) + "\n"
     if not mail:

@@ -6,15 +6,18 @@ import pwd
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from paislurm.backends.base import JobId
+from paislurm.backends.hostlist import expand
 from paislurm.backends.registry import is_elsewhere
 from paislurm.backends.slurm.states import Phase, phase
-from paislurm.backends.slurm_emulator.hostlist import expand
 
 from ..errors import BackendError
 from ..exit_codes.table import ExitTable
-from ..lazy import dataclass, replace
 from ..state.history import apply, history
+from ..state.job_folder import JobFolder
 from ..state.journal import read
 from ..state.records import Ended
 from ..state.safe_read import parse_int
@@ -44,7 +47,6 @@ if TYPE_CHECKING:
     from paislurm.backends.base import Backend, Observation
 
     from ..state.history import History
-    from ..state.job_folder import JobFolder
     from ..state.records import Record
     from ..state.result import Result
     from ..state.task_reports import Report
@@ -57,8 +59,7 @@ DUPLICATE = 5
 _SHIPPED = ExitTable()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Opened:
+class Opened(Struct, frozen=True, kw_only=True):
     """Hold a job's folder and what its journal tells."""
 
     folder: JobFolder
@@ -66,8 +67,7 @@ class Opened:
     read_errors: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
-class View:
+class View(Struct, frozen=True, kw_only=True):
     """Hold how a job stands. `backend_error`: why the backend did not answer; `read_errors`: what cannot be read.
 
     `news` are the records that its journal lacks; `history` has taken them in. `heard` is when the backend was asked
@@ -89,7 +89,7 @@ class View:
 
 def open_job(folder: JobFolder) -> Opened:
     """Read a job's journal; OSError if it has none that can be read."""
-    folder = replace(folder, inode=folder.journal.stat().st_ino)
+    folder = JobFolder(path=folder.path, inode=folder.journal.stat().st_ino)
     journal = read(folder.journal)
     read_errors = tuple(f"{folder.journal.name}: {what}" for what in journal.read_errors)
     return Opened(folder=folder, history=history(journal.records), read_errors=read_errors)

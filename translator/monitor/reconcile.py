@@ -6,14 +6,15 @@ every effect is written down before it is begun, can be looked up by its tag, an
 
 from __future__ import annotations
 
-from dataclasses import field, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
 from paislurm.backends.slurm.states import Phase, phase
 
 from ..errors import BackendError, PaislurmError
-from ..lazy import dataclass
 from ..state.changes import changed_options
 from ..state.history import apply
 from ..state.publish import remove
@@ -22,9 +23,9 @@ from ..state.submit_environment import forget_environment
 from .after import may_begin
 from .attempt import again_at, is_settled, new_intent, prepare, refusal, submit_attempt
 from .job_site import JobSite
-from .job_status import JobStatus
+from .job_status import DueAttempt, JobStatus
 from .poll import held_back, open_job, poll_jobs
-from .transition import abandoned, attempt_text, waits_for, while_refused
+from .transition import abandoned, attempt_text, while_refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -44,8 +45,7 @@ UNKNOWN_SECONDS = 30 * 86400
 """A backend that does not know a job for a while may be another cluster's, or one that has lost its state."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Dependencies:
+class Dependencies(Struct, frozen=True, kw_only=True):
     """Hold what a step works with.
 
     `holds_lock` tells whether this process is still the one that may act, and `owns` whether a job is the user's:
@@ -188,9 +188,9 @@ def held_up(
     if room <= now:
         return view
     retry = view.history.retry
-    before = f"; {attempt_text(retry)}" if retry is not None else ""
-    reason = f"{waits_for(number)} held back for {room - now} s: {why}{before}"
-    return replace(view, room_at=room, job_status=replace(view.job_status, reason=reason))
+    before = attempt_text(retry) if retry is not None else ""
+    due = DueAttempt(number=number, seconds=room - now, held_back=why, before=before)
+    return replace(view, room_at=room, job_status=replace(view.job_status, reason=due.text, due=due))
 
 
 def _submit(view: View, number: int, dependencies: Dependencies) -> View:

@@ -5,12 +5,13 @@ Source: OpenPAI retry policy ("fancy" retry). Bounds and back-off are this progr
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 from zlib import crc32
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ..job import RESTART_ALWAYS
-from ..lazy import dataclass
 from ..state.records import RetryCounters, RetryPolicy
 
 if TYPE_CHECKING:
@@ -27,8 +28,7 @@ FIRST_BACK_OFF, MAX_BACK_OFF = 10, 600
 ROOT = "root"
 
 
-@dataclass(frozen=True, kw_only=True)
-class AttemptEnd:
+class AttemptEnd(Struct, frozen=True, kw_only=True):
     """Say how an attempt ended: OpenPAI's code, how that code is retried, and who cancelled it, if somebody did."""
 
     code: int
@@ -36,8 +36,7 @@ class AttemptEnd:
     canceller: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class RetryAfter:
+class RetryAfter(Struct, frozen=True, kw_only=True):
     """Say that there is to be another attempt, after `delay` seconds; `counters` are those that it begins with."""
 
     delay: int
@@ -45,8 +44,7 @@ class RetryAfter:
     rule: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class StopRetrying:
+class StopRetrying(Struct, frozen=True, kw_only=True):
     """Say that there is no other attempt; `rule` is "" where nothing is to be said of it."""
 
     rule: str = ""

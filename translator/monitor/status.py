@@ -1,12 +1,15 @@
-"""How a job stands, as a record: what `--json` has of it, and what the Python API returns."""
+"""How a job stands, and when and where it ran, as `--json` and the Python API have it."""
 
 from __future__ import annotations
 
-from dataclasses import fields
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from ..lazy import dataclass
-from .last_attempt import ended_at, started_at
+from msgspec import Struct
+
+from paislurm.backends.hostlist import expand
+
+from ..folded_names import folded
 
 if TYPE_CHECKING:
     from .failure import Failure
@@ -15,8 +18,7 @@ if TYPE_CHECKING:
     from .task_status import TaskView
 
 
-@dataclass(frozen=True, kw_only=True)
-class Status:
+class Status(Struct, frozen=True, kw_only=True):
     """Say how a job stood when it was looked at. Points in time are seconds since 1970, None where they are not known.
 
     `name` is that of its folder, `user~job`. `exit_code` is OpenPAI's, None while the job has not ended; `reason` says
@@ -53,7 +55,7 @@ class Status:
 
     def end_dict(self) -> dict[str, object]:
         """Return what `--json` has of the end of a job: all up to the folder."""
-        names = [field.name for field in fields(self)]
+        names = self.__struct_fields__
         return {name: getattr(self, name) for name in names[: names.index("folder") + 1]}
 
     @classmethod
@@ -82,3 +84,58 @@ class Status:
             tasks=tuple(view.tasks),
             failure=failure,
         )
+
+
+def started_at(view: View) -> int | None:
+    """Return when the last attempt started, None where it has not, nobody knows, or the next one is due."""
+    if view.history.ended is not None:
+        return view.history.ended.started_at
+    if view.history.retry is not None:
+        return None
+    return view.observation.started if view.observation else view.result.started_at if view.result else None
+
+
+def runs_since(view: View) -> int | None:
+    """Return when the last attempt started, None as long as its job waits: for a node, or for its tasks to begin."""
+    return None if view.job_status.state == "WAITING" else started_at(view)
+
+
+def ended_at(view: View) -> int | None:
+    """Return when the job ended, None where it has not."""
+    return view.history.ended.ended_at if view.history.ended else None
+
+
+def expected_start_at(view: View) -> int | None:
+    """Return when the backend expects to start a job that waits; a time that has passed tells nothing."""
+    start = view.observation.expected_start if view.observation else None
+    return start if start is not None and start >= view.heard and view.job_status.state == "WAITING" else None
+
+
+def node_list(view: View) -> str:
+    """Return the nodes of the last attempt, as Slurm writes them; "" while it has none."""
+    end = view.history.ended
+    seen = end.node_list if end else folded_nodes(view.observation.nodes) if view.observation else ""
+    return seen or folded(task.node for task in view.tasks if task.node)
+
+
+def folded_nodes(nodes: str) -> str:
+    """Return a list of nodes as one: those of the components of a heterogeneous job come as `n5,n6`.
+
+    >>> folded_nodes("n5,n6"), folded_nodes("n[1-3,7]")
+    ('n[5-6]', 'n[1-3,7]')
+    """
+    if "," in nodes:
+        with suppress(ValueError):
+            return folded(expand(nodes))
+    return nodes
+
+
+def backend_state(view: View) -> str:
+    """Return the backend's own word for the state, as it was last heard."""
+    if view.observation is not None:
+        return view.observation.raw_state
+    if view.history.ended is not None:
+        return view.history.ended.backend_state
+    if view.history.retry is not None:
+        return view.history.retry.backend_state
+    return view.history.observed.backend_state if view.history.observed else ""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..lazy import dataclass
+from msgspec import Struct
+
 from .job_status import OF_JOB_END
 
 if TYPE_CHECKING:
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
     from .job_status import State
 
 
-@dataclass(frozen=True, kw_only=True)
-class TaskView:
+class TaskView(Struct, frozen=True, kw_only=True):
     """Say how a task stands; None where something never came to be. Times are seconds since 1970."""
 
     role: str

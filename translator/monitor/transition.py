@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..folded_names import folded
-from ..lazy import regex
 from ..state.records import Ended, Observed, Retry
-from .job_status import LOST_NODES, JobStatus, state_of
-from .last_attempt import folded_nodes
+from .job_status import LOST_NODES, DueAttempt, JobStatus, state_of
 from .retry import STOPPED, AttemptEnd, RetryAfter, decide_retry
+from .status import folded_nodes
 from .waits import is_news
 
 if TYPE_CHECKING:
@@ -19,7 +17,6 @@ if TYPE_CHECKING:
     from .job_status import Evidence
 
 MAX_NODE_LIST = 4000
-_COUNTDOWN = regex(r"^(waiting for attempt \d+, which is (?:submitted|held back)) (?:in|for) \d+ s")
 
 
 def transition(evidence: Evidence, job_status: JobStatus, *, completed: int) -> tuple[JobStatus, tuple[Record, ...]]:
@@ -33,7 +30,7 @@ def transition(evidence: Evidence, job_status: JobStatus, *, completed: int) -> 
     if isinstance(decision, RetryAfter):
         retry = _retry(evidence, job_status, ending, decision)
         if known.cancelled is None:
-            return waiting_status(retry, evidence.now), (retry,)
+            return _due(retry, evidence.now).status, (retry,)
         job_status = _cancelled(known.cancelled.user, retry)
     elif decision.rule:
         job_status = JobStatus(
@@ -45,8 +42,7 @@ def transition(evidence: Evidence, job_status: JobStatus, *, completed: int) -> 
 def between_attempts(known: History, retry: Retry, now: int) -> tuple[JobStatus, tuple[Record, ...]]:
     """Return how a job stands whose next attempt is due, or was until somebody cancelled it."""
     if known.cancelled is None:
-        job_status = waiting_status(retry, now)
-        return replace(job_status, reason=job_status.reason + held_text(known)), ()
+        return _due(retry, now, held_text(known)).status, ()
     job_status = _cancelled(known.cancelled.user, retry)
     return job_status, (abandoned(known, now, STOPPED, job_status.reason),)
 
@@ -78,30 +74,14 @@ def abandoned(known: History, now: int, code: int, reason: str) -> Ended:
     )
 
 
-def waiting_status(retry: Retry, now: int) -> JobStatus:
-    """Return how a job stands between two attempts. Source: OpenPAI job states, AttemptCompleted."""
-    when = f"in {retry.retry_at - now} s" if retry.retry_at > now else "next"
-    reason = f"{waits_for(retry.attempt + 1)} submitted {when}; {attempt_text(retry)}; {retry.retry_rule}"
-    return JobStatus(state="RUNNING", code=None, reason=reason, ended=False)
+def _due(retry: Retry, now: int, more: str = "") -> DueAttempt:
+    before = f"{attempt_text(retry)}; {retry.retry_rule}{more}"
+    return DueAttempt(number=retry.attempt + 1, seconds=retry.retry_at - now, before=before)
 
 
 def held_text(known: History) -> str:
     """Say of an attempt that is still to be submitted that its user holds it, "" where that is not so."""
     return "; its user holds it when it is submitted" if known.holds_next else ""
-
-
-def waits_for(attempt: int) -> str:
-    """Return the beginning of what is said of a job whose next attempt has not been submitted."""
-    return f"waiting for attempt {attempt}, which is"
-
-
-def without_countdown(reason: str) -> str:
-    """Return the reason of a job that waits for its next attempt as it stays while the seconds pass.
-
-    >>> without_countdown("waiting for attempt 1, which is submitted in 25 s; attempt 0 ended with 1: no")
-    'waiting for attempt 1, which is submitted later; attempt 0 ended with 1: no'
-    """
-    return _COUNTDOWN.sub(r"\1 later", reason, count=1)
 
 
 def attempt_text(retry: Retry) -> str:

@@ -12,7 +12,8 @@ from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from ..lazy import dataclass, regex
+from msgspec import Struct
+
 from ..state.safe_read import read_end
 
 if TYPE_CHECKING:
@@ -28,15 +29,14 @@ PROLOG_FAILED, NOT_STARTED = -1403, -1402
 """The codes of such an end; see exit_codes/table.yaml."""
 BY_ROOT = ("CANCELLED", "CANCELLED by 0")
 """Where a site keeps no accounts, nobody knows who cancelled."""
-_NOT_BEGUN = regex(r"prolog|launch fail|duplicate job", re.IGNORECASE)
-_BEGUN_TWICE = regex(r"duplicate job", re.IGNORECASE)
+_NOT_BEGUN = re.compile(r"prolog|launch fail|duplicate job", re.IGNORECASE)
+_BEGUN_TWICE = re.compile(r"duplicate job", re.IGNORECASE)
 """Slurm's reasons for which a node is drained. Source: slurmctld of 22.05, drain_nodes."""
-_SAID = regex(rb"^srun: error: Task launch for .* failed on node ([^ :]+): (.*prolog failed)", re.MULTILINE)
+_SAID = re.compile(rb"^srun: error: Task launch for .* failed on node ([^ :]+): (.*prolog failed)", re.MULTILINE)
 _LONGEST, _MAX_LOGS = 1 << 16, 500
 
 
-@dataclass(frozen=True, kw_only=True)
-class NodeFailure:
+class NodeFailure(Struct, frozen=True, kw_only=True):
     """Name the nodes that could not begin a job, and say why."""
 
     nodes: tuple[str, ...]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from paislurm.backends.slurm.reasons import Kind, code_of, explained
 from paislurm.backends.slurm.states import FORGOTTEN, Phase, phase
 
-from ..lazy import dataclass
 from ..state.history import MAX_REASONS, NOTHING, news_key, reasons_of
 
 if TYPE_CHECKING:
@@ -23,8 +24,7 @@ SETTLED_SECONDS = 60
 _MAX_NAMES = 4
 
 
-@dataclass(frozen=True, kw_only=True)
-class Wait:
+class Wait(Struct, frozen=True, kw_only=True):
     """Say why components wait: those of `role_names`, all if it names none; `backend_reason` is the backend's word."""
 
     role_names: tuple[str, ...]

@@ -1,49 +1,28 @@
-"""How the tasks of a job are put into containers, what of the nodes they see there, and what a runtime cannot do."""
+"""How the tasks of a job are put into containers, what of the nodes they see there, and what a runtime cannot do.
+
+Without a container nothing can be mounted: a storage has to be where the job looks for it, on every node, and a task
+that does not find it there says so and fails. Source: PAI protocol v2, extras.storages.
+"""
 
 from __future__ import annotations
 
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from ..errors import Diagnostic
-from ..lazy import dataclass
-from ..site.container_runtimes import CONTAINER_RUNTIMES, NO_CONTAINERS
-from .directories import parts
+from ..errors import Diagnostic, PlanError, did_you_mean
+from ..job import Prerequisite, Script
+from ..site.containers import NO_CONTAINERS
+from .environment import parts
+from .plan import ContainerPlan, Mount
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..job import Job, Role
-    from ..site.container_runtimes import ContainerRuntime
+    from ..job import Job, Lines, Role
+    from ..site.containers import ContainerRuntime
     from ..site.profile import Site
-    from .storages import Mount
 
-Mounts = tuple[tuple[str, str, str], ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class ContainerPlan:
-    """Say how tasks are put into containers.
-
-    `mounts` is what tasks see of the nodes: whose part (`own` or `all`), the path, and the mount point. `cache` is
-    where images are kept that come from a registry, once for all nodes if it is `shared`. `logins` are the names of
-    secrets with the credentials of a registry, and `login_file` a file of the user with the same, in parts between
-    which stands the user's name. `certificates` is a file with what the nodes trust of registries.
-    """
-
-    runtime: str
-    mounts: Mounts = ()
-    cache: str = ""
-    shared: bool = True
-    certificates: str = ""
-    logins: tuple[str, ...] = ()
-    login_file: tuple[str, ...] = ()
-
-    @property
-    def sizes_shm(self) -> bool:
-        """Tell whether tasks have a /dev/shm of their own size."""
-        row = CONTAINER_RUNTIMES.get(self.runtime)
-        return row is None or row.sizes_shm
+_PATH = "$.extras.storages"
 
 
 def container_plan(job: Job, site: Site, found: tuple[Mount, ...]) -> ContainerPlan:
@@ -56,7 +35,7 @@ def container_plan(job: Job, site: Site, found: tuple[Mount, ...]) -> ContainerP
         mounts=(*(("all", path, path) for path in _folders(site)), *found),
         cache="" if row.own_store else settings.cache,
         shared=settings.cache_shared and not row.own_store,
-        certificates=settings.certificates,
+        certificates=settings.certificates or "",
         logins=job.logins,
         login_file=parts(job.auth_file, job, site) if job.auth_file else (),
     )
@@ -118,3 +97,61 @@ def _shortcomings(job: Job, row: ContainerRuntime) -> Iterator[Diagnostic]:
         yield Diagnostic(code="W423", message=message, path=path)
     if row.warning:
         yield Diagnostic(code="W423", message=row.warning, path=path, hint=row.hint)
+
+
+def mounts(job: Job, site: Site) -> tuple[Mount, ...]:
+    """Return the storages of a job by the site profile; PlanError for one that the site does not have."""
+    if job.storages is None:
+        return ()
+    if not job.storages.wanted:
+        found = {name: f"/mnt/{name}" for name, storage in site.storages.items() if storage.default}
+    else:
+        found = {wanted.name: wanted.mount_path for wanted in job.storages.wanted}
+    missing = [name for name in found if name not in site.storages]
+    if missing and site.storages:
+        raise PlanError(
+            Diagnostic(
+                code="E404",
+                message=f"the site has no storage {missing[0]!r}; it has {', '.join(site.storages)}",
+                path=_PATH,
+                hint=did_you_mean(missing[0], site.storages),
+            )
+        )
+    made: list[Mount] = []
+    for name, mount in found.items():
+        storage = site.storages.get(name)
+        made.append(("own" if storage and not storage.shared else "all", storage.path if storage else mount, mount))
+    return tuple(made)
+
+
+def storage_warnings(job: Job, site: Site, found: tuple[Mount, ...]) -> tuple[Diagnostic, ...]:
+    """Warn of default storages that the site does not have, and of what must be in its place without containers."""
+    if job.storages is None:
+        return ()
+    if not found:
+        message = "the job asks for its user's default storages, and the site profile has none"
+        hint = "name the storages that it needs, `storages: [{name: ...}]`, or leave this out"
+        return (Diagnostic(code="W405", message=message, path=_PATH, hint=hint),)
+    names = [wanted.name for wanted in job.storages.wanted] or [n for n, each in site.storages.items() if each.default]
+    moved = [
+        f"{name} at {point}"
+        for name, (whose, path, point) in zip(dict.fromkeys(names), found, strict=True)
+        if name not in site.storages or whose == "own" or path != point
+    ]
+    if not moved or site.containers.runtime != NO_CONTAINERS:
+        return ()
+    message = f"tasks run on the node itself, where each storage must be in its place already: {', '.join(moved)}"
+    hint = "have a link there on every node, or write the path that the nodes know as its `mountPath`"
+    return (Diagnostic(code="W406", message=message, path=_PATH, hint=hint),)
+
+
+def storage_prerequisite(found: tuple[Mount, ...], site: Site, lines: Lines) -> Prerequisite:
+    """Return what a task runs first to make sure of its storages.
+
+    Where the site says nothing of storages, one that is missing is told, and the commands find out what it means.
+    """
+    settings = (("MOUNTS", "\n".join("\t".join(mount) for mount in found)),)
+    script = Script(phase="start", program="storages", settings=settings)
+    return Prerequisite(
+        name="storages", kind="plugin", scripts=(script,), lines=lines, ignore_failure=not site.storages
+    )

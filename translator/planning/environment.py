@@ -1,7 +1,11 @@
-"""The variables of a job's tasks that are known before the job runs.
+"""The variables of a job's tasks that are known before the job runs, and what tasks inherit of those about each other.
 
 What depends on nodes, ports, users or attempts is added by the script: `templates/runtime/batch/environment.sh`.
-Source: OpenPAI environment variables, protocol v1 and v2.
+Bash takes time that grows with the square of the number of exported variables, for each command that it starts. So the
+script exports few about other tasks, and has all of them in the file `$PAISLURM_PEERS`. The limits are those of
+`templates/runtime/batch/peers.sh`, and a test holds the two together.
+Source: OpenPAI environment variables, protocol v1 and v2; PAI protocol v1, dataDir, outputDir and codeDir; PAI
+rest-server, which resolved these names and no others.
 """
 
 from __future__ import annotations
@@ -9,16 +13,77 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from ..errors import Diagnostic
 from ..job import NEVER
-from ..lazy import regex
+from .plan import EnvironmentPlan, NodePlan
 
 if TYPE_CHECKING:
-    from ..job import Job, Role
+    from ..job import Directories, Job, Role
     from ..site.profile import Site
 
 Variables = tuple[tuple[str, str], ...]
-_PART = regex(r"\w+", re.ASCII)
+_FILE_SYSTEM = "$PAI_DEFAULT_FS_URI"
+DEFAULT_OUTPUT = f"{_FILE_SYSTEM}/Output/$PAI_USER_NAME/$PAI_JOB_NAME"
+"""Source: PAI rest-server, outputDir of protocol v1; its documents leave the user out."""
+_JOB = re.compile(r"\$PAI_JOB_NAME(?!\w)", re.ASCII)
+_USER = re.compile(r"\$PAI_USER_?NAME(?!\w)", re.ASCII)
+
+Paths = tuple[tuple[str, tuple[str, ...]], ...]
+MAX_PEER_VARIABLES = 320
+"""How many variables about single tasks are exported."""
+MAX_LIST_VARIABLES = 160
+MAX_LIST_BYTES = 65536
+"""How many lists of all tasks of a role are exported, and how many bytes of them."""
+_BYTES_IN_A_LIST = 22
+"""Of a task at most, with an address of IPv4: `255.255.255.255:65535,`."""
+_PEER_VARIABLE = re.compile(r"PAI_(HOST_IP|PORT_LIST)_|PAI_TASK_ROLE_(\w+_HOST_LIST|INSTANCES)|PAI_\w+_PORT\b")
+_OWN_VARIABLE = re.compile(r"PAI_(CONTAINER|CURRENT)_\w+_PORT\b")
+SECOND_NAMES = frozenset(
+    {
+        "PAI_VIRTUAL_CLUSTER",
+        "PAI_TASKS_NUM",
+        "PAI_JOB_TASK_ROLE_COUNT",
+        "PAI_TASK_ROLES_NUM",
+        "PAI_JOB_TASK_ROLE_LIST",
+        "PAI_TASK_ROLE_NAME",
+        "FC_TASKROLE_NAME",
+        "PAI_TASK_ROLE_NUM",
+        "PAI_TASK_CPU_NUM",
+        "PAI_TASK_MEM_MB",
+        "PAI_TASK_GPU_NUM",
+    }
+)
+"""Variables that mean the same as the one before them, and share its line in the script where they have its value."""
+_PART = re.compile(r"\w+", re.ASCII)
 """A part of the name of a shell variable."""
+
+
+def environment_plan(job: Job, site: Site) -> EnvironmentPlan:
+    """Return the variables of a job's tasks, as far as they are known."""
+    paths = path_variables(job, site)
+    return EnvironmentPlan(
+        of_job=job_variables(job, site),
+        paths=paths,
+        of_commands=job.variables,
+        exported=job.slurm_options.export_env,
+        makes_output=bool(paths and not (job.directories and job.directories.output) and site.default_file_system),
+        full_job_name=job.compat.job_name == "full",
+        exports_all_peers=exports_all(job),
+    )
+
+
+def node_plan(job: Job, site: Site) -> NodePlan:
+    """Return what the nodes are like. GPUs may be called other than `gpu`: gres.conf(5), Name."""
+    has_gpus = any(role.resources.gpus for role in job.roles)
+    return NodePlan(
+        address=site.address.method,
+        node_suffix=site.address.suffix,
+        first_port=site.ports.first,
+        last_port=site.ports.last,
+        gpu_vendor=site.gpus.vendor,
+        gpu_gres=site.gpus.gres if has_gpus and site.gpus.gres != "gpu" else "",
+        sysfs=site.infiniband.sysfs if site.infiniband else "",
+    )
 
 
 def job_variables(job: Job, site: Site) -> Variables:
@@ -102,3 +167,55 @@ def variable_names(job: Job) -> tuple[tuple[str, ...], ...]:
 def can_be_in_a_variable(name: str) -> bool:
     """Tell whether the name of a shell variable can have this in it."""
     return _PART.fullmatch(name) is not None
+
+
+def path_variables(job: Job, site: Site) -> Paths:
+    """Return the paths of a job of protocol v1, each with the parts between which the user's name stands."""
+    texts = _texts(job.directories) if job.directories else {}
+    texts |= {"output": texts["output"] or DEFAULT_OUTPUT} if texts else {}
+    return tuple((f"PAI_{kind.upper()}_DIR", parts(text, job, site)) for kind, text in texts.items())
+
+
+def path_warnings(job: Job, site: Site) -> tuple[Diagnostic, ...]:
+    """Warn of paths on a file system that the site does not name."""
+    texts = _texts(job.directories) if job.directories and not site.default_file_system else {}
+    keys = [f"{kind}Dir" for kind, text in texts.items() if _FILE_SYSTEM in text]
+    if not keys:
+        return ()
+    message = f"`{_FILE_SYSTEM}` in {', '.join(keys)} is empty: the site names no default file system"
+    hint = "write `defaultFileSystem: hdfs://host:port` or the path of a folder into site.yaml, or give whole paths"
+    return (Diagnostic(code="W422", message=message, path=f"{job.paths.directories}.{keys[0]}", hint=hint),)
+
+
+def _texts(directories: Directories) -> dict[str, str]:
+    return {"data": directories.data, "output": directories.output, "code": directories.code}
+
+
+def parts(text: str, job: Job, site: Site) -> tuple[str, ...]:
+    """Return a path in parts, between which stands the user's name. Only the first file system is resolved."""
+    text = text.replace(_FILE_SYSTEM, site.default_file_system, 1)
+    return tuple(_USER.split(_JOB.sub(lambda _: job.name, text)))
+
+
+def exported_tasks(job: Job) -> int | None:
+    """Return of how many tasks of each role the variables are exported: None for all, 0 for one task of some roles.
+
+    A task has its address under each name of its role, and for each port label two variables more.
+    """
+    named = zip(variable_names(job), job.roles, strict=True)
+    of_one = [len(names) * (1 + 2 * len(role.ports)) for names, role in named]
+    if sum(each * role.instances for each, role in zip(of_one, job.roles, strict=True)) <= MAX_PEER_VARIABLES:
+        return None
+    return MAX_PEER_VARIABLES // sum(of_one)
+
+
+def exports_all(job: Job) -> bool:
+    """Tell whether tasks inherit all variables about each other, however long the addresses are."""
+    lists = [1 + len(names) for names in variable_names(job)]
+    size = sum(each * (64 + role.instances * _BYTES_IN_A_LIST) for each, role in zip(lists, job.roles, strict=True))
+    return exported_tasks(job) is None and sum(lists) <= MAX_LIST_VARIABLES and size <= MAX_LIST_BYTES
+
+
+def names_peers(text: str) -> bool:
+    """Tell whether commands name variables about other tasks."""
+    return bool(_PEER_VARIABLE.search(_OWN_VARIABLE.sub("", text)))

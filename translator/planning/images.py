@@ -8,29 +8,29 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from ..errors import Diagnostic, PlanError, did_you_mean
-from ..lazy import dataclass, regex
-from ..site.container_runtimes import image_suffix
+from ..site.containers import image_suffix
 
 if TYPE_CHECKING:
     from ..job import Job
-    from ..site.container_runtimes import ContainerRuntime
-    from ..site.profile import ContainerSettings, Site
+    from ..site.containers import ContainerRuntime, Containers
+    from ..site.profile import Site
 
 DOCKER_HUB = "registry-1.docker.io"
 """Where Docker Hub serves images. Source: Docker, `docker.io` in references."""
 HUB_NAMES = ("", "docker.io", "index.docker.io", DOCKER_HUB)
-_REGISTRY = regex(r"(?:[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*|\[[0-9A-Fa-f:]+\])(?::[0-9]+)?")
+_REGISTRY = re.compile(r"(?:[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*|\[[0-9A-Fa-f:]+\])(?::[0-9]+)?")
 _PART = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
-_NAME = regex(
+_NAME = re.compile(
     rf"(?P<repository>{_PART}(?:/{_PART})*)"
     r"(?::(?P<tag>\w[\w.-]{0,127}))?(?:@(?P<digest>sha256:[0-9a-f]{64}))?",
     re.ASCII,
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class ImageReference:
+class ImageReference(Struct, frozen=True, kw_only=True):
     """Name an image of a registry; `version` is a tag, or a digest `sha256:...`, which no moved tag changes."""
 
     registry: str
@@ -41,8 +41,7 @@ class ImageReference:
         return f"{self.registry}/{self.repository}{'@' if ':' in self.version else ':'}{self.version}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class ImagePlan:
+class ImagePlan(Struct, frozen=True, kw_only=True):
     """Say where a role's image is: at a path of the nodes, or else behind a reference; neither without containers."""
 
     path: str = ""
@@ -84,12 +83,17 @@ def image_plans(job: Job, site: Site) -> tuple[ImagePlan, ...]:
     return tuple(_plan(role.image.uri, settings) for role in job.roles)
 
 
-def _plan(uri: str, settings: ContainerSettings) -> ImagePlan:
+def secrets_of(job: Job, images: tuple[ImagePlan, ...]) -> tuple[str, ...]:
+    """Return the names of the secrets that the script has from files: logins only where a registry is asked."""
+    return (*job.secrets, *(job.logins if any(image.reference for image in images) else ()))
+
+
+def _plan(uri: str, settings: Containers) -> ImagePlan:
     path = _path(uri, settings)
     return ImagePlan(path=path) if path else ImagePlan(reference=reference_of(uri))
 
 
-def _path(uri: str, settings: ContainerSettings) -> str:
+def _path(uri: str, settings: Containers) -> str:
     """Return where an image is: an absolute path is its own, a reference is looked up with and without `docker://`."""
     if uri.startswith("/"):
         return uri
@@ -97,7 +101,7 @@ def _path(uri: str, settings: ContainerSettings) -> str:
     return images.get(uri) or images.get(uri.removeprefix("docker://")) or ""
 
 
-def _image_error(uri: str, settings: ContainerSettings, row: ContainerRuntime, where: str) -> Diagnostic | None:
+def _image_error(uri: str, settings: Containers, row: ContainerRuntime, where: str) -> Diagnostic | None:
     path = _path(uri, settings)
     if path:
         return _wrong_kind(path, row, where)

@@ -9,15 +9,17 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from ..errors import Diagnostic
-from ..lazy import dataclass
 from ..shipped import shipped_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from ..job import Job, Role
-    from ..site.profile import InfinibandSettings, Site
+    from ..site.devices import Infiniband
+    from ..site.profile import Site
 
 _GPU_TRANSPORTS = {"nvidia": ",cuda", "amd": ",rocm"}
 """What UCX needs beside a network to know memory of GPUs. Source: UCX, list of main transports and aliases."""
@@ -26,8 +28,7 @@ Rows = tuple["Mapping[str, Any]", ...]
 """Rows of `infiniband.yaml`."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class RoleInfiniband:
+class RoleInfiniband(Struct, frozen=True, kw_only=True):
     """Say how a role stands to the InfiniBand.
 
     `checks` is what its nodes are looked at for before any task starts: `hca:NAME[:PORT]` an adapter, `net:NAME` a
@@ -50,7 +51,7 @@ def infiniband_of_roles(job: Job, site: Site) -> tuple[RoleInfiniband | None, ..
     return tuple(_on(rows, role, site, infiniband) if role.resources.infiniband else None for role in job.roles)
 
 
-def _on(rows: Rows, role: Role, site: Site, infiniband: InfinibandSettings) -> RoleInfiniband:
+def _on(rows: Rows, role: Role, site: Site, infiniband: Infiniband) -> RoleInfiniband:
     locked = "unlimited" if infiniband.memlock_mib is None else f"{infiniband.memlock_mib} MiB"
     parts = [f"adapters {', '.join(infiniband.adapters)}"]
     if infiniband.interface:
@@ -64,7 +65,7 @@ def _on(rows: Rows, role: Role, site: Site, infiniband: InfinibandSettings) -> R
     )
 
 
-def _off(rows: Rows, role: Role, site: Site, infiniband: InfinibandSettings) -> RoleInfiniband:
+def _off(rows: Rows, role: Role, site: Site, infiniband: Infiniband) -> RoleInfiniband:
     return RoleInfiniband(
         variables=_variables(rows, role, site, infiniband, "disabled"),
         checks=_net(infiniband.ethernet),
@@ -72,7 +73,7 @@ def _off(rows: Rows, role: Role, site: Site, infiniband: InfinibandSettings) -> 
     )
 
 
-def _net(interface: str) -> tuple[str, ...]:
+def _net(interface: str | None) -> tuple[str, ...]:
     return (f"net:{interface}",) if interface else ()
 
 
@@ -88,15 +89,13 @@ def _rows_left(job: Job) -> Rows:
     return tuple(row for row in _table() if not any(word in said for word in row.get("unless", ())))
 
 
-def _variables(
-    rows: Rows, role: Role, site: Site, infiniband: InfinibandSettings, kind: str
-) -> tuple[tuple[str, str], ...]:
+def _variables(rows: Rows, role: Role, site: Site, infiniband: Infiniband, kind: str) -> tuple[tuple[str, str], ...]:
     """Return the variables of a role, the site's own over those of the table."""
     known = {
         "adapters": ",".join(infiniband.adapters),
         "ports": ",".join(name if ":" in name else f"{name}:{_DEFAULT_PORT}" for name in infiniband.adapters),
-        "interface": infiniband.interface or None,
-        "ethernet": infiniband.ethernet or None,
+        "interface": infiniband.interface,
+        "ethernet": infiniband.ethernet,
         "gpu": _GPU_TRANSPORTS[site.gpus.vendor] if role.resources.gpus else "",
     }
     found: dict[str, str | None] = {}
@@ -104,7 +103,8 @@ def _variables(
         value = _filled(row.get(kind), known)
         if value is not None:
             found.setdefault(row["name"], value)
-    found |= dict(infiniband.variables_enabled if kind == "enabled" else infiniband.variables_disabled)
+    own = infiniband.variables.enabled if kind == "enabled" else infiniband.variables.disabled
+    found |= {name: None if value is None else str(value) for name, value in own.items()}
     return tuple((name, value) for name, value in found.items() if value is not None)
 
 
@@ -126,7 +126,12 @@ def _texts(job: Job) -> Iterator[str]:
                 yield script.text
 
 
-def joined_constraint(own: str | None, infiniband: InfinibandSettings | None) -> str | None:
+def infiniband_of(role: Role, site: Site) -> Infiniband | None:
+    """Return the InfiniBand for a role that asks for it."""
+    return site.infiniband if role.resources.infiniband else None
+
+
+def joined_constraint(own: str | None, infiniband: Infiniband | None) -> str | None:
     """Return a constraint that asks for both: that of the role's place, and nodes with InfiniBand.
 
     Source: sbatch(1), --constraint.
@@ -137,7 +142,7 @@ def joined_constraint(own: str | None, infiniband: InfinibandSettings | None) ->
     return "&".join(f"({each})" if "|" in each else each for each in (own, wanted))
 
 
-def infiniband_gres(infiniband: InfinibandSettings | None, times: int = 1) -> tuple[str, ...]:
+def infiniband_gres(infiniband: Infiniband | None, times: int = 1) -> tuple[str, ...]:
     """Return the generic resource that each node needs for so many roles on the InfiniBand."""
     if infiniband is None or infiniband.gres is None or not times:
         return ()
@@ -145,7 +150,7 @@ def infiniband_gres(infiniband: InfinibandSettings | None, times: int = 1) -> tu
     return (f"{name}:{int(count) * times}",)
 
 
-def infiniband_options(infiniband: InfinibandSettings | None) -> tuple[tuple[str, str | None], ...]:
+def infiniband_options(infiniband: Infiniband | None) -> tuple[tuple[str, str | None], ...]:
     """Return the other sbatch options of nodes on the InfiniBand. Source: sbatch(1), --network --switches."""
     pairs = (("network", infiniband.network), ("switches", infiniband.switches)) if infiniband else ()
     return tuple((name, value) for name, value in pairs if value)

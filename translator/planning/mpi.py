@@ -5,15 +5,17 @@ Source: this project's docs, `extras.slurm.mpi`; srun(1), --mpi, --het-group.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from ..errors import Diagnostic, PlanError, did_you_mean
-from ..lazy import dataclass
 from .plan import MpiWorld
-from .slurm.options import step_options
+from .slurm.components import step_options
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from ..job import Job, Role
     from ..site.profile import Site
@@ -25,12 +27,15 @@ DEFAULT_PLUGIN = "pmix"
 _PATH = "$.extras.slurm.mpi"
 
 
-@dataclass(frozen=True, kw_only=True)
-class RankCount:
+class RankCount(Struct, frozen=True, kw_only=True):
     """Say of a role how many ranks each of its tasks is, and of which world they are."""
 
     count: int
     mpi_world: MpiWorld
+
+
+Worlds = Mapping[int, RankCount]
+"""The ranks of roles by their position."""
 
 
 def has_several_ranks(job: Job, role: Role) -> bool:
@@ -41,22 +46,33 @@ def has_several_ranks(job: Job, role: Role) -> bool:
     )
 
 
-def mpi_worlds(job: Job, site: Site, layout: LayoutKind) -> tuple[Mapping[int, RankCount], tuple[Diagnostic, ...]]:
-    """Return the ranks of each role that has any, by position, with warnings; PlanError for what cannot be."""
+def mpi_worlds(job: Job, site: Site, layout: LayoutKind) -> Worlds:
+    """Return the ranks of each role that has any, by position; PlanError for what cannot be."""
     found = _ranks(job, site)
-    if not found:
-        return {}, ()
     # What srun would be asked for can be compared only where each rank has a CPU.
-    diagnostics = [*_unsupported(job, site), *_too_few_cpus(job, found)] or [*_incompatible(job, site, found, layout)]
-    if diagnostics:
+    diagnostics = [*_unsupported(job, site), *_too_few_cpus(job, found)] if found else []
+    if found and (diagnostics := diagnostics or [*_incompatible(job, site, found, layout)]):
         raise PlanError(diagnostics)
-    warnings = tuple(_over_components(job, found, layout))
-    if site.mpi is not None:
-        return found, warnings
-    plugins = ", ".join(dict.fromkeys(ranks.mpi_world.plugin for ranks in found.values()))
-    message = f"whether srun has the MPI plugin {plugins} here is not known"
-    hint = "`srun --mpi=list` shows what there is: name it in the site profile, `mpi: [pmix, pmi2]`"
-    return found, (*warnings, Diagnostic(code="W413", message=message, path=_path_of_first(job), hint=hint))
+    return found
+
+
+def mpi_warnings(job: Job, site: Site, layout: LayoutKind, found: Worlds) -> Iterator[Diagnostic]:
+    """Warn of a world over components, and of plugins of which it is not known whether srun has them.
+
+    Observed on Slurm 22.05 with PMIx 4: where Slurm gives a later component nodes that come before those of an earlier
+    one, the nodes do not find each other, and no rank leaves MPI_Init.
+    """
+    if layout == "het" and any(len(ranks.mpi_world.roles) > 1 for ranks in found.values()):
+        message = (
+            "ranks of several components may wait for each other for ever: some versions of Slurm mistake their nodes"
+        )
+        hint = "`layout: shared` under `extras.slurm` makes one component of all"
+        yield Diagnostic(code="W414", message=message, path=_path_of_first(job), hint=hint)
+    if found and site.mpi is None:
+        plugins = ", ".join(dict.fromkeys(ranks.mpi_world.plugin for ranks in found.values()))
+        message = f"whether srun has the MPI plugin {plugins} here is not known"
+        hint = "`srun --mpi=list` shows what there is: name it in the site profile, `mpi: [pmix, pmi2]`"
+        yield Diagnostic(code="W413", message=message, path=_path_of_first(job), hint=hint)
 
 
 def has_pmix(job: Job, site: Site) -> bool:
@@ -86,20 +102,6 @@ def _ranks(job: Job, site: Site) -> dict[int, RankCount]:
             requested = job.slurm_options.job.mpi if group == members else None
             found |= _mpi_world(job, site, group, requested)
     return found
-
-
-def _over_components(job: Job, found: Mapping[int, RankCount], layout: LayoutKind) -> Iterator[Diagnostic]:
-    """Warn of a world over components.
-
-    Observed on Slurm 22.05 with PMIx 4: where Slurm gives a later component nodes that come before those of an earlier
-    one, the nodes do not find each other, and no rank leaves MPI_Init.
-    """
-    if layout == "het" and any(len(ranks.mpi_world.roles) > 1 for ranks in found.values()):
-        message = (
-            "ranks of several components may wait for each other for ever: some versions of Slurm mistake their nodes"
-        )
-        hint = "`layout: shared` under `extras.slurm` makes one component of all"
-        yield Diagnostic(code="W414", message=message, path=_path_of_first(job), hint=hint)
 
 
 def _members(job: Job) -> tuple[int, ...]:
@@ -160,7 +162,7 @@ def _unsupported(job: Job, site: Site) -> Iterator[Diagnostic]:
         yield Diagnostic(code="E417", message=message, path=path, hint=hint)
 
 
-def _too_few_cpus(job: Job, found: Mapping[int, RankCount]) -> Iterator[Diagnostic]:
+def _too_few_cpus(job: Job, found: Worlds) -> Iterator[Diagnostic]:
     for position, ranks in found.items():
         role = job.roles[position]
         if role.resources.cpus < ranks.count:
@@ -170,7 +172,7 @@ def _too_few_cpus(job: Job, found: Mapping[int, RankCount]) -> Iterator[Diagnost
             yield Diagnostic(code="E417", message=message, path=_path_of_first(job), hint="ask for a CPU for each rank")
 
 
-def _incompatible(job: Job, site: Site, found: Mapping[int, RankCount], layout: LayoutKind) -> Iterator[Diagnostic]:
+def _incompatible(job: Job, site: Site, found: Worlds, layout: LayoutKind) -> Iterator[Diagnostic]:
     """Yield what one srun cannot do: it has one set of options for all in one allocation.
 
     That pmi2 hangs over components was observed on Slurm 22.05 with MPICH 4.0: in 4 of 5 runs some ranks never left

@@ -2,21 +2,139 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from datetime import timedelta
+from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
 
 from ..errors import Diagnostic
 from ..job import RESTART_ALWAYS, Command, Completion, Image, Lines, Phase, PortRequest, Resources, Script
-from ..lazy import dataclass
-from .containers import ContainerPlan
+from ..site.containers import CONTAINER_RUNTIMES
 from .images import ImagePlan
 from .infiniband import RoleInfiniband
-from .layout.layout import Layout
-from .layout.packing import Placement
-from .plan_parts import EnvironmentPlan, NodePlan, RetryPlan, SlurmPlan, TimePlan
+
+if TYPE_CHECKING:
+    from .layout.layout import Layout
+    from .layout.packing import Placement
+
+Mount = tuple[str, str, str]
+"""Whether it is the user's own part of a storage (`own`, else `all`), its path on the nodes, and where it is wanted."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Component:
+class ContainerPlan(Struct, frozen=True, kw_only=True):
+    """Say how tasks are put into containers.
+
+    `mounts` is what tasks see of the nodes: whose part (`own` or `all`), the path, and the mount point. `cache` is
+    where images are kept that come from a registry, once for all nodes if it is `shared`. `logins` are the names of
+    secrets with the credentials of a registry, and `login_file` a file of the user with the same, in parts between
+    which stands the user's name. `certificates` is a file with what the nodes trust of registries.
+    """
+
+    runtime: str
+    mounts: tuple[Mount, ...] = ()
+    cache: str = ""
+    shared: bool = True
+    certificates: str = ""
+    logins: tuple[str, ...] = ()
+    login_file: tuple[str, ...] = ()
+
+    @property
+    def sizes_shm(self) -> bool:
+        """Tell whether tasks have a /dev/shm of their own size."""
+        row = CONTAINER_RUNTIMES.get(self.runtime)
+        return row is None or row.sizes_shm
+
+
+class EnvironmentPlan(Struct, frozen=True, kw_only=True):
+    """Say which variables tasks have, as far as they are known before the job runs."""
+
+    of_job: tuple[tuple[str, str], ...]
+    """Those of every task."""
+    paths: tuple[tuple[str, tuple[str, ...]], ...]
+    """More of them, each with the parts of its value: between two parts stands the user's name."""
+    of_commands: tuple[tuple[str, str], ...]
+    """Those that are set last, in the shell of the commands."""
+    exported: tuple[str, ...] | None
+    """The variables of the submitting shell that tasks get, beginnings with a `*`; None for all."""
+    makes_output: bool
+    """Whether a missing PAI_OUTPUT_DIR is made: the job names none. Source: PAI rest-server, outputDir of v1."""
+    full_job_name: bool
+    """Whether PAI_JOB_NAME is `user~name`."""
+    exports_all_peers: bool
+    """Whether tasks inherit all variables about each other."""
+
+
+class NodePlan(Struct, frozen=True, kw_only=True):
+    """Say what the site's nodes are like and how tasks reach each other there."""
+
+    address: Literal["getent", "node-address", "suffix"]
+    node_suffix: str
+    first_port: int
+    last_port: int
+    gpu_vendor: Literal["nvidia", "amd"]
+    gpu_gres: str
+    """What Slurm calls the job's GPUs if it does not call them `gpu`, else ""."""
+    sysfs: str
+    """Where nodes have the folders `infiniband` and `net`."""
+
+
+class TimePlan(Struct, frozen=True, kw_only=True):
+    """Say how long the job and its tasks have."""
+
+    limit: timedelta | None
+    warning: timedelta
+    """How long before the time limit tasks get TERM; 0: not at all."""
+    grace: timedelta
+    """The time from TERM to KILL when a decision stops tasks."""
+    interrupted_grace: timedelta
+    """The same when Slurm ends the job."""
+    debug_hold: timedelta
+    """How long a failed task is held, for somebody to look at it; 0: not at all."""
+
+
+class RetryPlan(Struct, frozen=True, kw_only=True):
+    """Say how often the job and its tasks are tried again."""
+
+    retry_limit: int
+    max_transient_retries: int
+    max_restarts: int
+    """How often a job or a task with a retry count of -2 is restarted."""
+    monitor_after: Literal["", "failure", "end"] = ""
+    """After which ends of its own an attempt takes a step of the monitor: the site has no other near at hand."""
+
+
+Concern = Literal["jobs", "components", "partitions", "native-mpi"]
+Consequence = Literal["avoid-het", "avoid-native-mpi-over-components", "warn", "none"]
+
+
+class Hazard(Struct, frozen=True, kw_only=True):
+    """Describe a fault of some versions of Slurm; `advice` is what users can do where the plan only warns."""
+
+    name: str
+    what: str
+    concerns: Concern
+    consequence: Consequence
+    source: str
+    advice: str = ""
+
+    @property
+    def avoids_het(self) -> bool:
+        """Tell whether one allocation for all roles is better than a component for each."""
+        return self.consequence in ("avoid-het", "avoid-native-mpi-over-components")
+
+
+class SlurmPlan(Struct, frozen=True, kw_only=True):
+    """Say which Slurm the site has."""
+
+    cluster: str
+    """"" for the cluster of the machine that submits."""
+    version: str
+    """"" where it is not known."""
+    hazards: tuple[Hazard, ...]
+    """The faults of that version which concern the job, in components or not."""
+
+
+class Component(Struct, frozen=True, kw_only=True):
     """List the sbatch options of one component, `(name, value)` in the order they are printed.
 
     `name` has no dashes; a value of None is a switch. `roles` are the positions of the roles that run in it.
@@ -28,8 +146,7 @@ class Component:
     note: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class HookScript:
+class HookScript(Struct, frozen=True, kw_only=True):
     """Say which script runs at one place around a role's commands.
 
     `number` is the position of its prerequisite (or plugin) among those of the role, in the order of the start.
@@ -49,16 +166,14 @@ class HookScript:
         return f"{self.phase}.{self.number}.{self.kind}.{self.name}.{'ignore' if self.ignore_failure else 'fail'}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class MpiWorld:
+class MpiWorld(Struct, frozen=True, kw_only=True):
     """Name the roles, by position, whose ranks srun starts as one MPI world, and the plugin of `srun --mpi`."""
 
     plugin: str
     roles: tuple[int, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class RolePlan:
+class RolePlan(Struct, frozen=True, kw_only=True):
     """Say how one role runs.
 
     `folder` is the role's name on disk, `<position>-<sanitised name>`. `slots` tasks run at a time.
@@ -101,8 +216,7 @@ class RolePlan:
     lines: Lines
 
 
-@dataclass(frozen=True, kw_only=True)
-class Plan:
+class Plan(Struct, frozen=True, kw_only=True):
     """Hold everything the renderer needs; nothing in it names a user, a host, a date or a folder."""
 
     job_name: str

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from ..errors import Diagnostic
 from ..job import RESTART_ALWAYS
@@ -13,8 +14,7 @@ from ..text_tables import columns_text, pairs_text
 
 if TYPE_CHECKING:
     from ..job import PortRequest
-    from .plan import HookScript, MpiWorld, Plan, RolePlan
-    from .plan_parts import RetryPlan
+    from .plan import HookScript, MpiWorld, Plan, RetryPlan, RolePlan
 
 PLAN_VERSION = 2
 """Of the keys of `plan.json` and of `paislurm plan --json`."""
@@ -204,9 +204,9 @@ def _plain(value: Any) -> Any:
         return int(value.total_seconds())
     if isinstance(value, Diagnostic):
         return value.as_dict()
-    if is_dataclass(value):
+    if isinstance(value, Struct):
         kind = type(value).__name__
-        return {KEYS.get((kind, field.name), field.name): _plain(getattr(value, field.name)) for field in fields(value)}
+        return {KEYS.get((kind, name), name): _plain(getattr(value, name)) for name in value.__struct_fields__}
     if isinstance(value, (tuple, list)):
         return [_plain(item) for item in value]
     return value

@@ -6,15 +6,13 @@ from collections import defaultdict
 from itertools import combinations, product
 from typing import TYPE_CHECKING
 
-from ..errors import Diagnostic, PlanError
-from ..job import RESTART_ALWAYS
-from ..plural import counted
-from .peers import exported_tasks
+from ..errors import Diagnostic
+from .environment import exported_tasks
 
 if TYPE_CHECKING:
     from ..job import Job, Role
     from ..site.profile import Site
-    from .layout.choose_layout import Allocation
+    from .layout.layout import Allocation
 
 
 def plan_warnings(job: Job, site: Site, allocation: Allocation) -> tuple[Diagnostic, ...]:
@@ -25,23 +23,6 @@ def plan_warnings(job: Job, site: Site, allocation: Allocation) -> tuple[Diagnos
         *_fixed_ports(job, allocation),
         *_no_notifier(job, site),
     )
-
-
-def restarts(job: Job, site: Site) -> tuple[Diagnostic, ...]:
-    """Warn of a job that is restarted after any end; PlanError where a site profile does not bound the restarts.
-
-    Source: PAI protocol v1, retryCount -2.
-    """
-    if job.retry_limit != RESTART_ALWAYS or site.retry.max_restarts is not None:
-        return ()
-    path = job.paths.retry_count
-    if not site.known:
-        message = f"the job is restarted {counted(site.retry.most_restarts, 'time')} at most, and not for ever"
-        hint = "a site profile can say more: `retry: {maxRestarts: 100}`"
-        return (Diagnostic(code="W410", message=message, path=path, hint=hint),)
-    message = "a job that is restarted after any end needs a bound, and the site profile sets none"
-    hint = "set `retry: {maxRestarts: 100}` in the site profile, or give the job a retry count of its own"
-    raise PlanError(Diagnostic(code="E406", message=message, path=path, hint=hint))
 
 
 def _nodes_not_known(job: Job, allocation: Allocation) -> tuple[Diagnostic, ...]:
@@ -87,7 +68,7 @@ def _ports_of(role: Role) -> set[int]:
 
 
 def _no_notifier(job: Job, site: Site) -> tuple[Diagnostic, ...]:
-    if not job.notify or site.notifier is not None:
+    if not job.notify or site.notifications.notifier is not None:
         return ()
     message = f"no notifications will be sent ({', '.join(job.notify)}): the site profile names no notifier"
     hint = "set `notifications: {command: [...]}` or `notifications: {sendmail: /usr/sbin/sendmail}` there"

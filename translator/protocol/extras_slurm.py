@@ -8,18 +8,27 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
+from pydantic import Field
 from pydantic_core import PydanticCustomError
 
 from ..job import AS_LONG_AS_ALLOWED
-from ..lazy import regex
 from ..reading.document import SourceInt
-from ..sbatch_forms import is_plain, seconds_of
-from ..slurm_options import PASS_THROUGH, CompatOptions, Mpi, RoleSlurmOptions, SlurmOptions
-from ..validation.marks import NOT_EMPTY, Key, Validator
-from ..validation.strict_model import Boolean, StrictModel, Text, choice, expected, int_range, pattern
-from ..validation.value_hints import hint_at_time
+from ..slurm_options import PASS_THROUGH, CompatOptions, Mpi, RoleSlurmOptions, SlurmOptions, is_plain
+from ..times import seconds_of
+from ..validation.schema_errors import hint_at_time
+from ..validation.strict_model import (
+    NOT_EMPTY,
+    Boolean,
+    StrictModel,
+    Text,
+    Validator,
+    choice,
+    expected,
+    int_range,
+    pattern,
+)
 
 _RESERVED_REASONS = """
     array chdir clusters comment container container-id cpus-per-gpu cpus-per-task distribution error export
@@ -35,7 +44,7 @@ OWN_KEYS = ("time", *PASS_THROUGH)
 _MAX_TIME = 3650 * 24 * 3600
 _TIME_FORMS = "a time limit: minutes, MM:SS, HH:MM:SS, D-HH, D-HH:MM or D-HH:MM:SS"
 _VARIABLE = r"[A-Za-z_][A-Za-z0-9_]*\*?"
-_HOSTS = regex(r"(?:[A-Za-z0-9_.-]|\[[0-9,-]+\]|(?<=[^,]),(?=[^,]))+", re.ASCII)
+_HOSTS = re.compile(r"(?:[A-Za-z0-9_.-]|\[[0-9,-]+\]|(?<=[^,]),(?=[^,]))+", re.ASCII)
 
 
 def time_limit(value: object) -> timedelta:
@@ -171,11 +180,17 @@ class SlurmCompat(StrictModel):
     """Choices between readings of OpenPAI. Source: this project's docs, `extras.slurm.compat`."""
 
     min_succeeded: Annotated[Literal["all", "instances"] | None, choice("all", "instances")] = None
+    """What a role waits for that names no `minSucceededInstances`."""
     job_name: Annotated[Literal["plain", "full"] | None, choice("plain", "full")] = None
+    """Whether `PAI_JOB_NAME` is `name` or `user~name`."""
     nounset: Boolean | None = None
+    """Whether commands run with `set -u`, as on OpenPAI."""
     unresolved: Annotated[Literal["error", "keep"] | None, choice("error", "keep")] = None
+    """Whether a reference to nothing is an error, or stays as it is."""
     exit_patterns: Annotated[Literal["fixed", "original"] | None, choice("fixed", "original")] = None
+    """Whether logs are searched for OpenPAI's expressions as they were meant or as they were written."""
     gpu_type: Annotated[Literal["error", "any"] | None, choice("error", "any")] = None
+    """Whether a type of GPU or node that the site does not have is an error, or any nodes will do."""
 
     def over(self, defaults: CompatOptions) -> CompatOptions:
         """Return the switches with the choices made here in place of the defaults."""
@@ -193,18 +208,21 @@ class SlurmMpi(StrictModel):
     """How srun starts the commands as ranks. Source: srun(1), --mpi."""
 
     plugin: Plugin = ""
+    """The plugin of `srun --mpi`; left out, the site's first one."""
     ranks_per_instance: RanksPerInstance | None = None
+    """How many ranks each instance is, which share its CPUs; left out, one."""
 
 
 class SlurmMpiWorld(SlurmMpi):
     """Roles whose ranks are one world; all roles where it names none."""
 
     roles: Annotated[list[Text], NOT_EMPTY] | None = None
+    """The roles that are one world together; left out, all."""
 
 
-def _passed_on(name: str) -> Key:
+def _passed_on(name: str) -> Any:
     """Mark an option in `PASS_THROUGH` with its note."""
-    return Key(description=PASS_THROUGH[name].note)
+    return Field(description=PASS_THROUGH[name].note)
 
 
 class SlurmRole(StrictModel):
@@ -219,36 +237,59 @@ class SlurmRole(StrictModel):
     exclude: Annotated[HostList | None, _passed_on("exclude")] = None
     nodelist: Annotated[HostList | None, _passed_on("nodelist")] = None
     slots: Slots | None = None
+    """How many tasks of a role run at a time, where gang allocation is off."""
     mpi: SlurmMpi | None = None
+    """That srun itself starts the commands, as ranks of an MPI world."""
     workdir: Workdir | None = None
+    """The folder in which the commands start, which is the task's own, that of the submit or one below it, or any
+    other.
+    """
     options: list[RawOption] = []
+    """Raw sbatch options, `--name` or `--name=value`."""
 
 
 class SlurmV1(StrictModel):
     """What protocol v1 can say and v2 cannot: `paislurm convert` puts it here. Source: PAI protocol v1."""
 
     retry_count: Annotated[int, int_range(-2, -1)] | None = None
+    """In place of `jobRetryCount`, -1 for no limit and -2 for a restart after any end."""
     kill_all_on_completed_task_number: Annotated[int, int_range(1)] | None = None
+    """How many succeeded tasks of all roles complete the job."""
     fixed_ports: dict[str, dict[str, Annotated[int, int_range(1, 65535)]]] = {}
+    """For a role and a port label, the first of the ports on every node."""
     auth_file: Text = ""
+    """A file with the server, user and password of the image's registry, a line each."""
     data_dir: Text | None = None
+    """A path for `$PAI_DATA_DIR`."""
     output_dir: Text | None = None
+    """A path for `$PAI_OUTPUT_DIR`; left out beside another one, a folder of the user and the job."""
     code_dir: Text | None = None
+    """A folder that is copied into the working directory of every task, and its path for `$PAI_CODE_DIR`."""
 
 
 class SlurmExtras(SlurmRole):
     """Wishes of the whole job. Source: this project's docs, `extras.slurm`."""
 
     mpi: SlurmMpiWorld | None = None
+    """That srun itself starts the commands, as ranks of an MPI world."""
     time: Time | None = None
+    """The time limit, in any of sbatch's forms (sbatch --time)."""
     layout: Annotated[Literal["het", "shared"] | None, choice("het", "shared")] = None
+    """A component for each task role, or one allocation for all."""
     on_timeout: Annotated[Literal["fail", "retry"] | None, choice("fail", "retry")] = None
+    """Whether a job that reaches its time limit is run again."""
     export_env: ExportEnv | None = None
+    """Which variables of the submitting shell tasks get, all of them, none, or those that are listed."""
     is_debug: DebugHold | None = None
+    """Whether a failed task is held, or for how long at most, in any of sbatch's forms of times."""
     result: LogPattern = ""
-    compat: SlurmCompat = SlurmCompat()
+    """The regular expression that finds the result of the job in what its tasks print."""
+    compat: SlurmCompat = SlurmCompat.of()
+    """Choices between readings of OpenPAI."""
     task_roles: dict[str, SlurmRole] = {}
-    v1: SlurmV1 = SlurmV1()
+    """The same wishes for single task roles."""
+    v1: SlurmV1 = SlurmV1.of()
+    """What protocol v1 can say and v2 cannot."""
 
 
 def wishes_of_job(slurm: SlurmExtras) -> SlurmOptions:

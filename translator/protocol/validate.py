@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ..errors import Diagnostic, ProtocolError, Severity
 from ..job import Job
-from ..lazy import dataclass
-from ..reading.other_kinds import error_of_mapping
+from ..reading.refusals import error_of_mapping
 from ..slurm_options import CompatOptions
 from ..validation.diagnostics import DiagnosticCollector, near_hint
 from ..validation.partial_model import placed
@@ -16,16 +17,13 @@ from ..validation.schema_errors import parse_model
 from .expressions.command_builder import RoleContext
 from .expressions.references import TextBudget
 from .expressions.secrets import secret_texts, substitute_placeholders
-from .v2.build import build
+from .overrides import apply_overrides, draft_error, is_v1
+from .v2.build import build, with_v1
 from .v2.extras_schema import PLUGINS
-from .v2.overrides import apply_overrides
 from .v2.prerequisite_index import PrerequisiteIndex
-from .v2.prerequisites import role_hooks
-from .v2.registry_credentials import registry_credentials
+from .v2.prerequisites import registry_credentials, role_hooks
 from .v2.schema import DeploymentRole, JobFile
 from .v2.semantic_checks import check_semantics
-from .v2.v1_extras import with_v1
-from .versions import draft_error, is_v1
 from .wording import WORDING
 
 if TYPE_CHECKING:
@@ -48,14 +46,16 @@ _NO_PARAMETERS: Mapping[str, str] = {}
 _NO_SECRETS: Mapping[str, Value] = {}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Checked:
+class Checked(Struct, frozen=True, kw_only=True):
     """Hold a job and the warnings about its file, in the order of the file."""
 
     job: Job
     warnings: tuple[Diagnostic, ...]
-    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    secrets: Mapping[str, str] = field(default_factory=dict)
     """The texts of the secrets that the job uses, by name."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.job!r})"
 
 
 def validate(

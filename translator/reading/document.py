@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from typing import TYPE_CHECKING, Union
 
+from msgspec import Struct, field
+
 from ..errors import Diagnostic, Location
-from ..lazy import dataclass
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -47,8 +47,7 @@ class SourceInt(int):
 Value = Union[None, bool, int, float, str, "Mapping[str, Value]", "Sequence[Value]"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Span:
+class Span(Struct, frozen=True, kw_only=True):
     """Give the extent of a value in the file; lines and columns count from 1, `last_line` is inclusive.
 
     For the value of a mapping, `key_line` and `key_column` are where its key stands.
@@ -65,8 +64,7 @@ class Span:
     """Whether it is a literal block (`|`), each line of which is a line of the file."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Document:
+class Document(Struct, frozen=True, kw_only=True):
     """Hold the root value of a file and the spans of all values in it.
 
     `lines` is the file's text, line by line; `shown` is the part of it that messages may show. `secrets` is the
@@ -74,14 +72,17 @@ class Document:
     """
 
     file: str
-    root: Value = field(repr=False)
-    spans: Mapping[Path, Span] = field(repr=False)
-    lines: tuple[str, ...] = field(default=(), repr=False)
-    shown: Sequence[str] = field(default=(), repr=False)
-    secrets: Mapping[str, Value] | None = field(default=None, repr=False)
+    root: Value
+    spans: Mapping[Path, Span]
+    lines: tuple[str, ...] = ()
+    shown: Sequence[str] = ()
+    secrets: Mapping[str, Value] | None = None
     given: Mapping[Path, str] = field(default_factory=dict)
     """Which values an option of the command line has put there, and which option: `--time`."""
     warnings: tuple[Diagnostic, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(file={self.file!r})"
 
     def location_at(self, line: int, column: int) -> Location:
         """Return a place by its line and column, with the text of the line if that may be shown."""

@@ -14,17 +14,16 @@ from typing import TYPE_CHECKING
 import yaml
 
 from ..errors import Diagnostic, Location
-from ..lazy import regex
 from .decode import line_starts
 from .yaml_nodes import FatalReadError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_BLANK = regex(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/){1,999}", re.DOTALL)
+_BLANK = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/){1,999}", re.DOTALL)
 """Blanks and comments, a bounded number of them: what was matched takes memory until the end."""
-_WORD = regex(r"/\*?|[^ \t\r\n\[\]{},:\"/]+")
-_SCALAR = regex(r"true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
+_WORD = re.compile(r"/\*?|[^ \t\r\n\[\]{},:\"/]+")
+_SCALAR = re.compile(r"true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 _HINTS: tuple[tuple[str, str], ...] = (
     (r"/\*", "close the comment with `*/`"),
     (r"#", "begin a comment with `//`"),
@@ -45,7 +44,7 @@ _STRINGS: tuple[tuple[str, str, str], ...] = (
 _DECODER = json.JSONDecoder()
 
 
-_STRING_OR_COMMENT = regex(r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"?|(?:\s+|//[^\n]*|/\*.*?(?:\*/|\Z)){1,999}', re.DOTALL)
+_STRING_OR_COMMENT = re.compile(r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"?|(?:\s+|//[^\n]*|/\*.*?(?:\*/|\Z)){1,999}', re.DOTALL)
 """A text without its end goes to the end of the line: looking further for each quote in it would take for ever."""
 
 _V1_KEY = re.compile(r'"jobName"\s*:|"taskRoles"\s*:\s*\[')

@@ -5,15 +5,21 @@ Source: YAML 1.1, its types of lists and mappings; js-yaml 3.13 for what they be
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+from msgspec.structs import replace
+
+from .document import Path, Span
+
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from .document import Value
 
 
-@dataclass(slots=True)
-class Node:
+class Node(Struct):
     """Hold a value, where it stands, and the nodes inside it. Lines and columns count from 1."""
 
     line: int
@@ -57,3 +63,63 @@ def _pair_of(item: Node) -> Node:
     name = Node(line=line, column=column, last_line=line, value=key, source=key)
     pair, size = [key, value.value], value.size + 2
     return replace(item, value=pair, pairs=None, items=[name, value], size=size, length=value.length)
+
+
+class Spans(Mapping[Path, Span]):
+    """Find a span when it is asked for: few of a file's values are ever named in a message or an explanation."""
+
+    def __init__(self, root: Node, lines: tuple[str, ...]) -> None:
+        self._root = root
+        self._lines = lines
+
+    def __getitem__(self, path: Path) -> Span:
+        """Return the span of the value at a path; KeyError where there is none."""
+        node, line, column = self._root, self._root.line, self._root.column
+        for step in path:
+            if isinstance(step, str) and node.pairs is not None:
+                node, line, column = node.pairs[step]
+            elif isinstance(step, int) and node.items is not None and 0 <= step < len(node.items):
+                node = node.items[step]
+                line, column = node.line, node.column
+            else:
+                raise KeyError(path)
+        return _span(node, (line, column), self._lines)
+
+    def __iter__(self) -> Iterator[Path]:
+        """Yield the paths of all values, the outer ones first."""
+        todo: list[tuple[Path, Node]] = [((), self._root)]
+        while todo:
+            path, node = todo.pop()
+            yield path
+            todo += [((*path, name), value) for name, (value, _, _) in (node.pairs or {}).items()]
+            todo += [((*path, number), item) for number, item in enumerate(node.items or ())]
+
+    def __len__(self) -> int:
+        """Return the number of values."""
+        return sum(1 for _ in self)
+
+
+def _span(node: Node, key: tuple[int, int], lines: tuple[str, ...]) -> Span:
+    """Return the span of a node; `key` is where its key stands."""
+    block = node.style in ("|", ">")
+    line, column = _inside(node.line, node.column, lines)
+    key_line, key_column = _inside(*key, lines)
+    last = min(node.last_line, len(lines))
+    while last > line and not lines[last - 1].strip():
+        last -= 1
+    return Span(
+        line=line,
+        column=column,
+        last_line=max(last, line),
+        key_line=key_line,
+        key_column=key_column,
+        text_line=min(line + 1, len(lines)) if block else line,
+        literal=node.style == "|",
+    )
+
+
+def _inside(line: int, column: int, lines: tuple[str, ...]) -> tuple[int, int]:
+    """Return a place, or the end of the file: the library puts a value that is left out behind that."""
+    if line > len(lines):
+        line, column = len(lines), len(lines[-1]) + 1
+    return line, min(column, len(lines[line - 1]) + 1)

@@ -8,13 +8,21 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from ..errors import Diagnostic, Location, ProtocolError
-from ..lazy import regex
-from .decode import MAX_FILE, UTF_16, UndecodableError, decode, lines_of, refuse_foreign_breaks
+from .decode import (
+    MAX_FILE,
+    UTF_16,
+    UndecodableError,
+    decode,
+    lines_of,
+    refuse_foreign_breaks,
+    shown_of_document,
+    shown_of_text,
+    with_sources,
+)
 from .document import Document
 from .json_nodes import JsonReader, looks_like_v1
-from .source_lines import shown_of_document, shown_of_text, with_sources
-from .spans import Spans
-from .yaml_errors import yaml_error
+from .nodes import Spans
+from .refusals import error_of_text, yaml_error
 from .yaml_nodes import Composer, FatalReadError
 
 if TYPE_CHECKING:
@@ -24,11 +32,11 @@ if TYPE_CHECKING:
     from .nodes import Node
 
 _LOADER: type = getattr(yaml, "CLoader", yaml.Loader)
-_TAB_LINE = regex(r"^ *\t[ \t]*(?=#|\r?$)", re.MULTILINE)
-_STOPS_AT_TAB = regex("violates indentation|cannot start any token")
+_TAB_LINE = re.compile(r"^ *\t[ \t]*(?=#|\r?$)", re.MULTILINE)
+_STOPS_AT_TAB = re.compile("violates indentation|cannot start any token")
 _MAX_TAB_LINES = 100
 """Each costs another look at the whole text."""
-_SURROGATE = regex(r"\\u[dD][89a-fA-F]")
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 """An escape for half a character, which the fast loader refuses even in a pair, where js-yaml took it."""
 
 
@@ -73,8 +81,6 @@ def read(text: str | bytes, *, file: str) -> Document:
 
 def _refusal(found: Sequence[Diagnostic], text: str, lines: tuple[str, ...], file: str) -> ProtocolError:
     """Return what is wrong with a text; of a script, that it is one."""
-    from .other_kinds import error_of_text
-
     return ProtocolError(error_of_text(text, file) or with_sources(found, shown_of_text(lines)))
 
 

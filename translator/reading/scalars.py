@@ -10,7 +10,6 @@ from base64 import b64decode
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from ..lazy import regex
 from .document import Bytes, SourceInt, SourceText
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ _BOOL = {
     **dict.fromkeys(("true", "True", "TRUE"), True),
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
-_INT = regex(
+_INT = re.compile(
     r"""(?P<sign>[-+]?)(?:
           0b(?P<binary>[01_]*[01])
         | 0x(?P<hex>[0-9a-fA-F_]*[0-9a-fA-F])
@@ -33,7 +32,7 @@ _INT = regex(
     )""",
     re.VERBOSE,
 )
-_FLOAT = regex(
+_FLOAT = re.compile(
     r"""[-+]?(?:0|[1-9][0-9_]*)(?:\.[0-9_]*)?(?:[eE][-+]?[0-9]+)?
       | \.[0-9_]+(?:[eE][-+]?[0-9]+)?
       | [-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+\.[0-9_]*
@@ -41,7 +40,7 @@ _FLOAT = regex(
       | \.(?:nan|NaN|NAN)""",
     re.VERBOSE,
 )
-_DATE = regex(
+_DATE = re.compile(
     r"""\d{4}-\d\d-\d\d
       | \d{4}-\d\d?-\d\d?(?:[Tt]|[ \t]+)\d\d?:\d\d:\d\d(?:\.\d*)?(?:[ \t]*(?:Z|[-+]\d\d?(?::\d\d)?))?""",
     re.VERBOSE | re.ASCII,

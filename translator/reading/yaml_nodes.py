@@ -7,17 +7,15 @@ duplicates.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import yaml
+from msgspec import Struct, field
 
 from ..errors import Diagnostic, Location
-from ..lazy import regex
-from .decode import MAX_FILE
+from .decode import MAX_FILE, SECRET_KEYS
 from .nodes import Node, shape
 from .scalars import TAGGED, is_null, plain_value
-from .source_lines import SECRET_KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -32,14 +30,13 @@ MAX_VALUES = 500_000
 _FAULTS_SHOWN = 50
 _PREFIX = "tag:yaml.org,2002:"
 _NULL_TAG = _PREFIX + "null"
-_PAIR = regex("[\ud800-\udbff][\udc00-\udfff]")
+_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 """A character in the two halves that escapes of JSON have for it."""
 _MAPPINGS = (_PREFIX + "map", _PREFIX + "set")
 _LISTS = (_PREFIX + "seq", _PREFIX + "omap", _PREFIX + "pairs")
 
 
-@dataclass(slots=True)
-class _Frame:
+class _Frame(Struct):
     """Hold a list or mapping that is being read."""
 
     node: Node

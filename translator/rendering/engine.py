@@ -1,9 +1,13 @@
-"""The one Jinja environment: what may reach a script, and how."""
+"""The one Jinja environment: what may reach a script, and how; compiled templates are kept in a folder between runs."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cache
+from pathlib import Path
+from pickle import UnpicklingError
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 import jinja2
 
@@ -12,6 +16,8 @@ from .shell import ShellWord, comment, our_own
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from jinja2.bccache import Bucket
 
     from .lines import Line
 
@@ -56,3 +62,31 @@ def engine(compiled: jinja2.BytecodeCache | None = None) -> jinja2.Environment:
     )
     environment.filters |= {"comment": comment, "mark": _mark}
     return environment
+
+
+class TemplateCache(jinja2.FileSystemBytecodeCache):
+    """Keep what can be kept: a file that is damaged is made anew, and a full disk stops nothing.
+
+    Jinja accepts a file only with the hash of its template's text, its own format and Python's version in it. What else
+    it depends on, the options of the engine, is in its name.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        options = crc32(Path(__file__).read_bytes())
+        super().__init__(str(folder), pattern=f"%s.{options:08x}.jinja2")
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        """Fill the bucket if there is a whole file for it."""
+        with suppress(OSError, EOFError, UnpicklingError, ValueError):
+            super().load_bytecode(bucket)
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        """Write what is in the bucket, as a whole file or as none."""
+        with suppress(OSError):
+            super().dump_bytecode(bucket)
+
+
+@cache
+def template_cache(folder: Path) -> TemplateCache:
+    """Return the cache of a folder, which must be there, and must be the user's alone: what is read from it is run."""
+    return TemplateCache(folder)

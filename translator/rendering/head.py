@@ -5,41 +5,40 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from ..lazy import dataclass, regex
-from ..planning.settings.choose import job_settings, role_settings
+from msgspec import Struct
+
+from ..planning.environment import SECOND_NAMES
+from ..planning.settings.of_job import job_settings
+from ..planning.settings.of_role import role_settings
 from ..plural import counted
 from ..protocol.expressions.secrets import TAG
-from .lines import Line, setting_lines
-from .runtime_bundle import program
+from .lines import Line, setting_lines, srun, started_by
 from .shell import ShellWord, export, export_around, here_document, our_own, quote, sbatch_line
-from .srun import srun, started_by
 from .summary import completion_sentence, component_comment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from ..planning.plan import Component, HookScript, Plan, RolePlan
 
 
-@dataclass(frozen=True, kw_only=True)
-class Document:
+class Document(Struct, frozen=True, kw_only=True):
     """Hold the lines of a here-document, and a delimiter that none of them is."""
 
     delimiter: ShellWord
     lines: list[Line]
 
 
-@dataclass(frozen=True, kw_only=True)
-class StepSection:
-    """Show one step around the commands of a role."""
+class StepSection(Struct, frozen=True, kw_only=True):
+    """Show one step around the commands of a role: its text, or a plugin's settings and the call of its program."""
 
     title: str
     function: ShellWord
     document: Document
+    program: list[Line]
 
 
-@dataclass(frozen=True, kw_only=True)
-class RoleSection:
+class RoleSection(Struct, frozen=True, kw_only=True):
     """Show a task role: its settings, the srun that starts it, its variables, its commands and their steps."""
 
     position: int
@@ -52,8 +51,7 @@ class RoleSection:
     steps: list[StepSection]
 
 
-@dataclass(frozen=True, kw_only=True)
-class ComponentSection:
+class ComponentSection(Struct, frozen=True, kw_only=True):
     """Show what is asked of Slurm in one component."""
 
     comment: list[str]
@@ -86,12 +84,29 @@ def settings(plan: Plan) -> list[Line]:
 
 def environment(plan: Plan) -> Document:
     """Return the variables of all tasks that are known now."""
-    lines = [Line(text=export(name, value), entry=("exports", name)) for name, value in plan.environment.of_job]
+    lines = [
+        Line(text=export(name, value, *more), entry=("exports", name))
+        for name, value, more in _exports(plan.environment.of_job)
+    ]
     lines += [
         Line(text=export_around(name, parts, "PAI_USER_NAME"), entry=("exports", name))
         for name, parts in plan.environment.paths
     ]
     return _document("END_OF_ENVIRONMENT", lines)
+
+
+def _exports(variables: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str, list[str]]]:
+    """Yield variables with their value, and the names after each that mean the same."""
+    found: tuple[str, str, list[str]] | None = None
+    for name, value in variables:
+        if found and name in SECOND_NAMES and value == found[1]:
+            found[2].append(name)
+            continue
+        if found:
+            yield found
+        found = (name, value, [])
+    if found:
+        yield found
 
 
 _LINES_AROUND = 4
@@ -103,14 +118,14 @@ def variables_of_every_role(plan: Plan) -> Mapping[str, str]:
     same, *others = (dict(role.environment) for role in plan.roles)
     for other in others:
         same = {name: value for name, value in same.items() if other.get(name) == value}
-    saved, added = len(others) * len(same), len(plan.roles) + _LINES_AROUND
+    saved, added = len(others) * len(list(_exports(same.items()))), len(plan.roles) + _LINES_AROUND
     return same if saved > added else {}
 
 
 def environment_of_every_role(plan: Plan, same: Mapping[str, str]) -> list[Line]:
     """Return the lines of the variables that all task roles have alike."""
     roles = tuple(range(len(plan.roles)))
-    return [_variable(name, value, plan.roles[0], roles) for name, value in same.items()]
+    return _variables(same.items(), plan.roles[0], roles)
 
 
 def role_section(role: RolePlan, plan: Plan, same: Mapping[str, str]) -> RoleSection:
@@ -147,15 +162,20 @@ _EVERY_ROLE = Line(text=our_own(["  environment_of_every_role"]), entry=("lines"
 def _environment(role: RolePlan, same: Mapping[str, str]) -> Iterator[Line]:
     if same:
         yield _EVERY_ROLE
-    for name, value in role.environment:
-        if name not in same:
-            yield _variable(name, value, role, (role.position,))
+    rest = [(name, value) for name, value in role.environment if name not in same]
+    yield from _variables(rest, role, (role.position,))
 
 
-def _variable(name: str, value: str, role: RolePlan, roles: tuple[int, ...]) -> Line:
-    of_fabric = role.infiniband and any(name == each for each, _ in role.infiniband.variables)
-    entry = ("lines", "fabric") if of_fabric else ("exports", name)
-    return Line(text=our_own([f"  {export(name, value)}"]), entry=entry, roles=roles)
+def _variables(variables: Iterable[tuple[str, str]], role: RolePlan, roles: tuple[int, ...]) -> list[Line]:
+    of_fabric = {name for name, _ in role.infiniband.variables} if role.infiniband else set()
+    return [
+        Line(
+            text=our_own([f"  {export(name, value, *more)}"]),
+            entry=("lines", "fabric") if name in of_fabric else ("exports", name),
+            roles=roles,
+        )
+        for name, value, more in _exports(variables)
+    ]
 
 
 def _commands(role: RolePlan, plan: Plan) -> Iterator[Document]:
@@ -182,7 +202,7 @@ def _document(label: str, lines: list[Line]) -> Document:
     return Document(delimiter=delimiter, lines=lines)
 
 
-_NAMED = regex(re.escape(TAG) + r"(\S+) %>")
+_NAMED = re.compile(re.escape(TAG) + r"(\S+) %>")
 """A reference to a secret, as `settled` leaves it."""
 _WHEN = {
     "start": "before the commands",
@@ -199,15 +219,16 @@ def _step(step: HookScript, role: RolePlan) -> StepSection:
     if script.program:
         rule = f"what the plugin {script.program} does: PAI runtime, plugins"
         job_lines = tuple(range(step.lines.first, step.lines.last + 1))
-        text = "".join(_setting(name, value) for name, value in script.settings) + program(script.program)
-        lines = [Line(text=our_own([line]), rule=rule, job_lines=job_lines) for line in text.split("\n")]
-        document = _document("END_OF_SCRIPT", lines)
+        texts = [*(_setting(name, value) for name, value in script.settings), f"  program_of_{script.program}"]
+        *lines, call = [Line(text=our_own([text.rstrip("\n")]), rule=rule, job_lines=job_lines) for text in texts]
+        document, calls = _document("END_OF_SETTINGS", lines), [call]
     else:
-        document = _text("END_OF_SCRIPT", script.text, script.lines)
+        document, calls = _text("END_OF_SCRIPT", script.text, script.lines), []
     return StepSection(
         title=f"{step.kind.capitalize()} {step.name}, {step.lines}, {when}.",
         function=our_own([f"{step.phase}_{step.number}_of_role_{role.position}"]),
         document=document,
+        program=calls,
     )
 
 

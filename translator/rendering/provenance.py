@@ -10,7 +10,8 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from ..lazy import dataclass, regex
+from msgspec import Struct
+
 from ..shipped import shipped_table
 from ..slurm_options import PASS_THROUGH
 from .lines import Line
@@ -22,11 +23,10 @@ if TYPE_CHECKING:
     from ..planning.plan import Plan, RolePlan
     from ..reading.document import Document, Path
 
-_PARAMETER = regex(r"<%\s*\$parameters\.((?:(?!\s*%>)[^.\[])+)")
+_PARAMETER = re.compile(r"<%\s*\$parameters\.((?:(?!\s*%>)[^.\[])+)")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Origin:
+class Origin(Struct, frozen=True, kw_only=True):
     """Say of one line of a script (from 1) which lines of the job file (from 1) it comes from, and by which rule.
 
     `rule` is "" where the value of the job file stands in the script as it is.

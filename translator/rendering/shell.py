@@ -6,8 +6,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from ..lazy import regex
-from ..sbatch_forms import is_plain
+from ..slurm_options import is_plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,7 +29,7 @@ def quote(value: str) -> ShellWord:
     return ShellWord("'" + value.replace("'", "'\\''") + "'")
 
 
-_PLAIN = regex(r"[A-Za-z0-9_@%+=:,./-]+", re.ASCII)
+_PLAIN = re.compile(r"[A-Za-z0-9_@%+=:,./-]+", re.ASCII)
 
 
 def word(value: str) -> ShellWord:
@@ -53,11 +52,12 @@ def array(values: Iterable[str]) -> ShellWord:
     return ShellWord(f"({' '.join(word(value) if value else quote(value) for value in values)})")
 
 
-def export(name: str, value: str) -> ShellWord:
-    """Return a line that exports a variable; `name` must be a shell identifier."""
-    if not is_identifier(name):
-        raise ValueError(f"{name!r} cannot be the name of a shell variable")
-    return ShellWord(f"export {name}={quote(value)}")
+def export(name: str, value: str, *more: str) -> ShellWord:
+    """Return a line that exports a variable, and `more` of the same value; the names must be shell identifiers."""
+    for each in (name, *more):
+        if not is_identifier(each):
+            raise ValueError(f"{each!r} cannot be the name of a shell variable")
+    return ShellWord(f"export {' '.join(f'{each}={quote(value)}' for each in (name, *more))}")
 
 
 def is_identifier(name: str) -> bool:
@@ -68,8 +68,8 @@ def is_identifier(name: str) -> bool:
 def export_around(name: str, parts: Iterable[str], variable: str) -> ShellWord:
     r"""Return a line that exports a variable whose value has that of another one between its parts.
 
-    >>> export_around("HOME_DIR", ["/home/", ""], "USER")
-    "export HOME_DIR='/home/'\"$USER\"''"
+    >>> print(export_around("HOME_DIR", ["/home/", ""], "USER"))
+    export HOME_DIR='/home/'"$USER"''
     """
     if not (is_identifier(name) and is_identifier(variable)):
         raise ValueError(f"{name!r} or {variable!r} cannot be the name of a shell variable")

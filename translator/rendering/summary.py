@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ..job import NEVER
 from ..planning.containers import is_of_submit
 from ..plural import counted, verb
+from ..site.containers import NO_CONTAINERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,9 +37,8 @@ def _sentences(plan: Plan) -> Iterator[str]:
         f"from {plan.source} (PAI protocol v{plan.protocol}). {_ends(plan)}"
     )
     yield (
-        f"On the first node this script finds the nodes' addresses, starts {_starts(plan)} with the srun below, lets "
-        "the tasks begin when their nodes are ready, follows them, stops what still runs when the job is complete, "
-        "and writes result.json."
+        f"On the first node this script finds the nodes' addresses, starts {_starts(plan)} with the srun below, "
+        "follows the tasks, stops those left when the job is complete, and writes result.json."
     )
     if when := plan.retry_policy.monitor_after:
         yield (
@@ -50,15 +50,17 @@ def _sentences(plan: Plan) -> Iterator[str]:
         "to folders of its own, /tmp/paislurm-* and /dev/shm/paislurm-* of its nodes"
         f"{_more_writes(plan)}; {_may_write(plan)}"
     )
+    if plan.containers.runtime == NO_CONTAINERS:
+        images = list(dict.fromkeys(role.image.uri for role in plan.roles))
+        which = f"image {images[0]} is" if len(images) == 1 else f"images {', '.join(images)} are"
+        yield f"The {which} not used: tasks run on the nodes themselves, without containers."
     if plan.secrets:
         yield "Values of secrets are not in it: tasks read them from files that only the user can read."
     yield (
         "`paislurm submit` gives it a run folder; `sbatch` alone makes one below the current folder. Nodes need Slurm "
         f"20.11, bash 4.2, coreutils, grep and sed{_needs(plan)}."
     )
-    yield (
-        "Only the lines above `paislurm runtime` differ from job to job. `paislurm verify` checks them and the runtime."
-    )
+    yield "Only the lines above `paislurm runtime` differ from job to job; `paislurm verify` compares both."
 
 
 def _ends(plan: Plan) -> str:
@@ -82,7 +84,7 @@ def _starts(plan: Plan) -> str:
 
 
 def _may_write(plan: Plan) -> str:
-    if plan.containers.runtime == "none":
+    if plan.containers.runtime == NO_CONTAINERS:
         return "the commands may write wherever the user may."
     where = ["what PSL_MOUNTS names"] * bool(plan.containers.mounts)
     where += ["the folder of the submit"] * any(is_of_submit(role.workdir) for role in plan.roles)
@@ -98,7 +100,7 @@ def _more_writes(plan: Plan) -> str:
 
 
 def _needs(plan: Plan) -> str:
-    return "" if plan.containers.runtime == "none" else f", and {plan.containers.runtime}"
+    return "" if plan.containers.runtime == NO_CONTAINERS else f", and {plan.containers.runtime}"
 
 
 def component_comment(component: Component, plan: Plan) -> list[str]:

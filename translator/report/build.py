@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import Struct, field
+
 from ..exit_codes.table import ExitTable
-from ..lazy import dataclass
 from ..monitor.job_status import state_of
 from ..monitor.task_status import task_views
 from ..state.history import reasons_of
 from ..state.records import Ended, Observed, Retry, Submitted
 from ..state.task_reports import Report
-from .model import AttemptEntry, JobReport, RunFacts, TaskEntry
-from .timeline import segments, task_segments
+from .model import AttemptEntry, JobReport, RunFacts, TaskEntry, segments, task_segments
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from paislurm.backends.slurm.step_usage import StepUsage
+    from paislurm.backends.slurm.steps import StepUsage
 
     from ..monitor.failure import Failure
     from ..monitor.job_status import JobStatus, State
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from ..state.history import History
     from ..state.records import JobRole, Record
     from ..state.result import Result
-    from ..state.script_reports import ScriptRun
+    from ..state.task_reports import ScriptRun
     from .model import LinkedSource, Tail
 
 
@@ -44,8 +43,7 @@ class Endpoint(NamedTuple):
 NO_ENDPOINT = Endpoint("", {})
 
 
-@dataclass(frozen=True, kw_only=True)
-class AttemptFiles:
+class AttemptFiles(Struct, frozen=True, kw_only=True):
     """Hold what the folder of an attempt tells: `runs` and `scripts` by role folder and index, `endpoints` by task."""
 
     number: int
@@ -56,8 +54,7 @@ class AttemptFiles:
     usages: Mapping[str, StepUsage] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, kw_only=True)
-class JobEvidence:
+class JobEvidence(Struct, frozen=True, kw_only=True):
     """Gather what is known of a job at `now`: its journal, how it stands, and the files of its attempts."""
 
     name: str
@@ -207,3 +204,20 @@ def _only_run(view: TaskView) -> tuple[Report, ...]:
     if view.started_at is None:
         return ()
     return (Report(index=view.index, attempt=0, node=view.node, started=view.started_at, ended=view.ended_at),)
+
+
+class Reason(NamedTuple):
+    """Say why jobs stand as they do, and which: there is one at least."""
+
+    state: str
+    text: str
+    names: tuple[str, ...]
+
+
+def by_reason(jobs: Iterable[tuple[str, str, str]]) -> list[Reason]:
+    """Return the reasons of jobs, each a name, a state and a reason: that of most jobs first, else in their order."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for name, state, text in jobs:
+        found.setdefault((state, text), []).append(name)
+    reasons = [Reason(state, text, tuple(names)) for (state, text), names in found.items()]
+    return sorted(reasons, key=lambda reason: -len(reason.names))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from ..lazy import dataclass
-from .durations import duration
-from .model import PHASES
-from .timeline import running_counts, segments
+from msgspec import Struct
+
+from ..times import duration_text
+from .model import PHASES, running_counts, segments
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -22,8 +22,7 @@ MAX_FAILED = 12
 BATCH_SCRIPT = "the batch script began"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Bar:
+class Bar(Struct, frozen=True, kw_only=True):
     """Draw a phase in a row; `says` is what it says to who does not see it."""
 
     row: str
@@ -33,8 +32,7 @@ class Bar:
     says: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Mark:
+class Mark(Struct, frozen=True, kw_only=True):
     """Write a word at the end of a row, of what went wrong if `failed`."""
 
     row: str
@@ -43,8 +41,7 @@ class Mark:
     failed: bool
 
 
-@dataclass(frozen=True, kw_only=True)
-class Gantt:
+class Gantt(Struct, frozen=True, kw_only=True):
     """Hold a chart of bars: its rows in order, and how many seconds it spans `since` something."""
 
     rows: tuple[str, ...]
@@ -54,8 +51,7 @@ class Gantt:
     since: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Counts:
+class Counts(Struct, frozen=True, kw_only=True):
     """Hold how many tasks of each role ran, by seconds `since` something."""
 
     points: tuple[tuple[str, int, int], ...]
@@ -133,7 +129,7 @@ def _zero(attempt: AttemptEntry) -> int:
 
 def _bars(row: str, parts: Iterable[Segment], zero: int) -> Iterator[Bar]:
     for part in parts:
-        says = f"{row}: {part.phase} for {duration(part.ends - part.begins)}"
+        says = f"{row}: {part.phase} for {duration_text(part.ends - part.begins)}"
         yield Bar(row=row, phase=part.phase, begins=part.begins - zero, ends=part.ends - zero, says=says)
 
 

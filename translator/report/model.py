@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import TYPE_CHECKING, Literal, get_args
 
-from ..lazy import dataclass
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from paislurm.backends.slurm.step_usage import StepUsage
+    from paislurm.backends.slurm.steps import StepUsage
 
     from ..exit_codes.table import ExitCode
     from ..monitor.failure import Failure
     from ..monitor.job_status import State
     from ..state.records import JobRole
+    from ..state.task_reports import Report, ScriptRun
+
 
 Phase = Literal["waiting", "staging", "running", "stopping"]
 """What goes on in a part of a timeline, in the order in which charts name them."""
 PHASES: tuple[Phase, ...] = get_args(Phase)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Segment:
+class Segment(Struct, frozen=True, kw_only=True):
     """Say what went on from one time to another."""
 
     phase: Phase
@@ -31,8 +31,7 @@ class Segment:
     ends: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class TaskEntry:
+class TaskEntry(Struct, frozen=True, kw_only=True):
     """Say what became of a task in one attempt of its job; `task_attempts` counts its runs.
 
     `ports` are lists of ports, separated by commas, by their label.
@@ -57,8 +56,7 @@ class TaskEntry:
         return f"{self.role}-{self.index}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class AttemptEntry:
+class AttemptEntry(Struct, frozen=True, kw_only=True):
     """Say how an attempt went. `retry_rule` is why there was another one, "" where there was none.
 
     `waited_for` are the backend's reasons for not starting it; `exit` is what its exit code means. `usages` are what
@@ -83,8 +81,7 @@ class AttemptEntry:
     usages: Mapping[str, StepUsage] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Tail:
+class Tail(Struct, frozen=True, kw_only=True):
     """Hold the last lines of a log of a task that failed; `whole` tells whether these are all."""
 
     attempt: int
@@ -94,8 +91,7 @@ class Tail:
     whole: bool
 
 
-@dataclass(frozen=True, kw_only=True)
-class SourceLine:
+class SourceLine(Struct, frozen=True, kw_only=True):
     """Hold a line of a file and the lines of the other file that it belongs with; numbers count from 1."""
 
     number: int
@@ -104,8 +100,7 @@ class SourceLine:
     rule: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class LinkedSource:
+class LinkedSource(Struct, frozen=True, kw_only=True):
     """Hold the job file and the head of the script, line by line; `note` says why links are missing, or is ""."""
 
     job: tuple[SourceLine, ...]
@@ -114,8 +109,7 @@ class LinkedSource:
     plan: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunFacts:
+class RunFacts(Struct, frozen=True, kw_only=True):
     """Say what a journal tells of a job's place in a sweep: its parameters, its group, and what the group varies.
 
     `result` is the number that the job names as its result.
@@ -127,8 +121,7 @@ class RunFacts:
     result: float | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class JobReport:
+class JobReport(Struct, frozen=True, kw_only=True):
     """Say all that a report shows of a job, as it was known at `now`. `notes` are what could not be read, in words."""
 
     name: str
@@ -152,3 +145,63 @@ class JobReport:
     tails: tuple[Tail, ...] = ()
     source: LinkedSource | None = None
     notes: tuple[str, ...] = ()
+
+
+def segments(*boundaries: tuple[Phase, int | None], ends: int | None) -> tuple[Segment, ...]:
+    """Return the phases that begin at these times, each up to the next one that began, the last up to `ends`.
+
+    A phase that never began is left out, and so is one that would end before it begins: clocks of nodes differ. What
+    ran for less than a second ran all the same.
+    """
+    begun = [(phase, at) for phase, at in boundaries if at is not None]
+    found: list[Segment] = []
+    for number, (phase, at) in enumerate(begun):
+        end = begun[number + 1][1] if number + 1 < len(begun) else ends
+        if end is not None and (end > at or (end == at and phase == "running")):
+            found.append(Segment(phase=phase, begins=at, ends=end))
+    return tuple(found)
+
+
+def task_segments(
+    runs: Sequence[Report], scripts: Sequence[ScriptRun], *, began: int | None, decided: int | None, ends: int | None
+) -> tuple[Segment, ...]:
+    """Return when a task waited, was staged, ran and was stopped.
+
+    `runs` are its task attempts, `scripts` what it ran of prerequisites and plugins. `began` is when the batch script
+    did, `decided` when the outcome of the attempt was known, `ends` until when a task without an end lived.
+    """
+    return tuple(_task_segments(runs, scripts, began, decided, ends))
+
+
+def _task_segments(
+    runs: Sequence[Report], scripts: Sequence[ScriptRun], began: int | None, decided: int | None, ends: int | None
+) -> Iterator[Segment]:
+    free = began
+    for run in runs:
+        end = run.ended if run.ended is not None else ends
+        before = (each for each in scripts if each.task_attempt == run.attempt and each.phase == "start")
+        staged = max((each.ended_at for each in before), default=None)
+        stopped = decided if decided is not None and run.started <= decided and run is runs[-1] else None
+        yield from segments(
+            ("waiting", free),
+            ("staging" if staged is not None else "running", run.started),
+            ("running", None if staged is None else max(staged, run.started)),
+            ("stopping", stopped if end is not None and stopped is not None and stopped < end else None),
+            ends=end,
+        )
+        free = end
+
+
+def running_counts(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return how many spans there are at a time, at each time at which that changes."""
+    changes: dict[int, int] = {}
+    for begins, ends in spans:
+        changes[begins] = changes.get(begins, 0) + 1
+        changes[ends] = changes.get(ends, 0) - 1
+    count = 0
+    found: list[tuple[int, int]] = []
+    for at, change in sorted(changes.items()):
+        count += change
+        if change or not found:
+            found.append((at, count))
+    return found

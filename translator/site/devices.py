@@ -1,23 +1,28 @@
 """What a profile says about GPUs and InfiniBand."""
 
-# ruff: noqa: RUF012 - nobody changes the defaults
+# ruff: noqa: RUF012 - models are frozen
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from ..protocol.extras_slurm import SbatchText
-from ..validation.marks import NOT_EMPTY, Key, Validator
-from ..validation.strict_model import StrictModel, TextOrNumber, choice, expected, integer, pattern
-from .profile import GRES, WORD, Gpus, GpuVendor, InfinibandSettings
+from ..validation.strict_model import (
+    NOT_EMPTY,
+    StrictModel,
+    TextOrNumber,
+    Validator,
+    choice,
+    expected,
+    integer,
+    pattern,
+)
+from .partitions import WORD, Gres
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from .profile import Overrides
-
-_GPUS = Gpus()
-_SYSFS = "/sys/class"
 UNLIMITED = "unlimited"
+GpuVendor = Literal["nvidia", "amd"]
+CpuUnit = Literal["thread", "core"]
 
 Adapter = Annotated[
     str,
@@ -25,12 +30,13 @@ Adapter = Annotated[
 ]
 Interface = Annotated[str, pattern("the name of a network interface such as `ib0`", r"[A-Za-z0-9_.@-]{1,15}")]
 GresName = Annotated[str, pattern("the name of a generic resource, without a type or a number", WORD)]
-Gres = Annotated[str, pattern("a generic resource of a node, such as `hca:1`", GRES)]
 SwitchCount = Annotated[
     str, pattern("a number of switches such as `1`, or with a time to wait for them `1@30:00`", r"\d+(?:@[\d:-]+)?")
 ]
 Folder = Annotated[str, pattern("the path of a folder", r"/[A-Za-z0-9_./-]*[A-Za-z0-9_-]")]
-Variable = Annotated[str, pattern("the name of an environment variable", r"[A-Za-z_][A-Za-z0-9_]*")]
+VariableName = Annotated[str, pattern("the name of an environment variable", r"[A-Za-z_][A-Za-z0-9_]*")]
+Overrides = dict[VariableName, TextOrNumber | None]
+"""Values of variables by name; null takes one away."""
 
 
 def _memlock(value: object) -> int | None:
@@ -47,22 +53,22 @@ Memlock = Annotated[
 ]
 
 
-class GpuSettings(StrictModel):
-    """What Slurm calls the GPUs, and whose they are. Source: gres.conf(5), Name and Flags."""
+class Gpus(StrictModel):
+    """What Slurm calls the GPUs, and who makes them. Source: gres.conf(5), Name and Flags."""
 
-    gres: GresName = _GPUS.gres
-    vendor: Annotated[GpuVendor, choice("nvidia", "amd")] = _GPUS.vendor
-
-    def settings(self) -> Gpus:
-        """Return the settings as the planner sees them."""
-        return Gpus(gres=self.gres, vendor=self.vendor)
+    gres: GresName = "gpu"
+    """The name of the generic resource."""
+    vendor: Annotated[GpuVendor, choice("nvidia", "amd")] = "nvidia"
+    """Who makes them; this decides by which variables tasks see their GPUs."""
 
 
 class InfinibandVariables(StrictModel):
     """Variables over those that come by default; null takes one away."""
 
-    enabled: dict[Variable, TextOrNumber | None] = {}
-    disabled: dict[Variable, TextOrNumber | None] = {}
+    enabled: Overrides = {}
+    """For roles on the InfiniBand, by name."""
+    disabled: Overrides = {}
+    """For jobs off the InfiniBand, by name."""
 
 
 class Infiniband(StrictModel):
@@ -71,36 +77,23 @@ class Infiniband(StrictModel):
     Source: sbatch(1), options of these names; Linux, Documentation/ABI/stable/sysfs-class-infiniband.
     """
 
-    adapters: Annotated[list[Adapter], NOT_EMPTY]
+    adapters: Annotated[tuple[Adapter, ...], NOT_EMPTY]
+    """The adapters that jobs may use, each `mlx5_0`, or with a port `mlx5_0:1`."""
     interface: Interface | None = None
+    """The network interface on them (IP over InfiniBand), such as `ib0`."""
     ethernet: Interface | None = None
+    """The network interface of jobs that keep off the InfiniBand, such as `eth0`."""
     constraint: SbatchText | None = None
+    """Features of the nodes that have it (sbatch --constraint)."""
     gres: Gres | None = None
+    """A generic resource that each node of such a role needs, such as `hca:1` (sbatch --gres)."""
     network: SbatchText | None = None
+    """The value of sbatch --network."""
     switches: SwitchCount | None = None
-    memlock_mb: Annotated[Memlock, Key("memlockMB")] = None
-    sysfs: Folder = _SYSFS
-    variables: InfinibandVariables = InfinibandVariables()
-
-    def settings(self) -> InfinibandSettings:
-        """Return the settings as the planner sees them."""
-        return InfinibandSettings(
-            adapters=tuple(self.adapters),
-            interface=self.interface or "",
-            ethernet=self.ethernet or "",
-            constraint=self.constraint,
-            gres=self.gres,
-            network=self.network,
-            switches=self.switches,
-            memlock_mib=self.memlock_mb,
-            sysfs=self.sysfs,
-            variables_enabled=_overrides(self.variables.enabled),
-            variables_disabled=_overrides(self.variables.disabled),
-        )
-
-
-def _overrides(variables: Mapping[str, str | float | None]) -> Overrides:
-    return tuple((name, None if value is None else str(value)) for name, value in variables.items())
-
-
-CpuUnits = Annotated[Literal["thread", "core"], choice("thread", "core")]
+    """The most switches between the nodes of a role, with an optional time to wait for them (sbatch --switches)."""
+    memlock_mib: Annotated[Memlock, Field(alias="memlockMB")] = None
+    """Memory in MiB that a task must be able to lock, or `unlimited`."""
+    sysfs: Folder = "/sys/class"
+    """The folder in which nodes have `infiniband` and `net`."""
+    variables: InfinibandVariables = InfinibandVariables.of()
+    """Variables over those that come by default, by name; null takes one away."""

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..lazy import dataclass
+from msgspec import Struct
+
 from ..plural import counted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from ..reading.document import Path
-    from .profile import Partition, Site
+    from .partitions import Partition
+    from .profile import Site
 
 
-@dataclass(frozen=True, kw_only=True)
-class Difference:
+class Difference(Struct, frozen=True, kw_only=True):
     """Say what of the profile is not so; `near` are the names that there are."""
 
     path: Path
@@ -50,8 +51,8 @@ def _scheduler(site: Site, found: Site) -> Iterator[Difference]:
 
 
 def _partitions(site: Site, found: Site) -> Iterator[Difference]:
-    known = {partition.name: partition for partition in found.partitions}
-    for partition in site.partitions:
+    known = found.partitions
+    for partition in site.partitions.values():
         path = ("partitions", partition.name)
         if partition.name in known:
             yield from _partition(path, partition, known[partition.name])
@@ -64,18 +65,18 @@ def _partitions(site: Site, found: Site) -> Iterator[Difference]:
 
 
 def _partition(path: Path, ours: Partition, theirs: Partition) -> Iterator[Difference]:
-    if not theirs.shapes:
+    if not theirs.nodes:
         return
     if ours.node_count > theirs.node_count:
         message = f"partition {ours.name} has {counted(theirs.node_count, 'node')}, not {ours.node_count}"
         yield Difference(path=(*path, "nodes"), message=message)
-    if theirs.time_limit is not None and ours.shapes and (ours.time_limit or theirs.time_limit) > theirs.time_limit:
+    if theirs.time_limit is not None and ours.nodes and (ours.time_limit or theirs.time_limit) > theirs.time_limit:
         message = f"partition {ours.name} allows {theirs.time_limit}, not {ours.time_limit}"
         yield Difference(path=(*path, "timeLimit"), message=message)
-    types = {shape.gpu_type for shape in theirs.shapes if shape.gpus}
-    features = {name for shape in theirs.shapes for name in shape.features or ()}
-    gres = {text.rpartition(":")[0] for shape in theirs.shapes for text in shape.gres or ()}
-    for position, shape in enumerate(ours.shapes):
+    types = {shape.gpu_type for shape in theirs.nodes if shape.gpus}
+    features = {name for shape in theirs.nodes for name in shape.features or ()}
+    gres = {text.rpartition(":")[0] for shape in theirs.nodes for text in shape.gres or ()}
+    for position, shape in enumerate(ours.nodes):
         here = (*path, "nodes", position)
         if shape.gpu_type and shape.gpu_type not in types and "" not in types:
             yield _gone((*here, "gpuType"), f"type of GPU in partition {ours.name}", shape.gpu_type, types)
@@ -83,7 +84,7 @@ def _partition(path: Path, ours: Partition, theirs: Partition) -> Iterator[Diffe
             if name not in features:
                 yield _gone((*here, "features"), f"feature in partition {ours.name}", name, features)
         for name in (text.rpartition(":")[0] for text in shape.gres or ()):
-            if name not in gres and all(each.gres is not None for each in theirs.shapes):
+            if name not in gres and all(each.gres is not None for each in theirs.nodes):
                 yield _gone((*here, "gres"), f"generic resource in partition {ours.name}", name, gres)
 
 
@@ -108,7 +109,7 @@ def _names(site: Site, found: Site) -> Iterator[Difference]:
 
 
 def _node_types(site: Site, found: Site) -> Iterator[Difference]:
-    shapes = [shape for partition in found.partitions for shape in partition.shapes]
+    shapes = [shape for partition in found.partitions.values() for shape in partition.nodes]
     types = {shape.gpu_type for shape in shapes if shape.gpus}
     for name, each in site.node_types.items():
         if each.gpu_type and shapes and each.gpu_type not in types and "" not in types:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, get_origin
 
+from msgspec.structs import replace
+
 from ..errors import Severity
-from ..lazy import dataclass
+from ..protocol.extras_slurm import SlurmCompat
 from ..reading.document import Document
 from ..validation.diagnostics import DiagnosticCollector, near_hint
+from ..validation.partial_model import is_model
 from ..validation.schema_errors import inside
-from .schema import SiteFile
+from ..validation.strict_model import key_of
+from .profile import Site
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,11 +22,11 @@ if TYPE_CHECKING:
     from ..errors import Diagnostic, Location
     from ..reading.document import Path, Value
 
+
 EXTENDS, LOCKED = "extends", "locked"
 
 
-@dataclass(frozen=True, kw_only=True)
-class LayeredDocument(Document):
+class LayeredDocument(Document, frozen=True, kw_only=True):
     """Hold what several profiles come to together: each value has its place in the uppermost that has it."""
 
     layers: tuple[Document, ...] = ()
@@ -155,13 +158,59 @@ def _unknown_locks(layer: Document) -> Iterator[Diagnostic]:
     """Yield a diagnostic for each lock that is no key of a site profile."""
     collector = DiagnosticCollector(layer)
     for path, lock in layer.texts((LOCKED,)):
-        kinds: list[object] = [SiteFile]
+        kinds: list[object] = [Site]
         known: list[str] = []
         for step in lock.split("."):
-            known = [field.alias for kind in kinds for field in getattr(kind, "model_fields", {}).values()]
-            kinds = [inner for kind in kinds if get_origin(kind) is not list for inner in inside(kind, step)]
+            models = [kind for kind in kinds if is_model(kind)]
+            known = [key_of(model, name) for model in models for name in model.model_fields]
+            kinds = [inner for kind in kinds if get_origin(kind) not in (list, tuple) for inner in inside(kind, step)]
             if not kinds:
                 hint = near_hint(step, known) or "a key as `paislurm schema site` has it, `containers.runtime`"
                 collector.add("E469", path, f"`{lock}` is no key of a site profile", hint=hint)
                 break
     yield from collector.of(Severity.ERROR)
+
+
+_EXTRAS: Path = ("extras", "slurm")
+_CLUSTERS = "virtualClusters"
+_NAMES: tuple[Path, ...] = (("defaults", "virtualCluster"), ("virtualCluster",))
+"""Where a job of protocol v2, and one of v1, names its virtual cluster."""
+_OF_CLUSTERS = ("partition", "account", "qos", "reservation")
+
+
+def locked_wishes(document: Document, site: Site, virtual_cluster: str) -> tuple[Diagnostic, ...]:
+    """Return a diagnostic for each wish of a job, `extras.slurm` or a virtual cluster, that the site locks otherwise.
+
+    What the profile leaves open in a locked table is open to jobs, too.
+    """
+    collector = DiagnosticCollector(document)
+    for path, key, wanted in (*_choices(site), *_targets(document, site, virtual_cluster)):
+        lock = next((lock for lock in site.locked if covers(lock, key)), None)
+        asked = document.at(path)
+        if lock is not None and asked is not None and asked != wanted:
+            shown = str(wanted).lower() if isinstance(wanted, bool) else wanted
+            message = f"the site locks `{'.'.join(key)}`, which is {shown}"
+            collector.add("E467", path, message, hint=f"leave `{path[-1]}` out")
+    if _CLUSTERS in site.locked and site.virtual_clusters and site.virtual_cluster(virtual_cluster) is None:
+        # It would be a partition of that name, with nothing of what the site has its virtual clusters ask for.
+        hint = f"name one of {', '.join(site.virtual_clusters)}"
+        for path in (path for path in _NAMES if document.at(path) is not None):
+            collector.add("E467", path, f"the site locks `{_CLUSTERS}`, which has no `{virtual_cluster}`", hint=hint)
+    return collector.of(Severity.ERROR)
+
+
+def _choices(site: Site) -> Iterator[tuple[Path, tuple[str, ...], object]]:
+    """Yield where a job chooses between readings of OpenPAI, the profile's key for that, and its value."""
+    for name in SlurmCompat.model_fields:
+        key = SlurmCompat.key(name)
+        yield (*_EXTRAS, "compat", key), ("compat", key), getattr(site.compat_options, name)
+
+
+def _targets(document: Document, site: Site, name: str) -> Iterator[tuple[Path, tuple[str, ...], object]]:
+    """Yield the same for where jobs of a virtual cluster go."""
+    cluster = site.virtual_cluster(name)
+    tables = [_EXTRAS, *((*_EXTRAS, "taskRoles", role) for role in document.mapping((*_EXTRAS, "taskRoles")))]
+    for option in _OF_CLUSTERS:
+        value = getattr(cluster, option, None)
+        if value is not None:
+            yield from (((*table, option), (_CLUSTERS, name, option), value) for table in tables)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from ..errors import Diagnostic, Location, ProtocolError, Severity, SiteError
 from ..reading.read import read
@@ -11,13 +12,12 @@ from ..validation.diagnostics import DiagnosticCollector
 from ..validation.schema_errors import Wording, parse_model
 from .layers import layered
 from .policies import check_exit_spec, check_notifications
-from .schema import SiteFile
+from .profile import Site
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..reading.document import Document, Path
-    from .profile import Site
 
 _FIRST_CODE = 450
 """Faults of a profile's form are numbered from here on: E450, E451 and so on."""
@@ -55,7 +55,7 @@ def load_layers(layers: Sequence[Document]) -> Site:
     document, faults = layered(layers)
     collector = DiagnosticCollector(document)
     collector.extend(faults)
-    profile = parse_model(SiteFile, collector, codes=_FIRST_CODE, wording=_WORDING)
+    profile = parse_model(Site, collector, codes=_FIRST_CODE, wording=_WORDING)
     for layer in layers:
         if layer.secrets is not None:
             where = layer.location(())
@@ -69,7 +69,7 @@ def load_layers(layers: Sequence[Document]) -> Site:
         collector.add("E462", ("ports",), message)
     if errors := collector.of(Severity.ERROR):
         raise SiteError(errors)
-    return profile.settings()
+    return profile.known()
 
 
 def _job_file(document: Document) -> Diagnostic:
@@ -81,7 +81,7 @@ def _job_file(document: Document) -> Diagnostic:
     )
 
 
-def _check_partitions(profile: SiteFile, collector: DiagnosticCollector) -> None:
+def _check_partitions(profile: Site, collector: DiagnosticCollector) -> None:
     """Add a diagnostic for each partition that is named but not listed, where the profile lists any."""
     listed = profile.partitions
     for name in listed:

@@ -1,327 +1,332 @@
-"""The site profile as the planner sees it: frozen, every default filled in. Memory in MiB."""
+"""The site profile: one frozen model of what `site.yaml` says, with every default. Memory in MiB."""
 
+# ruff: noqa: RUF012 - models are frozen
 from __future__ import annotations
 
-from dataclasses import field
+import re
 from datetime import timedelta
-from typing import TYPE_CHECKING, Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
-from ..lazy import dataclass
+from pydantic import PrivateAttr
+
+from ..protocol.extras_slurm import HostList, Plugin, SbatchText, SlurmCompat, Time, Workdir
 from ..slurm_options import CompatOptions
-from .container_runtimes import CONTAINER_RUNTIMES, NO_CONTAINERS
+from ..validation.strict_model import (
+    Boolean,
+    StrictModel,
+    Text,
+    Validator,
+    choice,
+    expected,
+    int_range,
+    integer,
+    pattern,
+)
+from .containers import Containers
+from .devices import CpuUnit, Gpus, Infiniband
+from .partitions import Account, Partition, Qos, Shape
+from .policies import ExitRow, Jobs, Logs, Monitor, MonitorOrNone, Notifications, Retry
+from .slurm_version import slurm_version
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from ..exit_codes.table import SiteRow
-    from .container_runtimes import ContainerRuntime
-    from .limits import Account, Limits
 
+VERSION = 1
+"""Of the keys of a profile and what they mean."""
 GresStyle = Literal["gres", "gpus-per-task"]
 AddressMethod = Literal["getent", "node-address", "suffix"]
-GpuVendor = Literal["nvidia", "amd"]
-CpuUnit = Literal["thread", "core"]
 Transport = Literal["auto", "fabric", "ssh"]
 """How a login node is reached: by a library, by a program, or by whichever is there."""
-SchedulerKind = Literal["backfill", "builtin"]
-Overrides = tuple[tuple[str, str | None], ...]
-"""Variables of a site, by name; None takes one away."""
-WORD = r"[A-Za-z][A-Za-z0-9_.-]*"
-GRES = rf"{WORD}(?::{WORD})?:[1-9]\d{{0,5}}"
-"""A generic resource of a node with its number, `hca:1`. Source: sbatch(1), --gres."""
+PriorityClass = Annotated[Literal["crit", "prod", "test", "oppo"], choice("crit", "prod", "test", "oppo")]
+UNLIMITED = 1_000_000
+"""CPUs, GPUs and MiB * 1000 of this machine: the local backend tries out any job."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Shape:
-    """Describe `count` equal nodes of a partition; `gpus` is those of one node, `gpu_type` its gres type.
+class Address(NamedTuple):
+    """Say how the address of a node is found; `suffix` ends the name that is looked up (`-ib0`)."""
 
-    `cpus` is what Slurm counts as CPUs: hardware threads, of which each core has `threads_per_core`, or cores.
-    `features` and the other generic resources, `gres`, each `hca:2`, are None where they are not known.
+    method: AddressMethod = "getent"
+    suffix: str = ""
+
+
+def _cluster(value: object) -> str:
+    """Return the name of a cluster. Source: slurm.conf(5), ClusterName."""
+    if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z0-9_-]*", value, re.ASCII):
+        raise expected("the name of a cluster: letters, digits, `-` and `_`")
+    return value
+
+
+def _address(value: object) -> Address:
+    if value == "getent":
+        return Address()
+    if value == "nodeAddress":
+        return Address("node-address")
+    suffix = value.get("suffix") if isinstance(value, dict) and len(value) == 1 else None
+    if isinstance(suffix, str) and suffix and all(char.isalnum() or char in "-." for char in suffix):
+        return Address("suffix", suffix)
+    raise expected("`getent`, `nodeAddress` or a mapping such as `{suffix: -ib0}`")
+
+
+def _file_system(value: object) -> str:
+    if not isinstance(value, str) or not value.isprintable() or value.endswith("/"):
+        raise expected("the beginning of a path such as `hdfs://host:9000`, without a `/` at its end")
+    return value
+
+
+def _version(value: object) -> str:
+    found = slurm_version(value) if isinstance(value, str) else None
+    if found is None:
+        raise expected("a version of Slurm with all its three numbers, such as `24.11.5`")
+    return str(found)
+
+
+def _format(value: object) -> int:
+    if integer(value) != VERSION:
+        raise expected(f"the version {VERSION} of site profiles", "a later version needs a newer paislurm")
+    return VERSION
+
+
+def _seconds(longest: int) -> Validator:
+    def check(value: object) -> timedelta:
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= longest:
+            raise expected(f"a number of seconds, above 0 and at most {longest}")
+        return timedelta(seconds=value)
+
+    return Validator(check, {"type": "number", "exclusiveMinimum": 0, "maximum": longest})
+
+
+LoginNode = Annotated[str, pattern("HOST, USER@HOST or USER@HOST:PORT", r"([\w.][\w.-]*@)?\w[\w.-]*(:\d{1,5})?")]
+Port = Annotated[int, int_range(1024, 65535)]
+Seconds = Annotated[timedelta, _seconds(24 * 3600)]
+Week = Annotated[timedelta, _seconds(7 * 24 * 3600)]
+NodeAddress = Annotated[
+    Address, Validator(_address, {"oneOf": [{"enum": ["getent", "nodeAddress"]}, {"type": "object"}]})
+]
+
+
+class VirtualCluster(StrictModel):
+    """Where the jobs of an OpenPAI virtual cluster go. Source: sbatch(1), options of these names."""
+
+    partition: SbatchText | None = None
+    """The partition."""
+    account: SbatchText | None = None
+    """The account that is charged."""
+    qos: SbatchText | None = None
+    """The quality of service."""
+    reservation: SbatchText | None = None
+    """The reservation."""
+
+
+class Ports(StrictModel):
+    """The ports that tasks are given, both ends included."""
+
+    first: Port = 15000
+    """The first port."""
+    last: Port = 32000
+    """The last port."""
+
+
+class Scheduler(StrictModel):
+    """Slurm's scheduler, which decides whether a job may have a component for each role.
+
+    Source: slurm.conf(5), SchedulerType, SchedulerParameters.
     """
 
-    count: int
-    cpus: int
-    memory_mib: int
-    gpus: int = 0
-    gpu_type: str = ""
-    threads_per_core: int = 1
-    features: tuple[str, ...] | None = None
-    gres: tuple[str, ...] | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Partition:
-    """Describe a partition. `shapes` is empty where the nodes are not known.
-
-    A job may have `max_nodes`, None for all. `allow_accounts` and `allow_qos` are those whose jobs it takes, None for
-    all.
-    """
-
-    name: str
-    shapes: tuple[Shape, ...] = ()
-    time_limit: timedelta | None = None
-    max_nodes: int | None = None
-    allow_accounts: tuple[str, ...] | None = None
-    allow_qos: tuple[str, ...] | None = None
-
-    @property
-    def node_count(self) -> int:
-        """Return the number of nodes of all shapes, 0 where they are not known."""
-        return sum(shape.count for shape in self.shapes)
-
-    @property
-    def threads_per_core(self) -> int:
-        """Return the most hardware threads that a core has."""
-        return max((shape.threads_per_core for shape in self.shapes), default=1)
-
-
-@dataclass(frozen=True, kw_only=True)
-class VirtualCluster:
-    """Say where the jobs of an OpenPAI virtual cluster go."""
-
-    partition: str | None = None
-    account: str | None = None
-    qos: str | None = None
-    reservation: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class SiteStorage:
-    """Say where a storage is on all nodes; of one that is not shared, each user has the folder of their name."""
-
-    path: str
-    shared: bool = True
-    default: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class Priority:
-    """Say what a priority class of OpenPAI is to Slurm; `nice` lowers the priority by so much."""
-
-    qos: str | None = None
-    nice: int | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class NodeType:
-    """Say which nodes a SKU or a pinned cell of OpenPAI's scheduler means; `gpu_type` is a gres type."""
-
-    constraint: str | None = None
-    nodelist: str | None = None
-    gpu_type: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Gpus:
-    """Say what Slurm calls the site's GPUs, and whose they are: that decides by which variables tasks see them."""
-
-    gres: str = "gpu"
-    vendor: GpuVendor = "nvidia"
-
-
-@dataclass(frozen=True, kw_only=True)
-class InfinibandSettings:
-    """Describe the site's InfiniBand.
-
-    `adapters` are the ones that jobs may use, each with a port (`mlx5_0:1`) or without. `interface` is the network
-    interface on them, `ethernet` that of jobs which keep off; "" where not known. `constraint`, `gres`, `network` and
-    `switches` are asked of Slurm for roles on the fabric. `memlock_mib` is the memory that a task must be able to
-    lock, None for all. `sysfs` is where nodes have their folders `infiniband` and `net`.
-    """
-
-    adapters: tuple[str, ...]
-    interface: str = ""
-    ethernet: str = ""
-    constraint: str | None = None
-    gres: str | None = None
-    network: str | None = None
-    switches: str | None = None
-    memlock_mib: int | None = None
-    sysfs: str = "/sys/class"
-    variables_enabled: Overrides = ()
-    variables_disabled: Overrides = ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class ContainerSettings:
-    """Name the container runtime (or `none`), the paths of images by their references, and the folders that tasks see.
-
-    Images of registries are kept below `cache` ("": nowhere), once for all nodes if it is shared; `certificates` is a
-    file of what is trusted of registries, "" for what the nodes trust. `installed` are the runtimes that nodes have,
-    None where they are not known.
-    """
-
-    runtime: str = NO_CONTAINERS
-    images: Mapping[str, str] = field(default_factory=dict)
-    mounts: tuple[str, ...] = ()
-    cache: str = ""
-    cache_shared: bool = True
-    certificates: str = ""
-    installed: tuple[str, ...] | None = None
-
-    @property
-    def row(self) -> ContainerRuntime | None:
-        """Return the row of the runtime, None where tasks run on the node itself."""
-        return CONTAINER_RUNTIMES.get(self.runtime)
-
-    @property
-    def fetches(self) -> bool:
-        """Tell whether images come from registries too."""
-        return bool(self.cache) or (self.row is not None and self.row.own_store)
-
-
-@dataclass(frozen=True, kw_only=True)
-class PortRange:
-    """Give the ports that tasks are served from: `first` to `last`, both included."""
-
-    first: int = 15000
-    last: int = 32000
-
-
-@dataclass(frozen=True, kw_only=True)
-class RetrySettings:
-    """Bound retries. `max_transient_retries` is for the transient retries of one task, and of one job.
-
-    `max_restarts` bounds the restarts of jobs and tasks with a retry count of -2; without one such a job is refused.
-    `on_root_cancel` says whether a job that root cancelled is stopped, as one that its user did, or retried.
-    `submit_wait` is how long `submit` waits for room where an account may have no more jobs in the queue, in seconds.
-    `max_attempts_per_hour` is how many attempts are submitted in an hour for all jobs of a user.
-    """
-
-    max_transient_retries: int = 10
-    max_attempts_per_hour: int = 60
-    max_restarts: int | None = None
-    submit_wait: int = 600
-    on_root_cancel: Literal["stop", "retry"] = "stop"
-
-    @property
-    def most_restarts(self) -> int:
-        """Return how often anything is restarted that has no limit of its own."""
-        return self.max_transient_retries if self.max_restarts is None else self.max_restarts
-
-
-@dataclass(frozen=True, kw_only=True)
-class MonitorSettings:
-    """Say whether `submit` leaves a monitor behind, and the time between two of its questions to Slurm, in seconds.
-
-    With `at_end` no process may stay on a login node: an attempt takes a step of the monitor at its own end.
-    """
-
-    background: bool = True
-    max_poll_interval: int = 180
-    at_end: bool = False
-
-    @property
-    def way(self) -> Literal["background", "commands", "none"]:
-        """Say who looks after jobs: a monitor, commands that show them, or the ends of their attempts."""
-        if self.at_end:
-            return "none"
-        return "background" if self.background else "commands"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Scheduler:
-    """Describe Slurm's scheduler. `backfill_interval` is in seconds, -1 if backfill is off, None if it is not known.
-
-    Source: slurm.conf(5), SchedulerType, bf_interval.
-    """
-
-    kind: SchedulerKind = "backfill"
-    backfill_interval: int | None = None
+    type: Annotated[Literal["backfill", "builtin"], choice("backfill", "builtin")] = "backfill"
+    """Slurm's SchedulerType without `sched/`. `builtin` starts no heterogeneous job, so roles share an allocation."""
+    backfill_interval: Annotated[int, int_range(-1, 10800)] | None = None
+    """Seconds between two looks of Slurm's backfill scheduler (slurm.conf, bf_interval); -1 if it is off."""
 
     @property
     def why_no_components(self) -> str:
         """Why Slurm starts no job with a component for each role, "" if it does."""
-        if self.kind == "builtin":
+        if self.type == "builtin":
             return "its scheduler is sched/builtin, and only sched/backfill starts such jobs"
         return "its backfill scheduler, which alone starts such jobs, is off" if self.backfill_interval == -1 else ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Notifier:
-    """Name the program that gets an event on its standard input: as JSON, or as a mail to the user."""
+class Times(StrictModel):
+    """`default` is in sbatch's forms, the others are in seconds. Source: sbatch(1), --time; slurm.conf(5), KillWait."""
 
-    argv: tuple[str, ...]
-    mail: bool
+    default: Time | None = None
+    """The time limit of jobs that name none."""
+    warning: Seconds = timedelta(seconds=120)
+    """Seconds before the time limit at which tasks get TERM."""
+    grace: Seconds = timedelta(seconds=20)
+    """Seconds from TERM to KILL when the job's end is decided."""
+    kill_wait: Seconds = timedelta(seconds=30)
+    """Seconds from TERM to KILL when Slurm ends a job (slurm.conf, KillWait)."""
+    debug_hold: Week = timedelta(days=7)
+    """Seconds for which a failed task of a job with `isDebug` is held, at most."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Site:
-    """Describe a cluster. `known` is false for the built-in defaults, when no profile was found.
+class SiteStorage(StrictModel):
+    """A storage of OpenPAI."""
 
-    `cpu_unit` is what a CPU of a job file is; `infiniband` is None where the site has no InfiniBand, or says nothing of
-    it. `node_suffix` is what the address method `suffix` appends to a node's name (`-ib0`).
-    `default_time` is used for a job that names no time limit; None leaves it to the partition.
-    `debug_hold` is how long a failed task of a job with `isDebug` is held, at most.
-    `warning` is how long before the time limit tasks get TERM; `grace` is the time between TERM and KILL.
-    `exit_rows` change the exit specification; `notifier` is None where nobody is told of changes.
-    """
+    path: Annotated[str, pattern("a path such as `/data`, from `/` on and without tabs", r"/[^\t\n]*")]
+    """Where it is on all nodes."""
+    shared: Boolean = True
+    """Whether all users share it; in any other, each user has the folder of their name."""
+    default: Boolean = False
+    """Whether it belongs to the default storages of every user."""
 
-    known: bool = False
-    takes_any_name: bool = False
-    """Whether every partition and every virtual cluster is the site's first partition, whatever it is called."""
-    name: str = ""
-    locked: tuple[str, ...] = ()
-    """The keys that neither profiles above it nor jobs change, `compat.gpuType`."""
-    host: str = ""
-    """The login node at which jobs are submitted by SSH; "" where they are on the machine that is used."""
-    transport: Transport = "auto"
-    cluster: str = ""
-    """The cluster to which sbatch hands jobs (`--clusters`), "" for that of the machine."""
-    slurm_version: str = ""
-    """The version of the site's Slurm, such as `24.11.5`; "" where it is not known."""
-    scheduler: Scheduler = field(default_factory=Scheduler)
-    partitions: tuple[Partition, ...] = ()
-    default_partition: str | None = None
-    virtual_clusters: Mapping[str, VirtualCluster] = field(default_factory=dict)
-    accounts: Mapping[str, Account] | None = None
-    """The accounts of the profile's users, None where they are not known."""
-    default_account: str | None = None
-    qos: Mapping[str, Limits] | None = None
-    """The qualities of service of the profile's users, None where they are not known."""
-    reservations: tuple[str, ...] | None = None
-    require_time_limit: bool = False
-    """Whether Slurm takes no job that does not say how long it may run."""
-    gres_style: GresStyle = "gres"
-    gpus: Gpus = field(default_factory=Gpus)
-    cpu_unit: CpuUnit = "thread"
-    infiniband: InfinibandSettings | None = None
-    address: AddressMethod = "getent"
-    node_suffix: str = ""
-    ports: PortRange = field(default_factory=PortRange)
-    default_time: timedelta | None = None
-    warning: timedelta = timedelta(seconds=120)
-    grace: timedelta = timedelta(seconds=20)
-    kill_wait: timedelta = timedelta(seconds=30)
-    debug_hold: timedelta = timedelta(days=7)
-    storages: Mapping[str, SiteStorage] = field(default_factory=dict)
-    priorities: Mapping[str, Priority] = field(default_factory=dict)
-    node_types: Mapping[str, NodeType] = field(default_factory=dict)
-    containers: ContainerSettings = field(default_factory=ContainerSettings)
-    mpi: tuple[str, ...] | None = None
-    """The plugins of `srun --mpi`, the one to be taken where a job names none first; None where they are not known."""
-    default_file_system: str = ""
-    """What `$PAI_DEFAULT_FS_URI` stands for, `hdfs://host:port` or the path of a folder."""
-    retry: RetrySettings = field(default_factory=RetrySettings)
-    exit_rows: tuple[SiteRow, ...] = ()
-    monitor: MonitorSettings = field(default_factory=MonitorSettings)
-    notifier: Notifier | None = None
-    one_log: bool = False
-    """Whether both streams of a task go to one file."""
-    workdir: str = "task"
-    """Where the commands of jobs start that do not say it: `task`, `submit`, or a path."""
-    remove_after: int | None = None
-    """Seconds after its end until a job's folder is removed; None where it is not."""
-    compat: CompatOptions = field(default_factory=CompatOptions)
-    """The site's defaults for the switches under `extras.slurm.compat` of job files."""
+
+class Priority(StrictModel):
+    """What a priority class of OpenPAI is to Slurm. Source: sbatch(1), --qos, --nice."""
+
+    qos: SbatchText | None = None
+    """The quality of service."""
+    nice: Annotated[int, int_range(0, 2147483645)] | None = None
+    """By how much the priority of the job is lowered (sbatch --nice)."""
+
+
+class NodeType(StrictModel):
+    """The nodes behind a SKU or a pinned cell. Source: sbatch(1), --constraint, --nodelist, --gres."""
+
+    constraint: SbatchText | None = None
+    """Features that the nodes have (sbatch --constraint)."""
+    nodelist: HostList | None = None
+    """The nodes themselves (sbatch --nodelist)."""
+    gpu_type: SbatchText | None = None
+    """The gres type of their GPUs, asked for with the GPUs (sbatch --gres)."""
+
+
+class Site(StrictModel):
+    """A cluster, as its profile describes it. Source: this project's docs, site profile."""
+
+    version: Annotated[int, Validator(_format, {"const": VERSION})] = VERSION
+    """The version of the profile's keys; there is one so far."""
+    name: Text = ""
+    """What the site is called."""
+    extends: Text = ""
+    """Path of the profile to extend. Default for a user's profile: the system's."""
+    locked: tuple[Text, ...] = ()
+    """Keys, such as `containers.runtime`, that no profile above this one and no job may change."""
+    host: LoginNode = ""
+    """For a machine without Slurm: the login node at which jobs are submitted by SSH, such as `alice@login1:2222`."""
+    transport: Annotated[Transport, choice("auto", "fabric", "ssh")] = "auto"
+    """How that login node is reached: `fabric`, `ssh`, or `auto` (an open connection of ssh, else fabric)."""
+    cluster: Annotated[str, Validator(_cluster, {"type": "string", "pattern": "^[A-Za-z0-9_-]*$"})] = ""
+    """Cluster to submit to (`sbatch -M`). Default: this machine's."""
+    slurm_version: Annotated[str, Validator(_version, {"type": "string"})] = ""
+    """The version of its Slurm, such as `24.11.5`. Default: `submit` asks."""
+    scheduler: Scheduler = Scheduler()
+    """Slurm's scheduler, which decides whether a job may have a component for each role."""
+    partitions: dict[str, Partition] = {}
+    """The partitions by name."""
+    default_partition: SbatchText | None = None
+    """The partition of jobs whose virtual cluster names none."""
+    virtual_clusters: dict[str, VirtualCluster] = {}
+    """Where the jobs of each OpenPAI virtual cluster go."""
+    accounts: dict[str, Account] | None = None
+    """The accounts that jobs may name. Default: any."""
+    default_account: SbatchText | None = None
+    """The account of jobs that name none."""
+    qos: dict[str, Qos] | None = None
+    """The qualities of service that jobs may name. Default: any."""
+    reservations: tuple[SbatchText, ...] | None = None
+    """The reservations that jobs may name. Default: any."""
+    require_time_limit: Boolean = False
+    """Whether Slurm refuses a job without a time limit."""
+    gres_style: Annotated[GresStyle, choice("gres", "gpus-per-task")] = "gres"
+    """Whether GPUs are asked for with --gres and a layout, or with --gpus-per-task."""
+    gpus: Gpus = Gpus.of()
+    """What Slurm calls the GPUs, and who makes them."""
+    cpu_unit: Annotated[CpuUnit, choice("thread", "core")] = "thread"
+    """Whether a CPU of a job file is a hardware thread, as on OpenPAI, or a core."""
+    infiniband: Infiniband | None = None
+    """The InfiniBand, for jobs that ask for it and against those that do not."""
+    address: NodeAddress = Address()
+    """How the address of a node is found."""
+    ports: Ports = Ports.of()
+    """The ports that tasks are given."""
+    time: Times = Times.of()
+    """Time limits and grace."""
+    storages: dict[str, SiteStorage] = {}
+    """The storages by name."""
+    priorities: dict[PriorityClass, Priority] = {}
+    """What each priority class of OpenPAI is to Slurm."""
+    node_types: dict[str, NodeType] = {}
+    """The nodes behind each SKU or pinned cell of OpenPAI."""
+    containers: Containers = Containers.of()
+    """The containers that tasks run in."""
+    mpi: tuple[Plugin, ...] | None = None
+    """The plugins of `srun --mpi`, the usual one first."""
+    default_file_system: Annotated[str, Validator(_file_system, {"type": "string"})] = ""
+    """What `$PAI_DEFAULT_FS_URI` means in job files, such as `hdfs://host:9000` or a folder."""
+    retry: Retry = Retry.of()
+    """Bounds of retries."""
+    exit_spec: tuple[ExitRow, ...] = ()
+    """Rows that change what exit codes and Slurm's states mean."""
+    logs: Logs = Logs.of()
+    """In how many files a task keeps what it prints."""
+    jobs: Jobs = Jobs.of()
+    """For how long jobs that have ended are kept."""
+    monitor: MonitorOrNone = Monitor.of()
+    """The background monitor; `none` where no process may stay on a login node."""
+    notifications: Notifications = Notifications.of()
+    """Where job notifications are sent."""
+    workdir: Workdir = "task"
+    """Where commands start by default: in the task's own folder, in that of the submit, or in any other."""
+    compat: SlurmCompat = SlurmCompat.of()
+    """The site's choices between readings of OpenPAI, which jobs can overrule."""
+
+    _is_known: bool = PrivateAttr(default=False)
+    _takes_any_name: bool = PrivateAttr(default=False)
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Tell partitions their names."""
+        super().model_post_init(context)
+        for name, each in self.partitions.items():
+            each.named(name)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there is a profile: false for the built-in defaults."""
+        return self._is_known
+
+    def known(self) -> Site:
+        """Return the site, which knows from now on that there is a profile."""
+        self._is_known = True
+        return self
+
+    @property
+    def takes_any_name(self) -> bool:
+        """Whether every partition and every virtual cluster is the site's first partition, whatever it is called."""
+        return self._takes_any_name
+
+    @cached_property
+    def compat_options(self) -> CompatOptions:
+        """The site's defaults for `extras.slurm.compat` of job files."""
+        return self.compat.over(CompatOptions())
+
+    @property
+    def exit_rows(self) -> tuple[SiteRow, ...]:
+        """The site's rows of the exit specification."""
+        return tuple(each.row() for each in self.exit_spec)
 
     def partition(self, name: str | None) -> Partition | None:
-        """Return the partition of that name (the default one for None), or None where it is not known."""
+        """Return the partition of that name (the default one for None), None where it is not known."""
         if self.takes_any_name:
-            return self.partitions[0]
+            return next(iter(self.partitions.values()))
         wanted = name if name is not None else self.default_partition
-        return next((partition for partition in self.partitions if partition.name == wanted), None)
+        return self.partitions.get(wanted or "")
 
     def virtual_cluster(self, name: str) -> VirtualCluster | None:
-        """Return where the jobs of a virtual cluster go, or None where the profile does not say it."""
+        """Return where the jobs of a virtual cluster go, None where the profile does not say it."""
         return VirtualCluster() if self.takes_any_name else self.virtual_clusters.get(name)
+
+
+def local_site() -> Site:
+    """Return this machine as a site of one node that takes any job: the local backend queues nothing."""
+    shape = Shape.of(count=1, cpus=UNLIMITED, memory_mib=UNLIMITED * 1000, gpus=UNLIMITED)
+    site = Site.of(
+        name="local",
+        mpi=(),
+        partitions={"local": Partition.of(nodes=(shape,))},
+        address=Address("node-address"),
+        retry=Retry.of(max_restarts=Retry().max_transient_retries),
+    )
+    site._takes_any_name = True  # noqa: SLF001 - of this module
+    return site.known()

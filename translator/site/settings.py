@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from ..lazy import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ..reading.document import SourceInt, path_text
-from ..validation.model import Model
+from ..validation.strict_model import StrictModel, key_of
 from .layers import LOCKED, covers
-from .schema import SiteFile
+from .profile import Address, Site
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
     from ..reading.document import Document, Path, Value
 
 
-@dataclass(frozen=True, kw_only=True)
-class Setting:
+class Setting(Struct, frozen=True, kw_only=True):
     """Hold a setting, `retry.maxRestarts`, as it would be written; `line` is that of `file`, 0 for a default.
 
     `locked` says whether it, or the table around it, is locked.
@@ -40,7 +40,7 @@ def settings(document: Document | None) -> list[Setting]:
     locks = [] if document is None else [text for _, text in document.texts((LOCKED,))]
     return [
         replace(each, locked=any(covers(lock, each.key.split(".")) for lock in locks))
-        for each in (*given, *_defaults(SiteFile(), root, ()))
+        for each in (*given, *_defaults(Site.of(), root, ()))
     ]
 
 
@@ -60,24 +60,24 @@ def _paths(value: Value, path: Path) -> Iterator[Path]:
         yield path
 
 
-def _defaults(model: Model, given: Value, path: Path) -> Iterator[Setting]:
+def _defaults(model: StrictModel, given: Value, path: Path) -> Iterator[Setting]:
     """Yield the values of keys that are not given; a value that says nothing is none."""
     if not isinstance(given, Mapping):
         return
-    for name, field in type(model).model_fields.items():
-        key = field.alias or name
+    for name in type(model).model_fields:
+        key = key_of(type(model), name)
         value = getattr(model, name, None)
-        if isinstance(value, Model):
+        if isinstance(value, StrictModel):
             yield from _defaults(value, given.get(key, {}), (*path, key))
-        elif key not in given and value not in (None, "", [], {}):
+        elif key not in given and value not in (None, "", (), {}):
             yield Setting(key=_key((*path, key)), value=_default(value))
 
 
 def _default(value: object) -> str:
-    """Return a default as it would be written; that of `address` is a pair."""
+    """Return a default as it would be written."""
     if isinstance(value, timedelta):
         return f"{value.total_seconds():g}"
-    return _text(value[0] if isinstance(value, tuple) else value)
+    return _text(value.method if isinstance(value, Address) else value)
 
 
 def _key(path: Path) -> str:
@@ -88,7 +88,7 @@ def _text(value: object) -> str:
     """Return a value on one line, in the form of YAML."""
     if isinstance(value, Mapping):
         return f"{{{', '.join(f'{key}: {_text(inner)}' for key, inner in value.items())}}}"
-    if isinstance(value, list):
+    if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(_text, value))}]"
     if isinstance(value, bool) or value is None:
         return "null" if value is None else str(value).lower()

@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from ..lazy import regex
-
-_NAMED = regex(r"(?<![\w.])(\d\d)\.(\d\d)\.(\d{1,3})(?!\d)(?:[-.~]?\d*(rc|pre)\d*)?", re.ASCII)
+_NAMED = re.compile(r"(?<![\w.])(\d\d)\.(\d\d)\.(\d{1,3})(?!\d)(?:[-.~]?\d*(rc|pre)\d*)?", re.ASCII)
 """`22.05.8`, `26.05.5-Debian`, `25.05.0-0rc1`. Source: slurm.spec and META of Slurm, Debian's packages."""
 
 

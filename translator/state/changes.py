@@ -6,8 +6,9 @@ attempt that waits is held (`HELD`).
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from .safe_read import parse_int
 
@@ -52,3 +53,21 @@ def changed(known: History, record: Changed) -> History:
         partition=record.values.get("partition") or known.partition,
         holds_next=known.holds_next if held is None else held == YES and not record.job_id,
     )
+
+
+_UNSAID = "as Slurm has it"
+_HELD_WORDS = {YES: "held", NO: "released"}
+
+
+def change_text(change: Changed) -> str:
+    """Say a change in words, and what was before."""
+    old = change.old_values
+    alone = next(iter(old.values())) or _UNSAID if len(old) == 1 == len(change.values) else ""
+    before = alone or _values_text(old)
+    return _values_text(change.values) + (f" (before: {before})" if before else "")
+
+
+def _values_text(values: Mapping[str, str]) -> str:
+    """Say values in words: `time 02:00:00, partition gpu2, held`."""
+    named = [f"{name} {values[name] or _UNSAID}" for name in (*OPTIONS, RETRIES) if name in values]
+    return ", ".join([*named, *([_HELD_WORDS.get(values[HELD], values[HELD])] if HELD in values else [])])

@@ -9,43 +9,44 @@ from __future__ import annotations
 import json
 import os
 from contextlib import suppress
-from itertools import product
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, to_builtins
 
 from ..errors import FolderError
-from .safe_read import CorruptDataError, json_object, read_end
+from .safe_read import CorruptDataError, Int, read_end, read_version
 from .shared_files import make_private
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from pathlib import Path
 
     from .history import History
 
 FILE = "ended.json"
-VERSION = 2
+VERSION = 3
 MAX_BYTES = 64 << 20
 WORTH_WRITING = 16
 """So many journals that had to be read are worth a new file."""
 
 
-class EndedJob(NamedTuple):
+class EndedJob(Struct, frozen=True, array_like=True):
     """Say of a job that has ended what lists show of it; as in `History` and `Ended`."""
 
     job: str
     user: str
     backend: str
     job_id: str
-    attempt: int
-    task_count: int
-    created: int
-    submitted: int | None
+    attempt: Int
+    task_count: Int
+    created: Int
+    submitted: Int | None
     state: str
-    exit_code: int | None
+    exit_code: Int | None
     reason: str
-    completed: int
-    started_at: int | None
-    ended_at: int | None
+    completed: Int
+    started_at: Int | None
+    ended_at: Int | None
     virtual_cluster: str
     partition: str
     node_list: str
@@ -57,13 +58,15 @@ class EndedJob(NamedTuple):
         return f"{self.user}~{self.job}"
 
 
-_KINDS = frozenset(
-    (str, str, str, str, int, int, int, submitted, str, exit_code, str, int, started, ended, str, str, str, str)
-    for submitted, exit_code, started, ended in product((int, type(None)), repeat=4)
-)
-"""What the values of an `EndedJob` can be."""
 Stamp = tuple[int, int, int]
 """The inode, the size and the time of the last change, in ns, of a journal."""
+
+
+class _Kept(Struct):
+    """The file: by the name of its folder, by what the journal of a job is known, and what it came to."""
+
+    version: int
+    jobs: dict[str, tuple[Stamp, EndedJob]]
 
 
 def stamp_of(journal: str) -> Stamp | None:
@@ -122,7 +125,7 @@ class EndedJobs:
             return
         self._kept = {name: row for name, row in {**self._kept, **self._new}.items() if name in names}
         self._new = {}
-        rows = {name: [*stamp, *job] for name, (stamp, job) in self._kept.items()}
+        data = json.dumps(to_builtins(_Kept(VERSION, self._kept)))
         with suppress(OSError, FolderError):
             folder = self._folder()
             make_private(folder)
@@ -130,7 +133,7 @@ class EndedJobs:
             try:
                 descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
                 with os.fdopen(descriptor, "w", encoding="ascii") as file:
-                    file.write(json.dumps({"version": VERSION, "jobs": rows}))
+                    file.write(data)
                 part.replace(folder / FILE)
             finally:
                 part.unlink(missing_ok=True)
@@ -138,10 +141,9 @@ class EndedJobs:
     def _read(self) -> dict[str, tuple[Stamp, EndedJob]]:
         try:
             data, whole = read_end(self._folder() / FILE, MAX_BYTES)
-            rows = _rows(json_object(data)) if whole else {}
+            return read_version(data, _Kept, VERSION).jobs if whole else {}
         except (OSError, CorruptDataError, FolderError):
             return {}
-        return rows
 
 
 def summary(known: History) -> EndedJob:
@@ -155,15 +157,3 @@ def summary(known: History) -> EndedJob:
         ended_at=end.ended_at, virtual_cluster=known.virtual_cluster, partition=known.partition,
         node_list=end.node_list, group=known.group,
     )  # fmt: skip
-
-
-def _rows(document: Mapping[str, object]) -> dict[str, tuple[Stamp, EndedJob]]:
-    """Return what a file holds by name of the folder; nothing where it is none of ours, and no row of another form."""
-    if document.get("version") != VERSION:
-        return {}
-    jobs = document.get("jobs")
-    found: dict[str, tuple[Stamp, EndedJob]] = {}
-    for name, row in jobs.items() if isinstance(jobs, dict) else ():
-        if isinstance(row, list) and tuple(map(type, row[3:])) in _KINDS:
-            found[name] = ((row[0], row[1], row[2]), EndedJob(*row[3:]))
-    return found

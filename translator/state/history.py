@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from paislurm.backends.base import RunFolder
 from paislurm.backends.slurm.reasons import code_of, explained
 
-from ..lazy import dataclass, replace
 from .changes import changed
 from .records import (
     NO_RETRIES,
@@ -45,8 +46,7 @@ MAX_REASONS = 16
 """So many different reasons stand in the journal at once when they come."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class History:
+class History(Struct, frozen=True, kw_only=True):
     """Hold what is known of a job from its journal; what belongs to an attempt is that of the last one.
 
     `job_id` is "" while it is not known whether the backend took the attempt, though it was asked to.

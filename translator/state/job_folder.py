@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import Struct
+
 from ..errors import Diagnostic, NotFoundError
-from ..lazy import dataclass
 from .ended_jobs import EndedJobs, stamp_of
 from .history import History, history
 from .journal import SECRETS, append, read, read_first, read_last
@@ -24,13 +24,18 @@ if TYPE_CHECKING:
 JOURNAL = "journal.jsonl"
 
 
-@dataclass(frozen=True, kw_only=True)
-class JobFolder:
+class JobFolder(Struct, frozen=True, kw_only=True):
     """Name the places in a job's folder. Source: this project's docs, run folder."""
 
     path: Path
-    inode: int | None = field(default=None, compare=False)
+    inode: int | None = None
     """That of the journal when it was opened: another job can take the place of one that has ended."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, JobFolder) and self.path == other.path
+
+    def __hash__(self) -> int:
+        return hash(self.path)
 
     def append(self, record: Record) -> None:
         """Add a record to the journal, if it still is this job's; OSError if it cannot be."""

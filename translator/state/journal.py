@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..lazy import dataclass, regex
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ..plural import counted
 from .records import VERSION, Created, Ended, Submitted, dump, parse
 from .safe_read import CorruptDataError, open_regular, read_end
@@ -33,13 +35,12 @@ _EARLIER = tuple(
 """How lines begin of which no later one says the same."""
 TOLD = 20
 """Of lines that are no records, so many are told one by one."""
-_LINE = regex(rb"[^\n]+")
+_LINE = re.compile(rb"[^\n]+")
 END = 32 << 10
 """How much of a journal's end tells how a job stands: its last records are some 200 bytes each."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Read:
+class Read(Struct, frozen=True, kw_only=True):
     """Hold the records of a journal in order, and in words what could not be read."""
 
     records: tuple[Record, ...]

@@ -7,9 +7,10 @@ where the site forbids processes on its login nodes.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, get_args
+
+from msgspec import Struct
 
 from .safe_read import read_end
 from .shared_files import make_private
@@ -29,8 +30,7 @@ Who = Literal["cron", "scrontab", "person", "submit"]
 """Who started a round; `submit` only began to wait for one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Round:
+class Round(Struct, frozen=True):
     """Say when a round was, in seconds since 1970, and who started it."""
 
     time: int

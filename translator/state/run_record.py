@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 
-from ..lazy import dataclass
+from msgspec import Struct, field
 
 HIDDEN = "******"
 """Stands where the text of a secret was."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class FileDigest:
+class FileDigest(Struct, frozen=True, kw_only=True):
     """Name a file by its absolute path, `-` for standard input, and its bytes by their SHA-256, in hexadecimal."""
 
     file: str
     sha256: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunRecord:
+class RunRecord(Struct, frozen=True, kw_only=True):
     """Say what a job was submitted with; no field holds a secret.
 
     `parameters` are those in effect, the file's own with `overrides` in place of some; `overrides` are the words of

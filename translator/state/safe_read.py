@@ -5,26 +5,31 @@ The tasks of a job run as its user: whatever is in a job folder can be a pipe, a
 
 from __future__ import annotations
 
-import json
 import os
+import re
 import stat
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from ..lazy import regex
+from msgspec import Meta, Struct, ValidationError, convert
+from msgspec.json import Decoder
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
+Shape = TypeVar("Shape")
 MAX_NUMBER = 1 << 53
 MAX_JOB_ID = (1 << 31) - 1
 MAX_DIGITS = 16
 """Digits."""
-_HOST = regex(r"[A-Za-z0-9_:][A-Za-z0-9_.:%-]{0,254}")
+MAX_PORT = 65535
+Int = Annotated[int, Meta(ge=-MAX_NUMBER, le=MAX_NUMBER)]
+Port = Annotated[int, Meta(gt=0, le=MAX_PORT)]
+_HOST = re.compile(r"[A-Za-z0-9_:][A-Za-z0-9_.:%-]{0,254}")
 """A name or an address, also one of IPv6 with its zone."""
-_ESCAPED = regex(rb"\\u(?:0000|[dD][89a-fA-F])")
-_UNUSABLE = regex("[\0\ud800-\udc7f\udd00-\udfff]")
-_CLUSTER = regex(r"[A-Za-z0-9_-]{1,100}")
+_ESCAPED = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")
+_UNUSABLE = re.compile("[\0\ud800-\udc7f\udd00-\udfff]")
+_CLUSTER = re.compile(r"[A-Za-z0-9_-]{1,100}")
 
 
 class CorruptDataError(ValueError):
@@ -55,66 +60,60 @@ def read_end(path: Path, limit: int) -> tuple[bytes, bool]:
         return file.read(limit), size <= limit
 
 
-def json_object(data: bytes) -> Mapping[str, object]:
-    """Return the JSON object that `data` is; DamagedError if it is none.
+def read_lines(path: Path, limit: int) -> list[bytes]:
+    """Return the complete lines among the last `limit` bytes of a file; none where it cannot be read."""
+    try:
+        data, whole = read_end(path, limit)
+    except OSError:
+        return []
+    return data.split(b"\n")[0 if whole else 1 : -1]
+
+
+def read_json(data: bytes, shape: type[Shape]) -> Shape:
+    """Return the value of a type that JSON is; CorruptDataError if it is none.
 
     In place of what no path and no stream can hold, a NUL or half a character, its texts have U+FFFD. The bytes of a
     path that are no UTF-8 stay, as `os.fsdecode` writes them.
     """
     try:
-        value = json.loads(data.decode())
-        if _ESCAPED.search(data):
-            value = _cleaned(value)
+        # msgspec reads no half of a character, and the bytes of a path are written as such.
+        kind: Any = shape
+        value: Shape = convert(_cleaned(data), kind) if _ESCAPED.search(data) else _decoder(kind).decode(data)
+    except ValidationError as error:
+        raise CorruptDataError(str(error)) from None
     except (ValueError, RecursionError):
         raise CorruptDataError("it is not JSON") from None
-    if not isinstance(value, dict):
-        raise CorruptDataError("it is not a JSON object")
     return value
 
 
-def _cleaned(value: object) -> object:
-    if isinstance(value, str):
-        return _UNUSABLE.sub("\ufffd", value)
-    if isinstance(value, dict):
-        return {_cleaned(key): _cleaned(inner) for key, inner in value.items()}
-    return list(map(_cleaned, value)) if isinstance(value, list) else value
+def read_version(data: bytes, shape: type[Shape], version: int) -> Shape:
+    """Return the value of JSON as `read_json` does; CorruptDataError where its `version` is another one."""
+    found = read_json(data, _Versioned).version
+    if found != version:
+        raise CorruptDataError(f"it was written by {'a later' if found > version else 'an earlier'} version")
+    return read_json(data, shape)
 
 
-def require_str(raw: Mapping[str, object], key: str) -> str:
-    """Return a text; DamagedError if there is none."""
-    value = raw.get(key)
-    if not isinstance(value, str):
-        raise CorruptDataError(f"`{key}` is not a text")
-    return value
+class _Versioned(Struct):
+    version: Int
 
 
-def require_int(raw: Mapping[str, object], key: str) -> int:
-    """Return a whole number of sensible size; DamagedError if there is none."""
-    value = raw.get(key)
-    if not isinstance(value, int) or isinstance(value, bool) or abs(value) > MAX_NUMBER:
-        raise CorruptDataError(f"`{key}` is not a whole number")
-    return value
+@cache
+def _decoder(shape: Any) -> Decoder[Any]:
+    return Decoder(shape)
 
 
-def optional_int(raw: Mapping[str, object], key: str) -> int | None:
-    """Return a whole number, or None where it is null or left out."""
-    return None if raw.get(key) is None else require_int(raw, key)
+def _cleaned(data: bytes) -> object:
+    import json
 
+    def cleaned(value: object) -> object:
+        if isinstance(value, str):
+            return _UNUSABLE.sub("\ufffd", value)
+        if isinstance(value, dict):
+            return {cleaned(key): cleaned(inner) for key, inner in value.items()}
+        return list(map(cleaned, value)) if isinstance(value, list) else value
 
-def require_objects(raw: Mapping[str, object], key: str) -> list[Mapping[str, object]]:
-    """Return a list of objects; DamagedError if it is anything else."""
-    value = raw.get(key)
-    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-        raise CorruptDataError(f"`{key}` is not a list of objects")
-    return value
-
-
-def require_strs(raw: Mapping[str, object], key: str) -> tuple[str, ...]:
-    """Return a list of texts; DamagedError if it is anything else."""
-    value = raw.get(key)
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise CorruptDataError(f"`{key}` is not a list of texts")
-    return tuple(value)
+    return cleaned(json.loads(data.decode()))
 
 
 def is_job_number(word: str) -> bool:

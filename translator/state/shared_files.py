@@ -6,14 +6,13 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
-from ..lazy import dataclass
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-@dataclass(frozen=True)
-class Stamp:
+class Stamp(Struct, frozen=True):
     """Hold what tells a file from another of its name, and when it was last touched, by the server's clock."""
 
     inode: int

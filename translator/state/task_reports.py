@@ -1,15 +1,20 @@
-"""What tasks report while they run: lines in a file for each node, of which the last may be torn."""
+"""What tasks report while they run, in lines of which the last may be torn.
+
+In a file for each node: how tasks start and end, and where they are reached. In a file for each task: which scripts of
+prerequisites and plugins it ran, and where its commands ended if they failed. Source: this project's docs, run folder.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from ..lazy import dataclass
-from .safe_read import parse_int, read_end
+from msgspec import Struct
+from msgspec.structs import replace
+
+from .safe_read import MAX_PORT, host_or_empty, parse_int, read_end, read_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
 MAX_BYTES = 1 << 23
@@ -17,8 +22,7 @@ MAX_BYTES = 1 << 23
 MAX_LINE = 512
 
 
-@dataclass(frozen=True, kw_only=True)
-class Report:
+class Report(Struct, frozen=True, kw_only=True):
     """Say what a task reported of its last attempt: that it started and, with `ended`, how it ended."""
 
     index: int
@@ -63,16 +67,8 @@ def read_runs(folder: Path) -> dict[int, dict[int, tuple[Report, ...]]]:
 
 def _files(folder: Path) -> Iterator[list[bytes]]:
     """Yield the complete lines of the file of each node."""
-    try:
-        files = sorted(folder.glob("*.log"))
-    except OSError:
-        return
-    for file in files:
-        try:
-            data, whole = read_end(file, MAX_BYTES)
-        except OSError:
-            continue
-        yield data.split(b"\n")[0 if whole else 1 : -1]
+    for file in sorted(folder.glob("*.log")):
+        yield read_lines(file, MAX_BYTES)
 
 
 def apply_reports(latest: dict[int, dict[int, Report]], lines: Iterable[bytes]) -> None:
@@ -130,3 +126,137 @@ def _on_held(
     known = latest.get(index) if index is not None else None
     if known is not None and known.attempt == attempt and status is not None and until is not None:
         latest[known.index] = replace(known, status=status, held=until)
+
+
+MAX_PEER_LINE = 1 << 16
+"""Bytes; a port takes six."""
+
+
+class Peer(NamedTuple):
+    """Say where a task is reached: the address of its node, its ports by their label; and its slot on the cluster."""
+
+    address: str
+    ports: Mapping[str, tuple[int, ...]]
+    slot: int
+    attempt: int
+
+
+def read_peers(folder: Path) -> dict[tuple[int, int], Peer]:
+    """Return what is known of the last attempt of each task, by the position of its role and its index."""
+    found: dict[tuple[int, int], Peer] = {}
+    for file in sorted(folder.glob("*.log")):
+        apply_peers(found, read_lines(file, MAX_BYTES))
+    return found
+
+
+def apply_peers(found: dict[tuple[int, int], Peer], lines: Iterable[bytes]) -> None:
+    """Add what complete lines tell; a line that is none of ours is passed over."""
+    for line in lines:
+        if not line.startswith(b"peer ") or len(line) > MAX_PEER_LINE:
+            continue
+        _, *words = line.decode("ascii", errors="replace").split(" ")
+        match [parse_int(word) for word in words[:3]], words[3:]:
+            case [int(role), int(index), int(attempt)], [address, slot, *ports]:
+                known, number = found.get((role, index)), parse_int(slot)
+                if number is not None and (known is None or known.attempt <= attempt):
+                    found[role, index] = Peer(host_or_empty(address), _ports(ports), number, attempt)
+            case _:
+                pass
+
+
+def _ports(words: Iterable[str]) -> dict[str, tuple[int, ...]]:
+    """Return the ports of words `label:5000,5001`; what is no port is left out."""
+    found: dict[str, tuple[int, ...]] = {}
+    for word in words:
+        label, _, numbers = word.partition(":")
+        if label:
+            ports = (parse_int(word) for word in numbers.split(","))
+            found[label] = tuple(port for port in ports if port is not None and 0 < port <= MAX_PORT)
+    return found
+
+
+MAX_SCRIPT_BYTES = 1 << 16
+"""How much of a task's file is read, from its end; a script takes about 50 bytes."""
+MAX_SCRIPT_LINE = 512
+PHASES = ("start", "commands", "success", "failure", "exit")
+
+
+class ScriptRun(Struct, frozen=True, kw_only=True):
+    """Say how a script ended that a task ran; `name` is that of its prerequisite or plugin, empty for the commands.
+
+    Times are seconds since 1970.
+    """
+
+    task_attempt: int
+    phase: str
+    name: str
+    exit_status: int
+    started_at: int
+    ended_at: int
+
+
+def read_scripts(folder: Path) -> dict[int, tuple[ScriptRun, ...]]:
+    """Return what the tasks of a role ran, by index, in the order in which it ended; `folder` is below `tasks`."""
+    found: dict[int, tuple[ScriptRun, ...]] = {}
+    for file in sorted(folder.glob("*.scripts")):
+        index = parse_int(file.stem)
+        if index is not None and file.is_file():
+            found[index] = tuple(run for run in map(_script_run, read_lines(file, MAX_SCRIPT_BYTES)) if run is not None)
+    return found
+
+
+def _script_run(line: bytes) -> ScriptRun | None:
+    """Return what a line says; None for one that is none of ours."""
+    words = line.decode("utf-8", errors="replace").split(" ", 5) if len(line) <= MAX_SCRIPT_LINE else []
+    match words:
+        case [attempt, phase, status, began, ended, name] if phase in PHASES:
+            numbers = [parse_int(word) for word in (attempt, status, began, ended)]
+        case _:
+            return None
+    match numbers:
+        case [int(first), int(second), int(third), int(fourth)]:
+            called = "" if phase == "commands" else name
+            return ScriptRun(
+                task_attempt=first, phase=phase, name=called, exit_status=second, started_at=third, ended_at=fourth
+            )
+        case _:
+            return None
+
+
+MAX_END_BYTES = 1 << 16
+
+
+class CommandEnd(NamedTuple):
+    """Say where in its commands a bash ended with `status`.
+
+    `line` (from 1) is that of the command which ended it, 0 where bash does not know. `command` is the one that bash
+    ran last, as bash writes it, cut off; "" where it is not one of these commands, or may have a secret.
+    """
+
+    status: int
+    line: int
+    command: str
+
+
+def read_command_ends(file: Path) -> tuple[CommandEnd, ...]:
+    """Return the ends in the order in which they were written; () where there is no such file."""
+    try:
+        data, _ = read_end(file, MAX_END_BYTES)
+    except OSError:
+        return ()
+    lines = data.decode(errors="replace").split("\n")
+    return tuple(end for line in lines if (end := _end(line.rstrip(" ").split(" "))))
+
+
+def _end(words: list[str]) -> CommandEnd | None:
+    """Return what a line says: a status, a line, the lines of calls up to a 0, the file of the command, the command."""
+    outermost = words.index("0", 2) if "0" in words[2:] else 0
+    file, *command = words[outermost + 1 :] or [""]
+    own = "" if file else " ".join(command)
+    match [parse_int(word) for word in words[:outermost]]:
+        case [int(status), int(line)]:
+            return CommandEnd(status, line, own)
+        case [int(status), int(line), *_, int(call)]:
+            return CommandEnd(status, line and call if own else call, own)
+        case _:
+            return None

@@ -188,7 +188,7 @@ PROGRAM = {
     "E506": "Slurm's controller cannot be reached; nothing was sent",
     "E507": "Slurm limits how often it is asked, and did nothing; it is asked again later",
     "E508": "an account or a QOS may have no more jobs in the queue; `submit` tries again for some time",
-    "E509": "pyslurm or slurmrestd cannot be used: it is not there, or does not fit this Slurm or this user",
+    "E509": "pyslurm cannot be used: it is not installed, or does not fit this Slurm",
     "E510": "the job's folder cannot be written",
     "E511": "a job of this name has not ended",
     "E512": "another submit of this name was faster",

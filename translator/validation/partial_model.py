@@ -1,45 +1,40 @@
 """Make a model of all that is right in a mapping with faults, so that its checks look at the model alone.
 
-What is faulty or missing is empty there: None for a single value, for what may be null and for an item of a list; else
-a list or a mapping without anything in it, or a model whose values are all empty. So items of lists keep their
-positions, and those of mappings their keys. A name that does not match its pattern stays: others may refer to it.
-Source: pydantic's core schemas, and `on_error` of their kind `default`.
+What is faulty or missing is empty there: None for a single value, a list or a mapping without anything in it, or a
+model whose values are all empty. So items of lists keep their positions, and those of mappings their keys. A name that
+does not match its pattern stays: others may refer to it.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
-from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import cache
+from types import UnionType
+from typing import TYPE_CHECKING, Annotated, Any, TypeGuard, TypeVar, Union, get_args, get_origin
 
-from pydantic_core import SchemaValidator
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from .model import Model, core_schema
+from .strict_model import Validator, key_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
+
+    from pydantic.fields import FieldInfo
 
     from ..reading.document import Path
 
 _T = TypeVar("_T")
-_Model = TypeVar("_Model", bound=Model)
-_EMPTY: dict[str, Callable[[], Any]] = {
-    "list": list,
-    **dict.fromkeys(("dict", "model", "definition-ref", "tagged-union"), dict),
-}
-"""What the empty value of a kind is made of. Models alone are defined in one place and used in several."""
-_OF_VALUES = {"model-field": "schema", "dict": "values_schema"}
-"""Where a schema has that of the values in it."""
-_validators: dict[type[Model], SchemaValidator] = {}
-_UNUSED = ("metadata", "serialization", "min_length", "keys_schema")
+_Model = TypeVar("_Model", bound=BaseModel)
 
 
 def partial_model(model: type[_Model], value: Mapping[str, object]) -> _Model:
     """Return the model of a mapping, whatever is wrong in it."""
-    if model not in _validators:
-        _validators[model] = SchemaValidator(_lenient(core_schema(model)))
-    made: _Model = _validators[model].validate_python(value)
-    return made
+    keys = {key_of(model, name): name for name in model.model_fields}
+    fields = {name: _of_field(model.model_fields[name], key, value) for key, name in keys.items()}
+    given = {keys[key] for key in value if key in keys}
+    others = {} if model.model_config.get("extra") != "allow" else {k: v for k, v in value.items() if k not in keys}
+    return model.model_construct(_fields_set=given, **fields, **others)
 
 
 def placed(path: Path, items: Sequence[_T | None] | None) -> Iterator[tuple[Path, _T]]:
@@ -47,64 +42,66 @@ def placed(path: Path, items: Sequence[_T | None] | None) -> Iterator[tuple[Path
     return (((*path, position), item) for position, item in enumerate(items or ()) if item is not None)
 
 
-def _lenient(schema: Any) -> Any:
-    """Return the schema that takes the empty value for what is faulty in a value."""
-    if isinstance(schema, list):
-        return [_lenient(each) for each in schema]
-    if not isinstance(schema, Mapping):
-        return schema
-    kind = schema.get("type")
-    if not isinstance(kind, str):  # the fields of a model by name, or the choices of a union
-        return {key: _lenient(each) for key, each in schema.items()}
-    if kind == "function-before":  # which checks more than the kind of a value
-        return _lenient(schema["schema"])
-    inner = _OF_VALUES.get(kind)
-    made = {key: (_or_empty if key == inner else _lenient)(each) for key, each in schema.items() if key not in _UNUSED}
-    if kind == "list":
-        made["items_schema"] = _or_none(made["items_schema"])
-    elif kind == "tagged-union":
-        made["discriminator"] = _tag_reader(schema["discriminator"], tuple(schema["choices"]))
-    elif kind == "model":
-        extra = "allow" if schema["cls"].extra == "allow" else "ignore"
-        fields = {**made["schema"], "extra_behavior": extra}
-        construct = partial(_construct, schema["cls"])
-        function = {"type": "no-info", "function": construct}
-        return {"type": "function-after", "function": function, "schema": fields, "ref": schema["ref"]}
-    return made
+def alternatives(annotation: Any) -> list[Any]:
+    """Return the types of a union, and a single type as a list of one; `Annotated` is taken off."""
+    while hasattr(annotation, "__metadata__"):
+        annotation = get_args(annotation)[0]
+    if get_origin(annotation) in (Union, UnionType):
+        return [inner for each in get_args(annotation) for inner in alternatives(each)]
+    return [annotation]
 
 
-def _or_empty(schema: Any) -> Any:
-    """Return the lenient schema that has the empty value for what it refuses; what is left out keeps its default."""
-    if schema["type"] == "default":
-        return {**schema, "schema": _or_empty(schema["schema"])}
-    lenient, empty = _lenient(schema), _EMPTY.get(schema["type"])
-    if empty is None:
-        return _or_none(lenient)
-    made = {"type": "default", "schema": lenient, "default_factory": empty, "on_error": "default"}
-    return {**made, "validate_default": True}
+def is_model(kind: object) -> TypeGuard[type[BaseModel]]:
+    """Tell whether a type is a model."""
+    return isinstance(kind, type) and issubclass(kind, BaseModel)
 
 
-def _or_none(schema: Any) -> Any:
-    return {"type": "default", "schema": schema, "default": None, "on_error": "default"}
+def tags_of(model: type[BaseModel]) -> tuple[Any, ...]:
+    """Return the values of `type` by which a model is told from the others of a union; () without such a key."""
+    field = model.model_fields.get("type")
+    return get_args(field.annotation) if field else ()
 
 
-def _tag_reader(key: str, tags: tuple[str, ...]) -> Callable[[object], str | None]:
-    """Return what reads the tag of a mapping: the last of the tags where it has none of them."""
-
-    def read(value: object) -> str | None:
-        if not isinstance(value, Mapping):
-            return None
-        return next((tag for tag in tags if tag == value.get(key)), tags[-1])
-
-    return read
+def _of_field(field: FieldInfo, key: str, value: Mapping[str, object]) -> Any:
+    if key not in value and not field.is_required():
+        return field.get_default(call_default_factory=True)
+    hint: Any = field.annotation
+    if field.metadata:
+        hint = operator.getitem(Annotated, (hint, *field.metadata))
+    return _or_empty(hint, value.get(key))
 
 
-def _construct(model: type[Model], parts: tuple[dict[str, Any], dict[str, Any] | None, set[str]]) -> Model:
-    """Return a model of its fields by name, its other keys, and the names of those fields that were given."""
-    values, others, given = parts
-    made = model()
-    vars(made).update(values)
-    made.model_fields_set.update(given)
-    if made.model_extra is not None:
-        made.model_extra.update(others or {})
-    return made
+def _or_empty(hint: Any, value: object) -> Any:
+    """Return a value as the hint has it, or what is right in it."""
+    try:
+        return _adapter(hint).validate_python(value)
+    except ValidationError:
+        pass
+    if _is_name(hint):
+        return value if isinstance(value, str) else None
+    if any(isinstance(mark, Validator) for mark in getattr(hint, "__metadata__", ())):
+        return None
+    kinds = [kind for kind in alternatives(hint) if kind is not type(None)]
+    models = list(filter(is_model, kinds))
+    if models and (type(None) not in alternatives(hint) or isinstance(value, Mapping)):
+        found = value if isinstance(value, Mapping) else {}
+        tagged = [model for model in models if found.get("type") in tags_of(model)]
+        return partial_model((tagged or models[-1:])[0], found)
+    if get_origin(kinds[0]) in (list, tuple):
+        inner, items = get_args(kinds[0])[0], value if isinstance(value, list) else []
+        only_models = any(map(is_model, alternatives(inner)))
+        right = (None if only_models and not isinstance(each, Mapping) else _or_empty(inner, each) for each in items)
+        return get_origin(kinds[0])(right)
+    if get_origin(kinds[0]) is dict:
+        of = get_args(kinds[0])[1]
+        return {key: _or_empty(of, each) for key, each in value.items()} if isinstance(value, Mapping) else {}
+    return None
+
+
+def _is_name(hint: Any) -> bool:
+    return any(isinstance(mark, Validator) and mark.is_name for mark in getattr(hint, "__metadata__", ()))
+
+
+@cache
+def _adapter(hint: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(hint)

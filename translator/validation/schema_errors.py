@@ -5,38 +5,37 @@ Source: pydantic's error types; a type that is not listed here would be a value 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import field
-from types import UnionType
-from typing import TYPE_CHECKING, Any, TypeVar, Union, get_args, get_origin
+from math import ceil
+from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin
 
-from pydantic_core import ValidationError
+from msgspec import Struct, field
+from pydantic import BaseModel, ValidationError
 
 from ..errors import nearest
-from ..lazy import dataclass
 from ..reading.document import path_text
+from ..times import duration, elapsed_text
 from .diagnostics import MAX_FAULTS, near_hint
-from .model import Model, tag_of
-from .partial_model import partial_model
-from .value_hints import hint_at_value
+from .partial_model import alternatives, is_model, partial_model, tags_of
+from .strict_model import key_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pydantic.fields import FieldInfo
     from pydantic_core import ErrorDetails
 
     from ..reading.document import Path
     from .diagnostics import DiagnosticCollector
-    from .model import Field
 
-_Model = TypeVar("_Model", bound=Model)
+_Model = TypeVar("_Model", bound=BaseModel)
 _Loc = tuple[int | str, ...]
 _MAX_SHOWN = 40
 _TYPES = "`dockerimage`, `data`, `script` or `output`"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Wording:
+class Wording(Struct, frozen=True, kw_only=True):
     """Hold hints by key: what to write for one that is missing, here or at a path, and where an unknown one belongs."""
 
     missing: Mapping[str, str] = field(default_factory=dict)
@@ -74,7 +73,7 @@ def parse_model(
 
 def _add(
     detail: ErrorDetails,
-    model: type[Model],
+    model: type[BaseModel],
     collector: DiagnosticCollector,
     codes: int,
     wording: Wording,
@@ -103,7 +102,7 @@ def _add(
         number, message, hint = 3, f"expected {_TYPES}, found {_found(value['type'])}", ""
     else:
         context = detail.get("ctx", {})
-        what = context.get("what") or {"list_type": "a list"}.get(kind, "a mapping")
+        what = context.get("what") or {"list_type": "a list", "tuple_type": "a list"}.get(kind, "a mapping")
         hidden = "auth" in path or path[:1] == ("secrets",)
         found = "another kind of value" if hidden and value is not None else _found(value)
         number, message = context.get("number", 3), f"expected {what}"
@@ -129,14 +128,14 @@ def _meant(details: Sequence[ErrorDetails]) -> dict[_Loc, _Loc]:
     return found
 
 
-def _walk(loc: tuple[int | str, ...], model: type[Model]) -> tuple[Path, list[type[Model]]]:
+def _walk(loc: tuple[int | str, ...], model: type[BaseModel]) -> tuple[Path, list[type[BaseModel]]]:
     """Return the path in the file, without pydantic's own steps, and the models that hold its last step."""
     path: list[int | str] = []
     kinds: list[Any] = [model]
     before: list[Any] = []
     for step in loc:
-        models = [kind for kind in kinds if _is_model(kind)]
-        tagged = [kind for kind in models if len(models) > 1 and step in _tags(kind)]
+        models = [kind for kind in kinds if is_model(kind)]
+        tagged = [kind for kind in models if len(models) > 1 and step in tags_of(kind)]
         if tagged:
             kinds = tagged
         else:
@@ -147,35 +146,16 @@ def _walk(loc: tuple[int | str, ...], model: type[Model]) -> tuple[Path, list[ty
 
 def inside(kind: Any, step: int | str) -> list[Any]:
     """Return the types that may stand at a step below a type."""
-    if _is_model(kind):
+    if is_model(kind):
         field = next((each for key, each in _fields(kind).items() if key == step), None)
-        return _alternatives(field.annotation) if field else []
-    if get_origin(kind) in (list, dict):
-        return _alternatives(get_args(kind)[-1])
+        return alternatives(field.annotation) if field else []
+    if get_origin(kind) in (list, tuple, dict):
+        return alternatives(get_args(kind)[0 if get_origin(kind) is tuple else -1])
     return []
 
 
-def _alternatives(annotation: Any) -> list[Any]:
-    """Return the types of a union, and a single type as a list of one; `Annotated` is taken off."""
-    while hasattr(annotation, "__metadata__"):
-        annotation = get_args(annotation)[0]
-    if get_origin(annotation) in (Union, UnionType):
-        return [inner for each in get_args(annotation) for inner in _alternatives(each)]
-    return [annotation]
-
-
-def _is_model(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, Model)
-
-
-def _fields(model: type[Model]) -> dict[str, Field]:
-    return {field.alias: field for field in model.model_fields.values()}
-
-
-def _tags(model: type[Model]) -> tuple[Any, ...]:
-    """Return the values by which the models of a union are told apart."""
-    tag = tag_of(model)
-    return get_args(model.model_fields[tag].annotation) if tag else ()
+def _fields(model: type[BaseModel]) -> dict[str, FieldInfo]:
+    return {key_of(model, name): field for name, field in model.model_fields.items()}
 
 
 def _misplaced(path: Path, wording: Wording) -> str:
@@ -201,3 +181,48 @@ def _found(value: object) -> str:
 
 def _shortened(text: str) -> str:
     return text if len(text) <= _MAX_SHOWN else text[: _MAX_SHOWN - 3] + "..."
+
+
+_AMOUNT = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s*([kmgtp])?(?:i?b(?:ytes?)?)?", re.IGNORECASE)
+_MIB = {"k": 1 / 1024, "m": 1, "g": 1024, "t": 1024**2, "p": 1024**3}
+_REST_OF_UNIT = re.compile(r"(?<=[wdhms])(?:eeks?|ays?|(?:ou)?rs?|in(?:ute)?s?|ec(?:ond)?s?)\b|\s", re.ASCII)
+"""What `90 minutes` has beside `90m`."""
+
+
+def hint_at_value(key: str, what: str, value: object) -> str:
+    """Return what to write in place of a value of `key`, where `what` is expected; "" where nothing helps."""
+    if isinstance(value, str) and "number" in what and value.strip().lstrip("-").isdigit():
+        return f"write it without quotes: `{value.strip()}`"
+    if isinstance(value, str) and "number" in what and key.endswith("MB") and (hint := _in_mib(value)):
+        return hint
+    if isinstance(value, (bool, int, float)) and what.startswith("text"):
+        return "put it in quotes"
+    if value is None:
+        return "write a value: a key without one does not count as left out"
+    if what == "a list":
+        return "write it as a list, each item on a line of its own: `- item`"
+    if what == "a mapping":
+        return "write it as a mapping, each key on a line of its own: `key: value`"
+    if isinstance(value, str) and what == "true or false" and value.lower() in ("yes", "no", "on", "off"):
+        return f"write `{'true' if value.lower() in ('yes', 'on') else 'false'}`"
+    if isinstance(value, dict) and what == "text":
+        return "text that contains `: ` needs quotes around all of it"
+    return ""
+
+
+def hint_at_time(text: str) -> str:
+    """Return the hint at a time limit in words, `2h` or `90 minutes`; "" for what is none.
+
+    >>> hint_at_time("1.5"), hint_at_time("90min"), hint_at_time("1 day 2h")
+    ('', 'write `01:30:00`', 'write `1-02:00:00`')
+    """
+    seconds = duration(_REST_OF_UNIT.sub("", text.lower()))
+    return "" if seconds is None else f"write `{elapsed_text(seconds)}`"
+
+
+def _in_mib(text: str) -> str:
+    """Return the hint at an amount of memory with a unit, "" for what is none."""
+    match = _AMOUNT.fullmatch(text.strip())
+    if match is None or not match[2]:
+        return ""
+    return f"write `{ceil(float(match[1]) * _MIB[match[2].lower()])}`: the unit is MiB"

@@ -7,26 +7,80 @@ written 1.0.
 from __future__ import annotations
 
 import re
-from typing import Annotated
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic_core import PydanticCustomError
+from annotated_types import MinLen
+from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic.alias_generators import to_camel
+from pydantic_core import PydanticCustomError, core_schema
 
-from ..lazy import regex
 from ..reading.document import Bytes
-from .marks import Validator
-from .model import Model
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 MAX_INT = 2**31 - 1
 """What JSON schema validators, bash and Slurm all can count to."""
 LAST_PORT = 65535
+JsonSchema = dict[str, Any]
+NOT_EMPTY = MinLen(1)
+"""Mark a list or a mapping that has something in it."""
 
 
-class StrictModel(Model, extra="forbid"):
+class StrictModel(BaseModel):
     """A mapping with the keys of its fields and no others; keys are written in camelCase."""
 
+    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel, defer_build=True)
 
-class OpenModel(Model, extra="allow"):
+    @classmethod
+    def of(cls, **fields: Any) -> Self:
+        """Return a model of fields by their names, which nothing checks: for values that the program makes itself."""
+        if unknown := fields.keys() - cls.model_fields.keys():
+            raise TypeError(f"{cls.__name__} has no {', '.join(sorted(unknown))}")
+        return cls.model_construct(**fields)
+
+    @classmethod
+    def key(cls, name: str) -> str:
+        """Return the key of a field."""
+        return key_of(cls, name)
+
+
+def key_of(model: type[BaseModel], name: str) -> str:
+    """Return the key of a field. A model that no value was read with may not have been told its keys.
+
+    Source: pydantic, defer_build; observed with 2.10.
+    """
+    made = to_camel(name) if model.model_config.get("alias_generator") else name
+    return model.model_fields[name].alias or made
+
+
+class OpenModel(StrictModel):
     """A mapping that may have any keys beside those of its fields."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class Validator:
+    """Mark a field, `Annotated[int, Validator(...)]`: `check` alone decides; it returns the value or raises `expected`.
+
+    `json` says the same to an editor, as JSON Schema. A value that is a name stays in a model of which parts are wrong.
+    """
+
+    def __init__(self, check: Callable[[Any], object], json: JsonSchema, *, is_name: bool = False) -> None:
+        self._check = check
+        self._json = json
+        self.is_name = is_name
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+        """Validate by the function, whatever the annotated type is."""
+        del source, handler
+        return core_schema.no_info_plain_validator_function(self._check)
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: GetJsonSchemaHandler) -> JsonSchema:
+        """Return what the field says to an editor."""
+        del schema, handler
+        return dict(self._json)
 
 
 def expected(
@@ -35,8 +89,7 @@ def expected(
     """Return the error for a value that is not `what`; the fault made of it says what was found instead.
 
     `number` is the last digit of its code: 3 for a wrong value, `E203` in a job file and `E453` in a site
-    profile. A `bare` one does not say what was found; with `key` it stands
-    at the key of the value.
+    profile. A `bare` one does not say what was found; with `key` it is reported at the key of the value.
     """
     context = {"what": what, "hint": hint, "number": number, "bare": bare, "key": key}
     return PydanticCustomError("expected", "expected {what}", context)
@@ -58,9 +111,9 @@ def positive(number: int | None, otherwise: str) -> int:
     return number
 
 
-_NUMBER = regex(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+_NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 _MAX_DIGITS = 40
-NUMBER_OR_TEXT = {"type": ["integer", "string"], "pattern": rf"^\s*(?:{_NUMBER.pattern})\s*$"}
+NUMBER_OR_TEXT: JsonSchema = {"type": ["integer", "string"], "pattern": rf"^\s*(?:{_NUMBER.pattern})\s*$"}
 
 
 def number_of(value: object) -> object:
@@ -87,29 +140,33 @@ def int_range(least: int | None = None, most: int = MAX_INT, *, texts: bool = Fa
             raise expected(f"{wanted}, found {value.strip()}", bare=True)
         raise expected(wanted)
 
-    schema = {"type": "integer", "minimum": lowest, "maximum": most}
+    schema: JsonSchema = {"type": "integer", "minimum": lowest, "maximum": most}
     return Validator(check, {**schema, **NUMBER_OR_TEXT} if texts else schema)
 
 
-_NAME = 4
-"""The number of faults of names: E204."""
-
-
-def pattern(what: str, pattern: str, *, number: int = 3) -> Validator:
-    """Accept texts that match a pattern from end to end; `what` names them in messages.
-
-    Of a name (4) that does not match, one that is near and does is the hint.
-    """
-    expression = regex(pattern, re.ASCII)
+def pattern(what: str, pattern: str) -> Validator:
+    """Accept texts that match a pattern from end to end; `what` names them in messages."""
+    expression = re.compile(pattern, re.ASCII)
 
     def check(value: object) -> str:
         if isinstance(value, str) and not isinstance(value, Bytes) and expression.fullmatch(value):
             return value
-        near = re.sub(r"\W", "_", value, flags=re.ASCII) if number == _NAME and isinstance(value, str) else ""
-        raise expected(what, number=number, hint=f"call it `{near}`" if near and expression.fullmatch(near) else "")
+        raise expected(what)
 
-    kind = {"type": "str", "strict": True} if number == _NAME else None
-    return Validator(check, {"type": "string", "pattern": f"^(?:{pattern})$"}, kind)
+    return Validator(check, {"type": "string", "pattern": f"^(?:{pattern})$"})
+
+
+def name_pattern(what: str, pattern: str) -> Validator:
+    """Accept names that match a pattern (E204); a near name that matches is the hint."""
+    expression = re.compile(pattern, re.ASCII)
+
+    def check(value: object) -> str:
+        if isinstance(value, str) and not isinstance(value, Bytes) and expression.fullmatch(value):
+            return value
+        near = re.sub(r"\W", "_", value, flags=re.ASCII) if isinstance(value, str) else ""
+        raise expected(what, number=4, hint=f"call it `{near}`" if near and expression.fullmatch(near) else "")
+
+    return Validator(check, {"type": "string", "pattern": f"^(?:{pattern})$"}, is_name=True)
 
 
 def choice(*choices: str | int) -> Validator:

@@ -92,14 +92,9 @@ explain_failure() {
   if ((PSL_CODE_OF[$task] == -1200)); then
     PSL_EXPLANATION+=' because it used more memory than it had asked for'
   fi
-  case ${PSL_LIMIT_REACHED[$task]-} in
-    '') ;;
-    '0 '*) PSL_EXPLANATION+=' and is not retried, which the site does not allow' ;;
-    '1 '*)
-      PSL_EXPLANATION+=" after ${PSL_LIMIT_REACHED[$task]%ies}y, the most that the site allows"
-      ;;
-    *) PSL_EXPLANATION+=" after ${PSL_LIMIT_REACHED[$task]}, the most that the site allows" ;;
-  esac
+  if ((!PSL_GANG)); then
+    explain_limit "$task"
+  fi
 }
 
 # complete_by_C3 ROLE INDEX: so many tasks of a role have succeeded that the job succeeds.

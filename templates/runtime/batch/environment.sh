@@ -104,9 +104,8 @@ print_instances() {
   printf -v list '%s,' "${tasks[@]}"
   quote "${list%,}"
   PSL_INSTANCES_LINE=PAI_TASK_ROLE_INSTANCES=$PSL_QUOTED
-  if ((${#list} > PSL_MAX_LIST_BYTES)); then
-    PSL_UNEXPORTED_PEERS=1
-  else
+  # This variable and the list of a role have the same limit.
+  if ((${#list} <= 65536)); then
     printf 'export %s\n' "$PSL_INSTANCES_LINE"
   fi
 }

@@ -47,12 +47,11 @@ on_slots_died() {
   for ((slot = 10#$2; slot <= 10#$3 && slot < PSL_SLOTS[role]; slot++)); do
     index=$slot
     if ((!PSL_GANG)); then
-      index=${PSL_ASSIGNED[$role.$slot]-}
-      forget_free_slot "$role" "$slot"
+      take_from_slot "$role" "$slot"
+      index=$PSL_VALUE
     fi
     [[ $index ]] || continue
     is_open "$role.$index" || continue
-    unset "PSL_ASSIGNED[$role.$slot]"
     mark_slot_lost "$role" "$slot" "$index" "$4"
   done
 }
@@ -70,7 +69,7 @@ mark_slot_lost() {
     mark_unbegun_lost "$role" "$status" "${PSL_NODES[slot]-}"
   else
     # The task has not begun, so another slot gets it.
-    PSL_WAITING[role]+=" $index:$((PSL_NOW + 1))"
+    put_back "$role" "$index" "$((PSL_NOW + 1))"
   fi
 }
 

@@ -60,8 +60,9 @@ check_nodes() {
 # Write what the tasks read, and fetch the code that they share.
 write_attempt() {
   write_environment
-  if ! write_programs || ! write_hosts; then
-    die "cannot write to $PSL_ATTEMPT_FOLDER"
+  write_programs || die "cannot write to $PSL_ATTEMPT_FOLDER"
+  if [[ $PSL_CONTAINER_RUNTIME != none ]]; then
+    write_hosts || die "cannot write to $PSL_ATTEMPT_FOLDER"
   fi
   handle_pending_signals
   if [[ $PSL_STAGE_CODE ]]; then
@@ -77,11 +78,13 @@ write_attempt() {
 start_all_roles() {
   local PSL_EACH
   for PSL_EACH in "${!PSL_ROLE_NAME[@]}"; do
-    PSL_SUCCEEDED[PSL_EACH]=0 PSL_FAILED[PSL_EACH]=0 PSL_NEXT_TASK[PSL_EACH]=0
+    PSL_SUCCEEDED[PSL_EACH]=0 PSL_FAILED[PSL_EACH]=0
     PSL_TASK_COUNT=$((PSL_TASK_COUNT + PSL_INSTANCES[PSL_EACH]))
   done
   make_command_channels
-  find_shared_cores
+  if [[ ${PSL_ODD_CPUS[*]-} ]]; then
+    find_shared_cores
+  fi
   for PSL_EACH in "${!PSL_ROLE_NAME[@]}"; do
     start_role "$PSL_EACH"
   done

@@ -82,65 +82,56 @@ place_role() {
   PSL_NODES_OF[role]="${nodes[*]}"
 }
 
-# Find the address of every node, by the method of the site profile.
+# Find the address of every node, by the method of the site profile. Slurm's own address is taken
+# where there is no getent, and for a host's own name, which has a loopback address on Debian.
 find_addresses() {
-  local node nodes
+  local node nodes address
   local -A seen=()
-  local -a names=()
+  local -a names=() unknown=()
   for nodes in "${PSL_NODES_OF[@]}"; do
     for node in $nodes; do
       [[ ${seen[$node]-} ]] || names+=("$node")
       seen[$node]=1
     done
   done
-  case $PSL_ADDRESS_METHOD in
-    getent) look_up_addresses '' "${names[@]}" ;;
-    suffix) look_up_addresses "$PSL_NODE_SUFFIX" "${names[@]}" ;;
-    node-address) ask_slurm "${names[@]}" ;;
-  esac
-  if ! has_getent; then
-    ask_for_missing "${names[@]}"
+  if [[ $PSL_ADDRESS_METHOD == node-address ]]; then
+    ask_slurm "${names[@]}"
+  else
+    look_up_addresses "$PSL_NODE_SUFFIX" "${names[@]}"
   fi
   for node in "${names[@]}"; do
-    if ((${#names[@]} > 1)) && is_loopback "${PSL_ADDRESS_OF[$node]-}"; then
-      # Debian gives a host's own name a loopback address; other nodes cannot use it.
-      ask_slurm "$node"
+    address=${PSL_ADDRESS_OF[$node]-}
+    if is_useless "$address"; then
+      unknown+=("$node")
+    elif [[ ! $address$PSL_NODE_SUFFIX ]] && ! has_getent; then
+      # A suffix names another network than Slurm's.
+      unknown+=("$node")
     fi
+  done
+  if ((${#unknown[@]})); then
+    ask_slurm ${unknown[@]+"${unknown[@]}"}
+  fi
+  check_addresses "${names[@]}"
+}
+
+# is_useless ADDRESS: tell whether only the node itself can use an address, and others need one.
+is_useless() { [[ $1 =~ ^(127\.|::1$) ]] && ((${#names[@]} > 1)); }
+
+has_getent() { command -v getent >/dev/null; }
+
+# check_addresses NODE ...: end the job if a node has no address that other nodes can use.
+check_addresses() {
+  local node source=getent
+  local -a names=("$@")
+  has_getent || source="/etc/hosts of $SLURMD_NODENAME, which has no getent,"
+  for node; do
     [[ ${PSL_ADDRESS_OF[$node]-} ]] || die \
-      "no address for node $node$PSL_NODE_SUFFIX: $(name_source) does not know it\
- (site profile: address)"
-    if ((${#names[@]} > 1)) && is_loopback "${PSL_ADDRESS_OF[$node]}"; then
+      "no address for node $node$PSL_NODE_SUFFIX: $source does not know it (site profile: address)"
+    if is_useless "${PSL_ADDRESS_OF[$node]}"; then
       die "node $node has the address ${PSL_ADDRESS_OF[$node]}, which other nodes cannot reach\
  (site profile: address)"
     fi
   done
-}
-
-# is_loopback ADDRESS: tell whether an address is one of the node itself only.
-is_loopback() { [[ $1 =~ ^(127\.|::1$) ]]; }
-
-has_getent() { command -v getent >/dev/null; }
-
-# Print what names are looked up in.
-name_source() {
-  if has_getent; then
-    printf 'getent'
-  else
-    printf '/etc/hosts of %s, which has no getent,' "$SLURMD_NODENAME"
-  fi
-}
-
-# ask_for_missing NODE ...: ask Slurm for those that still have no address. A suffix names another
-# network than Slurm's.
-ask_for_missing() {
-  local node
-  local -a missing=()
-  for node; do
-    [[ ${PSL_ADDRESS_OF[$node]-} ]] || missing+=("$node")
-  done
-  if ((${#missing[@]})) && [[ ! $PSL_NODE_SUFFIX ]]; then
-    ask_slurm ${missing[@]+"${missing[@]}"}
-  fi
 }
 
 # look_up_addresses SUFFIX NODE ...: ask getent. One getent answers for all names; it prints the
@@ -214,23 +205,4 @@ ask_slurm() {
   if ((${#named[@]})); then
     look_up_addresses '' ${named[@]+"${named[@]}"}
   fi
-}
-
-# Print a line for each node: the GPUs that the job has there, where Slurm does not call them `gpu`.
-# Source: scontrol(1), show job --details.
-print_gpus_on_nodes() {
-  local line nodes node item number list
-  while read -r line; do
-    [[ $line =~ ^Nodes=([^\ ]+)\ .*[=,]"$PSL_GPU_GRES"(:[^\(,]+)?:[0-9]+\(IDX:([0-9,-]+)\) ]] ||
-      continue
-    nodes=${BASH_REMATCH[1]} list=''
-    for item in ${BASH_REMATCH[3]//,/ }; do
-      for ((number = ${item%-*}; number <= ${item#*-}; number++)); do
-        list+=${list:+,}$number
-      done
-    done
-    while read -r node; do
-      printf "PSL_GPUS_ON['%s']=%s\n" "$node" "$list"
-    done < <(scontrol show hostnames "$nodes")
-  done < <(scontrol --details show job "$SLURM_JOB_ID")
 }

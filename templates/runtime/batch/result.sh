@@ -16,13 +16,17 @@ write_result() {
   fi
 }
 
-# explain_full REASON: set PSL_FULL if the attempt's folder takes nothing more, because its file
-# system is full or a quota is used up, and PSL_EXPLAINED to the reason with that. Only the words of
-# a write that fails tell why.
+# explain_full REASON: set PSL_FULL if nothing more can be written to the attempt's folder, because
+# its file system is full or a quota is used up, and PSL_EXPLAINED to the reason with that. Only the
+# message of a write that fails tells why.
 explain_full() {
   local said=''
   if [[ $PSL_ENTERED ]]; then
-    said=$(write_room 2>&1)
+    said=$(
+      LC_ALL=C
+      exec 2>&1
+      printf '%65536s' '' >room
+    )
     rm -f -- room
   fi
   PSL_EXPLAINED=$1

@@ -2,6 +2,13 @@
 
 # A role may have fewer slots than tasks. A slot says when it is free, and gets the next task.
 
+# By role: the next task that never had a slot, "INDEX:TIME" of the retries that wait, and idle
+# slots. By ROLE.SLOT, the task that a slot was given, until the task has ended.
+PSL_NEXT_TASK=() PSL_WAITING=() PSL_FREE_SLOTS=()
+declare -A PSL_ASSIGNED=()
+# How many transient and other retries a task has used, and which limit it has reached.
+declare -A PSL_TRANSIENTS=() PSL_BUDGET_USED=() PSL_LIMIT_REACHED=()
+
 # grant_retry ROLE TASK: whether the task is retried; count the retry and set PSL_RETRY_DELAY.
 # Source: OpenPAI retry policy: tasks are retried only without gang allocation, by the fancy policy.
 # A failure that is permanent is never retried, one that is transient up to a ceiling of the site.
@@ -58,9 +65,8 @@ on_free() {
   local role=$1
   if [[ $PSL_OUTCOME ]]; then
     send_command "$role" quit
-  elif [[ ! ${PSL_WAITING[role]-} ]] && ((PSL_NEXT_TASK[role] < PSL_INSTANCES[role])); then
-    assign_task "$role" "$2" "${PSL_NEXT_TASK[role]}"
-    PSL_NEXT_TASK[role]=$((PSL_NEXT_TASK[role] + 1))
+  elif [[ ! ${PSL_WAITING[role]-} ]] && ((${PSL_NEXT_TASK[role]-0} < PSL_INSTANCES[role])); then
+    assign_next_task "$role" "$2"
   else
     PSL_FREE_SLOTS[role]+=" $2"
   fi
@@ -73,7 +79,7 @@ fill_free_slots() {
     if ((PSL_SUCCEEDED[role] + PSL_FAILED[role] == PSL_INSTANCES[role])); then
       unset "PSL_FREE_SLOTS[$role]"
       send_command "$role" quit
-    elif [[ ${PSL_WAITING[role]-} ]] || ((PSL_NEXT_TASK[role] < PSL_INSTANCES[role])); then
+    elif [[ ${PSL_WAITING[role]-} ]] || ((${PSL_NEXT_TASK[role]-0} < PSL_INSTANCES[role])); then
       fill_slots_of_role "$role"
     fi
   done
@@ -93,9 +99,8 @@ fill_slots_of_role() {
     fi
   done
   PSL_WAITING[role]=$waiting
-  while ((next < ${#slots[@]} && PSL_NEXT_TASK[role] < PSL_INSTANCES[role])); do
-    assign_task "$role" "${slots[next++]}" "${PSL_NEXT_TASK[role]}"
-    PSL_NEXT_TASK[role]=$((PSL_NEXT_TASK[role] + 1))
+  while ((next < ${#slots[@]} && ${PSL_NEXT_TASK[role]-0} < PSL_INSTANCES[role])); do
+    assign_next_task "$role" "${slots[next++]}"
   done
   if ((next < ${#slots[@]})); then
     PSL_FREE_SLOTS[role]=" ${slots[*]:next}"
@@ -104,14 +109,38 @@ fill_slots_of_role() {
   fi
 }
 
+# assign_next_task ROLE SLOT: let the slot run the next task that never had a slot.
+assign_next_task() {
+  local next=${PSL_NEXT_TASK[$1]-0}
+  PSL_NEXT_TASK[$1]=$((next + 1))
+  assign_task "$1" "$2" "$next"
+}
+
 # assign_task ROLE SLOT INDEX: let the slot run the next attempt of a task.
 assign_task() {
   PSL_ASSIGNED[$1.$2]=$3
   send_command "$1" "run $2 $3 $((${PSL_ATTEMPTS[$1.$3]:--1} + 1))"
 }
 
-# forget_free_slot ROLE SLOT: give this slot no task any more.
-forget_free_slot() {
+# put_back ROLE INDEX TIME: let a task wait for a slot, until a time at least.
+put_back() { PSL_WAITING[$1]+=" $2:$3"; }
+
+# take_from_slot ROLE SLOT: set PSL_VALUE to the task that the slot had, if any; the slot gets no
+# other one.
+take_from_slot() {
+  PSL_VALUE=${PSL_ASSIGNED[$1.$2]-}
+  unset "PSL_ASSIGNED[$1.$2]"
   PSL_FREE_SLOTS[$1]=" ${PSL_FREE_SLOTS[$1]-} "
   PSL_FREE_SLOTS[$1]=${PSL_FREE_SLOTS[$1]/ $2 / }
+}
+
+# explain_limit TASK: add to PSL_EXPLANATION which limit keeps the task from another retry.
+explain_limit() {
+  local limit=${PSL_LIMIT_REACHED[$1]-}
+  case $limit in
+    '') ;;
+    '0 '*) PSL_EXPLANATION+=' and is not retried, which the site does not allow' ;;
+    '1 '*) PSL_EXPLANATION+=" after ${limit%ies}y, the most that the site allows" ;;
+    *) PSL_EXPLANATION+=" after $limit, the most that the site allows" ;;
+  esac
 }

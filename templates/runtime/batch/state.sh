@@ -6,8 +6,6 @@ declare -A PSL_STATE=() PSL_ATTEMPTS=() PSL_NODE_OF=() PSL_STARTED=() PSL_ENDED=
 declare -A PSL_STATUS=() PSL_CODE_OF=() PSL_BEHAVIOUR_OF=()
 # Tasks that got TERM, by ROLE.INDEX.ATTEMPT; "ATTEMPT MOMENT KIND NAME" of the hook that failed.
 declare -A PSL_GOT_TERM=() PSL_FAILED_IN=()
-# Retries: how many transient and other ones a task has used, and which limit it has reached.
-declare -A PSL_TRANSIENTS=() PSL_BUDGET_USED=() PSL_LIMIT_REACHED=()
 # Exits: the tasks in the order of their exits, and which of them is accepted next. An exit that may
 # have a cause outside of the job is provisional: the script accepts it only from a later time on.
 PSL_EXITS=() PSL_NEXT_EXIT=0
@@ -28,16 +26,8 @@ PSL_FIRST_RULE='' PSL_FIRST_AT='' PSL_FIRST_TASK=''
 PSL_SHARES_CORES=()
 PSL_STEP_RUNNING=() PSL_STEP_ID=() PSL_STARTED_AFTER_DECISION=()
 
-# Without gang allocation, by role: the next task that never had a slot, "INDEX:TIME" of the retries
-# that wait, and slots with nothing to do.
-PSL_NEXT_TASK=() PSL_WAITING=() PSL_FREE_SLOTS=()
-# By ROLE.SLOT, the task that a slot was given, until the task has ended.
-declare -A PSL_ASSIGNED=()
-
-# What write_peers needs of what came before it, and what it works with.
-PSL_INSTANCES_LINE='' PSL_UNEXPORTED_PEERS='' PSL_EXPORTED_PEERS=0 PSL_VARIABLES_OF=()
-PSL_TASK_VARIABLES=()
-PSL_LISTS=() PSL_LIST_NAMES=()
+# The line with the instances of all roles, and the variables of the task that was described last.
+PSL_INSTANCES_LINE='' PSL_TASK_VARIABLES=()
 
 # Nodes on which everything is ready for tasks.
 declare -A PSL_PREPARED=()

@@ -80,22 +80,6 @@ ask_nodes() {
   done
 }
 
-# Note in PSL_SHARES_CORES which roles srun has to be told to share cores for. Before Slurm 24.11 an
-# allocation has the cores that the CPUs of all tasks fill, and a step counts whole cores for each
-# task: three tasks of 3 CPUs on cores of two threads get 5 cores and wait for a sixth for ever.
-# Source: observed on 22.05 and 24.11.
-find_shared_cores() {
-  local role odd='--cpus-per-task=([3579]|[0-9]+[13579])( |$)'
-  grep -qE -e "$odd" "$PSL_SCRIPT" && [[ $(srun --version) =~ \ ([0-9]+)\.([0-9]+) ]] || return 0
-  ((10#${BASH_REMATCH[1]}${BASH_REMATCH[2]} < 2411)) || return 0
-  [[ $(scontrol --oneliner show node "$SLURMD_NODENAME") =~ ThreadsPerCore=[2-9] ]] || return 0
-  for role in "${!PSL_ROLE_NAME[@]}"; do
-    if [[ $(declare -f "srun_of_role_$role") =~ $odd ]]; then
-      PSL_SHARES_CORES[role]=1
-    fi
-  done
-}
-
 # start_role ROLE: start the step of a role in the background, with the srun_of_role_* function in
 # the head of the script. The reports of its tasks come as events, and so does the end of the step.
 # srun passes this shell's exports on to the tasks, so neither start_role nor its caller may have a
@@ -206,6 +190,16 @@ signal_steps() {
   done
 }
 
+# Remove what tasks that ended out of turn have left on this node.
+clean_up_node() {
+  local folder
+  for folder in "$PSL_NODE_FOLDER" "/dev/shm/${PSL_NODE_FOLDER##*/}"-*; do
+    if is_own_folder "$folder"; then
+      remove_trees "$folder"
+    fi
+  done
+}
+
 # Remove what is left on the nodes: the control FIFOs of tasks that did not end by themselves and
 # what their containers wrote, and what slots have that never got a task. In a job that Slurm ends
 # no step can start any more, nor on a lost node.
@@ -217,12 +211,4 @@ clean_up_nodes() {
   # The name of the run folder may be another job's by now.
   [[ . -ef $PSL_ATTEMPT_FOLDER ]] || return 0
   PSL_STEP_LIMIT=30 ask_nodes sweep "${PSL_EVERY_COMPONENT[@]}"
-}
-
-# All tasks have begun: tell those that wait for it, by a file beside the control FIFO of each.
-lift_barrier() {
-  local component
-  for component in "${PSL_EVERY_COMPONENT[@]}"; do
-    run_on_nodes barrier "$component" >/dev/null &
-  done
 }

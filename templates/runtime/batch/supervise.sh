@@ -146,7 +146,9 @@ on_exit() {
   [[ ${PSL_STATE[$task]-} == running && ${PSL_ATTEMPTS[$task]} == "$4" ]] || return 0
   PSL_STATE[$task]=ended PSL_ENDED[$task]=$PSL_NOW
   PSL_STATUS[$task]=$status PSL_CODE_OF[$task]=$6 PSL_BEHAVIOUR_OF[$task]=$7
-  unset "PSL_ASSIGNED[$1.$2]"
+  if ((!PSL_GANG)); then
+    unset "PSL_ASSIGNED[$1.$2]"
+  fi
   PSL_EXITS+=("$task")
   if [[ ${PSL_GOT_TERM[$task.$4]-} ]] || ((status == 143 || (status == 137 && $6 > 0))); then
     PSL_PROVISIONAL_UNTIL[$task]=$((PSL_NOW + PSL_PROVISIONAL_SECONDS))
@@ -172,7 +174,7 @@ accept_exit() {
   local role=$1 index=$2 task=$1.$2
   if ((!PSL_GANG)) && grant_retry "$role" "$task"; then
     PSL_STATE[$task]=waiting
-    PSL_WAITING[role]+=" $index:$((PSL_ENDED[$task] + PSL_RETRY_DELAY))"
+    put_back "$role" "$index" "$((PSL_ENDED[$task] + PSL_RETRY_DELAY))"
     return
   fi
   PSL_TASKS_COMPLETED=$((PSL_TASKS_COMPLETED + 1))

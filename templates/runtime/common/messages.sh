@@ -33,26 +33,6 @@ nodes_of() {
 # to somewhere else. Anybody can make folders in /tmp.
 is_own_folder() { [[ -O $1 && ! -L $1 ]]; }
 
-# is_own_part FOLDER: tell whether a folder is the user's own part of a place that users share. It
-# may be a link, if the user or root has made the link.
-is_own_part() {
-  local owner user
-  [[ -O $1 ]] || return
-  [[ -L $1 ]] || return 0
-  owner=$(stat -c %u -- "$1") || return
-  user=$(id -u) || return
-  [[ $owner == 0 || $owner == "$user" ]]
-}
-
-# make_folders FOLDER ...: make folders, some hundreds for each process; the umask keeps them
-# private.
-make_folders() {
-  while (($#)); do
-    mkdir -p -- "${@:1:500}" || return
-    shift $(($# < 500 ? $# : 500))
-  done
-}
-
 # read_words FD: read a line of a pipe, as words in PSL_WORDS, and wait one second at most. Writers
 # write a line at once: if a part of a line is there, the rest is, too. Bash takes three times as
 # long to read with a time limit as without, so a line that is there already is read without.

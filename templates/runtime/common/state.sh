@@ -4,25 +4,24 @@
 PSL_FOLDER='' PSL_ATTEMPT=0 PSL_ATTEMPT_FOLDER='' PSL_SECRETS_FOLDER='' PSL_SUBMIT_DIR=''
 PSL_SCRIPT='' PSL_SCRATCH='' PSL_NODE_FOLDER=''
 PSL_RUN_ID='' PSL_JOB_ID='' PSL_JOB_USER='' PSL_NOW=0
-# Nodes by role, addresses and GPUs by node, and ports by ROLE.INDEX.LABEL.
+# Nodes by role, addresses by node, and ports by ROLE.INDEX.LABEL.
 PSL_NODES_OF=() PSL_NODES=()
-declare -A PSL_ADDRESS_OF=() PSL_PORTS_OF=() PSL_GPUS_ON=()
-# The search for ports. PSL_WORDS has the words of the line that was read last.
-PSL_PORT_TAKEN=() PSL_PORT_LINES=() PSL_FIRST_FIXED=0 PSL_RESERVE_PORTS='' PSL_TAKEN_PORTS=()
-PSL_WORDS=() PSL_LAST_MESSAGE=''
+declare -A PSL_ADDRESS_OF=() PSL_PORTS_OF=()
+# The words of the line that was read last. Where slots reserve ports, the ports of this slot, and
+# "ROLE INDEX LABEL:N,N ..." of tasks.
+PSL_WORDS=() PSL_LAST_MESSAGE='' PSL_RESERVE_PORTS='' PSL_TAKEN_PORTS=() PSL_PORT_LINES=()
 
 # The state of a task's shell. PSL_STOPPED is set when TERM has come, and PSL_RUNNING has the index
 # and attempt of the task. PSL_COMMAND is the process group of what the task runs. PSL_ENDING is set
 # while a hook runs that must run at any end: TERM is not forwarded to that hook.
 PSL_STOPPED=0 PSL_TERM_FORWARDED=0 PSL_RUNNING='' PSL_COMMAND='' PSL_ENDING=''
-PSL_CODE=0 PSL_BEHAVIOUR='' PSL_EXPORTS='' PSL_CODE_OF_SCRIPT='' PSL_FAILED_SCRIPT=''
-PSL_STDOUT_LOG='' PSL_STDERR_LOG='' PSL_RUNTIME_LOG='' PSL_SCRIPTS_LOG='' PSL_END_LOG=''
+PSL_CODE=0 PSL_BEHAVIOUR='' PSL_EXPORTS='' PSL_CODE_OF_SCRIPT=''
+PSL_STDOUT_LOG='' PSL_STDERR_LOG='' PSL_END_LOG=''
 # Whether a bash notes in PSL_END_LOG where its commands failed.
 PSL_NOTES_END=''
-# The ranks of a task: this shell is PSL_RANK of PSL_RANKS. The first rank knows the processes of
-# the others, and the status of the rank that failed first. PSL_EXIT_BY_PID has the statuses of
+# The ranks of a task: this shell is PSL_RANK of PSL_RANKS. PSL_EXIT_BY_PID has the statuses of
 # ended commands, by process.
-PSL_RANK=0 PSL_RANKS=1 PSL_RANK_PROCESS=() PSL_RANKS_RUN='' PSL_FIRST_FAILURE='' PSL_RANK_KILLERS=()
+PSL_RANK=0 PSL_RANKS=1 PSL_RANKS_RUN=''
 declare -A PSL_EXIT_BY_PID=()
 # What was exported under lowercase names when this shell began.
 PSL_LOWERCASE_EXPORTS=()

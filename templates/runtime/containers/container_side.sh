@@ -22,7 +22,7 @@ container_side_main() {
   limit_ucx
   export PAISLURM_INSIDE=1
   if enter_workdir; then
-    run_hooks_and_commands "$5" "$6" || status=$?
+    run_task_commands "$5" "$6" || status=$?
   else
     status=1 PSL_CODE_OF_SCRIPT='252 permanent'
   fi

@@ -1,44 +1,9 @@
-# Prepare a node before tasks begin, and clean it up.
+# Prepare a node before tasks begin. Only the first task of a node, of all roles, does this.
 
-# await_begin: wait until all nodes are ready. The first task of a node prepares the node, and the
-# first task of a role tells the step of the role. Fails if the task is not to begin.
-await_begin() {
-  local word=''
-  report_launch
-  if is_first_of_node; then
-    prepare_node
-  fi
-  if [[ $PSL_LAYOUT == het && ${PSL_MPI_WORLD_OF[PSL_ROLE]-} == *' '* ]]; then
-    read_command_from_file
-  else
-    read -r word
-  fi
-  [[ $word == begin ]]
-}
-
-# Report the step of the role, once.
-report_launch() {
-  if ((PSL_SLOT == 0 && PSL_RANK == 0)); then
-    printf 'launched %s %s\n' "$PSL_ROLE" "$SLURM_STEP_ID" >&"$PSL_REPORT_FD"
-  fi
-}
-
-# read_command_from_file: read `word` from the file with commands, as soon as it is there. To open
-# a file makes NFS look whether it has changed.
-read_command_from_file() {
-  local idle
-  exec {idle}<> <(:)
-  until read -r word <"$PSL_ATTEMPT_FOLDER/commands.txt"; do
-    read -r -t 0.1 -u "$idle"
-  done
-  exec {idle}>&-
-}
-
-# is_first_of_node: tell whether this is the first task on its node of all roles. In its step it is
-# the first where Slurm says so, and no step of an earlier role is there.
+# is_first_of_node: tell whether no earlier role has a task on this node. The caller is the first of
+# its own role here.
 is_first_of_node() {
   local role
-  ((SLURM_LOCALID == 0)) || return
   for role in "${!PSL_NODES_OF[@]}"; do
     if ((role == PSL_ROLE)); then
       return 0
@@ -114,47 +79,79 @@ report_ports_of() {
   done
 }
 
-# report_ports "ROLE INDEX LABEL:N,N ...": report the ports of a task. Slurm cuts lines of more than
-# 1024 bytes, and others may come between the pieces; so a long list goes in pieces that begin with
-# `+`. Source: slurmstepd, io.c, MAX_MSG_LEN.
+# find_gloo_interface ADDRESS [HOSTS ROUTES]: print the network interface that Gloo is to take.
+# By itself Gloo takes the interface of the node's own name. Where that name has a loopback address,
+# as Debian has it, Gloo needs the name of the interface with the node's address.
+# Source: PyTorch, torch.distributed, choosing the network interface to use; proc(5), net/route.
+find_gloo_interface() {
+  local hosts=${2:-/etc/hosts} routes=${3:-/proc/net/route} text own loopback
+  local address interface network gateway mask
+  local -a bytes
+  [[ $1 == *.*.*.* && -r $hosts && -r $routes ]] || return 0
+  # Do not read HOSTNAME: Slurm has set that for the batch script.
+  read -r own </proc/sys/kernel/hostname
+  IFS= read -r -d '' text <"$hosts"
+  loopback=$'(^|\n)127\\.[^\n]*[ \t]'$own$'([ \t\n]|$)'
+  [[ $text =~ $loopback ]] || return 0
+  IFS=. read -ra bytes <<<"$1"
+  # The table has a network's numbers with the first byte last. Networks of the node's own need no
+  # gateway.
+  address=$((bytes[0] | bytes[1] << 8 | bytes[2] << 16 | bytes[3] << 24))
+  while read -r interface network gateway _ _ _ _ mask _; do
+    [[ $gateway == 00000000 && $mask != 00000000 ]] || continue
+    if (((address & 16#$mask) == 16#$network)); then
+      printf '%s\n' "$interface"
+      return
+    fi
+  done <"$routes"
+}
+
+# make_control_fifos NAME ...: make all of them at once, in the node folder, and note there which
+# interface Gloo is to take.
+make_control_fifos() {
+  mkdir -m 0700 -- "$PSL_NODE_FOLDER" 2>/dev/null
+  check_node_folder || return
+  if [[ $PSL_HOST_SUFFIX ]]; then
+    set -- "$@" "${@/%/$PSL_HOST_SUFFIX}"
+  fi
+  # On one machine all components are one node, and each of their steps makes all of them.
+  mkfifo -m 0600 -- "${@/#/$PSL_NODE_FOLDER/}" 2>/dev/null
+  local name
+  for name; do
+    if [[ ! -p $PSL_NODE_FOLDER/$name ]]; then
+      log "error: cannot make $PSL_NODE_FOLDER/$name on $SLURMD_NODENAME"
+      return 1
+    fi
+  done
+  find_gloo_interface "${PSL_ADDRESS_OF[$SLURMD_NODENAME]}" >"$PSL_NODE_FOLDER/gloo"
+  # The last task of another step may have removed the folder meanwhile, and another user may have
+  # made one with its name.
+  check_node_folder
+}
+
+# report_ports "ROLE INDEX LABEL:N,N ...": report the ports of a task.
 report_ports() {
-  local pair rest piece plus
-  local -a words
   if ((${#1} < 1000)); then
     printf 'ports %s\n' "$1" >&"$PSL_REPORT_FD"
-    return
+  else
+    report_ports_in_pieces "$1"
   fi
-  read -ra words <<<"$1"
-  for pair in "${words[@]:2}"; do
-    rest=${pair#*:} plus=''
-    while [[ $rest ]]; do
-      piece=${rest:0:700}
-      if ((${#rest} > 700)); then
-        piece=${piece%,*}
-      fi
-      printf 'ports %s %s:%s\n' "${words[*]:0:2}" "${pair%%:*}" "$plus$piece" >&"$PSL_REPORT_FD"
-      rest=${rest#"$piece"} rest=${rest#,} plus=+
-    done
-  done
 }
 
-# Remove what tasks that ended out of turn have left on this node.
-clean_up_node() {
-  local folder
-  for folder in "$PSL_NODE_FOLDER" "/dev/shm/${PSL_NODE_FOLDER##*/}"-*; do
-    if is_own_folder "$folder"; then
-      remove_trees "$folder"
-    fi
-  done
+# report_peer LINE ATTEMPT SLOT: leave a task's address and ports in the file of the node, where
+# other tasks and people find them. LINE is "ROLE INDEX LABEL:N,N ...".
+report_peer() {
+  local -a words
+  split_words ' ' "$1"
+  words=("${PSL_WORDS[@]:0:2}" "$2" "${PSL_ADDRESS_OF[$SLURMD_NODENAME]}" "$3")
+  printf '%s\n' "peer ${words[*]} ${PSL_WORDS[*]:2}" >>"$PSL_REPORT_FILE"
 }
 
-# mark_control_fifos MARK: make a file FIFO.MARK beside each control FIFO of this node.
-mark_control_fifos() {
-  local fifo
-  check_node_folder || return
-  for fifo in "$PSL_NODE_FOLDER"/*; do
-    if [[ -p $fifo ]]; then
-      : >"$fifo.$1"
-    fi
+# make_folders FOLDER ...: make folders, some hundreds for each process; the umask keeps them
+# private.
+make_folders() {
+  while (($#)); do
+    mkdir -p -- "${@:1:500}" || return
+    shift $(($# < 500 ? $# : 500))
   done
 }

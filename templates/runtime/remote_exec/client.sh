@@ -44,7 +44,7 @@ write_call() {
   (cd -- "$1" && mkfifo in out err life status) || return
   printf '%s' "$2" >"$1/command" || return
   if [[ $3 ]]; then
-    printf '%s\n' "$3" >"$1/terminal"
+    print_terminal_program "$@" >"$1/terminal"
   fi
 }
 

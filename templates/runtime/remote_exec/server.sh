@@ -56,17 +56,9 @@ run_remote_command() {
     exit 255
   fi
   if [[ -e $1/terminal ]]; then
-    run_in_terminal "$1" "$command"
+    exec_with_exports sh "$1/terminal"
   fi
   exec_with_exports bash -c "$command"
-}
-
-# Make a pipe without a name, with one end for reading, PSL_READ_END, and one for writing,
-# PSL_WRITE_END.
-make_pipe() {
-  local both
-  exec {both}<> <(:)
-  exec {PSL_READ_END}<"/dev/fd/$both" {PSL_WRITE_END}>"/dev/fd/$both" {both}>&-
 }
 
 # kill_when_over LIFE GROUP: kill a process group when no process has the pipe open for writing.
@@ -88,34 +80,6 @@ end_group() {
   kill -KILL -- "-$1"
 }
 
-# run_in_terminal FOLDER COMMAND: become a terminal for the command of a call.
-run_in_terminal() {
-  local rows columns inner shell=${SHELL-} program
-  read -r rows columns TERM <"$1/terminal"
-  export TERM
-  quote "$1/tty"
-  inner="stty sane rows $rows cols $columns; tty >$PSL_QUOTED;"
-  quote "$shell"
-  if [[ $shell ]]; then
-    inner+=" export SHELL=$PSL_QUOTED;"
-  fi
-  quote "$2"
-  inner+=" exec bash -c $PSL_QUOTED"
-  # script(1) would start $SHELL, which can be anything.
-  unset SHELL
-  if type -P script >/dev/null; then
-    exec_with_exports script -q -e -c "$inner" /dev/null
-  fi
-  if type -P python3 >/dev/null; then
-    program='import os, pty, sys; status = pty.spawn(["sh", "-c", sys.argv[1]]); '
-    program+='sys.exit(os.waitstatus_to_exitcode(status))'
-    exec_with_exports python3 -I -c "$program" "$inner"
-  fi
-  log "error: a terminal needs script(1) or python3 where the task runs;" \
-    "without one: paislurm exec ... | cat"
-  exit 127
-}
-
 # set_size CALL ROWS COLUMNS: give the terminal of a call, in the task, another size.
 set_size() {
   local terminal
@@ -123,3 +87,11 @@ set_size() {
   read -r terminal <"$PSL_NODE_FOLDER/$1/tty" || return 0
   stty -F "$terminal" rows "$2" cols "$3"
 } 2>/dev/null
+
+# Make a pipe without a name, with one end for reading, PSL_READ_END, and one for writing,
+# PSL_WRITE_END.
+make_pipe() {
+  local both
+  exec {both}<> <(:)
+  exec {PSL_READ_END}<"/dev/fd/$both" {PSL_WRITE_END}>"/dev/fd/$both" {both}>&-
+}

@@ -42,3 +42,35 @@ pass_sizes() {
     fi
   done
 }
+
+# print_terminal_program FOLDER COMMAND "ROWS COLUMNS KIND": print a program for sh, which makes a
+# terminal in the task and runs the command of a call there. script(1) would start $SHELL, which can
+# be anything, so $SHELL is set again for the command.
+print_terminal_program() {
+  local rows columns kind inner command
+  read -r rows columns kind <<<"$3"
+  quote "$2"
+  command=$PSL_QUOTED
+  quote "$1/tty"
+  inner="stty sane rows $rows cols $columns; tty >$PSL_QUOTED;"
+  # shellcheck disable=SC2016 # for the shell in the task
+  inner+=' [ ! "$PAISLURM_SHELL" ] || export SHELL="$PAISLURM_SHELL"; unset PAISLURM_SHELL;'
+  quote "$inner exec bash -c $command"
+  printf 'inner=%s\n' "$PSL_QUOTED"
+  quote "$kind"
+  # shellcheck disable=SC2016 # for the shell in the task
+  printf 'export TERM=%s PAISLURM_SHELL="${SHELL-}"\n' "$PSL_QUOTED"
+  cat_stdin <<'END_OF_PROGRAM'
+unset SHELL
+if command -v script >/dev/null; then
+  exec script -q -e -c "$inner" /dev/null
+fi
+if command -v python3 >/dev/null; then
+  exec python3 -I -c 'import os, pty, sys
+sys.exit(os.waitstatus_to_exitcode(pty.spawn(["sh", "-c", sys.argv[1]])))' "$inner"
+fi
+echo "paislurm: error: a terminal needs script(1) or python3 where the task runs;" \
+  "without one: paislurm exec ... | cat" >&2
+exit 127
+END_OF_PROGRAM
+}

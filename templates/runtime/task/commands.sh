@@ -1,4 +1,4 @@
-# Run the commands of a task, and the hooks around them.
+# Run the commands of a task.
 #
 # The commands run in a bash and a process group of their own, and so does each hook.
 
@@ -27,15 +27,17 @@ enter_workdir() {
   return 1
 }
 
-# hold_for_debug INDEX ATTEMPT STATUS: keep the node, devices, files and background processes of a
-# failed task, so that somebody can debug it. Only a job with isDebug asks for this; TERM ends the
-# hold.
-hold_for_debug() {
-  [[ ${PSL_DEBUG_HOLD_SECONDS-} ]] || return 0
-  read_clock
-  report held "$PSL_ROLE" "$PSL_SLOT" "$1" "$2" "$3" "$((PSL_NOW + PSL_DEBUG_HOLD_SECONDS))"
-  launch command -p sleep "$PSL_DEBUG_HOLD_SECONDS"
-  await_command
+# run_task_commands INDEX ATTEMPT: run the commands, with the hooks around them, and return the
+# status of the task.
+run_task_commands() {
+  PSL_EXPORTS='' PSL_CODE_OF_SCRIPT=''
+  if [[ ${PSL_HOOKS_BEFORE[PSL_ROLE]-}${PSL_HOOKS_AFTER[PSL_ROLE]-}$PSL_DEBUG_HOLD_SECONDS ]]; then
+    run_hooks_and_commands "$@"
+  elif ((PSL_STOPPED)); then
+    return 143
+  else
+    run_commands
+  fi
 }
 
 # run_commands: run the commands, in every rank of the task, and return the status.
@@ -89,14 +91,15 @@ start_bash() {
 # the shell that submitted, which BASH_ENV named there.
 exec_with_exports() {
   local peers=''
-  if [[ ${PSL_UNEXPORTED_PEERS-} && ${PSL_NAMES_PEERS[PSL_ROLE]-} ]] && ((PSL_GANG)); then
-    peers=$PSL_ATTEMPT_FOLDER/peers.sh
+  if [[ ${PSL_NAMES_PEERS[PSL_ROLE]-} ]] && ((PSL_GANG)); then
+    quote "$PSL_ATTEMPT_FOLDER/peers.sh"
+    printf -v peers '\nbuiltin source %s\n' "$PSL_QUOTED"
   fi
   if [[ $PSL_EXPORTS || $peers || ${PAISLURM_BASH_ENV-} || $PSL_NOTES_END ]] ||
     ((${#PSL_LOWERCASE_EXPORTS[@]})); then
     exec {PSL_EXPORTS_FD}< <(
       print_exports ${PSL_LOWERCASE_EXPORTS[@]+"${PSL_LOWERCASE_EXPORTS[@]}"} &&
-        printf '%s' "$PSL_EXPORTS" && print_source "$peers" && print_traps && print_start_file
+        printf '%s' "$PSL_EXPORTS$peers" && print_traps && print_start_file
     )
     export BASH_ENV=/dev/fd/$PSL_EXPORTS_FD
   fi
@@ -118,18 +121,11 @@ print_exports() {
   done
 }
 
-# print_source FILE: print the line of a start file that reads another file, if there is one.
-print_source() {
-  [[ $1 ]] || return 0
-  quote "$1"
-  printf '\nbuiltin source %s\n' "$PSL_QUOTED"
-}
-
 # print_traps: print lines by which the bash of the commands notes in PSL_END_LOG where they fail,
 # as "STATUS LINE CALL ... 0 FILE COMMAND". CALL is the line of a call, the outermost last; FILE is
 # '' if COMMAND is in the script itself. Only the trap on ERR knows LINE; without errexit, when
-# COMMAND need not be the last one, it goes, so that it costs nothing in a loop, and leaves $_ as it
-# was. Traps of the commands take the place of these. Nothing that these print, as with xtrace, may
+# COMMAND need not be the last one, that trap goes, so that it costs nothing in a loop, and leaves
+# $_ as it was. Traps of the commands replace these. Nothing that these print, as with xtrace, may
 # reach the logs; nor may secrets.
 print_traps() {
   local note action command="\"\${BASH_COMMAND//\$'\n'/ }\""
@@ -228,74 +224,4 @@ await_command() {
   unset "PSL_EXIT_BY_PID[$process]"
   PSL_COMMAND=''
   return "$status"
-}
-
-# run_hooks_and_commands INDEX ATTEMPT: run the start hooks, the commands, and the hooks after them.
-# A start hook that fails fails the task, and so does a hook that runs after success.
-run_hooks_and_commands() {
-  local attempt=$2 status=0 word began
-  PSL_EXPORTS='' PSL_CODE_OF_SCRIPT='' PSL_FAILED_SCRIPT=''
-  for word in ${PSL_HOOKS_BEFORE[PSL_ROLE]-}; do
-    if ((status || PSL_STOPPED)); then
-      break
-    fi
-    run_hook "$attempt" "$word" || status=$?
-  done
-  if ((PSL_STOPPED)); then
-    status=143
-  elif ((status == 0)); then
-    read_clock
-    began=$PSL_NOW
-    run_commands || status=$?
-    record_script "$attempt" commands "$status" "$began" -
-  fi
-  run_hooks_after "$1" "$attempt" "$status" || status=$?
-  return "$status"
-}
-
-# run_hooks_after INDEX ATTEMPT STATUS: run the hooks after the commands, and return the task's
-# status. An exit hook does not change the status. In a task that is stopped, an exit hook has the
-# time up to KILL: PSL_ENDING keeps this shell from passing on a second TERM, from Slurm or from us.
-run_hooks_after() {
-  local attempt=$2 status=$3 word
-  ((status == 0)) || after_failure "$1" "$attempt" "$status"
-  for word in ${PSL_HOOKS_AFTER[PSL_ROLE]-}; do
-    case $word in
-      success.*)
-        if ((status == 0 && !PSL_STOPPED)); then
-          run_hook "$attempt" "$word" || status=$?
-          ((status == 0)) || after_failure "$1" "$attempt" "$status"
-        fi
-        ;;
-      exit.*)
-        PSL_ENDING=1
-        PAISLURM_EXIT_STATUS=$status run_hook "$attempt" "$word"
-        PSL_ENDING=''
-        ;;
-    esac
-  done
-  return "$status"
-}
-
-# after_failure INDEX ATTEMPT STATUS: report the hook that failed the task, if one did, run the
-# failure hooks, and hold the task. A task that is stopped has not failed.
-after_failure() {
-  local word
-  if [[ $PSL_FAILED_SCRIPT ]]; then
-    report failed "$PSL_ROLE" "$PSL_SLOT" "$1" "$2" "$PSL_FAILED_SCRIPT"
-  fi
-  for word in ${PSL_HOOKS_AFTER[PSL_ROLE]-}; do
-    if [[ $word == failure.* ]] && ((!PSL_STOPPED)); then
-      PAISLURM_EXIT_STATUS=$3 run_hook "$2" "$word"
-    fi
-  done
-  ((PSL_STOPPED)) || hold_for_debug "$@"
-}
-
-# record_script ATTEMPT MOMENT STATUS BEGAN NAME: note one hook, or the commands, that ran.
-# The line is: ATTEMPT MOMENT STATUS BEGAN ENDED NAME.
-record_script() {
-  [[ ${PSL_HOOKS_BEFORE[PSL_ROLE]-}${PSL_HOOKS_AFTER[PSL_ROLE]-} ]] || return 0
-  read_clock
-  printf '%s %s %s %s %s %s\n' "$1" "$2" "$3" "$4" "$PSL_NOW" "$5" >>"$PSL_SCRIPTS_LOG"
 }

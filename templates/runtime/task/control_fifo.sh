@@ -3,27 +3,6 @@
 # Each slot has a control FIFO in the node folder, and the slot's shell reads it while it waits for
 # what it runs. The messages are the ends of commands and ranks, and calls.
 
-# make_control_fifos NAME ...: make all of them at once, in the node folder.
-make_control_fifos() {
-  mkdir -m 0700 -- "$PSL_NODE_FOLDER" 2>/dev/null
-  check_node_folder || return
-  if [[ $PSL_HOST_SUFFIX ]]; then
-    set -- "$@" "${@/%/$PSL_HOST_SUFFIX}"
-  fi
-  # On one machine all components are one node, and each of their steps makes all of them.
-  mkfifo -m 0600 -- "${@/#/$PSL_NODE_FOLDER/}" 2>/dev/null
-  local name
-  for name; do
-    if [[ ! -p $PSL_NODE_FOLDER/$name ]]; then
-      log "error: cannot make $PSL_NODE_FOLDER/$name on $SLURMD_NODENAME"
-      return 1
-    fi
-  done
-  # The last task of another step may have removed the folder meanwhile, and another user may have
-  # made one with its name.
-  check_node_folder
-}
-
 # check_node_folder: fail unless the node folder is this user's own.
 # Who can write to a control FIFO can run commands as this user, so no FIFO in another user's
 # folder is read or written.

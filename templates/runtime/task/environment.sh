@@ -68,7 +68,11 @@ export_task_environment() {
   fi
   export PATH=$programs:$PATH
   "environment_of_role_$role"
-  name_gloo_interface "$address"
+  # What the submitting shell or the job file sets stays.
+  if [[ ! ${GLOO_SOCKET_IFNAME-} && -s $PSL_NODE_FOLDER/gloo ]]; then
+    read -r GLOO_SOCKET_IFNAME <"$PSL_NODE_FOLDER/gloo"
+    export GLOO_SOCKET_IFNAME
+  fi
 }
 
 # export_port_variables ROLE INDEX: export the variables that name the task's ports.
@@ -90,30 +94,20 @@ export_port_variables() {
   export PAI_CONTAINER_SSH_PORT=${port%%,*}
 }
 
-# name_gloo_interface ADDRESS [HOSTS ROUTES]: name the network interface that Gloo is to take.
-# By itself Gloo takes the interface of the node's own name. Where that name has a loopback address,
-# as Debian has it, Gloo needs the name of the interface with the node's address. A variable that
-# is set already stays.
-# Source: PyTorch, torch.distributed, choosing the network interface to use; proc(5), net/route.
-name_gloo_interface() {
-  local hosts=${2:-/etc/hosts} routes=${3:-/proc/net/route} text own loopback
-  local address interface network gateway mask
-  local -a bytes
-  [[ ! ${GLOO_SOCKET_IFNAME-} && $1 == *.*.*.* && -r $hosts && -r $routes ]] || return 0
-  # Do not read HOSTNAME: Slurm has set that for the batch script.
-  read -r own </proc/sys/kernel/hostname
-  IFS= read -r -d '' text <"$hosts"
-  loopback=$'(^|\n)127\\.[^\n]*[ \t]'$own$'([ \t\n]|$)'
-  [[ $text =~ $loopback ]] || return 0
-  IFS=. read -ra bytes <<<"$1"
-  # The table has a network's numbers with the first byte last. Networks of the node's own need no
-  # gateway.
-  address=$((bytes[0] | bytes[1] << 8 | bytes[2] << 16 | bytes[3] << 24))
-  while read -r interface network gateway _ _ _ _ mask _; do
-    [[ $gateway == 00000000 && $mask != 00000000 ]] || continue
-    if (((address & 16#$mask) == 16#$network)); then
-      export GLOO_SOCKET_IFNAME=$interface
-      return
-    fi
-  done <"$routes"
+# take_devices ROLE: give the task its own GPUs, and hide the others. Slurm lists the GPUs of a task
+# in CUDA_VISIBLE_DEVICES (NVIDIA) or ROCR_VISIBLE_DEVICES (AMD). For a task without GPUs it sets no
+# list, and then a library would see every GPU. Source: OpenPAI environment variables.
+take_devices() {
+  local name=CUDA_VISIBLE_DEVICES
+  # HIP reads its list as positions in the list of ROCm, so a list for both would be wrong.
+  unset HIP_VISIBLE_DEVICES
+  if [[ $PSL_GPU_VENDOR == amd ]]; then
+    name=ROCR_VISIBLE_DEVICES
+    unset CUDA_VISIBLE_DEVICES GPU_DEVICE_ORDINAL
+  fi
+  if ((PSL_ROLE_GPUS[$1])); then
+    take_gpus "$name" "$1"
+  else
+    export "$name=" NVIDIA_VISIBLE_DEVICES=none
+  fi
 }

@@ -6,6 +6,92 @@
 # Source: OpenPAI runtime; issue 5145 for exports and containerExit, and for what is done after a
 # failure (alerts, uploads of logs), which is our moment `failure`.
 
+# The logs of hooks, and "MOMENT KIND NAME" of the hook that failed the task.
+PSL_RUNTIME_LOG='' PSL_SCRIPTS_LOG='' PSL_FAILED_SCRIPT=''
+
+# run_hooks_and_commands INDEX ATTEMPT: run the start hooks, the commands, and the hooks after them.
+# A start hook that fails fails the task, and so does a hook that runs after success.
+run_hooks_and_commands() {
+  local attempt=$2 status=0 word began
+  PSL_FAILED_SCRIPT='' PSL_RUNTIME_LOG=${PSL_END_LOG%.end*}.runtime${PSL_END_LOG##*.end}
+  PSL_SCRIPTS_LOG=$PSL_ATTEMPT_FOLDER/tasks/${PSL_ROLE_FOLDER[PSL_ROLE]}/$1.scripts
+  for word in ${PSL_HOOKS_BEFORE[PSL_ROLE]-}; do
+    if ((status || PSL_STOPPED)); then
+      break
+    fi
+    run_hook "$attempt" "$word" || status=$?
+  done
+  if ((PSL_STOPPED)); then
+    status=143
+  elif ((status == 0)); then
+    read_clock
+    began=$PSL_NOW
+    run_commands || status=$?
+    record_script "$attempt" commands "$status" "$began" -
+  fi
+  run_hooks_after "$1" "$attempt" "$status" || status=$?
+  return "$status"
+}
+
+# run_hooks_after INDEX ATTEMPT STATUS: run the hooks after the commands, and return the task's
+# status. An exit hook does not change the status. In a task that is stopped, an exit hook has the
+# time up to KILL: PSL_ENDING keeps this shell from passing on a second TERM, from Slurm or from us.
+run_hooks_after() {
+  local attempt=$2 status=$3 word
+  ((status == 0)) || after_failure "$1" "$attempt" "$status"
+  for word in ${PSL_HOOKS_AFTER[PSL_ROLE]-}; do
+    case $word in
+      success.*)
+        if ((status == 0 && !PSL_STOPPED)); then
+          run_hook "$attempt" "$word" || status=$?
+          ((status == 0)) || after_failure "$1" "$attempt" "$status"
+        fi
+        ;;
+      exit.*)
+        PSL_ENDING=1
+        PAISLURM_EXIT_STATUS=$status run_hook "$attempt" "$word"
+        PSL_ENDING=''
+        ;;
+    esac
+  done
+  return "$status"
+}
+
+# after_failure INDEX ATTEMPT STATUS: report the hook that failed the task, if one did, run the
+# failure hooks, and hold the task. A task that is stopped has not failed.
+after_failure() {
+  local word
+  if [[ $PSL_FAILED_SCRIPT ]]; then
+    report failed "$PSL_ROLE" "$PSL_SLOT" "$1" "$2" "$PSL_FAILED_SCRIPT"
+  fi
+  for word in ${PSL_HOOKS_AFTER[PSL_ROLE]-}; do
+    if [[ $word == failure.* ]] && ((!PSL_STOPPED)); then
+      PAISLURM_EXIT_STATUS=$3 run_hook "$2" "$word"
+    fi
+  done
+  ((PSL_STOPPED)) || hold_for_debug "$@"
+}
+
+# record_script ATTEMPT MOMENT STATUS BEGAN NAME: note one hook, or the commands, that ran.
+# The line is: ATTEMPT MOMENT STATUS BEGAN ENDED NAME.
+record_script() {
+  [[ ${PSL_HOOKS_BEFORE[PSL_ROLE]-}${PSL_HOOKS_AFTER[PSL_ROLE]-} ]] || return 0
+  read_clock
+  printf '%s %s %s %s %s %s\n' "$1" "$2" "$3" "$4" "$PSL_NOW" "$5" >>"$PSL_SCRIPTS_LOG"
+}
+
+# hold_for_debug INDEX ATTEMPT STATUS: keep the node, devices, files and background processes of a
+# failed task, so that somebody can debug it. Only a job with isDebug asks for this; TERM ends the
+# hold.
+hold_for_debug() {
+  [[ $PSL_DEBUG_HOLD_SECONDS ]] || return 0
+  read_clock
+  report held "$PSL_ROLE" "$PSL_SLOT" "$1" "$2" "$3" "$((PSL_NOW + PSL_DEBUG_HOLD_SECONDS))"
+  launch command -p sleep "$PSL_DEBUG_HOLD_SECONDS"
+  await_command
+}
+
+
 # run_hook ATTEMPT WORD: run one hook, and return its status if that fails the task.
 # A hook stops at its first failing command. With the policy ignore it goes on, and counts as
 # successful. What a hook prints is in a log of its own, because the exit specification is about
@@ -65,4 +151,15 @@ run_and_take_exports() {
   IFS= read -r -d '' PSL_EXPORTS <&"$in"
   exec {out}>&- {in}<&-
   return "$status"
+}
+
+# remove_logins: remove the credentials that the plugin git keeps for as long as the task is there.
+remove_logins() {
+  local file
+  is_own_folder "$PSL_NODE_FOLDER" || return 0
+  for file in "$PSL_NODE_FOLDER/$PSL_ROLE.$PSL_SLOT.git."*; do
+    if [[ -f $file ]]; then
+      command -p rm -f -- "$file"
+    fi
+  done
 }

@@ -4,6 +4,9 @@
 # several ranks. The first rank runs the hooks, reports, and answers calls. The other ranks wait
 # until the commands may begin, run them, and write to the control FIFO of the first one.
 
+# The first rank knows the processes of the others, and the status of the rank that failed first.
+PSL_RANK_PROCESS=() PSL_FIRST_FAILURE='' PSL_RANK_KILLERS=()
+
 # run_follower_rank: run the commands in a rank that is not the first one of its task.
 # The commands write their end into the control FIFO of the first rank.
 run_follower_rank() {
@@ -146,4 +149,15 @@ end_rank() {
     kill -KILL -- "-$1"
   } </dev/null >/dev/null 2>&1 {PSL_REPORT_FD}>&- {PSL_CONTROL_FD}>&- &
   PSL_RANK_KILLERS+=($!)
+}
+
+# read_command_from_file: read `word` from the file with commands, as soon as it is there. To open
+# a file makes NFS look whether it has changed.
+read_command_from_file() {
+  local idle
+  exec {idle}<> <(:)
+  until read -r word <"$PSL_ATTEMPT_FOLDER/commands.txt"; do
+    read -r -t 0.1 -u "$idle"
+  done
+  exec {idle}>&-
 }

@@ -29,15 +29,6 @@ report() {
   printf '%s\n' "$*" >>"$PSL_REPORT_FILE"
 }
 
-# report_peer LINE ATTEMPT SLOT: leave a task's address and ports in the file of the node, where
-# other tasks and people find them. LINE is "ROLE INDEX LABEL:N,N ...".
-report_peer() {
-  local -a words
-  split_words ' ' "$1"
-  words=("${PSL_WORDS[@]:0:2}" "$2" "${PSL_ADDRESS_OF[$SLURMD_NODENAME]}" "$3")
-  printf '%s\n' "peer ${words[*]} ${PSL_WORDS[*]:2}" >>"$PSL_REPORT_FILE"
-}
-
 # name_logs INDEX ATTEMPT: set the names of the logs of a task. A site may want one file for both
 # streams, because each file costs an inode.
 name_logs() {
@@ -47,10 +38,8 @@ name_logs() {
   fi
   PSL_STDOUT_LOG=$logs.stdout$suffix.log
   PSL_STDERR_LOG=$logs.stderr$suffix.log
-  PSL_RUNTIME_LOG=$logs.runtime$suffix.log
   PSL_END_LOG=$logs.end$suffix.log
   if ((PSL_ONE_LOG)); then
     PSL_STDERR_LOG=$PSL_STDOUT_LOG
   fi
-  PSL_SCRIPTS_LOG=$PSL_ATTEMPT_FOLDER/tasks/${PSL_ROLE_FOLDER[PSL_ROLE]}/$1.scripts
 }

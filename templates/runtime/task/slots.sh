@@ -119,3 +119,15 @@ list_known_hosts() {
   done
   list=${list#,}
 }
+
+# take_ports_for_slot INDEX ATTEMPT: take a task's ports, leave them where other tasks find them,
+# and tell the batch script.
+take_ports_for_slot() {
+  PSL_CODE=253 PSL_BEHAVIOUR=transient
+  assign_ports "$PSL_ROLE $1 $2" || return
+  # shellcheck disable=SC2086 # words
+  remember_ports ${PSL_PORT_LINES[0]}
+  PSL_CODE=255 PSL_BEHAVIOUR=unknown
+  report_peer "${PSL_PORT_LINES[0]}" "$2" "$PSL_SLOT"
+  report_ports "${PSL_PORT_LINES[0]}"
+}

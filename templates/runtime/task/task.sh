@@ -41,6 +41,29 @@ task_main() {
   exit 0
 }
 
+# await_begin: wait until all nodes are ready. The first task of a node prepares the node, and the
+# first task of a role tells the step of the role. Fails if the task is not to begin.
+await_begin() {
+  local word=''
+  report_launch
+  if ((SLURM_LOCALID == 0)) && is_first_of_node; then
+    prepare_node
+  fi
+  if [[ $PSL_LAYOUT == het && ${PSL_MPI_WORLD_OF[PSL_ROLE]-} == *' '* ]]; then
+    read_command_from_file
+  else
+    read -r word
+  fi
+  [[ $word == begin ]]
+}
+
+# Report the step of the role, once.
+report_launch() {
+  if ((PSL_SLOT == 0 && PSL_RANK == 0)); then
+    printf 'launched %s %s\n' "$PSL_ROLE" "$SLURM_STEP_ID" >&"$PSL_REPORT_FD"
+  fi
+}
+
 # find_rank FIRST: set PSL_ROLE, PSL_SLOT, and PSL_RANK of PSL_RANKS, for this process of Slurm's.
 # FIRST is the first role of the step. Slurm numbers the processes of a step role after role, and
 # task after task.
@@ -68,7 +91,7 @@ run_task() {
     status=1
   elif prepare_task "$index" "$attempt" 2>>"$PSL_STDERR_LOG"; then
     if [[ $PSL_CONTAINER_RUNTIME == none ]]; then
-      run_hooks_and_commands "$index" "$attempt"
+      run_task_commands "$index" "$attempt"
     else
       run_contained "$index" "$attempt"
     fi
@@ -81,12 +104,36 @@ run_task() {
   if ((!PSL_GANG)); then
     release_ports
   fi
-  remove_logins
+  if [[ ${PSL_HOOKS_BEFORE[PSL_ROLE]-} ]]; then
+    remove_logins
+  fi
   pass_on_term
   read_clock
   PSL_RUNNING=''
   report exit "$PSL_ROLE" "$PSL_SLOT" "$index" "$attempt" \
     "$status" "$PSL_CODE" "$PSL_BEHAVIOUR" "$PSL_NOW"
+}
+
+# classify_exit STATUS: set PSL_CODE and PSL_BEHAVIOUR for a task that ended with STATUS.
+classify_exit() {
+  local code behaviour
+  PSL_CODE=0 PSL_BEHAVIOUR=success
+  if (($1)); then
+    PSL_CODE=255 PSL_BEHAVIOUR=unknown
+    if read -r code behaviour < <(print_code_of_exit "$1"); then
+      PSL_CODE=$code PSL_BEHAVIOUR=$behaviour
+    fi
+  fi
+}
+
+# print_code_of_exit STATUS: print "CODE BEHAVIOUR" of a failure, as the runtime set it, or as the
+# exit specification has it.
+print_code_of_exit() {
+  if [[ $PSL_CODE_OF_SCRIPT ]]; then
+    printf '%s\n' "$PSL_CODE_OF_SCRIPT"
+  else
+    exec bash -p "$PSL_SCRIPT" --exit "$1" "$PSL_ROLE" "$PSL_STDOUT_LOG" "$PSL_STDERR_LOG"
+  fi
 }
 
 # read_late_term MILLISECONDS: read a TERM that the command got before this shell did.
@@ -123,7 +170,11 @@ prepare_task() {
   PSL_CODE=252 PSL_BEHAVIOUR=permanent
   take_devices "$PSL_ROLE" || return
   PSL_CODE=255 PSL_BEHAVIOUR=unknown
-  raise_memlock "$PSL_ROLE"
+  # Slurm gives tasks the limit of the shell that submitted the job, which is too low for InfiniBand
+  # on most login nodes. Source: slurm.conf(5), PropagateResourceLimits.
+  if [[ ${PSL_INFINIBAND_CHECKS[PSL_ROLE]-} == *memlock:* ]]; then
+    ulimit -S -l "$(ulimit -H -l)"
+  fi
   [[ $PSL_CONTAINER_RUNTIME == none ]] || return 0
   export_task_environment "$PSL_ROLE" "$index" "$attempt"
   PSL_CODE=252 PSL_BEHAVIOUR=permanent
@@ -153,27 +204,4 @@ enter_task_folder() {
   if ((PSL_RANK == 0)) && [[ ${PSL_STAGE_CODE-} ]]; then
     cp -R -- "$PSL_ATTEMPT_FOLDER/code/." .
   fi
-}
-
-# take_ports_for_slot INDEX ATTEMPT: take a task's ports, leave them where other tasks find them,
-# and tell the batch script.
-take_ports_for_slot() {
-  PSL_CODE=253 PSL_BEHAVIOUR=transient
-  assign_ports "$PSL_ROLE $1 $2" || return
-  # shellcheck disable=SC2086 # words
-  remember_ports ${PSL_PORT_LINES[0]}
-  PSL_CODE=255 PSL_BEHAVIOUR=unknown
-  report_peer "${PSL_PORT_LINES[0]}" "$2" "$PSL_SLOT"
-  report_ports "${PSL_PORT_LINES[0]}"
-}
-
-# remove_logins: remove the credentials that the plugin git keeps for as long as the task is there.
-remove_logins() {
-  local file
-  is_own_folder "$PSL_NODE_FOLDER" || return 0
-  for file in "$PSL_NODE_FOLDER/$PSL_ROLE.$PSL_SLOT.git."*; do
-    if [[ -f $file ]]; then
-      command -p rm -f -- "$file"
-    fi
-  done
 }

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.cli.input import sites
-from paislurm.translator.cli.submit import background
+from paislurm.translator.app.input import sites
+from paislurm.translator.app.submit import background
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,6 +20,6 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.setenv(f"XDG_{name.upper()}_HOME", str(tmp_path / name))
     monkeypatch.setenv("PAISLURM_HOME", str(tmp_path / "home"))
     monkeypatch.delenv("PAISLURM_SITE", raising=False)
-    monkeypatch.setattr(background, "_start", lambda: None)
+    monkeypatch.setattr(background, "_start", lambda *_: None)
     monkeypatch.setattr(sites, "SYSTEM", tmp_path / "etc" / "site.yaml")
     return tmp_path / "home"

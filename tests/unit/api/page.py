@@ -15,12 +15,12 @@ ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "user" / "python.md"
 BEGIN = "## Reference\n"
 CLASSES = (
-    ("api/client.py", "Client", "Client"),
-    ("api/job_run.py", "JobRun", "JobRun"),
+    ("app/client.py", "Client", "Client"),
+    ("app/job_run.py", "JobRun", "JobRun"),
     ("monitor/status.py", "Status", "Status"),
     ("monitor/task_status.py", "TaskView", "TaskView"),
     ("monitor/failure.py", "Failure", "Failure"),
-    ("cli/jobs/listing.py", "Line", "JobLine"),
+    ("app/jobs/listing.py", "Line", "JobLine"),
     ("pipeline.py", "Compiled", "Compiled"),
     ("errors.py", "Diagnostic", "Diagnostic"),
     ("errors.py", "Location", "Location"),
@@ -37,13 +37,28 @@ def reference() -> str:
 
 
 def _tree(file: str) -> ast.Module:
-    return ast.parse((ROOT / "translator" / file).read_text(encoding="utf-8"))
+    return ast.parse((ROOT / "src" / "paislurm" / "translator" / file).read_text(encoding="utf-8"))
+
+
+def _node(file: str, name: str) -> ast.ClassDef:
+    (found,) = (node for node in _tree(file).body if isinstance(node, ast.ClassDef) and node.name == name)
+    return found
 
 
 def _class(file: str, name: str, public: str) -> str:
-    (found,) = (node for node in _tree(file).body if isinstance(node, ast.ClassDef) and node.name == name)
+    found = _node(file, name)
     fields = [node for node in found.body if isinstance(node, ast.AnnAssign)]
     said = [f"### {public}\n", f"{_said(found)}\n"]
+    if public == "Client":
+        session = _node("app/session.py", "Session")
+        (made,) = (each for each in session.body if isinstance(each, ast.FunctionDef) and each.name == "__init__")
+        arguments = _said(session).split("\n\n")[1]
+        said = [
+            said[0],
+            said[1].replace("The arguments are those of `Session`.", arguments),
+            _signature(public, made),
+            "",
+        ]
     if fields:
         said += [f"    {ast.unparse(each.target)}: {ast.unparse(each.annotation)}" for each in fields]
         said.append("")
@@ -95,7 +110,7 @@ def _argument(argument: ast.arg, default: ast.expr | None) -> str:
 def _types() -> str:
     """Return what stands for more than one type, with the sentence below each."""
     said = ["### Types\n"]
-    for file in ("api/sources.py", "api/job_run.py", "monitor/job_status.py"):
+    for file in ("app/sources.py", "app/job_run.py", "monitor/job_status.py"):
         body = _tree(file).body
         for node, after in pairwise(body):
             name, value = "", None

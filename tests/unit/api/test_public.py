@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 
 import paislurm
-from paislurm.translator.cli import context
-from paislurm.translator.cli.caller import Caller, calling
-from paislurm.translator.cli.submit import background
+from paislurm.translator.app.session import Session
+from paislurm.translator.app.submit import background
 
 from .page import PAGE, page
 
@@ -37,7 +36,7 @@ def test_every_public_name_is_there_and_in_words() -> None:
 
 
 def test_every_function_of_a_client_is_on_the_page_and_of_the_package() -> None:
-    methods = {name for name, _ in inspect.getmembers(paislurm.Client, inspect.isfunction) if name[0] != "_"}
+    methods = {name for name, each in vars(paislurm.Client).items() if inspect.isfunction(each) and name[0] != "_"}
     assert methods - {"folder_of"} <= set(paislurm.__all__)
     assert methods == set(re.findall(r"^    Client\.(\w+)\(", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
 
@@ -77,8 +76,7 @@ def test_a_monitor_that_is_left_behind_has_the_home_and_the_profile_of_its_clien
     monkeypatch.setattr(background, "Popen", Process)
     monkeypatch.setenv("OTHER", "kept")
     (tmp_path / "home" / "monitor").mkdir(parents=True, mode=0o700)
-    with calling(Caller({"PAISLURM_HOME": str(tmp_path / "home"), "PAISLURM_SITE": "/site.yaml"}, print)):
-        START()
+    START(Session(home=tmp_path / "home", site="/site.yaml"))
     assert (given["PAISLURM_HOME"], given["PAISLURM_SITE"]) == (str(tmp_path / "home"), "/site.yaml")
     assert given["OTHER"] == "kept"
 
@@ -109,8 +107,7 @@ def test_the_example_has_the_types_of_the_package(tmp_path: Path, monkeypatch: p
     assert re.findall(r"wrong\.py:(\d): error", checked(wrong)) == ["2", "3"]
 
 
-def test_a_backend_is_kept_for_each_home(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(context, "_choose", lambda *key: key)
-    with calling(Caller({"PAISLURM_HOME": "/one"}, print)):
-        inside: object = context.backend("local")
-    assert (inside, context.backend("local")) == (("local", "/one"), ("local",))
+def test_a_backend_is_kept_for_each_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Session, "_choose", lambda *_: object())
+    one, other = Session(), Session()
+    assert one.backend("local") is one.backend("local") is not other.backend("local")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from paislurm.backends.base import Submission
 from paislurm.backends.runner import Completed
@@ -20,8 +21,7 @@ FOLDER = Path(__file__).parents[2] / "slurm_output"
 _BLOCK = re.compile(r"^\$ (.*)\n> (-?\d+)\n((?:[|!] .*\n)*)", re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class Recording:
+class Recording(Struct, frozen=True):
     """One command and what it answered."""
 
     argv: tuple[str, ...]

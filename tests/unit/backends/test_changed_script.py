@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paislurm.backends.batch_script import components
-from paislurm.backends.changed_script import with_options
-from paislurm.translator.sbatch_forms import is_plain
+from paislurm.backends.batch_script import components, with_options
+from paislurm.translator.slurm_options import is_plain
 from tests.golden.remake import CASES, Case, compiled
 
 HET = """\

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
+from paislurm.backends import hostlist
 from paislurm.backends.batch_script import components, seconds
-from paislurm.backends.environment import scrubbed
 from paislurm.backends.registry import BACKENDS, BackendDependencies, backend
-from paislurm.backends.runner import LocalRunner
-from paislurm.backends.slurm_emulator import hostlist, scontrol
+from paislurm.backends.runner import LocalRunner, scrubbed
+from paislurm.backends.slurm_emulator import scontrol
 from paislurm.translator.errors import UnreachableError, UsageError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_the_runner_returns_everything() -> None:
@@ -140,9 +137,17 @@ def test_scontrol(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monkey
     assert "not understood: reboot" in capsys.readouterr().err
 
 
+def test_the_local_backend_alone_imports_the_emulator() -> None:
+    """It is a set of programs that run beside a script, and no library of the others."""
+    root = Path(__file__).parents[3]
+    files = [*root.glob("backends/**/*.py"), *root.glob("translator/**/*.py")]
+    users = {file.parent.name for file in files if "slurm_emulator" in file.read_text(encoding="utf-8")}
+    assert users == {"local"}
+
+
 def test_backends_are_chosen_by_name(tmp_path: Path) -> None:
     dependencies = BackendDependencies(home=tmp_path)
     assert {name: backend(name, dependencies).name for name in BACKENDS} == {name: name for name in BACKENDS}
-    assert set(BACKENDS) == {"slurm", "pyslurm", "slurmrestd", "local"}
-    with pytest.raises(UsageError, match="there are: auto, local, pyslurm, slurm, slurmrestd"):
+    assert set(BACKENDS) == {"slurm", "pyslurm", "local"}
+    with pytest.raises(UsageError, match="there are: auto, local, pyslurm, slurm"):
         backend("pbs", dependencies)

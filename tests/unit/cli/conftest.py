@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
+from msgspec.structs import replace
 
-from paislurm.translator.cli import context
-from paislurm.translator.cli.context import clock, user_name
-from paislurm.translator.cli.input import sites
-from paislurm.translator.cli.jobs import asking
-from paislurm.translator.cli.submit import background
+from paislurm.translator.app.input import sites
+from paislurm.translator.app.jobs import asking
+from paislurm.translator.app.session import Session, user_name
+from paislurm.translator.app.submit import background
 from paislurm.translator.state.job_folder import JobFolder
+from tests.clock import clock
 
 from ..monitor.jobs import CREATED, INTENT, SUBMITTED, FakeBackend, job_folder
 from ..protocol.jobs import JOB, changed
@@ -29,13 +29,11 @@ if TYPE_CHECKING:
 def surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Keep the user's own jobs and profiles out of the tests; return the folder of the jobs."""
     monkeypatch.setenv("PAISLURM_HOME", str(tmp_path / "home"))
-    context._choose.cache_clear()
-    asking._shared.cache_clear()
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("PAISLURM_SITE", raising=False)
     monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setattr(background, "_start", lambda: None)
+    monkeypatch.setattr(background, "_start", lambda *_: None)
     monkeypatch.setattr(sites, "SYSTEM", tmp_path / "etc" / "site.yaml")
     return tmp_path / "home" / "jobs"
 
@@ -45,7 +43,7 @@ def slurm(monkeypatch: pytest.MonkeyPatch) -> FakeBackend:
     """Put a Slurm in place that says what the test wants, whenever it is asked."""
     backend = FakeBackend()
     monkeypatch.setattr(asking, "SHARED", ())
-    monkeypatch.setattr(context, "_choose", lambda _: backend)
+    monkeypatch.setattr(Session, "_choose", lambda *_: backend)
     return backend
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from paislurm.backends.base import JobId
-from paislurm.translator.cli.context import user_name
+from paislurm.translator.app.session import user_name
 from paislurm.translator.cli.main import main
 from tests.documents import check_output
 

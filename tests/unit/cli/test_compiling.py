@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import paislurm
-from paislurm.translator.cli.input.bash_syntax import bash_syntax_errors
-from paislurm.translator.cli.input.sites import local_site
-from paislurm.translator.cli.submit.masking import kept_text
+from paislurm.translator.app.input.bash_syntax import bash_syntax_errors
+from paislurm.translator.app.submit.masking import kept_text
 from paislurm.translator.errors import PlanError, ProtocolError
 from paislurm.translator.protocol.validate import validate
 from paislurm.translator.reading.read import read
+from paislurm.translator.site.profile import local_site
 
 from ..protocol.jobs_v1 import job as v1
 from .running import JOB, SITE, job_file
@@ -105,7 +105,7 @@ def test_bash_reads_the_commands(run: Runner, tmp_path: Path) -> None:
     ],
 )
 def test_what_bash_says(commands: str, codes: list[str]) -> None:
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     compiled = paislurm.compile_job(JOB)
     job = compiled.job

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
-from paislurm.translator.cli.context import _components, backend
+from paislurm.translator.app.session import Session
 
 from ..monitor.jobs import CREATED, INTENT, SUBMITTED, job_folder
 
@@ -32,10 +32,10 @@ def jobs(surroundings: Path) -> Path:
 
 
 def test_components_are_counted_in_the_script_of_the_backends_own_job(jobs: Path) -> None:
-    assert (_components("slurm", JobId("7")), _components("local", JobId("7"))) == (2, 1)
-    assert _components("slurm", JobId("8")) == 1
+    assert (Session()._components("slurm", JobId("7")), Session()._components("local", JobId("7"))) == (2, 1)
+    assert Session()._components("slurm", JobId("8")) == 1
     (jobs / "alice~demo" / "attempts" / "0" / "job.sbatch").unlink()
-    assert _components("slurm", JobId("7")) == 1
+    assert Session()._components("slurm", JobId("7")) == 1
 
 
 def test_the_backend_asks_for_the_components_of_a_job_that_the_queue_has_forgotten(
@@ -50,7 +50,7 @@ def test_the_backend_asks_for_the_components_of_a_job_that_the_queue_has_forgott
         (programs / program).chmod(0o755)
     monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin")
     assert jobs.is_dir()
-    assert not backend("slurm").observe([JobId("7")])[JobId("7")].final
+    assert not Session().backend("slurm").observe([JobId("7")])[JobId("7")].final
 
 
 def test_words_about_a_local_job_do_not_speak_of_slurm(jobs: Path, run: Runner) -> None:

@@ -6,27 +6,27 @@ import json
 import os
 import re
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
-from paislurm.translator.cli import context
-from paislurm.translator.cli.context import clock, user_name
+from paislurm.translator.app.session import Session, user_name
+from paislurm.translator.app.site import ask as ask_module
 from paislurm.translator.cli.output.documents import document as shown
 from paislurm.translator.cli.schemas.output_schema import meanings
-from paislurm.translator.cli.site import ask as ask_module
 from paislurm.translator.exit_codes.table import SiteRow
 from paislurm.translator.monitor.asking.bill import Call
-from paislurm.translator.monitor.notification import due_notifications
+from paislurm.translator.monitor.job_site import due_notifications
 from paislurm.translator.monitor.notify import message
 from paislurm.translator.pipeline import compile_job
 from paislurm.translator.planning.plan_text import plan_dict
 from paislurm.translator.site.profile import Site
 from paislurm.translator.state.history import history
 from paislurm.translator.state.records import Cancelled, Changed, Dependency, Notified, Observed, Retry, dump
+from tests.clock import clock
 from tests.documents import faults
 from tests.golden.remake import CASES, compiled
 
@@ -111,7 +111,7 @@ def documents(
         ("result.json", left.result),
         *(("journal", json.loads(line)) for line in (*journal, *map(dump, RECORDS))),
         *(("plan", plan_dict(compiled(case).plan)) for case in CASES),
-        ("plan", plan_dict(compile_job(JOB.encode(), site=Site(slurm_version="24.11.0")).plan)),
+        ("plan", plan_dict(compile_job(JOB.encode(), site=Site.of(slurm_version="24.11.0")).plan)),
         *(("notification", json.loads(message(told, mail=False))) for told in due_notifications(history(RECORDS))),
     ]
     ours, ended = f"{user_name()}~ours", f"{user_name()}~demo"
@@ -121,7 +121,7 @@ def documents(
     retried = f"{user_name()}~retried"
     job_folder(surroundings, *records, replace(RETRY, retry_at=clock() + 500), name=retried)
     slurm = FakeBackend(observed("PENDING", reason="Resources"))
-    monkeypatch.setattr(context, "_choose", lambda _: slurm)
+    monkeypatch.setattr(Session, "_choose", lambda *_: slurm)
     job = job_file(tmp_path, JOB.replace("name: demo", "name: other"))
     old = job_file(tmp_path, job_v1(), name="old.json")
     run("script", job, "-o", str(tmp_path / "job.sbatch"))
@@ -136,7 +136,7 @@ def documents(
         ("status", ours), ("status", ended), ("status", retried), ("wait", ended), ("logs", ended), ("watch", ended),
         ("explain-exit", "PREEMPTED"), ("explain-exit", "137"),
         ("report", ended, "--output", str(tmp_path / "page.html")),
-        ("completion", "bash"), ("help", "submit"), ("man", "submit"), ("version",),
+        ("completion", "bash"), ("help", "submit"), ("version",),
     ):  # fmt: skip
         read(*line)
     swept = job_file(tmp_path, JOB.replace("name: demo", "name: swept\nparameters: {lr: 1}"), name="swept.yaml")
@@ -156,7 +156,7 @@ def documents(
     sstat.write_text("#!/bin/sh\necho '7.4|1|00:00:03|51019776|51314688|gres/gpumem=1073741824,gres/gpuutil=87'\n")
     sstat.chmod(0o755)
     monkeypatch.setenv("PATH", f"{sstat.parent}:{os.environ['PATH']}")
-    context.bill().add(Call(time=time.time(), program="squeue", cpu=0.25))
+    Session().bill.add(Call(time=time.time(), program="squeue", cpu=0.25))
     for line in (
         ("update", ours, "--retries", "2"),
         ("status", ours),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
 from operator import attrgetter
@@ -246,6 +247,19 @@ def test_what_has_no_end_is_not_read_to_its_end(tmp_path: Path, profile: Path, w
         )  # fmt: skip
     assert done.returncode in (3, 4)
     assert "the file is too large" in done.stderr
+
+
+@pytest.mark.parametrize("mask", [0o022, 0o002, 0])
+def test_no_compiled_module_is_where_others_can_write(tmp_path: Path, mask: int) -> None:
+    package = tmp_path / "paislurm"
+    shutil.copytree(ROOT / "src" / "paislurm", package, ignore=shutil.ignore_patterns("__pycache__"))
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *filter(None, sys.path)])}
+    env.pop("PYTHONDONTWRITEBYTECODE", None)
+    start = "from paislurm.translator.cli.start import run; run()"
+    subprocess.run([sys.executable, "-S", "-c", start, "--version"], env=env, check=True, umask=mask)
+    compiled = list(package.glob("**/*.pyc"))
+    assert not [path for file in compiled for path in (file, file.parent) if path.stat().st_mode & 0o022]
+    assert any(file.name.startswith("command_group.") for file in compiled) is (mask == 0o022)
 
 
 def test_the_program_is_started_by_what_keeps_that() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from paislurm.translator.cli.own_call import own_call
+from paislurm.translator.app.own_call import own_call
 
 
 @pytest.mark.parametrize("name", ["paislurm", "json", "sitecustomize"])

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from paislurm.backends.runner import Completed
-from paislurm.translator.cli import room as room_module
-from paislurm.translator.cli.room import Room, no_room_text, quota_left, rooms
+from paislurm.translator.app import room as room_module
+from paislurm.translator.app.room import Room, no_room_text, quota_left, rooms
 from paislurm.translator.errors import Diagnostic, UnreachableError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from ...monitor.jobs import FakeBackend
+    from tests.monitor.jobs import FakeBackend
+
     from ..running import Runner
 
 TOLD = """\

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from paislurm.backends.runner import Completed, LocalRunner
-from paislurm.translator.cli import context
-from paislurm.translator.cli.site import ask as ask_module
-from paislurm.translator.cli.site.ask import Machine, ask, machine_of, this_machine
+from paislurm.translator.app.session import Session
+from paislurm.translator.app.site import ask as ask_module
+from paislurm.translator.app.site.ask import Machine, ask, machine_of, this_machine
 from paislurm.translator.errors import BackendError, Diagnostic, UnreachableError
 from paislurm.translator.site.detection.detect import detect
 from paislurm.translator.site.load import load_site
@@ -108,12 +108,12 @@ def test_a_user_without_a_name_has_a_number() -> None:
 def test_a_resolver_that_does_not_know_nodes_or_is_silent() -> None:
     for answer in (refusal(""), None):
         slurm = Slurm(getent=answer)
-        assert detect(ask(slurm, slurm, Machine(), "alice")).site.address == "node-address"
+        assert detect(ask(slurm, slurm, Machine(), "alice")).site.address.method == "node-address"
 
 
 def test_a_controller_that_is_away_is_6(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
     away = refusal("slurm_load_ctl_conf error: Unable to contact slurm controller (connect failure)")
-    monkeypatch.setattr(context, "slurm_runner", lambda: Slurm(config=away))
+    monkeypatch.setattr(Session, "slurm_runner", lambda *_: Slurm(config=away))
     said = run("site", "detect")
     assert (said.code, said.out) == (6, "")
     assert "error E506: Slurm cannot be reached" in said.err

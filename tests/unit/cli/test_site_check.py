@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.cli.site import ask as ask_module
+from paislurm.translator.app.site import ask as ask_module
 from paislurm.translator.errors import Diagnostic, UnreachableError
 from paislurm.translator.site.detection.detect import detect
 from paislurm.translator.site.differences import differences
@@ -156,12 +155,12 @@ def test_what_a_cluster_can_lack(text: str, message: str) -> None:
 
 @pytest.mark.parametrize("text", ["name: a\n", "scheduler: {type: backfill}\n", "scheduler: {type: builtin}\n"])
 def test_a_scheduler_that_starts_no_components_is_told_unless_the_profile_knows(text: str) -> None:
-    found = differences(load_site(text, file="site.yaml"), Site(scheduler=Scheduler(kind="builtin")))
-    words = [f"the cluster starts no job with a component for each role: {Scheduler(kind='builtin').why_no_components}"]
+    builtin = Scheduler.of(type="builtin")
+    found = differences(load_site(text, file="site.yaml"), Site.of(scheduler=builtin))
+    words = [f"the cluster starts no job with a component for each role: {builtin.why_no_components}"]
     assert [each.message for each in found] == ([] if "builtin" in text else words)
 
 
 def test_what_slurm_does_not_say_is_no_difference() -> None:
-    nothing = replace(FOUND, partitions=(), accounts=None, qos=None, reservations=None, mpi=None, slurm_version="")
-    assert differences(FOUND, nothing) == []
+    assert differences(FOUND, Site.of(scheduler=FOUND.scheduler)) == []
     assert differences(FOUND, FOUND) == []

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.cli.context import _transport
-from paislurm.translator.cli.input.sites import find_site, profile_files
-from paislurm.translator.cli.site import ask as ask_module
+from paislurm.translator.app.input.sites import find_site, profile_files
+from paislurm.translator.app.session import Session
+from paislurm.translator.app.site import ask as ask_module
 from paislurm.translator.errors import Diagnostic, SiteError, UnreachableError
 from paislurm.translator.state.job_folder import JobFolder
 
@@ -46,9 +46,9 @@ def written(path: Path, text: str) -> Path:
 
 def test_a_users_profile_adds_to_the_systems(run: Runner, system: Path, own: Path) -> None:
     written(own, "retry: {maxTransientRetries: 5}\n")
-    site = find_site(None)
+    site = find_site(Session(), None)
     assert (site.name, site.retry.max_transient_retries, site.retry.submit_wait) == ("centre", 5, 60)
-    assert profile_files(None) == (own, system)
+    assert profile_files(Session(), None) == (own, system)
     said = run("site", "show")
     rows = {line.split()[0]: line.split()[1:] for line in said.out.splitlines()}
     assert rows["name"] == ["centre", "system", f"{system}:1"]
@@ -78,11 +78,11 @@ def test_a_profile_that_is_named_stands_alone_but_for_locks(
     written(named, "retry: {maxTransientRetries: 5}\n")
     monkeypatch.setenv("PAISLURM_SITE", str(named))
     for option in (str(named), None):
-        site = find_site(option)
+        site = find_site(Session(), option)
         assert (site.name, site.retry.max_transient_retries, site.retry.submit_wait) == ("", 5, 60)
         assert site.locked == ("retry.submitWait",)
-        assert profile_files(option) == (named, system)
-    assert find_site(str(system)).retry.max_transient_retries == 3
+        assert profile_files(Session(), option) == (named, system)
+    assert find_site(Session(), str(system)).retry.max_transient_retries == 3
 
 
 @pytest.mark.parametrize("lock", ["retry", "retry.submitWait", "monitor", "workdir"])
@@ -97,30 +97,30 @@ def test_no_profile_that_is_named_passes_a_lock_by(
     assert f"is locked by {system}, line 2" in said.err
     monkeypatch.setenv("PAISLURM_SITE", str(named))
     with pytest.raises(SiteError, match="E466"):
-        find_site(None)
+        find_site(Session(), None)
 
 
 def test_a_variable_passes_no_lock_by(system: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PAISLURM_TRANSPORT", "fabric")
     for text, wanted in (("transport: ssh\n", "fabric"), ("transport: ssh\nlocked: [transport]\n", "ssh")):
         written(system, text)
-        assert _transport() == wanted
+        assert Session()._transport() == wanted
 
 
 def test_an_organisations_locks_hold_below_a_profile_that_is_named(system: Path, named: Path, tmp_path: Path) -> None:
     organisation = written(tmp_path / "org.yaml", "monitor: none\nstorages: {a: {path: /a}}\nlocked: [storages.a]\n")
     written(system, f"extends: {organisation}\n{SYSTEM}locked: [monitor]\n".replace("locked: [retry.submitWait]\n", ""))
-    site = find_site(str(written(named, "name: mine\nstorages: {b: {path: /b}}\n")))
+    site = find_site(Session(), str(written(named, "name: mine\nstorages: {b: {path: /b}}\n")))
     assert (site.name, site.monitor.at_end, site.retry.submit_wait) == ("mine", True, 600)
     assert sorted(site.storages) == ["a", "b"]
 
 
 def test_what_is_beside_the_systems_profile_is_the_administrators(system: Path) -> None:
     other = written(system.with_name("debug.yaml"), "retry: {submitWait: 5}\n")
-    assert find_site(str(other)).retry.submit_wait == 5
+    assert find_site(Session(), str(other)).retry.submit_wait == 5
     around = system.parent / ".." / "etc" / "debug.yaml"
     with pytest.raises(SiteError, match="E466"):
-        find_site(str(around))
+        find_site(Session(), str(around))
 
 
 @pytest.mark.usefixtures("silent")
@@ -153,25 +153,25 @@ def test_the_systems_profile_extends_that_of_an_organisation(system: Path, own: 
     organisation = written(tmp_path / "org.yaml", "cluster: big\nlocked: [cluster]\nname: org\n")
     written(system, f"extends: {organisation}\n{SYSTEM}")
     written(own, f"extends: {system}\ndefaultAccount: me\n")
-    site = find_site(None)
+    site = find_site(Session(), None)
     assert (site.cluster, site.name, site.default_account) == ("big", "centre", "me")
     assert site.locked == ("cluster", "retry.submitWait")
-    assert profile_files(None) == (own, system, organisation)
+    assert profile_files(Session(), None) == (own, system, organisation)
 
 
 @pytest.mark.parametrize("text", ["host: far\n", "cluster: far\n"])
 def test_a_profile_of_another_cluster_stands_alone(system: Path, own: Path, text: str) -> None:
     written(own, text)
-    assert find_site(None).name == ""
+    assert find_site(Session(), None).name == ""
     written(system, SYSTEM + text)
-    assert find_site(None).name == "centre"
+    assert find_site(Session(), None).name == "centre"
 
 
 def test_which_cluster_it_is_can_be_locked(system: Path, own: Path) -> None:
     written(system, SYSTEM.replace("[", "[cluster, "))
     written(own, "cluster: far\n")
     with pytest.raises(SiteError, match="E466"):
-        find_site(None)
+        find_site(Session(), None)
 
 
 @pytest.mark.parametrize("words", [("--host", "far"), ("--backend", "ssh:far"), ("--host", "far", "--site", "named")])
@@ -191,17 +191,17 @@ def test_an_option_passes_no_lock_by(
     words = tuple(str(written(named, "name: mine\n")) if word == "named" else word for word in words)
     said = run("submit", "--dry-run", *words, job_file(tmp_path))
     if "cluster" in text and "--site" in words:
-        assert find_site(str(named), host="far").cluster == "big"
+        assert find_site(Session(), str(named), host="far").cluster == "big"
     else:
         assert (said.code, f"error E467: {says}" in said.err) == (4, True), said.err
-    assert find_site(None, host="near").host == "near" if "near" in text else True
+    assert find_site(Session(), None, host="near").host == "near" if "near" in text else True
 
 
 @pytest.mark.parametrize("lock", ["host", "cluster"])
 def test_a_lock_of_one_holds_all_locks_for_profiles_of_other_clusters(system: Path, own: Path, lock: str) -> None:
     written(system, SYSTEM.replace("[", f"[{lock}, "))
     written(own, "host: far\n" if lock == "cluster" else "cluster: far\n")
-    site = find_site(None)
+    site = find_site(Session(), None)
     assert (site.name, site.retry.submit_wait) == ("", 60)
 
 
@@ -218,7 +218,7 @@ def test_a_profile_that_cannot_be_extended(tmp_path: Path, extends: str, message
     written(tmp_path / "other.yaml", "extends: other.yaml\n")
     path = written(tmp_path / "site.yaml", f"name: x\nextends: {extends}\n")
     with pytest.raises(SiteError) as caught:
-        find_site(str(path))
+        find_site(Session(), str(path))
     (fault,) = caught.value.diagnostics
     assert (fault.code, fault.path) == ("E468", "$.extends")
     assert fault.message == message.format(folder=tmp_path)
@@ -230,7 +230,7 @@ def test_there_is_an_end_to_layers(tmp_path: Path) -> None:
     for number in range(20):
         written(tmp_path / f"{number}.yaml", f"extends: {number + 1}.yaml\n")
     with pytest.raises(SiteError, match="would be one of more than 8"):
-        find_site(str(tmp_path / "0.yaml"))
+        find_site(Session(), str(tmp_path / "0.yaml"))
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import jinja2
 import pytest
 
-from paislurm.translator.cli.input.template_folder import template_folder
+from paislurm.translator.app.input.job_input import template_folder
 from paislurm.translator.pipeline import compile_job
 from paislurm.translator.rendering import engine
-from paislurm.translator.rendering.template_cache import template_cache
+from paislurm.translator.rendering.engine import template_cache
 
 from ..protocol.jobs import job
 from .running import job_file

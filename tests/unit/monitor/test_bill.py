@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paislurm.backends.billed_runner import BilledRunner
-from paislurm.backends.runner import LocalRunner
+from paislurm.backends.runner import BilledRunner, LocalRunner
 from paislurm.translator.errors import UnreachableError
 from paislurm.translator.monitor.asking import bill
 from paislurm.translator.monitor.asking.bill import FILE, HOUR, OLDER_FILE, Bill, Call, costs, retry_times, room_at

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from paislurm.translator.monitor.failure import CommandPlace, Failure, deciding_task
 from paislurm.translator.monitor.job_status import JobStatus

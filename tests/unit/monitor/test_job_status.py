@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 
 from paislurm.backends.slurm.states import FORGOTTEN
 from paislurm.translator.exit_codes.table import ExitTable, SiteRow

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
-from paislurm.translator.cli.jobs import cancelling
+from paislurm.translator.app.jobs import cancelling
+from paislurm.translator.app.session import Session
 from paislurm.translator.monitor.asking.answer import Answer
 from paislurm.translator.monitor.job_site import JobSite
 from paislurm.translator.monitor.loop import AFTER_SECONDS, Monitor
@@ -153,12 +154,13 @@ def test_the_end_of_a_job_that_is_cancelled_before_it_begins_is_asked_soon(
     """`cancel` leaves a sign where the monitor looks."""
     folder = job_folder(tmp_path / "jobs", CREATED, INTENT, SUBMITTED)
     backend.observations[JobId("7")] = observed("PENDING")
-    monkeypatch.setattr(cancelling, "backend", lambda _: backend)
+    session = Session()
+    monkeypatch.setattr(Session, "backend", lambda *_: backend)
     monkeypatch.setattr(cancelling, "check_own", lambda *_: None)
-    monkeypatch.setattr(cancelling, "refresh_all", lambda jobs: [stepped(job.folder, backend, NOW) for job in jobs])
+    monkeypatch.setattr(cancelling, "refresh_all", lambda _, jobs: [stepped(job.folder, backend, NOW) for job in jobs])
 
     def cancel() -> None:
-        cancelling.cancel_jobs([folder])
+        cancelling.cancel_jobs(session, [folder])
         ended(backend, state="CANCELLED", ended=NOW + 100)
 
     clock, said = Clock(t100=cancel), []

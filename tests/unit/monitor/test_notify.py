@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import stat
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
-from paislurm.translator.monitor.job_site import JobSite
+from paislurm.translator.monitor.job_site import OLDEST_SECONDS, JobSite, Notification, due_notifications
 from paislurm.translator.monitor.job_status import JobStatus
-from paislurm.translator.monitor.notification import OLDEST_SECONDS, Notification, due_notifications
 from paislurm.translator.monitor.notify import NotificationSender, message
 from paislurm.translator.monitor.poll import View, open_job
 from paislurm.translator.state.history import history

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
-from paislurm.translator.cli.jobs.listing import line_of
+from paislurm.translator.app.jobs.listing import line_of
 from paislurm.translator.monitor.attempt import SETTLED_SECONDS
-from paislurm.translator.monitor.last_attempt import runs_since
 from paislurm.translator.monitor.poll import open_job, poll_jobs
+from paislurm.translator.monitor.status import runs_since
 from paislurm.translator.state.journal import read
 from paislurm.translator.state.records import Cancelled, Ended, Observed, Submitted
 
@@ -159,8 +159,8 @@ def test_an_intent_that_led_to_nothing_ends_when_that_is_certain(tmp_path: Path)
 @pytest.mark.parametrize(
     ("left", "why"),
     [
-        (b'{"version": 2}', "`outcome` is none that there is"),
-        (b'{"version": 1, "outcome": "failed", "code": 1}', "it was written by another version"),
+        (b'{"version": 2}', "Object missing required field `job_id`"),
+        (b'{"version": 1, "outcome": "failed", "code": 1}', "it was written by an earlier version"),
     ],
 )
 def test_damaged_files_are_told_and_not_believed(tmp_path: Path, left: bytes, why: str) -> None:

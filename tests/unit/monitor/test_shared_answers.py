@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import threading
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
 from paislurm.translator.errors import Diagnostic, ThrottledError

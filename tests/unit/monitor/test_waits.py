@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from paislurm.translator.monitor.waits import SETTLED_SECONDS, advice, is_news, sentence, waits, waits_by_journal
 from paislurm.translator.state.history import MAX_REASONS, apply, history

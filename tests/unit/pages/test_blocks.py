@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from paislurm.translator.app.session import user_name
 from paislurm.translator.cli.command_group import COMMANDS
-from paislurm.translator.cli.context import user_name
 from tests.standins import with_standins
 
 from .blocks import PROGRAMS, Block, blocks, prints, texts

@@ -69,7 +69,7 @@ def test_what_slurm_calls_otherwise_is_divided_by_the_tasks() -> None:
 
 def without_nodes(roles: dict[str, Any], extras: dict[str, Any] | None = None, site: Site | None = None) -> Compiled:
     job = changed(changed(JOB, "taskRoles", roles), "extras", extras or {})
-    return compile_job(yaml.safe_dump(job, sort_keys=False), site=site or Site())
+    return compile_job(yaml.safe_dump(job, sort_keys=False), site=site or Site.of())
 
 
 def needed(found: Compiled) -> list[str]:
@@ -181,3 +181,17 @@ def test_a_cpu_can_be_a_core() -> None:
     found = compiled({"w": role(1, 0)}, more="cpuUnit: core\n")
     assert (asked(found)["hint"], step(found)["hint"]) == ("nomultithread", "nomultithread")
     assert "hint" not in asked(compiled({"w": role(1, 0)}))
+
+
+@pytest.mark.parametrize(
+    ("cpus", "more", "odd"),
+    [
+        (3, "", True),
+        (3, "slurmVersion: 24.05.4\n", True),
+        (3, "slurmVersion: 24.11.0\n", False),
+        (1, "", False),
+        (4, "", False),
+    ],
+)
+def test_the_script_knows_where_a_step_may_count_half_a_core_too_much(cpus: int, more: str, odd: bool) -> None:
+    assert ("\nPSL_ODD_CPUS[0]=1\n" in compiled({"w": role(2, 0, cpus)}, more=more).script) == odd

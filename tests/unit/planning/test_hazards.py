@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
@@ -11,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paislurm.translator.pipeline import Compiled, compile_job
+from paislurm.translator.planning.plan import Concern, Consequence
 from paislurm.translator.planning.plan_text import plan_dict, plan_text
-from paislurm.translator.planning.slurm.hazards import Concern, Consequence, _table, hazards
+from paislurm.translator.planning.slurm.hazards import _table, hazards
 from paislurm.translator.site.load import load_site
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def compiled(version: str, site: Site = SITE, gpu: int = 0, **slurm: Any) -> Com
         "taskRoles": {"master": role | {"instances": 1}, "worker": role | {"instances": 2}},
         "extras": {"slurm": slurm},
     }
-    return compile_job(yaml.safe_dump(job, sort_keys=False), site=replace(site, slurm_version=version))
+    return compile_job(yaml.safe_dump(job, sort_keys=False), site=site.model_copy(update={"slurm_version": version}))
 
 
 def warned(found: Compiled) -> list[str]:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paislurm.translator.job import Hooks, Lines, Prerequisite, Script
-from paislurm.translator.planning.hooks import hook_scripts, ordered_hooks
+from paislurm.translator.planning.roles import hook_scripts, ordered_hooks
 
 LINES = Lines(first=1, last=1)
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import pytest
 
 from paislurm.translator.pipeline import compile_job
-from paislurm.translator.site.profile import Partition, Shape, Site
+from paislurm.translator.site.load import load_site
+from paislurm.translator.site.profile import Site
 
-UNKNOWN = Site()
-KNOWN = Site(
-    known=True,
-    partitions=(Partition(name="p", shapes=(Shape(count=9, cpus=6, memory_mib=9000),)),),
-    default_partition="p",
+UNKNOWN = Site.of()
+KNOWN = load_site(
+    "partitions: {p: {nodes: [{count: 9, cpus: 6, memoryMB: 9000}]}}\ndefaultPartition: p\n", file="site.yaml"
 )
 HEAD = """protocolVersion: 2
 name: demo

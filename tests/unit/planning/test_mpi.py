@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +10,7 @@ import yaml
 from paislurm.translator.errors import PlanError
 from paislurm.translator.pipeline import Compiled, compile_job
 from paislurm.translator.site.load import load_site
-from paislurm.translator.site.profile import ContainerSettings, Site
+from paislurm.translator.site.profile import Containers, Site
 
 NODES = "partitions: {batch: {nodes: [{count: 4, cpus: 16, memoryMB: 100000, gpus: 4}]}}\ndefaultPartition: batch\n"
 SITE = load_site(NODES + "mpi: [pmix, pmi2]\n", file="site.yaml")
@@ -119,6 +118,6 @@ def test_what_cannot_be_with_gpus_turns_and_containers() -> None:
     gpus = {name: {"gpu": 1} for name in ("master", "worker", "other")}
     assert "cannot have its GPUs" in refusal({"layout": "shared", "mpi": {"ranksPerInstance": 2}}, **gpus)[1]
     assert "tasks take turns" in refusal({"mpi": {}}, gang=False)[1]
-    contained = replace(SITE, containers=ContainerSettings(runtime="charliecloud"))
+    contained = SITE.model_copy(update={"containers": Containers.of(runtime="charliecloud")})
     assert "containers (charliecloud)" in refusal({"mpi": {}}, contained)[1]
-    assert "it has none" in refusal({"mpi": {}}, replace(SITE, mpi=()))[1]
+    assert "it has none" in refusal({"mpi": {}}, SITE.model_copy(update={"mpi": ()}))[1]

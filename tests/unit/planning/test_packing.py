@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from operator import mul
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from paislurm.translator.job import Resources
 from paislurm.translator.planning.layout.capacity import Demand, ceil_div, node_capacity
@@ -15,7 +15,7 @@ from paislurm.translator.site.profile import Shape
 
 NOTHING = Resources(cpus=1, memory_mib=0, gpus=0, shm_mib=0, declared_shm_mib=0, infiniband=False)
 SHAPES = st.builds(
-    Shape,
+    Shape.of,
     count=st.integers(1, 8),
     cpus=st.sampled_from([2, 4, 8, 16]),
     memory_mib=st.sampled_from([100, 400, 1000]),
@@ -23,7 +23,7 @@ SHAPES = st.builds(
     gpu_type=st.sampled_from(["", "a"]),
 )
 DEMANDS = st.builds(
-    Demand,
+    lambda **fields: Demand(**fields),  # noqa: PLW0108 - hypothesis does not read the types of a Struct
     slots=st.integers(1, 6),
     resources=st.builds(
         lambda cpus, memory, gpus: replace(NOTHING, cpus=cpus, memory_mib=memory, gpus=gpus),
@@ -38,7 +38,7 @@ DEMANDS = st.builds(
 
 def first_fit(shape: Shape, nodes: int, demands: list[Demand]) -> list[list[int]] | None:
     """Return the slots of each role on every node, by looking at all nodes for each role."""
-    free = [replace(shape, count=1) for _ in range(nodes)]
+    free = [shape.model_copy(update={"count": 1}) for _ in range(nodes)]
     placements = [[0] * nodes for _ in demands]
     size = [(-d.resources.gpus, -d.resources.cpus, -d.resources.memory_mib) for d in demands]
     for position in sorted(range(len(demands)), key=lambda position: size[position]):
@@ -48,11 +48,12 @@ def first_fit(shape: Shape, nodes: int, demands: list[Demand]) -> list[list[int]
             used = min(missing, node_capacity(left, demand))
             missing -= used
             placements[position][node] = used
-            free[node] = replace(
-                left,
-                cpus=left.cpus - used * wanted.cpus,
-                memory_mib=left.memory_mib - used * wanted.memory_mib,
-                gpus=left.gpus - used * wanted.gpus,
+            free[node] = left.model_copy(
+                update={
+                    "cpus": left.cpus - used * wanted.cpus,
+                    "memory_mib": left.memory_mib - used * wanted.memory_mib,
+                    "gpus": left.gpus - used * wanted.gpus,
+                }
             )
         if missing:
             return None
@@ -64,7 +65,7 @@ def evenly(shape: Shape, demands: list[Demand]) -> list[list[int]] | None:
     for nodes in range(1, shape.count + 1):
         if first_fit(shape, nodes, demands):
             shares = (
-                replace(shape, cpus=shape.cpus * step // 16, gpus=ceil_div(shape.gpus * step, 16))
+                shape.model_copy(update={"cpus": shape.cpus * step // 16, "gpus": ceil_div(shape.gpus * step, 16)})
                 for step in range(1, 17)
             )
             return next(found for share in shares if (found := first_fit(share, nodes, demands)))
@@ -94,7 +95,7 @@ def test_tasks_are_where_looking_at_every_node_puts_them(shape: Shape, demands: 
 def test_nodes_that_follow_each_other_with_as_many_slots_are_one_range() -> None:
     half = replace(NOTHING, cpus=2)
     demands = [Demand(slots=7, resources=half), Demand(slots=1, resources=half)]
-    found = pack([Shape(count=1000, cpus=4, memory_mib=1000)], demands)
+    found = pack([Shape.of(count=1000, cpus=4, memory_mib=1000)], demands)
     assert found
     assert found.placements == (
         (NodeRange(first=0, last=2, slots=2), NodeRange(first=3, last=3, slots=1)),

@@ -9,7 +9,7 @@ import yaml
 
 from paislurm.translator.errors import Diagnostic, PlanError
 from paislurm.translator.pipeline import compile_job
-from paislurm.translator.planning.layout.constraint import features_of, is_satisfied
+from paislurm.translator.planning.layout.capacity import features_of, is_satisfied
 from paislurm.translator.site.load import load_site
 
 from ..protocol.jobs import JOB, changed

@@ -70,7 +70,7 @@ def test_storages_without_a_name_are_skipped() -> None:
 
 def test_an_empty_list_means_the_default_storages() -> None:
     assert storages(compiled({"storages": []})) == ["all\t/data/nfs\t/mnt/nfs", "all\t/mnt/same\t/mnt/same"]
-    found = compiled({"storages": []}, site=Site())
+    found = compiled({"storages": []}, site=Site.of())
     assert (new_codes(found), found.plan.roles[0].before) == (["W405"], ())
 
 
@@ -79,7 +79,7 @@ def test_an_unknown_storage_is_refused_where_the_site_lists_them() -> None:
         compiled({"storages": [{"name": "nsf"}]})
     assert caught.value.diagnostics[0].hint == "did you mean `nfs`?"
     assert caught.value.diagnostics[0].location is not None
-    found = compiled({"storages": [{"name": "nsf"}]}, site=Site())
+    found = compiled({"storages": [{"name": "nsf"}]}, site=Site.of())
     assert (new_codes(found), storages(found)) == (["W406"], ["all\t/mnt/nsf\t/mnt/nsf"])
 
 
@@ -103,7 +103,7 @@ def test_priorities(priority: str | None, expected: tuple[str, str | None]) -> N
 
 
 def test_without_a_profile_opportunistic_jobs_wait_for_others() -> None:
-    found = compiled({"hivedScheduler": {"jobPriorityClass": "oppo"}}, site=Site())
+    found = compiled({"hivedScheduler": {"jobPriorityClass": "oppo"}}, site=Site.of())
     assert (directives(found)["nice"], new_codes(found)) == ("1000", [])
 
 
@@ -118,7 +118,7 @@ def test_kinds_of_nodes() -> None:
     assert directives(found, 1)["nodelist"] == "node[1-4]"
     with pytest.raises(PlanError, match="the site has no node type 'V10'"):
         compiled(hived(worker={"skuType": "V10"}))
-    assert new_codes(compiled(hived(worker={"skuType": "V10"}), site=Site())) == ["W408"]
+    assert new_codes(compiled(hived(worker={"skuType": "V10"}), site=Site.of())) == ["W408"]
     assert new_codes(compiled(hived(worker={"skuNum": 1, "skuType": None}))) == []
 
 

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from paislurm.translator.pipeline import compile_job
-from paislurm.translator.planning.peers import MAX_LIST_BYTES, MAX_LIST_VARIABLES, MAX_PEER_VARIABLES
+from paislurm.translator.planning.environment import MAX_LIST_BYTES, MAX_LIST_VARIABLES, MAX_PEER_VARIABLES
 
 from ..protocol.jobs import JOB, changed
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from paislurm.translator.errors import ProtocolError
-from paislurm.translator.protocol.v2.overrides import value_of
+from paislurm.translator.protocol.overrides import value_of
 from paislurm.translator.protocol.validate import validate
 from paislurm.translator.reading.read import read
 

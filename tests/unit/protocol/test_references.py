@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paislurm.translator.protocol.expressions.offsets import Moves
 from paislurm.translator.protocol.expressions.references import render
+from paislurm.translator.protocol.expressions.texts import Moves
 
 if TYPE_CHECKING:
     from paislurm.translator.reading.document import Value

@@ -11,6 +11,7 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from paislurm.translator.errors import ProtocolError
 from paislurm.translator.protocol.expressions.secrets import TAG
@@ -47,8 +48,7 @@ def checked(
         file = changed(file, "extras/slurm/compat/unresolved", "keep")
     document = read(yaml.safe_dump(file, sort_keys=False), file="job.yaml")
     root = {**document.mapping(()), "parameters": parameters or {}}
-    object.__setattr__(document, "root", root)
-    return validate(document, secrets=secrets)
+    return validate(replace(document, root=root), secrets=secrets)
 
 
 def as_the_task_runs_it(found: Checked, folder: Path, text: str | None = None) -> str:

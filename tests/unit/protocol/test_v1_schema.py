@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from paislurm.translator.errors import ProtocolError
 from paislurm.translator.job import Completion, Directories, Image, Job, Lines, PortRequest, Resources

@@ -90,7 +90,7 @@ def test_values(written: str, value: object) -> None:
     "text",
     [
         '{"jobName": ' + "[" * 100_000,
-        '{"jobName": [' + '{"a" 1},' * 100_000 + "]}",
+        '{"jobName": [' + '{"a": 1},' * 200_000 + "]}",
         '{"jobName": "' + "\\" * 1_000_000,
         '{"jobName": ' + "/*" * 1_000_000,
         '{"jobName": ' + "//\n" * 200_000,

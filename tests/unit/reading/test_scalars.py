@@ -7,7 +7,7 @@ import math
 import pytest
 
 from paislurm.translator.errors import ProtocolError
-from paislurm.translator.protocol.expressions.js_string import NotAStringError, js_string
+from paislurm.translator.protocol.expressions.texts import NotAStringError, js_string
 from paislurm.translator.reading.document import Bytes, SourceInt, SourceText, Value
 from paislurm.translator.reading.read import read
 

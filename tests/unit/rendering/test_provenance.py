@@ -75,7 +75,7 @@ def of(found: list[Origin], text: str) -> Origin:
         ("#SBATCH --qos=high", (32,)),
         ("PSL_INSTANCES[1]=2", (18,)),
         ("PSL_ROLE_NAME[1]='worker'", (17,)),
-        ("  export PAI_CURRENT_TASK_ROLE_CPU_COUNT='2'", (21,)),
+        ("  export PAI_CURRENT_TASK_ROLE_CPU_COUNT='2' PAI_TASK_CPU_NUM='2'", (21,)),
         ("export PAI_TASK_ROLE_TASK_COUNT_worker='2'", (18,)),
         ('echo "INSTANCES[0]=7"', (15,)),
         ("echo 0.1", (7, 16)),

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.cli import context
 from paislurm.translator.state.tidying import tidy
 
 from ..cli.running import Runner
@@ -24,7 +23,6 @@ def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PAISLURM_HOME", str(folder.parent))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.delenv("PAISLURM_SITE", raising=False)
-    context._choose.cache_clear()
     # The jobs ended long ago; what is shown is all that they left.
     monkeypatch.setattr(tidy, "_tidy_attempt", lambda *_, **__: False)
     monkeypatch.chdir(tmp_path)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import random
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from paislurm.translator.pipeline import compile_job
 from paislurm.translator.state.job_folder import JobFolder

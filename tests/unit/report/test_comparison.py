@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.cli.context import user_name
-from paislurm.translator.cli.jobs.sweep_table import folders_of_group
-from paislurm.translator.cli.report.gather import job_reports
-from paislurm.translator.cli.report.page import NAMED, comparison_page, in_phase, retry_sentence
+from paislurm.translator.app.report.gather import job_reports
+from paislurm.translator.app.session import Session, user_name
+from paislurm.translator.cli.output.sweep_table import folders_of_group
 from paislurm.translator.report.chart_rows import runs_gantt
+from paislurm.translator.report.page import NAMED, comparison_page, in_phase, retry_sentence
 
 from .made import Made, T, task
 from .made_groups import LONG_REASON, LOST, compared, long_reason
@@ -51,20 +51,24 @@ def test_of_many_jobs_with_the_same_reason_some_are_named(jobs: Path) -> None:
         made.result(0, T + 5, T + 50, "failed", 1, LOST, [task("worker", 0, "FAILED", 1, "n1", T + 6, T + 50)])
         made.ends(0, "FAILED", 1, LOST, T + 5, T + 50)
         folders.append(made.folder)
-    page = comparison_page(job_reports(folders, details=False), "")
+    page = comparison_page(job_reports(Session(), folders, details=False), "")
     assert f"bad-{NAMED - 1} and 3 more</th>" in page
     assert page.count(LOST) == 1
 
 
 def test_a_page_without_failures_has_no_such_section(jobs: Path) -> None:
     compared(jobs, user_name(), 3)
-    reports = [report for report in job_reports(folders_of_group("resnet"), details=False) if report.ended]
+    reports = [
+        report
+        for report in job_reports(Session(), folders_of_group(Session(), "resnet"), details=False)
+        if report.ended
+    ]
     assert 'id="reasons"' not in comparison_page(reports, "resnet")
 
 
 def test_a_job_that_runs_has_run_since_its_tasks_began(jobs: Path) -> None:
     compared(jobs, user_name(), 2)
-    done, runs = job_reports(folders_of_group("resnet"), details=False)
+    done, runs = job_reports(Session(), folders_of_group(Session(), "resnet"), details=False)
     assert done.ended
     assert not runs.ended
     assert in_phase(runs.attempts[0], "staging") == 100
@@ -106,7 +110,7 @@ def test_parameters_of_a_comparison_are_those_that_the_list_has(jobs: Path) -> N
         job = Made(jobs, user_name(), name, [("worker", 1)], parameters=parameters, sweep=sweep)
         job.submitted(0, T + 2, starts=T + 5)
         made.append(job.folder)
-    page = comparison_page(job_reports(made, details=False), "")
+    page = comparison_page(job_reports(Session(), made, details=False), "")
     assert re.findall(r'<th scope="col" class="parameter">(.*?)</th>', page) == ["lr", "seed"]
     assert re.findall(r'<td class="parameter">(.*?)</td>', page) == ["1", "1", "2", "1", "1", "2"]
     assert "Result" not in page

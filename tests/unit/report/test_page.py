@@ -7,27 +7,28 @@ import hashlib
 import json
 import os
 import re
-from dataclasses import asdict
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
+import msgspec
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from paislurm.backends.runner import Completed
-from paislurm.translator.cli.context import user_name
-from paislurm.translator.cli.output.console import one_line
-from paislurm.translator.cli.report import gather, page, usage
-from paislurm.translator.cli.report.charts import NARROW, WIDE, drawn_counts, drawn_gantt
-from paislurm.translator.cli.report.gather import job_reports
-from paislurm.translator.cli.report.page import Chart, job_page
+from paislurm.translator.app.report import gather
+from paislurm.translator.app.report.gather import job_reports
+from paislurm.translator.app.session import Session, user_name
 from paislurm.translator.errors import BackendError, Diagnostic
+from paislurm.translator.report import page
 from paislurm.translator.report.build import DETAILED
 from paislurm.translator.report.chart_rows import Bar, Counts, Gantt, Mark, task_counts, tasks_gantt
+from paislurm.translator.report.charts import NARROW, WIDE, drawn_counts, drawn_gantt
+from paislurm.translator.report.page import Chart, job_page
 from paislurm.translator.state.task_reports import read_runs
+from paislurm.translator.terminal_text import one_line
 
 from .made import HOSTILE, Made, T, failed, hostile, large, retried, sweep
 
@@ -61,8 +62,8 @@ class Elements(HTMLParser):
 
 def test_what_a_report_says_of_a_job_that_was_retried(jobs: Path, pytestconfig: pytest.Config) -> None:
     """The expected file is made anew where it is missing: delete it, run this, read the difference."""
-    (report,) = job_reports([retried(jobs, user_name())], details=True)
-    said: dict[str, Any] = json.loads(json.dumps(asdict(report)))
+    (report,) = job_reports(Session(), [retried(jobs, user_name())], details=True)
+    said: dict[str, Any] = msgspec.to_builtins(report)
     for key in ("failure", "source", "folder", "now", "user", "name"):
         del said[key]
     text = json.dumps(said, indent=1) + "\n"
@@ -77,8 +78,8 @@ def test_the_logs_of_what_failed_are_brought_of_each_attempt_and_no_others(
     jobs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     brought: list[tuple[int, tuple[tuple[str, int], ...]]] = []
-    monkeypatch.setattr(gather, "fetch", lambda _, wanted: brought.append((wanted.attempt, wanted.tasks)))
-    job_reports([retried(jobs, user_name())], details=True)
+    monkeypatch.setattr(gather, "fetch", lambda *each: brought.append((each[-1].attempt, each[-1].tasks)))
+    job_reports(Session(), [retried(jobs, user_name())], details=True)
     assert brought == [(0, (("logs/1-role", 3),)), (1, (("logs/1-role", 4),))]
 
 
@@ -87,7 +88,7 @@ def test_a_login_node_that_does_not_answer_is_a_note(jobs: Path, monkeypatch: py
         raise BackendError(Diagnostic(code="E550", message="login1 does not answer"))
 
     monkeypatch.setattr(gather, "fetch", away)
-    (report,) = job_reports([retried(jobs, user_name())], details=True)
+    (report,) = job_reports(Session(), [retried(jobs, user_name())], details=True)
     assert "lines of logs may be missing: login1 does not answer" in report.notes
     assert report.tails
 
@@ -168,7 +169,7 @@ def test_hostile_text_is_shown_and_not_obeyed(jobs: Path, run: Runner) -> None:
 
 
 def test_many_tasks_share_rows_and_those_that_failed_have_their_own(jobs: Path) -> None:
-    (report,) = job_reports([large(jobs, user_name())], details=True)
+    (report,) = job_reports(Session(), [large(jobs, user_name())], details=True)
     (attempt,) = report.attempts
     gantt = tasks_gantt(attempt)
     assert gantt.rows == (
@@ -285,11 +286,11 @@ def test_accounts_of_slurm_are_read_once_for_all_attempts(
             ]
             return Completed(status=0, stdout="\n".join(lines) + "\n", stderr="")
 
-    monkeypatch.setattr(usage, "slurm_runner", lambda _: Sacct())
+    monkeypatch.setattr(Session, "slurm_runner", lambda *_: Sacct())
     folder = retried(jobs, user_name())
     journal = folder.journal.read_text().replace('"backend": "slurm"', f'"backend": "{backend}"')
     folder.journal.write_text(journal)
-    (report,) = job_reports([folder], details=True)
+    (report,) = job_reports(Session(), [folder], details=True)
     if backend == "local":
         assert (asked, [attempt.usages for attempt in report.attempts]) == ([], [{}] * 3)
         return

@@ -5,11 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paislurm.translator.report.durations import axis_unit, duration
-from paislurm.translator.report.model import PHASES, Segment
-from paislurm.translator.report.timeline import running_counts, segments, task_segments
-from paislurm.translator.state.script_reports import ScriptRun
-from paislurm.translator.state.task_reports import Report
+from paislurm.translator.report.charts import axis_unit
+from paislurm.translator.report.model import PHASES, Segment, running_counts, segments, task_segments
+from paislurm.translator.state.task_reports import Report, ScriptRun
 
 TIME = st.none() | st.integers(0, 50)
 
@@ -65,11 +63,6 @@ def test_counts_are_those_of_each_second(spans: list[tuple[int, int]]) -> None:
     for at in range(41):
         known = [count for time, count in found if time <= at]
         assert (known[-1] if known else 0) == sum(begins <= at < begins + length for begins, length in spans)
-
-
-def test_durations_are_in_their_two_largest_units() -> None:
-    texts = [duration(seconds) for seconds in (None, -1, 0, 59, 60, 3661, 90_000)]
-    assert texts == ["-", "-", "0 s", "59 s", "1 min 00 s", "1 h 01 min", "1 d 01 h"]
 
 
 def test_an_axis_has_the_unit_that_fits() -> None:

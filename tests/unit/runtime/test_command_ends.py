@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from paislurm.translator.cli.jobs.command_place import failed_lines
-from paislurm.translator.state.command_ends import read_command_ends
+from paislurm.translator.app.jobs.command_place import failed_lines
+from paislurm.translator.state.task_reports import read_command_ends
 from tests import bashes
 
 from .bash import run

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from paislurm.translator.exit_codes.rules import ExitRule, exit_rules
+from paislurm.translator.exit_codes.table import ExitRule, exit_rules
 from paislurm.translator.rendering.shell import quote
 
 from .bash import run
@@ -21,11 +21,10 @@ RULES = exit_rules("fixed")
 PRINTABLE = st.characters(min_codepoint=32, max_codepoint=126)
 CLASSIFY = """
 killed_for_memory() { return 1; }
-PSL_ROLE=0 PSL_ROLE_GPUS=(0)
+PSL_ROLE_GPUS=(0)
 for folder in "$1"/*; do
-  PSL_STDOUT_LOG=$folder/stdout PSL_STDERR_LOG=$folder/stderr PSL_ANY_PATTERN_MATCHES=
-  classify_exit "$(<"$folder/status")"
-  printf '%s %s\\n' "$PSL_CODE" "$PSL_BEHAVIOUR"
+  PSL_ANY_PATTERN_MATCHES=
+  print_exit "$(<"$folder/status")" 0 "$folder/stdout" "$folder/stderr"
 done
 """
 
@@ -145,6 +144,5 @@ def test_a_gpu_with_a_memory_error(tmp_path: Path, layout: str, device: int, bef
     said = layout.format(device=0, before=before) + layout.format(device=device, before=before)
     (tmp_path / "nvidia-smi").write_text(f"#!/bin/sh\ncat <<'END'\n{said}END\n")
     (tmp_path / "nvidia-smi").chmod(0o755)
-    settings = "PSL_ROLE=0 PSL_ROLE_GPUS=(1) PSL_STDOUT_LOG=/dev/null PSL_STDERR_LOG=/dev/null"
-    code_of = f'{settings}; classify_exit 1; echo "$PSL_CODE"'
-    assert run(table(RULES) + code_of, env={"PATH": f"{tmp_path}:/usr/bin:/bin"}) == f"{code}\n"
+    printed = "PSL_ROLE_GPUS=(1); print_exit 1 0 /dev/null /dev/null"
+    assert run(table(RULES) + printed, env={"PATH": f"{tmp_path}:/usr/bin:/bin"}).split()[0] == str(code)

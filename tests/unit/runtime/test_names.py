@@ -46,7 +46,8 @@ def test_locals_reach_no_command_in_place_of_what_was_exported() -> None:
     """Bash exports a local variable that has the name of an exported one."""
     exported = {"index": "5", "status": "it's\n$(here)", "http_proxy": "p:1", "MINE": "stays"}
     printed = 'printf \'%s\\0\' "$index" "$status" "$http_proxy" "$MINE" "${BASH_ENV-none}"'
-    launch = f"shadow() {{ local index=0 status=1; exec_with_exports bash -c {quote(printed)}; }}\nstart_up; shadow"
+    shadow = f"shadow() {{ local index=0 status=1; exec_with_exports bash -c {quote(printed)}; }}"
+    launch = f"PSL_ROLE=0\n{shadow}\nstart_up; shadow"
     assert run(launch, env=exported).split("\0")[:-1] == [*exported.values(), "none"]
     # What a script before the commands exports wins.
     later = launch.replace("status=1;", "status=1 PSL_EXPORTS='export index=9';")

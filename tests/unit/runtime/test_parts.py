@@ -10,7 +10,7 @@ import pytest
 
 from paislurm.translator.rendering.engine import load
 from paislurm.translator.rendering.runtime_bundle import ALL_USES, runtime
-from paislurm.translator.site.container_runtimes import BASH_PARTS
+from paislurm.translator.site.containers import BASH_PARTS
 
 from .bash import DISPATCHES
 
@@ -20,26 +20,48 @@ CALLED = re.compile(
     r"\s*(?=(\w+)(?![\w-]))",
     re.MULTILINE,
 )
-IN_CONTAINERS, OF_TASKS = (load(f"runtime/{name}_dispatch.sh").strip() for name in ("container", "task"))
+PROGRAM = re.compile(r"^program_of_\w+\(\) \{\n.*?\nEND_OF_PROGRAM\n\}", re.DOTALL | re.MULTILINE)
+"""A plugin's program, which another bash runs."""
+IN_CONTAINERS, OF_TASKS, OF_FIRST_TASKS = (
+    load(f"runtime/{name}_dispatch.sh").strip() for name in ("container", "task", "first_task")
+)
 GUARDED = {
     "code": {"fetch_code", "make_output"},
     "containers": {
         "find_binds",
         "make_container_folders",
         "run_contained",
+        "write_hosts",
     },
     "export-env": {"limit_exports"},
-    "hooks": {"run_hook"},
+    "gpu-gres": {"print_gpus_on_nodes"},
+    "gpus": {"take_gpus"},
+    "hooks": {"remove_logins", "run_hooks_and_commands"},
     "infiniband": {"check_infiniband", "print_infiniband_problems"},
+    "many-tasks": {"print_exported_peers"},
     "monitor-step": {"needs_monitor_step", "take_monitor_step"},
-    "native-mpi": {"join_ranks", "on_end_of_rank", "on_start_of_rank", "release_ranks", "run_follower_rank"},
+    "more-ports": {"first_fixed_port", "report_ports_in_pieces", "take_fixed_ports"},
+    "native-mpi": {
+        "join_ranks",
+        "on_end_of_rank",
+        "on_start_of_rank",
+        "read_command_from_file",
+        "release_ranks",
+        "run_follower_rank",
+    },
+    "plugin-ssh": {"lift_barrier", "mark_control_fifos"},
+    "odd-cpus": {"find_shared_cores"},
     "registry": {"fetch_images_main", "stage_images"},
     "secrets": {"check_secrets", "forget_secrets", "insert_secrets"},
     "slots": {
+        "count_exported_peers",
         "describe_peer",
         "export_known_peers",
         "fill_free_slots",
-        "forget_free_slot",
+        "explain_limit",
+        "put_back",
+        "take_from_slot",
+        "take_ports_for_slot",
         "grant_retry",
         "on_free",
         "read_peers",
@@ -56,6 +78,7 @@ def code_of(text: str) -> str:
 
 def missing(text: str, names: set[str]) -> set[str]:
     """Return the functions among some that a text calls and does not have."""
+    text = PROGRAM.sub("", text)
     own = {match[1] for match in FUNCTION.finditer(text)}
     return (names - own) & set(CALLED.findall(code_of(text)))
 
@@ -71,13 +94,24 @@ def every_function() -> set[str]:
 
 ONLY_OUTSIDE = {"prepare_task", "report_launch", "run_task"}
 """What only the shell outside of a container calls, from functions that the shell inside has, too."""
+ONLY_FIRST = {
+    "assign_ports",
+    "make_control_fifos",
+    "make_folders",
+    "report_peer",
+    "report_ports",
+    "is_first_of_node",
+    "prepare_node",
+    "report_ports_in_pieces",
+}
+"""What only the first task of a node, or one without gang allocation, calls."""
 OPTIONAL = tuple(use for use in ALL_USES if use not in (*BASH_PARTS, "openpai-exit-rules", "registry"))
 SELECTIONS = [
     tuple(sorted((*chosen, *extra)))
-    for number in (0, 1, 2, len(OPTIONAL))
+    for number in (0, 1, len(OPTIONAL) - 1, len(OPTIONAL))
     for chosen in combinations(OPTIONAL, number)
     for extra in ((), *((name,) for name in BASH_PARTS), *((name, "registry") for name in BASH_PARTS))
-    if number != 2 or not extra  # where two parts meet a third, each of the three has met the other before
+    if number in (0, len(OPTIONAL)) or not extra
 ]
 
 
@@ -86,10 +120,18 @@ def test_a_script_has_what_it_calls(uses: tuple[str, ...]) -> None:
     has_containers = bool(set(uses) & set(BASH_PARTS))
     absent = [use for use in GUARDED if use not in uses and not (use == "containers" and has_containers)]
     allowed = set().union(*(GUARDED[use] for use in absent)) if absent else set()
+    if "many-tasks" in uses:
+        allowed -= {"count_exported_peers"}
+    if "slots" in uses:
+        allowed -= {"print_exported_peers"}
     text = runtime(uses)
     assert missing(text, every_function()) == allowed
     # Nothing reads further than its dispatch.
-    for dispatch, others in ((IN_CONTAINERS, ONLY_OUTSIDE), (OF_TASKS, set())):
+    for dispatch, others in (
+        (IN_CONTAINERS, ONLY_OUTSIDE | ONLY_FIRST),
+        (OF_TASKS, ONLY_FIRST),
+        (OF_FIRST_TASKS, set()),
+    ):
         read, found, _ = text.partition(dispatch)
         assert missing(read + found, every_function()) <= allowed | others
 
@@ -101,7 +143,7 @@ def test_what_is_missing_is_found() -> None:
 
 def test_functions_come_before_what_runs() -> None:
     """But for what runs at the end, and the dispatch of tasks, lines outside of functions only set variables."""
-    text = runtime(tuple(use for use in ALL_USES if use not in BASH_PARTS[1:]))
+    text = runtime(tuple(use for use in ALL_USES if use not in BASH_PARTS[1:] and not use.startswith("plugin-")))
     for part in DISPATCHES:
         text = text.replace(load(f"runtime/{part}.sh").strip(), "")
     bare = re.sub(r"(?m)^\s*#.*", "", FUNCTION.sub("", text))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from paislurm.translator.pipeline import compile_job
-from paislurm.translator.planning.peers import MAX_LIST_BYTES, MAX_PEER_VARIABLES, names_peers
+from paislurm.translator.planning.environment import MAX_LIST_BYTES, MAX_PEER_VARIABLES, names_peers
 
 from .bash import run
 
@@ -36,13 +36,13 @@ print_instances >env.sh && write_peers
 """Tasks take turns on two nodes, and each label has two ports."""
 
 
-def job(*roles: tuple[str, str, int, str]) -> str:
+def job(*roles: tuple[str, str, int, str], many: int = 1) -> str:
     """Return bash for roles: name, names in variables, instances, labels."""
     told = (
         ROLE.format(position, name, aliases, count, " ".join(f"{label}:2" for label in labels.split()))
         for position, (name, aliases, count, labels) in enumerate(roles)
     )
-    return "".join(told) + FILL
+    return "".join(told) + f"PSL_MANY_TASKS={many}" + FILL
 
 
 def read(file: Path) -> dict[str, str]:
@@ -60,7 +60,8 @@ def exported(folder: Path) -> dict[str, str]:
 
 
 def test_a_small_job_exports_everything(tmp_path: Path) -> None:
-    run(f"cd {tmp_path}" + job(("ps", "ps", 2, "http ssh"), ("worker", "worker Worker", 3, "http ssh my.label")))
+    roles = (("ps", "ps", 2, "http ssh"), ("worker", "worker Worker", 3, "http ssh my.label"))
+    run(f"cd {tmp_path}" + job(*roles, many=0))
     found = exported(tmp_path)
     assert found == read(tmp_path / "peers.sh")
     assert found["PAI_HOST_IP_worker_1"] == "10.0.0.2"
@@ -68,7 +69,6 @@ def test_a_small_job_exports_everything(tmp_path: Path) -> None:
     assert found["PAI_TASK_ROLE_0_HOST_LIST"] == found["PAI_TASK_ROLE_ps_HOST_LIST"] == "10.0.0.1:20000,10.0.0.2:20001"
     assert found["PAI_TASK_ROLE_INSTANCES"] == "ps:0,ps:1,Worker:0,Worker:1,Worker:2"
     assert not [name for name in found if "label" in name]
-    assert "PSL_UNEXPORTED_PEERS=\n" in (tmp_path / "env.sh").read_text()
 
 
 @pytest.mark.parametrize(("workers", "lists"), [(512, True), (5000, False)])
@@ -86,7 +86,6 @@ def test_a_large_job_exports_the_first_tasks_of_each_role(tmp_path: Path, worker
     assert ("PAI_TASK_ROLE_worker_HOST_LIST" in found) is lists
     assert "PAI_TASK_ROLE_ps_HOST_LIST" in found
     assert sum(map(len, (*found, *found.values()))) < 2 * MAX_LIST_BYTES + 64 * MAX_PEER_VARIABLES
-    assert "PSL_UNEXPORTED_PEERS=1" in (tmp_path / "env.sh").read_text()
 
 
 def test_a_job_of_many_roles_exports_few_variables(tmp_path: Path) -> None:
@@ -106,7 +105,6 @@ def test_a_task_with_many_labels_exports_none_of_them(tmp_path: Path) -> None:
     assert "PAI_HOST_IP_many_0" not in found
     assert found["PAI_HOST_IP_few_0"] == "10.0.0.1"
     assert "PAI_many_0_label199_PORT" in read(tmp_path / "peers.sh")
-    assert "PSL_UNEXPORTED_PEERS=1\n" in (tmp_path / "env.sh").read_text()
 
 
 @pytest.mark.parametrize(("begun", "lists"), [(300, True), (9000, False)])

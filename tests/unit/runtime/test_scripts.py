@@ -15,7 +15,7 @@ run_hook 0 "$2"
 printf '%s,%s,%s' "$?" "$PSL_CODE_OF_SCRIPT" "$PSL_FAILED_SCRIPT"
 """
 TAKEN = """
-PSL_EXITS=() PSL_STATE[0.1]=running PSL_ATTEMPTS[0.1]=1 PSL_ROLE_NAME=(w) PSL_MIN_FAILED=(1)
+PSL_GANG=1 PSL_EXITS=() PSL_STATE[0.1]=running PSL_ATTEMPTS[0.1]=1 PSL_ROLE_NAME=(w) PSL_MIN_FAILED=(1)
 PSL_CODE_OF[0.1]=255 PSL_BEHAVIOUR_OF[0.1]=unknown PSL_STATUS[0.1]=3
 decide() { printf '%s' "$4"; }
 dispatch_event $1

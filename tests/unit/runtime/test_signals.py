@@ -39,7 +39,7 @@ def test_a_trap_does_no_work(file: Path) -> None:
             continue
         # A word behind a command in the same line, and one in a text that another bash gets.
         found = TRAP.match(re.sub(r"^.*?(?=\btrap )", "", line.partition(" && ")[0].rstrip(";")))
-        if line.rstrip().endswith(("EXIT", '$print"')):
+        if "builtin trap" in line or line.rstrip().endswith(("EXIT", '$print"')):
             continue
         assert found, f"{file}:{number}: cannot read this trap"
         assert is_small(found["action"]), f"{file}:{number}: this trap does work"

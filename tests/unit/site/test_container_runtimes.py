@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from paislurm.translator.site.container_runtimes import BASH_PARTS, CONTAINER_RUNTIMES, RUNTIME_NAMES
+from paislurm.translator.site.containers import BASH_PARTS, CONTAINER_RUNTIMES, RUNTIME_NAMES
 from paislurm.translator.site.load import load_site
 
 ROOT = Path(__file__).parents[3]
-OF_ALL = {"containers", "container_side", "images", "cache", "registry"}
+OF_ALL = {"containers", "container_side", "own_part", "images", "cache", "registry"}
 """Parts of the script that all container runtimes have in common."""
 
 

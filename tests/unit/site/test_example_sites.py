@@ -25,9 +25,9 @@ def test_there_is_a_profile_for_each_kind_of_site() -> None:
 @pytest.mark.parametrize("profile", PROFILES, ids=lambda path: path.stem)
 def test_a_profile_of_the_examples_is_valid(profile: Path) -> None:
     site = load_site(profile.read_bytes(), file=str(profile))
-    assert site.default_partition in {each.name for each in site.partitions}
+    assert site.default_partition in site.partitions
     assert site.containers.runtime == RUNTIMES.get(profile.stem, "none")
-    assert all(each.node_count for each in site.partitions)
+    assert all(each.node_count for each in site.partitions.values())
 
 
 @pytest.mark.parametrize("profile", PROFILES, ids=lambda path: path.stem)

@@ -8,18 +8,11 @@ import pytest
 
 from paislurm.translator.errors import SiteError
 from paislurm.translator.exit_codes.table import SiteRow
+from paislurm.translator.protocol.extras_slurm import SlurmCompat
 from paislurm.translator.site.load import load_site
-from paislurm.translator.site.profile import (
-    MonitorSettings,
-    Notifier,
-    Partition,
-    PortRange,
-    RetrySettings,
-    Shape,
-    Site,
-    VirtualCluster,
-)
-from paislurm.translator.slurm_options import CompatOptions
+from paislurm.translator.site.partitions import Partition, Shape
+from paislurm.translator.site.policies import Monitor, Notifier, Retry
+from paislurm.translator.site.profile import Address, Ports, Site, Times, VirtualCluster
 
 PROFILE = """\
 name: demo
@@ -44,40 +37,42 @@ compat: {minSucceeded: instances, nounset: false}
 
 
 def test_a_whole_profile() -> None:
-    assert load_site(PROFILE, file="site.yaml") == Site(
-        known=True,
-        name="demo",
-        partitions=(
-            Partition(
-                name="gpu",
-                shapes=(
-                    Shape(count=16, cpus=64, memory_mib=512000, gpus=8, gpu_type="a100"),
-                    Shape(count=4, cpus=32, memory_mib=256000),
+    assert (
+        load_site(PROFILE, file="site.yaml")
+        == Site.of(
+            name="demo",
+            partitions={
+                "gpu": Partition.of(
+                    nodes=(
+                        Shape.of(count=16, cpus=64, memory_mib=512000, gpus=8, gpu_type="a100"),
+                        Shape.of(count=4, cpus=32, memory_mib=256000),
+                    ),
+                    time_limit=timedelta(days=7),
                 ),
-                time_limit=timedelta(days=7),
+                "cpu": Partition.of(time_limit=timedelta(hours=24)),
+            },
+            default_partition="gpu",
+            virtual_clusters={
+                "default": VirtualCluster.of(partition="gpu", account="research", qos="normal"),
+                "students": VirtualCluster.of(partition="cpu", reservation="course"),
+            },
+            gres_style="gpus-per-task",
+            address=Address("suffix", "-ib0"),
+            ports=Ports.of(first=20000, last=30000),
+            time=Times.of(
+                default=timedelta(hours=2),
+                warning=timedelta(seconds=60),
+                grace=timedelta(seconds=10),
+                kill_wait=timedelta(seconds=15),
             ),
-            Partition(name="cpu", time_limit=timedelta(hours=24)),
-        ),
-        default_partition="gpu",
-        virtual_clusters={
-            "default": VirtualCluster(partition="gpu", account="research", qos="normal"),
-            "students": VirtualCluster(partition="cpu", reservation="course"),
-        },
-        gres_style="gpus-per-task",
-        address="suffix",
-        node_suffix="-ib0",
-        ports=PortRange(first=20000, last=30000),
-        default_time=timedelta(hours=2),
-        warning=timedelta(seconds=60),
-        grace=timedelta(seconds=10),
-        kill_wait=timedelta(seconds=15),
-        retry=RetrySettings(max_transient_retries=3),
-        compat=CompatOptions(min_succeeded="instances", nounset=False),
+            retry=Retry.of(max_transient_retries=3),
+            compat=SlurmCompat.of(min_succeeded="instances", nounset=False),
+        ).known()
     )
 
 
 def test_what_is_left_out_has_the_defaults() -> None:
-    assert load_site("{}\n", file="site.yaml") == Site(known=True)
+    assert load_site("{}\n", file="site.yaml") == Site.of().known()
 
 
 @pytest.mark.parametrize(
@@ -85,7 +80,7 @@ def test_what_is_left_out_has_the_defaults() -> None:
     [("getent", "getent"), ("nodeAddress", "node-address"), ("{suffix: .ib}", "suffix")],
 )
 def test_address(written: str, method: str) -> None:
-    assert load_site(f"address: {written}\n", file="site.yaml").address == method
+    assert load_site(f"address: {written}\n", file="site.yaml").address.method == method
 
 
 @pytest.mark.parametrize(
@@ -127,7 +122,7 @@ notifications: {command: [/usr/local/bin/tell, --json]}
 """,
         file="site.yaml",
     )
-    assert site.retry == RetrySettings(max_restarts=50, on_root_cancel="retry")
+    assert site.retry == Retry.of(max_restarts=50, on_root_cancel="retry")
     assert site.exit_rows == (
         SiteRow(
             exit_code=-1003,
@@ -136,10 +131,11 @@ notifications: {command: [/usr/local/bin/tell, --json]}
             exclude_node=True,
         ),
     )
-    assert site.monitor == MonitorSettings(background=False, max_poll_interval=120)
-    assert site.notifier == Notifier(argv=("/usr/local/bin/tell", "--json"), mail=False)
-    assert load_site("monitor: none", file="site.yaml").monitor == MonitorSettings(background=False, at_end=True)
+    assert site.monitor == Monitor.of(background=False, max_poll_interval=120)
+    assert site.notifications.notifier == Notifier(argv=("/usr/local/bin/tell", "--json"), mail=False)
+    at_end = load_site("monitor: none", file="site.yaml").monitor
+    assert (at_end.background, at_end.at_end, site.monitor.at_end) == (False, True, False)
     whole = load_site("exitSpec: [{code: 7.0, behaviour: permanent}]", file="site.yaml").exit_rows
     assert [row.exit_code for row in whole] == [7]
-    mailed = load_site("notifications: {sendmail: /usr/sbin/sendmail}", file="site.yaml").notifier
+    mailed = load_site("notifications: {sendmail: /usr/sbin/sendmail}", file="site.yaml").notifications.notifier
     assert mailed == Notifier(argv=("/usr/sbin/sendmail", "-t", "-i"), mail=True)

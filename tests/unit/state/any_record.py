@@ -23,8 +23,8 @@ from paislurm.translator.state.run_record import FileDigest, RunRecord
 
 numbers = st.integers(0, 1 << 40)
 counts = st.integers(0, 999_999_999)
-words = st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs",)), max_size=20)
-"""What a text can hold that a path and a stream can hold, too."""
+words = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=20)
+"""Without what a journal does not keep as it is."""
 ids = st.integers(1, (1 << 31) - 1).map(str) | st.just("")
 folders = words.filter(lambda name: "/" not in name and name not in ("", ".", ".."))
 roles = st.builds(JobRole, name=words, folder=folders, instances=st.integers(0, 50_000))

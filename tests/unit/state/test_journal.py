@@ -80,7 +80,7 @@ def test_damage_is_told(tmp_path: Path) -> None:
     assert found.read_errors == (
         "line 2 cannot be read: it is not JSON",
         "line 3 cannot be read: it was written by a later version",
-        "line 4 cannot be read: no such kind of record",
+        "line 4 cannot be read: Invalid value 'dream' - at `$.kind`",
         "its last line is torn",
     )
 

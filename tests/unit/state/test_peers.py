@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paislurm.translator.state.peers import MAX_LINE, MAX_PORT, Peer, apply_peers, read_peers
+from paislurm.translator.state.task_reports import MAX_PEER_LINE, MAX_PORT, Peer, apply_peers, read_peers
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,5 +42,5 @@ def test_nonsense_names_no_port_that_is_none(lines: list[bytes]) -> None:
     ports = [port for peer in found.values() for numbers in peer.ports.values() for port in numbers]
     assert all(0 < port <= MAX_PORT for port in ports)
     before = dict(found)
-    apply_peers(found, [b"start " + b" ".join(lines), b"peer 0 0 9 host 0 " + b"x" * MAX_LINE])
+    apply_peers(found, [b"start " + b" ".join(lines), b"peer 0 0 9 host 0 " + b"x" * MAX_PEER_LINE])
     assert {key: found[key] for key in before} == before

@@ -13,12 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paislurm.translator.state import result as result_module
-from paislurm.translator.state import script_reports as scripts_module
 from paislurm.translator.state import task_reports as reports_module
 from paislurm.translator.state.result import Result, parse_result, read_result
 from paislurm.translator.state.safe_read import CorruptDataError, open_regular
-from paislurm.translator.state.script_reports import ScriptRun, read_scripts
-from paislurm.translator.state.task_reports import Report, apply_reports, read_reports
+from paislurm.translator.state.task_reports import Report, ScriptRun, apply_reports, read_reports, read_scripts
 
 from ..monitor.jobs import result, task
 
@@ -155,7 +153,7 @@ def test_scripts_that_are_none_are_passed_over(tmp_path: Path) -> None:
 
 
 def test_of_a_large_record_of_scripts_the_end_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scripts_module, "MAX_BYTES", 50)
+    monkeypatch.setattr(reports_module, "MAX_SCRIPT_BYTES", 50)
     lines = [f"{attempt} start 0 10 12 name\n" for attempt in range(9)]
     (tmp_path / "0.scripts").write_text("".join(lines))
     assert [each.task_attempt for each in read_scripts(tmp_path)[0]] == [7, 8]

@@ -7,13 +7,20 @@ import copy
 from typing import Annotated, Any, Literal
 
 import pytest
-from pydantic_core import ValidationError
+from pydantic import BeforeValidator, ValidationError
 
-from paislurm.translator.validation.marks import NOT_EMPTY, Before
 from paislurm.translator.validation.partial_model import partial_model, placed
-from paislurm.translator.validation.strict_model import OpenModel, StrictModel, Text, expected, int_range, pattern
+from paislurm.translator.validation.strict_model import (
+    NOT_EMPTY,
+    OpenModel,
+    StrictModel,
+    Text,
+    expected,
+    int_range,
+    name_pattern,
+)
 
-NAME = Annotated[str, pattern("a name", r"[a-z]+", number=4)]
+NAME = Annotated[str, name_pattern("a name", r"[a-z]+")]
 
 
 def few(value: object) -> object:
@@ -23,12 +30,12 @@ def few(value: object) -> object:
 
 
 class Apple(StrictModel):
-    kind: Literal["apple"]
+    type: Literal["apple"]
     name: NAME
 
 
 class Pear(OpenModel):
-    kind: Literal["pear", "quince"]
+    type: Literal["pear", "quince"]
     name: NAME
     texts: list[Text] = []
 
@@ -43,11 +50,11 @@ class Garden(StrictModel):
     fruit: Annotated[list[Apple | Pear], NOT_EMPTY]
     trees: dict[NAME, Tree]
     first: Tree
-    lists: Annotated[list[Text] | None, Before(few)] = None
+    lists: Annotated[list[Text] | None, BeforeValidator(few)] = None
 
 
 RIGHT: dict[str, Any] = {
-    "fruit": [{"kind": "apple", "name": "a"}, {"kind": "quince", "name": "b", "texts": ["x", "y"], "own": 1}],
+    "fruit": [{"type": "apple", "name": "a"}, {"type": "quince", "name": "b", "texts": ["x", "y"], "own": 1}],
     "trees": {"t": {"age": 3}},
     "first": {"age": 4, "height": 5},
     "lists": ["z"],
@@ -90,8 +97,8 @@ def test_what_is_right_stays_as_it_is(strict_first: bool) -> None:
         (changed("fruit", 0, to=5), "fruit.0", None),
         (changed("fruit", 0, "name", to="A B"), "fruit.0.name", "A B"),
         (changed("fruit", 0, "name", to=5), "fruit.0.name", None),
-        (changed("fruit", 0, "kind", to="plum"), "fruit.0.kind", None),
-        (changed("fruit", 0, "kind", to=[]), "fruit.0.name", "a"),
+        (changed("fruit", 0, "type", to="plum"), "fruit.0.type", None),
+        (changed("fruit", 0, "type", to=[]), "fruit.0.name", "a"),
         (changed("fruit", 1, "texts", 0, to=5), "fruit.1.texts", [None, "y"]),
         (changed("fruit", 1, "texts", to="x"), "fruit.1.texts", []),
         (changed("lists", to=[]), "lists", []),

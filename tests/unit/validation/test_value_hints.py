@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paislurm.translator.protocol.extras_slurm import time_limit
-from paislurm.translator.validation.value_hints import hint_at_time, hint_at_value
+from paislurm.translator.validation.schema_errors import hint_at_time, hint_at_value
 
 NUMBER = "a whole number"
 

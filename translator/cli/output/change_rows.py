@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 from ...plural import counted
-from ...state.changes import HELD, NO, OPTIONS, RETRIES, YES
-from .times import format_time
+from ...state.changes import change_text
+from ...times import format_time
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from ...state.records import Changed
+    from ...state.run_record import RunRecord
 
 SHOWN = 5
 """So many changes of a job are shown, the last ones."""
-_UNSAID = "as Slurm has it"
-_HELD_WORDS = {YES: "held", NO: "released"}
 
 
 def change_rows(changes: Sequence[Changed]) -> Iterator[tuple[str, str]]:
@@ -26,20 +26,6 @@ def change_rows(changes: Sequence[Changed]) -> Iterator[tuple[str, str]]:
         yield "changed", f"{counted(earlier, 'earlier change')}: `paislurm status --json` has all of them"
     for change in changes[-SHOWN:]:
         yield "changed", f"{format_time(change.happened_at)}: {change_text(change)}"
-
-
-def change_text(change: Changed) -> str:
-    """Say a change in words, and what was before."""
-    old = change.old_values
-    alone = next(iter(old.values())) or _UNSAID if len(old) == 1 == len(change.values) else ""
-    before = alone or _values_text(old)
-    return _values_text(change.values) + (f" (before: {before})" if before else "")
-
-
-def _values_text(values: Mapping[str, str]) -> str:
-    """Say values in words: `time 02:00:00, partition gpu2, held`."""
-    named = [f"{name} {values[name] or _UNSAID}" for name in (*OPTIONS, RETRIES) if name in values]
-    return ", ".join([*named, *([_HELD_WORDS.get(values[HELD], values[HELD])] if HELD in values else [])])
 
 
 def change_dict(change: Changed) -> dict[str, object]:
@@ -52,3 +38,20 @@ def change_dict(change: Changed) -> dict[str, object]:
         "values": dict(change.values),
         "old_values": {name: value or None for name, value in change.old_values.items()},
     }
+
+
+MAX_VALUE, MAX_LINE = 40, 200
+"""Characters of a parameter, and of a line: `status --json` has all of them."""
+
+
+def run_rows(run: RunRecord) -> Iterator[tuple[str, str]]:
+    """Yield names and texts: the parameters, those that were set first, the command, and who called it where."""
+    names = [*run.overrides, *(name for name in run.parameters if name not in run.overrides)]
+    texts = (f"{name}={_cut(run.parameters.get(name, ''), MAX_VALUE)}" for name in names)
+    yield "parameters", _cut(" ".join(texts), MAX_LINE)
+    yield "command", _cut(shlex.join(("paislurm", *run.argv)), MAX_LINE) if run.argv else ""
+    yield "from", f"{run.submitted_by}:{run.submit_folder}"
+
+
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[: length - 1]}…"

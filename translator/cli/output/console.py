@@ -11,18 +11,15 @@ from typing import IO, TYPE_CHECKING, TextIO
 import click
 
 from ...errors import Severity, diagnostic_text
-from ...lazy import regex
-from ..caller import caller
+from ...terminal_text import escape_control, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from typing_extensions import Buffer
 
+    from ...app.session import Event
     from ...errors import Diagnostic
-
-
-_MAY_ACT = regex(r"[^\x20-\x7e\n\r\t]+")
 
 
 NO_CURSOR = ("", "dumb", "unknown")
@@ -49,23 +46,6 @@ def is_terminal(stream: TextIO | None) -> bool:
 def takes_a_screen(typed: TextIO | None, shown: TextIO | None) -> bool:
     """Tell whether a person types and reads at a terminal whose cursor can be moved; it need not have colours."""
     return is_terminal(typed) and is_terminal(shown) and os.environ.get("TERM", "dumb") not in NO_CURSOR
-
-
-def escape_control(text: str) -> str:
-    r"""Return text in which nothing but line breaks acts on a terminal: `\x1b[2J` is shown, not obeyed."""
-    if text.isprintable() or text.replace("\n", "").isprintable():
-        return text
-    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
-
-
-def visible(text: str) -> str:
-    """Return the text of a file as a person can look at it: like `escape_control`, but tabs and progress bars stay."""
-    return _MAY_ACT.sub(lambda found: escape_control(found[0]), text)
-
-
-def one_line(text: str) -> str:
-    """Return text that keeps to one line and acts on nothing: for a cell of a table."""
-    return text if text.isprintable() else escape_control(text).replace("\n", "\\n")
 
 
 def print_result(text: str) -> None:
@@ -142,9 +122,7 @@ class _Told:
         self.diagnostic_is_last = False
 
     def is_new(self, what: object) -> bool:
-        """Tell whether it was not told yet, and take it for told. A client of the API is told everything."""
-        if caller() is not None:
-            return True
+        """Tell whether it was not told yet, and take it for told."""
         new = what not in self.once
         self.once.add(what)
         return new
@@ -165,29 +143,27 @@ def log(text: str) -> None:
     _tell(escape_control(text))
 
 
-def log_once(text: str) -> None:
-    """Tell the user something that is no result, unless this call of the program has done so."""
-    if _told.is_new(text):
-        log(text)
+def tell(event: Event) -> None:
+    """Tell the user an event of a session."""
+    if isinstance(event, str):
+        log(event)
+    else:
+        log_diagnostics([event])
 
 
 def log_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
     """Tell the user what is wrong, warnings once, with a blank line between two diagnostics, whenever they come."""
-    colours = caller() is None and colourful(sys.stderr)
+    colours = colourful(sys.stderr)
     new = [each for each in diagnostics if each.severity is Severity.ERROR or _told.is_new(each)]
     texts = [_diagnostic(diagnostic, colours=colours) for diagnostic in new]
     if texts:
-        before = "\n" if _told.diagnostic_is_last and caller() is None else ""
+        before = "\n" if _told.diagnostic_is_last else ""
         _tell(before + "\n\n".join(texts), colours=colours)
         _told.diagnostic_is_last = True
 
 
 def _tell(text: str, *, colours: bool | None = None) -> None:
-    client = caller()
-    if client is None:
-        click.echo(text, err=True, color=colours)
-    else:
-        client.tell(text)
+    click.echo(text, err=True, color=colours)
 
 
 def _diagnostic(diagnostic: Diagnostic, *, colours: bool) -> str:

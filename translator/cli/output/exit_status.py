@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .console import log, one_line
-from .failure import failure_text
+from ...monitor.job_status import state_text
+from ...report.failure_text import failure_text
+from ...terminal_text import one_line
+from .console import log
 from .task_table import task_name
 
 if TYPE_CHECKING:
     from ...monitor.failure import Failure
-    from ...monitor.job_status import JobStatus
     from ...monitor.poll import View
 
 FAILED = 1
@@ -21,17 +22,6 @@ LOG_OPTIONS = {"runtime": "--runtime", "batch": "--batch", "stderr": "--stderr",
 def exit_code(view: View) -> int:
     """Return 0 for a job that succeeded, 1 for any other end."""
     return 0 if view.job_status.state == "SUCCEEDED" else FAILED
-
-
-def state_text(job_status: JobStatus) -> str:
-    """Return the state and, of a job that failed or was stopped, its exit code with what OpenPAI calls it."""
-    if not job_status.code:
-        return job_status.state
-    from ...exit_codes.table import exit_codes
-
-    listed = exit_codes().get(job_status.code)
-    phrase = f", {listed.phrase}" if listed else ""
-    return f"{job_status.state} (exit code {job_status.code}{phrase})"
 
 
 def ending_text(view: View) -> str:

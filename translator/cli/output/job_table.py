@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...folded_names import by_numbers
-from .times import age, by_size, decimal, elapsed, elapsed_seconds, elapsed_text, format_time, number
+from ...times import age, by_size, decimal, elapsed, elapsed_seconds, elapsed_text, format_time, number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from ..jobs.listing import Line
+    from ...app.jobs.listing import Line
 
     SortKey = str | int | tuple[int, int] | tuple[int, float, str] | tuple[str | tuple[int, int, str], ...] | None
 

@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from ...monitor.last_attempt import ended_at, expected_start_at, runs_since
+from ...monitor.status import ended_at, expected_start_at, runs_since
 from ...monitor.waits import advice
 from ...plural import counted, some_of
-from ...report.reasons import by_reason
+from ...report.build import by_reason
+from ...terminal_text import one_line
+from ...times import elapsed, format_time
 from ..options import STATES
-from .console import log, one_line, print_result
+from .console import log, print_result
 from .job_table import DEFAULT_COLUMNS, cells, fitted
 from .tables import print_table, terminal_width
-from .times import elapsed, format_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from ...app.jobs.listing import Line
     from ...monitor.failure import Failure
     from ...monitor.poll import View
-    from ..jobs.listing import Line
 
 A_FEW = 5
 """So many jobs are told of in short, a block of lines each; more have a row each."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from ...terminal_text import one_line
 from ...text_tables import columns_text
-from .console import colourful, one_line, print_result
+from .console import colourful, print_result
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...app.where.task_places import task_places
+from ...app.where.web_pages import FEW, page_line, web_pages
 from ...plural import counted
-from ..where.task_places import task_places
-from .console import one_line, print_result
+from .console import print_result
 from .tables import print_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from ...app.where.web_pages import WebPage
     from ...monitor.poll import View
     from ...monitor.task_status import TaskView
-    from ..where.web_pages import WebPage
-
-FEW = 4
-"""The addresses and ports of so many running tasks are shown unasked."""
 
 
 def ports_text(ports: Mapping[str, Iterable[int]]) -> str:
@@ -29,8 +27,6 @@ def pages_dicts(view: View) -> list[dict[str, str]]:
     """Return for `--json` the pages that running tasks serve."""
     if view.job_status.ended:
         return []
-    from ..where.web_pages import web_pages
-
     return [page._asdict() for page in web_pages(view.folder, task_places(view).values())]
 
 
@@ -38,8 +34,6 @@ def print_places(view: View, tasks: Iterable[TaskView], *, every: bool = False) 
     """Print the pages that running tasks serve, and the places of few of them, or of `every` one that began."""
     if view.job_status.ended and not every:
         return
-    from ..where.web_pages import web_pages
-
     wanted = {(task.role, task.index) for task in tasks}
     found = [place for key, place in task_places(view).items() if key in wanted]
     _print_pages(web_pages(view.folder, found), every=every)
@@ -58,8 +52,3 @@ def _print_pages(pages: Sequence[WebPage], *, every: bool) -> None:
         print_result(page_line(page))
     if len(pages) > FEW and not every:
         print_result(f"... and {counted(len(pages) - FEW, 'more page')}: --ports shows all")
-
-
-def page_line(page: WebPage) -> str:
-    """Return what a user is told of a page: `TensorBoard: http://10.0.0.1:5000 (worker-0)`."""
-    return one_line(f"{page.title}: {page.url} ({page.task})")

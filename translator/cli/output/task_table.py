@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...folded_names import folded, ranges
-from .times import format_time, number
+from ...times import format_time, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -4,37 +4,37 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from msgspec import to_builtins
+
+from ...app.jobs.listing import asked_of
+from ...app.where.task_places import place_dict, task_places
 from ...monitor.failure import advice_between
-from ...monitor.last_attempt import ended_at, expected_start_at, node_list, runs_since, started_at
-from ...monitor.status import Status
+from ...monitor.job_status import state_text
+from ...monitor.status import Status, backend_state, ended_at, expected_start_at, node_list, runs_since, started_at
 from ...monitor.waits import advice
-from ...state.script_reports import read_scripts
+from ...report.failure_text import failure_text
+from ...state.task_reports import read_scripts
+from ...terminal_text import one_line
 from ...text_tables import pairs_text
+from ...times import elapsed, elapsed_text, format_time
 from ..options import STATES
-from ..where.task_places import place_dict, task_places
-from .asked import asked_of
-from .change_rows import change_dict, change_rows
-from .console import one_line, print_result
-from .exit_status import state_text
-from .failure import failure_text
-from .run_rows import run_rows
+from .change_rows import change_dict, change_rows, run_rows
+from .console import print_result
 from .tables import print_table
 from .task_places import pages_dicts, print_places
 from .task_table import COLUMNS, TaskFilter, task_name, task_rows
-from .times import elapsed, elapsed_text, format_time
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ...app.jobs.listing import Asked
     from ...monitor.failure import Failure
     from ...monitor.job_status import State
     from ...monitor.poll import View
     from ...monitor.task_status import TaskView
     from ...state.records import Retry
-    from .asked import Asked
 
 EVERY_TASK = TaskFilter()
 
@@ -51,7 +51,7 @@ def view_dict(view: View, failure: Failure | None, wanted: TaskFilter = EVERY_TA
         "failure": failure.as_dict() if failure else None,
         "backend_state": backend_state(view) or None,
         "backend_reason": (view.observation.reason if view.observation else "") or None,
-        "waits": [asdict(wait) for wait in view.job_status.waits],
+        "waits": [to_builtins(wait) for wait in view.job_status.waits],
         "waits_began_at": view.job_status.since,
         "expected_start_at": expected_start_at(view),
         "node_list": node_list(view) or None,
@@ -70,7 +70,7 @@ def view_dict(view: View, failure: Failure | None, wanted: TaskFilter = EVERY_TA
         "tasks": _tasks(view, wanted),
         **asked_of(view)._asdict(),
         "pages": pages_dicts(view),
-        "run": asdict(known.run) if known.run else None,
+        "run": to_builtins(known.run) if known.run else None,
     }
 
 
@@ -81,8 +81,8 @@ def _tasks(view: View, wanted: TaskFilter) -> list[dict[str, object]]:
     places = task_places(view)
     found = ((task, scripts[task.role].get(task.index, ())) for task in wanted.chosen(view.tasks))
     return [
-        asdict(task)
-        | {"node": task.node or None, "scripts": [asdict(each) | {"name": each.name or None} for each in runs]}
+        to_builtins(task)
+        | {"node": task.node or None, "scripts": [to_builtins(each) | {"name": each.name or None} for each in runs]}
         | place_dict(places.get((task.role, task.index)))
         for task, runs in found
     ]
@@ -102,17 +102,6 @@ def attempt_dict(retry: Retry) -> dict[str, object]:
         "ended_at": retry.ended_at,
         "retry_at": retry.retry_at,
     }
-
-
-def backend_state(view: View) -> str:
-    """Return the backend's own word for the state, as it was last heard."""
-    if view.observation is not None:
-        return view.observation.raw_state
-    if view.history.ended is not None:
-        return view.history.ended.backend_state
-    if view.history.retry is not None:
-        return view.history.retry.backend_state
-    return view.history.observed.backend_state if view.history.observed else ""
 
 
 def print_view(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from ...lazy import dataclass
+from msgspec import Struct
+
 from ...monitor.poll import reports_of
 from ...monitor.task_status import task_views
 from ...plural import counted
@@ -28,8 +29,7 @@ STAGES = (
 """What happens before the tasks begin, in its order. Source: this project's batch script, main.sh."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Progress:
+class Progress(Struct, frozen=True, kw_only=True):
     """Say how far a job is: `done` of `total` stages while it is `staging`, else of tasks, `failed` ones among them.
 
     Nothing is `done` of nothing while it waits for its nodes.

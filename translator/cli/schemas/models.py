@@ -1,15 +1,18 @@
-"""Make JSON Schemas of dataclasses, as `asdict` and the plan turn them into plain values."""
+"""Make JSON Schemas of records, as `asdict` and the plan turn them into plain values."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass
 from datetime import timedelta
 from importlib import import_module
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from msgspec import Struct
+
 from ...monitor.job_status import State
+from ...planning.layout.layout import Layout
+from ...planning.layout.packing import Placement
 from ...planning.plan_text import KEYS
 from ..output.documents import NULL_IF_EMPTY
 
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
 
 PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", timedelta: "integer", type(None): "null"}
 TIME = {"type": "string", "format": "date-time"}
-FOR_TYPES_ALONE = {"Mapping": Mapping, "State": State}
+FOR_TYPES_ALONE = {"Layout": Layout, "Mapping": Mapping, "Placement": Placement, "State": State}
 """What modules import for annotations alone, and fields have as their types."""
 
 
@@ -34,9 +37,10 @@ def properties_of(model: type, refer: Refer) -> dict[str, Any]:
     """Return a schema for each field, by the name that it has in JSON; `refer` makes that of a record within."""
     kinds = get_type_hints(model, localns=FOR_TYPES_ALONE)
     found = {}
-    for field in fields(model):
-        key = KEYS.get((model.__name__, field.name), field.name)
-        found[key] = _of_field(key, kinds[field.name], refer)
+    assert issubclass(model, Struct)
+    for name in model.__struct_fields__:
+        key = KEYS.get((model.__name__, name), name)
+        found[key] = _of_field(key, kinds[name], refer)
     return found
 
 
@@ -76,7 +80,6 @@ def _of(kind: Any, refer: Refer) -> dict[str, Any]:
         return _of_tuple(inner, refer)
     if origin is Mapping:
         return {"type": "object", "additionalProperties": _of(inner[1], refer)}
-    assert is_dataclass(kind)
     assert isinstance(kind, type)
     return refer(kind)
 

@@ -9,19 +9,18 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager, redirect_stderr
-from dataclasses import replace
 from functools import partial
 from io import StringIO
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
 from rich.console import Console, ConsoleDimensions
 from rich.live import Live
 from rich.text import Text
 
+from ...app.own_call import own_call
 from ...plural import some_of
-from ..context import clock, store, user_name
-from ..own_call import own_call
 from .frame import frame, page, sight_of
 from .jobs_page import DETAIL_LINES, HEAD_LINES
 from .paint import ASCII, UNICODE, Brush
@@ -33,6 +32,7 @@ from .watcher import Watcher
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from ...app.session import Session
     from .world import World
 
 IDLE_SECONDS = 1.0
@@ -44,10 +44,10 @@ NAMED = 3
 """Of so many jobs that were cancelled the message says so; the others are counted."""
 
 
-def watch_live(names: Sequence[str]) -> tuple[int, World]:
+def watch_live(session: Session, names: Sequence[str]) -> tuple[int, World]:
     """Show the screen until its user quits; return the exit code, and what was seen last, jobs or one job."""
     gc.enable()
-    app = _App(names)
+    app = _App(session, names)
     try:
         code = app.run()
     finally:
@@ -55,14 +55,16 @@ def watch_live(names: Sequence[str]) -> tuple[int, World]:
     return code, app.last_seen()
 
 
-def watch_once(names: Sequence[str]) -> World:
+def watch_once(session: Session, names: Sequence[str]) -> World:
     """Print what the screen shows at first, with all jobs, and return it."""
     state, console = first_state(names), Console()
-    world = Watcher(names, state, lambda: None).look_once()
+    world = Watcher(session, names, state, lambda: None).look_once()
     if world.jobs or world.view is not None:
         width, height = get_terminal_size()
         brush = Brush(width, UNICODE if console.encoding.startswith("utf") else ASCII)
-        lines = page(world, state, brush, max(height - 1, len(world.jobs) + HEAD_LINES + DETAIL_LINES), clock())
+        lines = page(
+            session, world, state, brush, max(height - 1, len(world.jobs) + HEAD_LINES + DETAIL_LINES), session.now()
+        )
         console.print(Text("\n").join(lines), soft_wrap=True)
     return world
 
@@ -72,13 +74,13 @@ def first_state(names: Sequence[str]) -> State:
     return State(page="job", job=names[0]) if len(names) == 1 else State()
 
 
-def _cancelled(job: str) -> str:
+def _cancelled(session: Session, job: str) -> str:
     """Cancel a job or the jobs of a group, and return in words what was done."""
-    from ..jobs.cancelling import cancel_jobs, joined
-    from ..jobs.sweep_table import folders_of_group
+    from ...app.jobs.cancelling import cancel_jobs, joined
+    from ..output.sweep_table import folders_of_group
 
-    folders = folders_of_group(job.removeprefix(GROUP)) if job.startswith(GROUP) else ()
-    done, errors = cancel_jobs(folders or [store().find(job, user=user_name())])
+    folders = folders_of_group(session, job.removeprefix(GROUP)) if job.startswith(GROUP) else ()
+    done, errors = cancel_jobs(session, folders or [session.store.find(job, user=session.user)])
     if errors:
         raise joined(errors)
     return some_of([each.message for each in done], NAMED)
@@ -87,12 +89,12 @@ def _cancelled(job: str) -> str:
 class _App:
     """Hold what is looked at, what is found, and the terminal."""
 
-    def __init__(self, names: Sequence[str]) -> None:
-        self._state = first_state(names)
+    def __init__(self, session: Session, names: Sequence[str]) -> None:
+        self._session, self._state = session, first_state(names)
         self._named = bool(names)
         self._console = Console()
         self._terminal = Terminal()
-        self.watcher = Watcher(names, self._state, self._terminal.wake)
+        self.watcher = Watcher(session, names, self._state, self._terminal.wake)
         self.watcher.start()
 
     def run(self) -> int:
@@ -138,7 +140,9 @@ class _App:
             self._console.size = ConsoleDimensions(*os.get_terminal_size(sys.stdout.fileno()))
             width, height = self._console.size
             unicode = self._console.encoding.startswith("utf")
-            lines = frame(self.watcher.world, self._state, width, height, clock(), unicode=unicode)
+            lines = frame(
+                self._session, self.watcher.world, self._state, width, height, self._session.now(), unicode=unicode
+            )
             if lines != shown:
                 shown = lines
                 live.update(Text("\n").join(lines), refresh=True)
@@ -163,7 +167,7 @@ class _App:
 
     def _cancel(self, job: str) -> None:
         self._state = replace(self._state, message=f"{job} is being cancelled ...")
-        self.watcher.run(partial(_cancelled, job))
+        self.watcher.run(partial(_cancelled, self._session, job))
 
     def _shell(self, request: Request) -> None:
         """Run a shell in a task, on the terminal as it was; wait for its user to read why where it did not go well."""

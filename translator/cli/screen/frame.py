@@ -14,6 +14,7 @@ from .state import Sight, chosen_job
 from .tasks import MARKS, tasks_per_row
 
 if TYPE_CHECKING:
+    from ...app.session import Session
     from .state import State
     from .world import World
 
@@ -52,16 +53,18 @@ def sight_of(world: World, state: State, width: int, height: int) -> Sight:
     )  # fmt: skip
 
 
-def frame(world: World, state: State, width: int, height: int, now: int, *, unicode: bool = True) -> list[Text]:
+def frame(
+    session: Session, world: World, state: State, width: int, height: int, now: int, *, unicode: bool = True
+) -> list[Text]:
     """Return the lines of the screen, as many as it is high."""
     brush, height = Brush(width, UNICODE if unicode else ASCII), max(height, MIN_HEIGHT)
-    foot = _footer(world, state, brush)
+    foot = _footer(session, world, state, brush)
     room = height - len(foot)
-    lines = page(world, state, brush, room, now)[:room]
+    lines = page(session, world, state, brush, room, now)[:room]
     return [*lines, *([Text("", end="")] * (room - len(lines))), *foot]
 
 
-def page(world: World, state: State, brush: Brush, height: int, now: int) -> list[Text]:
+def page(session: Session, world: World, state: State, brush: Brush, height: int, now: int) -> list[Text]:
     """Return the lines of what is looked at, without those at the bottom."""
     if state.question == "help":
         marks = ", ".join(f"{mark} {state.lower()}" for state, mark in MARKS.items())
@@ -72,20 +75,23 @@ def page(world: World, state: State, brush: Brush, height: int, now: int) -> lis
             return [brush.line("jobs are looked at ...")]
         jobs = fitting(world.jobs, state)
         rows = rows_of(jobs)
-        return jobs_page(jobs, rows, chosen_job(state, [row.name for row in rows]), brush, height, now)
+        return jobs_page(session, jobs, rows, chosen_job(state, [row.name for row in rows]), brush, height, now)
     if world.view is not None and world.view.folder.name != state.job:
-        return [brush.line(f"{short_name(state.job)}: is looked at ...")]
+        return [brush.line(f"{short_name(session, state.job)}: is looked at ...")]
     if state.page == "task":
-        return task_page(world, state, brush, height, now)
+        return task_page(session, world, state, brush, height, now)
     if state.page == "log":
-        return log_page(world, state, brush, height)
-    return job_page(world, state, brush, height, now)
+        return log_page(session, world, state, brush, height)
+    return job_page(session, world, state, brush, height, now)
 
 
-def _footer(world: World, state: State, brush: Brush) -> list[Text]:
+def _footer(session: Session, world: World, state: State, brush: Brush) -> list[Text]:
     lines = brush.paragraph(f"states may be old: {world.problem}", 2, "yellow") if world.problem else []
     if state.question == "cancel":
-        return [*lines, brush.line((f"cancel {short_name(state.job)}? y: yes, any other key: no", "bold reverse"))]
+        return [
+            *lines,
+            brush.line((f"cancel {short_name(session, state.job)}? y: yes, any other key: no", "bold reverse")),
+        ]
     if state.question == "words":
         return [*lines, brush.line((f"filter: {state.words}_", "bold"), ("  enter: done, esc: all", "dim"))]
     if state.question == "help":

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, chop_cells
 
-from ...plural import counted
-from ..output.exit_status import state_text
-from ..output.times import age, elapsed, elapsed_text, format_time, number
-from ..usage.show import used_text
+from ...monitor.job_status import state_text
+from ...plural import counted, used_text
+from ...times import age, elapsed, elapsed_text, format_time, number
 from .jobs_page import short_name
 from .paint import counts_pieces, state_style
 from .tasks import GROUP, MARKS, counts_of, failed, find, grid, label, name_width, tasks_per_row, window
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
+    from ...app.session import Session
     from ...monitor.poll import View
     from ...monitor.task_status import TaskView
     from .paint import Brush, Piece
@@ -30,13 +30,13 @@ MIN_LOG = 6
 """So many lines of a log a page has at least, with the rule above them."""
 
 
-def job_page(world: World, state: State, brush: Brush, height: int, now: int) -> list[Text]:
+def job_page(session: Session, world: World, state: State, brush: Brush, height: int, now: int) -> list[Text]:
     """Return the lines of the page of the open job."""
     view = world.view
     if view is None:
-        return [brush.line(f"{short_name(state.job)}: is looked at ...")]
+        return [brush.line(f"{short_name(session, state.job)}: is looked at ...")]
     chosen = find(view.tasks, state.task)
-    lines = _head(view, world, brush, now)
+    lines = _head(session, view, world, brush, now)
     if chosen is None:
         return [*lines, *brush.paragraph(view.job_status.reason, 3)]
     lines.append(brush.line(*counts_pieces(counts_of(view.tasks))))
@@ -47,16 +47,16 @@ def job_page(world: World, state: State, brush: Brush, height: int, now: int) ->
     return lines + _log(world.tail, chosen, state, brush, height - len(lines))
 
 
-def task_page(world: World, state: State, brush: Brush, height: int, now: int) -> list[Text]:
+def task_page(session: Session, world: World, state: State, brush: Brush, height: int, now: int) -> list[Text]:
     """Return the lines of the page of the chosen task."""
     view = world.view
     task = find(view.tasks, state.task) if view else None
     if view is None or task is None:
-        return job_page(world, state, brush, height, now)
+        return job_page(session, world, state, brush, height, now)
     tail = world.tail if world.tail.task == label(task) else None
     until = task.ended_at or (now if task.started_at else 0)
     rows = [
-        ("task", f"{label(task)} of {short_name(view.folder.name)}"),
+        ("task", f"{label(task)} of {short_name(session, view.folder.name)}"),
         ("state", f"{MARKS[task.state]} {task.state}"),
         ("node", f"{task.node or '-'}" + (f" ({tail.address})" if tail and tail.address else "")),
         ("ports", ", ".join(f"{name} {ports}" for name, ports in tail.ports) if tail and tail.ports else "-"),
@@ -74,15 +74,15 @@ def task_page(world: World, state: State, brush: Brush, height: int, now: int) -
     return lines + _log(world.tail, task, state, brush, height - len(lines))
 
 
-def log_page(world: World, state: State, brush: Brush, height: int) -> list[Text]:
+def log_page(session: Session, world: World, state: State, brush: Brush, height: int) -> list[Text]:
     """Return the lines of the page of a task's log; `state.back` lines from its end."""
     task = find(world.view.tasks, state.task) if world.view else None
     if task is None:
-        return [brush.line(f"{short_name(state.job)}: no task has printed anything")]
+        return [brush.line(f"{short_name(session, state.job)}: no task has printed anything")]
     return _log(world.tail, task, state, brush, height)
 
 
-def _head(view: View, world: World, brush: Brush, now: int) -> list[Text]:
+def _head(session: Session, view: View, world: World, brush: Brush, now: int) -> list[Text]:
     known, status = view.history, view.job_status
     begun = known.submitted or known.created
     about = [f"job {known.job_id}" if known.job_id else "", f"attempt {known.attempt}" if known.attempt else ""]
@@ -90,7 +90,7 @@ def _head(view: View, world: World, brush: Brush, now: int) -> list[Text]:
     if world.line is not None and world.line.runs_since:
         ran = elapsed(world.line.runs_since, world.line.ended_at, now)
         about.append(f"ran {ran}" + (f" of {elapsed_text(world.line.time_limit)}" if world.line.time_limit else ""))
-    name: Piece = (short_name(view.folder.name), "bold")
+    name: Piece = (short_name(session, view.folder.name), "bold")
     state: Piece = (state_text(status), state_style(status.state))
     rest = "  ".join(filter(None, about))
     fits = sum(map(cell_len, (name[0], state[0], rest))) + 4 <= brush.width

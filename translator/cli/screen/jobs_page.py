@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...plural import counted
-from ..context import user_name
-from ..output.times import age, elapsed, elapsed_text, number
+from ...times import age, elapsed, elapsed_text, number
 from .paint import counts_pieces, state_style
 from .rows import GROUP
 from .tasks import MARKS, counts_of, window
@@ -16,7 +15,8 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
-    from ..jobs.listing import Line
+    from ...app.jobs.listing import Line
+    from ...app.session import Session
     from .paint import Brush, Piece
 
 MIN_NAME, MAX_NAME = 12, 40
@@ -33,7 +33,7 @@ def rows_that_fit(height: int) -> int:
 
 
 def jobs_page(
-    jobs: Sequence[Line], rows: Sequence[Line], chosen: str, brush: Brush, height: int, now: int
+    session: Session, jobs: Sequence[Line], rows: Sequence[Line], chosen: str, brush: Brush, height: int, now: int
 ) -> list[Text]:
     """Return the lines of the page: how many jobs there are, and their rows."""
     if not rows:
@@ -41,30 +41,30 @@ def jobs_page(
     place = next((k for k, row in enumerate(rows) if row.name == chosen), 0)
     room = rows_that_fit(height)
     shown = window(place, len(rows), room if len(rows) <= room else room - 1)
-    columns = _columns(_name_width(rows, brush.width), brush.width)
+    columns = _columns(_name_width(session, rows, brush.width), brush.width)
     lines = [
         brush.line(*_totals(jobs)),
         brush.columns([(title if title != "JOB" else "  JOB", size, "") for title, size in columns], style="bold"),
-        *(_row(rows[k], columns, brush, now, chosen=k == place) for k in shown),
+        *(_row(session, rows[k], columns, brush, now, chosen=k == place) for k in shown),
     ]
     hidden = [row for k, row in enumerate(rows) if k not in shown]
     if hidden:
         words = ", ".join(f"{count} {state.lower()}" for state, count in counts_of(hidden))
         lines.append(brush.line((f"  and {len(hidden)} more: {words}", "dim")))
-    return [*lines, *_details(rows[place], brush)]
+    return [*lines, *_details(session, rows[place], brush)]
 
 
-def short_name(job: str) -> str:
+def short_name(session: Session, job: str) -> str:
     """Return the name of a job as its user knows it."""
-    return job.removeprefix(f"{user_name()}~")
+    return job.removeprefix(f"{session.user}~")
 
 
 def _totals(jobs: Sequence[Line]) -> list[str | tuple[str, str]]:
     return [(f"{counted(len(jobs), 'job')}", "bold"), "   ", *counts_pieces(counts_of(jobs))]
 
 
-def _name_width(jobs: Sequence[Line], width: int) -> int:
-    longest = max((len(short_name(job.name)) for job in jobs), default=0)
+def _name_width(session: Session, jobs: Sequence[Line], width: int) -> int:
+    longest = max((len(short_name(session, job.name)) for job in jobs), default=0)
     room = width - sum(size + 2 for _, size in _FIXED) - _MARKS
     return max(MIN_NAME, min(longest, MAX_NAME, room))
 
@@ -89,13 +89,18 @@ def _rest(columns: Sequence[tuple[str, int]], width: int) -> int:
     return max(0, width - sum(size + 2 for _, size in columns))
 
 
-def _row(job: Line, columns: Sequence[tuple[str, int]], brush: Brush, now: int, *, chosen: bool) -> Text:
+def _row(
+    session: Session, job: Line, columns: Sequence[tuple[str, int]], brush: Brush, now: int, *, chosen: bool
+) -> Text:
     style = state_style(job.state)
     done = job.task_count if job.completed is None and job.state == "SUCCEEDED" else job.completed or 0
     begun = job.submitted_at or job.created_at
     ran = elapsed(job.runs_since, job.ended_at, now)
     texts: dict[str, Piece] = {
-        "JOB": (f"{'>' if chosen else ' '} {MARKS[job.state]} {short_name(job.name)}", "bold" if chosen else ""),
+        "JOB": (
+            f"{'>' if chosen else ' '} {MARKS[job.state]} {short_name(session, job.name)}",
+            "bold" if chosen else "",
+        ),
         "STATE": (job.state, style),
         "CODE": (number(job.exit_code), style if job.exit_code else ""),
         "ID": job.job_id or "-",
@@ -113,8 +118,8 @@ def _row(job: Line, columns: Sequence[tuple[str, int]], brush: Brush, now: int, 
     return brush.columns(cells, style="reverse" if chosen else "")
 
 
-def _details(job: Line, brush: Brush) -> list[Text]:
+def _details(session: Session, job: Line, brush: Brush) -> list[Text]:
     why = brush.paragraph(job.reason, 2)
     helps = brush.paragraph(f"what helps: {job.advice}", 1) if job.advice else []
     attempt = "" if job.name.startswith(GROUP) else f", attempt {job.attempt}"
-    return [brush.rule(f"{short_name(job.name)} {job.state}{attempt}"), *why, *helps]
+    return [brush.rule(f"{short_name(session, job.name)} {job.state}{attempt}"), *why, *helps]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rich.cells import cell_len, chop_cells, set_cell_size
 from rich.text import Text
 
-from ..output.console import one_line
+from ...terminal_text import one_line
 from ..output.tables import COLOURS
 from .tasks import MARKS
 

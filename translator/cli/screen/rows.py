@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from .tasks import URGENCY, counts_of, filtered, urgent_first
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from ..jobs.listing import Line
+    from ...app.jobs.listing import Line
     from .state import State
 
 GROUP = "group "

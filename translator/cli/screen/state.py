@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from ...lazy import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from .rows import GROUP
 from .tasks import find, grid, label, moved, next_failed
 
@@ -24,8 +25,7 @@ SHORT_KEYS = {"k": "up", "j": "down"}
 ARROWS = ("up", "down", "left", "right")
 
 
-@dataclass(frozen=True, kw_only=True)
-class State:
+class State(Struct, frozen=True, kw_only=True):
     """Say what is looked at. `job` and `task` are names, "" for what comes first; `back` counts lines from a log's end.
 
     `job` can be the row of a group; `group` is the one that is open.
@@ -45,8 +45,7 @@ class State:
     came_from: Page = "job"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Sight:
+class Sight(Struct, frozen=True, kw_only=True):
     """Say what is there to be looked at: the names of jobs in their order, the tasks of the open job, and the room."""
 
     jobs: Sequence[str]

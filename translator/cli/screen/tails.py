@@ -5,25 +5,27 @@ from __future__ import annotations
 import os
 import time
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
+from ...app.jobs.fetching import fetch, run_folder_with_logs
+from ...app.jobs.logs.tail import open_log
+from ...app.jobs.logs.task_log import has_one_log
+from ...app.where.task_places import task_places
 from ...errors import BackendError
-from ..jobs.fetching import fetch, run_folder_with_logs
-from ..jobs.folders.one_log import has_one_log
-from ..jobs.logs.tail import open_log
-from ..output.console import escape_control
-from ..where.task_places import task_places
+from ...terminal_text import escape_control
 from .tasks import find, label
 from .world import Tail
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ...app.session import Session
+    from ...app.where.task_places import TaskPlace
     from ...monitor.poll import View
     from ...monitor.task_status import TaskView
     from ...state.records import JobRole
-    from ..where.task_places import TaskPlace
     from .state import State, Stream
 
 MAX_BYTES, MAX_LINES = 1 << 18, 2000
@@ -34,7 +36,8 @@ FETCH_SECONDS = 5.0
 class Tails:
     """Keep the last lines of the task that is looked at."""
 
-    def __init__(self) -> None:
+    def __init__(self, session: Session) -> None:
+        self._session = session
         self._stamp: tuple[object, ...] = ()
         self._last = Tail()
         self._fetched = ""
@@ -62,7 +65,7 @@ class Tails:
         if name == self._fetched and time.monotonic() < self._fetch_at:
             return
         with suppress(BackendError):
-            fetch(view.history, run_folder_with_logs(view.folder, view.history, [(role, index)]))
+            fetch(self._session, view.history, run_folder_with_logs(view.folder, view.history, [(role, index)]))
         self._fetched, self._fetch_at = name, time.monotonic() + FETCH_SECONDS
 
 

@@ -10,8 +10,8 @@ from ...folded_names import by_numbers
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from ...app.jobs.listing import Line
     from ...monitor.task_status import TaskView
-    from ..jobs.listing import Line
 
 MARKS: dict[str, str] = {
     "FAILED": "X",

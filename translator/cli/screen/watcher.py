@@ -4,28 +4,29 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
+from ...app.jobs.asking import BY_A_PERSON
+from ...app.jobs.changes import MIN_INTERVAL, JobLines
+from ...app.jobs.job_sites import JobSites
+from ...app.jobs.listing import line_of
+from ...app.jobs.refresh import refresh
+from ...app.jobs.waiting import TICK, Pace
+from ...app.usage.of_steps import slurm_usages
+from ...app.usage.running import running_roles
 from ...errors import PaislurmError
 from ...monitor.watching.job_files import needs_answer
-from ..context import clock, store, user_name
-from ..jobs.asking import BY_A_PERSON
-from ..jobs.changes import MIN_INTERVAL, JobLines
-from ..jobs.job_sites import JobSites
-from ..jobs.listing import line_of
-from ..jobs.refresh import refresh
-from ..jobs.waiting import TICK, Pace
 from ..progress.job_progress import progress_of, report_files
-from ..usage.of_steps import slurm_usages
-from ..usage.running import running_roles
 from .tails import Tails
 from .world import World, with_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
+    from ...app.session import Session
     from ...monitor.poll import View
     from .state import State
 
@@ -42,11 +43,12 @@ REST = 3.0
 class _JobLook:
     """Look at one job, when its files have changed or it is time to ask; `asked` tells whether Slurm just was."""
 
-    def __init__(self, name: str, *, asked: bool) -> None:
-        self._folder = store().find(name, user=user_name())
+    def __init__(self, session: Session, name: str, *, asked: bool) -> None:
+        self._session = session
+        self._folder = session.store.find(name, user=session.user)
         self._pace = Pace(0)
         self._last: View | None = None
-        self._sites = JobSites()
+        self._sites = JobSites(session)
         self._later = self._sites.interval()
         self._max_age = self._later if asked else BY_A_PERSON
 
@@ -57,7 +59,7 @@ class _JobLook:
         if self._last is not None:
             soon = needs_answer(self._last) or (fresh and self._last.job_status.state == "WAITING")
             self._max_age = min(BY_A_PERSON, self._later) if soon else self._later
-        view = refresh(self._folder, max_age=self._max_age)
+        view = refresh(self._session, self._folder, max_age=self._max_age)
         self._later = self._sites.of(view.history).poll_interval
         folder, attempt = view.folder, view.history.attempt
         if view != self._last:
@@ -71,7 +73,8 @@ class _JobLook:
 class Watcher:
     """Keep a `world` up to date for what is looked at, and call `wake` when it is another one."""
 
-    def __init__(self, names: Collection[str], state: State, wake: Callable[[], None]) -> None:
+    def __init__(self, session: Session, names: Collection[str], state: State, wake: Callable[[], None]) -> None:
+        self._session = session
         self.world = World()
         self.messages: list[str] = []
         self.error: BaseException | None = None
@@ -80,9 +83,9 @@ class Watcher:
         self._lock = threading.Lock()
         self._over = threading.Event()
         self._news = threading.Event()
-        self._jobs = JobLines(names)
+        self._jobs = JobLines(session, names)
         self._job: tuple[str, _JobLook] | None = None
-        self._tails = Tails()
+        self._tails = Tails(session)
         self._used_at = time.monotonic()
         self._measured = ("", 0.0)
         self._looks = (self._look, self._read_tail, self._measure)
@@ -169,7 +172,7 @@ class Watcher:
             return
         job = self._job
         if job is None or job[0] != state.job:
-            job = self._job = (state.job, _JobLook(state.job, asked=self.world.looked))
+            job = self._job = (state.job, _JobLook(self._session, state.job, asked=self.world.looked))
         view = job[1].look(now, fresh=fresh)
         # Not where the page was left meanwhile.
         if view is not None and self._job is job:
@@ -199,7 +202,7 @@ class Watcher:
         if job != view.folder.name or now >= until:
             self._measured = (view.folder.name, now + MEASURE_SECONDS)
             try:
-                found = slurm_usages(view, running_roles(view), clock())
+                found = slurm_usages(self._session, view, running_roles(view), self._session.now())
             except PaislurmError:
                 found = None
             self._change(usages=(view.folder.name, tuple(found or ())))

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import TYPE_CHECKING
 
-from ...lazy import dataclass
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
+    from ...app.jobs.listing import Line
+    from ...app.usage.usage import Usage
     from ...monitor.poll import View
-    from ..jobs.listing import Line
     from ..progress.job_progress import Progress
-    from ..usage.usage import Usage
 
 
-@dataclass(frozen=True, kw_only=True)
-class Tail:
+class Tail(Struct, frozen=True, kw_only=True):
     """Hold the last lines that a task printed; `path` is where, `reach` what of its peers is known of it."""
 
     job: str = ""
@@ -27,8 +25,7 @@ class Tail:
     ports: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
-class World:
+class World(Struct, frozen=True, kw_only=True):
     """Hold what was found last; `looked` is false before anything was. `problem`: why states may be old.
 
     `line` is that of the open job; `usages` are what its roles use, behind its name.

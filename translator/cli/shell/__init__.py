@@ -1,1 +1,1 @@
-"""What a shell and `man` are told of the command line, from the same source as `--help`."""
+"""Completion of words for shells, from the same source as `--help`."""

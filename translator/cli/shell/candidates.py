@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from click import Context, Parameter
     from click.shell_completion import CompletionItem
 
+    from ...app.session import Session
+
 MAX_TASKS = 200
 """Tasks of a role that are offered; of more, nobody looks for one in a list."""
 
@@ -29,9 +31,7 @@ class Job(StringParamType):
 
     def shell_complete(self, ctx: Context, param: Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
         """Return the jobs that have folders."""
-        from ..context import store, user_name
-
-        own, names = f"{user_name()}~", store().names()
+        own, names = f"{session_of(ctx).user}~", session_of(ctx).store.names()
         short = (name.removeprefix(own) for name in names if name.startswith(own))
         return items([*short, *(name for name in names if "~" in incomplete)], incomplete)
 
@@ -54,7 +54,7 @@ class Task(StringParamType):
     def shell_complete(self, ctx: Context, param: Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
         """Return roles, then `ROLE-INDEX`."""
         named = ctx.params.get("job") or next(iter(ctx.params.get("jobs") or ()), None)
-        return items(_tasks(named), incomplete)
+        return items(_tasks(session_of(ctx), named), incomplete)
 
 
 class JobOrFile(Path):
@@ -98,7 +98,7 @@ class JobThenTask(JobOrGroup):
         given = (ctx.params.get(param.name or "") or ()) or ctx.args
         if not given:
             return super().shell_complete(ctx, param, incomplete)
-        return items(_tasks(str(given[0])), incomplete)
+        return items(_tasks(session_of(ctx), str(given[0])), incomplete)
 
 
 class PortLabel(StringParamType):
@@ -108,11 +108,10 @@ class PortLabel(StringParamType):
 
     def shell_complete(self, ctx: Context, param: Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
         """Return the labels, and `tensorboard` where the task runs that plugin."""
-        from ..context import store, user_name
-        from ..jobs.logs.selection import chosen
-        from ..where.web_pages import port_labels
+        from ...app.jobs.logs.selection import chosen
+        from ...app.where.web_pages import port_labels
 
-        folder = store().find(str(ctx.params.get("job")), user=user_name())
+        folder = session_of(ctx).store.find(str(ctx.params.get("job")), user=session_of(ctx).user)
         role, index = chosen(folder.history().roles, (str(ctx.params.get("task")),))[0]
         return items(port_labels(folder, role.name, index), incomplete)
 
@@ -124,10 +123,9 @@ class Group(StringParamType):
 
     def shell_complete(self, ctx: Context, param: Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
         """Return the groups that jobs of the user's belong to."""
-        from ..context import store, user_name
-        from ..jobs.groups import groups
+        from ...app.jobs.groups import groups
 
-        return items(groups(store(), user=user_name()), incomplete)
+        return items(groups(session_of(ctx).store, user=session_of(ctx).user), incomplete)
 
 
 class Columns(StringParamType):
@@ -163,23 +161,31 @@ class Backend(StringParamType):
 
     def shell_complete(self, ctx: Context, param: Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
         """Return the backends that need nothing behind their name."""
-        return items(("slurm", "pyslurm", "slurmrestd", "auto", "local"), incomplete)
+        return items(("slurm", "pyslurm", "auto", "local"), incomplete)
 
 
-def _tasks(job: str | None) -> list[str]:
+def session_of(context: Context) -> Session:
+    """Return the session of the command line; while words are completed there may be none yet."""
+    from ...app.session import Session
+
+    found = getattr(context.find_root().obj, "session", None)
+    return found if isinstance(found, Session) else Session()
+
+
+def _tasks(session: Session, job: str | None) -> list[str]:
     """Return the roles of a job, then its tasks; without a name, of the job that was submitted last."""
-    from ..context import store, user_name
-    from ..jobs.selecting import select_one
+    from ...app.jobs.selecting import select_one
 
-    roles = select_one(store(), job, user=user_name()).history().roles
+    roles = select_one(session.store, job, user=session.user).history().roles
     tasks = (f"{role.name}-{index}" for role in roles for index in range(min(role.instances, MAX_TASKS)))
     return [*(role.name for role in roles), *tasks]
 
 
 def _parameters(file: object) -> dict[str, str]:
     """Return the parameters of a job file, as its text has them; whatever is wrong with it is for `check`."""
+    from ...app.input.job_input import read_source
+    from ...app.input.source import STDIN
     from ...reading.read import read
-    from ..input.job_input import STDIN, read_source
 
     if not isinstance(file, str) or file == STDIN:
         return {}

@@ -7,13 +7,12 @@ nothing: an error would be printed into the middle of the user's line.
 from __future__ import annotations
 
 import os
+import re
 from contextlib import redirect_stderr
 from io import StringIO
 from typing import TYPE_CHECKING
 
 from click.shell_completion import BashComplete, FishComplete, ZshComplete, split_arg_string
-
-from ...lazy import regex
 
 if TYPE_CHECKING:
     import click
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 PROGRAM = "paislurm"
 VARIABLE = "_PAISLURM_COMPLETE"
 """Holds what is wanted, `bash_complete` for example."""
-_ACTS = regex(r"^~|[^\w@%+=:,./~-]")
+_ACTS = re.compile(r"^~|[^\w@%+=:,./~-]")
 """Characters that mean something to bash."""
 
 _BASH = """\

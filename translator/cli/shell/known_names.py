@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Literal
 from click import Command
 from click.types import StringParamType
 
-from .candidates import items
+from .candidates import items, session_of
 
 if TYPE_CHECKING:
     from click import Context, Parameter
     from click.shell_completion import CompletionItem
 
+    from ...app.session import Session
     from ...exit_codes.table import ExitCode
     from ...site.profile import Site
 
@@ -25,14 +26,14 @@ class OfSite(StringParamType):
 
     def shell_complete(self, ctx: Context, param: Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
         """Return the names of the profile; there are none where no profile is, or none is known."""
-        from ..input.sites import find_site
+        from ...app.input.sites import find_site
 
-        site = find_site(ctx.params.get("site"), host=ctx.params.get("host"))
+        site = find_site(session_of(ctx), ctx.params.get("site"), host=ctx.params.get("host"))
         return items(dict.fromkeys(self._names(site)), incomplete)
 
     def _names(self, site: Site) -> list[str]:
         named = {
-            "partition": [each.name for each in site.partitions],
+            "partition": [*site.partitions],
             "account": [*(site.accounts or ())],
             "qos": [*(site.qos or ())],
         }
@@ -49,7 +50,7 @@ class Exit(StringParamType):
         """Return those that begin with what is typed, in small letters if it is."""
         from paislurm.backends.slurm.states import STATES
 
-        codes = _codes(ctx)
+        codes = _codes(session_of(ctx), ctx)
         words = [*STATES, *(row.phrase for row in codes.values()), *map(str, codes)]
         return items(words, incomplete) or items(map(str.lower, words), incomplete)
 
@@ -60,17 +61,21 @@ class ExitCommand(Command):
     def shell_complete(self, ctx: Context, incomplete: str) -> list[CompletionItem]:
         """Return options, and codes behind a `-` with a number."""
         found = super().shell_complete(ctx, incomplete)
-        return [*found, *items(map(str, _codes(ctx)), incomplete)] if incomplete.startswith("-") else found
+        return (
+            [*found, *items(map(str, _codes(session_of(ctx), ctx)), incomplete)]
+            if incomplete.startswith("-")
+            else found
+        )
 
 
-def _codes(ctx: Context) -> dict[int, ExitCode]:
+def _codes(session: Session, ctx: Context) -> dict[int, ExitCode]:
     """Return the codes that have rows of their own, with those of the site if its profile can be read."""
+    from ...app.input.sites import find_site
     from ...errors import PaislurmError
     from ...exit_codes.table import ExitTable
-    from ..input.sites import find_site
 
     try:
-        rows = find_site(ctx.params.get("site")).exit_rows
+        rows = find_site(session, ctx.params.get("site")).exit_rows
     except PaislurmError:
         rows = ()
     return dict(ExitTable(rows).codes)

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from dataclasses import field, replace
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
-from paislurm.backends.base import JobId
+from msgspec import Meta, Struct, field
+from msgspec.structs import replace
+
+from paislurm.backends.base import JobId, Observation
 
 from ...errors import PaislurmError, ThrottledError
-from ...lazy import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from paislurm.backends.base import Backend, Observation
+    from paislurm.backends.base import Backend
 
 
-@dataclass(frozen=True, kw_only=True)
-class Answer:
+class Answer(Struct, frozen=True, kw_only=True):
     """Hold what a backend said; of a job or a tag that it was not asked for it said nothing.
 
     `time` is when it was asked, in seconds since 1970. `observations` are of the jobs of `asked` that it knows, `found`
     the jobs of tags, None where it knows none. `error` and `tag_error` are why it did not answer, "" where it did;
-    `throttled` whether that is because it was asked too often.
+    `throttled` how often in turn that is because it was asked too often.
     """
 
     time: float
@@ -32,7 +30,7 @@ class Answer:
     found: Mapping[str, JobId | None] = field(default_factory=dict)
     error: str = ""
     tag_error: str = ""
-    throttled: bool = False
+    throttled: Annotated[int, Meta(ge=0)] = 0
 
 
 NOT_ASKED = Answer(time=0)
@@ -47,14 +45,14 @@ def ask_now(backend: Callable[[], Backend], ids: Collection[JobId], tags: Collec
         known = backend().find(tags) if tags else {}
         answer = replace(answer, found={tag: known.get(tag) for tag in tags})
     except PaislurmError as error:
-        answer = replace(answer, tag_error=error.words, throttled=isinstance(error, ThrottledError))
+        answer = replace(answer, tag_error=error.words, throttled=int(isinstance(error, ThrottledError)))
     asked = frozenset(ids) | {job_id for job_id in answer.found.values() if job_id is not None}
     if not asked or answer.throttled:
         return replace(answer, error=answer.tag_error if answer.throttled else "")
     try:
         return replace(answer, asked=asked, observations=backend().observe(asked))
     except PaislurmError as error:
-        return replace(answer, error=error.words, throttled=isinstance(error, ThrottledError))
+        return replace(answer, error=error.words, throttled=int(isinstance(error, ThrottledError)))
 
 
 def asking(backend: Callable[[str], Backend], now: float) -> Ask:

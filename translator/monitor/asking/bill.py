@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from ...lazy import dataclass
+from msgspec import Struct
+
 from ...state.safe_read import read_end
 from ...state.shared_files import make_private
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from paislurm.backends.billed_runner import CallEnd
+    from paislurm.backends.runner import CallEnd
 
 FILE, OLDER_FILE = "bill.log", "bill.1.log"
 MAX_BYTES = 1 << 20
@@ -28,8 +29,7 @@ HOUR, DAY = 3600, 86400
 _ENDS: dict[str, CallEnd] = {"ok": "ok", "unreached": "unreached"}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Call:
+class Call(Struct, frozen=True, kw_only=True):
     """Hold what one call cost: `cpu` in seconds; `time` is in seconds since 1970."""
 
     time: float
@@ -43,8 +43,7 @@ class Call:
         return self.end != "ok"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Cost:
+class Cost(Struct, frozen=True, kw_only=True):
     """Hold what the calls of one program cost."""
 
     program: str

@@ -10,17 +10,16 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from paislurm.backends.base import JobId, Observation
+from msgspec import to_builtins
+from msgspec.structs import replace
 
-from ...lazy import dataclass
-from ...state.codec import decode
+from paislurm.backends.base import JobId
+
 from ...state.lock import Lock
-from ...state.safe_read import CorruptDataError, json_object, read_end
+from ...state.safe_read import CorruptDataError, read_end, read_json
 from ...state.shared_files import SharedFiles
 from .answer import NOT_ASKED, Answer, ask_now
 
@@ -40,46 +39,6 @@ AHEAD = 5.0
 """Seconds by which a file may be newer than the server's time; one that is more so tells no age."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Kept:
-    """Hold an answer as the file has it; `throttled` is how often in turn the backend said that it is asked too often.
-
-    In `found` a tag of which no job is known has the value "".
-    """
-
-    asked: tuple[str, ...]
-    observations: tuple[Observation, ...]
-    found: Mapping[str, str]
-    error: str
-    tag_error: str
-    throttled: int
-
-    def answer(self, written: float) -> Answer:
-        return Answer(
-            time=written,
-            asked=frozenset(JobId(word) for word in self.asked),
-            observations={seen.job_id: seen for seen in self.observations},
-            found={tag: JobId(job_id) if job_id else None for tag, job_id in self.found.items()},
-            error=self.error,
-            tag_error=self.tag_error,
-            throttled=bool(self.throttled),
-        )
-
-
-_NOTHING = _Kept(asked=(), observations=(), found={}, error="", tag_error="", throttled=0)
-
-
-def _kept(answer: Answer, throttled_before: int) -> _Kept:
-    return _Kept(
-        asked=tuple(sorted(answer.asked)),
-        observations=tuple(answer.observations.values()),
-        found={tag: job_id or "" for tag, job_id in answer.found.items()},
-        error=answer.error,
-        tag_error=answer.tag_error,
-        throttled=throttled_before + 1 if answer.throttled else 0,
-    )
-
-
 class SharedAnswers:
     """Ask one backend, or take what it said last. `owner` says in words who asks, for people that look."""
 
@@ -88,7 +47,7 @@ class SharedAnswers:
         self._file = folder / FILE
         self._server = SharedFiles(folder)
         self._lock = Lock(SharedFiles(folder / ASKING), owner)
-        self._last: tuple[float, _Kept] = (0.0, _NOTHING)
+        self._last = NOT_ASKED
         self._stamp: tuple[int, int] | None = None
 
     def ask(
@@ -116,8 +75,7 @@ class SharedAnswers:
         """Return the answer that another process has got since this one had its last, None where there is none."""
         before = self._stamp
         self._read()
-        written, kept = self._last
-        return kept.answer(written) if self._stamp != before else None
+        return self._last if self._stamp != before else None
 
     def _ask(
         self,
@@ -126,13 +84,12 @@ class SharedAnswers:
         others: Callable[[], tuple[Collection[JobId], Collection[str]]],
     ) -> Answer:
         more_ids, more_tags = others()
-        _, before = self._last
         # The time before it is asked: a claim that comes meanwhile is newer than what the backend says.
         began = self._now()
         answer = ask_now(self._backend, {*ids, *more_ids}, {*tags, *more_tags}, began)
-        self._last = (began, _kept(answer, before.throttled))
+        self._last = answer = replace(answer, throttled=self._last.throttled + 1 if answer.throttled else 0)
         with suppress(OSError):
-            self._write(json.dumps(_plain(self._last[1]), default=_plain).encode(), began)
+            self._write(json.dumps(to_builtins(answer)).encode(), began)
         return answer
 
     def _write(self, data: bytes, time: float) -> None:
@@ -158,34 +115,29 @@ class SharedAnswers:
     def _fresh(self, max_age: float) -> Answer | None:
         """Return the last answer unless it is too old. Where none can be kept in a file, this process knows its own."""
         self._read()
-        written, kept = self._last
-        age = self._now() - written
-        if kept.throttled:
-            max_age = max(max_age, min(MAX_BACK_OFF, FIRST_BACK_OFF << min(kept.throttled - 1, 10)))
-        return kept.answer(written) if -AHEAD <= age < max_age else None
+        last = self._last
+        age = self._now() - last.time
+        if last.throttled:
+            max_age = max(max_age, min(MAX_BACK_OFF, FIRST_BACK_OFF << min(last.throttled - 1, 10)))
+        return last if -AHEAD <= age < max_age else None
 
     def _read(self) -> None:
         """Take in the file if it is another one than this process has read, and newer than its own last answer."""
         try:
             status = self._file.stat()
-            if _stamp(status) == self._stamp or status.st_mtime < self._last[0] - AHEAD:
+            if _stamp(status) == self._stamp or status.st_mtime < self._last.time - AHEAD:
                 return
             data, whole = read_end(self._file, MAX_BYTES)
-            kept = decode(_Kept, json_object(data)) if whole else _NOTHING
+            last = read_json(data, Answer) if whole else NOT_ASKED
         except (OSError, CorruptDataError):
             return
-        self._stamp, self._last = _stamp(status), (status.st_mtime, kept)
+        self._stamp, self._last = _stamp(status), replace(last, time=status.st_mtime)
 
     def _now(self) -> float:
         try:
             return self._server.now()
         except OSError:
             return time.time()
-
-
-def _plain(record: Any) -> dict[str, Any]:
-    """Return a dataclass for JSON. `asdict` would copy every value of every job, each minute."""
-    return {each.name: getattr(record, each.name) for each in fields(record)}
 
 
 def _stamp(status: os.stat_result) -> tuple[int, int]:

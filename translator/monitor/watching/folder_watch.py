@@ -1,14 +1,19 @@
-"""Notice that something happens to jobs by one stat of each: no question to any backend, and hardly any CPU time.
+"""What a monitor notices by itself: that something happens to jobs, and how near it is to the end of its CPU time.
 
-A claim and a result are names that come into the folder of an attempt, whose time of change is that of the newest. No
-inotify: on a network file system it sees nothing of what other machines do. There, a change is seen when the attribute
-cache lets go of the folder's times (nfs(5), acdirmax). Some file systems remember on an account of its own that a name
-was missing: then the folder's times are new, and its list has the name, before anybody can open it.
+Jobs take one stat each: no question to any backend, and hardly any CPU time. A claim and a result are names that come
+into the folder of an attempt, whose time of change is that of the newest. No inotify: on a network file system it sees
+nothing of what other machines do. There, a change is seen when the attribute cache lets go of the folder's times
+(nfs(5), acdirmax). Some file systems remember on an account of its own that a name was missing: then the folder's times
+are new, and its list has the name, before anybody can open it.
+
+CPU time (`ulimit -t`): a new process has all of it, exec makes none.
 """
 
 from __future__ import annotations
 
 import os
+import resource
+import signal
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
@@ -64,3 +69,27 @@ def hides(folder: str) -> bool:
     except OSError:
         return False
     return any(name in SIGNS and not os.path.lexists(f"{folder}/{name}") for name in names)
+
+
+PART = 0.75
+"""Of the CPU time that is allowed: the rest is for a step with many jobs, which is not interrupted."""
+
+
+def is_nearly_spent() -> bool:
+    """Tell whether this process has used most of the CPU time that it may use."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_CPU)
+    return soft != resource.RLIM_INFINITY and used() >= PART * soft
+
+
+def used() -> float:
+    """Return the CPU seconds of this process, without those of its children."""
+    own = resource.getrusage(resource.RUSAGE_SELF)
+    return own.ru_utime + own.ru_stime
+
+
+def outlive_warning() -> None:
+    """Go on after SIGXCPU, which comes at the soft limit and would end the process before the hard one does.
+
+    It is not ignored: then programs that are started would ignore it, too.
+    """
+    signal.signal(signal.SIGXCPU, lambda _, __: None)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from paislurm.backends.base import JobId, Observation
 from paislurm.backends.slurm.states import Phase, phase
 
-from ...lazy import dataclass
 from ...state.history import apply
 from ...state.result import read_result
 from ...state.safe_read import CorruptDataError, is_job_number, read_end
@@ -28,8 +29,7 @@ BEGINS_IN = 60
 """Seconds after its submission within which a job that finds room has begun, or failed to."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class JobFiles:
+class JobFiles(Struct, frozen=True, kw_only=True):
     """Hold what a job's folder tells: its history with the `news` that a claim is, and the result of its last attempt.
 
     `read_errors` are what cannot be read, in words.

@@ -1,23 +1,29 @@
-"""How many tasks a node takes, and how many nodes a role needs. Memory in MiB."""
+"""How many tasks a node takes, how many nodes a role needs, and which nodes have the features. Memory in MiB."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ...lazy import dataclass
-from .constraint import is_satisfied
+from msgspec import Struct
+from msgspec.structs import replace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from ...job import Job, Resources
-    from ...site.profile import Partition, Shape, Site
+    from ...site.partitions import Partition, Shape
+    from ...site.profile import Site
+
+_NAME = re.compile(r"[^&|()\[\]{},*]+")
+_COUNT = re.compile(r"\*\d+")
+_WORD = re.compile(r"[&|()]|[^&|()]+")
+_OF_SEVERAL_NODES = "[]{}*,"
+"""What asks for something of several nodes together, or is Slurm's alone to read."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Demand:
+class Demand(Struct, frozen=True, kw_only=True):
     """Ask for `slots` tasks of equal size at a time; `extra_memory_mib` is kept free on each node beside them.
 
     `one_per_node` keeps them on nodes of their own, as far as they are concerned: they have fixed ports. `gpu_type` is
@@ -32,8 +38,7 @@ class Demand:
     constraint: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Nodes:
+class Nodes(Struct, frozen=True, kw_only=True):
     """Give a role `count` nodes, at most `tasks_per_node` tasks on each."""
 
     count: int
@@ -69,8 +74,8 @@ def merged(shapes: Iterable[Shape]) -> list[Shape]:
     """Return nodes of one size as one shape, whatever else they have."""
     sizes: Counter[Shape] = Counter()
     for shape in shapes:
-        sizes[replace(shape, count=1, features=None, gres=None)] += shape.count
-    return [replace(shape, count=count) for shape, count in sizes.items()]
+        sizes[shape.model_copy(update={"count": 1, "features": None, "gres": None})] += shape.count
+    return [shape.model_copy(update={"count": count}) for shape, count in sizes.items()]
 
 
 def nodes_for(shapes: Sequence[Shape], demand: Demand) -> Nodes | None:
@@ -131,3 +136,52 @@ def whole_cores(job: Job, site: Site, partitions: Sequence[Partition]) -> Job:
         whole = cpus == role.resources.cpus
         roles.append(role if whole else replace(role, resources=replace(role.resources, cpus=cpus)))
     return replace(job, roles=tuple(roles))
+
+
+def features_of(expression: str) -> list[str]:
+    """Return the features that an expression names, each once; counts such as `rack1*2` are none.
+
+    Slurm refuses an expression in which it does not know one, be it an alternative (observed on 22.05, 24.11, 26.05).
+    Source: sbatch(1), --constraint.
+
+    >>> features_of("[rack1*2&rack2*4]"), features_of("(a|b)&c")
+    (['rack1', 'rack2'], ['a', 'b', 'c'])
+    """
+    return list(dict.fromkeys(_NAME.findall(_COUNT.sub("", expression))))
+
+
+def is_satisfied(expression: str, features: Collection[str] | None) -> bool:
+    """Tell whether a node with these features is what an expression asks for; where that is not known, it is.
+
+    >>> is_satisfied("(a|b)&c", ["b", "c"]), is_satisfied("a&b", ["a"]), is_satisfied("a&b", None)
+    (True, False, True)
+    """
+    if not expression or features is None or any(mark in expression for mark in _OF_SEVERAL_NODES):
+        return True
+    words = _WORD.findall(expression)
+    found = _value(words, features)
+    return found if found is not None and not words else True
+
+
+def _value(words: list[str], features: Collection[str]) -> bool | None:
+    """Take what one pair of parentheses holds off the words, and return its value, None where it has none.
+
+    Slurm reads `&` and `|` beside each other in an order of its own, so that such a mixture has no value here.
+    """
+    values: list[bool | None] = []
+    operators: set[str] = set()
+    while words and words[0] != ")":
+        word = words.pop(0)
+        if word in ("&", "|"):
+            operators.add(word)
+        elif word == "(":
+            values.append(_value(words, features))
+            if words:
+                words.pop(0)
+        else:
+            values.append(word in features)
+    if operators == {"|"}:
+        return True if True in values else None if None in values else False
+    if None in values or len(operators) > 1 or not values:
+        return None
+    return all(values)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from ...errors import Diagnostic
 from ...plural import counted
-from .capacity import Demand, merged, node_capacity
-from .constraint import is_satisfied
+from .capacity import Demand, is_satisfied, merged, node_capacity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ...job import Job
-    from ...site.profile import Partition, Shape
-    from .layout import Overheads
+    from ...site.partitions import Partition, Shape
+    from .layout import Conditions
 
 _ASK_FOR_LESS = "ask for less, or for another virtual cluster"
 
@@ -31,13 +31,13 @@ def names(partitions: Sequence[Partition]) -> str:
     return ("partition " if len(found) == 1 else "partitions ") + ", ".join(found)
 
 
-def infeasible(job: Job, partitions: Sequence[Partition], overheads: Overheads) -> list[Diagnostic]:
+def infeasible(job: Job, partitions: Sequence[Partition], conditions: Conditions) -> list[Diagnostic]:
     """Name each role that no node can hold; if there is none, it is the sum that does not fit."""
     in_turn = _in_turn(job)
     diagnostics = [
-        role_too_large(job, position, partition, overheads)
+        role_too_large(job, position, partition, conditions)
         for position, partition in enumerate(partitions)
-        if not _fits_one(job, position, partition, overheads)
+        if not _fits_one(job, position, partition, conditions)
     ]
     return diagnostics or [
         Diagnostic(
@@ -72,24 +72,24 @@ def _in_turn(job: Job) -> str:
     return f"set {switch}: false to run tasks in turn" if switch else ""
 
 
-def _one_task(job: Job, position: int, overheads: Overheads) -> Demand:
+def _one_task(job: Job, position: int, conditions: Conditions) -> Demand:
     return Demand(
         slots=1,
         resources=job.roles[position].resources,
-        gpu_type=overheads.gpu_types[position],
-        constraint=overheads.constraints[position],
+        gpu_type=conditions.gpu_types[position],
+        constraint=conditions.constraints[position],
     )
 
 
-def _fits_one(job: Job, position: int, partition: Partition, overheads: Overheads) -> bool:
+def _fits_one(job: Job, position: int, partition: Partition, conditions: Conditions) -> bool:
     """Tell whether a node of the partition holds a task of the role at this position."""
-    one = _one_task(job, position, overheads)
-    return any(node_capacity(shape, one) for shape in partition.shapes)
+    one = _one_task(job, position, conditions)
+    return any(node_capacity(shape, one) for shape in partition.nodes)
 
 
-def role_too_large(job: Job, position: int, partition: Partition, overheads: Overheads) -> Diagnostic:
+def role_too_large(job: Job, position: int, partition: Partition, conditions: Conditions) -> Diagnostic:
     """Return the diagnostic of the role at this position, which its partition can never hold."""
-    role, one = job.roles[position], _one_task(job, position, overheads)
+    role, one = job.roles[position], _one_task(job, position, conditions)
     wanted = role.resources
     size = _size(wanted.cpus, wanted.memory_mib, wanted.gpus, one.gpu_type)
     nodes = "; ".join(
@@ -97,7 +97,7 @@ def role_too_large(job: Job, position: int, partition: Partition, overheads: Ove
         for s in merged(_able(partition, one))
     )
     nodes += f" with {one.constraint}" if one.constraint else ""
-    if _fits_one(job, position, partition, overheads):
+    if _fits_one(job, position, partition, conditions):
         what = f"{counted(role.instances, 'task')} of {size} each"
         if role.has_fixed_ports:
             what += ", each on a node of its own because of their fixed ports,"
@@ -105,7 +105,7 @@ def role_too_large(job: Job, position: int, partition: Partition, overheads: Ove
         hint = _fewer_tasks(job, partition, replace(one, one_per_node=role.has_fixed_ports))
     else:
         what, hint = f"a task of {size} does not fit", _smaller_task(partition, one)
-    hint += _elsewhere(role.instances, one, [each for each in overheads.all_partitions if each != partition])
+    hint += _elsewhere(role.instances, one, [each for each in conditions.all_partitions if each != partition])
     return Diagnostic(
         code="E410",
         message=f"role {role.name} can never start: {what} partition {partition.name} ({nodes})",
@@ -116,7 +116,7 @@ def role_too_large(job: Job, position: int, partition: Partition, overheads: Ove
 
 def _fewer_tasks(job: Job, partition: Partition, one: Demand) -> str:
     """Say how many of the tasks fit at a time, and how all of them can run."""
-    at_a_time = sum(shape.count * node_capacity(shape, one) for shape in partition.shapes)
+    at_a_time = sum(shape.count * node_capacity(shape, one) for shape in partition.nodes)
     in_turn = _in_turn(job)
     what = f"or {in_turn}" if job.gang and in_turn else "or for another virtual cluster"
     return f"at most {at_a_time} of these tasks fit at a time: ask for fewer, {what}"
@@ -124,14 +124,14 @@ def _fewer_tasks(job: Job, partition: Partition, one: Demand) -> str:
 
 def _able(partition: Partition, one: Demand) -> list[Shape]:
     """Return the nodes that have the features that are asked for; all where none has."""
-    able = [shape for shape in partition.shapes if is_satisfied(one.constraint, shape.features)]
-    return able or list(partition.shapes)
+    able = [shape for shape in partition.nodes if is_satisfied(one.constraint, shape.features)]
+    return able or list(partition.nodes)
 
 
 def _elsewhere(tasks: int, one: Demand, others: Sequence[Partition]) -> str:
     """Say which partitions have room for all tasks, "" where none has."""
     able = [
-        each.name for each in others if sum(shape.count * node_capacity(shape, one) for shape in each.shapes) >= tasks
+        each.name for each in others if sum(shape.count * node_capacity(shape, one) for shape in each.nodes) >= tasks
     ]
     return f"; partition {' or '.join(able)} has room for {'it' if tasks == 1 else 'them'}" if able else ""
 

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import accumulate, groupby
 from typing import TYPE_CHECKING
 
-from ...lazy import dataclass
+from msgspec import Struct
+
 from .capacity import ceil_div, merged, node_capacity, room_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ...site.profile import Shape
+    from ...site.partitions import Shape
     from .capacity import Demand
 
 _STEPS = 16
 """In how many steps the share of a node that is asked for may shrink."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class NodeRange:
+class NodeRange(Struct, frozen=True, kw_only=True):
     """Give a role `slots` slots on each node from `first` to `last`, which count from 0 in the allocation."""
 
     first: int
@@ -32,8 +31,7 @@ Placement = tuple[NodeRange, ...]
 """The nodes on which a role has slots, in order; on all others it has none."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Packing:
+class Packing(Struct, frozen=True, kw_only=True):
     """Hold where every role has its slots on `nodes` equal nodes, and what the fullest node needs."""
 
     placements: tuple[Placement, ...]
@@ -82,7 +80,8 @@ def _can_hold(shape: Shape, nodes: int, total: _Amounts) -> bool:
 
 def _share(shape: Shape, step: int) -> Shape:
     """Return a part of a shape, so that no node is filled before the others have their share."""
-    return replace(shape, cpus=shape.cpus * step // _STEPS, gpus=ceil_div(shape.gpus * step, _STEPS))
+    part = {"cpus": shape.cpus * step // _STEPS, "gpus": ceil_div(shape.gpus * step, _STEPS)}
+    return shape.model_copy(update=part)
 
 
 def _fill(shape: Shape, nodes: int, demands: Sequence[Demand]) -> list[_Slots] | None:

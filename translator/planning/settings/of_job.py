@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from . import forms
 from .setting import Row
 
 if TYPE_CHECKING:
     from datetime import timedelta
 
     from ..plan import Plan
+    from .setting import Setting
 
 _SITE_PORTS = "the site profile, ports; without it OpenPAI's range, below the kernel's own"
 
@@ -23,26 +23,17 @@ def _seconds(duration: timedelta) -> int:
 
 
 OF_JOB: tuple[Row[Plan], ...] = (
-    Row("JOB_NAME", forms.NAME, "name of the job", lambda plan: plan.job_name, None, ("name",)),
+    Row("JOB_NAME", "name of the job", lambda plan: plan.job_name, None, ("name",)),
     Row(
         "FULL_JOB_NAME",
-        forms.NUMBER,
         "1: PAI_JOB_NAME is user~name",
         lambda plan: int(plan.environment.full_job_name),
         "0",
         ("job-name-form",),
     ),
-    Row(
-        "GANG",
-        forms.NUMBER,
-        "0: tasks start as slots become free, and are retried",
-        lambda plan: int(plan.gang),
-        "1",
-        ("gang",),
-    ),
+    Row("GANG", "0: tasks start as slots become free, and are retried", lambda plan: int(plan.gang), "1", ("gang",)),
     Row(
         "LAYOUT",
-        forms.LAYOUT,
         "het: a component each; shared: one for all",
         lambda plan: plan.layout.kind,
         "plain",
@@ -51,15 +42,21 @@ OF_JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "MIN_SUCCEEDED_OF_JOB",
-        forms.NUMBER,
         "succeeded tasks of all roles that complete the job",
         lambda plan: max(plan.min_succeeded, 0),
         "0",
         ("min-succeeded-of-job",),
     ),
     Row(
+        "MANY_TASKS",
+        "1: tasks inherit variables about some of the others, and have all in a file",
+        lambda plan: int(not plan.environment.exports_all_peers),
+        "0",
+        ("instances", "ports"),
+        "more tasks than those whose variables a process inherits",
+    ),
+    Row(
         "CLUSTER",
-        forms.CLUSTER,
         "cluster to which sbatch hands the job",
         lambda plan: plan.slurm.cluster,
         "''",
@@ -68,7 +65,6 @@ OF_JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "ADDRESS_METHOD",
-        forms.ADDRESS_METHOD,
         "how addresses of nodes are found",
         lambda plan: plan.nodes.address,
         "getent",
@@ -77,20 +73,16 @@ OF_JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "NODE_SUFFIX",
-        forms.HOST_SUFFIX,
         "ending of the node names that addresses are of",
         lambda plan: plan.nodes.node_suffix,
         "''",
         (),
         "the site profile, address",
     ),
-    Row(
-        "FIRST_PORT", forms.NUMBER, "first port for tasks", lambda plan: plan.nodes.first_port, "15000", (), _SITE_PORTS
-    ),
-    Row("LAST_PORT", forms.NUMBER, "last port for tasks", lambda plan: plan.nodes.last_port, "32000", (), _SITE_PORTS),
+    Row("FIRST_PORT", "first port for tasks", lambda plan: plan.nodes.first_port, "15000", (), _SITE_PORTS),
+    Row("LAST_PORT", "last port for tasks", lambda plan: plan.nodes.last_port, "32000", (), _SITE_PORTS),
     Row(
         "GRACE",
-        forms.NUMBER,
         "seconds from TERM to KILL when the job is decided",
         lambda plan: _seconds(plan.times.grace),
         "20",
@@ -99,7 +91,6 @@ OF_JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "INTERRUPTED_GRACE",
-        forms.NUMBER,
         "seconds from TERM to KILL when Slurm ends the job",
         lambda plan: _seconds(plan.times.interrupted_grace),
         "20",
@@ -108,7 +99,6 @@ OF_JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "WARNING",
-        forms.NUMBER,
         "seconds before the time limit at which tasks get TERM",
         lambda plan: _seconds(plan.times.warning),
         "0",
@@ -117,7 +107,6 @@ OF_JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "MAX_TRANSIENT_RETRIES",
-        forms.NUMBER,
         "most retries of a task after transient failures",
         lambda plan: plan.retry_policy.max_transient_retries,
         "10",
@@ -126,7 +115,6 @@ OF_JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "MAX_RESTARTS",
-        forms.NUMBER,
         "most retries of a task with a retry count of -2",
         lambda plan: plan.retry_policy.max_restarts if plan.restarts_tasks else 10,
         "10",
@@ -135,7 +123,6 @@ OF_JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "MONITOR_AFTER",
-        forms.MONITOR_AFTER,
         "after which ends this script takes a step of the monitor: failure or any end",
         lambda plan: plan.retry_policy.monitor_after,
         None,
@@ -144,7 +131,6 @@ OF_JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "CONTAINER_RUNTIME",
-        forms.CONTAINER_RUNTIME,
         "what tasks run in",
         lambda plan: plan.containers.runtime,
         "none",
@@ -153,25 +139,15 @@ OF_JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "MOUNTS",
-        forms.MOUNTS,
         "mounted for tasks: all of a folder or own, <folder>/<user>; its path; where tasks see it",
         lambda plan: tuple(word for mount in plan.containers.mounts for word in mount),
         None,
         (),
         "the site profile, containers.mounts, defaultFileSystem and storages",
     ),
-    Row(
-        "GPU_VENDOR",
-        forms.GPU_VENDOR,
-        "whose GPUs",
-        lambda plan: plan.nodes.gpu_vendor,
-        "nvidia",
-        (),
-        "the site profile, gpus",
-    ),
+    Row("GPU_VENDOR", "whose GPUs", lambda plan: plan.nodes.gpu_vendor, "nvidia", (), "the site profile, gpus"),
     Row(
         "GPU_GRES",
-        forms.GRES,
         "what Slurm calls the GPUs, since it lists to tasks only what it calls gpu",
         lambda plan: plan.nodes.gpu_gres,
         "''",
@@ -180,7 +156,6 @@ OF_JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "SYSFS",
-        forms.PATH,
         "where nodes describe their InfiniBand",
         lambda plan: plan.nodes.sysfs if plan.checks_infiniband else "/sys/class",
         "/sys/class",
@@ -189,7 +164,6 @@ OF_JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "FETCHES_IMAGES",
-        forms.FLAG,
         "1: fetches images from registries",
         lambda plan: "1" if plan.fetches_images else "",
         "''",
@@ -198,7 +172,6 @@ OF_JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "IMAGE_CACHE",
-        forms.CACHE,
         "cache of fetched images, per user",
         lambda plan: plan.containers.cache if plan.fetches_images else "",
         "''",
@@ -207,7 +180,6 @@ OF_JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "CACHE_SHARED",
-        forms.NUMBER,
         "1: all nodes see that folder",
         lambda plan: int(plan.containers.shared) if plan.fetches_images else 0,
         "0",
@@ -216,7 +188,6 @@ OF_JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "CERTIFICATES",
-        forms.PATH,
         "certificates by which registries are trusted",
         lambda plan: plan.containers.certificates if plan.fetches_images else "",
         None,
@@ -225,7 +196,6 @@ OF_JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "LOGINS",
-        forms.FILE_NAMES,
         "names of the secrets that are logins of registries",
         lambda plan: " ".join(plan.containers.logins) if plan.fetches_images else "",
         None,
@@ -234,7 +204,6 @@ OF_JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "LOGIN_FILE",
-        forms.PATH_IN_PARTS,
         "a file with such a login, in parts between which the user's name stands",
         lambda plan: plan.containers.login_file if plan.fetches_images else (),
         None,
@@ -242,7 +211,6 @@ OF_JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "EXPORT_ENV",
-        forms.EXPORTS,
         "what tasks have of the submitting shell's environment beside what Slurm and a login need",
         lambda plan: "|".join(plan.environment.exported or ()),
         None,
@@ -252,7 +220,6 @@ OF_JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "STAGE_CODE",
-        forms.FLAG,
         "1: each task has a copy of codeDir, which it may change",
         lambda plan: "1" if plan.stages_code else "",
         "''",
@@ -261,7 +228,6 @@ OF_JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "BARRIER",
-        forms.FLAG,
         "1: tasks wait until all have begun",
         lambda plan: "1" if plan.has_barrier else "",
         "''",
@@ -270,7 +236,6 @@ OF_JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "MAKE_OUTPUT",
-        forms.FLAG,
         "1: a missing outputDir is made",
         lambda plan: "1" if plan.environment.makes_output else "",
         "''",
@@ -279,7 +244,6 @@ OF_JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "ONE_LOG",
-        forms.NUMBER,
         "1: standard output and error of a task go to one file",
         lambda plan: int(plan.one_log),
         "0",
@@ -288,7 +252,6 @@ OF_JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "DEBUG_HOLD_SECONDS",
-        forms.SECONDS,
         "seconds for which a failed task keeps its node (isDebug)",
         lambda plan: str(_seconds(plan.times.debug_hold)) if plan.times.debug_hold else "",
         "''",
@@ -297,10 +260,14 @@ OF_JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "SECRET_NAMES",
-        forms.FILE_NAMES,
         "names of the secrets; values are in files beside",
         lambda plan: " ".join(plan.secrets),
         "''",
         ("secrets",),
     ),
 )
+
+
+def job_settings(plan: Plan) -> list[Setting]:
+    """Return the settings of a job that are not their default."""
+    return [setting for row in OF_JOB if (setting := row.setting(plan))]

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from ...job import NEVER, RESTART_ALWAYS
-from ...lazy import dataclass
-from ..peers import names_peers
-from . import forms
+from ...site.slurm_version import SlurmVersion, slurm_version
+from ..environment import names_peers
 from .setting import Row
 
 if TYPE_CHECKING:
     from ..layout.packing import Placement
     from ..plan import Plan, RolePlan
+    from .setting import Setting
+
+_WHOLE_CORES = SlurmVersion(24, 11, 0)
+"""From here on an allocation has as many cores as its steps count."""
 
 
-@dataclass(frozen=True)
-class RoleOfPlan:
+class RoleOfPlan(Struct, frozen=True):
     """Hold a role and its plan."""
 
     role: RolePlan
@@ -28,11 +32,10 @@ class RoleOfPlan:
 
 
 OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
-    Row("ROLE_NAME", forms.NAME, "name of the task role", lambda of: of.role.name, None, ("role",)),
-    Row("INSTANCES", forms.NUMBER, "tasks", lambda of: of.role.instances, "1", ("instances",)),
+    Row("ROLE_NAME", "name of the task role", lambda of: of.role.name, None, ("role",)),
+    Row("INSTANCES", "tasks", lambda of: of.role.instances, "1", ("instances",)),
     Row(
         "SLOTS",
-        forms.NUMBER,
         "tasks that run at a time",
         lambda of: of.role.slots,
         '"${PSL_INSTANCES[role]}"',
@@ -42,7 +45,6 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
     ),
     Row(
         "ROLE_FOLDER",
-        forms.FOLDER_NAME,
         "folder of its logs",
         lambda of: of.role.folder,
         '"$role-${PSL_ROLE_NAME[role]}"',
@@ -52,7 +54,6 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
     ),
     Row(
         "ROLE_ALIASES",
-        forms.VARIABLE_PARTS,
         "names of the role in variables and host names",
         lambda of: " ".join(of.role.variable_names),
         '"${PSL_ROLE_NAME[role]}"',
@@ -60,17 +61,9 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
         "the name, and OpenPAI's controller name for it: PAI rest-server, convertName",
         lambda of: of.role.name,
     ),
-    Row(
-        "MIN_FAILED",
-        forms.NUMBER,
-        "failed tasks that fail the job",
-        lambda of: of.role.completion.min_failed,
-        "1",
-        ("min-failed",),
-    ),
+    Row("MIN_FAILED", "failed tasks that fail the job", lambda of: of.role.completion.min_failed, "1", ("min-failed",)),
     Row(
         "MIN_SUCCEEDED",
-        forms.NUMBER,
         "succeeded tasks that complete the job",
         lambda of: of.role.completion.min_succeeded,
         str(NEVER),
@@ -78,7 +71,6 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
     ),
     Row(
         "TASK_RETRIES",
-        forms.NUMBER,
         f"retries of a failed task (-1: no limit, {RESTART_ALWAYS}: after success, too)",
         lambda of: of.role.task_retry_limit,
         "0",
@@ -86,7 +78,6 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
     ),
     Row(
         "PLACEMENT",
-        forms.PLACEMENT,
         "node:slots there; nodes count from 0",
         lambda of: placement_text(of.role.placement),
         "''",
@@ -95,7 +86,6 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
     ),
     Row(
         "PORT_COUNTS",
-        forms.PORTS,
         "ports of a task: label and number",
         lambda of: " ".join([f"{port.label}:{port.count}" for port in of.role.ports]),
         "'ssh:1 http:1'",
@@ -104,7 +94,6 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
     ),
     Row(
         "FIXED_PORTS",
-        forms.PORTS,
         "first port of each label that has fixed ones",
         lambda of: " ".join([f"{port.label}:{port.first}" for port in of.role.ports if port.first]),
         None,
@@ -113,17 +102,15 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
     ),
     Row(
         "NAMES_PEERS",
-        forms.NUMBER,
         "1: its commands name variables about other tasks, and their bash reads all of them from a file",
         lambda of: int(not of.plan.environment.exports_all_peers and _names_peers(of.role)),
         None,
         ("instances", "ports", "commands"),
         "more tasks than those whose variables a process inherits",
     ),
-    Row("ROLE_GPUS", forms.NUMBER, "GPUs of a task", lambda of: of.role.resources.gpus, "0", ("gpus",)),
+    Row("ROLE_GPUS", "GPUs of a task", lambda of: of.role.resources.gpus, "0", ("gpus",)),
     Row(
         "REFERENCE_OF",
-        forms.IMAGE,
         "image: registry, repository, tag or digest",
         lambda of: _reference(of) if of.in_container else "",
         None,
@@ -132,7 +119,6 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
     ),
     Row(
         "IMAGE_OF",
-        forms.PATH,
         "image",
         lambda of: str(of.role.image_plan.path) if of.in_container and not _reference(of) else "",
         None,
@@ -141,7 +127,6 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
     ),
     Row(
         "SHM_OF",
-        forms.NUMBER,
         "MiB of /dev/shm",
         lambda of: of.role.resources.shm_mib if of.plan.containers.sizes_shm and of.in_container else 0,
         None,
@@ -149,7 +134,6 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
     ),
     Row(
         "INFINIBAND_OF",
-        forms.NUMBER,
         "1: its containers see the InfiniBand",
         lambda of: int(of.in_container and of.role.resources.infiniband),
         None,
@@ -157,7 +141,6 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
     ),
     Row(
         "INFINIBAND_CHECKS",
-        forms.INFINIBAND_CHECKS,
         "checked on its nodes before the job starts",
         lambda of: " ".join(of.role.infiniband.checks) if of.role.infiniband else "",
         None,
@@ -166,7 +149,6 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
     ),
     Row(
         "RANKS_OF",
-        forms.NUMBER,
         "MPI ranks of a task, which srun starts",
         lambda of: of.role.ranks,
         None,
@@ -174,8 +156,15 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
         "one for each task, where ranksPerInstance is left out",
     ),
     Row(
+        "ODD_CPUS",
+        "1: before Slurm 24.11 a step may need more cores than its allocation has, of two threads each",
+        lambda of: int(_counts_half_cores(of)),
+        None,
+        ("cpus",),
+        "an odd number of CPUs above 1, where Slurm is older than 24.11 or not known",
+    ),
+    Row(
         "MPI_WORLD_OF",
-        forms.NUMBERS,
         "roles of its MPI world, by their number",
         lambda of: " ".join(str(position) for position in of.role.mpi_world.roles) if of.role.mpi_world else "",
         None,
@@ -184,7 +173,6 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
     ),
     Row(
         "WORKDIR",
-        forms.WORKDIR,
         "where the commands start: task, submit, or a folder",
         lambda of: of.role.workdir,
         None,
@@ -194,7 +182,6 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
     ),
     Row(
         "SHELL_OPTIONS",
-        forms.SHELL_OPTIONS,
         "options of the commands' bash",
         lambda of: _shell_options(of.role),
         "'-e -u -o pipefail'",
@@ -202,7 +189,6 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
     ),
     Row(
         "HOOKS_BEFORE",
-        forms.STEPS_BEFORE,
         "hooks before the commands, in order",
         lambda of: " ".join(step.word for step in of.role.before),
         None,
@@ -211,7 +197,6 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
     ),
     Row(
         "HOOKS_AFTER",
-        forms.STEPS_AFTER,
         "hooks after the commands, in order",
         lambda of: " ".join(step.word for step in of.role.after),
         None,
@@ -219,6 +204,12 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
         "the order of the start in reverse: PAI runtime",
     ),
 )
+
+
+def role_settings(role: RolePlan, plan: Plan) -> list[Setting]:
+    """Return the settings of a role that are not their default."""
+    of = RoleOfPlan(role, plan)
+    return [setting for row in OF_ROLE if (setting := row.setting(of))]
 
 
 def placement_text(placement: Placement) -> str:
@@ -239,6 +230,14 @@ def _shell_options(role: RolePlan) -> str:
     command = role.command
     switches = (("-e", command.errexit), ("-u", command.nounset), ("-o pipefail", command.pipefail))
     return " ".join([option for option, wanted in switches if wanted])
+
+
+def _counts_half_cores(of: RoleOfPlan) -> bool:
+    """Tell whether a step has to share cores. Source: observed on 22.05 and 24.11, see `find_shared_cores`."""
+    version = slurm_version(of.plan.slurm.version)
+    started = [of.plan.roles[position] for position in of.role.mpi_world.roles] if of.role.mpi_world else [of.role]
+    cpus = [int(dict(role.step_options)["cpus-per-task"] or 1) for role in started]
+    return (version is None or version < _WHOLE_CORES) and any(count > 1 and count % 2 for count in cpus)
 
 
 def _names_peers(role: RolePlan) -> bool:

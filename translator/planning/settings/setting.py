@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from ...lazy import dataclass
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .forms import Form, Value
 
 Owner = TypeVar("Owner")
+Value = str | int | tuple[str, ...]
+"""A word, a number, or the words of an array."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Setting:
+class Setting(Struct, frozen=True, kw_only=True):
     """Tell the script one thing, `name` without the prefix of its variables.
 
     `meaning` has the unit. `fields` are the parts of the job file that it comes from, by their names in
@@ -29,17 +29,14 @@ class Setting:
     rule: str
 
 
-@dataclass(frozen=True)
-class Row(Generic[Owner]):
+class Row(Struct, Generic[Owner], frozen=True):
     """Describe a setting of a job or a role.
 
-    `form` is that of all its values, which holds whoever has written them into a script.
     `default` is its value where the script does not have it, as bash writes it for the runtime; None: the runtime asks
     whether there is one. `usual` finds the same value for a plan, where it is not the text of `default`.
     """
 
     name: str
-    form: Form
     meaning: str
     value: Callable[[Owner], Value]
     default: str | None = None

@@ -3,37 +3,22 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from ...errors import Diagnostic
-from ...lazy import dataclass
 from ...shipped import shipped_table
 from ...site.slurm_version import SlurmVersion, slurm_version
+from ..plan import Hazard, SlurmPlan
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Iterator, Sequence
 
+    from ...job import Job
+    from ...site.partitions import Partition
+    from ...site.profile import Site
     from ..layout.layout import LayoutKind
-
-Concern = Literal["jobs", "components", "partitions", "native-mpi"]
-Consequence = Literal["avoid-het", "avoid-native-mpi-over-components", "warn", "none"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Hazard:
-    """Describe a fault of some versions of Slurm; `advice` is what users can do where the plan only warns."""
-
-    name: str
-    what: str
-    concerns: Concern
-    consequence: Consequence
-    source: str
-    advice: str = ""
-
-    @property
-    def avoids_het(self) -> bool:
-        """Tell whether one allocation for all roles is better than a component for each."""
-        return self.consequence in ("avoid-het", "avoid-native-mpi-over-components")
+    from ..plan import Concern
+    from .request import Request
 
 
 def hazards(version: str) -> tuple[Hazard, ...]:
@@ -44,22 +29,36 @@ def hazards(version: str) -> tuple[Hazard, ...]:
     return tuple(hazard for hazard, ranges in _table() if any(first <= found < fixed for first, fixed in ranges))
 
 
-def met(version: str, concerns: Collection[Concern]) -> tuple[Hazard, ...]:
-    """Return the faults of a version that concern a job."""
-    return tuple(hazard for hazard in hazards(version) if hazard.concerns in concerns)
+def hazards_of(job: Job, site: Site, partitions: Sequence[Partition], *, pmix: bool) -> tuple[Hazard, ...]:
+    """Return the faults of the site's Slurm that the job would meet with a component for each role.
+
+    `pmix` tells whether srun starts ranks by PMIx.
+    """
+    concerns: set[Concern] = {"jobs"}
+    if site.slurm_version and len(job.roles) > 1:
+        concerns |= {"components"}
+        concerns |= {"partitions"} if len(set(partitions)) > 1 else set()
+        concerns |= {"native-mpi"} if pmix else set()
+    return tuple(hazard for hazard in hazards(site.slurm_version) if hazard.concerns in concerns)
 
 
-def reason(version: str, known: Collection[Hazard]) -> str:
+def slurm_plan(request: Request) -> SlurmPlan:
+    """Return which Slurm the site has, and what is wrong with it."""
+    return SlurmPlan(cluster=request.site.cluster, version=request.site.slurm_version, hazards=request.hazards)
+
+
+def danger_of(request: Request) -> str:
     """Return why a job has one allocation for all roles, "" where no fault says so."""
-    whats = [hazard.what for hazard in known if hazard.avoids_het]
-    return f"with Slurm {version}, {'; '.join(whats)}" if whats else ""
+    whats = [hazard.what for hazard in request.hazards if hazard.avoids_het]
+    return f"with Slurm {request.site.slurm_version}, {'; '.join(whats)}" if whats else ""
 
 
-def warnings(version: str, known: Collection[Hazard], layout: LayoutKind, *, requested: bool) -> Iterator[Diagnostic]:
-    """Warn of what a job in several components will meet. `requested` says that the job itself asks for the layout."""
+def hazard_warnings(request: Request, layout: LayoutKind) -> Iterator[Diagnostic]:
+    """Warn of what a job in several components will meet."""
     if layout != "het":
         return
-    danger = reason(version, known)
+    requested = request.job.slurm_options.layout is not None
+    danger = danger_of(request)
     if danger and requested:
         message = f"the job asks for the layout het, and {danger}"
         hint = "leave extras.slurm.layout out, or set it to `shared`"
@@ -71,9 +70,9 @@ def warnings(version: str, known: Collection[Hazard], layout: LayoutKind, *, req
             "or ask the site for a newer Slurm"
         )
         yield Diagnostic(code="W431", message=message, path="$.taskRoles", hint=hint)
-    for hazard in known:
+    for hazard in request.hazards:
         if hazard.consequence == "warn":
-            message = f"with Slurm {version}, {hazard.what}"
+            message = f"with Slurm {request.site.slurm_version}, {hazard.what}"
             yield Diagnostic(code="W432", message=message, path="$.taskRoles", hint=hazard.advice)
 
 

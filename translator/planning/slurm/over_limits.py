@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from ...errors import Diagnostic
-from ...lazy import dataclass
 from ...plural import counted
-from ...sbatch_forms import slurm_time
-from ...site.limits import Limits
 from ...site.slurm_version import SlurmVersion, slurm_version
+from ...times import slurm_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import timedelta
 
     from ...job import Job, Role
-    from ...site.limits import Amounts
+    from ...site.partitions import Amounts, Limits
     from ...site.profile import Site
-    from ..layout.choose_layout import Allocation
-    from .permitted import Asked
+    from ..layout.layout import Allocation
+    from .request import Asked, Request
 
 _UNITS = {"nodes": "node", "cpus": "CPU", "memory_mib": "MiB", "gpus": "GPU"}
 _OTHERS = "another `account` or `qos` under extras.slurm may allow more"
@@ -28,8 +28,7 @@ _ONE_IN_QUEUE = SlurmVersion(24, 12, 0)
 _COUNTS = (("max_submit_jobs", "in the queue"), ("max_jobs", "at a time"))
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Part:
+class _Part(Struct, frozen=True, kw_only=True):
     """Hold what one component asks for, by the names of `Amounts`; Slurm counts at least so much of it.
 
     `tasks` are its roles, with the number of their tasks that it holds at a time.
@@ -40,26 +39,24 @@ class _Part:
     tasks: tuple[tuple[Role, int], ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Owner:
+class _Owner(Struct, frozen=True, kw_only=True):
     """Name who sets limits: a QOS, which goes before an account. Source: sacctmgr(1), resource limits."""
 
     name: str
     limits: Limits
 
 
-def over_limits(
-    job: Job, site: Site, asked: Sequence[Asked], allocation: Allocation, limit: timedelta | None
-) -> tuple[Diagnostic, ...]:
+def over_limits(request: Request, allocation: Allocation) -> tuple[Diagnostic, ...]:
     """Return which limits the job is over, whatever else runs. Of what is not known nothing is refused."""
-    parts = _parts(job, asked, allocation)
+    site = request.site
+    parts = _parts(request.sized, request.asked, allocation)
     found = [diagnostic for part in parts for diagnostic in _over_nodes(site, part)]
     by_owners: dict[tuple[str | None, str | None], list[_Part]] = {}
     for part in parts:
         by_owners.setdefault((part.asked.account, part.asked.qos), []).append(part)
     for members in by_owners.values():
         owners = _owners(site, members[0].asked)
-        found += _over_time(owners, limit)
+        found += _over_time(owners, request.limit)
         found += _over_counts(site, owners, members)
         for part in members:
             found += _over_amounts(owners, part)
@@ -94,7 +91,7 @@ def _owners(site: Site, asked: Asked) -> list[_Owner]:
     account = (site.accounts or {}).get(asked.account or "")
     qos = (site.qos or {}).get(asked.qos or "")
     found = [_Owner(name=f"the QOS {asked.qos}", limits=qos)] if qos else []
-    return [*found, _Owner(name=f"the account {asked.account}", limits=account.limits)] if account else found
+    return [*found, _Owner(name=f"the account {asked.account}", limits=account)] if account else found
 
 
 def _over_nodes(site: Site, part: _Part) -> Iterator[Diagnostic]:
@@ -165,7 +162,7 @@ def _bound(owners: Sequence[_Owner], *names: str) -> tuple[str, int | None]:
     for owner in owners:
         value: Limits | Amounts | int | None = owner.limits
         for name in names:
-            value = getattr(value, name)
+            value = getattr(value, name, None)
         if isinstance(value, int):
             return owner.name, value
     return "", None

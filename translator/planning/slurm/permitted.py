@@ -5,60 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...errors import Diagnostic, did_you_mean
-from ...lazy import dataclass
-from ..infiniband import joined_constraint
-from ..layout.constraint import features_of, is_satisfied
-from .options import infiniband_of
+from ..infiniband import infiniband_of
+from ..layout.capacity import features_of, is_satisfied
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from datetime import timedelta
 
-    from ...job import Job, Role
-    from ...site.profile import Partition, Shape, Site
-    from .target import SlurmTarget
+    from ...job import Job
+    from ...site.partitions import Shape
+    from ...site.profile import Site
+    from .request import Asked
 
 _OUT_OF_DATE = "`paislurm site detect` asks Slurm again what there is"
 _OF_SITE = "the site profile names it for this job; "
-
-
-@dataclass(frozen=True, kw_only=True)
-class Asked:
-    """Hold what one role asks for, and where; `account` and `qos` are those that Slurm takes where it names none."""
-
-    role: Role
-    target: SlurmTarget
-    partition: Partition
-    account: str | None
-    qos: str | None
-
-    @property
-    def named(self) -> dict[str, str]:
-        """Return the options that are asked for, by name."""
-        return dict(self.target.options)
-
-
-def asked_of(job: Job, site: Site, targets: Sequence[SlurmTarget], partitions: Sequence[Partition]) -> list[Asked]:
-    """Return what each role asks for, with the site's defaults for what it does not name."""
-    found = []
-    for role, target, partition in zip(job.roles, targets, partitions, strict=True):
-        named = dict(target.options)
-        account = named.get("account", site.default_account)
-        known = (site.accounts or {}).get(account or "")
-        qos = named.get("qos", known.default_qos if known else None)
-        found.append(Asked(role=role, target=target, partition=partition, account=account, qos=qos))
-    return found
-
-
-def is_over_partition_time(site: Site, asked: Asked) -> bool:
-    """Tell whether the QOS of a role lets it over the time limit of its partition."""
-    qos = (site.qos or {}).get(asked.qos or "")
-    return qos is not None and qos.over_partition_time
-
-
-def constraint_of(role: Role, target: SlurmTarget, site: Site) -> str:
-    """Return the features that the nodes of a role must have, "" for none."""
-    return joined_constraint(dict(target.options).get("constraint"), infiniband_of(role, site)) or ""
 
 
 def refusals(job: Job, site: Site, asked: Sequence[Asked], limit: timedelta | None) -> tuple[Diagnostic, ...]:
@@ -128,12 +88,12 @@ def _in_partition(job: Job, asked: Asked) -> Iterator[Diagnostic]:
 
 def _features(job: Job, site: Site, asked: Asked) -> Iterator[Diagnostic]:
     """Yield what is wrong with features that no node has, or none of the partition all together."""
-    expression, shapes = constraint_of(asked.role, asked.target, site), asked.partition.shapes
+    expression, shapes = asked.constraint(site), asked.partition.nodes
     if not expression or not shapes or any(shape.features is None for shape in shapes):
         return
     path, of_site = _path(job, asked, "constraint")
     here = sorted({name for shape in shapes for name in shape.features or ()})
-    anywhere = {name for each in site.partitions for shape in each.shapes for name in shape.features or ()}
+    anywhere = {name for each in site.partitions.values() for shape in each.nodes for name in shape.features or ()}
     unknown = [name for name in features_of(expression) if name not in anywhere]
     for name in unknown:
         message = f"no node has the feature {name!r}; those of partition {asked.partition.name} have {_listed(here)}"
@@ -147,19 +107,19 @@ def _features(job: Job, site: Site, asked: Asked) -> Iterator[Diagnostic]:
 def _resources(site: Site, asked: Asked) -> Iterator[Diagnostic]:
     """Yield what is wrong with a type of GPU, or another generic resource, that no node of the partition has."""
     role, partition, gpu_type = asked.role, asked.partition, asked.target.gpu_type
-    types = {shape.gpu_type for shape in partition.shapes if shape.gpus}
-    if gpu_type and partition.shapes and gpu_type not in types and "" not in types:
+    types = {shape.gpu_type for shape in partition.nodes if shape.gpus}
+    if gpu_type and partition.nodes and gpu_type not in types and "" not in types:
         message = f"no node of partition {partition.name} has GPUs of the type {gpu_type!r}; they have {_listed(types)}"
         others = _elsewhere(site, lambda shape: shape.gpu_type == gpu_type)
         hint = others or did_you_mean(gpu_type, types) or "name another type, or map it under nodeTypes in site.yaml"
         yield Diagnostic(code="E421", message=message, path=role.paths.node_type, hint=hint)
-    if not partition.shapes or any(shape.gres is None for shape in partition.shapes):
+    if not partition.nodes or any(shape.gres is None for shape in partition.nodes):
         return
     infiniband = infiniband_of(role, site)
     wanted = [(site.gpus.gres, role.paths.role)] if role.resources.gpus and site.gpus.gres != "gpu" else []
     if infiniband and infiniband.gres:
         wanted.append((infiniband.gres.rpartition(":")[0], role.paths.infiniband))
-    there = sorted({text.rpartition(":")[0] for shape in partition.shapes for text in shape.gres or ()})
+    there = sorted({text.rpartition(":")[0] for shape in partition.nodes for text in shape.gres or ()})
     for name, path in wanted:
         if name not in there and name not in {text.partition(":")[0] for text in there}:
             message = f"no node of partition {partition.name} has the generic resource {name!r}; they have "
@@ -169,7 +129,7 @@ def _resources(site: Site, asked: Asked) -> Iterator[Diagnostic]:
 
 def _elsewhere(site: Site, has: Callable[[Shape], bool]) -> str:
     """Return which partitions have nodes with what one has not, "" for none."""
-    names = [each.name for each in site.partitions if any(map(has, each.shapes))]
+    names = [each.name for each in site.partitions.values() if any(map(has, each.nodes))]
     return f"partition {' or '.join(names)} has it: write `partition: {names[0]}` under extras.slurm" if names else ""
 
 

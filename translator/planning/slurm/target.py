@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ...errors import Diagnostic, PlanError, did_you_mean
-from ...lazy import dataclass
-from ...sbatch_forms import slurm_time
-from ...site.profile import NodeType, Partition, Priority, VirtualCluster
+from ...site.partitions import Partition
+from ...site.profile import NodeType, Priority, VirtualCluster
 from ...slurm_options import PASS_THROUGH
 
 if TYPE_CHECKING:
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from ...site.profile import Site
 
 
-@dataclass(frozen=True, kw_only=True)
-class SlurmTarget:
+class SlurmTarget(Struct, frozen=True, kw_only=True):
     """Say what to ask for; None leaves it to Slurm's own default.
 
     `options` are those of `PASS_THROUGH` that have a value, in its order.
@@ -34,7 +33,7 @@ class SlurmTarget:
         return dict(self.options).get("partition")
 
 
-def virtual_cluster(job: Job, site: Site) -> tuple[VirtualCluster, tuple[Diagnostic, ...]]:
+def virtual_cluster(job: Job, site: Site) -> VirtualCluster:
     """Return where the job's virtual cluster goes, by the profile or by a partition of the same name.
 
     Raises PlanError where a profile is there and knows neither. Source: PAI protocol v2, defaults.virtualCluster.
@@ -42,25 +41,33 @@ def virtual_cluster(job: Job, site: Site) -> tuple[VirtualCluster, tuple[Diagnos
     name = job.virtual_cluster
     mapped = site.virtual_cluster(name)
     if mapped is not None:
-        return mapped, ()
-    if any(partition.name == name for partition in site.partitions):
-        return VirtualCluster(partition=name), ()
-    if name == "default" or "partition" in job.slurm_options.job.pass_through:
-        return VirtualCluster(), ()
-    path = job.paths.virtual_cluster
-    if not site.known:
-        hint = "write a site profile that maps virtual clusters to partitions, or set extras.slurm.partition"
-        message = f"virtual cluster {name!r} is not known here; the job goes to Slurm's default partition"
-        return VirtualCluster(), (Diagnostic(code="W401", message=message, path=path, hint=hint),)
-    known = [*site.virtual_clusters, *(partition.name for partition in site.partitions)]
+        return mapped
+    if name in site.partitions:
+        return VirtualCluster.of(partition=name)
+    if _needs_no_cluster(job) or not site.is_known:
+        return VirtualCluster()
+    known = [*site.virtual_clusters, *site.partitions]
     raise PlanError(
         Diagnostic(
             code="E401",
             message=f"the site has no virtual cluster {name!r}; it has {', '.join(known) or 'none'}",
-            path=path,
+            path=job.paths.virtual_cluster,
             hint=did_you_mean(name, known) or "map it to a partition under virtualClusters in site.yaml",
         )
     )
+
+
+def _needs_no_cluster(job: Job) -> bool:
+    return job.virtual_cluster == "default" or "partition" in job.slurm_options.job.pass_through
+
+
+def cluster_warnings(job: Job, site: Site) -> tuple[Diagnostic, ...]:
+    """Warn of a virtual cluster where no site profile says what it is."""
+    if site.is_known or _needs_no_cluster(job):
+        return ()
+    message = f"virtual cluster {job.virtual_cluster!r} is not known here; the job goes to Slurm's default partition"
+    hint = "write a site profile that maps virtual clusters to partitions, or set extras.slurm.partition"
+    return (Diagnostic(code="W401", message=message, path=job.paths.virtual_cluster, hint=hint),)
 
 
 def targets_of(job: Job, cluster: VirtualCluster, site: Site) -> list[SlurmTarget]:
@@ -104,7 +111,7 @@ def compatible(job: Job, site: Site, targets: list[SlurmTarget]) -> bool:
     return len(elsewhere) == 1 and len(types) <= 1 and (not types or site.gpus.gres == "gpu")
 
 
-_DEFAULT_PRIORITIES = {"test": Priority(), "oppo": Priority(nice=1000)}
+_DEFAULT_PRIORITIES = {"test": Priority(), "oppo": Priority.of(nice=1000)}
 """What any Slurm can do: `test` is OpenPAI's own default, and `oppo` is to wait for everybody else."""
 
 
@@ -123,7 +130,7 @@ def _node_type(role: Role, job: Job, site: Site) -> NodeType | None:
         return found
     same = [each for each in _gpu_types(site) if each.casefold() == role.node_type.casefold()]
     if same:
-        return NodeType(gpu_type=same[0])
+        return NodeType.of(gpu_type=same[0])
     known = [*site.node_types, *_gpu_types(site)]
     if not known or job.compat.gpu_type == "any":
         return None
@@ -140,7 +147,9 @@ def _node_type(role: Role, job: Job, site: Site) -> NodeType | None:
 
 
 def _gpu_types(site: Site) -> list[str]:
-    return sorted({shape.gpu_type for partition in site.partitions for shape in partition.shapes if shape.gpu_type})
+    return sorted(
+        {shape.gpu_type for partition in site.partitions.values() for shape in partition.nodes if shape.gpu_type}
+    )
 
 
 def ignored_hints(job: Job, site: Site) -> tuple[Diagnostic, ...]:
@@ -174,7 +183,7 @@ def partition_of(target: SlurmTarget, site: Site) -> Partition:
     if found is not None:
         return found
     if site.partitions and target.partition is not None:
-        names = [partition.name for partition in site.partitions]
+        names = list(site.partitions)
         raise PlanError(
             Diagnostic(
                 code="E402",
@@ -186,28 +195,4 @@ def partition_of(target: SlurmTarget, site: Site) -> Partition:
                 or f"write `partition: {site.default_partition or names[0]}` under extras.slurm",
             )
         )
-    return Partition(name=target.partition or "")
-
-
-def time_limit(job: Job, site: Site, partitions: list[Partition]) -> timedelta | None:
-    """Return the job's time limit, None for the partition's default. PlanError if a partition allows less."""
-    wanted = job.slurm_options.job.time or site.default_time
-    for partition in partitions:
-        if wanted is not None and partition.time_limit is not None and wanted > partition.time_limit:
-            raise PlanError(
-                Diagnostic(
-                    code="E403",
-                    message=f"a time limit of {slurm_time(wanted)} is more than partition {partition.name} allows "
-                    f"({slurm_time(partition.time_limit)})",
-                    path="$.extras.slurm.time",
-                    hint=_shorter(wanted, partition.time_limit, site),
-                )
-            )
-    return wanted
-
-
-def _shorter(wanted: timedelta, most: timedelta, site: Site) -> str:
-    """Say what a job could ask for instead of more time than its partition has."""
-    longer = [each.name for each in site.partitions if each.time_limit is None or each.time_limit >= wanted]
-    others = f"; so long a job may run in {', '.join(longer)}" if longer else ""
-    return f"write `time: {slurm_time(most)}` under extras.slurm, or less{others}"
+    return Partition().named(target.partition or "")

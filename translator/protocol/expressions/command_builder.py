@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ...lazy import dataclass, regex
+from msgspec import Struct
+from msgspec.structs import replace
+
 from .references import HINT_AT_LENGTH, OPEN, TOO_LONG, TextBudget, render
 
 if TYPE_CHECKING:
@@ -22,11 +23,10 @@ if TYPE_CHECKING:
     from ...reading.document import Path, Value
     from ...validation.diagnostics import DiagnosticCollector
 
-_CONTROLLER_WORDS = regex(r"\{\{FC_\w+\}\}|\$\(FC_\w+\)", re.ASCII)
+_CONTROLLER_WORDS = re.compile(r"\{\{FC_\w+\}\}|\$\(FC_\w+\)", re.ASCII)
 
 
-@dataclass(frozen=True)
-class BuiltCommand:
+class BuiltCommand(Struct, frozen=True):
     """Hold commands as one text; `lines` pairs a line of it (from 0) with one of the job file (from 1)."""
 
     text: str
@@ -108,8 +108,7 @@ def _warn_controller_words(items: Sequence[tuple[Path, str]], collector: Diagnos
             collector.add("W306", path, message, hint=f"write `${name}`, a variable of the task", location=location)
 
 
-@dataclass(frozen=True, kw_only=True)
-class RoleContext:
+class RoleContext(Struct, frozen=True, kw_only=True):
     """Hold the roots of a role's references; `keep` leaves references to nothing as they are.
 
     All roles of a job have one `budget`.

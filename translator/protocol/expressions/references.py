@@ -10,28 +10,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ...lazy import dataclass, regex
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ...plural import counted
 from ...reading.decode import MAX_FILE
-from .js_string import NotAStringError, js_string
-from .offsets import Moves
 from .secrets import placeholder
+from .texts import Moves, NotAStringError, js_string
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from ...reading.document import Value
-    from .offsets import Replaced
+    from .texts import Replaced
 
 OPEN, CLOSE = "<%", "%>"
 ROOTS = ("parameters", "script", "output", "data", "secrets")
-_INDEX = regex(r"\[(\d+)\]", re.ASCII)
-_POSITION = regex(r"0|[1-9]\d{0,5}", re.ASCII)
-_BEGINS_REFERENCE = regex(r"<%\s*(?:\$|this\.)")
-_ROOT = regex(r"\$[A-Za-z_]\w*", re.ASCII)
+_INDEX = re.compile(r"\[(\d+)\]", re.ASCII)
+_POSITION = re.compile(r"0|[1-9]\d{0,5}", re.ASCII)
+_BEGINS_REFERENCE = re.compile(r"<%\s*(?:\$|this\.)")
+_ROOT = re.compile(r"\$[A-Za-z_]\w*", re.ASCII)
 _FORM = "a reference is `<% $parameters.name %>`; the other roots are $secrets, $data, $script and $output"
 
 TOO_LONG = f"up to here the job's texts have more than {MAX_FILE >> 20} MB, with the values of references in place"
@@ -41,8 +41,7 @@ Near = tuple[str, "Iterable[str]"]
 """A name that is unknown, and those that are known."""
 
 
-@dataclass(frozen=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """Say what is wrong with the reference that begins at `offset` of the text; `near` can make a hint of its own."""
 
     offset: int
@@ -52,8 +51,7 @@ class Problem:
     near: Near | None = None
 
 
-@dataclass(frozen=True)
-class Rendered:
+class Rendered(Struct, frozen=True):
     """Hold the text with its values, what is wrong, and how its characters moved, pass after pass."""
 
     text: str

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
-from ...lazy import regex
-from .js_string import js_string
+from msgspec.structs import replace
+
+from .texts import js_string
 
 if TYPE_CHECKING:
     from ...job import Job, Role, Script
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 TAG = "<% $secrets."
 """How a reference begins in a script; it ends with ` %>`. A reference without a name stands for these characters."""
-_PLACEHOLDER = regex("\0([^\0]*)\0")
+_PLACEHOLDER = re.compile("\0([^\0]*)\0")
 """No text of a job file holds a NUL."""
 
 

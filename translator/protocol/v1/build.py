@@ -23,16 +23,14 @@ from ...job import (
     Role,
     RolePaths,
 )
-from ...lazy import regex
 from ...slurm_options import RoleSlurmOptions
 from ...validation.partial_model import placed
 from ...validation.schema_errors import parse_model
-from ..expressions.js_string import js_string
+from ..expressions.texts import js_string
 from ..extras_slurm import SlurmExtras, slurm_options_of, wishes_of_job
 from ..v2.semantic_checks import controller_name
 from . import schema
-from .idle_keys import warn_of_idle_wishes
-from .semantic_checks import check_semantics_v1
+from .semantic_checks import check_semantics_v1, warn_of_idle_wishes
 
 if TYPE_CHECKING:
     from ...reading.document import Path
@@ -45,7 +43,7 @@ _IMPLICIT_LABELS = ("http", "ssh")
 """Every task has one port of each. Source: PAI rest-server, portList of protocol v1."""
 _REQUIRED: tuple[str, ...] = ("task_number", "cpu_number", "memory_mb", "gpu_number")
 _REQUIRED_OF_PORTS = ("begin_at", "port_number")
-_BARE_SHELL = regex(r"(?:exec )?(?:(?:/usr)?/bin/)?(?:ba|da|k|z)?sh(?: -[il]+)* ?;?")
+_BARE_SHELL = re.compile(r"(?:exec )?(?:(?:/usr)?/bin/)?(?:ba|da|k|z)?sh(?: -[il]+)* ?;?")
 UNUSED = "sleep infinity"
 _PATHS = JobPaths(
     virtual_cluster="$.virtualCluster",
@@ -155,7 +153,7 @@ def _warn_defaults(path: Path, role: schema.TaskRole, collector: DiagnosticColle
     wanted += [(where, port, _REQUIRED_OF_PORTS) for where, port in placed((*path, "portList"), role.port_list)]
     for where, each, fields in wanted:
         absent = [
-            f"`{type(each).model_fields[field].alias}` counts as {getattr(each, field)}"
+            f"`{each.key(field)}` counts as {getattr(each, field)}"
             for field in fields
             if field not in each.model_fields_set
         ]

@@ -16,9 +16,11 @@ from ..v2.semantic_checks import controller_name
 if TYPE_CHECKING:
     from ...reading.document import Path
     from ...validation.diagnostics import DiagnosticCollector
+    from ..extras_slurm import SlurmExtras
     from .schema import JobFileV1, TaskRole
 
-_SLURM: Path = ("extras", "slurm", "taskRoles")
+
+_ROLE_OPTIONS: Path = ("extras", "slurm", "taskRoles")
 
 
 def check_semantics_v1(file: JobFileV1, collector: DiagnosticCollector) -> None:
@@ -33,7 +35,7 @@ def check_semantics_v1(file: JobFileV1, collector: DiagnosticCollector) -> None:
     for name in file.extras.slurm.task_roles if file.extras.slurm else ():
         if name not in names:
             message = f"the job has no role `{name}`"
-            collector.add("E308", (*_SLURM, name), message, near=(name, names), key=True)
+            collector.add("E308", (*_ROLE_OPTIONS, name), message, near=(name, names), key=True)
 
 
 def _check_role_names(roles: list[tuple[Path, TaskRole]], collector: DiagnosticCollector) -> None:
@@ -95,3 +97,24 @@ def _check_ports(path: Path, role: TaskRole, collector: DiagnosticCollector) -> 
             message = f"port {taken} is fixed for `{fixed[taken]}` already"
             collector.add("E334", (*where, "beginAt"), message, hint="a task needs a number of its own for each port")
         fixed |= dict.fromkeys(range(first, last + 1), label)
+
+
+_SLURM: Path = ("extras", "slurm")
+_OF_V2 = ("min_succeeded", "nounset", "unresolved")
+
+
+def warn_of_idle_wishes(slurm: SlurmExtras, collector: DiagnosticCollector) -> None:
+    """Add a warning for each wish that protocol v1 has no use for."""
+    of_roles = (((*_SLURM, "taskRoles", role), each) for role, each in slurm.task_roles.items())
+    for path, each in ((_SLURM, slurm), *of_roles):
+        if each.slots is not None:
+            message = "`slots` has no effect: all tasks of a job of protocol v1 start together"
+            collector.add("W308", (*path, "slots"), message, hint="leave it out", key=True)
+    for field in _OF_V2:
+        if field in slurm.compat.model_fields_set:
+            key = slurm.compat.key(field)
+            message = f"`{key}` has no effect in a job of protocol v1"
+            collector.add("W336", (*_SLURM, "compat", key), message, hint="leave it out", key=True)
+    if "v1" in slurm.model_fields_set:
+        message = "`v1` has no effect in a job of protocol v1"
+        collector.add("W336", (*_SLURM, "v1"), message, hint="write its keys where protocol v1 has them", key=True)

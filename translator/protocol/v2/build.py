@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from ...job import (
     EVENTS,
     NEVER,
     Command,
     Completion,
+    Directories,
     Event,
     Image,
     Job,
@@ -27,6 +30,7 @@ from ...job import (
 from ...plural import counted
 from ...slurm_options import RoleSlurmOptions
 from ...validation.partial_model import placed
+from ...validation.strict_model import LAST_PORT
 from ..extras_slurm import SlurmExtras, slurm_options_of, wishes_of_job
 from .extras_schema import PLUGINS
 from .semantic_checks import DEFAULT_SHM_MIB, controller_name
@@ -39,9 +43,11 @@ if TYPE_CHECKING:
     from ...slurm_options import CompatOptions
     from ...validation.diagnostics import DiagnosticCollector
     from ..expressions.command_builder import BuiltCommand
-    from . import schema
+    from ..extras_slurm import SlurmV1
+    from ..v2 import schema
     from .extras_schema import Extras
     from .prerequisite_index import PrerequisiteIndex
+
 
 _IMPLICIT_LABELS = ("ssh", "http")
 """Every task has one port of each. Source: PAI rest-server, getPortList."""
@@ -173,7 +179,7 @@ def _completion(role: schema.Role, path: Path, switches: CompatOptions, collecto
     """Return the thresholds: 1 failed task and no succeeded one where the file says nothing."""
     thresholds = role.completion
     for field in sorted(thresholds.model_fields_set):
-        key, value = type(thresholds).model_fields[field].alias, getattr(thresholds, field)
+        key, value = thresholds.key(field), getattr(thresholds, field)
         where: Path = (*path, "completion", key)
         if value is None:
             collector.add(
@@ -218,3 +224,39 @@ def _ports(role: schema.Role, path: Path, collector: DiagnosticCollector) -> tup
     for label in _IMPLICIT_LABELS:
         counts.setdefault(label, 1)
     return tuple(PortRequest(label=label, count=count) for label, count in counts.items() if count)
+
+
+_TABLE: Path = ("extras", "slurm", "v1")
+
+
+def with_v1(job: Job, table: SlurmV1, collector: DiagnosticCollector) -> Job:
+    """Return the job with what the table says; diagnostics go to the collector."""
+    paths = (table.data_dir, table.output_dir, table.code_dir)
+    data, output, code = (path or "" for path in paths)
+    return replace(
+        job,
+        retry_limit=job.retry_limit if table.retry_count is None else table.retry_count,
+        min_succeeded=table.kill_all_on_completed_task_number or NEVER,
+        directories=None if paths == (None, None, None) else Directories(data=data, output=output, code=code),
+        auth_file=table.auth_file,
+        roles=tuple(_with_ports(role, table.fixed_ports.get(role.name, {}), collector) for role in job.roles),
+    )
+
+
+def _with_ports(role: Role, fixed: dict[str, int], collector: DiagnosticCollector) -> Role:
+    taken: set[int] = set()
+    counts = {port.label: port.count for port in role.ports}
+    for label, first in fixed.items():
+        path = (*_TABLE, "fixedPorts", role.name, label)
+        if label not in counts:
+            message = f"the role `{role.name}` has no ports of the label `{label}`"
+            collector.add("E335", path, message, near=(label, counts), key=True)
+            continue
+        numbers = range(first, first + counts[label])
+        if numbers[-1] > LAST_PORT or not taken.isdisjoint(numbers):
+            message = f"the fixed ports from {first} to {numbers[-1]} overlap others, or are more than there are"
+            collector.add("E334", path, message, hint="a task needs a number of its own for each port")
+        taken.update(numbers)
+    if not fixed:
+        return role
+    return replace(role, ports=tuple(replace(port, first=fixed.get(port.label, 0)) for port in role.ports))

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar
 
-from ...validation.marks import Before, Key, Validator
-from ...validation.strict_model import LAST_PORT, OpenModel, expected, integer
+from pydantic import BeforeValidator, ConfigDict, Field
+
+from ...validation.strict_model import LAST_PORT, OpenModel, Validator, expected, integer
 
 _BARRIER_MINUTES = 30
 """How long a barrier waits by default. Source: PAI runtime, README of the plugin ssh."""
@@ -76,7 +77,7 @@ def _names(value: object) -> list[str]:
 
 
 _Text = Annotated[str, Validator(_text, {})]
-_Texts = Annotated[list[Annotated[str, Validator(_item, {})]] | None, Before(_list)]
+_Texts = Annotated[list[Annotated[str, Validator(_item, {})]] | None, BeforeValidator(_list)]
 _Switch = Annotated[bool, Validator(_switch, {})]
 """True or false, or the text of it in any case. Source: PAI runtime, plugin ssh."""
 
@@ -87,8 +88,10 @@ class PluginParameters(OpenModel):
     RESOLVED: ClassVar[tuple[str, ...]] = ()
 
 
-class _SnakeCase(PluginParameters, camel=False):
-    """Parameters whose keys are written in snake case, or without any."""
+class _SnakeCase(PluginParameters):
+    """Parameters whose keys are the names of the fields."""
+
+    model_config = ConfigDict(alias_generator=None)
 
 
 class Callback(OpenModel):
@@ -103,7 +106,7 @@ class Cmd(PluginParameters):
 
     pre_commands: _Texts = None
     post_commands: _Texts = None
-    callbacks: Annotated[list[Callback] | None, Before(_mappings)] = None
+    callbacks: Annotated[list[Callback] | None, BeforeValidator(_mappings)] = None
 
 
 class Git(_SnakeCase):
@@ -118,8 +121,8 @@ class Tensorboard(_SnakeCase):
     """A TensorBoard that listens on a port, for folders by their names."""
 
     RESOLVED = ("port", "logdir")
-    port: Annotated[int | None, Validator(_port, {}), Key(check_default=True)] = None
-    logdir: Annotated[dict[str, str] | None, Validator(_folders, {}), Key(check_default=True)] = None
+    port: Annotated[int | None, Validator(_port, {}), Field(validate_default=True)] = None
+    logdir: Annotated[dict[str, str] | None, Validator(_folders, {}), Field(validate_default=True)] = None
 
 
 class TeamwiseStorage(PluginParameters):
@@ -134,5 +137,5 @@ class Ssh(_SnakeCase):
     RESOLVED = ("jobssh", "sshbarrier")
     jobssh: _Switch = False
     sshbarrier: _Switch = False
-    sshbarrier_timeout: Annotated[int, Validator(_minutes, {}), Key("sshbarrierTimeout")] = _BARRIER_MINUTES
+    sshbarrier_timeout: Annotated[int, Validator(_minutes, {}), Field(alias="sshbarrierTimeout")] = _BARRIER_MINUTES
     userssh: Any = None

@@ -11,8 +11,9 @@ import shlex
 from types import NoneType
 from typing import TYPE_CHECKING, TypeVar
 
+from msgspec import Struct
+
 from ...job import Script
-from ...lazy import dataclass
 from ...validation.partial_model import placed
 from ...validation.schema_errors import parse_model
 from ..wording import WORDING
@@ -41,8 +42,7 @@ Source: PAI runtime, plugin cmd; PAI issue 5145, which also wants actions after 
 """
 
 
-@dataclass(frozen=True, kw_only=True)
-class PluginUse:
+class PluginUse(Struct, frozen=True, kw_only=True):
     """Hold what a plugin is given in a role: its parameters as they stand at `path`, which may be wrong.
 
     `inherited` returns what a parameter that it lacks is in the prerequisites that it requires, and where.

@@ -1,17 +1,20 @@
-"""What runs around the commands of a role: the prerequisites that it lists, and the runtime plugins.
+"""What a role's prerequisites and plugins run around its commands, and the credentials of its image.
 
 Source: PAI protocol v2, prerequisites and extras; PAI issue 5145; PAI runtime, plugins.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+import re
 from functools import partial
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from ...job import Hooks, Lines, Prerequisite, Script
-from ...lazy import regex
 from ...validation.partial_model import placed
+from ..expressions.references import TOO_LONG
+from ..expressions.secrets import reveal, revealed_length
 from .extras_schema import PLUGINS, Plugin
 from .plugins import PLUGIN_NAMES, PluginUse, scripts
 from .schema import DockerImage, Plugged
@@ -25,11 +28,12 @@ if TYPE_CHECKING:
     from .prerequisite_index import PrerequisiteIndex
     from .schema import JobFile
 
+
 PREFIX = PLUGINS + "."
 _COMMAND_KEYS = ("callbacks", "preCommands", "postCommands")
 _NOT_PARAMETERS = ("plugin", "failurePolicy", "type")
 """The keys of a prerequisite that its plugin does not see. Source: PAI runtime, initializer."""
-_OWN = regex(r"\bthis\.parameters\.((?:(?!\s*%>)[^.\[])+)")
+_OWN = re.compile(r"\bthis\.parameters\.((?:(?!\s*%>)[^.\[])+)")
 
 
 def role_hooks(role: str, file: JobFile, index: PrerequisiteIndex, context: RoleContext) -> Hooks:
@@ -114,3 +118,33 @@ def _own_parameters(use: PluginUse) -> Mapping[str, Value]:
     }
     taken = ((key, use.inherited(key)) for key in sorted(used - own.keys()))
     return own | {key: use.context.resolved(*found) for key, found in taken if found is not None}
+
+
+AUTH_PREFIX = "auth@"
+"""How the names of these secrets begin; no other secret has an `@` in its name."""
+_KEYS = ("registryuri", "username", "password")
+
+
+def registry_credentials(file: JobFile, context: RoleContext) -> dict[str, str]:
+    """Return the texts of the credentials by their names: server, user and password, a line each.
+
+    Only of images that a role uses. Faults go to the context's collector.
+    """
+    used = {role.docker_image for role in file.task_roles.values()}
+    found: dict[str, str] = {}
+    for where, image in placed(("prerequisites",), file.prerequisites):
+        if not isinstance(image, DockerImage) or image.name not in used or not image.auth:
+            continue
+        lines: list[str] = []
+        for key in _KEYS:
+            path = (*where, "auth", key)
+            text = str(context.resolved(path, image.auth.get(key) or ""))
+            if not context.budget.take(revealed_length(text, context.roots["secrets"])):
+                context.collector.add("E321", path, TOO_LONG, hint="a registry takes short ones")
+                continue
+            text = reveal(text, context.roots["secrets"])
+            if re.search(r"[\r\n]", text):
+                context.collector.add("E319", path, f"a line break in `{key}`", hint="a registry takes one line")
+            lines.append(text)
+        found[f"{AUTH_PREFIX}{image.name}"] = "\n".join(lines) + "\n"
+    return found

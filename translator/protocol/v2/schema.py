@@ -9,18 +9,22 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from ...validation.marks import NOT_EMPTY, Key, Validator
+from pydantic import Field
+
 from ...validation.strict_model import (
     MAX_INT,
+    NOT_EMPTY,
     OpenModel,
     StrictModel,
     Text,
     TextIfGiven,
     TextOrNumber,
+    Validator,
     choice,
     expected,
     int_range,
     integer,
+    name_pattern,
     pattern,
     positive,
 )
@@ -29,13 +33,13 @@ from .extras_schema import Extras
 MAX_INSTANCES = 10_000
 """Source: frameworkcontroller, taskNumber maximum."""
 NAME = "a name of at most 255 letters (a-z, A-Z), digits, `_` and `-`"
-Name = Annotated[str, pattern(NAME, r"[a-zA-Z0-9_-]{1,255}", number=4)]
+Name = Annotated[str, name_pattern(NAME, r"[a-zA-Z0-9_-]{1,255}")]
 _WORD = r"[a-zA-Z_][a-zA-Z0-9_]*"
 RoleName = Annotated[
-    str, pattern("a role name of letters (a-z, A-Z), digits and `_`, beginning with no digit", _WORD, number=4)
+    str, name_pattern("a role name of letters (a-z, A-Z), digits and `_`, beginning with no digit", _WORD)
 ]
 Label = Annotated[
-    str, pattern("a port label of letters (a-z, A-Z), digits and `_`, beginning with no digit", _WORD, number=4)
+    str, name_pattern("a port label of letters (a-z, A-Z), digits and `_`, beginning with no digit", _WORD)
 ]
 ImageUri = Annotated[str, pattern("an image such as `repository/image:tag`, without blanks", r"[^\s\x00-\x20\x7f]+")]
 
@@ -84,18 +88,26 @@ class _Described(StrictModel):
     """Informational keys that any prerequisite may have. Source: PAI protocol v2, prerequisites."""
 
     name: Name
+    """The name that task roles refer to."""
     protocol_version: Version = 2
+    """Informational, 2."""
     version: TextOrNumber = ""
+    """Informational."""
     contributor: Text = ""
+    """Informational."""
     description: Text = ""
+    """Informational."""
 
 
 class DockerImage(_Described):
     """A container image; the one kind that is closed. Source: PAI protocol v2, prerequisites."""
 
     type: Literal["dockerimage"]
+    """The kind of prerequisite."""
     uri: ImageUri
+    """Where it is."""
     auth: dict[str, Text] = {}
+    """User name, password and registry of an image that is not public."""
 
     @property
     def acts(self) -> bool:
@@ -110,11 +122,17 @@ class Plugged(_Described, extra="allow"):
     """
 
     plugin: Text = ""
+    """The plugin that prepares it. Default: `com.microsoft.pai.runtimeplugin.cmd`."""
     require: list[Text] = []
+    """Names of prerequisites that must be prepared before it."""
     failure_policy: Any = None
+    """Whether a failure of its commands fails the task (`fail`) or is ignored (`ignore`)."""
     callbacks: Any = None
+    """Commands at events of the task, in place of `preCommands` and `postCommands`."""
     pre_commands: Any = None
+    """Commands before those of the role."""
     post_commands: Any = None
+    """Commands after those of the role, if they succeed."""
 
     @property
     def acts(self) -> bool:
@@ -126,24 +144,30 @@ class Script(Plugged):
     """A script or an output. Source: PAI protocol v2, prerequisites."""
 
     type: Literal["script", "output"]
+    """The kind of prerequisite."""
     uri: Text = ""
+    """Where it is."""
 
 
 class Data(Plugged):
     """A data set of several uris. Source: PAI protocol v2, prerequisites."""
 
     type: Literal["data"]
+    """The kind of prerequisite."""
     uri: list[Text] = []
+    """Where it is."""
 
 
-Prerequisite = DockerImage | Script | Data
+Prerequisite = Annotated[DockerImage | Script | Data, Field(discriminator="type")]
 
 
 class Completion(StrictModel):
     """When a role decides the job; null counts as left out. Source: PAI protocol v2, completion."""
 
     min_failed_instances: Threshold = None
+    """How many failed tasks of the role fail the job; -1 for never. Default 1."""
     min_succeeded_instances: Threshold = None
+    """How many succeeded tasks of the role complete the job; -1 for never."""
 
 
 class ContainerOptions(OpenModel):
@@ -152,8 +176,10 @@ class ContainerOptions(OpenModel):
     Source: PAI protocol v2, extraContainerOptions.
     """
 
-    shm_mb: Annotated[Int, Key("shmMB")] = 0
+    shm_mb: Annotated[Int, Field(alias="shmMB")] = 0
+    """Size of /dev/shm in MiB; 0 stands for the default, 512."""
     infiniband: Any = False
+    """Whether the tasks communicate over InfiniBand."""
 
 
 class Resources(StrictModel):
@@ -163,26 +189,42 @@ class Resources(StrictModel):
     """
 
     cpu: Int
-    memory_mb: Annotated[Int, Key("memoryMB")]
+    """CPUs of one task."""
+    memory_mb: Annotated[Int, Field(alias="memoryMB")]
+    """Memory of one task in MiB."""
     gpu: Int
+    """GPUs of one task."""
     ports: Annotated[dict[Label, Int] | None, NOT_EMPTY] = None
+    """How many ports a task gets under each label."""
 
 
 class Role(StrictModel):
     """A task role; its `protocolVersion` means nothing more. Source: PAI protocol v2, taskRoles."""
 
     instances: Annotated[int, int_range(1, MAX_INSTANCES)] = 1
-    completion: Completion = Completion()
+    """The number of tasks of the role."""
+    completion: Completion = Completion.of()
+    """When tasks of this role decide the job."""
     task_retry_count: Annotated[int, int_range(-2)] = 0
+    """How often a task is run again; only where `extras.gangAllocation` is false."""
     prerequisites: list[Text] = []
+    """Names of prerequisites, run in this order before the commands."""
     docker_image: Text
+    """The name of the `dockerimage` prerequisite that the tasks run in."""
     data: TextIfGiven = None
+    """The name of a `data` prerequisite, for `<% $data.uri[0] %>`."""
     output: TextIfGiven = None
+    """The name of an `output` prerequisite, for `<% $output.uri %>`."""
     script: TextIfGiven = None
-    extra_container_options: ContainerOptions = ContainerOptions()
+    """The name of a `script` prerequisite, for `<% $script.uri %>`."""
+    extra_container_options: ContainerOptions = ContainerOptions.of()
+    """Shared memory and InfiniBand."""
     resource_per_instance: Resources
+    """What one task may use."""
     commands: TextList
+    """Shell commands, run one after another in one bash."""
     protocol_version: Version = 2
+    """Informational, 2."""
 
     @property
     def selections(self) -> tuple[tuple[str, str, str | None], ...]:
@@ -199,38 +241,59 @@ class DeploymentRole(StrictModel):
     """Commands around those of a role. Source: PAI protocol v2, deployments."""
 
     pre_commands: TextList = []
+    """Commands before those of the role, in the same bash."""
     post_commands: TextList = []
+    """Commands after those of the role, in the same bash."""
 
 
 class Deployment(OpenModel):
     """A named set of commands around those of roles. Source: PAI protocol v2, deployments."""
 
     name: Name
+    """The name that `defaults.deployment` refers to."""
     protocol_version: Version = 2
+    """Informational, 2."""
     task_roles: Annotated[dict[RoleName, DeploymentRole], NOT_EMPTY]
+    """The commands by task role."""
 
 
 class Defaults(OpenModel):
     """Which deployment is active, and the virtual cluster. Source: PAI protocol v2, defaults."""
 
     deployment: TextIfGiven = None
+    """The deployment that is active."""
     virtual_cluster: Annotated[str, Validator(_virtual_cluster, {"type": ["string", "null"]})] = "default"
+    """The virtual cluster, which the site profile maps to a partition."""
 
 
 class JobFile(StrictModel):
     """A job file. Source: PAI protocol v2."""
 
     protocol_version: Version
+    """The protocol of the file, 2."""
     name: Name
+    """The job's name, unique among the user's live jobs."""
     type: Annotated[str, choice("job")]
+    """The kind of file, `job`."""
     version: TextOrNumber = ""
+    """The file's own version; informational."""
     contributor: Text = ""
+    """Who wrote the file; informational."""
     description: Text = ""
+    """What the job does; informational."""
     prerequisites: Annotated[list[Prerequisite], NOT_EMPTY] = []
+    """Images, data, scripts and outputs that task roles refer to by name."""
     parameters: dict[str, Any] = {}
+    """Values for `<% $parameters.KEY %>` in commands."""
     secrets: Annotated[dict[str, Any], Validator(_secrets, {"type": "object"})] = {}
+    """Values for `<% $secrets.KEY %>`, masked in everything stored or shown."""
     job_retry_count: Annotated[int, int_range(0)] = 0
+    """How often the whole job is run again after a failure of unknown cause."""
     task_roles: Annotated[dict[RoleName, Role], NOT_EMPTY]
+    """The task roles by name, in the order that decides ties."""
     deployments: Annotated[list[Deployment], NOT_EMPTY] = []
-    defaults: Defaults = Defaults()
-    extras: Extras = Extras()
+    """Sets of commands around those of task roles, one of which may be active."""
+    defaults: Defaults = Defaults.of()
+    """The active deployment and the virtual cluster."""
+    extras: Extras = Extras.of()
+    """Whatever lies outside the protocol proper, `slurm` among it."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
-from ...lazy import dataclass
-from ...sbatch_forms import is_plain
-from ..limits import Account, Amounts, Limits
-from .nodes import counted
-from .partitions import time_limit
+from msgspec import Struct, field
+
+from ...slurm_options import is_plain
+from ..partitions import Account, Amounts, Qos
+from .nodes import counted, time_limit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,8 +19,7 @@ if TYPE_CHECKING:
 _MIB = 1 << 20
 
 
-@dataclass(frozen=True, kw_only=True)
-class Accounts:
+class Accounts(Struct, frozen=True, kw_only=True):
     """Hold the accounts and qualities of service of a user, in alphabetical order: the answers have none of their own.
 
     `qos` are those that the user may name.
@@ -29,7 +27,7 @@ class Accounts:
 
     default: str = ""
     accounts: Mapping[str, Account] = field(default_factory=dict)
-    qos: Mapping[str, Limits] = field(default_factory=dict)
+    qos: Mapping[str, Qos] = field(default_factory=dict)
 
 
 def accounts(users: str, qos: str, *, limited: bool) -> Accounts:
@@ -48,13 +46,13 @@ def accounts(users: str, qos: str, *, limited: bool) -> Accounts:
         if not row.get("Partition"):
             found[name] = account
         else:
-            found.setdefault(name, replace(account, limits=Limits()))
+            found.setdefault(name, Account.of(qos=account.qos, default_qos=account.default_qos))
     usable = sorted({name for account in found.values() for name in account.qos or ()})
     known = {row.get("Name", ""): _qos(row, limited=limited) for row in _rows(qos)}
     return Accounts(
         default=default if default in found else "",
         accounts={name: found[name] for name in sorted(found)},
-        qos={name: known.get(name, Limits()) for name in usable},
+        qos={name: known.get(name, Qos()) for name in usable},
     )
 
 
@@ -67,35 +65,32 @@ def _rows(text: str) -> Iterator[Row]:
 def _account(row: Row, *, limited: bool) -> Account:
     qos = tuple(sorted(name for name in row.get("QOS", "").split(",") if name and is_plain(name)))
     default = row.get("Def QOS", "")
-    return Account(
-        limits=_limits(row) if limited else Limits(),
-        qos=qos or None,
-        default_qos=default if default in qos else None,
-    )
+    bounds = _limits(row) if limited else {}
+    return Account.of(**bounds, qos=qos or None, default_qos=default if default in qos else None)
 
 
-def _qos(row: Row, *, limited: bool) -> Limits:
+def _qos(row: Row, *, limited: bool) -> Qos:
     """Return the limits of a QOS, and what it lets its jobs over. Source: sacctmgr(1), Flags of QOS."""
     flags = row.get("Flags", "").split(",")
-    return replace(
-        _limits(row) if limited else Limits(),
+    bounds = {**_limits(row), "per_user": amounts(row.get("MaxTRESPU", ""))} if limited else {}
+    return Qos.of(
+        **bounds,
         over_partition_time="PartitionTimeLimit" in flags,
         over_partition_nodes="PartitionMaxNodes" in flags,
     )
 
 
-def _limits(row: Row) -> Limits:
-    """Return the limits of an association, or of a QOS, which has more. Source: sacctmgr(1), Max* and Grp*."""
+def _limits(row: Row) -> dict[str, object]:
+    """Return the limits that associations and QOS have alike, by field. Source: sacctmgr(1), Max* and Grp*."""
     jobs = (row.get(name, "") for name in ("MaxJobs", "MaxJobsPU", "GrpJobs"))
     submits = (row.get(name, "") for name in ("MaxSubmit", "MaxSubmitPU", "GrpSubmit"))
-    return Limits(
-        max_jobs=_least(jobs),
-        max_submit_jobs=_least(submits),
-        max_time=time_limit(row.get("MaxWall", "")),
-        per_job=amounts(row.get("MaxTRES", "")),
-        per_user=amounts(row.get("MaxTRESPU", "")),
-        total=amounts(row.get("GrpTRES", "")),
-    )
+    return {
+        "max_jobs": _least(jobs),
+        "max_submit_jobs": _least(submits),
+        "max_time": time_limit(row.get("MaxWall", "")),
+        "per_job": amounts(row.get("MaxTRES", "")),
+        "total": amounts(row.get("GrpTRES", "")),
+    }
 
 
 def _least(texts: Iterator[str]) -> int | None:
@@ -106,7 +101,7 @@ def amounts(text: str) -> Amounts:
     """Read `cpu=16,mem=100G,node=2,gres/gpu=4`; memory without a unit is in MiB. Source: sacctmgr(1), TRES."""
     found = dict(item.partition("=")[::2] for item in text.split(","))
     memory = found.get("mem", "")
-    return Amounts(
+    return Amounts.of(
         nodes=counted(found.get("node", "")),
         cpus=counted(found.get("cpu", "")),
         memory_mib=counted(memory) if memory.isdecimal() else _mib(counted(memory)),

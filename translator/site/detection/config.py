@@ -3,16 +3,59 @@
 from __future__ import annotations
 
 import re
-from dataclasses import field
 from typing import TYPE_CHECKING
 
-from ...lazy import dataclass, regex
-from ..profile import PortRange, Scheduler
+from msgspec import Struct, field
+
+from ..profile import Ports, Scheduler
 from ..slurm_version import slurm_version
-from .records import number, settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+
+
+_SETTING = re.compile(r"^(\S+) += ?(.*)$", re.MULTILINE)
+_KEY = re.compile(r"(?:^|\s)([A-Za-z_]\w*)=")
+NOTHING = ("", "(null)", "N/A")
+
+
+def settings(text: str) -> dict[str, str]:
+    """Return the settings of `scontrol show config`; of a name that comes again, in a section below, the first."""
+    found: dict[str, str] = {}
+    for name, value in _SETTING.findall(text):
+        found.setdefault(name, "" if value.strip() in NOTHING else value.strip())
+    return found
+
+
+def records(text: str, first: str) -> list[dict[str, str]]:
+    """Return the fields of each line of `scontrol --oneliner` that begins with the field `first`.
+
+    A value ends where the next field begins, because some have blanks in them (`OS`, `Reason`). Of a field that comes
+    again, which can only be part of such a value, the first counts; so it does of a line that is about the same thing.
+    """
+    found: dict[str, dict[str, str]] = {}
+    for line in text.splitlines():
+        if line.startswith(f"{first}="):
+            fields = _fields(line)
+            found.setdefault(fields[first], fields)
+    return list(found.values())
+
+
+def _fields(line: str) -> dict[str, str]:
+    keys = list(_KEY.finditer(line))
+    ends = [key.start() for key in keys[1:]] + [len(line)]
+    found: dict[str, str] = {}
+    for key, end in zip(keys, ends, strict=True):
+        value = line[key.end() : end].strip()
+        found.setdefault(key[1], "" if value in NOTHING else value)
+    return found
+
+
+def number(text: str) -> int:
+    """Return the whole number that a text begins with, 0 where there is none: `5 sec`, `UNLIMITED`."""
+    found = re.match(r"\d{1,15}", text, re.ASCII)
+    return int(found[0]) if found else 0
+
 
 _PORTS = ("SlurmctldPort", "SlurmdPort", "AccountingStoragePort", "SrunPortRange")
 _LOWEST, _HIGHEST = 10_000, 65_535
@@ -20,13 +63,12 @@ _LOWEST, _HIGHEST = 10_000, 65_535
 _FEWEST = 1000
 BACKFILL_INTERVAL = 30
 """Source: slurm.conf(5), bf_interval."""
-_INTERVAL = regex(r"(?:^|,)bf_interval=(-?\d{1,5})(?:,|$)")
+_INTERVAL = re.compile(r"(?:^|,)bf_interval=(-?\d{1,5})(?:,|$)")
 _REQUIRES_TIME = "require_timelimit"
 """A plugin of Slurm's own that refuses jobs without a time limit. Source: slurm.conf(5), JobSubmitPlugins."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class SlurmConfig:
+class SlurmConfig(Struct, frozen=True, kw_only=True):
     """Hold what the profile takes of slurm.conf. `ports` are ranges that Slurm itself listens on, ends included."""
 
     name: str = ""
@@ -63,11 +105,11 @@ def _scheduler(found: Mapping[str, str]) -> Scheduler:
     """Return the scheduler; the interval that the site leaves out is Slurm's default."""
     kind = found.get("SchedulerType", "").rpartition("/")[2]
     if kind == "builtin":
-        return Scheduler(kind="builtin")
+        return Scheduler.of(type="builtin")
     if kind != "backfill":
-        return Scheduler()
+        return Scheduler.of()
     given = _INTERVAL.search(found.get("SchedulerParameters", ""))
-    return Scheduler(backfill_interval=max(-1, min(int(given[1]), 10800)) if given else BACKFILL_INTERVAL)
+    return Scheduler.of(backfill_interval=max(-1, min(int(given[1]), 10800)) if given else BACKFILL_INTERVAL)
 
 
 def _enforced(text: str) -> frozenset[str]:
@@ -86,14 +128,14 @@ def port_range(text: str) -> tuple[int, int] | None:
     return (numbers[0], numbers[-1]) if numbers and numbers[-1] else None
 
 
-def free_ports(taken: Iterable[tuple[int, int]]) -> PortRange | None:
+def free_ports(taken: Iterable[tuple[int, int]]) -> Ports | None:
     """Return the usual range if none of it is taken, else the longest one that is free; None if that is short."""
-    usual = PortRange()
+    usual = Ports()
     free = list(_between(sorted(taken)))
     if any(first <= usual.first and usual.last <= last for first, last in free):
         return usual
     first, last = max(free, key=lambda each: each[1] - each[0], default=(0, 0))
-    return PortRange(first=first, last=last) if last - first >= _FEWEST else None
+    return Ports.of(first=first, last=last) if last - first >= _FEWEST else None
 
 
 def _between(taken: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
@@ -103,3 +145,21 @@ def _between(taken: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
         if first < start:
             yield first, min(start - 1, _HIGHEST)
         first = max(first, end + 1)
+
+
+_PLUGIN = re.compile(r"[a-z0-9_.]{1,32}")
+_VERSIONS = re.compile(r"plugin versions available: *(.+)")
+_PREFERRED = ("pmix", "pmi2")
+_NONE = "none"
+
+
+def mpi_plugins(text: str, default: str) -> tuple[str, ...]:
+    """Return the plugins of `srun --mpi=list`, the usual one first: Slurm's default, else pmix, else pmi2.
+
+    The list is a word a line, and versions of one in a line of their own. srun before 22.05 has `srun: ` before each.
+    """
+    words = [line.removeprefix("srun: ").strip() for line in text.splitlines()]
+    words += [word.strip() for line in _VERSIONS.findall(text) for word in line.split(",")]
+    found = [word for word in dict.fromkeys(words) if _PLUGIN.fullmatch(word) and word != _NONE]
+    order = (default, *_PREFERRED)
+    return tuple(sorted(found, key=lambda word: order.index(word) if word in order else len(order)))

@@ -5,17 +5,16 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from ..profile import ContainerSettings, Gpus, PortRange, Site, VirtualCluster
+from ..containers import Containers
+from ..devices import Gpus
+from ..profile import Address, Ports, Site, Times, VirtualCluster
 from .accounts import Accounts
-from .answers import Detection
-from .gaps import gaps
-from .parsed import parse
-from .partitions import with_nodes
-from .remarks import remarks
+from .answers import Detection, parse
+from .nodes import with_nodes
+from .remarks import gaps, remarks
 
 if TYPE_CHECKING:
-    from .answers import Answers
-    from .parsed import Parsed
+    from .answers import Answers, Parsed
 
 _MAX_KILL_WAIT = 24 * 3600
 _ROOT = "root"
@@ -33,15 +32,15 @@ def detect(answers: Answers) -> Detection:
 
 
 def _site(parsed: Parsed, answers: Answers) -> Site:
-    config, usual = parsed.config, Site()
+    config = parsed.config
     # What root may name says nothing of others, for whom root writes a profile.
     own = parsed.accounts if "associations" in config.enforced and answers.user != _ROOT else Accounts()
-    return Site(
-        known=True,
+    partitions = [with_nodes(record, parsed.nodes) for record in parsed.partitions]
+    return Site.of(
         name=config.name if config.name.isprintable() else "",
         slurm_version=config.version,
         scheduler=config.scheduler,
-        partitions=tuple(with_nodes(record, parsed.nodes) for record in parsed.partitions),
+        partitions={partition.name: partition for partition in partitions},
         default_partition=_default(parsed),
         virtual_clusters=_virtual_clusters(parsed),
         accounts=own.accounts or None,
@@ -49,14 +48,18 @@ def _site(parsed: Parsed, answers: Answers) -> Site:
         qos=own.qos or None if "qos" in config.enforced else None,
         reservations=parsed.reservations,
         require_time_limit=config.requires_time,
-        gpus=Gpus(vendor="amd") if parsed.are_amd else Gpus(),
-        address="getent" if _resolves(parsed, answers) else "node-address",
+        gpus=Gpus.of(vendor="amd") if parsed.are_amd else Gpus(),
+        address=Address() if _resolves(parsed, answers) else Address("node-address"),
         infiniband=parsed.probe.infiniband(answers.sysfs) if parsed.probe else None,
-        containers=ContainerSettings(installed=parsed.probe.runtimes if parsed.probe else None),
-        ports=parsed.ports or PortRange(),
-        kill_wait=timedelta(seconds=min(config.kill_wait, _MAX_KILL_WAIT)) if config.kill_wait else usual.kill_wait,
+        containers=Containers.of(installed=parsed.probe.runtimes if parsed.probe else None),
+        ports=parsed.ports or Ports(),
+        time=_times(config.kill_wait),
         mpi=parsed.mpi,
-    )
+    ).known()
+
+
+def _times(kill_wait: int) -> Times:
+    return Times.of(kill_wait=timedelta(seconds=min(kill_wait, _MAX_KILL_WAIT))) if kill_wait else Times()
 
 
 def _resolves(parsed: Parsed, answers: Answers) -> bool:
@@ -73,4 +76,4 @@ def _virtual_clusters(parsed: Parsed) -> dict[str, VirtualCluster]:
     partition = _default(parsed)
     if partition is None or any(record.name == _VIRTUAL_CLUSTER for record in parsed.partitions):
         return {}
-    return {_VIRTUAL_CLUSTER: VirtualCluster(partition=partition)}
+    return {_VIRTUAL_CLUSTER: VirtualCluster.of(partition=partition)}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
-from ...lazy import dataclass, regex
-from ..container_runtimes import PROGRAMS
-from ..profile import InfinibandSettings
-from .config import port_range
-from .records import number
+from msgspec import Struct
+
+from ..containers import PROGRAMS
+from ..devices import Infiniband
+from .config import number, port_range
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,13 +17,12 @@ if TYPE_CHECKING:
 SYSFS = "/sys/class"
 _ETHERNET, _INFINIBAND = "1", "32"
 """Types of interfaces. Source: Linux, if_arp.h, ARPHRD_ETHER and ARPHRD_INFINIBAND."""
-_NAME = regex(r"[A-Za-z0-9_.-]+")
-_INTERFACE = regex(r"[A-Za-z0-9_.@-]{1,15}")
+_NAME = re.compile(r"[A-Za-z0-9_.-]+")
+_INTERFACE = re.compile(r"[A-Za-z0-9_.@-]{1,15}")
 _UP = ("up", "unknown")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Interface:
+class Interface(Struct, frozen=True, kw_only=True):
     """Describe a network interface; `kind` is the number that Linux gives its type."""
 
     name: str
@@ -36,8 +36,7 @@ class Interface:
         return self.kind == _INFINIBAND or (self.kind == _ETHERNET and bool(self.address))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Probe:
+class Probe(Struct, frozen=True, kw_only=True):
     """Hold what a node said. `adapters` are those with an active InfiniBand port; `memlock_kib` is None for all.
 
     `mounts` are shared file systems, pairs of kind and path; `own_tmp` is the kind of a mount at /tmp.
@@ -64,14 +63,14 @@ class Probe:
         addressed = [each.name for each in able if each.address and each.name in named]
         return (*addressed, *named, "")[0]
 
-    def infiniband(self, sysfs: str) -> InfinibandSettings | None:
+    def infiniband(self, sysfs: str) -> Infiniband | None:
         """Return the InfiniBand of the node, None where no adapter is active."""
         if not self.adapters:
             return None
-        return InfinibandSettings(
+        return Infiniband.of(
             adapters=self.adapters,
-            interface=self.interface(_INFINIBAND),
-            ethernet=self.interface(_ETHERNET),
+            interface=self.interface(_INFINIBAND) or None,
+            ethernet=self.interface(_ETHERNET) or None,
             memlock_mib=None if self.memlock_kib is None else max(1, self.memlock_kib // 1024),
             sysfs=sysfs,
         )

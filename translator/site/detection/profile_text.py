@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import json
+import re
+import textwrap
+from collections.abc import Mapping
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from .yaml_text import account_lines, comment, flow, infiniband_lines, limit, scalar, shown
+from ...times import elapsed_text
+from ...validation.strict_model import StrictModel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from datetime import timedelta
 
-    from ..profile import Partition, Scheduler, Shape, Site
+    from ..partitions import Partition
+    from ..profile import Site
     from .answers import Detection
 
+WIDTH = 110
+_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*|\d\d\.\d\d\.\d+(?:rc)?|\d+-\d\d:\d\d:\d\d", re.ASCII)
+_WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
+"""What some reader of YAML takes for something else than text. Source: YAML 1.1, types."""
 _HEAD = (
     "What Slurm says of this cluster, as `paislurm site detect` wrote it down. Change what you know better: "
     "docs/administrator/site-profile.md has every key, and `paislurm schema site` has them for editors."
@@ -33,77 +43,94 @@ def _parts(detection: Detection) -> Iterator[list[str]]:
 
     yield comment(_HEAD)
     first = (("name", site.name), ("host", site.host), ("slurmVersion", site.slurm_version))
-    yield [f"{key}: {scalar(text)}" for key, text in first if text]
-    yield [*comment("SchedulerType and bf_interval of Slurm."), f"scheduler: {_scheduler(site.scheduler)}"]
+    yield [f"{key}: {flow(text)}" for key, text in first if text]
+    scheduler = {"type": site.scheduler.type, **keys_of(site.scheduler)}
+    yield [*comment("SchedulerType and bf_interval of Slurm."), f"scheduler: {flow(scheduler)}"]
     if site.partitions:
-        yield [*comments("partitions"), "partitions:", *(line for each in site.partitions for line in _partition(each))]
+        rows = [line for each in site.partitions.values() for line in _partition(each)]
+        yield [*comments("partitions"), "partitions:", *rows]
     if site.default_partition:
-        yield [f"defaultPartition: {scalar(site.default_partition)}"]
+        yield [f"defaultPartition: {flow(site.default_partition)}"]
     if site.require_time_limit:
         yield [*comments("requireTimeLimit"), "requireTimeLimit: true"]
-    yield [*comments("gpus"), *([f"gpus: {{vendor: {site.gpus.vendor}}}"] if site.gpus.vendor != "nvidia" else [])]
-    yield [*comments("virtualClusters"), *_virtual_clusters(site)]
+    yield [*comments("gpus"), *([f"gpus: {flow(site.gpus)}"] if keys_of(site.gpus) else [])]
+    clusters = _rows("virtualClusters", site.virtual_clusters) if site.virtual_clusters else []
+    yield [*comments("virtualClusters"), *clusters]
     if site.accounts is not None:
-        yield [*comments("accounts"), *account_lines(site)]
+        yield [*comments("accounts"), *_accounts(site)]
     if site.reservations is not None:
         yield [*comments("reservations"), f"reservations: {flow(site.reservations)}"]
-    yield [*comment("How tasks find the address of a node."), f"address: {_METHODS[site.address]}"]
+    yield [*comment("How tasks find the address of a node."), f"address: {_METHODS[site.address.method]}"]
     yield [*comments("ports"), f"ports: {{first: {site.ports.first}, last: {site.ports.last}}}"]
-    yield [*comment("KillWait of Slurm."), f"time: {{killWait: {_seconds(site.kill_wait)}}}"]
+    yield [*comment("KillWait of Slurm."), f"time: {{killWait: {int(site.time.kill_wait.total_seconds())}}}"]
     if site.mpi is not None:
-        yield [*comments("mpi"), f"mpi: [{', '.join(map(scalar, site.mpi))}]"]
+        yield [*comments("mpi"), f"mpi: {flow(site.mpi)}"]
     yield comments("probe")
     if site.infiniband is not None:
-        yield infiniband_lines(site.infiniband)
+        yield ["infiniband:", *(f"  {key}: {flow(value)}" for key, value in keys_of(site.infiniband).items())]
     if site.containers.installed is not None:
         yield [
             *comment("Container runtimes of the node. Name one beside them as `runtime`, and tasks run in it."),
-            f"containers: {{installed: {flow(site.containers.installed)}}}",
+            f"containers: {flow(site.containers)}",
         ]
     elif detection.runtimes:
         found = f"This machine has {', '.join(detection.runtimes)}. No node was looked at: what nodes have, too, is for"
         yield [*comment(f"{found} you to take."), f"# containers: {{runtime: {detection.runtimes[0]}}}"]
-    yield _gaps(detection)
+    if detection.gaps:
+        gaps = (f"# - {shown(f'{gap.key}: {gap.reason}; ask: {gap.command}')}" for gap in detection.gaps)
+        yield ["# Not learnt:", *gaps]
 
 
-def _scheduler(scheduler: Scheduler) -> str:
-    interval = scheduler.backfill_interval
-    return f"{{type: {scheduler.kind}{'' if interval is None else f', backfillInterval: {interval}'}}}"
+def _partition(partition: Partition) -> Iterator[str]:
+    found = keys_of(partition)
+    yield f"  {flow(partition.name)}:" if found else f"  {flow(partition.name)}: {{}}"
+    if partition.nodes:
+        yield "    nodes:"
+        yield from (f"      - {flow(shape)}" for shape in partition.nodes)
+    yield from (f"    {key}: {flow(value)}" for key, value in found.items() if key != "nodes")
 
 
-def _partition(partition: Partition) -> list[str]:
-    lines = [f"    timeLimit: {scalar(limit(partition.time_limit))}"] if partition.time_limit else []
-    lines += [f"    maxNodes: {partition.max_nodes}"] if partition.max_nodes else []
-    lines += [f"    allowAccounts: {flow(partition.allow_accounts)}"] if partition.allow_accounts is not None else []
-    lines += [f"    allowQos: {flow(partition.allow_qos)}"] if partition.allow_qos is not None else []
-    if partition.shapes:
-        lines = ["    nodes:", *(f"      - {{{_shape(shape)}}}" for shape in partition.shapes), *lines]
-    return [f"  {scalar(partition.name)}:", *lines] if lines else [f"  {scalar(partition.name)}: {{}}"]
+def _accounts(site: Site) -> Iterator[str]:
+    """Yield the accounts and the qualities of service of a site, each on one line."""
+    yield from _rows("accounts", site.accounts or {})
+    if site.default_account:
+        yield f"defaultAccount: {flow(site.default_account)}"
+    if site.qos is not None:
+        yield from _rows("qos", site.qos)
 
 
-def _shape(shape: Shape) -> str:
-    fields = [f"count: {shape.count}", f"cpus: {shape.cpus}", f"memoryMB: {shape.memory_mib}"]
-    fields += [f"gpus: {shape.gpus}"] if shape.gpus else []
-    fields += [f"gpuType: {scalar(shape.gpu_type)}"] if shape.gpu_type else []
-    fields += [f"threadsPerCore: {shape.threads_per_core}"] if shape.threads_per_core > 1 else []
-    fields += [f"features: {flow(shape.features)}"] if shape.features is not None else []
-    fields += [f"gres: {flow(shape.gres)}"] if shape.gres is not None else []
-    return ", ".join(fields)
+def _rows(key: str, table: Mapping[str, StrictModel]) -> list[str]:
+    """Return a table with one row for each name."""
+    return [f"{key}:" if table else f"{key}: {{}}", *(f"  {flow(name)}: {flow(each)}" for name, each in table.items())]
 
 
-def _virtual_clusters(site: Site) -> list[str]:
-    rows = [
-        f"  {scalar(name)}: {{partition: {scalar(vc.partition or '')}}}" for name, vc in site.virtual_clusters.items()
-    ]
-    return ["virtualClusters:", *rows] if rows else []
+def keys_of(model: StrictModel) -> dict[str, object]:
+    """Return the values of a model that differ from their defaults, by key."""
+    values = {model.key(name): (getattr(model, name), field) for name, field in type(model).model_fields.items()}
+    return {key: value for key, (value, field) in values.items() if field.is_required() or value != field.default}
 
 
-def _gaps(detection: Detection) -> list[str]:
-    if not detection.gaps:
-        return []
-    lines = [f"# - {shown(f'{gap.key}: {gap.reason}; ask: {gap.command}')}" for gap in detection.gaps]
-    return ["# Not learnt:", *lines]
+def flow(value: object) -> str:
+    """Return a value of a profile as YAML on one line; text is quoted where it could be read as anything else."""
+    if isinstance(value, StrictModel):
+        value = keys_of(value)
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{flow(key)}: {flow(inner)}' for key, inner in value.items())}}}"
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(flow, value))}]"
+    if isinstance(value, (bool, int)):
+        return str(value).lower()
+    text = elapsed_text(int(value.total_seconds())) if isinstance(value, timedelta) else str(value)
+    return text if _PLAIN.fullmatch(text) and text.lower() not in _WORDS else json.dumps(text, ensure_ascii=False)
 
 
-def _seconds(span: timedelta) -> int:
-    return int(span.total_seconds())
+def comment(text: str) -> list[str]:
+    """Return a text as comments of at most `WIDTH` characters a line."""
+    return textwrap.wrap(
+        shown(text), WIDTH, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False, break_long_words=False
+    )
+
+
+def shown(text: str) -> str:
+    """Return text that keeps to its line, whoever wrote it."""
+    return text if text.isprintable() else ascii(text)[1:-1]

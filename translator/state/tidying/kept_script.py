@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...errors import Diagnostic, FolderError
-from ...lazy import regex
 from ..publish import write_durably
 from ..safe_read import open_regular, read_end
 from ..shared_files import make_private, time_written
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 64 << 20
 SCRIPT, HEAD = "job.sbatch", "job.head"
-_SEAL = regex(
+_SEAL = re.compile(
     rb"# ---- paislurm runtime \S+, sha256 ([0-9a-f]{64}): [^\n]*\n# ---- head as compiled, sha256 [0-9a-f]{64} ----\n",
     re.ASCII,
 )

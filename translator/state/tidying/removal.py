@@ -1,19 +1,20 @@
-"""Remove what a job has: it gets a hidden name first, so that a removal that is killed leaves nothing half visible.
+"""Remove what a job has, and tell how much room it takes.
 
-Whoever removes a job next, or looks after jobs, finishes what has such a name.
+It gets a hidden name first, so that a removal that is killed leaves nothing half visible. Whoever removes a job next,
+or looks after jobs, finishes what has such a name.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import stat
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import Diagnostic, FolderError
-from ...lazy import regex
 from ..publish import RETIRED, mark
 from .open_folder import open_folder
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from ..job_folder import JobFolder
 
 MOUNTS = Path("/proc/self/mounts")
-_ESCAPE = regex(rb"\\([0-3][0-7]{2})")
+_ESCAPE = re.compile(rb"\\([0-3][0-7]{2})")
 """How a blank is written there. Source: fstab(5)."""
 HIDDEN = ".gone-"
 BULKY = ("work", "code")
@@ -135,3 +136,35 @@ def finish_removals(jobs: Path) -> None:
             with suppress(OSError, FolderError):
                 if hidden.stat(follow_symlinks=False).st_uid == os.geteuid():
                     delete(hidden)
+
+
+BLOCK = 512
+"""Bytes that `st_blocks` counts. Source: stat(2)."""
+
+
+class RoomTaken(NamedTuple):
+    """Hold bytes on the disk and inodes."""
+
+    size: int = 0
+    inodes: int = 0
+
+    def plus(self, other: RoomTaken) -> RoomTaken:
+        """Return both together."""
+        return RoomTaken(self.size + other.size, self.inodes + other.inodes)
+
+
+def room_taken(folder: str) -> RoomTaken:
+    """Return what a folder takes, itself and all below it; what cannot be looked at counts nothing."""
+    size = inodes = 0
+    left = [folder]
+    with suppress(OSError):
+        size, inodes = os.stat(folder, follow_symlinks=False).st_blocks * BLOCK, 1  # noqa: PTH116 - thousands
+    while left:
+        with suppress(OSError), os.scandir(left.pop()) as entries:
+            for entry in entries:
+                with suppress(OSError):
+                    size += entry.stat(follow_symlinks=False).st_blocks * BLOCK
+                    inodes += 1
+                    if entry.is_dir(follow_symlinks=False):
+                        left.append(entry.path)
+    return RoomTaken(size, inodes)

@@ -20,16 +20,25 @@ if TYPE_CHECKING:
     from ..running import Runs
 
 UNTIL_GO = "until [[ -e go ]]; do sleep 0.01; done\n"
-STANDINS = str(Path(records.__file__).parents[1])
+STANDINS = str(Path(records.__file__).parents[2])
 NO_ROOM = """
 import errno, sys
 sys.path.insert(0, sys.argv[1])
-from slurm_emulator import records, supervisor
+from backends.slurm_emulator import records, supervisor
 def refuse(path, value):
     raise OSError(errno.ENOSPC, "No space left on device")
 records.write_json = refuse
 sys.exit(supervisor.main(sys.argv[2:]))
 """
+
+
+def supervised(folder: Path, program: str, *argv: str) -> subprocess.CompletedProcess[str]:
+    """Run a supervisor, by a program that changes something of it, for a job in a folder."""
+    job = {"argv": argv, "directory": "/", "log": str(folder / "log"), "limit": None, "warning": None}
+    (folder / "job.json").write_text(json.dumps(job))
+    environment = {**os.environ, processes.JOB_MARK: str(folder)}
+    words = [sys.executable, "-c", program, STANDINS, str(folder)]
+    return subprocess.run(words, env=environment, capture_output=True, text=True, check=False, timeout=60)
 
 
 def fill_disk_of(runs: Runs, job_id: JobId) -> tuple[Path, int]:
@@ -70,20 +79,9 @@ def test_where_no_room_can_be_reserved_the_end_waits_for_some(runs: Runs) -> Non
 
 
 def test_a_job_that_cannot_be_recorded_is_not_started(tmp_path: Path) -> None:
-    folder = tmp_path / "1"
-    folder.mkdir()
-    job = {"argv": ["sleep", "600"], "directory": "/", "log": str(tmp_path / "log"), "limit": None, "warning": None}
-    (folder / "job.json").write_text(json.dumps(job))
-    done = subprocess.run(
-        [sys.executable, "-c", NO_ROOM, STANDINS, str(folder)],
-        env={**os.environ, processes.JOB_MARK: str(folder)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
+    done = supervised(tmp_path, NO_ROOM, "sleep", "600")
     assert (done.returncode, done.stdout) == (1, "[Errno 28] No space left on device\n")
-    assert processes.members(processes.ProcessFilter(folder)) == []
+    assert processes.members(processes.ProcessFilter(tmp_path)) == []
 
 
 def test_a_step_that_cannot_be_recorded_ends_with_a_word(runs: Runs) -> None:
@@ -97,22 +95,11 @@ def test_room_for_the_end_is_reserved_before_anything_runs(tmp_path: Path) -> No
     order = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
-from slurm_emulator import records, supervisor
+from backends.slurm_emulator import records, supervisor
 reserve, spawn = records.reserve, os.posix_spawnp
 records.reserve = lambda path: (print("reserve", flush=True), reserve(path))
 os.posix_spawnp = lambda *words, **more: (print("start", flush=True), spawn(*words, **more))[1]
 sys.exit(supervisor.main(sys.argv[2:]))
 """
-    folder = tmp_path / "1"
-    folder.mkdir()
-    job = {"argv": ["true"], "directory": "/", "log": str(tmp_path / "log"), "limit": None, "warning": None}
-    (folder / "job.json").write_text(json.dumps(job))
-    done = subprocess.run(
-        [sys.executable, "-c", order, STANDINS, str(folder)],
-        env={**os.environ, processes.JOB_MARK: str(folder)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
+    done = supervised(tmp_path, order, "true")
     assert done.stdout.split()[:2] == ["reserve", "start"]

@@ -1,7 +1,7 @@
-"""Jobs as a recorded pyslurm tells of them, and what becomes of them where there is none.
+"""A pyslurm that cannot be used, is wrong, or fails: its process is ended, or Slurm's programs are asked instead.
 
-The pyslurm of these tests is a stand-in, which repeats what `tests/pyslurm_output/record.py` wrote down of a real one;
-`tests/contract/test_backends.py` has that one itself.
+The pyslurm of these tests is a stand-in, which repeats what `tests/pyslurm_output/record.py` wrote down of a real one.
+How jobs start and end by the real one is in `tests/contract/test_backends.py`.
 """
 
 from __future__ import annotations
@@ -16,12 +16,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from paislurm.backends.base import JobId
-from paislurm.backends.pyslurm.api import UNSUPPORTED, PyslurmApi
+from paislurm.backends.pyslurm.backend import Installed, PyslurmBackend
 from paislurm.backends.pyslurm.process import CHILD, PYTHON, Process
 from paislurm.backends.runner import Completed
 from paislurm.backends.slurm import commands
-from paislurm.backends.slurm.api import ApiBackend
-from paislurm.backends.slurm.backend import SlurmBackend
 from paislurm.translator.errors import RejectedError, UnreachableError
 
 from ..recording import Recording, Replay, read, submission
@@ -46,9 +44,7 @@ class Asked:
         self.calls: list[tuple[str, ...]] = []
         self.replay = Replay(programs)
         self.process = Process(lambda argv, _, end: self.calls.append((*argv, *[end] * (end != "ok"))), timeout=timeout)
-        programs = SlurmBackend(self.replay)
-        api = PyslurmApi(programs, self.process)
-        self.backend = ApiBackend("pyslurm", programs, api, lambda _: 1, self.words.append)
+        self.backend = PyslurmBackend(self.replay, self.process, lambda _: 1, self.words.append)
 
     def scontrol(self) -> Recording:
         return Recording(tuple(commands.scontrol_show_job(self.job_id)), Completed(**self.recorded["scontrol"]))
@@ -86,29 +82,6 @@ def ask(installed: Callable[[str], None], monkeypatch: pytest.MonkeyPatch) -> It
         asked.process.close()
 
 
-ENDED = {
-    "completed": ("COMPLETED", "COMPLETED", 0, 0, "n1"),
-    "het_failed": ("FAILED", "FAILED", 3, 0, "n1,n2,n3"),
-    "failed_with_137": ("FAILED", "FAILED", 137, 0, "n1"),
-    "killed_by_signal": ("FAILED", "FAILED", 0, 11, "n1"),
-    "cancelled_by_root": ("CANCELLED", "CANCELLED by 0", 0, 0, "n1"),
-}
-
-
-@pytest.mark.parametrize("case", sorted(ENDED))
-def test_endings(ask: Callable[..., Asked], case: str) -> None:
-    asked = ask(case, VERSION)
-    if "failed" in case:
-        asked.replay._left.append(asked.scontrol())
-    seen = asked.backend.observe([asked.job_id])[asked.job_id]
-    assert (seen.state, seen.raw_state, seen.status, seen.signal, seen.nodes) == ENDED[case]
-    assert seen.final
-    assert seen.submitted
-    assert seen.started
-    assert seen.ended
-    assert not asked.replay._left
-
-
 def test_who_cancelled_is_told_by_number(ask: Callable[..., Asked], monkeypatch: pytest.MonkeyPatch) -> None:
     """It is a name, or the number where there is no such user; a name that nobody has any more is none."""
     asked = ask("cancelled_by_user", VERSION)
@@ -123,59 +96,20 @@ def test_who_cancelled_is_told_by_number(ask: Callable[..., Asked], monkeypatch:
     assert asked.backend.observe([asked.job_id])[asked.job_id].raw_state == "CANCELLED by 21001"
 
 
+def test_an_exit_status_of_128_and_more_is_asked_of_the_controller(ask: Callable[..., Asked]) -> None:
+    asked = ask("failed_with_137", VERSION)
+    asked.replay._left.append(asked.scontrol())
+    seen = asked.backend.observe([asked.job_id])[asked.job_id]
+    assert (seen.state, seen.final, seen.status, seen.signal, seen.nodes) == ("FAILED", True, 137, 0, "n1")
+    assert asked.calls == [("pyslurm", "queue"), ("pyslurm", "accounts")]
+
+
 def test_an_exit_status_that_the_controller_has_forgotten_is_not_known(ask: Callable[..., Asked]) -> None:
     """9 may have been 137."""
     asked = ask("failed_with_137", VERSION)
     asked.replay._left.append(Recording(asked.scontrol().argv, GONE))
     seen = asked.backend.observe([asked.job_id])[asked.job_id]
     assert (seen.state, seen.final, seen.status, seen.signal) == ("FAILED", True, None, None)
-
-
-def test_a_running_job(ask: Callable[..., Asked]) -> None:
-    asked = ask("het_running", VERSION)
-    seen = asked.backend.observe([asked.job_id])[asked.job_id]
-    assert (seen.state, seen.final, seen.nodes) == ("RUNNING", False, "n1,n2,n3")
-    assert (seen.status, seen.signal, seen.ended) == (None, None, None)
-    assert asked.calls == [("pyslurm", "queue")]
-
-
-def test_a_pending_job_says_why(ask: Callable[..., Asked]) -> None:
-    asked = ask("pending", VERSION)
-    seen = asked.backend.observe([asked.job_id])[asked.job_id]
-    assert (seen.state, seen.final, seen.reason, seen.reasons, seen.nodes) == (
-        "PENDING", False, "BeginTime", ("BeginTime",), "",
-    )  # fmt: skip
-    assert seen.started is None
-
-
-def test_unknown_jobs_are_not_in_the_answer_and_can_be_cancelled(ask: Callable[..., Asked]) -> None:
-    asked = ask("unknown_job", VERSION)
-    assert asked.backend.observe([asked.job_id]) == {}
-    asked.backend.cancel(asked.job_id)
-    assert asked.backend.observe([]) == {}
-
-
-def test_nodes_that_are_out_of_order(ask: Callable[..., Asked]) -> None:
-    asked = ask("node_down", VERSION)
-    assert asked.backend.unavailable_nodes("n[6-8,99]") == {"n7": "broken", "n8": "being looked at"}
-
-
-def test_a_controller_that_is_away_says_nothing_of_any_job(ask: Callable[..., Asked]) -> None:
-    asked = ask("controller_away", VERSION)
-    for call in (lambda: asked.backend.observe([asked.job_id]), lambda: asked.backend.cancel(asked.job_id)):
-        with pytest.raises(UnreachableError, match="Unable to contact slurm controller") as caught:
-            call()
-        assert caught.value.diagnostics[0].code == "E506"
-    assert asked.calls == [("pyslurm", "queue", "failed"), ("pyslurm", "cancel", "failed")]
-    assert not asked.words
-
-
-def test_where_the_database_does_not_answer_sacct_tells_why(ask: Callable[..., Asked]) -> None:
-    asked = ask("database_away", VERSION)
-    refused = Completed(status=1, stdout="", stderr="Problem talking to the database: Connection refused\n")
-    asked.replay._left.append(Recording(tuple(commands.sacct([asked.job_id])), refused))
-    with pytest.raises(UnreachableError, match="Problem talking to the database"):
-        asked.backend.observe([asked.job_id])
 
 
 def test_programs_submit_and_look_for_tags(ask: Callable[..., Asked]) -> None:
@@ -240,11 +174,6 @@ def test_a_python_that_is_not_there(ask: Callable[..., Asked], monkeypatch: pyte
         ask("completed").backend.check()
 
 
-def test_another_version_can_be_asked_for(ask: Callable[..., Asked], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(UNSUPPORTED, "1")
-    ask("completed", VERSION, version="24.11.0").backend.check()
-
-
 @pytest.mark.parametrize("fault", [*sorted(BROKEN), "gone"])
 def test_where_pyslurm_is_gone_programs_are_asked_and_that_is_said_once(ask: Callable[..., Asked], fault: str) -> None:
     queue, accounts = read("completed")[1:]
@@ -273,6 +202,14 @@ def test_a_pyslurm_that_hangs_is_ended_and_started_anew(
     asked.process._timeout = 30
     assert asked.backend.observe([asked.job_id])[asked.job_id].state == "COMPLETED"
     assert not asked.words
+
+
+@pytest.mark.parametrize("said", ["nonsense", "[]", '{"cpu": 1, "answer": {"pyslurm": 1}}', "[" * 9999])
+def test_what_is_no_answer_is_none(said: str) -> None:
+    process = Process(argv=("sh", "-c", f"read -r line; echo '{said}'; cat"))
+    with pytest.raises(UnreachableError, match="its process printed what is no answer"):
+        process.call("begin", Installed)
+    assert process._child is None
 
 
 def test_the_process_ends_when_nobody_asks_any_more(ask: Callable[..., Asked]) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from paislurm.backends.base import JobId, Observation, Submission
 from paislurm.backends.runner import Completed, LocalRunner, forbidden
@@ -221,12 +221,6 @@ def test_of_several_jobs_none_that_was_refused_is_taken_for_cancelled() -> None:
         SlurmBackend(Refusing(refused)).cancel(JobId("7"), JobId("8"))
 
 
-def test_ids_of_a_federation_are_asked_for_everywhere() -> None:
-    federated = JobId(str(5 << 26 | 7))
-    assert "--local" not in commands.squeue([federated])
-    assert "--local" in commands.squeue([JobId("7")])
-
-
 def test_the_accounts_are_believed_when_the_controller_has_forgotten() -> None:
     squeue, sacct = read("het_failed")[1:]
     forgotten = replace(
@@ -256,13 +250,6 @@ def test_unknown_jobs_are_not_in_the_answer_and_can_be_cancelled() -> None:
 
 def test_no_jobs_cost_no_query() -> None:
     assert SlurmBackend(Replay([])).observe([]) == {}
-
-
-def test_one_query_serves_many_jobs() -> None:
-    ids = [JobId(str(number)) for number in range(1, 501)]
-    asked = Recording(tuple(commands.squeue(ids)), Completed(status=0, stdout=_running(ids), stderr=""))
-    seen = SlurmBackend(Replay([asked])).observe(ids)
-    assert set(seen) == set(ids)
 
 
 def test_of_several_jobs_the_queue_is_asked_as_of_the_users() -> None:

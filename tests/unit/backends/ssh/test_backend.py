@@ -11,9 +11,9 @@ import pytest
 
 from paislurm.backends.base import JobId, RunFolder, Submission
 from paislurm.backends.ssh import backend as module
-from paislurm.backends.ssh.address import parse_address
 from paislurm.backends.ssh.backend import SshBackend
-from paislurm.backends.ssh.removals import Removals
+from paislurm.backends.ssh.remote_files import Removals
+from paislurm.backends.ssh.transport import parse_address
 from paislurm.translator.errors import RejectedError
 from tests.unit.backends.ssh.here import Here
 
@@ -142,7 +142,7 @@ def test_a_refusal_leaves_nothing_and_can_be_followed_by_a_job(
 def test_what_has_come_is_brought_once_and_in_pieces(
     made: Callable[..., tuple[SshBackend, Here]], submission: Submission, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("paislurm.backends.ssh.bring.MOST", 1000)
+    monkeypatch.setattr("paislurm.backends.ssh.mirrored.MOST", 1000)
     backend, transport = made()
     backend.submit(submission)
     attempt, here = there(home) / "attempts/0", submission.folder / "attempts/0"

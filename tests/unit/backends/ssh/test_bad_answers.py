@@ -16,14 +16,15 @@ from paislurm.backends.base import JobId, RunFolder, Submission
 from paislurm.backends.runner import LocalRunner
 from paislurm.backends.ssh import backend as ssh
 from paislurm.backends.ssh import fabric_transport
-from paislurm.backends.ssh.address import Address
 from paislurm.backends.ssh.backend import SshBackend
 from paislurm.backends.ssh.mirrored import mirrored
 from paislurm.backends.ssh.program import ProgramTransport
-from paislurm.backends.ssh.removals import Removals
-from paislurm.translator.cli.estimate.ask import ask_gpus, ask_start
-from paislurm.translator.cli.site.ask import ask, machine_of
-from paislurm.translator.cli.usage.of_steps import usages_of_steps
+from paislurm.backends.ssh.remote_files import Removals
+from paislurm.backends.ssh.transport import Address
+from paislurm.translator.app.estimate.ask import ask_gpus, ask_start
+from paislurm.translator.app.session import Session
+from paislurm.translator.app.site.ask import ask, machine_of
+from paislurm.translator.app.usage.of_steps import usages_of_steps
 from paislurm.translator.errors import BackendError, RejectedError, UnreachableError
 from paislurm.translator.site.detection.detect import detect
 from paislurm.translator.site.detection.profile_text import profile_text
@@ -173,7 +174,7 @@ QUESTIONS: dict[str, Call] = {
     "sstat": lambda backend, _: usages_of_steps(backend.runner, 123, [cast("Any", ROLE)], 100),
     "sinfo": lambda backend, _: ask_gpus(backend.runner),
     "squeue": lambda backend, _: ask_gpus(backend.runner, ["normal"]),
-    "sbatch --test-only": lambda backend, _: ask_start(backend.runner, "#!/bin/bash\n", ["normal"]),
+    "sbatch --test-only": lambda backend, _: ask_start(Session(), backend.runner, "#!/bin/bash\n", ["normal"]),
     **dict.fromkeys(
         (
             "ip_local_port_range", "show config", "show partition", "show node", "show reservation", "srun --mpi=list",

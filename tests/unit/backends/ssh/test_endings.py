@@ -10,20 +10,19 @@ import pytest
 
 from paislurm.backends.base import RunFolder, Submission
 from paislurm.backends.ssh import backend as ssh
-from paislurm.backends.ssh.address import Address
 from paislurm.backends.ssh.backend import SshBackend
-from paislurm.backends.ssh.bring import NOTHING, bring
+from paislurm.backends.ssh.mirrored import NOTHING, bring
 from paislurm.backends.ssh.news import GarbledError, NewsRequest, answer
 from paislurm.backends.ssh.program import ProgramTransport
-from paislurm.backends.ssh.removals import Removals
-from paislurm.backends.ssh.transport import choose_transport
+from paislurm.backends.ssh.remote_files import Removals
+from paislurm.backends.ssh.transport import Address, choose_transport
 from paislurm.translator.errors import BackendError, Diagnostic, RejectedError, UnreachableError
 from tests.unit.backends.ssh.here import Here
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from paislurm.backends.ssh.bring import Brought
+    from paislurm.backends.ssh.mirrored import Brought
     from paislurm.backends.ssh.runner import SshRunner
 
 HOST = Address(host="login1")

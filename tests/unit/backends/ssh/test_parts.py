@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from paislurm.backends.ssh import control_socket, errors
-from paislurm.backends.ssh.address import parse_address
-from paislurm.backends.ssh.command_line import attached, outcome, request
-from paislurm.backends.ssh.host_keys import fingerprint
+from paislurm.backends.ssh import errors, openssh
 from paislurm.backends.ssh.news import GarbledError, NewsRequest, answer
-from paislurm.backends.ssh.removals import Removals
+from paislurm.backends.ssh.openssh import fingerprint
+from paislurm.backends.ssh.remote_files import Removals
+from paislurm.backends.ssh.runner import attached, outcome, request
+from paislurm.backends.ssh.transport import parse_address
 from paislurm.translator.errors import UnreachableError, UsageError
 
 LOGIN = parse_address("login1")
@@ -143,14 +143,14 @@ def test_a_fingerprint_is_that_of_ssh_keygen(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_sockets_is_the_users_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(control_socket, "FOLDER", str(tmp_path / "paislurm-{}"))
+    monkeypatch.setattr(openssh, "FOLDER", str(tmp_path / "paislurm-{}"))
     known = {"user": "alice", "hostname": "login1.example.org", "port": "22"}
-    monkeypatch.setattr(control_socket, "LONGEST", 1000)
-    path = control_socket.socket_path(known, "login1")
+    monkeypatch.setattr(openssh, "LONGEST", 1000)
+    path = openssh.socket_path(known, "login1")
     assert path.endswith(f"paislurm-{os.getuid()}/alice@login1.example.org:22")
     folder = tmp_path / f"paislurm-{os.getuid()}"
     assert folder.stat().st_mode & 0o777 == 0o700
-    long = control_socket.socket_path({**known, "hostname": "x" * 1000}, "login1")
+    long = openssh.socket_path({**known, "hostname": "x" * 1000}, "login1")
     assert "x" * 50 not in long
 
 
@@ -159,20 +159,20 @@ def test_a_folder_of_sockets_that_another_took_is_not_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, taken: str
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(control_socket, "FOLDER", str(tmp_path / "paislurm-{}"))
-    monkeypatch.setattr(control_socket, "LONGEST", 1000)
+    monkeypatch.setattr(openssh, "FOLDER", str(tmp_path / "paislurm-{}"))
+    monkeypatch.setattr(openssh, "LONGEST", 1000)
     folder, own = tmp_path / f"paislurm-{os.getuid()}", tmp_path / "home" / ".ssh" / f"paislurm-{os.uname().nodename}"
     if taken == "link":
         folder.symlink_to(tmp_path)
     else:
         folder.mkdir()
         folder.chmod(0o777)
-    assert Path(control_socket.socket_path({}, "login1")).parent == own
+    assert Path(openssh.socket_path({}, "login1")).parent == own
     assert own.stat().st_mode & 0o777 == 0o700
     assert list(folder.glob("@*")) == []
     own.chmod(0o777)
     with pytest.raises(UnreachableError, match="not yours alone"):
-        control_socket.socket_path({}, "login1")
+        openssh.socket_path({}, "login1")
 
 
 def test_what_is_to_be_removed_is_kept(tmp_path: Path) -> None:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from paislurm.translator.cli.estimate.ask import ask_start
-from paislurm.translator.cli.estimate.fits import fits_now
-from paislurm.translator.cli.estimate.gpus import Pool, pools
-from paislurm.translator.cli.estimate.start import Start
-from paislurm.translator.cli.estimate.words import start_text
+from paislurm.translator.app.estimate.ask import ask_start
+from paislurm.translator.app.estimate.fits import fits_now
+from paislurm.translator.app.estimate.gpus import Pool, pools
+from paislurm.translator.app.estimate.start import Start
+from paislurm.translator.app.session import Session
+from paislurm.translator.cli.output.estimate_words import start_text
 
 from ...backends.recording import Replay, read
 from ...site.detection.answered import VERSIONS
@@ -119,7 +119,7 @@ def test_a_full_partition_has_no_room_and_an_idle_one_has(version: str) -> None:
     def free(*components: str) -> bool | None:
         runner = Replay(read("estimate_busy", version))
         options = [asks(each) for each in components]
-        return ask_start(runner, "#!/bin/bash\n", ["pair", "watched"], components=options)[0].resources_free
+        return ask_start(Session(), runner, "#!/bin/bash\n", ["pair", "watched"], components=options)[0].resources_free
 
     small = "partition=pair nodes=1 ntasks=1 mem=100M gres=gpu:1"
     assert free(small, "partition=watched nodes=2 ntasks=2 mem=100M gres=gpu:4") is True

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paislurm.backends.slurm.estimate_commands import sinfo_gpus, squeue_waiting
-from paislurm.translator.cli.estimate.gpus import GpuType, Pool, pools
-from paislurm.translator.cli.estimate.words import gpu_rows, gpus_text
+from paislurm.translator.app.estimate.gpus import GpuType, Pool, pools
+from paislurm.translator.cli.output.estimate_words import gpu_rows, gpus_text
 
 
 def node(state: str = "idle", has: str = "gpu:a100:4", used: str = "gpu:a100:1(IDX:0)", available: str = "up") -> str:

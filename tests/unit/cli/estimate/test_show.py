@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from paislurm.translator.cli.estimate import show
+from paislurm.translator.app.session import Session
 from paislurm.translator.errors import Diagnostic, UnreachableError
 
 from ...backends.recording import Replay, read
@@ -31,6 +31,8 @@ class Slurm:
         self.script = ""
 
     def run(self, argv: list[str], *, stdin: str = "", **_: Any) -> Any:
+        if argv[0] not in self.answers:
+            raise UnreachableError(Diagnostic(code="E501", message=f"there is no `{argv[0]}` here"))
         self.asked.append(argv)
         self.script = self.script or stdin
         return self.answers[argv[0]]
@@ -46,9 +48,10 @@ def recorded_start(answering: Slurm) -> int:
 def answers(monkeypatch: pytest.MonkeyPatch, slurm: FakeBackend) -> Slurm:
     assert not slurm.submissions
     answering = Slurm("busy")
-    monkeypatch.setattr(show, "slurm_runner", lambda _: answering)
+    monkeypatch.setattr(Session, "slurm_runner", lambda *_: answering)
     # The day of the test is no concern of its: it is ten minutes before the start that was recorded.
-    monkeypatch.setattr(show, "clock", lambda: recorded_start(answering) - 600)
+    now = recorded_start(answering) - 600
+    monkeypatch.setattr(Session, "now", lambda _: now)
     return answering
 
 
@@ -119,11 +122,11 @@ def test_this_machine_has_no_queue(run: Runner, job: str, surroundings: Path) ->
 def test_at_a_login_node_it_is_asked_there(run: Runner, job: str, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
-    def runner(name: str) -> Slurm:
+    def runner(_: Session, name: str) -> Slurm:
         asked.append(name)
         return Slurm("idle")
 
-    monkeypatch.setattr(show, "slurm_runner", runner)
+    monkeypatch.setattr(Session, "slurm_runner", runner)
     assert run("submit", job, "--test-only", "--host", "login1").code == 0
     assert run("site", "gpus", "--host", "login1").code == 0
     profile = Path(os.environ["PAISLURM_SITE"])
@@ -137,7 +140,7 @@ def test_without_slurm(run: Runner, job: str, monkeypatch: pytest.MonkeyPatch) -
         def run(self, argv: list[str], **_: Any) -> Any:
             raise UnreachableError(Diagnostic(code="E501", message=f"there is no `{argv[0]}` here"))
 
-    monkeypatch.setattr(show, "slurm_runner", lambda _: NoSlurm())
+    monkeypatch.setattr(Session, "slurm_runner", lambda *_: NoSlurm())
     for words in (("submit", job, "--test-only"), ("site", "gpus")):
         said = run(*words)
         assert (said.code, "error E501: there is no `s" in said.err) == (6, True)
@@ -157,7 +160,7 @@ def test_a_dry_run_names_it(run: Runner, job: str, slurm: FakeBackend) -> None:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_the_gpus_of_a_site(run: Runner, version: str, monkeypatch: pytest.MonkeyPatch) -> None:
     sinfo, squeue = read("estimate_busy", version)[1:]
-    monkeypatch.setattr(show, "slurm_runner", lambda _: Replay([sinfo, squeue]))
+    monkeypatch.setattr(Session, "slurm_runner", lambda *_: Replay([sinfo, squeue]))
     words = ("site", "gpus", "--partition", "pair", "--partition", "watched")
     rows = [line.split(maxsplit=4) for line in run(*words).out.splitlines()]
     assert rows == [
@@ -170,7 +173,7 @@ def test_the_gpus_of_a_site(run: Runner, version: str, monkeypatch: pytest.Monke
 
 
 def test_a_partition_that_there_is_not(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(show, "slurm_runner", lambda _: Slurm("busy"))
+    monkeypatch.setattr(Session, "slurm_runner", lambda *_: Slurm("busy"))
     said = run("site", "gpus", "--partition", "nope")
     assert (said.code, "error E630: Slurm shows no partition 'nope'" in said.err) == (5, True)
 
@@ -178,6 +181,6 @@ def test_a_partition_that_there_is_not(run: Runner, monkeypatch: pytest.MonkeyPa
 def test_a_site_without_gpus(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
     slurm = Slurm("busy")
     slurm.answers["sinfo"] = slurm.answers["sbatch"]
-    monkeypatch.setattr(show, "slurm_runner", lambda _: slurm)
+    monkeypatch.setattr(Session, "slurm_runner", lambda *_: slurm)
     said = run("site", "gpus")
     assert (said.code, said.out, "Slurm shows no GPUs" in said.err) == (0, "", True)

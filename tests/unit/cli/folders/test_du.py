@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
-from paislurm.translator.cli.context import user_name
-from paislurm.translator.cli.jobs.folders.sizes import size_text
-from paislurm.translator.state.tidying.room_taken import RoomTaken, room_taken
+from paislurm.translator.app.jobs.folders.removing import size_text
+from paislurm.translator.app.session import user_name
+from paislurm.translator.state.tidying.removal import RoomTaken, room_taken
 
 from ...monitor.jobs import CREATED, ENDED, INTENT, SUBMITTED, job_folder
 
@@ -67,7 +67,7 @@ def test_what_the_site_removes_is_told(run: Runner, two: Path, tmp_path: Path, m
     assert "paislurm remove --older-than" in run("du").err
     (tmp_path / "site.yaml").write_text("jobs: {removeAfter: 4w}\n", encoding="utf-8")
     monkeypatch.setenv("PAISLURM_SITE", str(tmp_path / "site.yaml"))
-    assert run("du").err == "the site removes jobs 28d after their end\n"
+    assert run("du").err == "the site removes jobs 28 d after their end\n"
 
 
 @pytest.mark.parametrize(

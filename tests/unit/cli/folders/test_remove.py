@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
-from paislurm.translator.cli.context import clock, user_name
-from paislurm.translator.cli.jobs.folders import removing
-from paislurm.translator.cli.jobs.folders.sizes import size_text
+from paislurm.translator.app.jobs.folders import removing
+from paislurm.translator.app.jobs.folders.removing import size_text
+from paislurm.translator.app.session import user_name
 from paislurm.translator.state.publish import RETIRED
 from paislurm.translator.state.tidying import removal
-from paislurm.translator.state.tidying.room_taken import room_taken
+from paislurm.translator.state.tidying.removal import room_taken
+from tests.clock import clock
 
 from ...monitor.jobs import CREATED, ENDED, INTENT, SUBMITTED, job_folder, leave_result
 
@@ -301,8 +302,8 @@ def test_another_users_job_is_refused(
     ended("one")
     run("list")
     real = os.geteuid()
-    monkeypatch.setattr("paislurm.translator.cli.ownership.os.geteuid", lambda: real + 1)
-    monkeypatch.setattr("paislurm.translator.cli.ownership.TRUSTED", real)
+    monkeypatch.setattr("paislurm.translator.app.ownership.os.geteuid", lambda: real + 1)
+    monkeypatch.setattr("paislurm.translator.app.ownership.TRUSTED", real)
     said = run("remove", "one")
     assert (said.code, "E541" in said.err) == (4, True)
     assert there(surroundings) == {"one"}

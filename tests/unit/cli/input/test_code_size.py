@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.cli.input import code_size
-from paislurm.translator.cli.input.code_size import MAX_CODE_BYTES
+from paislurm.translator.app.input import code_size
+from paislurm.translator.app.input.code_size import MAX_CODE_BYTES
 from paislurm.translator.rendering.engine import load
 
 if TYPE_CHECKING:

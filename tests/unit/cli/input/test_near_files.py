@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.cli.input.near_files import hint_at_files
+from paislurm.translator.app.input.near_files import hint_at_files
 
 from ..running import job_file
 

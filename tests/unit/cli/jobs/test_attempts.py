@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
-from paislurm.translator.cli.context import clock, user_name
-from paislurm.translator.cli.jobs import waiting
+from paislurm.translator.app.jobs import waiting
+from paislurm.translator.app.session import user_name
 from paislurm.translator.state.records import Ended, Intent, Retry, RetryPolicy, Submitted
+from tests.clock import clock
 
 from ...monitor.jobs import CREATED, INTENT, SUBMITTED, FakeBackend, job_folder, leave_result, observed
 from ..running import ME
@@ -111,7 +112,7 @@ def ends_after_a_retry(folder: JobFolder, monkeypatch: pytest.MonkeyPatch) -> No
         ]
     )  # fmt: skip
     monkeypatch.setattr(waiting.time, "sleep", lambda _: next(steps, lambda: None)())
-    monkeypatch.setattr(waiting, "_is_watched", lambda: True)
+    monkeypatch.setattr(waiting, "_is_watched", lambda _: True)
 
 
 @pytest.mark.parametrize("words", [("demo",), ("demo", "other")])
@@ -209,7 +210,7 @@ def test_what_an_end_means_is_said_while_the_next_attempt_can_be_kept_from_being
         next(later, interrupt)()
 
     monkeypatch.setattr(waiting.time, "sleep", sleep)
-    monkeypatch.setattr(waiting, "_is_watched", lambda: True)
+    monkeypatch.setattr(waiting, "_is_watched", lambda _: True)
     told = [line for line in run("wait", "demo").err.splitlines() if line.startswith("usually: ")]
     assert [line.split(";")[0].split(":")[1].split()[0] for line in told] == ["signal", "a"]
 

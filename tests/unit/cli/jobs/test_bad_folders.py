@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from paislurm.translator.cli.context import clock, user_name
+from paislurm.translator.app.session import user_name
 from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.journal import read
 from paislurm.translator.state.records import Ended, dump
+from tests.clock import clock
 
 from ...monitor.jobs import CREATED, ENDED, INTENT, NOW, SUBMITTED, job_folder, leave_result
 from ...state.test_safe_read import anything

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from paislurm.backends.base import JobId
-from paislurm.translator.cli.jobs.command_place import command_place
-from paislurm.translator.cli.jobs.logs.tail import last_lines
+from paislurm.translator.app.jobs.command_place import command_place
+from paislurm.translator.app.jobs.logs.tail import last_lines
 from paislurm.translator.exit_codes.table import exit_codes
 
 from ...monitor.jobs import FakeBackend, leave_result, observed, task

@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.cli.input import sites
-from paislurm.translator.cli.jobs.job_sites import JobSites, missing_profile
-from paislurm.translator.site.profile import MonitorSettings, Notifier, Site
+from paislurm.translator.app.input import sites
+from paislurm.translator.app.jobs.job_sites import JobSites, missing_profile
+from paislurm.translator.app.session import Session
+from paislurm.translator.site.policies import Monitor, Notifications
+from paislurm.translator.site.profile import Site
 from paislurm.translator.state.history import History
 from paislurm.translator.state.run_record import FileDigest, RunRecord
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-OWN = Site(monitor=MonitorSettings(max_poll_interval=99), notifier=Notifier(argv=("/own",), mail=False))
+OWN = Site.of(monitor=Monitor.of(max_poll_interval=99), notifications=Notifications.of(command=("/own",)))
 TEXT = "monitor: {maxPollInterval: 7}\nretry: {maxAttemptsPerHour: 3}\nnotifications: {sendmail: /usr/sbin/sendmail}\n"
 OTHER = TEXT.replace("7", "8")
 
@@ -51,7 +53,7 @@ def file(tmp_path: Path) -> Path:
 
 def says(known: History, **options: bool) -> tuple[Sequence[str], float, int, str]:
     """Return who is notified, how often Slurm is polled, how many attempts an hour has, and what is wrong."""
-    found = JobSites(OWN, **options)
+    found = JobSites(Session(), OWN, **options)
     site = found.of(known)
     return site.notifier, site.poll_interval, found.most_attempts(known), site.problem
 
@@ -59,7 +61,7 @@ def says(known: History, **options: bool) -> tuple[Sequence[str], float, int, st
 def test_the_profile_of_the_submit_counts(file: Path) -> None:
     known = submitted_with(file)
     assert says(known) == (("/usr/sbin/sendmail", "-t", "-i"), 7, 3, "")
-    assert JobSites(OWN).of(known).sends_mail
+    assert JobSites(Session(), OWN).of(known).sends_mail
     assert says(known, for_all=True) == (("/own",), 99, 60, "")
     assert says(History(job="old")) == says(submitted_with()) == (("/own",), 99, 60, "")
 
@@ -104,13 +106,15 @@ def test_a_layer_that_it_extends_is_held_to_the_same(file: Path) -> None:
 @pytest.mark.parametrize("broken", ["nothing: here\n", "{"])
 def test_one_that_cannot_be_read_is_reported(file: Path, broken: str) -> None:
     known = submitted_with(file)
-    assert missing_profile(known) == ""
+    assert missing_profile(Session(), known) == ""
     file.write_text(broken)
     assert says(known)[:3] == ((), 99, 60)
     assert "; no notification is sent" in says(known)[3]
     file.unlink()
-    assert says(known)[3] == missing_profile(known)
-    assert missing_profile(known).startswith(f"the site profile {file}, which the job was submitted with, is gone;")
+    assert says(known)[3] == missing_profile(Session(), known)
+    assert missing_profile(Session(), known).startswith(
+        f"the site profile {file}, which the job was submitted with, is gone;"
+    )
 
 
 def test_profiles_that_are_found_without_a_name_are_found_again() -> None:
@@ -126,10 +130,10 @@ def test_profiles_that_are_found_without_a_name_are_found_again() -> None:
     known = submitted_with(own, sites.SYSTEM)
     assert says(known)[1:] == (7, 5, "")
     own.unlink()
-    assert f"the site profile {own}, which the job was submitted with, is gone" in missing_profile(known)
-    detected = sites.detected_path()
+    assert f"the site profile {own}, which the job was submitted with, is gone" in missing_profile(Session(), known)
+    detected = sites.detected_path(Session())
     detected.parent.mkdir(parents=True)
     detected.write_text(TEXT)
     known = submitted_with(detected)
     detected.unlink()
-    assert missing_profile(known) == ""
+    assert missing_profile(Session(), known) == ""

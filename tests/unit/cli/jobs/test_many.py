@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
+from paislurm.translator.app.jobs import cancelling, waiting
+from paislurm.translator.app.session import user_name
 from paislurm.translator.cli.commands.showing import list as list_module
-from paislurm.translator.cli.context import clock, user_name
-from paislurm.translator.cli.jobs import cancelling, waiting
 from paislurm.translator.cli.output.documents import iso_time
 from paislurm.translator.errors import Diagnostic, FolderError, RejectedError
 from paislurm.translator.state.journal import read
 from paislurm.translator.state.records import Cancelled, Ended, JobRole
+from tests.clock import clock
 
 from ...monitor.jobs import CREATED, ENDED, INTENT, SUBMITTED, FakeBackend, job_folder, leave_result, observed, task
 from ..running import JOB, job_file
@@ -112,7 +113,7 @@ def test_a_parameter_is_read_from_the_journal_when_its_column_is_asked_for(
         (("--columns", "nme"), "there is no column 'nme' (did you mean `name`?); columns are name, state"),
         (("--columns", "-name"), "there is no column '-name'"),
         (("--sort", "frob"), "there is no column 'frob'"),
-        (("--since", "yesterday"), "--since 'yesterday' is no time: it is 30m"),
+        (("--since", "yesterday"), "--since 'yesterday' is no time: it is 10m"),
         (("--limit", "-1"), "expected a whole number from 0 on, found '-1'"),
     ],
 )

@@ -8,17 +8,18 @@ import subprocess
 import sys
 import time
 from contextlib import ExitStack
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
 from paislurm.backends.slurm.commands import ACCOUNTING_FIELDS
-from paislurm.translator.cli.context import clock, user_name
-from paislurm.translator.cli.jobs import asking
+from paislurm.translator.app.jobs import asking
+from paislurm.translator.app.session import user_name
 from paislurm.translator.monitor.asking.bill import FILE, Bill, Call
 from tests.children import child
+from tests.clock import clock
 from tests.cluster.processes import wait_until
 
 from ...monitor.jobs import CREATED, INTENT, SUBMITTED, FakeBackend, claim, job_folder, leave_result, observed
@@ -36,8 +37,8 @@ PAISLURM = (sys.executable, "-m", "paislurm.translator.cli.start")
 SHORT_LIVED = """
 import sys
 from paislurm.translator.cli.main import main
-from paislurm.translator.monitor.watching import cpu_limit
-cpu_limit.PART = 0
+from paislurm.translator.monitor.watching import folder_watch
+folder_watch.PART = 0
 sys.exit(main(["monitor"]))
 """
 """A monitor whose CPU time is spent as soon as it has begun."""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.cli.context import monitor_folder
-from paislurm.translator.cli.jobs.rounds import overdue_text
+from paislurm.translator.app.jobs.rounds import overdue_text
+from paislurm.translator.app.session import Session
 from paislurm.translator.state.rounds import FILE, Round, add, rounds
 
 from ...monitor.jobs import FakeBackend, leave_result
@@ -53,7 +53,7 @@ def test_what_is_said_of_a_round_that_is_overdue(who: Who, entries: list[str], w
     assert words in text
 
 
-@pytest.mark.parametrize(("seconds", "words"), [(960, "16 minutes"), (7100, "118 minutes"), (200_000, "2 days")])
+@pytest.mark.parametrize(("seconds", "words"), [(960, "16 min"), (7100, "1 h 58 min"), (200_000, "2 d 7 h")])
 def test_how_long_that_is(seconds: int, words: str) -> None:
     assert f"for {words}:" in overdue_text(Round(NOW, "cron"), NOW + seconds, [])
 
@@ -64,7 +64,7 @@ def test_commands_that_show_a_living_job_say_it(
 ) -> None:
     assert strict and slurm and folder  # noqa: PT018 - they only have to be there
     assert "monitor --once" not in run(*command.split()).err
-    add(monitor_folder(), Round(int(time.time()) - 2 * HOUR, "scrontab"))
+    add(Session().monitor_folder, Round(int(time.time()) - 2 * HOUR, "scrontab"))
     said = run(*command.split())
     assert (said.code, said.err) == (
         0,
@@ -76,7 +76,7 @@ def test_of_a_job_that_has_ended_nobody_needs_to_know(
     run: Runner, strict: Path, slurm: FakeBackend, folder: JobFolder
 ) -> None:
     assert strict and slurm  # noqa: PT018
-    add(monitor_folder(), Round(int(time.time()) - 2 * HOUR, "scrontab"))
+    add(Session().monitor_folder, Round(int(time.time()) - 2 * HOUR, "scrontab"))
     leave_result(folder)
     run("monitor", "--once", "--", folder.name)
     for command in ("status demo", "list"):
@@ -99,13 +99,13 @@ def test_a_round_tells_who_has_started_it(
             real = os.open
             patch.setattr(os, "open", lambda path, *rest: (refused if path == "/dev/tty" else real)(path, *rest))
         assert run("monitor", "--once").code == 0
-    assert [each.who for each in rounds(monitor_folder())] == [who]
+    assert [each.who for each in rounds(Session().monitor_folder)] == [who]
 
 
 def test_other_sites_wait_for_no_round(run: Runner, profile: Path, slurm: FakeBackend, folder: JobFolder) -> None:
     assert profile and slurm and folder  # noqa: PT018
     assert run("monitor", "--once").code == 0
-    assert not (monitor_folder() / FILE).exists()
+    assert not (Session().monitor_folder / FILE).exists()
 
 
 def test_a_step_with_one_job_is_no_round(run: Runner, strict: Path, slurm: FakeBackend, folder: JobFolder) -> None:
@@ -113,7 +113,7 @@ def test_a_step_with_one_job_is_no_round(run: Runner, strict: Path, slurm: FakeB
     leave_result(folder)
     said = run("monitor", "--once", folder.name)
     assert (said.code, folder.history().ended is not None) == (0, True)
-    assert rounds(monitor_folder()) == []
+    assert rounds(Session().monitor_folder) == []
 
 
 def test_a_job_goes_with_once(run: Runner, strict: Path, folder: JobFolder) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
-from paislurm.translator.cli.context import store
-from paislurm.translator.cli.jobs.selecting import select
+from paislurm.translator.app.jobs.selecting import select
+from paislurm.translator.app.session import Session
 from paislurm.translator.errors import NotFoundError
 
 from ...monitor.jobs import CREATED, job_folder
@@ -34,7 +34,7 @@ def test_a_near_group_is_told_beside_near_jobs(surroundings: Path) -> None:
     hints = {}
     for word in ("swep", "trans", "qqq"):
         with pytest.raises(NotFoundError) as error:
-            select(store(), [word], user=ME)
+            select(Session().store, [word], user=ME)
         [diagnostic] = error.value.diagnostics
         hints[word] = diagnostic.hint
     assert hints["swep"] == "did you mean the group `sweep`?"
@@ -49,7 +49,7 @@ def test_jobs_of_a_pattern_and_of_a_group_are_in_the_order_of_their_numbers(
     for number in (10, 2, 1, 11):
         created = replace(CREATED, user=ME, job=f"seed{number}", group="sweep")
         job_folder(surroundings, created, name=f"{ME}~seed{number}")
-    found = [folder.name for folder in select(store(), words, user=ME)]
+    found = [folder.name for folder in select(Session().store, words, user=ME)]
     assert found == [f"{ME}~seed{number}" for number in (1, 2, 10, 11)]
 
 
@@ -66,18 +66,18 @@ def test_jobs_of_a_pattern_and_of_a_group_are_in_the_order_of_their_numbers(
     ],
 )
 def test_words_mean_jobs(words: list[str], meant: list[str]) -> None:
-    found = [folder.name for folder in select(store(), words, user=ME)]
+    found = [folder.name for folder in select(Session().store, words, user=ME)]
     assert found == meant
 
 
 def test_the_last_job_goes_with_others() -> None:
-    found = select(store(), ["other"], user=ME, last=True)
+    found = select(Session().store, ["other"], user=ME, last=True)
     assert [folder.name for folder in found] == [f"{ME}~train-1", f"{ME}~other"]
 
 
 def test_every_word_that_means_nothing_is_told() -> None:
     with pytest.raises(NotFoundError) as error:
-        select(store(), ["train-1", "trian-1", "x*"], user=ME)
+        select(Session().store, ["train-1", "trian-1", "x*"], user=ME)
     assert [each.message.partition(" in ")[0] for each in error.value.diagnostics] == [
         "there is no job `trian-1`",
         "no job",

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
-from paislurm.translator.cli.context import clock, user_name
+from paislurm.translator.app.session import user_name
 from paislurm.translator.cli.output import several
 from paislurm.translator.cli.output.several import A_FEW, NAMES, REASONS
+from tests.clock import clock
 
 from ...monitor.jobs import CREATED, ENDED, INTENT, SUBMITTED, FakeBackend, job_folder, leave_result, observed, task
 

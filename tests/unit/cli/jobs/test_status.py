@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import re
 import time
-from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
-from paislurm.translator.cli.jobs.refresh import monitor_lock
+from paislurm.translator.app.jobs.refresh import monitor_lock
+from paislurm.translator.app.session import Session
 from paislurm.translator.state.records import Changed
 
 from ...monitor.jobs import (
@@ -45,7 +46,10 @@ def test_what_a_job_asks_for_is_shown_as_it_was_changed_last(
     slurm.observations[JobId("7")] = observed("PENDING", reason="Resources")
     plan = {
         "components": [{"directives": [["time", "01:30:00"], ["account", "deep"], ["no-requeue", None]]}],
-        "roles": [{"resources": {"gpus": 4}, "slots": 2}, {"resources": {"gpus": 1}, "slots": 3}],
+        "roles": [
+            {"name": "a", "resources": {"gpus": 4}, "slots": 2},
+            {"name": "b", "resources": {"gpus": 1}, "slots": 3},
+        ],
     }
     (folder.path / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
     said = run("status", "demo").out
@@ -261,7 +265,7 @@ def test_by_an_end_that_only_a_monitor_may_write_down_nothing_is_tidied(
 ) -> None:
     claim(folder, "7", 1)
     ended(slurm, state="CANCELLED")
-    with monitor_lock().taken():
+    with monitor_lock(Session()).taken():
         assert "STOPPED" in run("status", "demo").out
     assert folder.claim(0).exists()
     assert "STOPPED" in run("status", "demo").out

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from paislurm.backends.base import JobId
-from paislurm.translator.cli.jobs import step_at_end
-from paislurm.translator.cli.jobs.refresh import monitor_lock
+from paislurm.translator.app.jobs import step_at_end
+from paislurm.translator.app.jobs.refresh import monitor_lock
+from paislurm.translator.app.session import Session
 
 from ...monitor.jobs import FAILED, FakeBackend, kinds, leave_result, observed
 
@@ -40,7 +41,7 @@ def test_where_somebody_is_at_work_for_long_the_rest_is_left_to_cron(
 ) -> None:
     assert slurm
     leave_result(folder, **FAILED)
-    with monitor_lock().taken() as mine:
+    with monitor_lock(Session()).taken() as mine:
         assert mine
         said = run("monitor", "--once", "--", folder.name)
     assert said.code == 0
@@ -54,7 +55,7 @@ def test_what_another_process_has_done_is_not_waited_for(
     assert slurm
     leave_result(folder, **FAILED)
     run("status", "demo")
-    with monitor_lock().taken():
+    with monitor_lock(Session()).taken():
         assert run("monitor", "--once", "--", folder.name).code == 0
     assert naps == []
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 import errno
 import json
 import os
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
-from paislurm.translator.cli.context import clock, user_name
+from paislurm.translator.app.session import user_name
 from paislurm.translator.errors import Diagnostic, RejectedError
 from paislurm.translator.state.journal import read
 from paislurm.translator.state.records import Cancelled, Changed, Dependency, Refused, Retry
+from tests.clock import clock
 
 from ...monitor.jobs import (
     CREATED,
@@ -207,14 +208,14 @@ def test_what_slurm_would_refuse_when_it_is_submitted_is_refused_now(
     records: Callable[[], tuple[Record, ...]],
 ) -> None:
     folder = not_submitted(surroundings, slurm, *records())
-    monkeypatch.setattr("paislurm.translator.cli.update.possible.user_name", lambda: "alice")
+    monkeypatch.setattr("paislurm.translator.app.session.user_name", lambda: "alice")
     said = run("update", "next", "--nice", "-4", "--time", "30")
     assert (said.code, changes(folder), slurm.changed) == (4, [], [])
     assert "error E625: " in said.err
     assert "will not take it with a nice of -4" in said.err
     assert run("update", "next", "--nice", "4").code == 0
     assert [values for values, _, _ in changes(folder)] == [{"nice": "4"}]
-    monkeypatch.setattr("paislurm.translator.cli.update.possible.user_name", lambda: "root")
+    monkeypatch.setattr("paislurm.translator.app.session.user_name", lambda: "root")
     assert run("update", "next", "--nice", "-4").code == 0
 
 
@@ -412,7 +413,7 @@ def test_words_of_other_programs(run: Runner, word: str) -> None:
 
 def test_another_users_job_is_left_alone(run: Runner, waiting: JobFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     uid = os.geteuid()
-    monkeypatch.setattr("paislurm.translator.cli.ownership.os.geteuid", lambda: uid + 1)
-    monkeypatch.setattr("paislurm.translator.cli.ownership.check_home", lambda _: None)
+    monkeypatch.setattr("paislurm.translator.app.ownership.os.geteuid", lambda: uid + 1)
+    monkeypatch.setattr("paislurm.translator.app.ownership.check_home", lambda _: None)
     assert run("update", "demo", "--time", "30").code != 0
     assert changes(waiting) == []

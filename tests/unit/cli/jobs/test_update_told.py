@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from paislurm.backends.base import JobId
-from paislurm.translator.cli.context import clock
-from paislurm.translator.cli.jobs import asking
-from paislurm.translator.cli.output.times import time_of_day
+from paislurm.translator.app.jobs import asking
+from paislurm.translator.times import time_of_day
+from tests.clock import clock
 
 from ...monitor.jobs import ENDED, FakeBackend, observed
 from ..running import JOB, ME, SITE, job_file

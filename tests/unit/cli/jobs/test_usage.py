@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from paislurm.backends.runner import Completed, missing
-from paislurm.translator.cli.usage import in_tasks
-from paislurm.translator.cli.usage.in_tasks import usages_in_tasks
-from paislurm.translator.cli.usage.of_steps import usages_of_steps
-from paislurm.translator.cli.usage.running import RunningRole
+from paislurm.translator.app.session import Session
+from paislurm.translator.app.usage.in_tasks import usages_in_tasks
+from paislurm.translator.app.usage.of_steps import usages_of_steps
+from paislurm.translator.app.usage.running import RunningRole
 from paislurm.translator.errors import BackendError
 from paislurm.translator.monitor.task_status import TaskView
 
@@ -90,8 +90,8 @@ def test_tasks_that_answer_are_told_of(folder: JobFolder, tmp_path: Path, monkey
         "0.6 gpu 0 nan 1\n0.9 usage 1 1 1 1 1\n0.6 usage 1 2 x 1 1\n1.5 usage 1 0 0 0 4096\nnonsense\n\n"
     )
     said = Said(text)
-    monkeypatch.setattr(in_tasks, "slurm_runner", lambda _: said)
-    worker, ps = usages_in_tasks(folder.history(), tmp_path, [WORKER, PS])
+    monkeypatch.setattr(Session, "slurm_runner", lambda *_: said)
+    worker, ps = usages_in_tasks(Session(), folder.history(), tmp_path, [WORKER, PS])
     assert "--het-group=0,1" in said.asked[0]
     assert said.asked[0][-3:] == ["n1:0.5", "n1:0.6", "n2:1.5"]
     assert (worker.index, worker.node, worker.cpu_time, worker.cpus_busy, worker.used_memory_mib) == (
@@ -109,6 +109,6 @@ def test_tasks_that_answer_are_told_of(folder: JobFolder, tmp_path: Path, monkey
 def test_that_no_task_answers_is_said(
     folder: JobFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int, words: str
 ) -> None:
-    monkeypatch.setattr(in_tasks, "slurm_runner", lambda _: Said("", status))
+    monkeypatch.setattr(Session, "slurm_runner", lambda *_: Said("", status))
     with pytest.raises(BackendError, match=words):
-        usages_in_tasks(folder.history(), tmp_path, [WORKER])
+        usages_in_tasks(Session(), folder.history(), tmp_path, [WORKER])

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from paislurm.backends.base import JobId
+from paislurm.translator.app.jobs import waiting
+from paislurm.translator.app.jobs.waiting import TICK, Pace
+from paislurm.translator.app.session import user_name
 from paislurm.translator.cli.commands.running import monitor
-from paislurm.translator.cli.context import user_name
-from paislurm.translator.cli.jobs import waiting
-from paislurm.translator.cli.jobs.waiting import TICK, Pace
 from paislurm.translator.state.journal import read
 from paislurm.translator.state.records import Cancelled, Ended, Observed
 
@@ -116,10 +116,10 @@ def test_why_a_job_waits_is_told_once_for_each_reason(
         return change
 
     def ends() -> None:
-        monkeypatch.setattr(waiting, "_is_watched", lambda: False)
+        monkeypatch.setattr(waiting, "_is_watched", lambda _: False)
         leave_result(folder)
 
-    monkeypatch.setattr(waiting, "_is_watched", lambda: watched)
+    monkeypatch.setattr(waiting, "_is_watched", lambda _: watched)
     says("None")()
     queries = slurm.queries
     held, line = says("JobHeldUser"), says("Resources")
@@ -140,7 +140,7 @@ def test_who_waits_for_a_cancelled_job_asks_whatever_monitor_is_at_work(
     run: Runner, slurm: FakeBackend, folder: JobFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It never began, so that no file tells of its end."""
-    monkeypatch.setattr(waiting, "_is_watched", lambda: True)
+    monkeypatch.setattr(waiting, "_is_watched", lambda _: True)
     folder.append(Cancelled(happened_at=1000, attempt=0, user="alice", job_id="7"))
     slurm.observations[JobId("7")] = observed("CANCELLED", final=True, raw_state="CANCELLED by 0")
     said = run("wait", "demo", "--json")

@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.cli.caller import Caller, calling
-from paislurm.translator.cli.output.console import forget_what_was_told, log, log_diagnostics, log_once
+from paislurm.translator.app.session import Session
+from paislurm.translator.cli.output.console import forget_what_was_told, log, log_diagnostics
 from paislurm.translator.errors import Diagnostic
 
 from ..running import JOB, job_file
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from paislurm.translator.app.session import Event
 
     from ..running import Runner
 
@@ -43,22 +45,19 @@ def test_nothing_stands_before_the_first_or_behind_other_words(capfd: pytest.Cap
     assert capfd.readouterr().err == "error E350: no bash\nhello\nerror E350: no bash\n"
 
 
-def test_warnings_and_hints_are_said_once_a_call(capfd: pytest.CaptureFixture[str]) -> None:
+def test_warnings_are_printed_once_a_call(capfd: pytest.CaptureFixture[str]) -> None:
     for _ in range(2):
         log_diagnostics([WARNING])
-        log_once("hint: rest")
-    assert capfd.readouterr().err == "warning W402: no image\nhint: rest\n"
-    forget_what_was_told()
-    log_once("hint: rest")
-    assert capfd.readouterr().err == "hint: rest\n"
+    assert capfd.readouterr().err == "warning W402: no image\n"
 
 
-def test_a_client_of_the_api_is_told_each_time() -> None:
-    told: list[str] = []
+def test_a_session_is_told_a_hint_once_and_warnings_each_time() -> None:
+    told: list[Event] = []
+    session = Session(say=told.append)
     for _ in range(2):
-        with calling(Caller({}, told.append)):
-            log_diagnostics([WARNING])
-    assert told == ["warning W402: no image"] * 2
+        session.say_once("hint: rest")
+        session.warn([WARNING])
+    assert told == ["hint: rest", WARNING, WARNING]
 
 
 def test_bash_that_is_wrong_stands_apart_from_the_warnings(run: Runner, tmp_path: Path, profile: Path) -> None:

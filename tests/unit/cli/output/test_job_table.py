@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paislurm.translator.cli.jobs.listing import Line
+from paislurm.translator.app.jobs.listing import Line
 from paislurm.translator.cli.output.job_table import (
     COLUMNS,
     DEFAULT_COLUMNS,

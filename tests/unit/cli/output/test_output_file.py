@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.cli.output import output_file
-from paislurm.translator.cli.output.output_file import write_output
+from paislurm.translator.app import output_file
+from paislurm.translator.app.output_file import write_output
 from paislurm.translator.errors import FolderError
 
 if TYPE_CHECKING:

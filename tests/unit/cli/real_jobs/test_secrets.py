@@ -10,13 +10,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
 
-from paislurm.translator.cli.jobs import waiting
-from paislurm.translator.cli.submit import replace_job
+from paislurm.translator.app.jobs import waiting
+from paislurm.translator.app.submit import replace_job
 from paislurm.translator.monitor.attempt import SETTLED_SECONDS
 from paislurm.translator.monitor.reconcile import UNKNOWN_SECONDS
 from tests.cluster.processes import wait_until
@@ -29,6 +29,7 @@ from ..running import job_file
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from paislurm.translator.app.session import Session
     from paislurm.translator.monitor.poll import View
     from paislurm.translator.state.job_folder import JobFolder
 
@@ -74,7 +75,7 @@ def test_a_secret_is_in_the_command_and_nowhere_else(
     go = tmp_path / "go"
     seen: list[Seen] = []
 
-    def look(folder: JobFolder, *, max_age: float, quiet: bool) -> View:
+    def look(session: Session, folder: JobFolder, **options: Any) -> View:
         ready = [folder.attempt(0) / "work" / "0-worker" / str(index) / "ready" for index in range(2)]
         wait_until(lambda: all(path.exists() for path in ready), "the commands to run")
         status = run("status", "demo", "--json")
@@ -87,7 +88,7 @@ def test_a_secret_is_in_the_command_and_nowhere_else(
             )
         )
         go.touch()
-        return wait(folder, max_age=max_age, quiet=quiet)
+        return wait(session, folder, **options)
 
     wait = waiting.wait_for_end
     monkeypatch.setattr(waiting, "wait_for_end", look)
@@ -217,8 +218,8 @@ def test_a_secret_in_a_parameter_of_a_plugin_runs_nothing(ran: Callable[..., Ran
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from paislurm.translator.cli import context
-from paislurm.translator.cli.submit import replace_job, submit
+from paislurm.translator.app.session import Session
+from paislurm.translator.app.submit import replace_job, submit
 from paislurm.translator.cli.main import main
 
 def killed(*_, **__):
@@ -231,7 +232,7 @@ class Killing:
 
 where = {"placing": (replace_job, "publish"), "submitting": (submit, "submit_attempt")}
 setattr(*where[sys.argv[1]], killed)
-context._choose = lambda name: Killing()
+Session._choose = lambda self, name: Killing()
 main(["submit", sys.argv[2]])
 """
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import asdict, replace
 
-from paislurm.translator.cli.input.job_input import Source
-from paislurm.translator.cli.runs import again as again_module
-from paislurm.translator.cli.submit.submit import SUBMIT_DIR
+from paislurm.translator.app.input.source import Source
+from paislurm.translator.app.runs import again as again_module
+from paislurm.translator.app.session import Session
+from paislurm.translator.app.submit.submit import SUBMIT_DIR
 from paislurm.translator.state.job_folder import JobFolder
 
 from ...monitor.jobs import FakeBackend, job_folder
@@ -58,8 +59,7 @@ def test_the_same_once_more(
     assert new.script(0).read_bytes() == old.script(0).read_bytes()
     then, now = run_of(old), run_of(new)
     assert now.argv == ("submit", "--again", "demo")
-    for name in vars(then):
-        assert name == "argv" or getattr(then, name) == getattr(now, name), name
+    assert asdict(replace(then, argv=now.argv)) == asdict(now)
     assert (new.path / SUBMIT_DIR).read_text(encoding="utf-8") == str(tmp_path / "there")
 
 
@@ -201,7 +201,9 @@ def test_the_backend_and_the_host_of_then(
     other = job_folder(jobs, replace(created, backend=then), name=f"{demo.name}-x")
     (other.path / "job.yaml").write_text(JOB, encoding="utf-8")
     options = {"backend": None, "host": None, **named}
-    source = again_module.source_again(other, Source(file=""), backend=options["backend"], host=options["host"])
+    source = again_module.source_again(
+        Session(), other, Source(file=""), backend=options["backend"], host=options["host"]
+    )
     assert (source.backend, source.host, source.text) == (backend, host, JOB.encode())
 
 

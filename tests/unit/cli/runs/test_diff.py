@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from paislurm.translator.app.runs.differences import Compared, differences, plan_lines
 from paislurm.translator.cli.commands.compiler import diff as diff_module
-from paislurm.translator.cli.runs.differences import Compared, differences, plan_lines
 from paislurm.translator.state.job_folder import JobFolder
 
 from ...monitor.jobs import FakeBackend

@@ -39,7 +39,6 @@ NEEDED = {
     "remove": ["demo"],
     "report": ["demo"],
     "script": ["FILE"],
-    "ssh": ["demo", "worker-0"],
     "status": ["demo"],
     "submit": ["FILE", "--dry-run"],
     "top": ["demo"],
@@ -48,10 +47,10 @@ NEEDED = {
     "watch": ["demo"],
 }
 """What a command cannot do without."""
-NO_OPTIONS_BEHIND = ("exec", "ssh", "explain-exit")
+NO_OPTIONS_BEHIND = ("exec", "explain-exit")
 """What stands behind their arguments is a command's, or a number below zero."""
 MISSING = (
-    "check", "plan", "script", "explain", "convert", "diff", "verify", "exec", "ssh", "cancel", "remove", "completion",
+    "check", "plan", "script", "explain", "convert", "diff", "verify", "exec", "cancel", "remove", "completion",
     "explain-exit", "port-forward", "top",
 )  # fmt: skip
 """Commands that do nothing without an argument."""

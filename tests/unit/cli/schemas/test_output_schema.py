@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 PAGE = Path(__file__).parents[4] / "docs" / "reference" / "json.md"
 ROW = re.compile(r"^\| `(\w+)` \| (\w+) \| (.*?) \| (.+) \|$", re.MULTILINE)
 TYPES = {"string": "text", "integer": "number", "number": "number", "boolean": "boolean", "array": "list"}
-SAME = {"wait": "status", "watch": "list", "ssh": "exec", "error": "an error"}
+SAME = {"wait": "status", "watch": "list", "error": "an error"}
 ADDED = {"submit": {"cancel", "status"}}
 """`submit --wait` adds what `cancel` has, and of `status` why the job failed."""
 VERSION = {"schemaVersion": 3, "paislurm_version": "1"}

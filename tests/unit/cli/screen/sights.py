@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from paislurm.translator.cli.context import user_name
-from paislurm.translator.cli.jobs.listing import Line
+from paislurm.translator.app.jobs.listing import Line
+from paislurm.translator.app.session import user_name
 from paislurm.translator.cli.progress.job_progress import Progress
 from paislurm.translator.cli.screen.world import Tail, World
 from paislurm.translator.monitor.job_status import JobStatus

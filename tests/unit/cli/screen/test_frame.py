@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import io
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from rich.console import Console
 from rich.text import Text
 
-from paislurm.translator.cli.context import user_name
+from paislurm.translator.app.session import Session, user_name
+from paislurm.translator.app.usage.usage import Usage
 from paislurm.translator.cli.screen.frame import HELP, frame
 from paislurm.translator.cli.screen.state import State
 from paislurm.translator.cli.screen.tails import shown_lines
 from paislurm.translator.cli.screen.world import Tail, World
-from paislurm.translator.cli.usage.usage import Usage
 from paislurm.translator.state.records import Retry
 
 from .sights import NOW, line, many_jobs, task, training, view
@@ -26,7 +26,7 @@ HOSTILE = "a\x1b[2Jb\nc\x07"
 
 
 def shown(world: World, state: State, width: int = 80, height: int = 24, **options: bool) -> list[str]:
-    lines = frame(world, state, width, height, NOW, **options)
+    lines = frame(Session(), world, state, width, height, NOW, **options)
     assert len(lines) == height
     assert max(text.cell_len for text in lines) <= width
     return [text.plain.rstrip() for text in lines]
@@ -255,7 +255,7 @@ def test_without_colours_the_chosen_task_is_still_to_be_seen(monkeypatch: pytest
     monkeypatch.setenv("NO_COLOR", "1")
     console = Console(file=io.StringIO(), force_terminal=True, width=80, color_system="standard")
     assert console.no_color
-    console.print(Text("\n").join(frame(training(), State(page="job", job=JOB), 80, 24, NOW)))
+    console.print(Text("\n").join(frame(Session(), training(), State(page="job", job=JOB), 80, 24, NOW)))
     assert isinstance(console.file, io.StringIO)
     said = console.file.getvalue()
     assert "\x1b[1;7mX\x1b[0m" in said

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paislurm.translator.cli.screen.keys import SEQUENCES, SINGLE, Keys
+from paislurm.translator.cli.screen.terminal import SEQUENCES, SINGLE, Keys
 
 NAMES = {*SEQUENCES.values(), *SINGLE.values(), "escape"}
 

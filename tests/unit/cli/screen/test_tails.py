@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from paislurm.translator.app.session import Session
 from paislurm.translator.cli.screen import tails as module
 from paislurm.translator.cli.screen.state import State
 from paislurm.translator.cli.screen.tails import Tails
@@ -26,7 +27,7 @@ def test_a_log_is_brought_when_its_task_is_chosen(tmp_path: Path, monkeypatch: p
     shown = view([task(0, "RUNNING"), task(1, "RUNNING")], folder=folder)
     brought: list[tuple[tuple[str, int], ...]] = []
 
-    def fetch(_: History, wanted: RunFolder) -> None:
+    def fetch(_: Session, __: History, wanted: RunFolder) -> None:
         brought.append(wanted.tasks)
         (_, index) = wanted.tasks[0]
         log = folder.log(0, shown.history.roles[0], index, 0, "stdout")
@@ -34,7 +35,7 @@ def test_a_log_is_brought_when_its_task_is_chosen(tmp_path: Path, monkeypatch: p
         log.write_text(f"epoch of {index}\n", encoding="utf-8")
 
     monkeypatch.setattr(module, "fetch", fetch)
-    tails, first, second = Tails(), State(page="job"), State(page="job", task="worker-1")
+    tails, first, second = Tails(Session()), State(page="job"), State(page="job", task="worker-1")
     assert tails.read(shown, first).lines == ("epoch of 0",)
     assert tails.read(shown, first).lines == ("epoch of 0",)
     assert tails.read(shown, second).lines == ("epoch of 1",)

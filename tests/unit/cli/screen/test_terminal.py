@@ -7,13 +7,14 @@ import shutil
 import signal
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
-from paislurm.translator.cli.context import clock, user_name
+from paislurm.translator.app.session import user_name
+from tests.clock import clock
 from tests.terminal import Terminal
 
 from ...monitor.jobs import CREATED, ENDED, INTENT, SUBMITTED, job_folder

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.cli.context import user_name
+from paislurm.translator.app.session import user_name
 from tests.cluster.processes import wait_until
 from tests.cluster.tmux import windows
 

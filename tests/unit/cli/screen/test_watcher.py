@@ -9,7 +9,8 @@ import pytest
 
 from paislurm.backends.base import JobId
 from paislurm.backends.runner import Completed
-from paislurm.translator.cli.jobs.job_sites import JobSites
+from paislurm.translator.app.jobs.job_sites import JobSites
+from paislurm.translator.app.session import Session
 from paislurm.translator.cli.screen import watcher as module
 from paislurm.translator.cli.screen.state import State
 from paislurm.translator.cli.screen.watcher import Watcher
@@ -44,7 +45,7 @@ def watching(
     started: list[Watcher] = []
 
     def watch(state: State) -> Watcher:
-        started.append(Watcher((), state, lambda: None))
+        started.append(Watcher(Session(), (), state, lambda: None))
         started[-1].start()
         return started[-1]
 
@@ -135,21 +136,21 @@ def test_why_a_job_waits_is_as_fresh_as_in_the_list_while_somebody_looks(
     """Of a job that waits Slurm is asked every 15 s for five minutes after a key, else as seldom as by who waits."""
     now, ages = [100.0], list[float]()
 
-    def seldom(max_age: float, *_: object) -> Ask:
+    def seldom(_: Session, max_age: float, *__: object) -> Ask:
         ages.append(max_age)
         return lambda *_: Answer(time=now[0], asked=frozenset({JobId("7")}), observations=dict(slurm.observations))
 
-    monkeypatch.setattr("paislurm.translator.cli.jobs.refresh.seldom", seldom)
+    monkeypatch.setattr("paislurm.translator.app.jobs.refresh.seldom", seldom)
     monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
     slurm.observations[JobId("7")] = observed(state, reason="Priority")
     if state == "RUNNING":
         write_reports(folder, REPORTS)
-    watcher = Watcher((), State(page=page, job=folder.name), lambda: None)
+    watcher = Watcher(Session(), (), State(page=page, job=folder.name), lambda: None)
     for _ in range(2):
         watcher.look_once()
         now[0] += later
     watcher.look_once()
-    assert ages == [15.0, *([15.0 if asked else JobSites().interval()] * 2)]
+    assert ages == [15.0, *([15.0 if asked else JobSites(Session()).interval()] * 2)]
 
 
 def test_slurm_is_asked_what_an_open_job_uses_no_more_often_than_it_knows(
@@ -164,10 +165,10 @@ def test_slurm_is_asked_what_an_open_job_uses_no_more_often_than_it_knows(
             calls.append(argv)
             return Completed(status=0, stdout="7.0|2|00:00:50|1024M|2048M|gres/gpuutil=71\n", stderr="")
 
-    monkeypatch.setattr("paislurm.translator.cli.usage.of_steps.slurm_runner", lambda _: Sstat())
+    monkeypatch.setattr(Session, "slurm_runner", lambda *_: Sstat())
     now = [100.0]
     monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
-    watcher = Watcher((), State(page="job", job=ME), lambda: None)
+    watcher = Watcher(Session(), (), State(page="job", job=ME), lambda: None)
     for seconds in (0, 20, 70):
         now[0] = 100.0 + seconds
         job, usages = watcher.look_once().usages
@@ -191,7 +192,7 @@ def test_an_internal_error_reaches_who_paints(
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("paislurm.translator.cli.jobs.changes.lines", fail)
+    monkeypatch.setattr("paislurm.translator.app.jobs.changes.lines", fail)
     watcher = watching(State())
     wait_until(lambda: watcher.error, "the error to be seen")
     assert isinstance(watcher.error, ZeroDivisionError)

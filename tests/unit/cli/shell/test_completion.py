@@ -9,11 +9,11 @@ import shutil
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from ...monitor.jobs import CREATED, job_folder
 from ..running import ME as DEMO

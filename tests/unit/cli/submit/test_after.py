@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from paislurm.translator.cli.context import clock, user_name
+from msgspec.structs import replace
+
+from paislurm.translator.app.session import user_name
 from paislurm.translator.state.job_folder import JobFolder
+from tests.clock import clock
 
 from ...monitor.jobs import CREATED, ENDED, SUBMITTED, job_folder
 from ..running import finish

@@ -9,9 +9,9 @@ import pytest
 
 from paislurm.backends.runner import Completed
 from paislurm.backends.slurm.refusals import failure
-from paislurm.translator.cli.site import ask as ask_module
-from paislurm.translator.cli.submit import back_off
-from paislurm.translator.cli.submit.site_values import site_values
+from paislurm.translator.app.site import ask as ask_module
+from paislurm.translator.app.submit import refusal_location as back_off
+from paislurm.translator.app.submit.site_values import site_values
 from paislurm.translator.errors import RejectedError
 from paislurm.translator.site.load import load_site
 

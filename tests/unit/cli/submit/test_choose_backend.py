@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
-from paislurm.backends.slurm.api import ApiBackend
-from paislurm.translator.cli import context
-from paislurm.translator.cli.context import user_name
-from paislurm.translator.cli.jobs import asking
-from paislurm.translator.cli.submit.choose_backend import choose_backend
+from paislurm.backends.pyslurm.backend import PyslurmBackend
+from paislurm.translator.app.jobs import asking
+from paislurm.translator.app.session import Session, user_name
+from paislurm.translator.app.submit.prepare import choose_backend
 from paislurm.translator.errors import UnreachableError, UsageError
 
 from ...monitor.jobs import CREATED, INTENT, SUBMITTED, job_folder
@@ -27,7 +26,17 @@ STAND_IN = Path(__file__).parents[2] / "backends" / "pyslurm" / "stand_in"
 
 
 @pytest.fixture
-def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+def session() -> Iterator[Session]:
+    """Return a session whose pyslurm ends with the test."""
+    session = Session()
+    yield session
+    chosen = session.backend("pyslurm")
+    assert isinstance(chosen, PyslurmBackend)
+    chosen.close()
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     """Have a Slurm 25.11, which says that job 7 waits, and a pyslurm of the version that the test wants."""
     programs = tmp_path / "programs"
     programs.mkdir()
@@ -45,24 +54,21 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Calla
         (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: pyslurm\nVersion: {version}\n")
         monkeypatch.setenv("PYTHONPATH", f"{STAND_IN}:{tmp_path}")
 
-    yield install
-    chosen = context.backend("pyslurm")
-    assert isinstance(chosen, ApiBackend)
-    chosen.close()
+    return install
 
 
-def test_auto_takes_a_pyslurm_of_slurms_own_version(installed: Callable[[str], None]) -> None:
+def test_auto_takes_a_pyslurm_of_slurms_own_version(installed: Callable[[str], None], session: Session) -> None:
     installed("25.11.0")
-    assert (choose_backend("auto"), choose_backend("pyslurm")) == ("pyslurm", "pyslurm")
+    assert (choose_backend(session, "auto"), choose_backend(session, "pyslurm")) == ("pyslurm", "pyslurm")
 
 
 @pytest.mark.parametrize("version", ["24.11.0", ""])
-def test_auto_takes_no_other(installed: Callable[[str], None], version: str) -> None:
+def test_auto_takes_no_other(installed: Callable[[str], None], session: Session, version: str) -> None:
     if version:
         installed(version)
-    assert choose_backend("auto") == "slurm"
+    assert choose_backend(session, "auto") == "slurm"
     with pytest.raises(UnreachableError, match="pyslurm cannot be used"):
-        choose_backend("pyslurm")
+        choose_backend(session, "pyslurm")
 
 
 @pytest.mark.usefixtures("installed")
@@ -79,8 +85,8 @@ def test_a_pyslurm_that_is_not_there_leaves_nothing_behind(run: Runner, job: str
 
 def test_a_name_that_no_backend_has() -> None:
     with pytest.raises(UsageError, match="there is no backend 'slrum'") as caught:
-        choose_backend("slrum")
-    assert caught.value.diagnostics[0].hint == "there are: auto, local, pyslurm, slurm, slurmrestd"
+        choose_backend(Session(), "slrum")
+    assert caught.value.diagnostics[0].hint == "there are: auto, local, pyslurm, slurm"
 
 
 @pytest.mark.usefixtures("installed")
@@ -98,5 +104,5 @@ def test_a_job_stays_readable_where_pyslurm_is_gone(run: Runner, surroundings: P
 
 def test_backends_do_not_share_an_answer() -> None:
     """One that was asked for the jobs of the one says nothing of those of the other."""
-    files = {asking._shared(name)._file for name in ("slurm", "pyslurm")}
+    files = {asking._shared(Session(), name)._file for name in ("slurm", "pyslurm")}
     assert len(files) == 2

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
-from paislurm.translator.cli.input.sites import detected_path
-from paislurm.translator.cli.site import ask as ask_module
+from paislurm.translator.app.input.sites import detected_path
+from paislurm.translator.app.session import Session
+from paislurm.translator.app.site import ask as ask_module
 from paislurm.translator.errors import Diagnostic, UnreachableError
 
 from ...site.detection.answered import recorded
@@ -56,14 +57,14 @@ def test_slurm_is_asked_once_and_plans_know_it_from_then_on(run: Runner, tmp_pat
     assert len(asked) == 1
     assert HINT not in run("plan", file).err
     assert "what Slurm said to `submit`" in run("site", "show").err
-    assert detected_path().stat().st_mode & 0o777 == 0o600
+    assert detected_path(Session()).stat().st_mode & 0o777 == 0o600
 
 
 def test_a_dry_run_plans_as_a_submit_and_keeps_nothing(run: Runner, tmp_path: Path, asked: list[str]) -> None:
     file = job_file(tmp_path)
     tried = run("submit", file, "--dry-run")
     assert (tried.code, len(asked), tried.err.count(ASKED), HINT in tried.err) == (0, 1, 1, False)
-    assert not detected_path().parent.parent.exists()
+    assert not detected_path(Session()).parent.parent.exists()
     submit(run, file)
     assert run("plan", file).out in tried.out + "\n"
 
@@ -71,8 +72,8 @@ def test_a_dry_run_plans_as_a_submit_and_keeps_nothing(run: Runner, tmp_path: Pa
 def test_it_is_asked_again_after_a_day(run: Runner, tmp_path: Path, asked: list[str]) -> None:
     file = job_file(tmp_path)
     submit(run, file)
-    before = detected_path().stat().st_mtime - DAY - 2
-    os.utime(detected_path(), (before, before))
+    before = detected_path(Session()).stat().st_mtime - DAY - 2
+    os.utime(detected_path(Session()), (before, before))
     assert ASKED in submit(run, file)
     assert len(asked) == 2
 
@@ -85,7 +86,7 @@ def test_a_profile_that_somebody_wrote_comes_first(run: Runner, tmp_path: Path, 
     run("submit", job_file(tmp_path), "--dry-run")
     run("submit", job_file(tmp_path), "--backend", "local", "--dry-run")
     assert asked == []
-    assert not detected_path().exists()
+    assert not detected_path(Session()).exists()
 
 
 def test_a_job_that_it_refuses_has_slurm_asked_again(
@@ -112,7 +113,7 @@ def test_one_that_others_can_write_to_is_none(run: Runner, tmp_path: Path, asked
     file = job_file(tmp_path)
     submit(run, file)
     assert asked
-    detected_path().chmod(mode)
+    detected_path(Session()).chmod(mode)
     assert HINT in run("plan", file).err
 
 
@@ -126,7 +127,7 @@ def test_a_slurm_that_does_not_answer_leaves_no_profile(
     said = run("submit", job_file(tmp_path), "--dry-run")
     assert (said.code, asked) == (0, [])
     assert HINT in said.err
-    assert not detected_path().exists()
+    assert not detected_path(Session()).exists()
 
 
 def test_a_check_knows_from_then_on_what_slurm_said(run: Runner, tmp_path: Path, asked: list[str]) -> None:

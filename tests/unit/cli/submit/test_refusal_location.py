@@ -7,7 +7,7 @@ import pytest
 from paislurm.backends.runner import Completed
 from paislurm.backends.slurm.refusal_table import OTHER_OPTIONS
 from paislurm.backends.slurm.refusals import failure
-from paislurm.translator.cli.submit.refusal_location import locate_refusal, with_suspects
+from paislurm.translator.app.submit.refusal_location import locate_refusal, with_suspects
 from paislurm.translator.errors import Diagnostic, RejectedError
 from paislurm.translator.protocol.extras_slurm import RESERVED
 from paislurm.translator.reading.read import read

@@ -12,7 +12,8 @@ import pytest
 from paislurm.backends.runner import Completed
 from paislurm.backends.slurm import commands
 from paislurm.backends.slurm.backend import SlurmBackend
-from paislurm.translator.cli.submit.slurm_version import DAY, installed_version
+from paislurm.translator.app.session import Session
+from paislurm.translator.app.submit.slurm_version import DAY, installed_version
 
 from ...backends.recording import Recording, Replay
 
@@ -37,7 +38,7 @@ def kept(surroundings: Path) -> list[Path]:
 
 def test_it_is_asked_once(slurm: FakeBackend, surroundings: Path) -> None:
     slurm.slurm = "slurm-wlm 22.05.8\n"
-    assert [installed_version("slurm") for _ in range(3)] == ["22.05.8"] * 3
+    assert [installed_version(Session(), "slurm") for _ in range(3)] == ["22.05.8"] * 3
     assert slurm.asked == 1
     (file,) = kept(surroundings)
     assert (file.name, file.stat().st_mode & 0o777) == (f"slurm@{os.uname().nodename}", 0o600)
@@ -46,42 +47,42 @@ def test_it_is_asked_once(slurm: FakeBackend, surroundings: Path) -> None:
 
 def test_it_is_asked_again_after_a_day(slurm: FakeBackend, surroundings: Path) -> None:
     slurm.slurm = "slurm 22.05.8"
-    installed_version("slurm")
+    installed_version(Session(), "slurm")
     slurm.slurm = "slurm 24.11.5"
     (file,) = kept(surroundings)
     now = time.time()
     os.utime(file, (now, now - DAY - 1))
-    assert (installed_version("slurm"), slurm.asked) == ("24.11.5", 2)
+    assert (installed_version(Session(), "slurm"), slurm.asked) == ("24.11.5", 2)
     os.utime(file, (now, now + DAY + 60))
-    assert (installed_version("slurm"), slurm.asked) == ("24.11.5", 3)
+    assert (installed_version(Session(), "slurm"), slurm.asked) == ("24.11.5", 3)
 
 
 @pytest.mark.parametrize("data", [b"", b"\xff\xfe", b"what?\n", b"24.11\n"])
 def test_what_cannot_be_read_is_asked_again(slurm: FakeBackend, surroundings: Path, data: bytes) -> None:
     slurm.slurm = "slurm 22.05.8"
-    installed_version("slurm")
+    installed_version(Session(), "slurm")
     (file,) = kept(surroundings)
     file.write_bytes(data)
-    assert (installed_version("slurm"), slurm.asked) == ("22.05.8", 2)
+    assert (installed_version(Session(), "slurm"), slurm.asked) == ("22.05.8", 2)
     assert file.read_text() == "22.05.8\n"
 
 
 def test_backends_are_kept_apart(slurm: FakeBackend, surroundings: Path) -> None:
     slurm.slurm = "slurm 22.05.8"
-    installed_version("slurm")
-    installed_version("other")
+    installed_version(Session(), "slurm")
+    installed_version(Session(), "other")
     assert slurm.asked == len(kept(surroundings)) == 2
 
 
 @pytest.mark.parametrize("fails", ["away", "missing", "refuses"])
 def test_without_an_answer_nothing_is_assumed_or_kept(slurm: FakeBackend, surroundings: Path, fails: str) -> None:
     slurm.fails = fails
-    assert (installed_version("slurm"), kept(surroundings)) == ("", [])
+    assert (installed_version(Session(), "slurm"), kept(surroundings)) == ("", [])
 
 
 def test_an_answer_without_a_version_is_not_kept(slurm: FakeBackend, surroundings: Path) -> None:
     slurm.slurm = "welcome\n"
-    assert (installed_version("slurm"), kept(surroundings)) == ("", [])
+    assert (installed_version(Session(), "slurm"), kept(surroundings)) == ("", [])
 
 
 def test_a_home_that_cannot_be_written_is_no_failure(
@@ -90,14 +91,14 @@ def test_a_home_that_cannot_be_written_is_no_failure(
     slurm.slurm = "slurm 22.05.8"
     (tmp_path / "file").touch()
     monkeypatch.setenv("PAISLURM_HOME", str(tmp_path / "file"))
-    assert installed_version("slurm") == "22.05.8"
+    assert installed_version(Session(), "slurm") == "22.05.8"
 
 
 def test_before_the_first_job_nothing_is_made(slurm: FakeBackend, surroundings: Path) -> None:
     slurm.slurm = "slurm 22.05.8"
     surroundings.rmdir()
     surroundings.parent.rmdir()
-    assert installed_version("slurm") == "22.05.8"
+    assert installed_version(Session(), "slurm") == "22.05.8"
     assert not surroundings.parent.exists()
 
 

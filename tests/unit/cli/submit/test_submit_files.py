@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.cli.submit import replace_job
+from paislurm.translator.app.submit import replace_job
 from paislurm.translator.state.job_folder import JobFolder
 from tests.children import child
 
@@ -134,7 +134,7 @@ def test_a_name_that_is_too_long_is_told(run: Runner, tmp_path: Path, slurm: Fak
 
 RACE = """
 import sys, time
-from paislurm.translator.cli import context
+from paislurm.translator.app.session import Session
 from paislurm.translator.cli.main import main
 
 class Slow:
@@ -146,7 +146,7 @@ class Slow:
     def observe(self, ids): return {}
     def find(self, tags): return {}
 
-context._choose = lambda name: Slow()
+Session._choose = lambda self, name: Slow()
 while time.time() < float(sys.argv[2]): pass
 sys.exit(main(["submit", sys.argv[1]]))
 """

@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from paislurm.translator.site.detection.answers import Answers, Detection
 from paislurm.translator.site.detection.detect import detect
 from paislurm.translator.site.detection.profile_text import profile_text
-from paislurm.translator.site.limits import Account, Limits
+from paislurm.translator.site.devices import Gpus, GpuVendor
 from paislurm.translator.site.load import load_site
-from paislurm.translator.site.profile import (
-    Gpus,
-    GpuVendor,
-    Partition,
-    PortRange,
-    Scheduler,
-    Shape,
-    Site,
-    VirtualCluster,
-)
+from paislurm.translator.site.partitions import Account, Partition, Qos, Shape
+from paislurm.translator.site.profile import Ports, Scheduler, Site, Times, VirtualCluster
 
 from .answered import CONFIG, EXPECTED, VERSIONS, detected, recorded
 
@@ -45,32 +37,33 @@ def keys_of(detection: Detection) -> list[str]:
 def test_what_was_recorded_on_each_slurm(version: str) -> None:
     detection = detect(recorded(version))
     slurm, plugins = PLUGINS[version]
-    shape = Shape(count=1, cpus=16, memory_mib=1000000, gpus=4, gpu_type="v100", features=("v100",), gres=())
-    rich = replace(shape, features=("ib", "v100"), gres=("hca:2", "rtx:4"))
-    account = Account(qos=("high", "normal"))
-    assert detection.site == Site(
-        known=True,
-        name="paislurm",
-        slurm_version=slurm,
-        scheduler=Scheduler(backfill_interval=1),
-        partitions=tuple(
-            Partition(
-                name=name,
-                shapes=tuple(
-                    replace(each, count=count) for each, count in ((rich, of_rich), (shape, of_others)) if count
-                ),
-                time_limit=timedelta(days=1),
-            )
-            for name, (of_rich, of_others) in NODES.items()
-        ),
-        default_partition="normal",
-        virtual_clusters={"default": VirtualCluster(partition="normal")},
-        accounts={"extra": account, "research": account},
-        default_account="research",
-        qos={"high": Limits(), "normal": Limits()},
-        reservations=(),
-        kill_wait=timedelta(seconds=5),
-        mpi=plugins,
+    shape = Shape.of(count=1, cpus=16, memory_mib=1000000, gpus=4, gpu_type="v100", features=("v100",), gres=())
+    rich = shape.model_copy(update={"features": ("ib", "v100"), "gres": ("hca:2", "rtx:4")})
+    account = Account.of(qos=("high", "normal"))
+    assert (
+        detection.site
+        == Site.of(
+            name="paislurm",
+            slurm_version=slurm,
+            scheduler=Scheduler.of(backfill_interval=1),
+            partitions={
+                name: Partition.of(
+                    nodes=tuple(
+                        each.model_copy(update={"count": n}) for each, n in ((rich, of_rich), (shape, of_others)) if n
+                    ),
+                    time_limit=timedelta(days=1),
+                )
+                for name, (of_rich, of_others) in NODES.items()
+            },
+            default_partition="normal",
+            virtual_clusters={"default": VirtualCluster.of(partition="normal")},
+            accounts={"extra": account, "research": account},
+            default_account="research",
+            qos={"high": Qos(), "normal": Qos()},
+            reservations=(),
+            time=Times.of(kill_wait=timedelta(seconds=5)),
+            mpi=plugins,
+        ).known()
     )
     assert keys_of(detection) == ["gpus.vendor", "infiniband", "storages"]
     assert load_site(profile_text(detection), file="site.yaml") == detection.site
@@ -87,12 +80,12 @@ def test_a_cluster_without_partitions() -> None:
 
 def test_a_partition_that_has_the_name_of_the_usual_virtual_cluster() -> None:
     assert detected("default").site.virtual_clusters == {}
-    assert detected("other").site.virtual_clusters == {"default": VirtualCluster(partition="other")}
+    assert detected("other").site.virtual_clusters == {"default": VirtualCluster.of(partition="other")}
 
 
 def test_a_cluster_that_says_little() -> None:
     detection = detect(Answers(config="", refused={"nodes": "scontrol refuses: no", "mpi": "there is no `srun` here"}))
-    assert detection.site == Site(known=True)
+    assert detection.site == Site.of().known()
     reasons = {gap.key: gap.reason for gap in detection.gaps}
     assert reasons["partitions.NAME.nodes"] == "scontrol refuses: no"
     assert reasons["partitions"] == "Slurm shows you none"
@@ -104,7 +97,7 @@ def test_a_cluster_that_says_little() -> None:
 @pytest.mark.parametrize("name", ["a b", "a,b", "it's", 'say"', "a#b", "back\\slash", "a`b", "\x1b[2J"])
 def test_a_partition_that_sbatch_cannot_be_given_is_named_alone(name: str) -> None:
     detection = detected(name)
-    assert detection.site.partitions == ()
+    assert detection.site.partitions == {}
     assert "partitions" in keys_of(detection)
     assert load_site(profile_text(detection), file="site.yaml") == detection.site
 
@@ -114,7 +107,7 @@ def test_a_partition_that_sbatch_cannot_be_given_is_named_alone(name: str) -> No
 )
 def test_a_partition_with_a_name_that_yaml_would_read_otherwise(name: str) -> None:
     detection = detected(name, gres=f"gpu:{name}:2" if ":" not in name else "gpu:2")
-    (partition,) = detection.site.partitions
+    (partition,) = detection.site.partitions.values()
     assert partition.name == detection.site.default_partition == name
     assert partition.node_count == 1
     assert load_site(profile_text(detection), file="site.yaml") == detection.site
@@ -129,13 +122,13 @@ def test_words_of_slurm_stay_in_their_comment() -> None:
 
 def test_a_node_that_is_away_is_counted_and_told() -> None:
     detection = detected(state="DOWN*+DRAIN")
-    assert detection.site.partitions[0].node_count == 1
+    assert detection.site.partitions["all"].node_count == 1
     assert "all: 1 of 1 node is down or drained now." in detection.remarks["partitions"]
 
 
 def test_several_types_of_gpus_in_a_node_are_none() -> None:
     detection = detected(gres="gpu:a100:2,gpu:v100:3")
-    (shape,) = detection.site.partitions[0].shapes
+    (shape,) = detection.site.partitions["all"].nodes
     assert (shape.gpus, shape.gpu_type) == (5, "")
     assert any("several types" in remark for remark in detection.remarks["partitions"])
 
@@ -146,7 +139,7 @@ def test_several_types_of_gpus_in_a_node_are_none() -> None:
 )
 def test_whose_gpus(gres: str, vendor: GpuVendor, gap: bool) -> None:
     detection = detected(gres=gres)
-    assert detection.site.gpus == Gpus(vendor=vendor)
+    assert detection.site.gpus == Gpus.of(vendor=vendor)
     assert ("gpus.vendor" in keys_of(detection)) == gap
 
 
@@ -157,20 +150,20 @@ def test_gpus_under_another_name_are_asked_for() -> None:
 def test_a_partition_bounds_what_a_job_has_of_a_node() -> None:
     bounds = "PartitionName=all MaxCPUsPerNode=4 MaxMemPerNode=500 MaxNodes=3 MaxTime=UNLIMITED"
     detection = detected(partitions=bounds)
-    assert detection.site.partitions[0].shapes == (Shape(count=1, cpus=4, memory_mib=500, features=(), gres=()),)
-    assert detection.site.partitions[0].max_nodes == 3
+    assert detection.site.partitions["all"].nodes == (Shape.of(count=1, cpus=4, memory_mib=500, features=(), gres=()),)
+    assert detection.site.partitions["all"].max_nodes == 3
 
 
 def test_where_names_do_not_resolve_slurm_has_the_addresses() -> None:
-    assert detected(node_resolves=False).site.address == "node-address"
-    assert detected(node_resolves=True).site.address == "getent"
+    assert detected(node_resolves=False).site.address.method == "node-address"
+    assert detected(node_resolves=True).site.address.method == "getent"
 
 
 def test_ports_keep_off_those_of_slurm_and_the_system() -> None:
     config = f"{CONFIG}SrunPortRange = 20000-21000\n"
-    assert detected(config=config, ephemeral_ports="32768 60999").site.ports == PortRange(first=21001, last=32767)
+    assert detected(config=config, ephemeral_ports="32768 60999").site.ports == Ports.of(first=21001, last=32767)
     detection = detected(config=config, ephemeral_ports="1024 65535")
-    assert detection.site.ports == PortRange()
+    assert detection.site.ports == Ports()
     assert "ports" in keys_of(detection)
 
 

@@ -7,13 +7,17 @@ from datetime import timedelta
 import pytest
 
 from paislurm.translator.site.detection.accounts import Accounts, accounts
-from paislurm.translator.site.detection.config import SlurmConfig, free_ports, port_range, slurm_config
-from paislurm.translator.site.detection.mpi import mpi_plugins
-from paislurm.translator.site.detection.nodes import Gres, gres, nodes
-from paislurm.translator.site.detection.partitions import partition_records
-from paislurm.translator.site.detection.records import records
-from paislurm.translator.site.limits import Account, Amounts, Limits
-from paislurm.translator.site.profile import PortRange, Scheduler, Shape
+from paislurm.translator.site.detection.config import (
+    SlurmConfig,
+    free_ports,
+    mpi_plugins,
+    port_range,
+    records,
+    slurm_config,
+)
+from paislurm.translator.site.detection.nodes import Gres, gres, nodes, partition_records
+from paislurm.translator.site.partitions import Account, Amounts, Qos, Shape
+from paislurm.translator.site.profile import Ports, Scheduler
 
 from .answered import NODE, PARTITION
 
@@ -55,17 +59,17 @@ def test_ranges_of_ports(text: str, ports: tuple[int, int] | None) -> None:
 @pytest.mark.parametrize(
     ("taken", "free"),
     [
-        ([], PortRange()),
-        ([(32768, 60999), (6817, 6817)], PortRange()),
-        ([(20000, 60999)], PortRange(first=10000, last=19999)),
-        ([(15000, 15000), (32768, 60999)], PortRange(first=15001, last=32767)),
-        ([(10000, 61000)], PortRange(first=61001, last=65535)),
-        ([(32768, 99999), (1, 31000)], PortRange(first=31001, last=32767)),
+        ([], Ports()),
+        ([(32768, 60999), (6817, 6817)], Ports()),
+        ([(20000, 60999)], Ports.of(first=10000, last=19999)),
+        ([(15000, 15000), (32768, 60999)], Ports.of(first=15001, last=32767)),
+        ([(10000, 61000)], Ports.of(first=61001, last=65535)),
+        ([(32768, 99999), (1, 31000)], Ports.of(first=31001, last=32767)),
         ([(1024, 65535)], None),
         ([(10000, 65000)], None),
     ],
 )
-def test_ports_that_nobody_hands_out(taken: list[tuple[int, int]], free: PortRange | None) -> None:
+def test_ports_that_nobody_hands_out(taken: list[tuple[int, int]], free: Ports | None) -> None:
     assert free_ports(taken) == free
 
 
@@ -89,7 +93,7 @@ def test_a_node_gives_what_is_not_set_aside() -> None:
     (found,) = nodes(
         node("p", "RealMemory=1000", "RealMemory=1000 MemSpecLimit=200").replace("CPUEfctv=8", "CPUEfctv=6")
     )
-    assert found.shape == Shape(count=1, cpus=6, memory_mib=800, features=(), gres=())
+    assert found.shape == Shape.of(count=1, cpus=6, memory_mib=800, features=(), gres=())
     (old,) = nodes(node("p", "CPUEfctv=8 ", ""))
     assert old.shape.cpus == 8
 
@@ -153,33 +157,31 @@ def test_accounts_come_in_order_with_their_limits() -> None:
     )
     assert found.default == "b"
     assert list(found.accounts) == ["a", "b", "c"]
-    assert found.accounts["a"] == Account(qos=("normal",))
-    assert found.accounts["c"] == Account(qos=("odd",)), "it is the user's on one partition alone"
-    assert found.accounts["b"] == Account(
-        limits=Limits(
-            max_jobs=2,
-            max_submit_jobs=3,
-            max_time=timedelta(minutes=90),
-            per_job=Amounts(nodes=1, cpus=8, memory_mib=10240, gpus=2),
-            total=Amounts(cpus=100),
-        ),
+    assert found.accounts["a"] == Account.of(qos=("normal",))
+    assert found.accounts["c"] == Account.of(qos=("odd",)), "it is the user's on one partition alone"
+    assert found.accounts["b"] == Account.of(
+        max_jobs=2,
+        max_submit_jobs=3,
+        max_time=timedelta(minutes=90),
+        per_job=Amounts.of(nodes=1, cpus=8, memory_mib=10240, gpus=2),
+        total=Amounts.of(cpus=100),
         qos=("high", "normal"),
         default_qos="high",
     )
-    high = Limits(
+    high = Qos.of(
         over_partition_nodes=True,
         max_jobs=4,
         max_submit_jobs=5,
         max_time=timedelta(days=1),
-        per_user=Amounts(cpus=5, memory_mib=7),
+        per_user=Amounts.of(cpus=5, memory_mib=7),
     )
-    assert found.qos == {"high": high, "normal": Limits(), "odd": Limits()}
+    assert found.qos == {"high": high, "normal": Qos(), "odd": Qos()}
 
 
 def test_limits_that_slurm_does_not_enforce_are_none() -> None:
     users = USERS + "b|b||high||7|3|01:30:00|cpu=8|cpu=100|2|\n"
     found = accounts(users, QOS + "high||1-00:00:00|4|5|||||\n", limited=False)
-    assert (found.accounts, found.qos) == ({"b": Account(qos=("high",))}, {"high": Limits()})
+    assert (found.accounts, found.qos) == ({"b": Account.of(qos=("high",))}, {"high": Qos()})
 
 
 @pytest.mark.parametrize("text", ["", "\n", "|\n", "sacctmgr: nothing\n"])
@@ -213,11 +215,11 @@ def test_a_plugin_that_requires_a_time_limit(plugins: str, required: bool) -> No
 @pytest.mark.parametrize(
     ("text", "scheduler"),
     [
-        ("SchedulerType = sched/builtin\nSchedulerParameters = bf_interval=9\n", Scheduler(kind="builtin")),
-        ("SchedulerType = sched/backfill\nSchedulerParameters = (null)\n", Scheduler(backfill_interval=30)),
+        ("SchedulerType = sched/builtin\nSchedulerParameters = bf_interval=9\n", Scheduler.of(type="builtin")),
+        ("SchedulerType = sched/backfill\nSchedulerParameters = (null)\n", Scheduler.of(backfill_interval=30)),
         ("SchedulerType = sched/backfill\nSchedulerParameters = defer,bf_interval=60,bf_window=9\n",
-         Scheduler(backfill_interval=60)),
-        ("SchedulerType = sched/backfill\nSchedulerParameters = bf_interval=-1\n", Scheduler(backfill_interval=-1)),
+         Scheduler.of(backfill_interval=60)),
+        ("SchedulerType = sched/backfill\nSchedulerParameters = bf_interval=-1\n", Scheduler.of(backfill_interval=-1)),
         ("SchedulerType = sched/other\n", Scheduler()),
         ("", Scheduler()),
     ],

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from paislurm.translator.shipped import shipped_text
-from paislurm.translator.site.container_runtimes import PROGRAMS
+from paislurm.translator.site.containers import PROGRAMS
 from paislurm.translator.site.detection.probe import Interface, Probe, probe
 from paislurm.translator.site.detection.profile_text import profile_text
 from paislurm.translator.site.load import load_site
-from paislurm.translator.site.profile import InfinibandSettings
+from paislurm.translator.site.profile import Infiniband
 
 from .answered import detected
 
@@ -86,9 +86,9 @@ def test_half_a_line_does_no_harm(line: str) -> None:
 def test_the_profile_of_such_a_node() -> None:
     detection = detected(probe=SAID, gres="gpu:2")
     site = detection.site
-    assert site.infiniband == InfinibandSettings(adapters=("mlx5_0",), interface="ib1", ethernet="eth0", memlock_mib=64)
+    assert site.infiniband == Infiniband.of(adapters=("mlx5_0",), interface="ib1", ethernet="eth0", memlock_mib=64)
     assert site.containers.installed == ("podman", "charliecloud")
-    assert site.address == "getent"
+    assert site.address.method == "getent"
     text = profile_text(detection)
     assert load_site(text, file="site.yaml") == site
     assert "# Adapters without an active InfiniBand port: mlx5_1, mlx5_2." in text
@@ -103,7 +103,7 @@ def test_a_node_that_has_little() -> None:
         probe="node n2\nmemlock unlimited\ndevice /dev/kfd\nports 20000 60999\nshared tmp\n", gres="gpu:1"
     )
     site = detection.site
-    assert (site.infiniband, site.containers.installed, site.address) == (None, (), "node-address")
+    assert (site.infiniband, site.containers.installed, site.address.method) == (None, (), "node-address")
     assert (site.gpus.vendor, site.ports.last) == ("amd", 19999)
     reasons = {gap.key: gap.reason for gap in detection.gaps}
     assert list(reasons) == ["infiniband", "containers.runtime", "PAISLURM_HOME", "storages"]

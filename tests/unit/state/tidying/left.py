@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from paislurm.translator.monitor.poll import open_job
 from paislurm.translator.state.tidying.tidy import TIDY_AFTER, tidy

@@ -6,16 +6,17 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ....cli.job_file_options import job_files
 from ....plural import counted
-from ...input.job_input import job_files
-from ...options import examples, json_option
+from ...options import examples, json_option, pass_session
 from ...output.console import log_diagnostics, print_json, print_result
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ....app.input.source import Source
+    from ....app.session import Session
     from ....errors import Diagnostic
-    from ...input.job_input import Source
 
 
 @click.command(
@@ -27,17 +28,18 @@ if TYPE_CHECKING:
 )
 @job_files
 @json_option
-def command(sources: Sequence[Source], *, as_json: bool) -> int:
+@pass_session
+def command(session: Session, sources: Sequence[Source], *, as_json: bool) -> int:
     """Say what is wrong with job files, all of it at once, with lines.
 
     FILE is a job file, or - for standard input. It is read and checked against the protocol and the site, and
     bash reads the commands of each role without running them. Of several files, the exit code is the highest.
     """
-    from ...input.job_input import check_source, shown_name
+    from ....app.input.job_input import check_source, shown_name
 
     if len(sources) > 1:
-        return _check_each(sources, as_json=as_json)
-    compiled, warnings = check_source(sources[0])
+        return _check_each(session, sources, as_json=as_json)
+    compiled, warnings = check_source(session, sources[0])
     if as_json:
         print_json({"job": compiled.job.name, "diagnostics": [diagnostic.as_dict() for diagnostic in warnings]})
     else:
@@ -45,16 +47,16 @@ def command(sources: Sequence[Source], *, as_json: bool) -> int:
     return 0
 
 
-def _check_each(sources: Sequence[Source], *, as_json: bool) -> int:
+def _check_each(session: Session, sources: Sequence[Source], *, as_json: bool) -> int:
+    from ....app.input.job_input import check_source, shown_name
     from ....errors import PlanError, ProtocolError
-    from ...input.job_input import check_source, shown_name
 
     documents: list[dict[str, object]] = []
     for source in sources:
         file, job, status = shown_name(source.file), None, 0
         diagnostics: Sequence[Diagnostic]
         try:
-            compiled, diagnostics = check_source(source)
+            compiled, diagnostics = check_source(session, source)
             job = compiled.job.name
         except (ProtocolError, PlanError) as error:
             diagnostics, status = error.diagnostics, error.exit_code

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import click
+from msgspec.structs import replace
 
 from ....errors import Diagnostic, ProtocolError
 from ...options import examples, json_option
@@ -28,13 +27,13 @@ def command(file: str, output: str | None, *, as_json: bool) -> int:
     """
     from pathlib import Path, PurePath
 
+    from ....app.input.job_input import read_source, shown_name
+    from ....app.output_file import write_output
     from ....convert import converted
+    from ....protocol.overrides import is_v1
     from ....protocol.validate import validate
-    from ....protocol.versions import is_v1
     from ....reading.document import path_of
     from ....reading.read import read
-    from ...input.job_input import read_source, shown_name
-    from ...output.output_file import write_output
 
     name = shown_name(file)
     document = read(read_source(file), file=name)

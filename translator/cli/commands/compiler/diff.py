@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
-from ...options import examples, json_option
-from ...output.console import colourful, escape_control, log, print_json
+from ....terminal_text import escape_control
+from ...options import examples, json_option, pass_session
+from ...output.console import colourful, log, print_json
 from ...shell.candidates import Job, JobOrFile
 
 if TYPE_CHECKING:
-    from ...runs.differences import Differences
+    from ....app.runs.differences import Differences
+    from ....app.session import Session
 
 COLOURS = {"---": "bold", "+++": "bold", "@@": "cyan", "-": "red", "+": "green"}
 """Of lines by what they begin with; the first that fits counts."""
@@ -28,7 +31,8 @@ COLOURS = {"---": "bold", "+++": "bold", "@@": "cyan", "-": "red", "+": "green"}
 @click.argument("old", metavar="JOB", type=Job())
 @click.argument("new", metavar="JOB|FILE", type=JobOrFile())
 @json_option
-def command(old: str, new: str, *, as_json: bool) -> int:
+@pass_session
+def command(session: Session, old: str, new: str, *, as_json: bool) -> int:
     """Show what differs between two jobs: parameters, plan, and the head of the script.
 
     JOB is a job's name, user~name, or its Slurm id. FILE is a job file, or - for standard input: it is compiled with
@@ -38,7 +42,7 @@ def command(old: str, new: str, *, as_json: bool) -> int:
     from ....errors import PaislurmError, UsageError
 
     try:
-        found, names, is_whole = _differences(old, new)
+        found, names, is_whole = _differences(session, old, new)
     except PaislurmError as error:
         raise UsageError(error.diagnostics) from None
     if not is_whole:
@@ -60,19 +64,18 @@ def command(old: str, new: str, *, as_json: bool) -> int:
     return 1 if found.texts else 0
 
 
-def _differences(old: str, new: str) -> tuple[Differences, list[str], bool]:
+def _differences(session: Session, old: str, new: str) -> tuple[Differences, list[str], bool]:
     """Return what differs, what was compared, and whether that is all of it."""
-    from ...context import store, user_name
-    from ...runs.comparing import compared_file, compared_job, is_job_file
-    from ...runs.differences import differences
-    from ...submit.slurm_version import installed_version
+    from ....app.runs.comparing import compared_file, compared_job, is_job_file
+    from ....app.runs.differences import differences
+    from ....app.submit.slurm_version import installed_version
 
-    folder = store().find(old, user=user_name())
+    folder = session.store.find(old, user=session.user)
     first = compared_job(folder)
-    if is_job_file(new):
-        second = compared_file(new, folder, installed_version)
+    if is_job_file(session, new):
+        second = compared_file(session, new, folder, partial(installed_version, session))
     else:
-        second = compared_job(store().find(new, user=user_name()))
+        second = compared_job(session.store.find(new, user=session.user))
     is_whole = first.parameters is not None and second.parameters is not None
     return differences(first, second), [first.name, second.name], is_whole
 

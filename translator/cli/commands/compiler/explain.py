@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 import click
+from msgspec import to_builtins
+from msgspec.structs import replace
 
+from ....cli.job_file_options import job_file
 from ....plural import counted
-from ...input.job_input import job_file, read_source, shown_name
-from ...options import examples, json_option
+from ...options import examples, json_option, pass_session
 from ...output.console import log, print_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ....app.input.source import Source
+    from ....app.session import Session
     from ....rendering.provenance import Origin
-    from ...input.job_input import Source
 
 MAX_WIDTH = 70
 """Characters of a line of the script that are shown, enough to know it by."""
@@ -30,25 +32,26 @@ MAX_WIDTH = 70
 )
 @job_file
 @json_option
-def command(source: Source, *, as_json: bool) -> int:
+@pass_session
+def command(session: Session, source: Source, *, as_json: bool) -> int:
     """Say where the lines of the script come from: lines of the job file, or rules.
 
     FILE is a job file, or - for standard input; FILE:LINE asks about one line of it.
     """
+    from ....app.input.job_input import compile_source, read_source, shown_name
     from ....rendering.provenance import origins
-    from ...input.job_input import compile_source
     from ...output.tables import print_table
 
     name, line = _split(source.file)
     text = read_source(name)
     if line:
         _check_line(name, line, text)
-    _, compiled = compile_source(replace(source, file=name, text=text))
+    _, compiled = compile_source(session, replace(source, file=name, text=text))
     found = origins(compiled.plan, compiled.document)
     if line:
         found = [origin for origin in found if int(line) in origin.job_lines]
     if as_json:
-        print_json({"lines": [asdict(origin) for origin in found]})
+        print_json({"lines": [to_builtins(origin) for origin in found]})
     elif found:
         print_table(("SCRIPT", "JOB FILE", "LINE", "RULE"), [_row(origin) for origin in found])
     else:
@@ -68,6 +71,7 @@ def _split(file: str) -> tuple[str, str]:
 
 def _check_line(name: str, line: str, text: bytes) -> None:
     """Raise `UsageError` for what is no line of the file."""
+    from ....app.input.job_input import shown_name
     from ....reading.decode import lines_of
 
     lines = lines_of(text.decode("utf-8", "replace"))

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...input.job_input import job_file
-from ...options import examples, json_option
-from ...output.console import escape_control, print_json, print_result
+from ....cli.job_file_options import job_file
+from ....terminal_text import escape_control
+from ...options import examples, json_option, pass_session
+from ...output.console import print_json, print_result
 
 if TYPE_CHECKING:
-    from ...input.job_input import Source
+    from ....app.input.source import Source
+    from ....app.session import Session
 
 
 @click.command(
@@ -22,15 +24,16 @@ if TYPE_CHECKING:
 )
 @job_file
 @json_option
-def command(source: Source, *, as_json: bool) -> int:
+@pass_session
+def command(session: Session, source: Source, *, as_json: bool) -> int:
     """Show what would be asked of Slurm, and why: layout, components, roles, ports.
 
     FILE is a job file, or - for standard input.
     """
+    from ....app.input.job_input import compile_source
     from ....planning.plan_text import plan_dict, plan_text
-    from ...input.job_input import compile_source
 
-    _, compiled = compile_source(source)
+    _, compiled = compile_source(session, source)
     if as_json:
         print_json(plan_dict(compiled.plan))
     else:

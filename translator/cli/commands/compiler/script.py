@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...input.job_input import job_file
-from ...options import examples, json_option
+from ....cli.job_file_options import job_file
+from ...options import examples, json_option, pass_session
 from ...output.console import log, print_file, print_json
 
 if TYPE_CHECKING:
-    from ...input.job_input import Source
+    from ....app.input.source import Source
+    from ....app.session import Session
 
 
 @click.command(
@@ -25,15 +26,16 @@ if TYPE_CHECKING:
 @click.option("--head", is_flag=True, help="Only the job's own part, for review, up to the seal of the runtime.")
 @click.option("-o", "--output", metavar="FILE", help="Write the script there instead of to standard output.")
 @json_option
-def command(source: Source, output: str | None, *, head: bool, as_json: bool) -> int:
+@pass_session
+def command(session: Session, source: Source, output: str | None, *, head: bool, as_json: bool) -> int:
     """Print the batch script of a job file. `sbatch` runs it, without paislurm.
 
     FILE is a job file, or - for standard input.
     """
+    from ....app.input.job_input import compile_source
     from ....rendering.runtime_bundle import SEAL
-    from ...input.job_input import compile_source
 
-    _, compiled = compile_source(source)
+    _, compiled = compile_source(session, source)
     script = compiled.script.partition(SEAL)[0] if head else compiled.script
     if compiled.plan.secrets:
         where = f"{compiled.plan.job_name}.secrets, in the folder it is submitted from"
@@ -41,7 +43,7 @@ def command(source: Source, output: str | None, *, head: bool, as_json: bool) ->
     if output is not None:
         from pathlib import Path
 
-        from ...output.output_file import write_output
+        from ....app.output_file import write_output
 
         write_output(Path(output), script.encode(errors="surrogateescape"), mode=0o644)
     if as_json:

@@ -1,56 +1,67 @@
-"""`paislurm verify`: is a script what paislurm makes."""
+"""`paislurm verify`: compare a script with what paislurm makes."""
 
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
 
 from paislurm import __version__
 
-from ...options import examples, json_option
-from ...output.console import escape_control, print_json, print_result
+from ....cli.job_file_options import optional_job_file
+from ....terminal_text import escape_control
+from ...options import examples, json_option, pass_session
+from ...output.console import print_json, print_result
 from ...shell.candidates import JobOrFile
 
 if TYPE_CHECKING:
-    from ....rendering.head_reading import Passage
+    from ....app.input.source import Source
+    from ....app.session import Session
     from ....rendering.verify import Verdict
 
 
 @click.command(
     epilog=examples(
         "paislurm verify job.sbatch",
+        "paislurm verify job.sbatch job.yaml",
         "paislurm verify my-job",
         "paislurm script job.yaml | paislurm verify -",
     )
 )
-@click.argument("script", metavar="FILE|JOB", type=JobOrFile())
+@click.argument("script", metavar="SCRIPT|JOB", type=JobOrFile())
+@optional_job_file
 @json_option
-def command(script: str, *, as_json: bool) -> int:
-    """Tell whether a script is what paislurm makes, and what in it is left for a person to read.
+@pass_session
+def command(session: Session, source: Source, script: str, *, as_json: bool) -> int:
+    """Compare a script with what paislurm makes.
 
-    FILE is a script, or - for standard input; JOB is a job's name, user~name, or its Slurm id, whose last script is
-    meant. The runtime must be that of this version, byte for byte, and the head must have the form that the compiler
-    writes. A head that was edited is told, and allowed. The exit code is 0 if both hold, else 1.
+    SCRIPT is a file, or - for standard input; JOB is a job's name, user~name, or its Slurm id, and means its last
+    script. The runtime must be that of this version, byte for byte. The head is as compiled or was edited: its digest
+    shows accidents, not intent. With a job FILE the script is compared with what FILE compiles to, and the difference
+    is printed. The exit code is 0 if the runtime is the released one and, with FILE, nothing differs; else 1.
     """
-    from ....rendering.verify import verify
+    from ....rendering.verify import head_difference, verify
 
-    verdict = verify(_text(script), __version__)
+    text = _text(session, script)
+    verdict, difference = verify(text, __version__), ""
+    if source.file:
+        from ....app.input.job_input import compile_source
+
+        _, compiled = compile_source(session, source)
+        difference = head_difference(text, compiled.script, (script, f"compiled from {source.file}"))
     if as_json:
-        print_json(_as_dict(verdict))
+        print_json(_as_dict(verdict, difference, compared=bool(source.file)))
     else:
-        print_result(escape_control(_report(verdict)))
-    return 0 if verdict.is_genuine else 1
+        print_result(escape_control(_report(verdict, difference, source.file)))
+    return 0 if verdict.is_genuine and not difference else 1
 
 
-def _text(script: str) -> str:
-    """Return the script that is meant, as it stands there."""
+def _text(session: Session, script: str) -> str:
+    """Return the script that is meant, byte for byte."""
     from pathlib import Path
 
     from ....state.tidying.kept_script import read_script
-    from ...context import store, user_name
 
     if script == "-":
         data = sys.stdin.buffer.read()
@@ -59,37 +70,28 @@ def _text(script: str) -> str:
         if path.is_file():
             data = path.read_bytes()
         else:
-            folder = store().find(script, user=user_name())
+            folder = session.store.find(script, user=session.user)
             data = read_script(folder, folder.history().attempt)
     return data.decode(errors="surrogateescape")
 
 
-def _as_dict(verdict: Verdict) -> dict[str, object]:
+def _as_dict(verdict: Verdict, difference: str, *, compared: bool) -> dict[str, object]:
     return {
         "genuine": verdict.is_genuine,
         "paislurm_version": verdict.version or None,
         "uses": list(verdict.uses),
-        "edited": verdict.edited,
-        "diagnostics": [{"line": line, "message": message} for line, message in verdict.diagnostics],
-        "to_read": [asdict(passage) for passage in verdict.to_read],
+        "edited": verdict.is_edited,
+        "diagnostics": [{"line": line, "message": message} for line, message in verdict.faults],
+        "difference": difference if compared else None,
     }
 
 
-def _report(verdict: Verdict) -> str:
-    lines = [f"line {line}: {message}" for line, message in verdict.diagnostics]
+def _report(verdict: Verdict, difference: str, file: str) -> str:
+    lines = [f"line {line}: {message}" for line, message in verdict.faults]
     if verdict.is_genuine:
         uses = f", with {', '.join(verdict.uses)}" if verdict.uses else ""
         lines.append(f"runtime: paislurm {verdict.version}{uses}, as released")
-        lines.append(
-            "head: edited since it was compiled, of the right form; its digest does not tell where"
-            if verdict.edited
-            else "head: as compiled"
-        )
-    lines += [f"read {_place(each)}: {each.what}" for each in verdict.to_read]
-    return "\n".join(lines)
-
-
-def _place(passage: Passage) -> str:
-    if passage.first == passage.last:
-        return f"line {passage.first}"
-    return f"lines {passage.first} to {passage.last}"
+        lines.append("head: edited since it was compiled" if verdict.is_edited else "head: as compiled")
+    if file:
+        lines.append(f"head: differs from what {file} compiles to" if difference else f"head: what {file} compiles to")
+    return "\n".join([*lines, *difference.splitlines()])

@@ -22,7 +22,8 @@ def command(uses: tuple[str, ...], *, as_json: bool) -> int:
     """Print the runtime that scripts of this version have behind their seal, for an administrator to read once.
 
     USE is a part that only some jobs use, as the seal of a script names it: apptainer, charliecloud, code, enroot,
-    export-env, hooks, infiniband, monitor-step, native-mpi, openpai-exit-rules, podman, registry, secrets, slots.
+    export-env, gpu-gres, gpus, hooks, infiniband, many-tasks, monitor-step, more-ports, native-mpi, odd-cpus,
+    openpai-exit-rules, plugin-git, plugin-ssh, plugin-storages, plugin-tensorboard, podman, registry, secrets, slots.
     Without one, the parts that every script has are printed. `sha256sum` of what is printed is in the seal.
     """
     from ....rendering.runtime_bundle import ALL_USES, digest, runtime

@@ -10,7 +10,7 @@ from ...options import examples, json_option
 from ...output.console import print_schema
 
 if TYPE_CHECKING:
-    from ....validation.model import Model
+    from pydantic import BaseModel
 
 OUTPUT = "output"
 
@@ -56,16 +56,16 @@ def _of_output(name: str) -> dict[str, Any]:
     return output_schema([name] if name else [])
 
 
-def _model(what: str) -> tuple[type[Model], str]:
+def _model(what: str) -> tuple[type[BaseModel], str]:
     """Import only the one model."""
     if what == "v1":
         from ....protocol.v1.schema import JobFileV1
 
         return JobFileV1, "OpenPAI job, protocol v1"
     if what == "site":
-        from ....site.schema import SiteFile
+        from ....site.profile import Site
 
-        return SiteFile, "Site profile of paislurm"
+        return Site, "Site profile of paislurm"
     from ....protocol.v2.schema import JobFile
 
     return JobFile, "OpenPAI job, protocol v2"

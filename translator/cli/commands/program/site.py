@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...options import examples, json_option
+from ...options import examples, json_option, pass_session
 from ...output.console import log, log_diagnostics, print_file, print_json, print_result
 from ...shell.known_names import OfSite
 
 if TYPE_CHECKING:
-    from ...site.profile_file import Written
+    from ....app.session import Session
+    from ....app.site.profile_file import Written
 
 
 @click.group(
@@ -53,7 +54,9 @@ def command() -> None:
 )
 @click.option("--sysfs", default="/sys/class", metavar="DIR", help="With --probe: where nodes have infiniband and net.")
 @json_option
+@pass_session
 def detect(
+    session: Session,
     output: str | None,
     *,
     force: bool,
@@ -75,15 +78,14 @@ def detect(
     """
     from pathlib import Path
 
+    from ....app.site.ask import ProbeOptions, detect_at, detect_from_here
+    from ....app.site.profile_file import Written, write_profile
     from ....site.detection.profile_text import profile_text
-    from ...site.ask import detect_at, detect_from_here
-    from ...site.probe import ProbeOptions
-    from ...site.profile_file import Written, write_profile
 
     if probe and host is not None:
         raise click.UsageError("--probe looks at files that this machine and a node share: call it at the login node")
     look = ProbeOptions(partition=partition, account=account, sysfs=sysfs) if probe else None
-    found = detect_from_here(look) if host is None else detect_at(host)
+    found = detect_from_here(session, look) if host is None else detect_at(session, host)
     text = profile_text(found)
     done = write_profile(Path(output), text, force=force) if output else Written(written=False)
     if as_json:
@@ -111,24 +113,25 @@ def detect(
     help="The site profile. Default: $PAISLURM_SITE, ~/.config/paislurm/site.yaml, /etc/paislurm/site.yaml.",
 )
 @json_option
-def show(site: str | None, *, as_json: bool) -> int:
+@pass_session
+def show(session: Session, site: str | None, *, as_json: bool) -> int:
     """Show the site profile in force. Each setting has the place that it comes from.
 
     That is a line of a profile, whose origin is user, system, detected, named or extended, or the default of paislurm;
     `locked` stands behind what a user's profile and jobs cannot change. A key without a default that the profile
     leaves out is not shown: `paislurm schema site` has all of them.
     """
+    from ....app.input.sites import found_by, origin_of, profile_layers, site_path
     from ....site.layers import layered
     from ....site.load import load_layers
     from ....site.settings import settings
-    from ...input.sites import found_by, origin_of, profile_layers, site_path
     from ...output.tables import print_table
 
-    path, layers = site_path(site), profile_layers(site)
+    path, layers = site_path(session, site), profile_layers(session, site)
     if layers:
         load_layers(layers)
     found = settings(layered(layers)[0] if layers else None)
-    origins = {layer.file: origin_of(site, layer.file) for layer in layers} | {"": "default"}
+    origins = {layer.file: origin_of(session, site, layer.file) for layer in layers} | {"": "default"}
     if as_json:
         rows = [
             {
@@ -141,13 +144,13 @@ def show(site: str | None, *, as_json: bool) -> int:
             }
             for each in found
         ]
-        print_json({"file": str(path) if path else None, "found_by": found_by(site) or None, "in_force": rows})
+        print_json({"file": str(path) if path else None, "found_by": found_by(session, site) or None, "in_force": rows})
         return 0
-    extended = [layer.file for layer in reversed(profile_layers(site, alone=True)[:-1])]
+    extended = [layer.file for layer in reversed(profile_layers(session, site, alone=True)[:-1])]
     held = [layer.file for layer in reversed(layers[:-1]) if layer.file not in extended]
     adds = f"; it adds to {', then '.join(extended)}" if extended else ""
     adds += f"; what {' and '.join(held)} locks holds" if held else ""
-    log(f"the profile is {path}, {found_by(site)}{adds}" if path else "there is no profile: all is default")
+    log(f"the profile is {path}, {found_by(session, site)}{adds}" if path else "there is no profile: all is default")
     print_table(
         ("SETTING", "VALUE", "ORIGIN", "FROM"),
         [
@@ -173,7 +176,8 @@ def show(site: str | None, *, as_json: bool) -> int:
     help="The site profile. Default: $PAISLURM_SITE, ~/.config/paislurm/site.yaml, /etc/paislurm/site.yaml.",
 )
 @json_option
-def check(jobs: tuple[str, ...], site: str | None, *, as_json: bool) -> int:
+@pass_session
+def check(session: Session, jobs: tuple[str, ...], site: str | None, *, as_json: bool) -> int:
     """Say of job files what they would have here, or why they can never start.
 
     Each JOB is a job file, or - for standard input. Nothing is submitted: the profile tells, and without one Slurm is
@@ -182,14 +186,14 @@ def check(jobs: tuple[str, ...], site: str | None, *, as_json: bool) -> int:
     Without a JOB the profile itself is checked: its keys and locks, who can write to it, whether its programs are here,
     and where Slurm answers, whether the cluster still has what it names.
     """
+    from ....app.input.sites import profile_layers, site_path
+    from ....app.site.check import CANNOT_RUN, check_job, check_profile, site_to_check, status_of
     from ....errors import Severity
-    from ...input.sites import profile_layers, site_path
-    from ...site.check import CANNOT_RUN, check_job, check_profile, site_to_check, status_of
 
-    path = site_path(site)
+    path = site_path(session, site)
     if jobs or path is None:
-        known = site_to_check(site)
-        checked = [check_job(file, known) for file in jobs]
+        known = site_to_check(session, site)
+        checked = [check_job(session, file, known) for file in jobs]
         for each in checked:
             log_diagnostics(each.diagnostics)
             if not as_json:
@@ -200,7 +204,7 @@ def check(jobs: tuple[str, ...], site: str | None, *, as_json: bool) -> int:
         elif not jobs:
             print_result("there is no profile; Slurm answers, and `paislurm site detect` writes one")
         return status
-    diagnostics, reachable = check_profile(profile_layers(site, alone=True))
+    diagnostics, reachable = check_profile(session, profile_layers(session, site, alone=True))
     log_diagnostics(diagnostics)
     gone = [each for each in diagnostics if each.severity is Severity.ERROR]
     if as_json:
@@ -225,15 +229,16 @@ def check(jobs: tuple[str, ...], site: str | None, *, as_json: bool) -> int:
 )
 @click.option("--host", metavar="HOST", help="Ask at this login node, by SSH. Default: the site profile's, or here.")
 @json_option
-def gpus(partitions: tuple[str, ...], *, host: str | None, as_json: bool) -> int:
+@pass_session
+def gpus(session: Session, partitions: tuple[str, ...], *, host: str | None, as_json: bool) -> int:
     """Show the GPUs of each partition by type: how many there are, how many are free, how many jobs wait for some.
 
     Slurm is asked twice, by sinfo and squeue. Nodes that are out of order or reserved have no free GPUs; a node that
     is in several partitions counts in each. `submit --test-only` shows the same of the partitions of one job.
     """
-    from ...estimate.show import show_gpus
+    from ...output.estimate import show_gpus
 
-    return show_gpus(partitions, host, as_json=as_json)
+    return show_gpus(session, partitions, host, as_json=as_json)
 
 
 def _stands(gone: int, *, reachable: bool) -> str:

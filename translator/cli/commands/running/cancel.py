@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...options import examples, jobs_arguments, json_option
-from ...output.console import log, one_line, print_json, print_result
+from ....terminal_text import one_line
+from ...options import examples, jobs_arguments, json_option, pass_session
+from ...output.console import log, print_json, print_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ...jobs.cancelling import Done
+    from ....app.jobs.cancelling import Done
+    from ....app.session import Session
 
 MAX_ENDED = 3
 """So many jobs that had ended before are named one by one."""
@@ -21,21 +23,21 @@ MAX_ENDED = 3
 @click.command(epilog=examples("paislurm cancel my-job other-job", "paislurm cancel 'train-*'", "paislurm cancel 1234"))
 @jobs_arguments
 @json_option
-def command(jobs: tuple[str, ...], *, last: bool, as_json: bool) -> int:
+@pass_session
+def command(session: Session, jobs: tuple[str, ...], *, last: bool, as_json: bool) -> int:
     """End jobs. A job that has ended already is no error.
 
     JOB is a job's name, user~name, its Slurm id, a group, or a pattern as 'train-*'; `--last` is the job that you
     submitted last. Tasks get TERM and some seconds to save what they have.
     """
-    from ...context import store, user_name
-    from ...jobs.cancelling import cancel_jobs, joined
-    from ...jobs.selecting import asks_for_several, select
+    from ....app.jobs.cancelling import cancel_jobs, joined
+    from ....app.jobs.selecting import asks_for_several, select
     from ...output.views import end_dict
 
     if not jobs and not last:
         raise click.UsageError("say which jobs to cancel: a JOB, or --last for the one that you submitted last")
-    folders = select(store(), jobs, user=user_name(), last=last)
-    done, errors = cancel_jobs(folders)
+    folders = select(session.store, jobs, user=session.user, last=last)
+    done, errors = cancel_jobs(session, folders)
     if errors:
         for message in _messages(done):
             log(one_line(message))

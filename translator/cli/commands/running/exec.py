@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
+from msgspec.structs import replace
 
 from ....errors import Diagnostic, NotFoundError
-from ...options import examples, job_argument, json_option
+from ...options import examples, job_argument, json_option, pass_session
 from ...output.console import print_json
 from ...shell.candidates import Task
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ....app.session import Session
     from ....monitor.poll import View
     from ....state.records import JobRole
 
@@ -36,7 +37,8 @@ END_OF_OPTIONS = "--"
 @job_argument
 @click.argument("task", metavar="[ROLE-INDEX]", type=Task(), required=False)
 @click.argument("words", metavar="[--] [COMMAND...]", nargs=-1, type=click.UNPROCESSED)
-def command(job: str, task: str | None, words: tuple[str, ...], *, as_json: bool) -> int:
+@pass_session
+def command(session: Session, job: str, task: str | None, words: tuple[str, ...], *, as_json: bool) -> int:
     """Open a shell in a task that runs, or run a command there; nothing of ssh is needed on the nodes.
 
     JOB is a job's name, user~name, or its Slurm id. Of a job of one task ROLE-INDEX can be left out; a command then
@@ -47,17 +49,16 @@ def command(job: str, task: str | None, words: tuple[str, ...], *, as_json: bool
     """
     from paislurm.backends.base import JobId
 
-    from ...context import backend, store, user_name
-    from ...jobs.refresh import refresh
-    from ...ownership import check_own, check_script
+    from ....app.jobs.refresh import refresh
+    from ....app.ownership import check_own, check_script
 
-    view = refresh(store().find(job, user=user_name()))
+    view = refresh(session, session.store.find(job, user=session.user))
     check_own(view.folder, "exec")
     named, words = _task_and_command(task, words)
     role, index = _one(view, named)
     _check_that_it_runs(view, role, index)
     check_script(view.folder, view.history.attempt, "exec")
-    home = backend(view.history.backend)
+    home = session.backend(view.history.backend)
     argv = _argv(view, home.folder(view.history.run_folder(view.folder.path)), role, index, words)
     if as_json:
         print_json({"argv": argv, "task": f"{role.name}-{index}", "job_id": view.history.job_id})
@@ -77,7 +78,7 @@ def _task_and_command(task: str | None, words: tuple[str, ...]) -> tuple[str | N
 
 def _one(view: View, word: str | None) -> tuple[JobRole, int]:
     """Return the task that is meant; the name of a role is enough for its only task, none for a job's only one."""
-    from ...jobs.logs.selection import chosen, task_names
+    from ....app.jobs.logs.selection import chosen, task_names
 
     roles = view.history.roles
     try:

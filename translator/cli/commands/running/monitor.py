@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...options import examples, json_option
-from ...output.console import log, one_line, print_json
+from ....terminal_text import one_line
+from ...options import examples, json_option, pass_session
+from ...output.console import log, print_json
 from ...shell.candidates import Job
 
 if TYPE_CHECKING:
@@ -19,10 +20,11 @@ if TYPE_CHECKING:
 
     from paislurm.backends.base import JobId
 
+    from ....app.jobs.job_sites import JobSites
+    from ....app.session import Session
     from ....monitor.asking.answer import Answer, Ask
     from ....monitor.loop import Monitor
     from ....state.lock import Lock
-    from ...jobs.job_sites import JobSites
 
 MIN_CHARGE = 0.02
 """CPU seconds that are worth a line of the bill."""
@@ -42,7 +44,8 @@ ROUND = 60
 @click.option("--once", is_flag=True, help="Poll all jobs once, do what is due, and end.")
 @click.option("--site", metavar="FILE", help="The site profile for all jobs. Default: each job's own.")
 @json_option
-def command(site: str | None, job: str | None, *, as_bill: bool, once: bool, as_json: bool) -> int:
+@pass_session
+def command(session: Session, site: str | None, job: str | None, *, as_bill: bool, once: bool, as_json: bool) -> int:
     """Look after your jobs: write down how they end, and submit the attempts that are due.
 
     It looks at the folders of jobs each second, and asks Slurm every three minutes, or as often as the site says, for
@@ -59,30 +62,31 @@ def command(site: str | None, job: str | None, *, as_bill: bool, once: bool, as_
     """
     import signal
 
-    from ....monitor.watching.cpu_limit import outlive_warning
-    from ...context import monitor_folder
-    from ...input.sites import find_site
-    from ...jobs.asking import seldom
-    from ...jobs.job_sites import JobSites
-    from ...jobs.refresh import monitor_lock
-    from ...jobs.rounds import note_round
-    from ...jobs.show_bill import show_bill
+    from ....app.input.sites import find_site
+    from ....app.jobs.asking import seldom
+    from ....app.jobs.job_sites import JobSites
+    from ....app.jobs.refresh import monitor_lock
+    from ....app.jobs.rounds import note_round
+    from ....monitor.watching.folder_watch import outlive_warning
+    from ...output.bill_table import show_bill
 
-    profile = find_site(site)
+    profile = find_site(session, site)
     if as_bill:
-        show_bill(profile.retry.max_attempts_per_hour, as_json=as_json)
+        show_bill(session, profile.retry.max_attempts_per_hour, as_json=as_json)
         return 0
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     # Who is told to end lets the next monitor begin at once; that is how one of another version takes over.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     outlive_warning()
-    sites = JobSites(profile, for_all=site is not None)
+    sites = JobSites(session, profile, for_all=site is not None)
     if job is not None:
-        return _step_of(job, sites, once=once, as_json=as_json)
-    lock = monitor_lock()
-    monitor = _monitor(sites, lock, lambda interval: seldom(min(ROUND, interval) if once else interval))
+        return _step_of(session, job, sites, once=once, as_json=as_json)
+    lock = monitor_lock(session)
+    monitor = _monitor(
+        session, sites, lock, lambda interval: seldom(session, min(ROUND, interval) if once else interval)
+    )
     if once:
-        note_round(profile)
+        note_round(session, profile)
     worked, tries, problem = False, 0, ""
     spent = False
     while tries < TRIES:
@@ -96,7 +100,7 @@ def command(site: str | None, job: str | None, *, as_bill: bool, once: bool, as_
             break
         if lock.problem != problem:
             problem = lock.problem
-            _log(f"{monitor_folder()} cannot be written: {problem}" if problem else "it can be written again")
+            _log(f"{session.monitor_folder} cannot be written: {problem}" if problem else "it can be written again")
         if problem and once:
             break
         # A folder that cannot be written is tried for as long as there are jobs.
@@ -110,30 +114,36 @@ def command(site: str | None, job: str | None, *, as_bill: bool, once: bool, as_
 
 
 def _monitor(
-    sites: JobSites, lock: Lock, ask: Callable[[float], Ask], ahead: Callable[[str], int] = lambda _: 0
+    session: Session,
+    sites: JobSites,
+    lock: Lock,
+    ask: Callable[[float], Ask],
+    ahead: Callable[[str], int] = lambda _: 0,
 ) -> Monitor:
+    from ....app.jobs.folders.housekeeping import keep_house
+    from ....app.jobs.refresh import dependencies
     from ....monitor.loop import Monitor
     from ....monitor.notify import NotificationSender
-    from ...context import store
-    from ...jobs.folders.housekeeping import keep_house
-    from ...jobs.refresh import dependencies
 
     sender = NotificationSender(sites.of)
-    means = dependencies(lock, sites, seldom=_charging(ask), ahead=ahead)
-    return Monitor(store(), means, sender, _log, lambda: keep_house(sites.own.remove_after, _log))
+    means = dependencies(session, lock, sites, seldom=_charging(session, ask), ahead=ahead)
+    return Monitor(session.store, means, sender, _log, lambda: keep_house(session, sites.own.jobs.remove_after, _log))
 
 
-def _step_of(job: str, sites: JobSites, *, once: bool, as_json: bool) -> int:
+def _step_of(session: Session, job: str, sites: JobSites, *, once: bool, as_json: bool) -> int:
     """Take a step with one job, and say whether this process did it."""
-    from ...context import store, user_name
-    from ...jobs.asking import seldom
-    from ...jobs.refresh import everything, monitor_lock
-    from ...jobs.step_at_end import MAX_AGE, ahead, take_step
+    from ....app.jobs.asking import seldom
+    from ....app.jobs.refresh import everything, monitor_lock
+    from ....app.jobs.step_at_end import MAX_AGE, ahead, take_step
 
     if not once:
         raise click.UsageError("a JOB goes with --once: a monitor that stays looks after all jobs")
-    folder, lock = store().find(job, user=user_name()), monitor_lock()
-    worked = take_step(folder, _monitor(sites, lock, lambda _: seldom(MAX_AGE, everything), ahead), lock)
+    folder, lock = session.store.find(job, user=session.user), monitor_lock(session)
+    worked = take_step(
+        folder,
+        _monitor(session, sites, lock, lambda _: seldom(session, MAX_AGE, partial(everything, session)), ahead),
+        lock,
+    )
     if not worked:
         _log(f"{folder.name}: another process is at work, or has done what was due")
     if as_json:
@@ -155,11 +165,10 @@ def _work(monitor: Monitor, *, once: bool) -> bool:
     return spent
 
 
-def _charging(ask: Callable[[float], Ask]) -> Callable[[float], Ask]:
+def _charging(session: Session, ask: Callable[[float], Ask]) -> Callable[[float], Ask]:
     """Return the same questions, which put this process's own CPU time on the bill whenever they are asked."""
     from ....monitor.asking.bill import MONITOR, Call
-    from ....monitor.watching.cpu_limit import used
-    from ...context import bill
+    from ....monitor.watching.folder_watch import used
 
     charged = 0.0
 
@@ -168,7 +177,7 @@ def _charging(ask: Callable[[float], Ask]) -> Callable[[float], Ask]:
         now = used()
         if now - charged >= MIN_CHARGE:
             with suppress(OSError):
-                bill().add(Call(time=time.time(), program=MONITOR, cpu=now - charged))
+                session.bill.add(Call(time=time.time(), program=MONITOR, cpu=now - charged))
             charged = now
         return ask(interval)(name, ids, tags)
 
@@ -182,8 +191,8 @@ def _go_on_in_another(site: str | None, *, as_json: bool) -> int:
     """
     import subprocess
 
-    from ....monitor.watching.cpu_limit import used
-    from ...own_call import own_call
+    from ....app.own_call import own_call
+    from ....monitor.watching.folder_watch import used
 
     _log(f"{used():.0f} CPU seconds are used, nearly as many as are allowed: another process goes on")
     argv = [*own_call(), "monitor"]
@@ -196,6 +205,6 @@ def _go_on_in_another(site: str | None, *, as_json: bool) -> int:
 
 
 def _log(text: str) -> None:
-    from ...output.times import format_time
+    from ....times import format_time
 
     log(one_line(f"{format_time(int(time.time()))} {text}"))

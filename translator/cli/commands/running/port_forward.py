@@ -6,16 +6,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...options import WholeNumber, examples, job_argument, json_option
+from ...options import WholeNumber, examples, job_argument, json_option, pass_session
 from ...output.console import log, print_json, print_result
 from ...shell.candidates import PortLabel, Task
 
 if TYPE_CHECKING:
-    from paislurm.backends.ssh.address import Address
+    from paislurm.backends.ssh.transport import Address
 
+    from ....app.session import Session
+    from ....app.where.forwarding import Forwarding
+    from ....app.where.task_places import TaskPlace
     from ....monitor.poll import View
-    from ...where.forwarding import Forwarding
-    from ...where.task_places import TaskPlace
 
 
 @click.command(
@@ -38,8 +39,17 @@ if TYPE_CHECKING:
 )
 @click.option("--run", is_flag=True, help="Forward the port to this machine now, until Ctrl-C.")
 @json_option
+@pass_session
 def command(
-    job: str, task: str, port: str, *, local_port: int | None, login: str | None, run: bool, as_json: bool
+    session: Session,
+    job: str,
+    task: str,
+    port: str,
+    *,
+    local_port: int | None,
+    login: str | None,
+    run: bool,
+    as_json: bool,
 ) -> int:
     """Print the ssh command by which your own machine reaches a port of a task that runs.
 
@@ -49,12 +59,11 @@ def command(
     """
     import shlex
 
-    from ...context import store, user_name
-    from ...jobs.refresh import refresh
+    from ....app.jobs.refresh import refresh
 
-    view = refresh(store().find(job, user=user_name()))
+    view = refresh(session, session.store.find(job, user=session.user))
     wanted = _forwarding(view, task, port, local_port)
-    node = _login(view, login)
+    node = _login(session, view, login)
     if as_json:
         print_json(_document(view, wanted, node))
     elif run:
@@ -70,9 +79,9 @@ def command(
 
 
 def _forwarding(view: View, word: str, port: str, local_port: int | None) -> Forwarding:
-    from ...where.forwarding import Forwarding, port_of
-    from ...where.only_choice import only_port, only_task
-    from ...where.web_pages import web_pages
+    from ....app.where.forwarding import Forwarding, port_of
+    from ....app.where.only_choice import only_port, only_task
+    from ....app.where.web_pages import web_pages
 
     place = _place(view, word or only_task(view))
     pages = web_pages(view.folder, [place])
@@ -83,9 +92,9 @@ def _forwarding(view: View, word: str, port: str, local_port: int | None) -> For
 
 def _place(view: View, word: str) -> TaskPlace:
     """Return where the task is; the name of a role is enough for its only task. NotFoundError unless it runs."""
+    from ....app.jobs.logs.selection import chosen
+    from ....app.where.task_places import task_places
     from ....errors import Diagnostic, NotFoundError
-    from ...jobs.logs.selection import chosen
-    from ...where.task_places import task_places
 
     tasks = chosen(view.history.roles, (word,))
     if len(tasks) > 1:
@@ -104,20 +113,18 @@ def _is_elsewhere(view: View) -> bool:
     return is_elsewhere(view.history.backend)
 
 
-def _login(view: View, word: str | None) -> Address:
+def _login(session: Session, view: View, word: str | None) -> Address:
     """Return the login node: as the user says, as jobs are sent there by SSH, else this machine by its full name."""
     import socket
 
     from paislurm.backends.registry import SSH
-    from paislurm.backends.ssh.address import Address, parse_address
-
-    from ...context import user_name
+    from paislurm.backends.ssh.transport import Address, parse_address
 
     if word is not None:
         return parse_address(word)
     if _is_elsewhere(view):
         return parse_address(view.history.backend.removeprefix(SSH))
-    return Address(host=socket.getfqdn(), user=user_name())
+    return Address(host=socket.getfqdn(), user=session.user)
 
 
 def _document(view: View, wanted: Forwarding, node: Address) -> dict[str, object]:
@@ -142,11 +149,11 @@ def _run(view: View, wanted: Forwarding, node: Address) -> None:
         import os
 
         from paislurm.backends.runner import become
-        from paislurm.backends.ssh.host_keys import no_new_keys
+        from paislurm.backends.ssh.openssh import no_new_keys
 
         log(f"open {wanted.url}; Ctrl-C ends this")
         program, *words = wanted.argv(node)
         become([program, *no_new_keys(), *words], os.environ)
-    from ...where.forwarder import forward
+    from ....app.where.forwarder import forward
 
     forward(wanted, lambda: log(f"open {wanted.url} on this machine; Ctrl-C ends this"), log)

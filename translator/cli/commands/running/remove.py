@@ -8,26 +8,27 @@ from typing import TYPE_CHECKING
 import click
 
 from ....plural import counted
-from ...options import NearChoice, examples, json_option
-from ...output.console import is_terminal, log, one_line, print_json, print_result
+from ....terminal_text import one_line
+from ....times import duration
+from ...options import NearChoice, examples, json_option, pass_session
+from ...output.console import is_terminal, log, print_json, print_result
 from ...shell.candidates import JobOrGroup
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
+    from ....app.session import Session
     from ....errors import Diagnostic
     from ....monitor.poll import Opened
-    from ....state.tidying.room_taken import RoomTaken
+    from ....state.tidying.removal import RoomTaken
 
 ENDS = ("SUCCEEDED", "FAILED", "STOPPED")
 
 
 def _age(_: click.Context, __: click.Parameter, value: str | None) -> int | None:
-    from ....ages import age_seconds
-
-    seconds = age_seconds(value) if value is not None else None
-    if value is not None and seconds is None:
-        raise click.BadParameter(f"`{value}` is no age: a number with s, m, h, d or w behind it, such as `30d`")
+    seconds = duration(value) if value is not None else None
+    if value is not None and not seconds:
+        raise click.BadParameter(f"`{value}` is no age: it is `30d`, `12h` or `1d12h`, of s, m, h, d and w")
     return seconds
 
 
@@ -52,7 +53,9 @@ def _age(_: click.Context, __: click.Parameter, value: str | None) -> int | None
 @click.option("--dry-run", is_flag=True, help="Say what would be removed, and remove nothing.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @json_option
+@pass_session
 def command(
+    session: Session,
     jobs: tuple[str, ...],
     older_than: int | None,
     states: tuple[str, ...],
@@ -71,23 +74,22 @@ def command(
     On a terminal it asks before it removes more than one job. Elsewhere --yes is needed where the jobs are not named
     one by one, but by a group, a pattern or an option.
     """
+    from ....app.jobs.folders.removing import matching, named
+    from ....app.jobs.selecting import is_pattern, named_groups
     from ....state.tidying.removal import finish_removals
-    from ...context import store, user_name
-    from ...jobs.folders.removing import matching, named
-    from ...jobs.selecting import is_pattern, named_groups
 
     filtered = older_than is not None or bool(states)
     if not jobs and not filtered:
         raise click.UsageError("which jobs? Name them, or say --older-than AGE or --state STATE")
-    groups = named_groups(store(), jobs, user=user_name())
-    found = matching(jobs, older_than, states) if filtered else named(jobs)
+    groups = named_groups(session.store, jobs, user=session.user)
+    found = matching(session, jobs, older_than, states) if filtered else named(session, jobs)
     if not dry_run:
         several = filtered or any(map(is_pattern, jobs)) or any(len(members) > 1 for members in groups.values())
         if not _is_sure(found, several=several, yes=yes):
             log("nothing was removed")
             return 1
-        finish_removals(store().jobs)
-    return _remove(found, groups, keep_logs=keep_logs, dry_run=dry_run, as_json=as_json)
+        finish_removals(session.store.jobs)
+    return _remove(session, found, groups, keep_logs=keep_logs, dry_run=dry_run, as_json=as_json)
 
 
 def _is_sure(found: list[Opened], *, several: bool, yes: bool) -> bool:
@@ -107,17 +109,22 @@ def _is_sure(found: list[Opened], *, several: bool, yes: bool) -> bool:
 
 
 def _remove(
-    found: list[Opened], groups: Mapping[str, Collection[str]], *, keep_logs: bool, dry_run: bool, as_json: bool
+    session: Session,
+    found: list[Opened],
+    groups: Mapping[str, Collection[str]],
+    *,
+    keep_logs: bool,
+    dry_run: bool,
+    as_json: bool,
 ) -> int:
     """Remove jobs and say so, of groups also what it came to.
 
     The exit code is that of the last error, and other jobs are removed all the same.
     """
+    from ....app.jobs.folders.removing import JobSize, bulk_of, remove_job, total
     from ....errors import PaislurmError
     from ....state.publish import writing
-    from ....state.tidying.room_taken import room_taken
-    from ...jobs.folders.removing import remove_job
-    from ...jobs.folders.sizes import JobSize, bulk_of, total
+    from ....state.tidying.removal import room_taken
     from ...output.console import log_diagnostics
 
     removed: list[dict[str, object]] = []
@@ -131,7 +138,7 @@ def _remove(
         try:
             if not dry_run:
                 with writing(job.folder.path):
-                    left = remove_job(job, keep_logs=keep_logs)
+                    left = remove_job(session, job, keep_logs=keep_logs)
         except PaislurmError as error:
             diagnostics += error.diagnostics
             status = error.exit_code
@@ -157,6 +164,6 @@ def _remove(
 
 
 def _say(verb: str, what: str, room: RoomTaken) -> None:
-    from ...jobs.folders.sizes import size_text
+    from ....app.jobs.folders.removing import size_text
 
     print_result(one_line(f"{verb} {what} ({size_text(room.size)}, {counted(room.inodes, 'file')})"))

@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...input.job_input import optional_job_file
-from ...options import examples, json_option
-from ...output.console import escape_control, log, print_json, print_result
+from ....cli.job_file_options import optional_job_file
+from ....terminal_text import escape_control
+from ...options import examples, json_option, pass_session
+from ...output.console import log, print_json, print_result
 from ...shell.candidates import Assignment, Backend, Job, JobOrGroup
 
 if TYPE_CHECKING:
+    from ....app.input.source import Source
+    from ....app.session import Session
+    from ....app.submit.submit import Submitted
     from ....state.records import Dependency
-    from ...input.job_input import Source
-    from ...submit.submit import Submitted
 
 
 @click.command(
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
 @click.option(
     "--again", metavar="JOB", type=Job(), help="In place of FILE: submit this job once more, with what it had."
 )
-@click.option("--backend", metavar="NAME", type=Backend(), help="slurm (default), pyslurm, slurmrestd, auto or local.")
+@click.option("--backend", metavar="NAME", type=Backend(), help="slurm (default), pyslurm, auto or local.")
 @click.option("--host", metavar="HOST", help="Submit at this login node, by SSH: HOST, USER@HOST or USER@HOST:PORT.")
 @click.option("--wait", is_flag=True, help="Wait for the end; exit code 1 if the job did not succeed.")
 @click.option("--follow", is_flag=True, help="Show what the tasks print until the end; exit code as --wait.")
@@ -62,7 +64,9 @@ if TYPE_CHECKING:
     help="Ask Slurm when it would start and which GPUs are free, and submit nothing.",
 )
 @json_option
+@pass_session
 def command(
+    session: Session,
     source: Source,
     backend: str | None,
     *,
@@ -94,7 +98,7 @@ def command(
 
     Ctrl-C while waiting leaves the job alone.
     """
-    from ...submit.submit import submit, taken_text
+    from ....app.submit.submit import submit, taken_text
 
     if follow and as_json:
         raise click.UsageError("--follow prints logs, --json one document: use --wait --json")
@@ -104,19 +108,19 @@ def command(
         raise click.UsageError(
             "--test-only submits nothing and is about one job: it goes not with --dry-run, --sweep, --wait or --follow"
         )
-    source = _what_is_meant(source, again, backend, host)
-    before = _jobs_before(after)
+    source = _what_is_meant(session, source, again, backend, host)
+    before = _jobs_before(session, after)
     if sweep:
         if follow:
             raise click.UsageError("--follow shows the logs of one job: `paislurm list --group` shows a sweep")
-        from ...submit.sweep.command import sweep_command
+        from .sweep import sweep_command
 
-        return sweep_command(source, sweep, dry_run=dry_run, after=before, yes=yes, wait=wait, as_json=as_json)
+        return sweep_command(session, source, sweep, dry_run=dry_run, after=before, yes=yes, wait=wait, as_json=as_json)
     if test_only:
-        from ...estimate.show import show_start
+        from ...output.estimate import show_start
 
-        return show_start(source, before, as_json=as_json)
-    submitted = submit(source, dry_run=dry_run, after=before)
+        return show_start(session, source, before, as_json=as_json)
+    submitted = submit(session, source, dry_run=dry_run, after=before)
     if dry_run:
         if as_json:
             print_json(submitted.as_dict())
@@ -135,12 +139,14 @@ def command(
             log(f"watch it: paislurm status {submitted.job}; paislurm logs -f {submitted.job}")
         return 0
     log(f"{taken_text(submitted)}, in {submitted.folder.path}")
-    return _wait(submitted, follow=follow, as_json=as_json)
+    return _wait(session, submitted, follow=follow, as_json=as_json)
 
 
-def _what_is_meant(source: Source, again: str | None, backend: str | None, host: str | None) -> Source:
+def _what_is_meant(
+    session: Session, source: Source, again: str | None, backend: str | None, host: str | None
+) -> Source:
     """Return what is to be submitted: a job file, or what a job was submitted with."""
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     if again is None:
         if not source.file:
@@ -148,35 +154,39 @@ def _what_is_meant(source: Source, again: str | None, backend: str | None, host:
         return replace(source, backend=backend or "slurm", host=host)
     if source.file:
         raise click.UsageError("--again takes the job file that JOB had: leave FILE out")
-    from ...context import store, user_name
-    from ...runs.again import source_again
+    from ....app.runs.again import source_again
 
-    return source_again(store().find(again, user=user_name()), source, backend=backend, host=host)
+    return source_again(session, session.store.find(again, user=session.user), source, backend=backend, host=host)
 
 
-def _jobs_before(words: tuple[str, ...]) -> tuple[Dependency, ...]:
+def _jobs_before(session: Session, words: tuple[str, ...]) -> tuple[Dependency, ...]:
     if not words:
         return ()
-    from ...submit.after import jobs_before
+    from ....app.submit.after import jobs_before
 
-    return jobs_before(words)
+    return jobs_before(session, words)
 
 
-def _wait(submitted: Submitted, *, follow: bool, as_json: bool) -> int:
+def _wait(session: Session, submitted: Submitted, *, follow: bool, as_json: bool) -> int:
     """Wait for the end of a job, and return what its end is worth."""
-    from ...jobs.failure import failure_of
-    from ...jobs.folders.housekeeping import tidy_what_has_just_ended
-    from ...jobs.logs.follow import follow_job
-    from ...jobs.waiting import wait_for_end
+    from ....app.jobs.failure import failure_of
+    from ....app.jobs.folders.housekeeping import tidy_what_has_just_ended
+    from ....app.jobs.waiting import wait_for_end
     from ...output.exit_status import exit_code, log_ending
     from ...output.views import end_dict
+    from ...progress.follow import follow_job
+    from ...progress.shown import ShownProgress
 
     max_age = submitted.compiled.site.monitor.max_poll_interval
     folder = submitted.folder
-    view = follow_job(folder, max_age=max_age) if follow else wait_for_end(folder, max_age=max_age, quiet=as_json)
-    failure = failure_of(view)
+    view = (
+        follow_job(session, folder, max_age=max_age)
+        if follow
+        else wait_for_end(session, folder, max_age=max_age, quiet=as_json, progress=ShownProgress([folder]))
+    )
+    failure = failure_of(session, view)
     if as_json:
         print_json(submitted.as_dict() | end_dict(view) | {"failure": failure.as_dict() if failure else None})
     log_ending(view, failure)
-    tidy_what_has_just_ended([view.folder])
+    tidy_what_has_just_ended(session, [view.folder])
     return exit_code(view)

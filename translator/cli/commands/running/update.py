@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ....cli.job_file_options import slurm_options
+from ....terminal_text import one_line
 from ...command_group import OTHER_CHANGES
-from ...input.job_input import slurm_options
-from ...options import WholeNumber, examples, jobs_arguments, json_option
-from ...output.console import log, one_line, print_json, print_result
+from ...options import WholeNumber, examples, jobs_arguments, json_option, pass_session
+from ...output.console import log, print_json, print_result
 
 if TYPE_CHECKING:
-    from ...update.updating import Done
+    from ....app.session import Session
+    from ....app.update.updating import Done
 
 MAX_RETRIES = 1_000_000
 
@@ -38,7 +40,9 @@ MAX_RETRIES = 1_000_000
     help="How often the job is retried after a failure, in all (jobRetryCount).",
 )
 @json_option
+@pass_session
 def command(
+    session: Session,
     jobs: tuple[str, ...],
     *,
     last: bool,
@@ -60,11 +64,10 @@ def command(
 
     Commands, images, tasks and their resources cannot be changed: change the job file and submit it again.
     """
-    from ...context import store, user_name
-    from ...jobs.cancelling import joined
-    from ...jobs.selecting import asks_for_several, select
-    from ...update.updating import update_jobs
-    from ...update.values import values_of
+    from ....app.jobs.cancelling import joined
+    from ....app.jobs.selecting import asks_for_several, select
+    from ....app.update.possible import values_of
+    from ....app.update.updating import update_jobs
 
     if hold and release:
         raise click.UsageError("--hold and --release cannot go together")
@@ -72,9 +75,9 @@ def command(
     values = values_of(options, nice=nice, held=hold if hold or release else None, retries=retries)
     if not values:
         raise click.UsageError(f"say what to change: --time, --partition, --retries ...\nhint: {OTHER_CHANGES}")
-    folders = select(store(), jobs, user=user_name(), last=last)
+    folders = select(session.store, jobs, user=session.user, last=last)
     several = len(folders) > 1 or asks_for_several(jobs, last=last)
-    done, errors = update_jobs(folders, values, several=several)
+    done, errors = update_jobs(session, folders, values, several=several)
     if errors:
         for each in done:
             log(one_line(each.message))

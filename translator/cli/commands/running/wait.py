@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from ...options import pass_session
+
+if TYPE_CHECKING:
+    from ....app.session import Session
+
 import click
 
 from ...options import WholeNumber, examples, jobs_arguments, json_option
@@ -22,23 +29,25 @@ from ...output.console import print_json
     help="Stop waiting after so long, with exit code 124; 0 only looks.",
 )
 @json_option
-def command(jobs: tuple[str, ...], *, last: bool, first: bool, timeout: int | None, as_json: bool) -> int:
+@pass_session
+def command(
+    session: Session, jobs: tuple[str, ...], *, last: bool, first: bool, timeout: int | None, as_json: bool
+) -> int:
     """Wait for the end of jobs. The exit code is 0 if all succeeded, else 1; 124 if --timeout was too short.
 
     JOB is a job's name, user~name, its Slurm id, or a pattern as 'train-*'; without one it is the job that you
     submitted last. Ctrl-C stops the waiting, not the jobs.
     """
-    from ...context import store, user_name
-    from ...jobs.ends import log_ends
-    from ...jobs.failure import failure_of
-    from ...jobs.selecting import asks_for_several, named_groups, select
+    from ....app.jobs.failure import failure_of
+    from ....app.jobs.selecting import asks_for_several, named_groups, select
     from ...output.exit_status import exit_code
     from ...output.views import view_dict
+    from ...progress.ends import log_ends
 
-    folders = select(store(), jobs, user=user_name(), last=last)
-    groups = named_groups(store(), jobs, user=user_name())
-    views = log_ends(folders, groups, first=first, quiet=as_json, timeout=timeout)
+    folders = select(session.store, jobs, user=session.user, last=last)
+    groups = named_groups(session.store, jobs, user=session.user)
+    views = log_ends(session, folders, groups, first=first, quiet=as_json, timeout=timeout)
     if as_json:
-        documents = [view_dict(view, failure_of(view)) for view in views]
+        documents = [view_dict(view, failure_of(session, view)) for view in views]
         print_json({"jobs": documents} if len(folders) > 1 or asks_for_several(jobs, last=last) else documents[0])
     return max(map(exit_code, views))

@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
+from msgspec import Struct
 
 from ....errors import Diagnostic, NotFoundError, did_you_mean
-from ....lazy import dataclass
-from ...options import examples, json_option
+from ...options import examples, json_option, pass_session
 from ...output.console import print_json, print_result
 from ...shell.known_names import Exit, ExitCommand
 
 if TYPE_CHECKING:
+    from ....app.session import Session
     from ....exit_codes.advice import Advice
     from ....exit_codes.table import ExitCode, ExitTable
 
@@ -23,8 +24,7 @@ LIVING = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Explanation:
+class Explanation(Struct, frozen=True, kw_only=True):
     """Hold a row, and the state that led to it; no row for a state that is no end.
 
     `is_listed` is false for a code that neither the exit specification nor the site has.
@@ -48,16 +48,17 @@ class Explanation:
 @click.argument("what", metavar="CODE|STATE", type=Exit())
 @click.option("--site", metavar="FILE", help="The site profile, which may change what codes and states mean.")
 @json_option
-def command(what: str, site: str | None, *, as_json: bool) -> int:
+@pass_session
+def command(session: Session, what: str, site: str | None, *, as_json: bool) -> int:
     """Say what an exit code means, or a state of Slurm, and whether a job that ends so is retried.
 
     CODE is OpenPAI's exit code of a job or task, or its name, or the exit status of a command. STATE is Slurm's word,
     long or short.
     """
+    from ....app.input.sites import find_site
     from ....exit_codes.table import ExitTable
-    from ...input.sites import find_site
 
-    explanation = explain(what, ExitTable(find_site(site).exit_rows))
+    explanation = explain(what, ExitTable(find_site(session, site).exit_rows))
     if as_json:
         print_json(_as_dict(explanation))
     else:
@@ -94,7 +95,7 @@ _OF_CODES = (
 
 def _as_dict(explanation: Explanation) -> dict[str, object]:
     from ....exit_codes.advice import retry_rule
-    from ....exit_codes.rules import conditions
+    from ....exit_codes.table import conditions
 
     row = explanation.row
     state: dict[str, object] = {"backend_state": explanation.state or None, "meaning": explanation.meaning or None}
@@ -136,7 +137,7 @@ def _of_status(code: int) -> str:
 
 def _as_text(explanation: Explanation) -> str:
     from ....exit_codes.advice import retry_rule
-    from ....exit_codes.rules import conditions
+    from ....exit_codes.table import conditions
     from ....text_tables import pairs_text
 
     row = explanation.row

@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING
 import click
 
 from ....plural import counted, verb
-from ...options import STATES, NearChoice, WholeNumber, examples, json_option
+from ....times import MOMENTS, moment
+from ...options import STATES, NearChoice, WholeNumber, examples, json_option, pass_session
 from ...output.console import is_terminal, log, print_json
 from ...shell.candidates import Columns, Group, JobOrGroup
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ....app.jobs.listing import Line
+    from ....app.session import Session
     from ....state.job_folder import JobFolder
-    from ...jobs.listing import Line
 
 ON_A_TERMINAL = 30
 """So many jobs a terminal is shown, unless another number is asked for."""
@@ -44,14 +46,16 @@ ON_A_TERMINAL = 30
 @click.option(
     "--group", metavar="GROUP", type=Group(), help="The jobs of a sweep, with its parameters and how each job ended."
 )
-@click.option("--since", metavar="TIME", help="Only jobs submitted since: 12h or 2d ago, or a date and time.")
+@click.option("--since", metavar="TIME", help="Only jobs submitted since: 12h or 1h30m ago, or a date and time.")
 @click.option("--limit", type=WholeNumber(min=0), metavar="N", help="At most N jobs; 0 is all. A terminal has 30.")
 @click.option("--sort", "by", metavar="COLUMN", type=Columns(), help="Sort by a column; -COLUMN has the largest first.")
 @click.option(
     "--columns", metavar="A,B,...", type=Columns(), help="Show these columns; a wrong one tells which there are."
 )
 @json_option
+@pass_session
 def command(
+    session: Session,
     words: tuple[str, ...],
     states: tuple[str, ...],
     group: str | None,
@@ -69,30 +73,29 @@ def command(
     shows its jobs as --group does; with --columns, --sort, --limit or --since they are shown as any others. A terminal
     shows the newest 30, as far as they fit; a pipe and --json get all of them, whole.
     """
-    from ...context import clock, store, user_name
-    from ...jobs.listing import lines, with_run
-    from ...jobs.selecting import named_groups, select
+    from ....app.jobs.listing import lines, with_run
+    from ....app.jobs.selecting import named_groups, select
     from ...output.job_table import DEFAULT_COLUMNS, needs_run, sorted_lines
     from ...output.several import print_lines
 
     if group is None and len(words) == 1:
-        group = next(iter(named_groups(store(), words, user=user_name())), None)
+        group = next(iter(named_groups(session.store, words, user=session.user)), None)
     if group is not None and (since, limit, by, columns) == (None,) * 4:
-        from ...jobs.sweep_table import show_group
+        from ...output.sweep_table import show_group
 
-        return show_group(group, states, as_json=as_json)
+        return show_group(session, group, states, as_json=as_json)
     shown = _named(columns.split(",")) if columns else DEFAULT_COLUMNS
     order = _named([by.removeprefix("-")]) if by is not None else ()
-    now = clock()
+    now = session.now()
     earliest = None if since is None else _since(since, now)
     if group is not None:
-        from ...jobs.sweep_table import folders_of_group
+        from ...output.sweep_table import folders_of_group
 
-        folders: list[JobFolder] | None = folders_of_group(group)
+        folders: list[JobFolder] | None = folders_of_group(session, group)
     else:
-        folders = select(store(), words, user=user_name()) if words else None
+        folders = select(session.store, words, user=session.user) if words else None
     names = None if folders is None else {folder.name for folder in folders}
-    found, problems = lines(store(), everything=everything or names is not None, names=names)
+    found, problems = lines(session, session.store, everything=everything or names is not None, names=names)
     if states:
         found = [line for line in found if line.state in states]
     if earliest is not None:
@@ -110,8 +113,8 @@ def command(
     elif chosen:
         print_lines(chosen, shown, now, fit=is_terminal(sys.stdout))
     else:
-        log("no such jobs" if states or earliest is not None else f"no jobs in {store().jobs}")
-    _say_more(found, rest, problems)
+        log("no such jobs" if states or earliest is not None else f"no jobs in {session.store.jobs}")
+    _say_more(session, found, rest, problems)
     return 0
 
 
@@ -134,15 +137,13 @@ def _named(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _since(text: str, now: int) -> int:
-    from ...input.moment import FORMS, moment
-
     found = moment(text, now)
     if found is None:
-        raise click.UsageError(f"--since {text!r} is no time: it is {FORMS}")
+        raise click.UsageError(f"--since {text!r} is no time: it is {MOMENTS}")
     return found
 
 
-def _say_more(found: Sequence[Line], rest: Sequence[Line], problems: Sequence[str]) -> None:
+def _say_more(session: Session, found: Sequence[Line], rest: Sequence[Line], problems: Sequence[str]) -> None:
     """Say what the table does not: how many jobs it leaves out, and what is not known of the others."""
     if rest:
         living = sum(not line.ended for line in rest)
@@ -150,9 +151,9 @@ def _say_more(found: Sequence[Line], rest: Sequence[Line], problems: Sequence[st
         more = f"{len(rest)} more of {counted(len(found), 'job')} {verb(len(rest), 'is', 'are')} not shown{which}"
         log(f"{more}: --limit 0 shows all")
     if any(not line.ended for line in found):
-        from ...jobs.rounds import warn_of_overdue_round
+        from ....app.jobs.rounds import warn_of_overdue_round
 
-        warn_of_overdue_round()
+        warn_of_overdue_round(session)
     for line in found:
         if not line.readable:
             log(f"warning: {line.name}: {line.reason}")

@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...options import WholeNumber, examples, json_option
+from ....times import MOMENTS, moment
+from ...options import WholeNumber, examples, json_option, pass_session
 from ...output.console import log, print_json
 from ...shell.candidates import JobThenTask
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ....app.jobs.logs.selection import LogSelection
+    from ....app.jobs.logs.targets import Target
+    from ....app.session import Session
     from ....state.job_folder import JobFolder
-    from ...jobs.logs.follow import Target
-    from ...jobs.logs.selection import LogSelection
 
 
 def _attempt(_: click.Context, __: click.Parameter, value: str | None) -> int | str | None:
@@ -28,17 +30,11 @@ def _attempt(_: click.Context, __: click.Parameter, value: str | None) -> int | 
     return int(value)
 
 
-def _since(_: click.Context, __: click.Parameter, value: str | None) -> float | None:
-    if value is None:
-        return None
-    from ...jobs.logs.since import since
-
-    try:
-        return since(value, time.time())
-    except (ValueError, OverflowError, OSError):
-        raise click.BadParameter(
-            f"{value} is neither like 10m, 2h or 1h30m, nor like 14:00 or 2026-11-23T14:00"
-        ) from None
+def _since(_: click.Context, __: click.Parameter, value: str | None) -> int | None:
+    found = None if value is None else moment(value, time.time())
+    if value is not None and found is None:
+        raise click.BadParameter(f"{value!r} is no time: it is {MOMENTS}")
+    return found
 
 
 @click.command(
@@ -80,7 +76,9 @@ def _since(_: click.Context, __: click.Parameter, value: str | None) -> float | 
 )
 @click.option("--batch", is_flag=True, help="What the batch script itself says, instead of the tasks.")
 @json_option
+@pass_session
 def command(
+    session: Session,
     words: tuple[str, ...],
     *,
     last: bool,
@@ -114,12 +112,11 @@ def command(
     With --json: which files there are, not what is in them. A terminal is shown escape sequences as text; a pipe or
     a file gets everything as it was printed.
     """
-    from ...context import store, user_name
-    from ...jobs.failure import failure_of
-    from ...jobs.logs.follow import follow_jobs, show_once, targets
-    from ...jobs.logs.selection import LogSelection
-    from ...jobs.logs.words import jobs_and_tasks
+    from ....app.jobs.failure import failure_of
+    from ....app.jobs.logs.selection import LogSelection, jobs_and_tasks
+    from ....app.jobs.logs.targets import targets
     from ...output.exit_status import log_ending
+    from ...progress.follow import follow_jobs, show_once
 
     if follow and (as_json or batch):
         raise click.UsageError("--follow shows the logs of tasks: it goes neither with --json nor with --batch")
@@ -127,7 +124,7 @@ def command(
         raise click.UsageError("--batch goes with --tail and a single --attempt alone")
     if as_json and (grep is not None or timestamps):
         raise click.UsageError("--json tells of files: it goes neither with --grep nor with --timestamps")
-    folders, tasks = jobs_and_tasks(store(), words, user=user_name(), last=last)
+    folders, tasks = jobs_and_tasks(session.store, words, user=session.user, last=last)
     selection = LogSelection(
         tasks=tasks,
         streams=_streams(stdout=stdout, stderr=stderr, runtime=runtime),
@@ -140,23 +137,23 @@ def command(
         timestamps=timestamps,
     )
     if follow:
-        for view in follow_jobs(folders, selection):
-            log_ending(view, failure_of(view))
+        for view in follow_jobs(session, folders, selection):
+            log_ending(view, failure_of(session, view))
         return 0
     jobs = targets(folders, selection)
     if as_json:
-        from ...jobs.logs.files import log_files
+        from ....app.jobs.logs.targets import log_files
 
         print_json({"files": [file for job in jobs for file in log_files(job, selection)]})
     elif batch:
-        _log_nothing_yet(_show_batch_logs(jobs, selection))
+        _log_nothing_yet(session, _show_batch_logs(session, jobs, selection))
     else:
-        _log_nothing_yet(show_once(jobs, selection))
+        _log_nothing_yet(session, show_once(session, jobs, selection))
     return 0
 
 
 def _streams(*, stdout: bool, stderr: bool, runtime: bool) -> tuple[str, ...]:
-    from ...jobs.logs.selection import BOTH
+    from ....app.jobs.logs.selection import BOTH
 
     if not runtime:
         return ("stdout",) if stdout and not stderr else ("stderr",) if stderr and not stdout else BOTH
@@ -178,13 +175,14 @@ def _expression(text: str | None, *, ignore_case: bool) -> re.Pattern[str] | Non
         raise click.BadParameter(f"{text} is no regular expression: {error}", param_hint="--grep") from None
 
 
-def _show_batch_logs(jobs: Sequence[Target], selection: LogSelection) -> list[JobFolder]:
+def _show_batch_logs(session: Session, jobs: Sequence[Target], selection: LogSelection) -> list[JobFolder]:
     """Print what the batch scripts of jobs say, and return those that say nothing."""
-    from ...jobs.logs.follow import bring_logs, show_file
+    from ....app.jobs.logs.targets import bring_logs
+    from ...progress.follow import show_file
 
     silent: list[JobFolder] = []
     for job in jobs:
-        bring_logs(job, selection)
+        bring_logs(session, job, selection)
         if len(jobs) > 1:
             log(f"{job.folder.name}:")
         path = job.folder.batch_log(selection.first_attempt(job.known))
@@ -193,12 +191,12 @@ def _show_batch_logs(jobs: Sequence[Target], selection: LogSelection) -> list[Jo
     return silent
 
 
-def _log_nothing_yet(folders: Sequence[JobFolder]) -> None:
+def _log_nothing_yet(session: Session, folders: Sequence[JobFolder]) -> None:
     """Say of each job why there is nothing to show."""
-    from ...jobs.refresh import refresh
+    from ....app.jobs.refresh import refresh
 
     for folder in folders:
-        job_status = refresh(folder).job_status
+        job_status = refresh(session, folder).job_status
         if job_status.ended:
             log(f"nothing was printed; {folder.name} {job_status.state}: {job_status.reason}")
         else:

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...options import examples, jobs_arguments, json_option
-from ...output.console import log, one_line, print_json, print_result
+from ....terminal_text import one_line
+from ...options import examples, jobs_arguments, json_option, pass_session
+from ...output.console import log, print_json, print_result
 from ...shell.candidates import Group
 
 if TYPE_CHECKING:
+    from ....app.session import Session
     from ....state.job_folder import JobFolder
 
 
@@ -27,8 +29,16 @@ if TYPE_CHECKING:
 @click.option("-o", "--output", metavar="FILE", help="Where the page goes; default: JOB.report.html here.")
 @click.option("--site", metavar="FILE", help="The site profile that the job was submitted with, if it was named.")
 @json_option
+@pass_session
 def command(
-    jobs: tuple[str, ...], group: str | None, output: str | None, site: str | None, *, last: bool, as_json: bool
+    session: Session,
+    jobs: tuple[str, ...],
+    group: str | None,
+    output: str | None,
+    site: str | None,
+    *,
+    last: bool,
+    as_json: bool,
 ) -> int:
     """Write a page of HTML about a job: its attempts and tasks in time, how it ended and why, and where it ran.
 
@@ -37,13 +47,13 @@ def command(
     """
     from pathlib import Path
 
-    from ...output.output_file import write_output
-    from ...report.gather import job_reports
-    from ...report.page import comparison_page, job_page
+    from ....app.output_file import write_output
+    from ....app.report.gather import job_reports
+    from ....report.page import comparison_page, job_page
 
-    folders = _folders(jobs, group, last=last)
+    folders = _folders(session, jobs, group, last=last)
     several = group is not None or len(folders) > 1
-    reports = job_reports(folders, site=site, details=not several)
+    reports = job_reports(session, folders, site=site, details=not several)
     page = comparison_page(reports, group or "") if several else job_page(reports[0])
     path = Path(output or f"{_name(folders, group)}.report.html")
     write_output(path, page.encode("utf-8", "backslashreplace"), is_named=output is not None)
@@ -64,13 +74,12 @@ def _name(folders: list[JobFolder], group: str | None) -> str:
     return "".join(letter if letter.isalnum() or letter in "._-" else "_" for letter in group).lstrip(".") or "group"
 
 
-def _folders(jobs: tuple[str, ...], group: str | None, *, last: bool) -> list[JobFolder]:
-    from ...context import store, user_name
-    from ...jobs.selecting import select
-    from ...jobs.sweep_table import folders_of_group
+def _folders(session: Session, jobs: tuple[str, ...], group: str | None, *, last: bool) -> list[JobFolder]:
+    from ....app.jobs.selecting import select
+    from ...output.sweep_table import folders_of_group
 
     if group is None:
-        return select(store(), jobs, user=user_name(), last=last)
+        return select(session.store, jobs, user=session.user, last=last)
     if jobs or last:
         raise click.UsageError("--group names the jobs: it goes neither with JOB nor with --last")
-    return folders_of_group(group)
+    return folders_of_group(session, group)

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...options import examples, job_argument, json_option
+from ...options import examples, job_argument, json_option, pass_session
 from ...output.console import log, print_json, print_result
 from ...shell.candidates import Task
 
 if TYPE_CHECKING:
+    from ....app.session import Session
+    from ....app.usage.running import RunningRole
+    from ....app.usage.usage import Measured
     from ....monitor.poll import View
-    from ...usage.running import RunningRole
-    from ...usage.usage import Measured
 
 
 @click.command(
@@ -22,26 +23,26 @@ if TYPE_CHECKING:
 @job_argument
 @click.argument("task", metavar="[TASK]", type=Task(), required=False)
 @json_option
-def command(job: str, task: str | None, *, as_json: bool) -> int:
+@pass_session
+def command(session: Session, job: str, task: str | None, *, as_json: bool) -> int:
     """Show what the running tasks of a job use: CPU, memory, GPUs.
 
     JOB is a job's name, user~name, or its Slurm id. Slurm is asked by one sstat, which tells the average of the
     tasks of a role. Where it gathers nothing, and where TASK names a role or a task, the processes of each
     task are looked at for a second, by one srun.
     """
-    from ...context import clock, store, user_name
-    from ...jobs.refresh import refresh
-    from ...usage.running import running_roles
+    from ....app.jobs.refresh import refresh
+    from ....app.usage.running import running_roles
 
-    view = refresh(store().find(job, user=user_name()))
+    view = refresh(session, session.store.find(job, user=session.user))
     roles = _wanted(view, running_roles(view), task)
-    measured = _measured(view, roles, clock(), each=task is not None)
+    measured = _measured(session, view, roles, session.now(), each=task is not None)
     if as_json:
-        from ...usage.show import measured_dict
+        from ...output.usage_table import measured_dict
 
         print_json(measured_dict(view, measured))
         return 0
-    from ...usage.show import measured_text, print_usages
+    from ...output.usage_table import measured_text, print_usages
 
     print_usages(measured)
     print_result("")
@@ -56,10 +57,10 @@ def command(job: str, task: str | None, *, as_json: bool) -> int:
 
 def _wanted(view: View, roles: list[RunningRole], word: str | None) -> list[RunningRole]:
     """Return the roles with those of their tasks that a word means; NotFoundError if none of them runs."""
-    from dataclasses import replace
+    from msgspec.structs import replace
 
+    from ....app.jobs.logs.selection import chosen
     from ....errors import Diagnostic, NotFoundError
-    from ...jobs.logs.selection import chosen
 
     wanted = {(role.name, index) for role, index in chosen(view.history.roles, (word,) if word else ())}
     found = [
@@ -74,17 +75,16 @@ def _wanted(view: View, roles: list[RunningRole], word: str | None) -> list[Runn
     return found
 
 
-def _measured(view: View, roles: list[RunningRole], now: int, *, each: bool) -> Measured:
-    from ...context import backend
-    from ...ownership import check_script
-    from ...usage.in_tasks import usages_in_tasks
-    from ...usage.of_steps import slurm_usages
-    from ...usage.usage import Measured
+def _measured(session: Session, view: View, roles: list[RunningRole], now: int, *, each: bool) -> Measured:
+    from ....app.ownership import check_script
+    from ....app.usage.in_tasks import usages_in_tasks
+    from ....app.usage.of_steps import slurm_usages
+    from ....app.usage.usage import Measured
 
     known = view.history
-    found = None if each else slurm_usages(view, roles, now)
+    found = None if each else slurm_usages(session, view, roles, now)
     if found is not None:
         return Measured("sstat", now, found)
     check_script(view.folder, known.attempt, "top")
-    folder = backend(known.backend).folder(known.run_folder(view.folder.path))
-    return Measured("processes", now, usages_in_tasks(known, folder, roles))
+    folder = session.backend(known.backend).folder(known.run_folder(view.folder.path))
+    return Measured("processes", now, usages_in_tasks(session, known, folder, roles))

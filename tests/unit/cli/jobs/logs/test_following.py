@@ -6,21 +6,23 @@ import io
 import os
 import re
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
-from paislurm.translator.cli.jobs import waiting
-from paislurm.translator.cli.jobs.logs import looks, printer, task_log
-from paislurm.translator.cli.jobs.logs.job_logs import JobLogs
-from paislurm.translator.cli.jobs.logs.log_folder import LogFolder
-from paislurm.translator.cli.jobs.logs.looks import Looks
-from paislurm.translator.cli.jobs.logs.selection import ALL_LOGS, BOTH
+from paislurm.translator.app.jobs import waiting
+from paislurm.translator.app.jobs.logs import task_log
+from paislurm.translator.app.jobs.logs.selection import ALL_LOGS, BOTH
+from paislurm.translator.app.jobs.logs.task_log import LogFolder
+from paislurm.translator.app.session import Session
 from paislurm.translator.cli.output import console
+from paislurm.translator.cli.progress import job_logs as looks
+from paislurm.translator.cli.progress import log_printer as printer
+from paislurm.translator.cli.progress.job_logs import JobLogs, Looks
 
 from ....monitor.jobs import CREATED, INTENT, ROLES, SUBMITTED, FakeBackend, job_folder, leave_result, observed
 from .printed import JOB, print_to
@@ -225,8 +227,10 @@ def test_thousands_of_quiet_logs_are_left_alone(
         print_to(folder, index, "begun\n")
     os.utime(logs, (1, 1))
     now = [100.0]
-    monkeypatch.setattr("paislurm.translator.cli.jobs.logs.job_logs.time.monotonic", lambda: now[0])
-    followed = JobLogs(folder, folder.history(), ALL_LOGS, printer.printer(ALL_LOGS, several=True), follows=True)
+    monkeypatch.setattr("paislurm.translator.cli.progress.job_logs.time.monotonic", lambda: now[0])
+    followed = JobLogs(
+        Session(), folder, folder.history(), ALL_LOGS, printer.printer(ALL_LOGS, several=True), follows=True
+    )
     assert followed.print_new()
     assert capfdbinary.readouterr().out.count(b"| begun\n") == 1000
     looked: list[int] = []

@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paislurm.backends.base import JobId
-from paislurm.translator.cli.jobs import waiting
-from paislurm.translator.cli.jobs.logs.job_logs import JobLogs
-from paislurm.translator.cli.jobs.logs.lines import Lines
-from paislurm.translator.cli.jobs.logs.printer import printer
-from paislurm.translator.cli.jobs.logs.selection import ALL_LOGS, chosen
-from paislurm.translator.cli.jobs.logs.tail import start_of_last_lines
+from paislurm.translator.app.jobs import waiting
+from paislurm.translator.app.jobs.logs.selection import ALL_LOGS, chosen
+from paislurm.translator.app.jobs.logs.tail import start_of_last_lines
+from paislurm.translator.app.session import Session
 from paislurm.translator.cli.output import console
 from paislurm.translator.cli.output.documents import iso_time
+from paislurm.translator.cli.progress.job_logs import JobLogs
+from paislurm.translator.cli.progress.log_printer import Lines, printer
 from paislurm.translator.errors import NotFoundError
 from paislurm.translator.state.records import JobRole
 
@@ -66,7 +66,7 @@ def test_where_the_last_lines_begin(
     data = b"\n".join(lines) + (b"\n" if ended else b"")
     path.write_bytes(data)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("paislurm.translator.cli.jobs.logs.tail.CHUNK", 7)
+        patch.setattr("paislurm.translator.app.jobs.logs.tail.CHUNK", 7)
         start = start_of_last_lines(path, count, os.geteuid())
     whole = data.split(b"\n")[: -1 if data.endswith(b"\n") else None]
     assert data[start:].split(b"\n")[: -1 if data.endswith(b"\n") else None] == whole[-count:]
@@ -168,7 +168,7 @@ def test_where_the_logs_are(run: Runner, folder: JobFolder) -> None:
 def test_attempts_that_begin_and_end_between_two_looks_are_followed(
     folder: JobFolder, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    logs = JobLogs(folder, folder.history(), ALL_LOGS, printer(ALL_LOGS, several=True), follows=True)
+    logs = JobLogs(Session(), folder, folder.history(), ALL_LOGS, printer(ALL_LOGS, several=True), follows=True)
     for attempt, text in enumerate(["first", "second\n", "third\n"]):
         print_to(folder, 0, text, attempt=attempt)
     logs.print_last()
@@ -236,7 +236,7 @@ def test_characters_that_come_in_pieces_are_shown_whole(
     run: Runner, folder: JobFolder, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     print_to(folder, 0, EVIL)
-    monkeypatch.setattr("paislurm.translator.cli.jobs.logs.tail.CHUNK", size)
+    monkeypatch.setattr("paislurm.translator.app.jobs.logs.tail.CHUNK", size)
     monkeypatch.setattr(console, "is_terminal", lambda _: True)
     assert run("logs", JOB, "worker-0").out == SHOWN
 

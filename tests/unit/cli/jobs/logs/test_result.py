@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
-from paislurm.translator.cli.context import user_name
-from paislurm.translator.cli.jobs.logs.result import result_of
+from paislurm.translator.app.jobs.logs.result import result_of
+from paislurm.translator.app.session import user_name
 from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.records import JobRole
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from paislurm.backends.base import JobId
-from paislurm.translator.cli.context import user_name
-from paislurm.translator.cli.jobs.groups import jobs_of_group
-from paislurm.translator.cli.jobs.selecting import select
+from paislurm.translator.app.jobs.groups import jobs_of_group
+from paislurm.translator.app.jobs.selecting import select
+from paislurm.translator.app.session import user_name
 from paislurm.translator.errors import Diagnostic, RejectedError, UnreachableError
 from paislurm.translator.state.job_folder import JobFolder, Store
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paislurm.translator.cli.submit.sweep.names import LONGEST, endings
-from paislurm.translator.cli.submit.sweep.values import MAX_JOBS, points, values
+from paislurm.translator.app.submit.sweep.submit import LONGEST, endings
+from paislurm.translator.app.submit.sweep.values import MAX_JOBS, points, values
 from paislurm.translator.errors import UsageError
-from paislurm.translator.protocol.v2.overrides import value_of
+from paislurm.translator.protocol.overrides import value_of
 
 any_text = st.text(st.characters(blacklist_categories=("Cs",)), max_size=12)
 whole = st.integers(-40, 40)

@@ -1,1 +1,0 @@
-"""Change a job that waits or runs, through scontrol."""

@@ -1,1 +1,0 @@
-"""Ask Slurm by slurmrestd."""

@@ -1,0 +1,95 @@
+"""Files at a login node: a new folder there is whole or is not there; what is to go is kept on a list."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from contextlib import contextmanager
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from paislurm.translator.errors import Diagnostic, RejectedError
+
+from .runner import remote_script
+from .transport import Sent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from .runner import SshRunner
+    from .transport import Transport
+
+SECONDS = 60.0
+MAX_WORDS = 300
+
+
+def upload(runner: SshRunner, transport: Transport, files: Iterable[tuple[Path, str]], name: str) -> None:
+    """Write files, each with its path in the folder there, into a new folder of that `name`.
+
+    A folder of that name that is there already came of an earlier try. Raises UnreachableError, and RejectedError
+    where there is no room.
+    """
+    files = list(files)
+    parent, _, last = name.rpartition("/")
+    new = f"{parent}/.new-{last}"
+    folders = sorted({path.rpartition("/")[0] for _, path in files} - {""})
+    _run(runner, remote_script("stage", new, *folders), b"", name)
+    transport.put([Sent(here, f"{new}/{path}", here.stat().st_mode & 0o777) for here, path in files], SECONDS)
+    sums = "".join(f"{_digest(here)}  {path}\n" for here, path in files)
+    _run(runner, remote_script("publish", new, name), sums.encode(errors="surrogateescape"), name)
+
+
+def _run(runner: SshRunner, argv: list[str], stdin: bytes, name: str) -> None:
+    done = runner.exchange(argv, stdin=stdin, timeout=SECONDS)
+    if done.status:
+        words = done.stderr.decode(errors="replace").strip()
+        message = f"cannot write {name} at the login node: {words[:MAX_WORDS] or 'no reason is given'}"
+        hint = "see there whether its file system or a quota is full: `df -h ~`, `quota`"
+        diagnostic = Diagnostic(code="E510", message=message, hint=hint)
+        raise RejectedError(diagnostic, argv=tuple(argv[:1]), status=done.status, stderr=words)
+
+
+def _digest(path: Path) -> str:
+    return sha256(path.read_bytes()).hexdigest()
+
+
+class Removals:
+    """Keep what is still to be removed there in a file that outlives a connection, and this process.
+
+    A line is a path, relative to the folder of all jobs there.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def add(self, *paths: str) -> None:
+        """Add paths to the list. OSError if it cannot be written."""
+        self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with self._held() as descriptor:
+            os.lseek(descriptor, 0, os.SEEK_END)
+            os.write(descriptor, "".join(f"{path}\n" for path in paths).encode())
+            os.fsync(descriptor)
+
+    def due(self) -> list[str]:
+        """Return what is on the list."""
+        try:
+            return self._file.read_text(encoding="utf-8").splitlines()
+        except FileNotFoundError:
+            return []
+
+    def done(self, paths: Sequence[str]) -> None:
+        """Take paths off the list."""
+        with self._held() as descriptor:
+            left = [path for path in self.due() if path not in paths]
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, "".join(f"{path}\n" for path in left).encode(), 0)
+
+    @contextmanager
+    def _held(self) -> Iterator[int]:
+        descriptor = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield descriptor
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,4 @@
+# ==== dispatch of first tasks ====
+if [[ ${1-} == --task ]]; then
+  task_main "${@:2}"
+fi

@@ -1,1 +1,0 @@
-"""Slurm, as slurmrestd tells of it."""

@@ -1,0 +1,38 @@
+"""Files of another kind are known by what is in them, and no job file is taken for one."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+
+from paislurm.translator.errors import ProtocolError
+from paislurm.translator.reading.read import read
+from paislurm.translator.reading.refusals import SITE_KEYS, error_of_mapping, error_of_text
+from paislurm.translator.site.profile import Site
+
+from ..protocol.jobs import JOB
+from ..protocol.jobs_v1 import job as job_v1
+
+
+def test_keys_by_which_a_profile_is_known_are_its_own() -> None:
+    assert {each.alias for each in Site.model_fields.values()} >= SITE_KEYS
+    assert not SITE_KEYS & JOB.keys()
+
+
+def test_no_job_file_is_taken_for_another() -> None:
+    assert error_of_mapping(JOB, "job.yaml") is None
+    assert error_of_mapping({**JOB, "services": {}, "partitions": {}}, "job.yaml") is None
+    assert error_of_mapping(yaml.safe_load(job_v1()), "job.json") is None
+    assert error_of_mapping({"name": "x"}, "job.yaml") is None
+    assert error_of_mapping(["a"], "job.yaml") is None
+
+
+@pytest.mark.parametrize("text", ["#!/bin/sh\n#SBATCH -N 1\nprotocolVersion: 2\n", "a: b: c\n", "", "import: [x\n"])
+def test_what_is_wrong_with_a_job_file_is_said(text: str) -> None:
+    assert error_of_text(text, "job.yaml") is None
+
+
+def test_a_broken_job_file_with_a_line_of_sbatch_is_no_script() -> None:
+    with pytest.raises(ProtocolError) as error:
+        read("protocolVersion: 2\n#SBATCH -N 1\na: b: c\n", file="job.yaml")
+    assert [each.code for each in error.value.diagnostics] == ["E104"]

@@ -1,1 +1,0 @@
-"""The Python API: what the commands do, as functions that return what they find and print nothing."""

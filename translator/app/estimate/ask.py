@@ -1,0 +1,123 @@
+"""Ask Slurm when a job would start, and which GPUs its partitions have: three calls, and nothing is submitted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from paislurm.backends.slurm import estimate_commands
+from paislurm.backends.slurm.backend import QUERY_SECONDS, SUBMIT_SECONDS
+from paislurm.backends.slurm.commands import TIMES
+from paislurm.backends.slurm.refusals import failure, is_unanswered, slurm_words
+
+from ...errors import BackendError, RejectedError
+from ...plural import counted
+from ...site.detection.nodes import GPU
+from .fits import fits_now
+from .gpus import UP, pools
+from .start import WAITS, WAITS_FOR_NODES, Start, as_of_submit, start_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from paislurm.backends.runner import CommandRunner, Completed
+
+    from ..session import Session
+    from .gpus import Pool
+
+
+def ask_start(
+    session: Session,
+    runner: CommandRunner,
+    script: str,
+    partitions: Sequence[str],
+    cluster: str = "",
+    gres_name: str = GPU,
+    components: Sequence[Sequence[tuple[str, str | None]]] = (),
+) -> tuple[Start, tuple[Pool, ...]]:
+    """Return when a script would start, and the GPUs of its partitions; of Slurm's default one if it names none.
+
+    `partitions` are those of each component, with commas between several of which Slurm takes one, `components` have
+    the sbatch options of each.
+    Raises RejectedError if Slurm would not take it or could never start it, and UnreachableError without an answer.
+    """
+    argv = estimate_commands.sbatch_test_only()
+    each = tuple(dict.fromkeys(name for names in partitions for name in names.split(",")))
+    done = runner.run(argv, stdin=script, env=TIMES, timeout=SUBMIT_SECONDS)
+    if done.status:
+        done = replace(done, stderr=as_of_submit(done.stderr))
+        error = failure(argv, done)
+        if not isinstance(error, RejectedError) or not (
+            WAITS_FOR_NODES.search(done.stderr) or WAITS.search(done.stderr)
+        ):
+            raise error
+        found = _pools(session, runner, each, cluster, gres_name)
+        return _waits(done, found, error), found
+    start = start_of(done)
+    found = _pools(session, runner, each or tuple(filter(None, [start.partition])), cluster, gres_name)
+    start = replace(start, resources_free=fits_now(components, found))
+    return _as_partitions_are(start, partitions, found), found
+
+
+def ask_gpus(
+    runner: CommandRunner, partitions: Sequence[str] = (), cluster: str = "", gres_name: str = GPU
+) -> tuple[Pool, ...]:
+    """Return the GPUs of partitions, all that the user sees without a name. BackendError if Slurm does not answer.
+
+    Who waits for some is asked only where there are any.
+    """
+    nodes = _answer(runner, estimate_commands.sinfo_gpus(partitions, cluster))
+    found = pools(nodes, gres_name=gres_name)
+    with_gpus = [each.partition for each in found if each.total]
+    if not with_gpus:
+        return found
+    waiting = _answer(runner, estimate_commands.squeue_waiting(with_gpus if partitions else (), cluster))
+    return pools(nodes, waiting, gres_name)
+
+
+def _pools(
+    session: Session, runner: CommandRunner, partitions: Sequence[str], cluster: str, gres_name: str
+) -> tuple[Pool, ...]:
+    """Return the GPUs of a job's partitions; none, and a word to the user, where Slurm does not tell."""
+    try:
+        found = ask_gpus(runner, partitions, cluster, gres_name)
+    except BackendError as error:
+        session.say(f"Slurm does not say which GPUs are free: {error.diagnostics[0].message}")
+        return ()
+    return found if partitions else tuple(each for each in found if each.is_default)
+
+
+def _answer(runner: CommandRunner, argv: Sequence[str]) -> str:
+    done = runner.run(argv, timeout=QUERY_SECONDS)
+    if is_unanswered(done):
+        raise failure(argv, done)
+    return done.stdout
+
+
+def _waits(done: Completed, found: Sequence[Pool], error: BackendError) -> Start:
+    """Return that a job would wait, for nodes that are out of order; raise the refusal where all are in order."""
+    words = slurm_words(done)
+    away = [each for each in found if each.away_nodes]
+    if away:
+        nodes = " and ".join(
+            f"{each.away_nodes} of {counted(each.nodes, 'node')} of partition {each.partition}" for each in away
+        )
+        is_one = len(away) == 1 and away[0].away_nodes == 1
+        words += f"; {nodes} {'is' if is_one else 'are'} out of order or reserved, and a job may wait for them"
+    elif WAITS_FOR_NODES.search(done.stderr):
+        raise error
+    return Start(reason=words.removeprefix("Batch job submission failed: "))
+
+
+def _as_partitions_are(start: Start, partitions: Sequence[str], found: Sequence[Pool]) -> Start:
+    """Return the start, unless the partitions of a component start no jobs now, which sbatch does not look at."""
+    states = {each.partition: each.state for each in found}
+    meant = [start.partition] if start.partition else partitions or list(states)
+    closed = [names for names in meant if all(states.get(name, UP) != UP for name in names.split(","))]
+    if start.at is None or not closed:
+        return start
+    words = (
+        f"partition {name} is {states[name]}: it starts no jobs now" for names in closed for name in names.split(",")
+    )
+    return Start(reason="; ".join(dict.fromkeys(words)))

@@ -1,0 +1,120 @@
+"""Where the command that failed is in the job file: what its bash noted, by the plan that a job's folder keeps."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from ...monitor.failure import CommandPlace
+from ...state.kept_plan import kept_plan
+from ..input.bash_syntax import file_line, is_bash
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from ...state.kept_plan import KeptCommand
+    from ...state.task_reports import CommandEnd
+
+MAX_LINES = 40
+"""So many lines back the start of a command is looked for; each takes a bash that reads all lines before."""
+_OTHER_LINES = re.compile(r"\b(?:trap|eval)\b")
+_LOOP = re.compile(r"\b(?:while|until)\b")
+_BLANK = re.compile(r"[\s;]|\\\n")
+"""What bash writes in another way than a script: blanks, and the ends of commands."""
+_NOTHING_RAN = re.compile(
+    r"^(?:\S*/commands/\S+\.sh|/dev/fd/\d+): line (\d{1,9}): (?:syntax error|unexpected |[^:]+: (?:ambiguous redirect|"
+    r"No such file or directory|Permission denied|Not a directory|Is a directory|cannot overwrite existing file))"
+)
+"""What bash writes of a line that it cannot read, or redirect: it runs nothing of it, and so only the message tells.
+Source: bash(1); observed on 5.1 to 5.3."""
+
+
+def command_place(folder: Path, role: str, ends: Sequence[CommandEnd], printed: Sequence[str]) -> CommandPlace | None:
+    """Return the lines of the job file of which one failed, by where bash says that the commands of a role ended.
+
+    `printed` are the last lines of the task. None where the plan cannot be read, or does not tell.
+    """
+    plan = kept_plan(folder)
+    found = plan.roles_by_name.get(role)
+    if found is None or found.command is None:
+        return None
+    place = _place(plan.file, found.command, ends, printed)
+    # That tasks do not run in their image.
+    warning = next((each.message for each in plan.diagnostics if each.code == "W402"), "")
+    return place and replace(place, workdir=found.workdir or "", image_warning=warning)
+
+
+def _place(file: str, command: KeptCommand, ends: Sequence[CommandEnd], printed: Sequence[str]) -> CommandPlace | None:
+    first, last = failed_lines(command.text, ends, printed)
+    line, last_line = file_line(command.item_lines, first), file_line(command.item_lines, last)
+    if not line:
+        return None
+    shown = command.text.split("\n")[first - 1].strip() if first == last else ""
+    return CommandPlace(file=file, line=line, last_line=last_line, text=shown)
+
+
+def failed_lines(text: str, ends: Sequence[CommandEnd], printed: Sequence[str]) -> tuple[int, int]:
+    """Return the first and the last line (from 1) of those of commands among which is the one that failed.
+
+    That is all of them where bash does not tell. `printed` is the end of the standard error.
+    """
+    lines = text.split("\n")
+    said = _NOTHING_RAN.match(printed[-1]) if printed else None
+    for end in ends:
+        places = _places(text, end.command)
+        found = _by_line(lines, end.line, places) if end.line else _by_command(text, end.command, places)
+        if found and (_is_exit(end.command) or said is None or _covers([found, *places], int(said[1]))):
+            first, last = found
+            is_one = all(line.endswith("\\") for line in lines[first - 1 : last - 1])
+            return first, first if is_one else last
+    return 1, len(lines)
+
+
+def _covers(places: Sequence[tuple[int, int]], line: int) -> bool:
+    return any(first <= line <= last for first, last in places)
+
+
+def _is_exit(command: str) -> bool:
+    return command.partition(" ")[0] == "exit"
+
+
+def _by_line(lines: Sequence[str], line: int, places: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
+    """Return the lines of the command that bash names by its last one, as it does with subshells and pipelines.
+
+    It is that line alone where it is within a compound command that goes on. None where it may be no line of these:
+    within a trap of the commands' own, and within `eval`, bash counts from another one.
+    """
+    believed = _covers(places, line) if places else not any(map(_OTHER_LINES.search, lines))
+    if not believed or line > len(lines):
+        return None
+    for start in range(line, max(0, line - MAX_LINES), -1):
+        goes_on = start > 1 and lines[start - 2].rstrip().endswith(("|", "\\"))
+        if not goes_on and is_bash("\n".join(lines[start - 1 : line])):
+            return start, line
+    return line, line
+
+
+def _by_command(text: str, command: str, places: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
+    """Return from where to where there is the command that bash ran last; None where another one may have failed.
+
+    A loop can end with the status of its body, after its condition.
+    """
+    if not places or (_LOOP.search(text) and not _is_exit(command)):
+        return None
+    return places[0][0], places[-1][1]
+
+
+def _places(text: str, command: str) -> list[tuple[int, int]]:
+    """Return the first and last line of each place of a text where a command may be, which bash has written anew."""
+    wanted = _BLANK.sub("", command)
+    kept = [index for index, letter in enumerate(text) if not _BLANK.match(text, index)]
+    packed = "".join(text[index] for index in kept)
+    found, places = packed.find(wanted) if wanted else -1, []
+    while found >= 0:
+        first, last = kept[found], kept[found + len(wanted) - 1]
+        places.append((text.count("\n", 0, first) + 1, text.count("\n", 0, last) + 1))
+        found = packed.find(wanted, found + 1)
+    return places

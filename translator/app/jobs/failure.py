@@ -1,0 +1,100 @@
+"""Why a job failed: the task that decided, what it printed last, where its command stands, what its code means."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from paislurm.backends.registry import is_elsewhere
+from paislurm.backends.runner import LocalRunner
+
+from ...errors import BackendError
+from ...exit_codes.advice import UNEXPLAINED
+from ...monitor.failure import Failure, deciding_task
+from ...monitor.job_status import FOLDER_FULL
+from ...state.task_reports import read_command_ends, read_scripts
+from ..room import no_room_text
+from .fetching import fetch, run_folder_with_logs
+from .logs.tail import last_lines
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ...monitor.poll import View
+    from ...monitor.task_status import TaskView
+    from ...state.records import JobRole
+    from ...state.task_reports import CommandEnd
+    from ..session import Session
+
+LINES = 10
+"""So many lines of the end of a log are shown."""
+
+
+def failure_of(session: Session, view: View) -> Failure | None:
+    """Return why a job failed, None for one that has not. What cannot be read is left out."""
+    code = view.job_status.code
+    if view.job_status.state != "FAILED" or code is None:
+        return None
+    task, no_room = deciding_task(view), _no_room(view, code)
+    role = next((role for role in view.history.roles if task is not None and role.name == task.role), None)
+    if task is None or role is None:
+        lines = _batch_lines(session, view)
+        return Failure.of(view, code, None, command=None, stream="batch", last_lines=lines, no_room=no_room)
+    from .command_place import command_place
+
+    in_hook = _failed_in_a_hook(view, role, task)
+    stream, lines = _task_lines(session, view, role, task, in_hook=in_hook)
+    place = None if in_hook else command_place(view.folder.path, role.name, _command_ends(view, role, task), lines)
+    return Failure.of(view, code, task, command=place, stream=stream, last_lines=lines, no_room=no_room)
+
+
+def _no_room(view: View, code: int) -> str:
+    """Say that the job's folder takes nothing more, where that may be why it failed."""
+    may_be = code in (UNEXPLAINED, FOLDER_FULL) and not is_elsewhere(view.history.backend)
+    return no_room_text(view.folder.path, LocalRunner()) if may_be else ""
+
+
+def _batch_lines(session: Session, view: View) -> tuple[str, ...]:
+    """Return the last lines of the batch log."""
+    path = view.folder.batch_log(view.history.attempt)
+    if not path.exists():
+        with suppress(BackendError, OSError):
+            fetch(session, view.history, view.history.run_folder(view.folder.path))
+    return last_lines(path, LINES, _owner(view))
+
+
+def _command_ends(view: View, role: JobRole, task: TaskView) -> tuple[CommandEnd, ...]:
+    """Return where a bash of the task says that its commands ended, as the task did."""
+    ends = read_command_ends(_log(view, role, task, "end"))
+    return tuple(end for end in ends if end.status == task.exit_status)
+
+
+def _failed_in_a_hook(view: View, role: JobRole, task: TaskView) -> bool:
+    """Tell whether a script of a prerequisite or a plugin failed the task, and not its commands."""
+    runs = read_scripts(view.folder.scripts(view.history.attempt, role)).get(task.index, ())
+    failed = [run for run in runs if run.task_attempt == task.task_attempt and run.exit_status]
+    return bool(failed) and not any(run.phase == "commands" for run in failed)
+
+
+def _task_lines(
+    session: Session, view: View, role: JobRole, task: TaskView, *, in_hook: bool
+) -> tuple[str, tuple[str, ...]]:
+    """Return the last lines of the first log of a task that has any, and its name; that of its errors goes first."""
+    streams = ("runtime", "stderr", "stdout") if in_hook else ("stderr", "stdout", "runtime")
+    logs = {stream: _log(view, role, task, stream) for stream in streams}
+    if not any(path.exists() for path in logs.values()):
+        with suppress(BackendError, OSError):
+            fetch(session, view.history, run_folder_with_logs(view.folder, view.history, [(role, task.index)]))
+    for stream in streams:
+        lines = last_lines(logs[stream], LINES, _owner(view))
+        if lines:
+            return stream, lines
+    return streams[0], ()
+
+
+def _log(view: View, role: JobRole, task: TaskView, stream: str) -> Path:
+    return view.folder.log(view.history.attempt, role, task.index, task.task_attempt or 0, stream)
+
+
+def _owner(view: View) -> int:
+    return view.folder.path.stat().st_uid

@@ -1,0 +1,95 @@
+"""What a monitor does now and then for jobs that ended long ago: tidy their folders, and remove them in the end."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from paislurm.backends.registry import is_elsewhere
+
+from ....errors import PaislurmError
+from ....monitor.poll import open_job
+from ....state.shared_files import make_private, time_written
+from ....state.tidying.removal import finish_removals
+from ....state.tidying.tidy import is_tidy, tidy
+from ..refresh import is_own
+from .removing import ended_at, remove_job
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from ....state.job_folder import JobFolder
+    from ...session import Session
+
+HOUR, DAY = 3600, 86400
+CLEANING_SECONDS, CLEANING_TICK = 2.0, 0.05
+TIDIED, REMOVED = "tidied", "removed"
+"""Files in the monitor's folder that say by their time when this was last done."""
+
+
+def keep_house(session: Session, remove_after: int | None, say: Callable[[str], None]) -> None:
+    """Tidy what ended long ago, each hour at most; each day at most remove what ended `remove_after` seconds ago."""
+    with suppress(OSError, PaislurmError):
+        if is_due(session, TIDIED, HOUR):
+            finish_removals(session.store.jobs)
+            for folder in session.store.all():
+                tidy_own(session, folder)
+    with suppress(OSError, PaislurmError):
+        if remove_after is not None and is_due(session, REMOVED, DAY):
+            for folder in session.store.all():
+                if not _remove_old(session, folder, remove_after, say):
+                    # A login node that does not answer would be waited for again and again; another day will do.
+                    break
+
+
+def tidy_own(session: Session, folder: JobFolder) -> bool:
+    """Tidy the folder of a job of the user's own, if there is anything to tidy; False if it is to be tried again."""
+    if is_tidy(folder):
+        return True
+    with suppress(OSError):
+        job = open_job(folder)
+        if is_own(session, job) and not is_elsewhere(job.history.backend):
+            return tidy(job.folder, job.history, session.now())
+    return True
+
+
+def tidy_what_has_just_ended(session: Session, folders: Iterable[JobFolder]) -> None:
+    """Give the scripts of jobs that a command waited for a moment to clean up after themselves, then tidy."""
+    deadline = time.monotonic() + CLEANING_SECONDS
+    left = list(folders)
+    while left := [folder for folder in left if not tidy_own(session, folder)]:
+        if time.monotonic() > deadline:
+            return
+        time.sleep(CLEANING_TICK)
+
+
+def _remove_old(session: Session, folder: JobFolder, remove_after: int, say: Callable[[str], None]) -> bool:
+    """Remove a job that ended so long ago; False if something of it is left.
+
+    Its journal was last written at its end, or later.
+    """
+    with suppress(OSError):
+        if session.now() - time_written(folder.journal) // 10**9 < remove_after:
+            return True
+        job = open_job(folder)
+        end = ended_at(job)
+        if end is not None and session.now() - end >= remove_after and is_own(session, job):
+            try:
+                left = remove_job(session, job)
+            except PaislurmError as error:
+                say(f"{folder.name}: not removed: {error.diagnostics[0].message}")
+            else:
+                say(f"{folder.name}: removed, as the site profile says (`jobs.removeAfter`){left and f'; {left}'}")
+                return not left
+    return True
+
+
+def is_due(session: Session, name: str, seconds: int) -> bool:
+    """Tell whether something was not done for so long, and write down that it is done now."""
+    file = session.monitor_folder / name
+    if session.now() - time_written(file) // 10**9 < seconds:
+        return False
+    make_private(file.parent)
+    file.touch(mode=0o600)
+    return True

@@ -1,0 +1,109 @@
+"""Read the site profile that a job was submitted with: whichever process looks after the job uses that."""
+
+from __future__ import annotations
+
+import os
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...errors import PaislurmError
+from ...monitor.job_site import JobSite
+from ..input.sites import find_site, profile_option, site_path
+from ..ownership import writable_by_others
+
+if TYPE_CHECKING:
+    from ...site.profile import Site
+    from ...state.history import History
+    from ...state.run_record import RunRecord
+    from ..session import Session
+
+INSTEAD = (
+    "; no notification is sent, and the polling and retry bounds are those of the default profile: "
+    "`paislurm monitor --site FILE` uses another one for all jobs"
+)
+
+
+class JobSites:
+    """Return the site of each job; each profile is read once.
+
+    `own` is the profile of this process. It is used for jobs that were submitted without one, and `for_all` jobs where
+    the user has named it.
+    """
+
+    def __init__(self, session: Session, own: Site | None = None, *, for_all: bool = False) -> None:
+        self._session, self._own = session, own
+        self._for_all = for_all
+        self._read: dict[tuple[object, ...], tuple[Site, JobSite]] = {}
+
+    @property
+    def own(self) -> Site:
+        """The profile of this process; the defaults where that cannot be read."""
+        if self._own is None:
+            try:
+                self._own = find_site(self._session, None)
+            except PaislurmError:
+                from ...site.profile import Site
+
+                self._own = Site.of()
+        return self._own
+
+    def of(self, known: History) -> JobSite:
+        """Return what the site of a job says about looking after it."""
+        return self._of(known)[1]
+
+    def most_attempts(self, known: History) -> int:
+        """Return how many attempts an hour may have, of all jobs of a user, when one of this job is submitted."""
+        return self._of(known)[0].retry.max_attempts_per_hour
+
+    def interval(self) -> float:
+        """Return how often Slurm is polled for all jobs of the user, in seconds."""
+        return self.own.monitor.max_poll_interval
+
+    def _of(self, known: History) -> tuple[Site, JobSite]:
+        run = None if self._for_all else known.run
+        key = (*run.site_profiles, known.backend) if run is not None and run.site_profiles else ()
+        if key not in self._read:
+            problem = missing_profile(self._session, known) if key else ""
+            site = self.own
+            if run is not None and key and not problem:
+                try:
+                    site = _site_of(self._session, run, known.backend)
+                except PaislurmError as error:
+                    problem = error.diagnostics[0].message + INSTEAD
+            self._read[key] = site, _job_site(site, problem)
+        return self._read[key]
+
+
+def missing_profile(session: Session, known: History) -> str:
+    """Say that the profile that a job was submitted with is gone; "" where it is not, or had no name."""
+    files = [each.file for each in known.run.site_profiles] if known.run is not None else []
+    if not files or Path(files[0]).is_file() or profile_option(session, files) is None:
+        return ""
+    return f"the site profile {files[0]}, which the job was submitted with, is gone" + INSTEAD
+
+
+def _site_of(session: Session, run: RunRecord, backend: str) -> Site:
+    """Read the profile of a run. Raises `SiteError`, also where others may have changed it since: it names programs."""
+    digests = {each.sha256 for each in run.site_profiles}
+
+    def refuses(path: Path, text: bytes) -> str:
+        why = "" if sha256(text).hexdigest() in digests else writable_by_others(path)
+        return why and f"has changed since the job was submitted, and {why}"
+
+    option = profile_option(session, [each.file for each in run.site_profiles])
+    unnamed = site_path(session, None)
+    if option and unnamed and os.path.realpath(option) == os.path.realpath(unnamed):
+        # It is used for all else, whoever can write to it.
+        option = None
+    return find_site(session, option, host=backend.partition(":")[2] or None, refuses=refuses if option else None)
+
+
+def _job_site(site: Site, problem: str) -> JobSite:
+    notifier = site.notifications.notifier if not problem else None
+    return JobSite(
+        notifier=notifier.argv if notifier else (),
+        sends_mail=notifier is not None and notifier.mail,
+        poll_interval=site.monitor.max_poll_interval,
+        problem=problem,
+    )

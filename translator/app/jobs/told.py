@@ -1,0 +1,95 @@
+"""What is told of a job while somebody waits for its end: why it waits, and how its attempts ended."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import TYPE_CHECKING
+
+from ...monitor.failure import advice_between
+from ...monitor.job_status import JobStatus, state_of, state_text
+from ...monitor.waits import SETTLED_SECONDS, advice, sentence
+from ...terminal_text import one_line
+from ...times import format_time, time_of_day
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...exit_codes.advice import Advice
+    from ...monitor.waits import Wait
+    from ...state.history import History
+    from ...state.records import Retry
+    from ..session import Session
+
+MAX_BEFORE = 3
+"""Of attempts that had ended before somebody began to wait, so many are told."""
+
+
+class ToldWaits:
+    """Say why a job waits, once for each reason; to wait for one's turn is one reason, whatever Slurm calls it.
+
+    A reason that comes again is not said more than once in a while: Slurm's words come and go.
+    """
+
+    def __init__(self, session: Session, name: str) -> None:
+        self._session, self._name = session, name
+        self._last: frozenset[object] = frozenset()
+        self._told: dict[frozenset[object], float] = {}
+
+    def report(self, found: Sequence[Wait], since: int | None) -> None:
+        """Say it if it is not what was said last; that nothing is known now has no effect."""
+        other = frozenset((wait.role_names, wait.backend_reason) for wait in found if wait.kind != "turn")
+        reasons: frozenset[object] = other or frozenset(["turn"])
+        now = time.monotonic()
+        if not found or reasons == self._last or now - self._told.get(reasons, -math.inf) < SETTLED_SECONDS:
+            return
+        self._last, self._told[reasons] = reasons, now
+        self._session.say(f"{self._name} waits, since {format_time(since)}: {sentence(found)}")
+        self._session.say(f"what helps: {advice(found)}")
+
+
+class ToldAttempts:
+    """Say of each attempt but the last one how it ended and when the next one comes, and which job that is.
+
+    With `quiet` nothing is said, and without `starts` nothing of attempts that are submitted.
+    """
+
+    def __init__(self, session: Session, name: str, *, quiet: bool, starts: bool) -> None:
+        self._session, self._name, self._quiet, self._starts = session, name, quiet, starts
+        self._ends: int | None = None
+        self._start: int | None = None
+        self._advised: list[Advice] = []
+
+    def report(self, known: History) -> None:
+        """Say what is new of the attempts of a job."""
+        if self._quiet:
+            return
+        if self._ends is None or self._start is None:
+            self._ends = max(0, len(known.retries) - MAX_BEFORE)
+            self._start = known.attempt
+        now = self._session.now()
+        for retry in known.retries[self._ends :]:
+            when = time_of_day(retry.ended_at or retry.happened_at)
+            self._session.say(one_line(f"{when} {ended_text(self._name, retry, now)}"))
+        self._advise(known)
+        self._ends = max(self._ends, len(known.retries))
+        if known.attempt > self._start and known.job_id:
+            self._start = known.attempt
+            if self._starts:
+                when = time_of_day(known.submitted or now)
+                self._session.say(one_line(f"{when} attempt {known.attempt} of {self._name} is job {known.job_id}"))
+
+    def _advise(self, known: History) -> None:
+        """Say once for each exit code what it usually means, as long as the next attempt can be cancelled."""
+        said = advice_between(known)
+        if said is not None and said not in self._advised:
+            self._advised.append(said)
+            self._session.say(one_line(f"usually: {said.meaning}; try: {said.remedy}"))
+
+
+def ended_text(name: str, retry: Retry, now: int) -> str:
+    """Say in words how an attempt ended that is not the last one, and when the next one follows."""
+    end = JobStatus(state=state_of(retry.exit_code), code=retry.exit_code, reason=retry.reason, ended=True)
+    when = f" in {retry.retry_at - now} s" if retry.retry_at > now else ""
+    follows = f"attempt {retry.attempt + 1} follows{when} ({retry.retry_rule})"
+    return f"attempt {retry.attempt} of {name} {state_text(end)}: {retry.reason}; {follows}"

@@ -1,0 +1,214 @@
+"""Read what a report is made of: the journal, the files of all attempts, and how the job stands now."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from paislurm.backends.base import JobId
+from paislurm.backends.registry import is_elsewhere
+from paislurm.backends.slurm import commands
+from paislurm.backends.slurm.steps import accounted_usages, sacct_steps
+
+from ...errors import BackendError
+from ...monitor.status import backend_state
+from ...monitor.watching.job_files import result_of
+from ...report.build import DETAILED, AttemptFiles, Endpoint, JobEvidence, job_report
+from ...report.model import Tail
+from ...state.journal import read
+from ...state.records import Submitted
+from ...state.task_reports import read_peers, read_runs, read_scripts
+from ..jobs.failure import failure_of
+from ..jobs.fetching import fetch, run_folder_with_logs
+from ..jobs.logs.tail import open_log, start_of_last_lines
+from ..jobs.refresh import refresh_all
+from .source import linked_source, run_facts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from paislurm.backends.slurm.steps import StepUsage
+
+    from ...monitor.poll import View
+    from ...report.build import AttemptFiles
+    from ...report.model import JobReport
+    from ...state.history import History
+    from ...state.job_folder import JobFolder
+    from ...state.records import JobRole, Record
+    from ...state.result import Result, TaskResult
+    from ..session import Session
+
+
+SECONDS = 60.0
+MAX_COMPONENTS = 128
+"""Components of a heterogeneous job have consecutive numbers. Source: srun(1), --het-group."""
+LOCAL = "local"
+
+
+def usages(session: Session, known: History, records: Iterable[Record]) -> Mapping[int, Mapping[str, StepUsage]]:
+    """Return by attempt and role what each task used on average; nothing where Slurm keeps no accounts.
+
+    A role that ran in several steps has the figures of the step with the most tasks.
+    """
+    jobs = {JobId(each.job_id): each.attempt for each in records if isinstance(each, Submitted) and each.job_id}
+    if not jobs or known.backend == LOCAL:
+        return {}
+    runner = session.slurm_runner(known.backend if is_elsewhere(known.backend) else "slurm")
+    try:
+        answer = runner.run(sacct_steps(jobs), timeout=SECONDS).stdout
+    except BackendError:
+        return {}
+    leaders = {int(commands.number_of(job)): attempt for job, attempt in jobs.items()}
+    roles = {role.name for role in known.roles}
+    found: dict[int, dict[str, StepUsage]] = {attempt: {} for attempt in jobs.values()}
+    for number, name, usage in accounted_usages(answer):
+        leader = max((each for each in leaders if each <= number < each + MAX_COMPONENTS), default=None)
+        if leader is not None and name in roles:
+            of_attempt = found[leaders[leader]]
+            of_attempt[name] = max(of_attempt.get(name, usage), usage, key=lambda each: each.tasks)
+    return found
+
+
+MAX_ATTEMPTS = 200
+"""The newest ones are shown."""
+
+
+def job_reports(
+    session: Session, folders: Sequence[JobFolder], *, site: str | None = None, details: bool
+) -> list[JobReport]:
+    """Return the reports of jobs; with `details` with logs, job file and script. OSError for one without a journal."""
+    from ...monitor.poll import open_job
+
+    views = refresh_all(session, [open_job(folder) for folder in folders])
+    return [_report(session, view, site, details=details) for view in views]
+
+
+def _report(session: Session, view: View, site: str | None, *, details: bool) -> JobReport:
+    folder, known = view.folder, view.history
+    records = (*read(folder.journal).records, *view.news)
+    used = usages(session, known, records) if details else {}
+    first = max(0, known.attempt - MAX_ATTEMPTS + 1)
+    notes = [*view.read_errors, *([view.backend_error] if view.backend_error else [])]
+    if first:
+        notes.append(f"of {known.attempt + 1} attempts the last {MAX_ATTEMPTS} are shown")
+    attempts = []
+    for number in range(first, known.attempt + 1):
+        files, errors = _attempt(view, number, details=details and number > known.attempt - DETAILED)
+        attempts.append(replace(files, usages=used.get(number, {})))
+        notes += errors
+    run = run_facts(folder, known)
+    if details:
+        notes += _bring_logs(session, view, attempts)
+    return job_report(
+        JobEvidence(
+            name=folder.name,
+            folder=str(folder.path),
+            now=session.now(),
+            history=known,
+            records=records,
+            job_status=view.job_status,
+            attempts=attempts,
+            backend_state=backend_state(view),
+            run=run,
+            failure=failure_of(session, view),
+            tails=tuple(tails(folder, known, attempts)) if details else (),
+            source=linked_source(session, folder, known, site, run.parameters) if details else None,
+            notes=tuple(notes),
+        )
+    )
+
+
+def _bring_logs(session: Session, view: View, attempts: Sequence[AttemptFiles]) -> list[str]:
+    """Bring the logs of the tasks that failed, where they are at a login node; return in words why some are not."""
+    folder, known = view.folder, view.history
+    roles = {role.name: role for role in known.roles}
+    try:
+        for files in attempts[-DETAILED:]:
+            tasks = [(roles[task.role], task.index) for task in first_failed(files.result) if task.role in roles]
+            if tasks:
+                fetch(session, known, run_folder_with_logs(folder, known, tasks, files.number))
+    except BackendError as error:
+        return [f"lines of logs may be missing: {error.diagnostics[0].message}"]
+    return []
+
+
+def _attempt(view: View, number: int, *, details: bool) -> tuple[AttemptFiles, tuple[str, ...]]:
+    """Return the files of an attempt, and in words what cannot be read of them."""
+    folder, roles = view.folder, view.history.roles
+    result, errors = result_of(folder, number, late=False)
+    if result is not None and not details:
+        return AttemptFiles(number=number, result=result), errors
+    # Without a result these alone tell when tasks began.
+    by_position = read_runs(folder.reports(number))
+    runs = {role.folder: by_position.get(position, {}) for position, role in enumerate(roles)}
+    if not details:
+        return AttemptFiles(number=number, runs=runs), errors
+    return AttemptFiles(
+        number=number,
+        result=result,
+        runs=runs,
+        scripts={role.folder: read_scripts(folder.scripts(number, role)) for role in roles},
+        endpoints=_endpoints(folder, number, roles, result),
+    ), errors
+
+
+def _endpoints(
+    folder: JobFolder, number: int, roles: Sequence[JobRole], result: Result | None
+) -> dict[tuple[str, int], Endpoint]:
+    """Return where tasks were reached: by the result, or else by what the nodes wrote, which goes at the end."""
+    names = {position: role.name for position, role in enumerate(roles)}
+    found: dict[tuple[str, int], Endpoint] = {
+        (names[role], index): Endpoint(peer.address, peer.ports)
+        for (role, index), peer in read_peers(folder.reports(number)).items()
+        if role in names
+    }
+    for task in result.tasks if result else ():
+        if task.address:
+            found[task.role, task.index] = Endpoint(task.address, task.ports)
+    return found
+
+
+MAX_TASKS, MAX_LINES, MAX_BYTES = 8, 40, 16 << 10
+"""Of an attempt, of a log, and of a log."""
+STREAMS = ("stderr", "stdout", "runtime")
+
+
+def tails(folder: JobFolder, known: History, attempts: Iterable[AttemptFiles]) -> Iterator[Tail]:
+    """Yield the last lines of the first tasks that failed of each attempt, the newest attempt first."""
+    roles = {role.name: role for role in known.roles}
+    for files in reversed(list(attempts)):
+        for task in first_failed(files.result):
+            name = f"{task.role}-{task.index}"
+            for stream in STREAMS if task.role in roles else ():
+                log = folder.log(files.number, roles[task.role], task.index, task.task_attempt, stream)
+                if text := _last(log, folder.path.stat().st_uid):
+                    yield Tail(attempt=files.number, task=name, stream=stream, text=_settled(text[1]), whole=text[0])
+
+
+def first_failed(result: Result | None) -> list[TaskResult]:
+    """Return the tasks of an attempt that failed first, as many as a report shows lines of."""
+    failed = [task for task in result.tasks if task.state == "FAILED"] if result else []
+    return sorted(failed, key=lambda task: task.ended_at or 0)[:MAX_TASKS]
+
+
+def _last(log: Path, owner: int) -> tuple[bool, str] | None:
+    """Return whether it is all, and the last lines of a log; None where there are none."""
+    start = start_of_last_lines(log, MAX_LINES, owner)
+    try:
+        descriptor = open_log(log, owner)
+    except OSError:
+        return None
+    with os.fdopen(descriptor, "rb") as file:
+        size = os.fstat(descriptor).st_size
+        start = max(start, size - MAX_BYTES)
+        file.seek(start)
+        data = file.read(MAX_BYTES)
+    return (start == 0, data.decode(errors="replace")) if data.strip() else None
+
+
+def _settled(text: str) -> str:
+    """Return text as a terminal shows it in the end: of a progress bar what was written last."""
+    return "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.splitlines())

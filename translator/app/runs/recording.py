@@ -1,0 +1,126 @@
+"""The record of a run: what is kept of a submit, so that it can be told and done once more."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from paislurm import __version__
+
+from ...protocol.overrides import value_of
+from ...state.run_record import HIDDEN, FileDigest, RunRecord
+from ..input.secret_file import secret_texts
+from ..input.sites import profile_files, read_at_most
+from ..input.source import STDIN
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
+    from ...pipeline import Compiled
+    from ...reading.document import Document, Value
+    from ..input.source import Source
+    from ..session import Session
+
+MIN_HIDDEN = 4
+"""A secret of fewer characters is masked where it is all of a word or a value: inside others it would be anywhere."""
+
+
+def run_record(
+    session: Session, source: Source, text: bytes, kept: bytes, compiled: Compiled, hidden: Collection[str]
+) -> RunRecord:
+    """Return the record of a submit: `text` is the job file's, `kept` its copy's, `hidden` the secrets in it."""
+    hide = masking({*hidden, *compiled.secrets.values(), *secret_texts(source.secrets)})
+    overrides = dict(source.parameters)
+    parameters = parameters_of(compiled.document, overrides)
+    return RunRecord(
+        parameters={name: hide(text) for name, text in parameters.items()},
+        overrides={name: hide(word) for name, word in overrides.items()},
+        suffix=source.suffix,
+        argv=tuple(map(hide, _words())),
+        submit_folder=source.submit_folder or current_folder(),
+        job_file=FileDigest(file=absolute_path(source.file), sha256=digest(text)),
+        kept_sha256=digest(kept),
+        script_sha256=digest(compiled.script.encode(errors="surrogateescape")),
+        site_profiles=profiles_of(session, source),
+        secrets_file=absolute_path(source.secrets) if source.secrets else "",
+        paislurm_version=__version__,
+        submitted_by=f"{session.user}@{os.uname().nodename}",
+        slurm_options=dict(source.slurm),
+        result_pattern=hide(compiled.job.slurm_options.result) or None,
+    )
+
+
+def parameters_of(document: Document, overrides: Mapping[str, str]) -> dict[str, str]:
+    """Return the parameters in effect as text: the file's own, and words of `--set` in place of some."""
+    given: dict[str, Value] = {name: value_of(word) for name, word in overrides.items()}
+    return {str(name): _as_text(value) for name, value in {**document.mapping(("parameters",)), **given}.items()}
+
+
+def digest(data: bytes) -> str:
+    """Return the SHA-256 of bytes in hexadecimal digits."""
+    return sha256(data).hexdigest()
+
+
+def profiles_of(session: Session, source: Source) -> tuple[FileDigest, ...]:
+    """Return the files of the site profile that a source is compiled for, the one first that adds to the others."""
+    if source.backend == "local" and source.site is None:
+        return ()
+    try:
+        return tuple(
+            FileDigest(file=absolute_path(str(path)), sha256=digest(read_at_most(path)))
+            for path in profile_files(session, source.site, host=source.host)
+        )
+    except OSError:
+        return ()
+
+
+def current_folder() -> str:
+    """Return the current folder, "" where it is gone."""
+    try:
+        return str(Path.cwd())
+    except FileNotFoundError:
+        return ""
+
+
+def absolute_path(file: str) -> str:
+    """Return the absolute path of a file, `-` as it is: without `..` where that means the same, and links stay."""
+    if file == STDIN:
+        return file
+    path = os.path.join(current_folder(), file)  # noqa: PTH118
+    plain = os.path.normpath(path)
+    return plain if os.path.realpath(plain) == os.path.realpath(path) else path
+
+
+def _words() -> tuple[str, ...]:
+    """Return the words of the command line behind `paislurm`; none where there was no command line."""
+    context = click.get_current_context(silent=True)
+    return tuple(getattr(context.find_root().obj, "words", ())) if context else ()
+
+
+def _as_text(value: Value) -> str:
+    """Return a value as the job file might have it: text as it is, anything else as JSON."""
+    return str(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def masking(secrets: Collection[str]) -> Callable[[str], str]:
+    """Return what puts a mask in place of secrets in a word, also behind a `=`."""
+    texts = sorted(filter(None, set(secrets)), key=len, reverse=True)
+    long = [text for text in texts if len(text) >= MIN_HIDDEN]
+    within = re.compile("|".join(map(re.escape, long))) if long else None
+
+    def hide_within(word: str) -> str:
+        return within.sub(HIDDEN, word) if within else word
+
+    def hide(word: str) -> str:
+        for text in texts:
+            if word == text or word.endswith(f"={text}"):
+                return hide_within(word.removesuffix(text)) + HIDDEN
+        return hide_within(word)
+
+    return hide

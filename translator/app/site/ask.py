@@ -1,0 +1,206 @@
+"""Ask Slurm what it knows of the cluster, in seven calls, and look at this machine."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from paislurm.backends.registry import SSH
+from paislurm.backends.runner import LocalRunner
+from paislurm.backends.slurm import commands
+from paislurm.backends.slurm.refusals import failure, is_unanswered
+
+from ...errors import BackendError, RejectedError
+from ...shipped import shipped_text
+from ...site.containers import PROGRAMS
+from ...site.detection.answers import Answers
+from ...site.detection.config import slurm_config
+from ...site.detection.detect import detect
+from ...site.detection.nodes import nodes
+from ...site.detection.probe import SYSFS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from paislurm.backends.runner import CommandRunner
+
+    from ...site.detection.answers import Detection
+    from ..session import Session
+
+SECONDS = 60.0
+RESOLVE_SECONDS = 10.0
+_EPHEMERAL = Path("/proc/sys/net/ipv4/ip_local_port_range")
+
+
+class Machine(Struct, frozen=True, kw_only=True):
+    """Hold what this machine has: the container runtimes, and the file of ephemeral ports."""
+
+    runtimes: tuple[str, ...] = ()
+    ephemeral_ports: str = ""
+
+
+def this_machine() -> Machine:
+    """Look at this machine."""
+    try:
+        ports = _EPHEMERAL.read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        ports = ""
+    runtimes = tuple(name for program, name in PROGRAMS.items() if shutil.which(program))
+    return Machine(runtimes=runtimes, ephemeral_ports=ports)
+
+
+def ask(
+    slurm: CommandRunner, here: CommandRunner, machine: Machine, user: str, look: ProbeOptions | None = None
+) -> Answers:
+    """Return all answers. BackendError if the controller does not answer; what is refused is written down instead.
+
+    `slurm` runs programs of Slurm, `here` other ones. With `look` a job looks at a node.
+    """
+    questions = _Questions(slurm)
+    config = questions.answer(commands.scontrol_show("config"))
+    partitions = questions.optional("partitions", commands.scontrol_show("partition"), RejectedError)
+    all_nodes = questions.optional("nodes", commands.scontrol_show("node"), RejectedError)
+    mpi = questions.optional("mpi", commands.srun_mpi_list(), BackendError)
+    known = slurm_config(config)
+    reservations = questions.optional("reservations", commands.scontrol_show("reservation"), RejectedError)
+    accounts = qos = ""
+    if known.has_accounting:
+        query = commands.sacctmgr_accounts(user, known.name)
+        accounts = questions.optional("accounts", query, BackendError)
+        qos = questions.optional("qos", commands.sacctmgr_qos(), BackendError)
+    found = nodes(all_nodes)
+    said = ""
+    if look is not None:
+        said, reason = look_at_node(slurm, look)
+        questions.refused |= {"probe": reason} if reason else {}
+    return Answers(
+        config=config,
+        user=user,
+        partitions=partitions,
+        nodes=all_nodes,
+        mpi=mpi,
+        accounts=accounts,
+        qos=qos,
+        reservations=reservations,
+        probe=said,
+        sysfs=look.sysfs if look else SYSFS,
+        refused=questions.refused,
+        ephemeral_ports=machine.ephemeral_ports,
+        runtimes=machine.runtimes,
+        node_resolves=_resolves(here, found[0].name) if found else None,
+    )
+
+
+def detect_at(session: Session, host: str) -> Detection:
+    """Return what Slurm says to this user at a login node. BackendError if it does not answer."""
+    runner = session.slurm_runner(f"{SSH}{host}")
+    machine, user = machine_of(runner)
+    found = detect(ask(runner, runner, machine, user))
+    return replace(found, site=found.site.model_copy(update={"host": host}))
+
+
+def machine_of(runner: CommandRunner) -> tuple[Machine, str]:
+    """Return what the machine has on which a runner runs programs, and who the user is there."""
+    words = " ".join(PROGRAMS)
+    name = "id -un 2>/dev/null || id -u"
+    script = f'{name}; cat {_EPHEMERAL} 2>/dev/null || echo; for each in {words}; do type -P "$each"; done; true'
+    argv = ["bash", "-c", script]
+    done = runner.run(argv, timeout=SECONDS)
+    lines = done.stdout.splitlines()
+    if done.status or len(lines) < 2:
+        raise failure(argv[:1], done)
+    user, ports, *found = lines
+    there = {path.rpartition("/")[2] for path in found}
+    runtimes = tuple(name for program, name in PROGRAMS.items() if program in there)
+    return Machine(runtimes=runtimes, ephemeral_ports=ports.strip()), user
+
+
+def detect_from_here(session: Session, look: ProbeOptions | None = None) -> Detection:
+    """Return what Slurm says to this user on this machine. BackendError if the controller does not answer."""
+    return detect(ask(session.slurm_runner(), LocalRunner(), this_machine(), session.user, look))
+
+
+class _Questions:
+    """Ask programs of Slurm, and keep the words of those that refuse."""
+
+    def __init__(self, runner: CommandRunner) -> None:
+        self._runner = runner
+        self.refused: dict[str, str] = {}
+
+    def answer(self, argv: Sequence[str]) -> str:
+        """Return what a program prints, be it on standard error: there srun before 22.05 lists its plugins."""
+        done = self._runner.run(argv, timeout=SECONDS)
+        if is_unanswered(done):
+            raise failure(argv, done)
+        return done.stdout if done.stdout.strip() else done.stderr
+
+    def optional(self, name: str, argv: Sequence[str], tolerated: type[BackendError]) -> str:
+        """Return the answer, "" for an error that the detection can go on with."""
+        try:
+            return self.answer(argv)
+        except tolerated as error:
+            self.refused[name] = error.diagnostics[0].message
+            return ""
+
+
+def _resolves(runner: CommandRunner, node: str) -> bool:
+    """Tell whether the resolver of this machine knows a node, as scripts ask it on the batch node."""
+    try:
+        return runner.run(["getent", "ahosts", node], timeout=RESOLVE_SECONDS).status == 0
+    except BackendError:
+        return False
+
+
+WAIT_SECONDS = 120
+"""How long the job may wait for a node."""
+RUN_SECONDS = 60
+_SCRIPT = "templates/probe.sh"
+
+
+class ProbeOptions(Struct, frozen=True, kw_only=True):
+    """Say which node is looked at: one of a partition, by an account; "" for Slurm's defaults."""
+
+    partition: str = ""
+    account: str = ""
+    sysfs: str = "/sys/class"
+
+
+def look_at_node(runner: CommandRunner, options: ProbeOptions) -> tuple[str, str]:
+    """Return what the node said, and why it said nothing; one of them is ""."""
+    with ExitStack() as stack:
+        marks = [_mark(stack, folder) for folder in (_home(), Path("/tmp"))]  # noqa: S108 - that very folder is asked about
+        argv = commands.srun_probe(
+            shipped_text(_SCRIPT),
+            (options.sysfs, *marks, *PROGRAMS),
+            wait=WAIT_SECONDS,
+            partition=options.partition,
+            account=options.account,
+        )
+        try:
+            done = runner.run(argv, timeout=WAIT_SECONDS + RUN_SECONDS)
+            if done.status:
+                raise failure(argv, done)
+        except BackendError as error:
+            return "", error.diagnostics[0].message
+    return done.stdout, ""
+
+
+def _mark(stack: ExitStack, folder: Path) -> str:
+    """Make a file that the node may see, which goes away by itself; "" where none can be made."""
+    try:
+        return stack.enter_context(tempfile.NamedTemporaryFile(dir=folder, prefix=".paislurm-probe-")).name
+    except OSError:
+        return ""
+
+
+def _home() -> Path:
+    """Return the folder of jobs, or the nearest one above it that there is."""
+    home = Path(os.environ.get("PAISLURM_HOME") or "~/.paislurm").expanduser()
+    return next(path for path in (home, *home.parents) if path.is_dir())

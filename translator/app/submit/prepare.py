@@ -1,0 +1,195 @@
+"""Make jobs ready to be submitted: all of them are compiled before the first one is, and all that is wrong is said."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from paislurm.backends.registry import AUTO, OF_THIS_SLURM, SSH, is_elsewhere
+from paislurm.backends.runner import LocalRunner
+
+from ...errors import BackendError, PaislurmError, PlanError, ProtocolError, UnreachableError
+from ..input.code_size import code_size_errors
+from ..input.job_input import compile_source, read_source, site_of
+from ..input.sites import detected_path, find_site, hint_at_profile, is_named, site_path, user_path
+from ..jobs.folders.housekeeping import HOUR, is_due
+from ..room import check_room
+from .slurm_version import installed_version, is_of_today
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from ...errors import Diagnostic
+    from ...pipeline import Compiled
+    from ...site.profile import Site
+    from ...state.job_folder import JobFolder
+    from ...state.records import Dependency
+    from ..input.source import Source
+    from ..session import Session
+
+
+ABOUT_THE_SITE = frozenset({"W402"})
+"""Warnings that are the same for all jobs of a user."""
+
+
+class Prepared(Struct, frozen=True, kw_only=True):
+    """Hold a job that is ready to be submitted, and the jobs that it waits for; `group` and `sweep` as in `Created`."""
+
+    source: Source
+    text: bytes
+    compiled: Compiled
+    folder: JobFolder
+    after: tuple[Dependency, ...] = ()
+    group: str = ""
+    sweep: Mapping[str, str] = field(default_factory=dict)
+
+
+def prepare(
+    session: Session, sources: Sequence[Source], *, keep: bool, after: tuple[Dependency, ...] = ()
+) -> list[Prepared]:
+    """Compile jobs that differ by values and names only, and say the warnings, each once.
+
+    What Slurm says of the site is kept for a day with `keep`. Raises what is wrong with all of them.
+    """
+    first, site = at_host(session, sources[0])
+    first = replace(first, backend=choose_backend(session, first.backend))
+    detected = detect_site(session, first, keep=keep)
+    text = read_source(first.file) if first.text is None else first.text
+    ready = [replace(each, backend=first.backend, host=first.host, text=text) for each in sources]
+    try:
+        compiled = _compile_all(session, ready, detected or site)
+    except PlanError:
+        # What Slurm said some hours ago may not be so any more: accounts and reservations come and go.
+        anew = None if detected else detect_site(session, first, keep=keep, again=True)
+        if anew is None:
+            raise
+        compiled = _compile_all(session, ready, anew)
+    if not is_elsewhere(first.backend):
+        errors = dict.fromkeys(error for each in compiled for error in code_size_errors(each, session.user))
+        if errors:
+            raise ProtocolError(errors)
+    # Before anything is written, as when a warning was told.
+    check_room(session.store.home, compiled[0], LocalRunner())
+    session.warn(_due(session, dict.fromkeys(warning for each in compiled for warning in each.warnings), keep=keep))
+    return [
+        Prepared(
+            source=source,
+            text=text,
+            compiled=each,
+            folder=session.store.folder(session.user, each.job.name),
+            after=after,
+        )
+        for source, each in zip(ready, compiled, strict=True)
+    ]
+
+
+def _due(session: Session, warnings: Iterable[Diagnostic], *, keep: bool) -> list[Diagnostic]:
+    """Return the warnings to print. With `keep` those about the site are printed once an hour, not at each submit."""
+    return [each for each in warnings if not keep or each.code not in ABOUT_THE_SITE or _is_due(session, each.code)]
+
+
+def _is_due(session: Session, code: str) -> bool:
+    with suppress(OSError):
+        return is_due(session, f"warned-{code}", HOUR)
+    return True
+
+
+def _compile_all(session: Session, sources: Sequence[Source], site: Site) -> list[Compiled]:
+    compiled: list[Compiled] = []
+    faults: list[PaislurmError] = []
+    for source in sources:
+        try:
+            compiled.append(compile_source(session, source, partial(installed_version, session), site, quiet=True)[1])
+        except PaislurmError as error:  # noqa: PERF203 - what is wrong with all jobs is said at once
+            faults.append(error)
+    if all(isinstance(fault, PlanError) for fault in faults):
+        hint_at_profile(session, compiled[0].site if compiled else site)
+    if faults:
+        faults[0].diagnostics = tuple(dict.fromkeys(each for fault in faults for each in fault.diagnostics))
+        raise faults[0]
+    return compiled
+
+
+def at_host(session: Session, source: Source) -> tuple[Source, Site]:
+    """Return the source with the backend and the host that it means, and the site profile."""
+    if is_elsewhere(source.backend):
+        source = replace(source, backend="slurm", host=source.backend.removeprefix(SSH))
+    site = site_of(session, source)
+    host = source.host or site.host
+    if source.backend != "slurm" or not host:
+        return source, site
+    return replace(source, backend=f"{SSH}{host}", host=host), site
+
+
+def choose_backend(session: Session, name: str) -> str:
+    """Return the name of a backend, for `auto` of the one that it stands for here.
+
+    Raises UsageError where there is none of the name, and BackendError where pyslurm cannot be used.
+    """
+    if name == AUTO:
+        try:
+            return choose_backend(session, "pyslurm")
+        except BackendError:
+            return "slurm"
+    chosen = session.backend(name)
+    if name == "pyslurm":
+        from paislurm.backends.pyslurm.backend import PyslurmBackend
+
+        assert isinstance(chosen, PyslurmBackend)
+        chosen.check()
+    return name
+
+
+def detect_site(session: Session, source: Source, *, keep: bool, again: bool = False) -> Site | None:
+    """Return what Slurm says of the site, None where there is a profile, or Slurm was asked in the last day.
+
+    With `again` it is asked once more: a job is refused by what it said before. Where Slurm does not answer there is
+    nothing: submitting says better what keeps it from answering. A login node that cannot be reached is not tried
+    again: UnreachableError.
+    """
+    path = detected_path(session, source.host if is_elsewhere(source.backend) else None)
+    if _has_profile(session, source, path) or (is_of_today(session, path) and not again):
+        return None
+    try:
+        return _ask(session, source, path, keep=keep)
+    except PaislurmError as error:
+        if is_elsewhere(source.backend) and isinstance(error, UnreachableError) and error.is_refusal:
+            raise
+    except OSError:
+        pass
+    return None
+
+
+def _has_profile(session: Session, source: Source, detected: Path) -> bool:
+    """Tell whether there is a profile that somebody wrote, or none is of use."""
+    if is_elsewhere(source.backend):
+        return is_named(session, source.site) or find_site(session, None).host == source.host
+    return source.backend not in OF_THIS_SLURM or site_path(session, source.site) not in (None, detected)
+
+
+def _ask(session: Session, source: Source, path: Path, *, keep: bool) -> Site:
+    from ...site.detection.profile_text import profile_text
+    from ...site.load import load_site
+    from ...state.publish import write_durably
+    from ..site.ask import detect_at, detect_from_here
+
+    host = source.host if is_elsewhere(source.backend) else None
+    detection = detect_at(session, host) if host else detect_from_here(session)
+    text = profile_text(detection).encode()
+    found = load_site(text, file=str(path))
+    if keep:
+        for folder in (session.store.home, path.parent):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_durably(path, text)
+    kept = f", which is {path} for a day" if keep else ""
+    option = f" --host {host}" if host else ""
+    session.say(
+        f"there is no site profile: Slurm was asked for one{kept}; "
+        f"`paislurm site detect{option} --output {user_path()}` makes it yours"
+    )
+    return found

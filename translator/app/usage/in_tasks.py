@@ -1,0 +1,104 @@
+"""Measure what tasks use in the tasks themselves: one srun, which reaches the tasks of each node as `exec` does."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from paislurm.backends.base import JobId
+from paislurm.backends.runner import LocalRunner
+from paislurm.backends.slurm import commands
+from paislurm.backends.slurm.backend import check_cluster
+from paislurm.backends.slurm.refusals import failure
+from paislurm.backends.slurm.steps import srun_beside
+
+from ...errors import Diagnostic, UnreachableError
+from ...shipped import shipped_text
+from ...state.safe_read import parse_int
+from .usage import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from paislurm.backends.runner import Completed
+
+    from ...state.history import History
+    from ..session import Session
+    from .running import RunningRole
+
+SECONDS = 60.0
+LOCAL = "local"
+_SCRIPT = "templates/usage.sh"
+_HUNDREDTHS = 100
+
+
+def usages_in_tasks(session: Session, known: History, folder: Path, roles: Sequence[RunningRole]) -> list[Usage]:
+    """Return what each of the tasks uses that answer; `folder` is the job's where the tasks run.
+
+    Raises `UnreachableError` where none does.
+    """
+    names = {
+        f"{role.position}.{role.slots.get(task.index, task.index)}": (role, task.index, task.node)
+        for role in roles
+        for task in role.tasks
+    }
+    places = [f"{node}:{name}" for name, (_, _, node) in names.items()]
+    words = ["bash", "-c", shipped_text(_SCRIPT), "usage", str(folder), str(known.attempt), *places]
+    nodes = sorted({node for _, _, node in names.values()})
+    components = sorted({role.component for role in roles if role.component is not None})
+    done, argv = _run(session, known, nodes, components, words)
+    found = _parsed(done.stdout, names)
+    if not found:
+        if done.status:
+            raise failure(argv, done)
+        message = "none of the tasks answers: they have ended, or are about to begin"
+        hint = f"see: paislurm status {known.full_name}"
+        raise UnreachableError(Diagnostic(code="E566", message=message, hint=hint), argv=tuple(argv))
+    return found
+
+
+def _run(
+    session: Session, known: History, nodes: Sequence[str], components: Sequence[int], words: Sequence[str]
+) -> tuple[Completed, list[str]]:
+    number = commands.number_of(JobId(known.job_id))
+    if known.backend == LOCAL:
+        from paislurm.backends.local.job import called_environment
+
+        argv = srun_beside(number, nodes, (), words)
+        folder = (session.store.home / LOCAL / known.job_id).absolute()
+        return LocalRunner().run(argv, env=called_environment(os.environ, folder), timeout=SECONDS), argv
+    check_cluster(JobId(known.job_id))
+    argv = srun_beside(number, nodes, components, words)
+    return session.slurm_runner(known.backend).run(argv, timeout=SECONDS), argv
+
+
+def _parsed(text: str, names: Mapping[str, tuple[RunningRole, int, str]]) -> list[Usage]:
+    figures: dict[str, list[int]] = {}
+    gpus: dict[str, list[tuple[int, int]]] = {}
+    for line in text.splitlines():
+        name, _, rest = line.partition(" ")
+        kind, *words = rest.split(" ")
+        numbers = [number for number in map(parse_int, words) if number is not None]
+        if name not in names or len(numbers) < len(words):
+            continue
+        if kind == "usage" and len(numbers) == 5:
+            figures[name] = numbers
+        elif kind == "gpu" and len(numbers) == 3:
+            gpus.setdefault(name, []).append((numbers[1], numbers[2]))
+    return [_usage(*names[name], figures[name], gpus.get(name, ())) for name in names if name in figures]
+
+
+def _usage(role: RunningRole, index: int, node: str, figures: Sequence[int], gpus: Sequence[tuple[int, int]]) -> Usage:
+    _, ticks, between, lasted, memory_kib = figures
+    return Usage(
+        role=role.name,
+        index=index,
+        running_tasks=1,
+        node=node,
+        cpus_busy=round(between / lasted, 2) if lasted > 0 else None,
+        cpu_time=ticks // _HUNDREDTHS,
+        used_memory_mib=memory_kib // 1024,
+        gpu_percent=round(sum(busy for busy, _ in gpus) / len(gpus)) if gpus else None,
+        gpu_memory_mib=sum(memory for _, memory in gpus) if gpus else None,
+    )

@@ -1,0 +1,214 @@
+"""What is asked of Slurm: sbatch options of components, srun options of steps. Memory in MiB."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...slurm_options import PASS_THROUGH
+from ...times import slurm_time
+from ..infiniband import infiniband_gres, infiniband_of, infiniband_options, joined_constraint
+from ..layout.capacity import ceil_div
+from ..limits import time_plan
+from ..plan import Component
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ...job import Resources, Role
+    from ...site.devices import Infiniband
+    from ...site.profile import Site
+    from ..layout.capacity import Nodes
+    from ..layout.layout import Allocation
+    from ..layout.packing import Packing
+    from .request import Request
+    from .target import SlurmTarget
+
+Options = tuple[tuple[str, str | None], ...]
+
+
+def batch_memory_mib(roles: int) -> int:
+    """Return the memory that the batch script and its sruns need beside the tasks of the first node.
+
+    Source: observed on Slurm 22.05: an srun is two processes of about 5 MB, all charged to component 0.
+    """
+    return 64 + 8 * roles
+
+
+def components(request: Request, allocation: Allocation) -> tuple[Component, ...]:
+    """Return what is asked of Slurm: one component for each role, or one for all."""
+    job, packing = request.sized, allocation.packing
+    first, extra = _first_component(request), batch_memory_mib(len(job.roles))
+    if packing is not None:
+        options = _shared_component(request, packing, extra)
+        note = _memory_note(job.roles[0], options, packing.nodes, extra)
+        roles = tuple(range(len(job.roles)))
+        return (Component(directives=(*first, *options), roles=roles, nodes=packing.nodes, note=note),)
+    by_node = all(allocation.nodes) and not any(
+        _is_uneven(role, nodes, slots, request.site)
+        for role, nodes, slots in zip(job.roles, allocation.nodes, allocation.slots, strict=True)
+    )
+    made: list[Component] = []
+    for position, role in enumerate(job.roles):
+        added = 0 if made else extra
+        options = _role_component(request, allocation, position, by_node=by_node, extra=added)
+        nodes = allocation.nodes[position]
+        count = nodes.count if nodes else None
+        directives = options if made else (*first, *options)
+        note = _memory_note(role, options, count, added)
+        made.append(Component(directives=directives, roles=(position,), nodes=count, note=note))
+    return tuple(made)
+
+
+def _memory_note(role: Role, options: Options, nodes: int | None, extra: int) -> str:
+    """Return what a component says of its `extra` memory, of which a role gives each CPU its part; "" for none."""
+    each = {"mem": " of each node" if nodes and nodes > 1 else "", "mem-per-cpu": " of each CPU"}
+    asked = next((name for name, _ in options if name in each), None)
+    if not asked or not extra:
+        return ""
+    wanted = role.resources
+    added = extra if asked == "mem" else _memory_per_cpu(wanted, extra) - _memory_per_cpu(wanted)
+    return f"memory{each[asked]} raised by {added} MiB for the batch script and its sruns"
+
+
+def _role_component(request: Request, allocation: Allocation, position: int, *, by_node: bool, extra: int) -> Options:
+    """Return the options of the component of one role; `extra` memory goes to component 0.
+
+    `by_node`: memory is asked for each node, else for each CPU; one job must not mix the two. The job's raw options
+    stand in every component, because Slurm forgets most of them from one to the next; mail comes once.
+    A last node that is to hold fewer tasks than the others gets only their GPUs: Slurm counts them by task then, and
+    gives whole nodes where the number of tasks on one is stated (observed on 22.05). Where no number of nodes is
+    stated, GPUs are counted by task, and Slurm packs as many tasks on a node as it has GPUs for.
+    Source: sbatch(1), --nodes --ntasks --ntasks-per-node --cpus-per-task --mem --mem-per-cpu --gres --gpus-per-task.
+    """
+    job, site, target = request.sized, request.site, request.asked[position].target
+    role, nodes, slots = job.roles[position], allocation.nodes[position], allocation.slots[position]
+    wanted, infiniband = role.resources, infiniband_of(role, site)
+    counted_by_task = nodes is None or site.gres_style == "gpus-per-task" or _is_uneven(role, nodes, slots, site)
+    by_task = wanted.gpus > 0 and counted_by_task
+    options: list[tuple[str, str | None]] = [*_where(target, infiniband)]
+    if nodes is not None:
+        options.append(("nodes", str(nodes.count)))
+    options.append(("ntasks", str(slots)))
+    if nodes is not None and not (by_task and slots % nodes.tasks_per_node):
+        options.append(("ntasks-per-node", str(nodes.tasks_per_node)))
+    options += _cpus(wanted.cpus, site)
+    if wanted.memory_mib and by_node and nodes is not None:
+        options.append(("mem", f"{nodes.tasks_per_node * wanted.memory_mib + extra}M"))
+    elif wanted.memory_mib:
+        options.append(("mem-per-cpu", f"{_memory_per_cpu(wanted, extra)}M"))
+    gres = list(infiniband_gres(infiniband))
+    if by_task:
+        options.append(("gpus-per-task", _typed(target.gpu_type, wanted.gpus)))
+    elif wanted.gpus:
+        assert nodes is not None
+        gres.insert(0, f"{site.gpus.gres}:{_typed(target.gpu_type, wanted.gpus * nodes.tasks_per_node)}")
+    if gres:
+        options.append(("gres", ",".join(gres)))
+    mailed = [option for option in job.slurm_options.job.options if not extra and option.startswith("--mail-")]
+    return (
+        *options,
+        *infiniband_options(infiniband),
+        *_raw(o for o in job.slurm_options.job.options if o not in mailed),
+        *_raw(role.slurm_options.options),
+    )
+
+
+def _is_uneven(role: Role, nodes: Nodes | None, slots: int, site: Site) -> bool:
+    """Tell whether GPUs of the last node would be taken and left idle if every node were asked for as many.
+
+    Slurm counts by task only what it calls `gpu`. Source: sbatch(1), --gpus-per-task.
+    """
+    uneven = nodes is not None and slots % nodes.tasks_per_node > 0
+    return uneven and role.resources.gpus > 0 and site.gpus.gres == "gpu"
+
+
+def _memory_per_cpu(wanted: Resources, extra: int = 0) -> int:
+    """Return the MiB for each CPU of a task, rounded up, with `extra` MiB for the task."""
+    return ceil_div(wanted.memory_mib + extra, wanted.cpus)
+
+
+def _shared_component(request: Request, packing: Packing, extra: int) -> Options:
+    """Return the options of the one component of the shared layout: equal nodes, each as the fullest needs."""
+    job, site, targets = request.sized, request.site, request.targets
+    target = next((each for each in targets if each.gpu_type), targets[0])
+    asking = [infiniband for role in job.roles if (infiniband := infiniband_of(role, site))]
+    infiniband = asking[0] if asking else None
+    options: list[tuple[str, str | None]] = [
+        *_where(target, infiniband),
+        ("nodes", str(packing.nodes)),
+        ("ntasks", str(packing.nodes)),
+        ("ntasks-per-node", "1"),
+        *_cpus(packing.cpus, site),
+    ]
+    if packing.memory_mib:
+        options.append(("mem", f"{packing.memory_mib + extra}M"))
+    gres = [f"{site.gpus.gres}:{_typed(target.gpu_type, packing.gpus)}"] if packing.gpus else []
+    gres += infiniband_gres(infiniband, len(asking))
+    if gres:
+        options.append(("gres", ",".join(gres)))
+    return (*options, *infiniband_options(infiniband), *_raw(job.slurm_options.job.options))
+
+
+def _cpus(cpus: int, site: Site) -> Options:
+    """Return CPUs of a task: hardware threads, or cores of which Slurm leaves the other threads idle.
+
+    Source: sbatch(1), --cpus-per-task --hint.
+    """
+    count = ("cpus-per-task", str(cpus))
+    return (count, ("hint", "nomultithread")) if site.cpu_unit == "core" else (count,)
+
+
+def _typed(gpu_type: str | None, number: int) -> str:
+    return f"{gpu_type}:{number}" if gpu_type else str(number)
+
+
+def _first_component(request: Request) -> Options:
+    """Return the options that hold for the whole job and stand in its first component."""
+    options: list[tuple[str, str | None]] = [("job-name", request.job.name)]
+    if request.site.cluster:
+        options.append(("clusters", request.site.cluster))
+    times = time_plan(request.job, request.site, request.limit)
+    if times.limit is not None:
+        options.append(("time", slurm_time(times.limit)))
+    if times.warning:
+        options.append(("signal", f"B:USR1@{int(times.warning.total_seconds())}"))
+    return tuple(options)
+
+
+def _where(target: SlurmTarget, infiniband: Infiniband | None) -> list[tuple[str, str | None]]:
+    """Return where a component goes. `--no-requeue` stands in every one: a part of a het job must not come back."""
+    values: dict[str, str | None] = dict(target.options)
+    values["constraint"] = joined_constraint(values.get("constraint"), infiniband)
+    nice = None if target.nice is None else str(target.nice)
+    pairs = [*((name, values.get(name)) for name in PASS_THROUGH), ("nice", nice)]
+    return [("no-requeue", None), *((name, value) for name, value in pairs if value)]
+
+
+def _raw(options: Iterable[str]) -> Options:
+    split = (option.removeprefix("--").partition("=") for option in options)
+    return tuple((name, value if equals else None) for name, equals, value in split)
+
+
+def step_options(role: Role, site: Site, *, shared: bool, tasks_per_node: int = 1, ranks: int = 1) -> Options:
+    """Return the srun options of a role's step: what its tasks take of the allocation.
+
+    In the shared layout the step takes its own CPUs, memory and GPUs (`--exact`); else its component is all its own.
+    Where a task is several ranks, they have its CPUs between them. GPUs under another name than `gpu`, and those of
+    ranks, cannot be counted by task: the step has those of the node, and tasks divide them.
+    Source: srun(1), --exact --gpus-per-task --gres --mem-per-cpu --hint.
+    """
+    wanted = role.resources
+    cpus_of_rank = wanted.cpus // ranks
+    options: list[tuple[str, str | None]] = [*_cpus(cpus_of_rank, site)]
+    gres = list(infiniband_gres(infiniband_of(role, site)))
+    if wanted.gpus and site.gpus.gres == "gpu" and ranks == 1:
+        options.append(("gpus-per-task", str(wanted.gpus)))
+    elif wanted.gpus:
+        gres.insert(0, f"{site.gpus.gres}:{wanted.gpus * tasks_per_node}")
+    if gres or not wanted.gpus:
+        options.append(("gres", ",".join(gres) or "none"))
+    if shared:
+        # CPUs that do not come out even among the ranks are not the step's, and bring it no memory.
+        memory = ceil_div(wanted.memory_mib, cpus_of_rank * ranks)
+        options += [("exact", None), ("mem-per-cpu", f"{memory}M") if memory else ("mem", "0")]
+    return tuple(options)

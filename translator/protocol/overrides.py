@@ -1,0 +1,141 @@
+"""Tell the protocols apart, and put values of the command line in place of those of a job file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from ..errors import Diagnostic, UsageError
+from ..reading.document import path_text
+from ..reading.scalars import plain_value
+from ..validation.diagnostics import near_hint
+from .v2.schema import NAME
+
+if TYPE_CHECKING:
+    from ..reading.document import Document, Path, Value
+
+
+NAME_V1 = "a name of at most 255 letters (a-z, A-Z), digits, `.`, `_`, `~` and `-`"
+NAME_PATTERN_V1 = r"[A-Za-z0-9._~-]{1,255}"
+"""What jobs and task roles of protocol v1 may be called: here, because most files need no more of it."""
+
+
+def is_v1(document: Document) -> bool:
+    """Tell a job of protocol v1, however it is written. Source: PAI web portal: what has no `protocolVersion`."""
+    root = document.root
+    if not isinstance(root, Mapping) or "protocolVersion" in root:
+        return False
+    return "jobName" in root or isinstance(root.get("taskRoles"), list)
+
+
+def draft_error(document: Document) -> Diagnostic | None:
+    """Return the diagnostic for a document of the draft between the protocols, None for any other."""
+    root = document.root
+    if not isinstance(root, Mapping) or "protocolVersion" in root or "taskRoles" in root:
+        return None
+    draft = next((key for key in ("protocol_version", "tasks") if key in root), None)
+    if draft is None:
+        return None
+    return Diagnostic(
+        code="E122",
+        message=f"`{draft}` belongs to a draft of the job protocol that OpenPAI gave up",
+        location=document.location((draft,), key=True),
+        path=f"$.{draft}",
+        hint="write the job as protocol v2: `protocolVersion: 2`, `prerequisites`, `taskRoles`",
+    )
+
+
+TABLE: Path = ("extras", "slurm")
+
+
+def with_slurm_options(document: Document, given: Mapping[str, str]) -> Document:
+    """Return the document with these keys in place of those of its `extras.slurm`, of task roles too.
+
+    Raises `UsageError` with all values that cannot be meant; the rest is checked as what stands in a file.
+    """
+    if not given or not all(isinstance(document.at(path) or {}, Mapping) for path in (TABLE[:1], TABLE)):
+        return document
+    faults = [fault for name, value in given.items() if (fault := value_fault(name, value))]
+    if faults:
+        raise UsageError(faults)
+    root, extras, slurm = (dict(document.mapping(path)) for path in ((), TABLE[:1], TABLE))
+    roles = document.mapping((*TABLE, "taskRoles"))
+    if roles:
+        slurm["taskRoles"] = {name: _without(role, given) for name, role in roles.items()}
+    root["extras"] = {**extras, "slurm": {**slurm, **given}}
+    new = {(*TABLE, name): f"--{name}" for name in given}
+    old = {(*TABLE, "taskRoles", role, name) for role in roles for name in given} | new.keys()
+    spans = {path: span for path, span in document.spans.items() if path not in old}
+    return replace(document, root=root, spans=spans, given=new)
+
+
+def _without(role: Value, names: Mapping[str, str]) -> Value:
+    return {key: value for key, value in role.items() if key not in names} if isinstance(role, Mapping) else role
+
+
+def value_fault(name: str, value: str) -> Diagnostic | None:
+    """Return what is wrong with a value, in the words of what checks the same key of a file."""
+    from pydantic_core import PydanticCustomError
+
+    from .extras_slurm import sbatch_value, time_limit
+
+    try:
+        (time_limit if name == "time" else sbatch_value)(value)
+    except PydanticCustomError as error:
+        hint = (error.context or {}).get("hint", "")
+        return Diagnostic(code="E585", message=f"--{name} {value!r}: {error.message()}", hint=hint)
+    return None
+
+
+def apply_overrides(
+    document: Document, *, parameters: Mapping[str, str], name: str | None, secrets: Mapping[str, Value]
+) -> tuple[Document, tuple[Diagnostic, ...]]:
+    """Return the document with these values in place of its own, and what is wrong with them.
+
+    A parameter that the job does not have is a diagnostic: its name is a slip. The file's second document holds
+    secrets, too; `secrets` go before both.
+    """
+    diagnostics: list[Diagnostic] = []
+    own = document.mapping(("parameters",))
+    for key in parameters:
+        if key not in own:
+            path = path_text(("parameters", key))
+            hint = near_hint(key, own) or ("" if own else "its file has no `parameters`")
+            message = f"the job has no parameter `{key}`"
+            diagnostics.append(Diagnostic(code="E309", message=message, path=path, hint=hint))
+    v1 = is_v1(document)
+    pattern, form = (NAME_PATTERN_V1, NAME_V1) if v1 else (r"[a-zA-Z0-9_-]{1,255}", NAME)
+    if name is not None and not re.fullmatch(pattern, name, re.ASCII):
+        path = f"$.{'jobName' if v1 else 'name'}"
+        diagnostics.append(Diagnostic(code="E309", message=f"the job's name {name!r}: expected {form}", path=path))
+    root = dict(document.mapping(()))
+    if parameters and not diagnostics:
+        root["parameters"] = {**own, **{key: value_of(text) for key, text in parameters.items()}}
+    if name is not None and not diagnostics:
+        root["jobName" if v1 else "name"] = name
+    given = {**(document.secrets or {}), **secrets}
+    if given and v1:
+        diagnostics.append(
+            Diagnostic(code="E309", message="there are secrets for a job of protocol v1, which can have none")
+        )
+    elif given:
+        root["secrets"] = {**document.mapping(("secrets",)), **given}
+    return replace(document, root=root), tuple(diagnostics)
+
+
+def value_of(text: str) -> Value:
+    """Return the value of a word as a YAML file would read it there; an empty word is empty text.
+
+    Quotes around all of it make it text: `'010'` is not 8.
+
+    >>> value_of("1e-3"), value_of("'1e-3'"), value_of("[1")
+    (0.001, '1e-3', '[1')
+    """
+    if not text:
+        return ""
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
+        return text[1:-1]
+    return plain_value(text)

@@ -1,0 +1,207 @@
+"""Reports to HTML: one file, all text escaped, nothing in it that could reach a network."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections import Counter, defaultdict
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple, get_args
+
+import jinja2
+from markupsafe import Markup
+
+from paislurm import __version__
+
+from ..monitor.job_status import State
+from ..plural import counted, some_of, used_text
+from ..shipped import shipped_text
+from ..terminal_text import one_line, visible
+from ..times import by_size, decimal, duration_text, format_time
+from .build import DETAILED, by_reason
+from .chart_rows import MAX_TASKS, attempts_gantt, runs_gantt, short_names, task_counts, tasks_gantt
+from .charts import NARROW, WIDE, drawn_counts, drawn_gantt
+from .failure_text import failure_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from paislurm.backends.slurm.steps import StepUsage
+
+    from .chart_rows import Counts, Gantt
+    from .charts import DrawnCounts, DrawnGantt
+    from .model import AttemptEntry, JobReport, TaskEntry
+
+_FOLDER = "templates/report"
+STATES: tuple[State, ...] = get_args(State)
+NAMED = 6
+"""So many jobs are named that stand as they do for the same reason; the others are counted."""
+
+
+class Chart(NamedTuple):
+    """Hold a chart for wide screens and one for narrow ones, of which the page's style shows one."""
+
+    title: str
+    drawings: tuple[DrawnGantt, ...] | tuple[DrawnCounts, ...]
+
+
+class TaskCharts(NamedTuple):
+    """Hold the charts of the tasks of an attempt, None where there is nothing to draw."""
+
+    gantt: Chart | None
+    counts: Chart | None
+
+
+def job_page(report: JobReport) -> str:
+    """Return the page of a job."""
+    return _render(
+        "job.html.j2",
+        title=f"{report.job or report.name} {report.state}",
+        report=report,
+        detailed=report.attempts[-DETAILED:],
+        attempts_chart=_gantt(attempts_gantt(report), f"Attempts of {report.name} in time"),
+        task_charts={attempt.number: _task_charts(attempt) for attempt in report.attempts[-DETAILED:]},
+    )
+
+
+def comparison_page(reports: Sequence[JobReport], group: str) -> str:
+    """Return the page that compares jobs; `group` is the name of what they belong to, or ""."""
+    if group:
+        reports = sorted(reports, key=lambda report: ([*map(by_size, report.run.sweep.values())], report.name))
+    names = dict.fromkeys(name for report in reports for name in report.run.parameters)
+    swept = {name for report in reports for name in report.run.sweep}
+    short = short_names(reports)
+    states = Counter(report.state for report in reports)
+    return _render(
+        "comparison.html.j2",
+        title=f"{group or 'Comparison'}: {counted(len(reports), 'job')}",
+        group=group,
+        reports=reports,
+        names=[name for name in names if name in swept or _differs(name, reports)] or list(names),
+        has_results=any(report.run.result is not None for report in reports),
+        short=short,
+        states={state: states[state] for state in STATES if states[state]},
+        reasons=by_reason(
+            (short[report.name], report.state, report.reason)
+            for report in reports
+            if report.state != "SUCCEEDED" and report.reason
+        ),
+        chart=_gantt(runs_gantt(reports), "The jobs, each from when it was submitted"),
+    )
+
+
+def _differs(name: str, reports: Sequence[JobReport]) -> bool:
+    return len({report.run.parameters.get(name) for report in reports}) > 1
+
+
+def _task_charts(attempt: AttemptEntry) -> TaskCharts:
+    """Return the charts of the tasks of an attempt: in time, and of many also how many ran at once."""
+    counts = task_counts(attempt)
+    many = len(attempt.tasks) > MAX_TASKS and counts.seconds > 0
+    return TaskCharts(
+        gantt=_gantt(tasks_gantt(attempt), f"Tasks of attempt {attempt.number} in time"),
+        counts=_counts(counts, f"How many tasks of attempt {attempt.number} ran at a time") if many else None,
+    )
+
+
+def _gantt(gantt: Gantt, title: str) -> Chart | None:
+    """Return the chart of bars; None where there is no bar."""
+    drawings = tuple(drawn_gantt(gantt, width) for width in (WIDE, NARROW))
+    return Chart(one_line(title), drawings) if gantt.bars else None
+
+
+def _counts(counts: Counts, title: str) -> Chart:
+    return Chart(one_line(title), tuple(drawn_counts(counts, width) for width in (WIDE, NARROW)))
+
+
+def by_role(tasks: Sequence[TaskEntry]) -> list[tuple[str, list[TaskEntry], str]]:
+    """Return the tasks of each role, with how many are in which state."""
+    roles: defaultdict[str, list[TaskEntry]] = defaultdict(list)
+    for task in tasks:
+        roles[task.role].append(task)
+    return [(role, found, _states(found)) for role, found in roles.items()]
+
+
+def _states(tasks: Sequence[TaskEntry]) -> str:
+    counts = Counter(task.state for task in tasks)
+    return ", ".join(f"{counts[state]} {state.lower()}" for state in STATES if counts[state])
+
+
+def total(report: JobReport, phase: str) -> int:
+    """Return for how many seconds the attempts of a job were in a phase."""
+    return sum(in_phase(attempt, phase) for attempt in report.attempts)
+
+
+def in_phase(attempt: AttemptEntry, phase: str) -> int:
+    """Return for how many seconds an attempt was in a phase."""
+    return sum(part.ends - part.begins for part in attempt.segments if part.phase == phase)
+
+
+def span(begins: int | None, ends: int | None) -> str:
+    """Return the time between two times; a dash where one is not known."""
+    return duration_text(None if begins is None or ends is None else ends - begins)
+
+
+def usage_text(usage: StepUsage, tasks: Sequence[TaskEntry]) -> str:
+    """Return what each task of a role used on average."""
+    lasted = [task.ended_at - task.started_at for task in tasks if task.started_at and task.ended_at]
+    seconds = sum(lasted) / len(lasted) if lasted else 0
+    cpus = usage.cpu_seconds * usage.tasks / len(tasks) / seconds if seconds else None
+    return used_text(cpus, usage.memory_mib, usage.max_memory_mib, usage.gpu_percent, usage.gpu_memory_mib)
+
+
+def retry_sentence(rule: str) -> str:
+    """Return the rule by which an attempt was retried as a sentence, without the behaviour, which stands above it."""
+    behaviour, _, rest = rule.partition(": ")
+    text = rest if behaviour in ("transient", "conflict") else rule
+    return text[:1].upper() + text[1:]
+
+
+@cache
+def _engine() -> jinja2.Environment:
+    engine = jinja2.Environment(
+        loader=jinja2.FunctionLoader(lambda name: shipped_text(f"{_FOLDER}/{name}")),
+        undefined=jinja2.StrictUndefined,
+        finalize=_shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=True,
+    )
+    engine.filters |= {"time": format_time, "duration": duration_text, "by_role": by_role, "counted": counted}
+    engine.filters |= {
+        "retry_sentence": retry_sentence,
+        "some_of": some_of,
+        "one_line": one_line,
+        "decimal": decimal,
+    }
+    engine.filters |= {"failure_rows": failure_rows, "usage": usage_text}
+    engine.globals |= {"span": span, "total": total, "in_phase": in_phase, "many": MAX_TASKS, "named": NAMED}
+    return engine
+
+
+def _shown(value: object) -> object:
+    """Have characters that act, such as those that turn the direction of text, shown and not obeyed."""
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _render(name: str, **values: object) -> str:
+    style, script = (shipped_text(f"{_FOLDER}/{file}") for file in ("style.css.j2", "script.js.j2"))
+    policy = (
+        "default-src 'none'; "
+        f"style-src '{_hash(style)}'; script-src '{_hash(script)}'; base-uri 'none'; form-action 'none'"
+    )
+    return (
+        _engine()
+        .get_template(name)
+        .render(
+            policy=policy,
+            style=Markup(style),  # noqa: S704 - a file of ours
+            script=Markup(script),  # noqa: S704 - a file of ours
+            version=__version__,
+            **values,
+        )
+    )
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

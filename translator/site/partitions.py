@@ -1,0 +1,129 @@
+"""What a profile says about partitions, their nodes, and the limits of accounts and of QOS. Memory in MiB."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field, PrivateAttr
+
+from ..protocol.extras_slurm import SbatchText, Time, sbatch_value
+from ..validation.strict_model import Boolean, StrictModel, Validator, int_range, pattern
+
+WORD = r"[A-Za-z][A-Za-z0-9_.-]*"
+GRES_PATTERN = rf"{WORD}(?::{WORD})?:[1-9]\d{{0,5}}"
+Gres = Annotated[str, pattern("a generic resource of a node, such as `hca:1`", GRES_PATTERN)]
+"""A generic resource of a node with its number. Source: sbatch(1), --gres."""
+_GPU_TYPE = {"type": ["string", "null"], "pattern": r"^[^\s\"'`\\#]+$"}
+GpuType = Annotated[str, Validator(lambda value: "" if value is None else sbatch_value(value), _GPU_TYPE)]
+Count = Annotated[int, int_range(0)]
+Positive = Annotated[int, int_range(1)]
+
+
+class Shape(StrictModel):
+    """Equal nodes of a partition; memory is what Slurm may give away. Source: slurm.conf(5), NodeName."""
+
+    count: Positive
+    """How many nodes are like this."""
+    cpus: Positive
+    """CPUs of one node, as Slurm counts them: hardware threads, or cores."""
+    memory_mib: Annotated[Positive, Field(alias="memoryMB")]
+    """Memory of one node in MiB."""
+    gpus: Count = 0
+    """GPUs of one node."""
+    gpu_type: GpuType = ""
+    """The gres type of its GPUs."""
+    threads_per_core: Annotated[int, int_range(1, 8)] = 1
+    """Hardware threads of one core, where Slurm counts them as CPUs."""
+    features: tuple[SbatchText, ...] | None = None
+    """The features of these nodes; a job that asks for others is refused."""
+    gres: tuple[Gres, ...] | None = None
+    """Generic resources of one node beside GPUs, each `hca:2`."""
+
+
+class Partition(StrictModel):
+    """A partition. Source: slurm.conf(5), PartitionName."""
+
+    nodes: tuple[Shape, ...] = ()
+    """The nodes of the partition, in groups of equal ones."""
+    time_limit: Time | None = None
+    """The partition's time limit."""
+    max_nodes: Positive | None = None
+    """The most nodes of a job there."""
+    allow_accounts: tuple[SbatchText, ...] | None = None
+    """The accounts whose jobs it takes. Default: all."""
+    allow_qos: tuple[SbatchText, ...] | None = None
+    """The qualities of service whose jobs it takes. Default: all."""
+
+    _name: str = PrivateAttr(default="")
+
+    @property
+    def name(self) -> str:
+        """Its key in the profile."""
+        return self._name
+
+    def named(self, name: str) -> Partition:
+        """Return the partition, which knows its own name from now on."""
+        self._name = name
+        return self
+
+    @property
+    def node_count(self) -> int:
+        """The number of nodes of all shapes, 0 where they are not known."""
+        return sum(shape.count for shape in self.nodes)
+
+    @property
+    def threads_per_core(self) -> int:
+        """The most hardware threads that a core has."""
+        return max((shape.threads_per_core for shape in self.nodes), default=1)
+
+
+class Amounts(StrictModel):
+    """Bounds of what jobs have. Source: sacctmgr(1), MaxTRESPerJob, MaxTRESPerUser and GrpTRES."""
+
+    nodes: Count | None = None
+    """Nodes."""
+    cpus: Count | None = None
+    """CPUs."""
+    memory_mib: Annotated[Count | None, Field(alias="memoryMB")] = None
+    """Memory in MiB."""
+    gpus: Count | None = None
+    """GPUs."""
+
+
+class Limits(StrictModel):
+    """Bounds of the jobs of an account or a quality of service.
+
+    Slurm counts each component of a heterogeneous job as a job, since 25.05 not in the queue.
+    Source: sacctmgr(1), limits of associations and of QOS.
+    """
+
+    max_jobs: Count | None = None
+    """How many jobs may run at a time; each component of a heterogeneous job counts."""
+    max_submit_jobs: Count | None = None
+    """How many jobs may be in the queue; up to Slurm 24.11 each component of a heterogeneous job counts."""
+    max_time: Time | None = None
+    """The longest time limit of a job."""
+    per_job: Amounts = Amounts.of()
+    """What one job may have."""
+    total: Amounts = Amounts.of()
+    """What all jobs may have at a time."""
+
+
+class Qos(Limits):
+    """A quality of service. Source: sacctmgr(1), specifications for QOS."""
+
+    per_user: Amounts = Amounts.of()
+    """What all jobs of a user may have at a time."""
+    over_partition_time: Boolean = False
+    """Whether its jobs may run for longer than their partition allows (sacctmgr, PartitionTimeLimit)."""
+    over_partition_nodes: Boolean = False
+    """Whether its jobs may have more nodes than their partition allows (sacctmgr, PartitionMaxNodes)."""
+
+
+class Account(Limits):
+    """An account of the profile's users. Source: sacctmgr(1), specifications for associations."""
+
+    qos: tuple[SbatchText, ...] | None = None
+    """The qualities of service that its jobs may name. Default: any."""
+    default_qos: SbatchText | None = None
+    """The quality of service of jobs that name none."""

@@ -1,0 +1,162 @@
+"""Times and durations: one parser of what people write, one of Slurm's forms, and the texts that people read.
+
+Points in time are seconds since 1970; texts without a zone are in the user's own.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from datetime import datetime, timedelta
+
+_PART = re.compile(r"([0-9]{1,9})([smhdw])")
+DURATION_PATTERN = "(?:[0-9]{1,9}[smhdw])+"
+"""Of a duration such as `1h30m`, as a regular expression for JSON Schema."""
+_DURATION = re.compile(DURATION_PATTERN)
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+_DAY, _CLOCK, _ZONE = r"\d{4}-\d\d-\d\d", r"\d{1,2}:\d\d(?::\d\d)?", r"Z|[+-]\d\d:\d\d"
+_MOMENT = re.compile(
+    rf"(?:(?P<day>{_DAY})[ T])?(?P<clock>{_CLOCK})(?P<zone>{_ZONE})?|(?P<midnight>{_DAY})",
+    re.ASCII,
+)
+MOMENTS = "10m, 1h30m, 2d or 1w ago, a time such as 14:00, a date such as 2026-11-23, or 2026-11-23T14:00"
+"""What `moment` reads, for messages."""
+_SLURM = re.compile(r"(?:(\d{1,9})-)?(\d{1,9})(?::(\d{1,9}))?(?::(\d{1,9}))?", re.ASCII)
+
+
+def duration(text: str) -> int | None:
+    """Return the seconds of a duration such as `30d` or `1h30m`, None for any other text.
+
+    >>> duration("30d"), duration("1h30m"), duration("30")
+    (2592000, 5400, None)
+    """
+    if not _DURATION.fullmatch(text):
+        return None
+    return sum(int(count) * _UNITS[unit] for count, unit in _PART.findall(text))
+
+
+def moment(text: str, now: float) -> int | None:
+    """Return the point in time that a text means, None for any other text.
+
+    A duration is so long ago. A time without a date is the last such time before `now`.
+    """
+    ago = duration(text)
+    if ago is not None:
+        return int(now) - ago
+    found = _MOMENT.fullmatch(text)
+    if found is None:
+        return None
+    hour, _, rest = (found["clock"] or "00:00").partition(":")
+    clock = f"{hour:0>2}:{rest}"
+    # Python 3.10 does not know the Z of UTC.
+    zone = "+00:00" if found["zone"] == "Z" else found["zone"] or ""
+    day = found["day"] or found["midnight"]
+    try:
+        if day:
+            return int(datetime.fromisoformat(f"{day}T{clock}{zone}").timestamp())
+        today = datetime.fromtimestamp(now).astimezone()
+        days = ((today + timedelta(days=days)).date() for days in (1, 0, -1, -2))
+        times = (int(datetime.fromisoformat(f"{day}T{clock}{zone}").timestamp()) for day in days)
+        return next(at for at in times if at <= now)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def seconds_of(limit: str) -> int:
+    """Return a time limit of Slurm's in seconds; ValueError for any other text. 0 is not treated specially.
+
+    Source: sbatch(1), --time: minutes, minutes:seconds, hours:minutes:seconds, days-hours and so on.
+
+    >>> seconds_of("90"), seconds_of("1:30"), seconds_of("1-12")
+    (5400, 90, 129600)
+    """
+    match = _SLURM.fullmatch(limit)
+    if match is None:
+        raise ValueError(f"invalid time limit: {limit}")
+    days, first, second, third = (int(part) if part else 0 for part in match.groups())
+    if match[1]:
+        hours, minutes, seconds = days * 24 + first, second, third
+    elif match[4]:
+        hours, minutes, seconds = first, second, third
+    else:
+        hours, minutes, seconds = 0, first, second
+    return (hours * 60 + minutes) * 60 + seconds
+
+
+def slurm_time(limit: timedelta) -> str:
+    """Return a time limit as sbatch reads it, rounded up to whole minutes: `1-02:30:00`. Source: sbatch(1), --time."""
+    return elapsed_text(-(-int(limit.total_seconds()) // 60) * 60)
+
+
+def elapsed_text(seconds: int | None) -> str:
+    """Return a duration as squeue and sacct write it, `1-02:03:04`; `-` for None."""
+    if seconds is None:
+        return "-"
+    days, rest = divmod(seconds, 86400)
+    return (f"{days}-" if days else "") + f"{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}"
+
+
+def duration_text(seconds: int | None) -> str:
+    """Return a duration in its two largest units, `1 h 2 min`; `-` for None, and for one that clocks made negative.
+
+    >>> duration_text(7800), duration_text(60), duration_text(200000)
+    ('2 h 10 min', '1 min', '2 d 7 h')
+    """
+    if seconds is None or seconds < 0:
+        return "-"
+    parts = [(seconds // 86400, "d"), (seconds // 3600 % 24, "h"), (seconds // 60 % 60, "min"), (seconds % 60, "s")]
+    first = next((number for number, (count, _) in enumerate(parts) if count), 3)
+    return " ".join(f"{count} {unit}" for count, unit in parts[first : first + 2] if count) or "0 s"
+
+
+def age(seconds: int) -> str:
+    """Return how long ago something was, in the largest unit that fits: `3h`."""
+    unit = next((unit for unit in "dhm" if seconds >= _UNITS[unit]), "s")
+    return f"{max(0, seconds) // _UNITS[unit]}{unit}"
+
+
+def elapsed(started: int | None, ended: int | None, now: int) -> str:
+    """Return how long something has run, or ran, as squeue and sacct write it: `1-02:03:04`; `-` if it never began.
+
+    >>> elapsed(100, 100 + 93784, 0), elapsed(100, None, 165), elapsed(None, None, 5)
+    ('1-02:03:04', '00:01:05', '-')
+    """
+    return elapsed_text(elapsed_seconds(started, ended, now))
+
+
+def elapsed_seconds(started: int | None, ended: int | None, now: int) -> int | None:
+    """Return for how many seconds something has run, or ran; None if it never began."""
+    return None if started is None else max(0, (now if ended is None else ended) - started)
+
+
+def format_time(seconds: int | None) -> str:
+    """Return a time for people, in their own time zone."""
+    if seconds is None:
+        return "-"
+    try:
+        return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds))
+    except (OverflowError, OSError, ValueError):
+        return str(seconds)
+
+
+def time_of_day(seconds: int) -> str:
+    """Return the time of a day for people, in their own time zone."""
+    return format_time(seconds).rpartition(" ")[2]
+
+
+def number(value: int | None) -> str:
+    """Return a number for a table."""
+    return "-" if value is None else str(value)
+
+
+def decimal(value: float | None) -> str:
+    """Return a number with as many digits as matter."""
+    return "-" if value is None else f"{value:.10g}"
+
+
+def by_size(text: str) -> tuple[int, float, str]:
+    """Return what puts texts in order: numbers by their size, before all others."""
+    try:
+        return 0, float(text), text
+    except ValueError:
+        return 1, 0.0, text
