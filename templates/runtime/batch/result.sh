@@ -36,12 +36,6 @@ explain_full() {
   fi
 }
 
-# write_room: write a file of 64 KiB.
-write_room() {
-  LC_ALL=C
-  printf '%65536s' '' >room
-}
-
 # escape_json TEXT: set PSL_ESCAPED to the text as it is written between quotes in JSON.
 escape_json() {
   PSL_ESCAPED=${1//\\/\\\\}
