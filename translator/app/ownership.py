@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import pwd
 import stat
-from functools import cache
 from typing import TYPE_CHECKING
 
 from ..errors import Diagnostic, FolderError
@@ -22,15 +21,6 @@ MAX_LINKS = 40
 """The most links in a path. Source: path_resolution(7)."""
 TRUSTED = 0
 """Trusted owners; root can do everything anyway."""
-
-
-@cache
-def user_name() -> str:
-    """Return the user's name from the system; `$USER` is not reliable."""
-    try:
-        return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:
-        return str(os.getuid())
 
 
 def owner_name(uid: int) -> str:
