@@ -23,7 +23,7 @@ SSH = "ssh:"
 """The prefix of an SSH backend's name; the address of a login node follows."""
 
 
-def is_elsewhere(name: str) -> bool:
+def is_remote(name: str) -> bool:
     """Return whether a backend keeps job folders on remote file systems."""
     return name.startswith(SSH)
 
@@ -32,7 +32,7 @@ class BackendDependencies(Struct, frozen=True, kw_only=True):
     """Hold the dependencies of backends.
 
     `home` is the folder for their records. `components` returns the number of components in a job's script. `charge`
-    logs each call of a Slurm program (see `BilledRunner`). `say` reports a message to the user. `run_folders`
+    logs each call of a Slurm program (see `LoggingRunner`). `say` reports a message to the user. `run_folders`
     returns the run folders of jobs by ids and tags. `transport` is the way to reach login nodes: `auto`, `fabric` or
     `ssh`.
     """
@@ -46,18 +46,18 @@ class BackendDependencies(Struct, frozen=True, kw_only=True):
 
 
 def _slurm(dependencies: BackendDependencies) -> Backend:
-    from .runner import BilledRunner, LocalRunner
+    from .runner import LocalRunner, LoggingRunner
     from .slurm.backend import SlurmBackend
 
-    return SlurmBackend(BilledRunner(LocalRunner(), dependencies.charge), dependencies.components)
+    return SlurmBackend(LoggingRunner(LocalRunner(), dependencies.charge), dependencies.components)
 
 
 def _pyslurm(dependencies: BackendDependencies) -> Backend:
     from .pyslurm.backend import PyslurmBackend
     from .pyslurm.process import Process
-    from .runner import BilledRunner, LocalRunner
+    from .runner import LocalRunner, LoggingRunner
 
-    runner, process = BilledRunner(LocalRunner(), dependencies.charge), Process(dependencies.charge)
+    runner, process = LoggingRunner(LocalRunner(), dependencies.charge), Process(dependencies.charge)
     return PyslurmBackend(runner, process, dependencies.components, dependencies.say)
 
 
@@ -92,7 +92,7 @@ AUTO = "auto"
 
 def backend(name: str, dependencies: BackendDependencies) -> Backend:
     """Return a backend by name; `ssh:HOST` is Slurm at a login node. Raises UsageError for an unknown name."""
-    if is_elsewhere(name):
+    if is_remote(name):
         return _ssh(name.removeprefix(SSH), dependencies)
     if name not in BACKENDS:
         known = ", ".join(sorted((AUTO, *BACKENDS)))

@@ -121,7 +121,7 @@ def call_end(status: int | None, stderr: str) -> CallEnd:
     return "unreached" if NOT_CONNECTED in stderr else "failed"
 
 
-class BilledRunner:
+class LoggingRunner:
     """Run programs by another runner. Call `charge` for each with its arguments, CPU seconds and end."""
 
     def __init__(self, runner: CommandRunner, charge: Charge) -> None:

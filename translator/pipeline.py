@@ -124,9 +124,9 @@ def _checked(
 
 
 def _check_locks(document: Document, site: Site, job: Job) -> None:
-    from .site.layers import locked_wishes
+    from .site.layers import locked_options
 
-    if refused := locked_wishes(document, site, job.virtual_cluster):
+    if refused := locked_options(document, site, job.virtual_cluster):
         raise PlanError(refused)
 
 

@@ -48,7 +48,7 @@ class Reply(Struct, frozen=True):
 
 
 class Process:
-    """Query a process that imports pyslurm. `charge` logs each call, as for `BilledRunner`."""
+    """Query a process that imports pyslurm. `charge` logs each call, as for `LoggingRunner`."""
 
     def __init__(
         self,

@@ -20,11 +20,11 @@ from paislurm.translator.errors import BackendError, UnreachableError
 
 from ..base import RunFolder
 from ..registry import SSH
-from ..runner import BilledRunner, call_end, silent
+from ..runner import LoggingRunner, call_end, silent
 from ..slurm import commands
 from ..slurm.backend import SlurmBackend, check_cluster
 from . import errors
-from .mirrored import NOTHING, THERE, bring, name_there
+from .mirrored import NOTHING, THERE, bring, remote_name
 from .remote_files import upload
 from .runner import SshRunner, attached, completed, remote_script
 
@@ -69,7 +69,7 @@ class SshBackend(SlurmBackend):
         run_folders: Callable[[Collection[JobId], Collection[str]], Sequence[RunFolder]],
     ) -> None:
         self._ssh = SshRunner(address, transport)
-        super().__init__(BilledRunner(self._ssh, charge), components)
+        super().__init__(LoggingRunner(self._ssh, charge), components)
         self.name = f"{SSH}{address}"
         self._address = address
         self._transport = transport
@@ -89,7 +89,7 @@ class SshBackend(SlurmBackend):
         until = time.monotonic() + SUBMIT_SECONDS
         # If this fails, nothing has been sent.
         root = self._retried(until, lambda: self._root, only="E502")
-        name = name_there(_run_folder(submission))
+        name = remote_name(_run_folder(submission))
         remote = f"{root}/{name}"
         try:
             self._send_files(submission, remote, until)
@@ -195,7 +195,7 @@ class SshBackend(SlurmBackend):
 
     def folder(self, run_folder: RunFolder) -> Path:
         """Return the job's remote folder."""
-        return Path(self._root, name_there(run_folder))
+        return Path(self._root, remote_name(run_folder))
 
     def attach(self, argv: list[str], job_id: JobId, *, terminal: bool) -> int:
         """Run a remote command with the streams of this process."""
@@ -206,7 +206,7 @@ class SshBackend(SlurmBackend):
         """Remove the remote secrets of a job, now or when the login node responds again."""
         mark = _mark(run_folder.folder)
         if mark.exists():
-            name = name_there(run_folder)
+            name = remote_name(run_folder)
             self._remove(f"{name}/{SECRETS}", f".new-{name}")
             mark.unlink(missing_ok=True)
 
@@ -215,7 +215,7 @@ class SshBackend(SlurmBackend):
 
         If the login node does not respond, the removal happens later.
         """
-        names = [f"{name_there(run_folder)}{path}" for path in below]
+        names = [f"{remote_name(run_folder)}{path}" for path in below]
         self._remove(*names)
         return not set(names) & set(self._removals.due())
 

@@ -53,7 +53,7 @@ def bring(address: Address, runner: SshRunner, run_folders: Sequence[RunFolder],
         attempts = [stack.enter_context(mirrored(each)) for each in run_folders if each.folder.is_dir()]
         anything = False
         for _ in range(ROUNDS):
-            wanted = [each.wanted(f"{root}/{name_there(each.run_folder)}") for each in attempts]
+            wanted = [each.wanted(f"{root}/{remote_name(each.run_folder)}") for each in attempts]
             began = time.time()
             done = runner.exchange(remote_script("news", str(MOST)), stdin=question(wanted), timeout=SECONDS)
             try:
@@ -71,7 +71,7 @@ def bring(address: Address, runner: SshRunner, run_folders: Sequence[RunFolder],
     raise errors.broken(address, "news: endless output")
 
 
-def name_there(run_folder: RunFolder) -> str:
+def remote_name(run_folder: RunFolder) -> str:
     """Return the name of a job's remote folder; its tag makes the name unique."""
     return f"{run_folder.job}.{run_folder.tag.partition('.')[0].removeprefix('paislurm-')}"
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.2.0"
 
 if TYPE_CHECKING:
-    from .translator.app.bill import SlurmBill as SlurmBill
+    from paislurm.translator.app.call_log import SlurmCalls as SlurmCalls
     from .translator.app.client import Client as Client
     from .translator.app.compiler.checking import Converted as Converted
     from .translator.app.compiler.scripts import Runtime as Runtime
@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     from .translator.site.profile import Site as Site
 
 _MODULES = {
-    "app.bill": "SlurmBill",
+    "app.call_log": "SlurmBill",
     "app.client": "Client",
     "app.compiler.checking": "Converted",
     "app.compiler.scripts": "Runtime Verified",

@@ -81,17 +81,17 @@ def _measure(cluster: Cluster, faster: float) -> Iterator[Ratio | Note]:
     wait_until(lambda: user.running() == running, f"{running} jobs to run", 300)
     cluster.admin(["sdiag", "--reset"])
     cluster.admin(["sacctmgr", "--immediate", "clear", "stats"])
-    before, began = user.bill(), time.monotonic()
+    before, began = user.call_log(), time.monotonic()
     yield Note(f"{time.strftime('%H:%M:%S')} {running} jobs run and {TURNS} wait; counts: {_both(cluster)}")
     time.sleep(HOUR / faster)
     slurmctld, slurmdbd = _counted(cluster, SDIAG), _counted(cluster, DBD)
-    seconds, after = time.monotonic() - began, user.bill()
+    seconds, after = time.monotonic() - began, user.call_log()
     yield Note(f"{time.strftime('%H:%M:%S')} after {seconds:.0f} s; counts: {slurmctld.own} and {slurmdbd.own}")
     for daemon, counted in (("slurmctld", slurmctld), ("slurmdbd", slurmdbd)):
         for message, count in counted.by_type.items():
             yield Note(f"{daemon}, for all users: {count} {message}")
     asked = {program: after[program] - before.get(program, 0) for program in after}
-    yield Note(f"the bill says of this time: {asked}")
+    yield Note(f"the call log of this time: {asked}")
     wrong = user.wrong(names)
     yield Note(f"jobs that are not as they should be: {wrong or 'none'}", ok=not wrong)
     clock = "" if faster == 1 else f" (no hour: {seconds:.0f} s with a clock {faster:.3g} times as fast)"
@@ -144,9 +144,9 @@ class _User:
     def running(self) -> int:
         return self._cluster.admin(["squeue", "-h", f"--user={USER}", "--states=R", "-o", "%i"]).count("\n")
 
-    def bill(self) -> dict[str, int]:
+    def call_log(self) -> dict[str, int]:
         """Return how often each program was called, as the monitor writes it down."""
-        shown = json.loads(self._run("monitor", "--bill", "--json"))
+        shown = json.loads(self._run("monitor", "--calls", "--json"))
         return {row["program"]: row["calls"] for row in shown["programs"]}
 
     def wrong(self, names: list[str]) -> list[str]:

@@ -171,8 +171,8 @@ def database_template(instance: Instance) -> Path:
 
 def make_plugin(instance: Instance) -> None:
     """Compile the site's SPANK plugin for the cluster's Slurm, which takes only those of its own version."""
-    told = hosts.call([*hosts.enter(instance, LOGIN), "scontrol", "--version"]).split()[-1]
-    major, minor, micro = (int(part) for part in told.partition("-")[0].split("."))
+    reported = hosts.call([*hosts.enter(instance, LOGIN), "scontrol", "--version"]).split()[-1]
+    major, minor, micro = (int(part) for part in reported.partition("-")[0].split("."))
     version = f"-DVERSION={major << 16 | minor << 8 | micro}"
     output = str(instance.folder / "site.so")
     hosts.call(["gcc", "-shared", "-fPIC", "-Wall", "-Werror", version, "-o", output, str(TOOL / "site_spank.c")])

@@ -54,8 +54,8 @@ def test_another_users_folder_for_calls(installed: Cluster, workdir: Path, extra
     result = json.loads((attempt / "result.json").read_text())
     assert (result["outcome"], result["behaviour"]) == ("failed", "transient")
     assert not list(attempt.glob("work/*/*/ran"))
-    told = [said, *(path.read_text() for path in [*attempt.glob("logs/*/*"), *attempt.glob("srun/*")])]
-    assert any(f"error: the folder for calls, {calls} on n1, is gone or another user's" in text for text in told)
+    reported = [said, *(path.read_text() for path in [*attempt.glob("logs/*/*"), *attempt.glob("srun/*")])]
+    assert any(f"error: the folder for calls, {calls} on n1, is gone or another user's" in text for text in reported)
     assert installed.run(["ls", "-A", calls], user="bob", host="n1", check=True).stdout == "0.0\n"
     installed.run(["rm", "-r", calls], user="bob", host="n1", check=True)
 

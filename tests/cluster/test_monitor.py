@@ -202,13 +202,13 @@ def test_the_user_is_told(jobs: dict[str, Watched]) -> None:
     check("notified", job, "FAILED", 255, 2)
     events = job.folder / "events"
 
-    def told() -> list[str]:
+    def reported() -> list[str]:
         return [json.loads(line)["event"] for line in events.read_text().splitlines()] if events.exists() else []
 
-    wait_until(lambda: "failed" in told(), "the end to be told", 60)
+    wait_until(lambda: "failed" in reported(), "the end to be told", 60)
     # Of a job that fails between two looks, nobody sees that it was running.
-    assert sorted(set(told()) - {"running"}) == ["failed", "retried"]
-    assert len(told()) == len(set(told()))
+    assert sorted(set(reported()) - {"running"}) == ["failed", "retried"]
+    assert len(reported()) == len(set(reported()))
 
 
 def test_a_time_limit_is_permanent_unless_the_job_asks(jobs: dict[str, Watched]) -> None:

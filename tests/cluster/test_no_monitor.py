@@ -15,8 +15,8 @@ import pytest
 
 from tests.cluster.instance import LOGIN
 from tests.cluster.jobs import folder_of_alice, profile
+from tests.cluster.monitor_runs import cron, ended_by_cron, has_ended
 from tests.cluster.processes import read, residents, wait_until
-from tests.cluster.rounds import cron, ended_by_cron, has_ended
 from tests.cluster.watched import FIRST, LONGEST, SAVES, Watched, check, watched
 
 if TYPE_CHECKING:
@@ -189,8 +189,8 @@ def test_what_ends_without_a_word_is_crons(installed: Cluster, jobs: dict[str, W
     check("none: scancel by user", chosen[0], "STOPPED", -210, 1)
     check("none: scancel by root, retried", chosen[1], "SUCCEEDED", 0, 2)
     check("none: preempted", chosen[2], "SUCCEEDED", 0, 2)
-    rounds = (chosen[0].home / "monitor/rounds.log").read_text().splitlines()
-    assert {line.split()[1] for line in rounds} == {"submit", "cron"}
+    monitor_runs = (chosen[0].home / "monitor/runs.log").read_text().splitlines()
+    assert {line.split()[1] for line in monitor_runs} == {"submit", "cron"}
 
 
 def test_a_job_that_is_killed_with_its_script_is_found_by_cron(installed: Cluster, ground: Path) -> None:

@@ -38,9 +38,9 @@ def is_seen(process: subprocess.Popen[str], path: Path) -> bool:
 
 
 def asked(home: Path) -> int:
-    """Return how often Slurm's queue was asked for, by the bill."""
-    bill = home / "monitor/bill.log"
-    return bill.read_text().count("squeue") if bill.exists() else 0
+    """Return how often Slurm's queue was asked for, by the call log."""
+    call_log = home / "monitor/calls.log"
+    return call_log.read_text().count("squeue") if call_log.exists() else 0
 
 
 def test_a_result_is_noticed_where_names_come_later_than_the_times_of_their_folder(

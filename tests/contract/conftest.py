@@ -67,8 +67,8 @@ def site(request: pytest.FixtureRequest, clusters: Callable[[str, Kind], Cluster
     if request.param == "site":
         if kind != USUAL:
             pytest.skip("needs a site of another kind")
-        told = subprocess.run(["sbatch", "--version"], capture_output=True, text=True, check=True).stdout
-        return Site(str(slurm_version(told)), Path("~/paislurm-contract").expanduser(), profile_of(PROFILE))
+        reported = subprocess.run(["sbatch", "--version"], capture_output=True, text=True, check=True).stdout
+        return Site(str(slurm_version(reported)), Path("~/paislurm-contract").expanduser(), profile_of(PROFILE))
     cluster = clusters(request.param, kind)
     profile = getattr(request.module, "PROFILE", profile_of(None))
     return Site(str(slurm_version(cluster.slurm)), cluster.home("alice"), profile, cluster)

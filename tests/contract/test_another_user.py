@@ -34,8 +34,8 @@ def test_nothing_of_another_user_runs_in_the_place_of_a_job(site: Site, folder: 
     os.chown(project, 0, GROUP_ID)
     for above, bits in ((folder, 0o755), (project, mode)):
         above.chmod(bits)
-    told = job.paislurm("status", job.name)
-    assert (told.returncode, "error E542" in told.stderr) == (4, True)
+    reported = job.paislurm("status", job.name)
+    assert (reported.returncode, "error E542" in reported.stderr) == (4, True)
     place, attempt = job.folder, job.attempt()
     steal = f"""
         mv {place} {place}.hers && umask 0 && mkdir -p {attempt}/claim && cd {attempt} &&
@@ -47,8 +47,8 @@ def test_nothing_of_another_user_runs_in_the_place_of_a_job(site: Site, folder: 
         cluster.admin(["scontrol", "update", f"JobId={component}", "StartTime=now"], check=component == number)
 
     def has_ended() -> bool:
-        told = cluster.admin(["sacct", "-XnP", f"--jobs={number}", "--format=State,ExitCode"]).splitlines()
-        return bool(told) and not any(row.startswith(("PENDING", "RUNNING")) for row in told)
+        reported = cluster.admin(["sacct", "-XnP", f"--jobs={number}", "--format=State,ExitCode"]).splitlines()
+        return bool(reported) and not any(row.startswith(("PENDING", "RUNNING")) for row in reported)
 
     wait_until(has_ended, "the job to end", LONGEST)
     assert not victim.exists()

@@ -74,8 +74,8 @@ def test_a_batch_node_that_was_lost_is_named_though_it_is_back(site: Site, folde
     node = re.findall(r"BatchHost=(\w+)", cluster.admin(["scontrol", "show", "job", number]))[0]
     with cut_off(cluster, node):
         pass
-    told = ["sacct", "--noheader", "--allocations", "--parsable2", "--format=State", f"--jobs={number}"]
-    wait_until(lambda: site.run(*told).stdout == "NODE_FAIL\n", "the end of the job")
+    reported = ["sacct", "--noheader", "--allocations", "--parsable2", "--format=State", f"--jobs={number}"]
+    wait_until(lambda: site.run(*reported).stdout == "NODE_FAIL\n", "the end of the job")
     state, code, reason = job.over()
     assert (state, code, reason.partition(";")[0]) == ("FAILED", -1001, f"a node failed: {node}")
 

@@ -45,11 +45,11 @@ def asked(
     site.write(folder, "job.yaml", job_text("tried", roles, extras))
     home = folder / "home"
     env = {"PAISLURM_HOME": str(home), "PAISLURM_SITE": str(folder / "site.yaml")}
-    told = site.run("paislurm", "submit", "--test-only", *words, "job.yaml", cwd=folder, env=env)
+    reported = site.run("paislurm", "submit", "--test-only", *words, "job.yaml", cwd=folder, env=env)
     document = site.run("paislurm", "submit", "--test-only", "--json", *words, "job.yaml", cwd=folder, env=env)
-    assert (told.returncode, document.returncode) == (status, status), told.stderr
+    assert (reported.returncode, document.returncode) == (status, status), reported.stderr
     assert not (home / "jobs").exists()
-    return told.stdout if not status else told.stderr, json.loads(document.stdout)
+    return reported.stdout if not status else reported.stderr, json.loads(document.stdout)
 
 
 def fill(cluster: Cluster, *options: str) -> str:

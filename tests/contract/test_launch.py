@@ -91,8 +91,8 @@ def test_a_step_that_srun_does_not_start_is_not_the_users_failure(installed: Clu
         shown = status(job)
         assert (shown["state"], shown["exit_code"], shown["attempts"]) == ("FAILED", wanted[0], []), kind
         assert words in shown["reason"]
-        told = paislurm(installed, job.folder, "logs", "--", job.name, "w-0")
-        assert words in told.stderr, told
+        reported = paislurm(installed, job.folder, "logs", "--", job.name, "w-0")
+        assert words in reported.stderr, reported
         assert words in (job.attempt / "slurm.log").read_text()
 
 

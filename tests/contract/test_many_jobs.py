@@ -35,8 +35,8 @@ def test_several_jobs_are_listed_and_cancelled(site: Site, folder: Path) -> None
     assert found[0]["node_list"]
     done = first.paislurm("cancel", f"{first.name}*")
     assert (done.returncode, done.stdout.count("is being cancelled (job ")) == (0, 3)
-    bill = json.loads(first.paislurm("monitor", "--bill", "--json").stdout)["programs"]
-    assert [row["calls"] for row in bill if row["program"] == "scancel"] == [1]
+    call_log = json.loads(first.paislurm("monitor", "--calls", "--json").stdout)["programs"]
+    assert [row["calls"] for row in call_log if row["program"] == "scancel"] == [1]
     ended = first.paislurm("wait", f"{first.name}*", "--json")
     assert ended.returncode == 1
     assert [job["state"] for job in json.loads(ended.stdout)["jobs"]] == ["STOPPED"] * 3

@@ -131,13 +131,13 @@ def test_scrontab_does_the_rest_until_its_entry_is_cancelled(site: Site, folder:
     call = " ".join(["/usr/bin/env", *(f"{name}={value}" for name, value in job.env.items()), program])
     table = site.write(folder, "table", f"#SCRON --mem=200 --output=/dev/null\n* * * * * {call} monitor --once\n")
     assert site.run("scrontab", str(table)).returncode == 0
-    rounds = job.home / "monitor/rounds.log"
-    wait_until(lambda: "scrontab" in rounds.read_text(), "scrontab to call a monitor", LONGEST)
+    monitor_runs = job.home / "monitor/runs.log"
+    wait_until(lambda: "scrontab" in monitor_runs.read_text(), "scrontab to call a monitor", LONGEST)
     assert job.paislurm("status", job.name).stderr == ""
     number = site.run("squeue", "--me", "--noheader", "--format=%i", "--name=/usr/bin/env").stdout.split()
     assert site.run("scancel", "--cron", *number).returncode == 0
     # As if that had been long ago.
-    rounds.write_text(f"{int(time.time()) - 7300} scrontab\n")
+    monitor_runs.write_text(f"{int(time.time()) - 7300} scrontab\n")
     wait_until(lambda: "#DISABLED" in site.run("scrontab", "-l").stdout, "the entry to be taken away", LONGEST)
     said = job.paislurm("status", job.name).stderr
     overdue = r"warning: no `paislurm monitor --once` has run for 2 h( \d min)?: its scrontab entry was cancelled;"

@@ -53,8 +53,8 @@ def test_detecting_again_changes_nothing(site: Site, profile: Path) -> None:
 def test_it_asks_seven_questions_at_most(site: Site, folder: Path) -> None:
     env = {"PAISLURM_HOME": str(site.own(folder / "home"))}
     assert site.run("paislurm", "site", "detect", env=env).returncode == 0
-    bill = json.loads(site.run("paislurm", "monitor", "--bill", "--json", env=env).stdout)
-    assert sum(each["calls"] for each in bill["programs"] if each["program"] != "monitor") <= 7
+    call_log = json.loads(site.run("paislurm", "monitor", "--calls", "--json", env=env).stdout)
+    assert sum(each["calls"] for each in call_log["programs"] if each["program"] != "monitor") <= 7
 
 
 def test_examples_are_right_with_it(site: Site, profile: Path) -> None:

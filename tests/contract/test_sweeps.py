@@ -35,8 +35,8 @@ def test_a_sweep_runs_and_is_submitted_once(site: Site, folder: Path) -> None:
     job = described(site, folder, "swept", role("w", 1, command), FAST, "{slurm: {result: 'lr (\\S+)'}}")
     sweep = ("submit", "swept.yaml", "--sweep", "lr=0.1,0.01", "--sweep", "seed=1..2")
     assert len(done(job, *sweep).splitlines()) == 4
-    bill = json.loads(done(job, "monitor", "--bill", "--json"))
-    calls = {each["program"]: each["calls"] for each in bill["programs"]}
+    call_log = json.loads(done(job, "monitor", "--calls", "--json"))
+    calls = {each["program"]: each["calls"] for each in call_log["programs"]}
     assert (calls["sbatch"], calls.get("squeue", 0)) == (4, 0), "no job is looked at that is not there"
     said = job.paislurm(*sweep, "--wait", "--json")
     again = json.loads(said.stdout)

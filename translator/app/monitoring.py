@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from ..errors import Diagnostic, UsageError
-from ..monitor.asking.bill import MONITOR, Call
 from ..monitor.loop import Monitor
 from ..monitor.notify import NotificationSender
+from ..monitor.polling.call_log import MONITOR, Call
 from ..monitor.watching.folder_watch import used
 from ..terminal_text import one_line
 from ..times import format_time
 from .input.sites import find_site
-from .jobs.asking import seldom
-from .jobs.folders.housekeeping import keep_house
+from .jobs.folders.housekeeping import tidy_up
 from .jobs.job_sites import JobSites
+from .jobs.monitor_runs import note_monitor_run
+from .jobs.polling import seldom
 from .jobs.refresh import dependencies, everything, monitor_lock
-from .jobs.rounds import note_round
 from .jobs.step_at_end import MAX_AGE, ahead, take_step
 from .own_call import own_call
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from paislurm.backends.base import JobId
 
-    from ..monitor.asking.answer import Answer, Ask
+    from ..monitor.polling.poll_result import Ask, PollResult
     from ..state.lock import Lock
     from .session import Session
 
@@ -63,7 +63,7 @@ def run_monitor(session: Session, site: str | None = None, *, once: bool = False
         session, sites, lock, lambda interval: seldom(session, min(ROUND, interval) if once else interval)
     )
     if once:
-        note_round(session, profile)
+        note_monitor_run(session, profile)
     worked, tries, problem = False, 0, ""
     while tries < TRIES:
         with lock.taken() as mine:
@@ -128,7 +128,7 @@ def _monitor(
 ) -> Monitor:
     log = partial(_log, session)
     means = dependencies(session, lock, sites, seldom=_charging(session, ask), ahead=ahead)
-    house = partial(keep_house, session, sites.own.jobs.remove_after, log)
+    house = partial(tidy_up, session, sites.own.jobs.remove_after, log)
     return Monitor(session.store, means, NotificationSender(sites.of), log, house)
 
 
@@ -150,12 +150,12 @@ def _charging(session: Session, ask: Callable[[float], Ask]) -> Callable[[float]
     """Wrap polls so that each also logs this process's own CPU time."""
     charged = 0.0
 
-    def asked(interval: float, name: str, ids: Collection[JobId], tags: Collection[str]) -> Answer:
+    def asked(interval: float, name: str, ids: Collection[JobId], tags: Collection[str]) -> PollResult:
         nonlocal charged
         now = used()
         if now - charged >= MIN_CHARGE:
             with suppress(OSError):
-                session.bill.add(Call(time=time.time(), program=MONITOR, cpu=now - charged))
+                session.call_log.add(Call(time=time.time(), program=MONITOR, cpu=now - charged))
             charged = now
         return ask(interval)(name, ids, tags)
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from paislurm.backends.base import Backend, JobId, RunFolder
     from paislurm.backends.runner import CallEnd, CommandRunner
 
-    from ..monitor.asking.bill import Bill
-    from ..monitor.asking.shared_answers import SharedAnswers
+    from ..monitor.polling.call_log import CallLog
+    from ..monitor.polling.shared_results import SharedPollResults
 
 SCRONTAB_SECONDS = 5.0
 Event: TypeAlias = "str | Diagnostic"
@@ -63,7 +63,7 @@ class Session:
         self._environment = environment
         self._clock = clock
         self._backends: dict[str, Backend] = {}
-        self.answers: dict[str, SharedAnswers] = {}
+        self.answers: dict[str, SharedPollResults] = {}
         self._say = say or _log
         self._said: set[str] = set()
         self.user = user_name()
@@ -137,11 +137,11 @@ class Session:
         return folder
 
     @property
-    def bill(self) -> Bill:
+    def call_log(self) -> CallLog:
         """The log of this user's calls to Slurm."""
-        from ..monitor.asking.bill import Bill
+        from ..monitor.polling.call_log import CallLog
 
-        return Bill(self.monitor_folder)
+        return CallLog(self.monitor_folder)
 
     def backend(self, name: str) -> Backend:
         """Return a backend by name."""
@@ -167,17 +167,17 @@ class Session:
 
     def slurm_runner(self, backend_name: str = "slurm") -> CommandRunner:
         """Return a runner for Slurm's programs, on this machine or the backend's login node, that logs their calls."""
-        from paislurm.backends.registry import is_elsewhere
+        from paislurm.backends.registry import is_remote
 
-        if is_elsewhere(backend_name):
+        if is_remote(backend_name):
             from paislurm.backends.ssh.backend import SshBackend
 
             elsewhere = self.backend(backend_name)
             assert isinstance(elsewhere, SshBackend)
             return elsewhere.runner
-        from paislurm.backends.runner import BilledRunner, LocalRunner
+        from paislurm.backends.runner import LocalRunner, LoggingRunner
 
-        return BilledRunner(LocalRunner(), self._charge)
+        return LoggingRunner(LocalRunner(), self._charge)
 
     def scrontab(self) -> list[str]:
         """Return the lines of the user's scrontab; none if it is missing or Slurm does not answer."""
@@ -213,7 +213,7 @@ class Session:
 
         Before the home exists, nothing is logged.
         """
-        from ..monitor.asking.bill import RETRIES, Call
+        from ..monitor.polling.call_log import RETRIES, Call
 
         if "--version" not in argv:
             from paislurm.backends.slurm.commands import submits_retry
@@ -221,7 +221,7 @@ class Session:
             program = RETRIES if submits_retry(argv) else argv[0]
             with suppress(OSError, FolderError):
                 if self.store.home.is_dir():
-                    self.bill.add(Call(time=time.time(), program=program, cpu=cpu, end=end))
+                    self.call_log.add(Call(time=time.time(), program=program, cpu=cpu, end=end))
 
     def _components(self, backend_name: str, job_id: JobId) -> int:
         """Return the number of components in a job's script; 1 if it cannot be read."""

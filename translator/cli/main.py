@@ -17,7 +17,7 @@ from paislurm import __version__
 
 from ..errors import Diagnostic, PaislurmError
 from .command_group import LazyGroup
-from .output.console import forget_what_was_told, log, log_diagnostics, print_error, tell
+from .output.console import forget_reported, log, log_diagnostics, print_error, tell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,7 +85,7 @@ def cli() -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
-    forget_what_was_told()
+    forget_reported()
     words = list(sys.argv[1:] if argv is None else argv)
     output_mode = OutputMode(words, json=_names_json(words))
     # Characters that the terminal cannot show are escaped, so that printing a message never fails.

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..state.history import History
     from ..state.job_folder import JobFolder
     from ..state.records import Record
-    from .asking.answer import Answer
+    from .polling.poll_result import PollResult
 
 FIRST_UNREACHED, MAX_UNREACHED = 5, 60
 """Seconds before an unreachable backend is tried again; they double each time."""
@@ -149,7 +149,7 @@ def again_at(known: History, refused: Refused) -> int:
     return refused.happened_at if changed else refused.retry_at or refused.happened_at + SETTLED_SECONDS
 
 
-def recover(known: History, answer: Answer, now: int) -> tuple[History, tuple[Record, ...], str]:
+def recover(known: History, answer: PollResult, now: int) -> tuple[History, tuple[Record, ...], str]:
     """Determine the fate of an attempt with only an intent. Return the history, new records, and any error.
 
     A first attempt that was never accepted ends the job: its submit has reported so. Later attempts, and the first

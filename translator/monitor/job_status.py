@@ -60,7 +60,7 @@ QUEUE_LAG = 60
 class Evidence(Struct, frozen=True, kw_only=True):
     """Hold all facts about a job's last attempt.
 
-    `backend_reachable` distinguishes "the backend does not know the job", as of `heard`, from "no answer". `folder`
+    `backend_reachable` distinguishes "the backend does not know the job", as of `polled_at`, from "no answer". `folder`
     is the job's folder. `started` tells whether any task ever ran. `canceller` is the user who cancelled the job,
     according to the backend. `unbegun` explains a cancellation by Slurm itself. `lost` are the nodes whose failure
     ended the job. `table` maps codes and states on this site.
@@ -72,7 +72,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     result: Result | None
     started: bool
     now: int
-    heard: int
+    polled_at: int
     folder: str = ""
     canceller: str = ""
     unbegun: NodeFailure | None = None
@@ -164,7 +164,7 @@ def determine_status(evidence: Evidence) -> JobStatus:
         assert evidence.history.cancelled is not None
         reason = f"the job was cancelled by {evidence.history.cancelled.user}"
         return JobStatus(state=state_of(result.exit_code), code=result.exit_code, reason=reason, ended=True)
-    if result is not None and result.exit_code in SLURM_KNOWS_MORE and evidence.heard < (result.ended_at or 0):
+    if result is not None and result.exit_code in SLURM_KNOWS_MORE and evidence.polled_at < (result.ended_at or 0):
         return _status("RUNNING", f"{result.reason}; {evidence.history.backend_label} has not named the node yet")
     if result is not None and (not undecided or _is_backend_done(evidence)):
         return _from_result(result, evidence)
@@ -273,7 +273,7 @@ def _forgotten(evidence: Evidence) -> JobStatus:
     """
     known = evidence.history
     last, label = known.observed, known.backend_label
-    if last is None and evidence.heard - (known.submitted or 0) < QUEUE_LAG:
+    if last is None and evidence.polled_at - (known.submitted or 0) < QUEUE_LAG:
         return _status("WAITING", f"{label} does not show the job yet")
     if last is None or phase(last.backend_state) is not Phase.ENDED or evidence.now - last.happened_at < RESULT_LAG:
         return _status("RUNNING", f"{label} has forgotten the job; the result does not exist yet")
@@ -325,7 +325,7 @@ def _unknown_to_backend(evidence: Evidence) -> JobStatus:
         )
     if not evidence.backend_reachable:
         return _last_known(evidence)
-    if evidence.heard - (known.submitted or 0) < QUEUE_LAG:
+    if evidence.polled_at - (known.submitted or 0) < QUEUE_LAG:
         return _status("WAITING", f"{known.backend_label} does not show the job yet")
     return _status("UNKNOWN", f"{known.backend_label} does not know job {known.job_id}, and the job left no result")
 

@@ -12,11 +12,11 @@ from paislurm.backends.slurm.states import Phase, phase
 
 from ..state.history import History
 from ..state.job_folder import JobFolder
-from .asking.answer import NOT_ASKED, asking
 from .attempt import again_at
 from .job_site import with_problem
 from .job_status import RESULT_LAG
 from .poll import Opened, open_job
+from .polling.poll_result import NOT_ASKED, asking
 from .reconcile import is_unknown, reconcile
 from .watching.folder_watch import FolderWatch, is_nearly_spent
 from .watching.job_files import may_fail_to_begin, needs_answer
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ..state.job_folder import Store
-    from .asking.answer import Answer
     from .notify import NotificationSender
     from .poll import View
+    from .polling.poll_result import PollResult
     from .reconcile import Dependencies
 
-LOOK_SECONDS, MAX_LOOK_SECONDS = 1.0, 5.0
+POLL_SECONDS, MAX_POLL_SECONDS = 1.0, 5.0
 """Seconds between two checks of files: more than the minimum if many files cost too much CPU time."""
 CPU_PART = 0.55 / 3600
 """The share of time that the monitor computes for file checks: one CPU second per hour, steps included."""
@@ -53,7 +53,7 @@ _ALL = "/"
 class Monitor:
     """Watch all of a user's jobs. `say` logs events, one line each.
 
-    `keep_house` is called in each step with all jobs, to tidy old ones.
+    `tidy_up` is called in each step with all jobs, to tidy old ones.
     """
 
     def __init__(
@@ -62,18 +62,18 @@ class Monitor:
         dependencies: Dependencies,
         sender: NotificationSender,
         say: Callable[[str], None],
-        keep_house: Callable[[], None] = lambda: None,
+        tidy_up: Callable[[], None] = lambda: None,
     ) -> None:
         self._store = store
         self._means = dependencies
         self._sender = sender
         self._say = say
-        self._keep_house = keep_house
+        self._tidy_up = tidy_up
         self._known: dict[str, tuple[tuple[int, int, int], Opened]] = {}
         self._over: dict[str, tuple[int, int, int]] = {}
         self._logged: dict[str, str] = {}
         self._views: dict[str, View] = {}
-        self._answers: dict[str, Answer] = {}
+        self._answers: dict[str, PollResult] = {}
         self._backends: set[str] = set()
         self._left_alone: set[str] = set()
         self._watch = FolderWatch()
@@ -96,7 +96,7 @@ class Monitor:
         self._interval = min(map(self._interval_of, living), default=self._interval_of(History()))
         self._process(jobs, fresh=True)
         if only is None:
-            self._keep_house()
+            self._tidy_up()
         return bool(self._views)
 
     def _process(self, jobs: list[Opened], *, fresh: bool) -> None:
@@ -130,7 +130,7 @@ class Monitor:
     def _interval_of(self, known: History) -> float:
         return self._means.site_of(known).poll_interval
 
-    def _ask(self, name: str, ids: Collection[JobId], tags: Collection[str]) -> Answer:
+    def _ask(self, name: str, ids: Collection[JobId], tags: Collection[str]) -> PollResult:
         means, interval = self._means, self._interval
         if means.seldom is not None:
             ask = means.seldom(min(SOON, interval) if self._hurries else interval)
@@ -139,7 +139,7 @@ class Monitor:
         self._answers[name] = ask(name, ids, tags)
         return self._answers[name]
 
-    def _recall(self, name: str, _: Collection[JobId], __: Collection[str]) -> Answer:
+    def _recall(self, name: str, _: Collection[JobId], __: Collection[str]) -> PollResult:
         return self._answers.get(name, NOT_ASKED)
 
     def _take_over_answers(self) -> set[str]:
@@ -240,7 +240,7 @@ class Monitor:
             names = self._watch.changed()
             names |= self._take_over_answers()
             self._cost += (time.thread_time() - began + WAKING - self._cost) / SMOOTH
-            pause = min(MAX_LOOK_SECONDS, max(LOOK_SECONDS, self._cost / CPU_PART))
+            pause = min(MAX_POLL_SECONDS, max(POLL_SECONDS, self._cost / CPU_PART))
             if self._due:
                 names |= {name for name, due in self._due.items() if due <= self._elapsed}
             if names:
@@ -274,10 +274,10 @@ class Monitor:
         else:
             wait = RESULT_LAG + 1 if seen is not None and phase(seen.state) is Phase.ENDED else None
         if wait is not None:
-            self._due[view.folder.name] = self._elapsed + max(LOOK_SECONDS, wait)
+            self._due[view.folder.name] = self._elapsed + max(POLL_SECONDS, wait)
 
 
-def _is_news(answer: Answer, backend: str, view: View) -> bool:
+def _is_news(answer: PollResult, backend: str, view: View) -> bool:
     """Return whether a backend's answer changes what is known of a job."""
     known = view.history
     if known.backend != backend:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
 from paislurm.backends.hostlist import expand
-from paislurm.backends.registry import is_elsewhere
+from paislurm.backends.registry import is_remote
 from paislurm.backends.slurm.states import Phase, phase
 
 from ..errors import BackendError
@@ -23,7 +23,6 @@ from ..state.records import Ended
 from ..state.safe_read import parse_int
 from ..state.task_reports import read_reports
 from .after import before_first
-from .asking.answer import NOT_ASKED, asking
 from .attempt import recover, submitted
 from .job_status import (
     FINAL,
@@ -36,6 +35,7 @@ from .job_status import (
     has_just_ended,
     tells_all,
 )
+from .polling.poll_result import NOT_ASKED, asking
 from .task_status import TaskView, task_views
 from .transition import between_attempts, transition, while_refused
 from .unbegun import may_be_slurms_own, node_failure
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from ..state.records import Record
     from ..state.result import Result
     from ..state.task_reports import Report
-    from .asking.answer import Answer, Ask
+    from .polling.poll_result import Ask, PollResult
     from .unbegun import NodeFailure
     from .watching.job_files import JobFiles
 
@@ -68,7 +68,7 @@ class Opened(Struct, frozen=True, kw_only=True):
 class View(Struct, frozen=True, kw_only=True):
     """Hold a job's status. `backend_error` is the backend's error; `read_errors` describe unreadable files.
 
-    `news` are records that the journal lacks; `history` includes them. `heard` is the time of the poll for the job,
+    `news` are records that the journal lacks; `history` includes them. `polled_at` is the time of the poll for the job,
     0 if there was none. `room_at` is the time from which the due attempt may be submitted, None if it may now.
     """
 
@@ -78,7 +78,7 @@ class View(Struct, frozen=True, kw_only=True):
     observation: Observation | None = None
     result: Result | None = None
     tasks: tuple[TaskView, ...] = ()
-    heard: int = 0
+    polled_at: int = 0
     room_at: int | None = None
     backend_error: str = ""
     read_errors: tuple[str, ...] = ()
@@ -114,17 +114,17 @@ def poll_jobs(
     return views
 
 
-def evaluate(files: JobFiles, answer: Answer, now: int, backend: Callable[[str], Backend], *, tasks: bool) -> View:
+def evaluate(files: JobFiles, answer: PollResult, now: int, backend: Callable[[str], Backend], *, tasks: bool) -> View:
     """Determine a job's status, and new records about it."""
     folder, known, result, read_errors = files.folder, files.known, files.result, files.read_errors
     view = _without_attempt(files, now, tasks=tasks)
     if view is not None:
         return view
-    heard = _polled_at(files, answer, now)
+    polled_at = _polled_at(files, answer, now)
     observation, backend_error = None, ""
     if known.job_id and not tells_all(result):
         observation, backend_error = answer.observations.get(JobId(known.job_id)), answer.error
-        observation = begun(folder, known, observation, heard)
+        observation = begun(folder, known, observation, polled_at)
     owner = _owner_of_duplicate(folder, known, observation)
     if owner is not None:
         job_status = JobStatus(state="WAITING", code=None, reason=f"job {owner} runs this attempt", ended=False)
@@ -141,13 +141,13 @@ def evaluate(files: JobFiles, answer: Answer, now: int, backend: Callable[[str],
     evidence = Evidence(
         history=known,
         observation=observation,
-        backend_reachable=bool(heard) and not backend_error,
+        backend_reachable=bool(polled_at) and not backend_error,
         result=result,
         started=any(reports.values())
         or bool(result and any(task.started_at for task in result.tasks))
         or (not tasks and _has_run(known, observation)),
         now=now,
-        heard=heard,
+        polled_at=polled_at,
         folder=str(folder.path),
         canceller=_canceller(observation, known),
         unbegun=unbegun,
@@ -166,7 +166,7 @@ def evaluate(files: JobFiles, answer: Answer, now: int, backend: Callable[[str],
         observation=observation,
         result=result,
         tasks=found,
-        heard=heard,
+        polled_at=polled_at,
         backend_error=backend_error,
         read_errors=read_errors,
         news=news,
@@ -200,12 +200,12 @@ def _unasked(
     return View(folder=folder, history=apply(known, news), job_status=job_status, news=news, read_errors=read_errors)
 
 
-def _polled_at(files: JobFiles, answer: Answer, now: int) -> int:
+def _polled_at(files: JobFiles, answer: PollResult, now: int) -> int:
     """Return the time of the poll for a job, 0 if there was none or the result is newer than the answer."""
     known, result = files.known, files.result
-    heard = min(now, int(answer.time)) if known.tag in answer.found or known.job_id in answer.asked else 0
-    overtaken = result is not None and known.job_id not in answer.observations and heard < (result.ended_at or 0)
-    return 0 if overtaken else heard
+    polled_at = min(now, int(answer.time)) if known.tag in answer.found or known.job_id in answer.asked else 0
+    overtaken = result is not None and known.job_id not in answer.observations and polled_at < (result.ended_at or 0)
+    return 0 if overtaken else polled_at
 
 
 def _ended(files: JobFiles, *, tasks: bool) -> View:
@@ -300,7 +300,7 @@ def _canceller(observation: Observation | None, known: History) -> str:
     uid = parse_int(word)
     if uid is None or uid < 0:
         return ""
-    if uid and is_elsewhere(known.backend):
+    if uid and is_remote(known.backend):
         return f"user {word}"
     try:
         return pwd.getpwuid(uid).pw_name

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from paislurm.backends.base import Backend
 
     from ..state.history import History
-    from .asking.answer import Answer, Ask
     from .poll import Opened, View
+    from .polling.poll_result import Ask, PollResult
 
 REFUSED_SECONDS = 3600
 """Seconds for which a refused attempt is tried again: a limit of the site may be reached only for a while."""
@@ -63,7 +63,7 @@ class Dependencies(Struct, frozen=True, kw_only=True):
     owns: Callable[[View], bool]
     ask: Ask | None = None
     seldom: Callable[[float], Ask] | None = None
-    overheard: Callable[[str], Answer | None] = lambda _: None
+    overheard: Callable[[str], PollResult | None] = lambda _: None
     site_of: Callable[[History], JobSite] = lambda _: JobSite()
     room_at: Callable[[History], int] = lambda _: 0
     ahead: Callable[[str], int] = lambda _: 0
@@ -169,7 +169,7 @@ def _due_attempt(view: View, now: int) -> int | None:
         return 0 if may_begin(view.folder, known) else None
     if known.refused is not None:
         return known.attempt if now >= again_at(known, known.refused) else None
-    return known.attempt if (known.attempt or known.first_tag) and is_settled(known, view.heard) else None
+    return known.attempt if (known.attempt or known.first_tag) and is_settled(known, view.polled_at) else None
 
 
 def held_up(

@@ -34,7 +34,7 @@ def ended_at(view: View) -> int | None:
 def expected_start_at(view: View) -> int | None:
     """Return the expected start of a waiting job, None if it is unknown or has passed."""
     start = view.observation.expected_start if view.observation else None
-    return start if start is not None and start >= view.heard and view.job_status.state == "WAITING" else None
+    return start if start is not None and start >= view.polled_at and view.job_status.state == "WAITING" else None
 
 
 def node_list(view: View) -> str:

@@ -260,7 +260,7 @@ class SlurmExtras(SlurmRole):
     """Settings of protocol v1 that v2 lacks."""
 
 
-def wishes_of_job(slurm: SlurmExtras) -> SlurmOptions:
+def options_of_job(slurm: SlurmExtras) -> SlurmOptions:
     """Return the settings of the whole mapping `extras.slurm`."""
     return SlurmOptions(
         job=slurm_options_of(slurm),

@@ -176,7 +176,7 @@ _NAMES: tuple[Path, ...] = (("defaults", "virtualCluster"), ("virtualCluster",))
 _OF_CLUSTERS = ("partition", "account", "qos", "reservation")
 
 
-def locked_wishes(document: Document, site: Site, virtual_cluster: str) -> tuple[Diagnostic, ...]:
+def locked_options(document: Document, site: Site, virtual_cluster: str) -> tuple[Diagnostic, ...]:
     """Return a diagnostic for each job setting, `extras.slurm` or the virtual cluster, that conflicts with a lock.
 
     A job may set keys of a locked mapping that the profile does not set.

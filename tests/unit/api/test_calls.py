@@ -197,4 +197,4 @@ def test_jobs_are_looked_after(client: paislurm.Client) -> None:
     assert client.monitor().worked
     run = local(JOB, client)
     run.wait(timeout=60)
-    assert client.slurm_bill().retries_in_last_hour == 0
+    assert client.slurm_calls().retries_in_last_hour == 0

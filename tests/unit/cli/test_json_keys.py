@@ -17,9 +17,9 @@ from paislurm.translator.app.document import definitions, document_text
 from paislurm.translator.app.session import Session, user_name
 from paislurm.translator.app.site import ask as ask_module
 from paislurm.translator.exit_codes.table import SiteRow
-from paislurm.translator.monitor.asking.bill import Call
 from paislurm.translator.monitor.job_site import due_notifications
 from paislurm.translator.monitor.notify import message
+from paislurm.translator.monitor.polling.call_log import Call
 from paislurm.translator.pipeline import compile_job
 from paislurm.translator.site.profile import Site
 from paislurm.translator.state.history import history
@@ -107,7 +107,10 @@ def documents(
         *(("journal", json.loads(line)) for line in (*journal, *map(dump, RECORDS))),
         *(("plan", json.loads(document_text(compiled(case).plan))) for case in CASES),
         ("plan", json.loads(document_text(compile_job(JOB.encode(), site=Site.of(slurm_version="24.11.0")).plan))),
-        *(("notification", json.loads(message(told, mail=False))) for told in due_notifications(history(RECORDS))),
+        *(
+            ("notification", json.loads(message(reported, mail=False)))
+            for reported in due_notifications(history(RECORDS))
+        ),
     ]
     ours, ended = f"{user_name()}~ours", f"{user_name()}~demo"
     records = [replace(record, user=user_name(), happened_at=clock()) for record in (CREATED, SUBMITTED)]
@@ -151,7 +154,7 @@ def documents(
     sstat.write_text("#!/bin/sh\necho '7.4|1|00:00:03|51019776|51314688|gres/gpumem=1073741824,gres/gpuutil=87'\n")
     sstat.chmod(0o755)
     monkeypatch.setenv("PATH", f"{sstat.parent}:{os.environ['PATH']}")
-    Session().bill.add(Call(time=time.time(), program="squeue", cpu=0.25))
+    Session().call_log.add(Call(time=time.time(), program="squeue", cpu=0.25))
     for line in (
         ("update", ours, "--retries", "2"),
         ("status", ours),
@@ -159,7 +162,7 @@ def documents(
         ("top", ours),
     ):
         read(*line)
-    for line in (("exec", ours, "worker-0"), ("cancel", ours), ("monitor", "--once"), ("monitor", "--bill")):
+    for line in (("exec", ours, "worker-0"), ("cancel", ours), ("monitor", "--once"), ("monitor", "--calls")):
         read(*line)
     monkeypatch.setattr(ask_module, "ask", lambda *_: recorded("24.11"))
     made += [("site", json.loads(run("site", name, "--json").out)) for name in ("show", "detect", "check")]

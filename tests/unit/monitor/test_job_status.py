@@ -38,7 +38,7 @@ def job_status(seen: Observation | None = None, found: Result | None = None, *mo
         result=found,
         started=True,
         now=NOW,
-        heard=NOW,
+        polled_at=NOW,
     )
     return determine_status(replace(evidence, **changes))
 
@@ -161,7 +161,7 @@ def test_a_clock_that_is_behind_does_not_wait_for_ever() -> None:
 
 
 def test_a_new_job_may_be_unknown_to_the_backend() -> None:
-    assert job_status(None, None, heard=SUBMITTED.happened_at + 5).state == "WAITING"
+    assert job_status(None, None, polled_at=SUBMITTED.happened_at + 5).state == "WAITING"
     assert determine_status(
         Evidence(
             history=history([CREATED, INTENT]),
@@ -170,7 +170,7 @@ def test_a_new_job_may_be_unknown_to_the_backend() -> None:
             result=None,
             started=False,
             now=NOW,
-        heard=NOW,
+        polled_at=NOW,
         )
     ).state == "WAITING"  # fmt: skip
 
@@ -206,7 +206,7 @@ def test_what_a_forgotten_job_left_is_believed() -> None:
     assert (job_status(LOST, INTERRUPTED).code, job_status(LOST, INTERRUPTED).ended) == (-210, True)
     asked = Cancelled(happened_at=NOW, attempt=0, user="alice")
     assert job_status(LOST, None, last_seen(FORGOTTEN, 10), asked).reason == "cancelled by alice"
-    assert job_status(LOST, heard=SUBMITTED.happened_at + 5).state == "WAITING"
+    assert job_status(LOST, polled_at=SUBMITTED.happened_at + 5).state == "WAITING"
 
 
 @pytest.mark.parametrize("ends", [{"status": 6, "signal": 0}, {"status": 0, "signal": 53}])

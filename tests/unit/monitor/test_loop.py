@@ -12,10 +12,10 @@ from msgspec.structs import replace
 from paislurm.backends.base import JobId
 from paislurm.translator.app.jobs import cancelling
 from paislurm.translator.app.session import Session
-from paislurm.translator.monitor.asking.answer import Answer
 from paislurm.translator.monitor.job_site import JobSite
 from paislurm.translator.monitor.loop import AFTER_SECONDS, Monitor
 from paislurm.translator.monitor.notify import NotificationSender
+from paislurm.translator.monitor.polling.poll_result import PollResult
 from paislurm.translator.state.job_folder import Store
 from paislurm.translator.state.journal import append
 from paislurm.translator.state.records import Dependency, RetryPolicy
@@ -74,7 +74,7 @@ def monitor(
     *,
     interval: int = 180,
     room_at: int = 0,
-    overheard: Callable[[str], Answer | None] = lambda _: None,
+    overheard: Callable[[str], PollResult | None] = lambda _: None,
     site_of: Callable[[History], JobSite] | None = None,
 ) -> Monitor:
     means = dependencies(
@@ -139,9 +139,9 @@ def test_an_end_without_a_result_is_believed_after_a_while_and_one_question(tmp_
 
 def test_why_a_script_was_told_to_end_is_asked_soon(tmp_path: Path, backend: FakeBackend) -> None:
     folder = job_folder(tmp_path / "jobs", CREATED, INTENT, SUBMITTED)
-    told = partial(leave_result, folder, outcome="interrupted", exitCode=-101)
+    reported = partial(leave_result, folder, outcome="interrupted", exitCode=-101)
     slurm_knows = partial(ended, backend, state="PREEMPTED", ended=NOW)
-    clock, said = Clock(t100=told, t110=slurm_knows), []
+    clock, said = Clock(t100=reported, t110=slurm_knows), []
     monitor(tmp_path, backend, clock, said, interval=300).run(sleep=clock.sleep)
     assert 110 <= clock.seconds <= 123
     assert backend.queries == 4
@@ -174,19 +174,21 @@ def test_what_another_process_was_told_is_believed_at_once(tmp_path: Path) -> No
     for number in ("7", "8", "9"):
         job_folder(tmp_path / "jobs", CREATED, INTENT, replace(SUBMITTED, job_id=number), name=f"alice~{number}")
     waits = {JobId(number): observed("PENDING", job_id=number, reason="Resources") for number in ("7", "8", "9")}
-    slurm, heard, said = FakeBackend(*waits.values()), list[Answer](), dict[str, float]()
+    slurm, polled_at, said = FakeBackend(*waits.values()), list[PollResult](), dict[str, float]()
     cancelled = {JobId(number): observed("CANCELLED", final=True, job_id=number) for number in ("7", "8")}
 
     def look() -> None:
         slurm.observations |= cancelled
-        heard.append(Answer(time=NOW + 50, asked=frozenset(waits), observations={**waits, **cancelled}))
+        polled_at.append(PollResult(time=NOW + 50, asked=frozenset(waits), observations={**waits, **cancelled}))
 
     class Log(list[str]):
         def append(self, text: str) -> None:
             said[" ".join(text.split()[:2])] = clock.seconds
 
     clock = Clock(t50=look, t200=lambda: ended(slurm, "9", "CANCELLED"))
-    watching = monitor(tmp_path, slurm, clock, Log(), interval=150, overheard=lambda _: heard.pop() if heard else None)
+    watching = monitor(
+        tmp_path, slurm, clock, Log(), interval=150, overheard=lambda _: polled_at.pop() if polled_at else None
+    )
     watching.run(sleep=clock.sleep)
     ends = {line: when for line, when in said.items() if "STOPPED" in line}
     assert {line: 50 <= when <= 52 for line, when in ends.items()} == {
@@ -238,8 +240,8 @@ def test_as_long_as_nothing_new_is_said_it_is_asked_later_each_time(tmp_path: Pa
             return super().observe(ids)
 
     slurm = Backend(observed("RUNNING"))
-    told = partial(leave_result, folder, outcome="interrupted", exitCode=-101)
-    clock = Clock(t100=told, t900=partial(ended, slurm, ended=NOW))
+    reported = partial(leave_result, folder, outcome="interrupted", exitCode=-101)
+    clock = Clock(t100=reported, t900=partial(ended, slurm, ended=NOW))
     monitor(tmp_path, slurm, clock, [], interval=120).run(sleep=clock.sleep)
     pauses = [later - before for before, later in pairwise(asked)]
     bounds = [99, 6, 11, 21, 41, 81, 121, 121]

@@ -85,7 +85,7 @@ def folder(tmp_path: Path) -> JobFolder:
     return job_folder(tmp_path / "jobs", replace(CREATED, notify=ALL), INTENT, SUBMITTED, RAN, ENDED)
 
 
-def told(folder: JobFolder) -> list[tuple[str, bool]]:
+def reported(folder: JobFolder) -> list[tuple[str, bool]]:
     return [(r.key, r.delivered) for r in read(folder.journal).records if isinstance(r, Notified)]
 
 
@@ -99,7 +99,7 @@ def test_events_come_as_json_and_once(tmp_path: Path, folder: JobFolder) -> None
     events = [json.loads(line) for line in (tmp_path / "told").read_text().splitlines()]
     assert sorted(event["event"] for event in events) == ["failed", "running"]
     assert {(event["job"], event["user"], event["job_id"]) for event in events} == {("demo", "alice", "7")}
-    assert sorted(told(folder)) == [(f"{INTENT.tag}/failed", True), (f"{INTENT.tag}/running", True)]
+    assert sorted(reported(folder)) == [(f"{INTENT.tag}/failed", True), (f"{INTENT.tag}/running", True)]
     assert not sender.wanted(view(folder))
 
 
@@ -114,9 +114,9 @@ def test_what_fails_is_told_again_later(tmp_path: Path, folder: JobFolder, body:
         sender.finish(NOW)
         tries.append((tmp_path / "told").read_text().count("x"))
     assert tries == [2, 2, 4, 4, 6]
-    assert told(folder) == []
+    assert reported(folder) == []
     sender.deliver([view(folder)], NOW + OLDEST_SECONDS + 1)
-    assert [delivered for _, delivered in told(folder)] == [False, False]
+    assert [delivered for _, delivered in reported(folder)] == [False, False]
 
 
 def test_a_program_that_hangs_holds_up_nothing(tmp_path: Path, folder: JobFolder) -> None:
@@ -134,7 +134,7 @@ def test_a_program_that_hangs_holds_up_nothing(tmp_path: Path, folder: JobFolder
 def test_a_program_that_is_not_there(tmp_path: Path, folder: JobFolder) -> None:
     sender = NotificationSender(lambda _: JobSite(notifier=(str(tmp_path / "missing"),)))
     sender.deliver([view(folder)], NOW)
-    assert told(folder) == []
+    assert reported(folder) == []
 
 
 def test_without_a_notifier_nothing_is_left_to_tell(folder: JobFolder) -> None:
@@ -171,9 +171,9 @@ def test_a_mail_has_no_more_headers_than_ours(end: str) -> None:
     assert len(message(notification, mail=False)) < 4096
     long = replace(notification, key="k" * 100_000, job="\u2028" * 100_000, user="u" * 100_000, job_id="7" * 100_000)
     for mail in (False, True):
-        told = message(long, mail=mail)
-        assert len(told) < 65536, "more than a pipe takes, which a program need not read"
-        assert not mail or max(map(len, told.partition(b"\n\n")[0].splitlines())) < 998
+        reported = message(long, mail=mail)
+        assert len(reported) < 65536, "more than a pipe takes, which a program need not read"
+        assert not mail or max(map(len, reported.partition(b"\n\n")[0].splitlines())) < 998
 
 
 def test_records_of_what_was_told_are_no_news_of_the_job(folder: JobFolder) -> None:

@@ -79,12 +79,12 @@ def test_a_heterogeneous_job_without_a_reason_waits_for_the_backfill_scheduler(
 
 def test_a_reason_is_written_down_when_it_becomes_another_and_told_from_then_on(tmp_path: Path) -> None:
     folder = job_folder(tmp_path, replace(CREATED, roles=ROLES), INTENT, SUBMITTED)
-    told = []
+    reported = []
     steps = (("None",), ("Priority", "Priority", "Resources"), ("Resources",) * 3, STUCK, STUCK)
     for minute, reasons in enumerate(steps):
         seen = observed("PENDING", reason=reasons[0], reasons=reasons)
-        told.append(stepped(folder, FakeBackend(seen), NOW + 60 * minute).job_status.since)
-    assert told == [None, NOW + 60, NOW + 60, NOW + 180, NOW + 180]
+        reported.append(stepped(folder, FakeBackend(seen), NOW + 60 * minute).job_status.since)
+    assert reported == [None, NOW + 60, NOW + 60, NOW + 180, NOW + 180]
     kept = [record.backend_reasons for record in read(folder.journal).records if isinstance(record, Observed)]
     assert kept == [("None",), steps[1], STUCK]
     backend = FakeBackend()

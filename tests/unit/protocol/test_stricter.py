@@ -19,13 +19,13 @@ from paislurm.translator.pipeline import compile_job
 from paislurm.translator.reading.document import path_text
 from paislurm.translator.reading.read import read
 
-from .openpai.mutations import JOBS, as_on_pages, changed, judged, kind, mutants, places, told
+from .openpai.mutations import JOBS, as_on_pages, changed, judged, kind, mutants, places, reported
 from .openpai.page import PAGE, WRITTEN, Row, is_listed, rows, with_example
 from .openpai.server import refusal
 
 ROWS = [row for row in rows() if row.section != WRITTEN]
 TEXTS = [row for row in rows() if row.section == WRITTEN]
-USUAL = {name: {kind(each) for each in told(job)} for name, job in JOBS.items()}
+USUAL = {name: {kind(each) for each in reported(job)} for name, job in JOBS.items()}
 CASES = [
     pytest.param(row, key, id=f"{row.code} {key.rsplit('.', 1)[-1]}: {row.example}"[:80])
     for row in ROWS
@@ -59,7 +59,7 @@ def at_key(row: Row, key: str, piece: str) -> dict[str, Any]:
 
 def said(row: Row, job: dict[str, Any]) -> list[Diagnostic]:
     """Return what is said of a job, but for what is said of the usual one and not in the row."""
-    found = told(job)
+    found = reported(job)
     if row.code == "E350":
         text = json.dumps(job, indent=1)
         found += bash_syntax_errors(compile_job(text).job, read(text, file="job.yaml"))
@@ -121,7 +121,7 @@ def test_what_openpai_took_of_the_rejected_files_has_a_row(file: Path) -> None:
     """Keys below extras.slurm are none of OpenPAI's."""
     job = yaml.safe_load(file.read_text(encoding="utf-8"))
     if not refusal(job):
-        found = {kind(each) for each in told(job) if each.code == file.name[:4] and each.code not in UNSEEN}
+        found = {kind(each) for each in reported(job) if each.code == file.name[:4] and each.code not in UNSEEN}
         assert [each for each in found if not each[1].startswith("extras.slurm") and not is_listed(*each)] == []
 
 

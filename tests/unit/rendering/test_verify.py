@@ -169,13 +169,13 @@ def test_a_seal_in_the_commands_deceives_nobody() -> None:
     [("", "no seal"), ("#!/bin/bash\nid\n", "no seal"), (f"x\n{SEAL}1.0 and more\n", "not have paislurm's format")],
 )
 def test_what_is_no_script_of_ours_is_told(text: str, message: str) -> None:
-    ((_, told),) = verify(text, VERSION).faults
-    assert message in told
+    ((_, reported),) = verify(text, VERSION).faults
+    assert message in reported
 
 
 def test_the_runtime_of_another_version_is_not_judged() -> None:
-    ((_, told),) = verify(script(0), "7.0").faults
-    assert "paislurm 1.0, but this is 7.0" in told
+    ((_, reported),) = verify(script(0), "7.0").faults
+    assert "paislurm 1.0, but this is 7.0" in reported
 
 
 def test_a_runtime_has_only_what_is_asked_for() -> None:

@@ -11,10 +11,10 @@ from .bash import sourced
 ROUNDS = 30
 
 
-def run(command: str, rounds: int, before: str = "") -> subprocess.CompletedProcess[str]:
+def run(command: str, monitor_runs: int, before: str = "") -> subprocess.CompletedProcess[str]:
     """Run a command several times as a task does, and print what it ended with."""
     return subprocess.run(
-        ["bash", "-c", f"{sourced()}\n{AS_A_TASK}\n{before}\n{TURNS}", "bash", command, str(rounds)],
+        ["bash", "-c", f"{sourced()}\n{AS_A_TASK}\n{before}\n{TURNS}", "bash", command, str(monitor_runs)],
         capture_output=True,
         text=True,
         check=True,

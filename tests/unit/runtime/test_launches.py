@@ -93,12 +93,12 @@ def test_a_step_in_which_nothing_began(
     tmp_path: Path, log: str, status: int, means: str, gang: bool, failed: int
 ) -> None:
     """Neither a threshold nor a retry counts; srun's words are the reason."""
-    told = lose(tmp_path, f"step 0 {status}", log=log, gang=gang, failed=failed, retries=3, max_transient_retries=3)
-    assert told.outcome == f"failed {means or '-1402 transient'}"
+    reported = lose(tmp_path, f"step 0 {status}", log=log, gang=gang, failed=failed, retries=3, max_transient_retries=3)
+    assert reported.outcome == f"failed {means or '-1402 transient'}"
     words = {0: "killed by signal 9", 1: "incompatible with --distribution=arbitrary", 2: "Job prolog failed"}
-    assert words[len(log.splitlines()) and (2 if "rolog" in log else 1)] in told.reason
-    assert told.tasks == ({"0.1": "failed -1403"} if "rolog" in log else {})
-    assert told.orders in ([], ["quit"])
+    assert words[len(log.splitlines()) and (2 if "rolog" in log else 1)] in reported.reason
+    assert reported.tasks == ({"0.1": "failed -1403"} if "rolog" in log else {})
+    assert reported.orders in ([], ["quit"])
 
 
 @pytest.mark.parametrize("failed", [-1, 1, 2])
@@ -108,28 +108,28 @@ def test_a_step_in_which_one_of_two_began(tmp_path: Path, failed: int, status: i
     for kind, end in (("good", FIRST_SUCCEEDS), ("killed", "exit 0 0 0 0 137 137 transient 1")):
         folder = tmp_path / kind
         folder.mkdir()
-        told = lose(folder, BOTH_START[0], f"step 0 {status}", end, log=REFUSED_BY_A_NODE, failed=failed)
-        assert told.outcome == "failed -1402 transient"
-        assert told.tasks["0.1"] == "failed -1402"
-        assert "on node n2" in told.reason
+        reported = lose(folder, BOTH_START[0], f"step 0 {status}", end, log=REFUSED_BY_A_NODE, failed=failed)
+        assert reported.outcome == "failed -1402 transient"
+        assert reported.tasks["0.1"] == "failed -1402"
+        assert "on node n2" in reported.reason
 
 
 def test_srun_says_at_once_that_a_node_starts_nothing(tmp_path: Path) -> None:
     """Before its step ends, and before the tasks that it kills for that do."""
-    told = lose(tmp_path, BOTH_START[0], "unlaunched 0 n2", "died 0 0 0 137", log=PROLOG, failed=1)
-    assert told.outcome == "failed -1403 transient"
-    assert told.tasks == {"0.0": "ended", "0.1": "failed -1403"}
+    reported = lose(tmp_path, BOTH_START[0], "unlaunched 0 n2", "died 0 0 0 137", log=PROLOG, failed=1)
+    assert reported.outcome == "failed -1403 transient"
+    assert reported.tasks == {"0.0": "ended", "0.1": "failed -1403"}
 
 
 def test_a_shell_that_dies_before_its_task_begins(tmp_path: Path) -> None:
-    told = lose(tmp_path, BOTH_START[0], "died 0 1 1 137", log="srun: error: n2: task 1: Killed\n", failed=-1)
-    assert (told.outcome, told.tasks["0.1"]) == ("failed -1402 transient", "failed -1402")
-    assert told.reason == "role w could not be started on node n2: n2: task 1: Killed"
+    reported = lose(tmp_path, BOTH_START[0], "died 0 1 1 137", log="srun: error: n2: task 1: Killed\n", failed=-1)
+    assert (reported.outcome, reported.tasks["0.1"]) == ("failed -1402 transient", "failed -1402")
+    assert reported.reason == "role w could not be started on node n2: n2: task 1: Killed"
 
 
 def test_a_step_in_which_memory_was_not_even_enough_to_begin(tmp_path: Path) -> None:
-    told = lose(tmp_path, "step 0 1", log="srun: error: n1: task 0: Out Of Memory\n", failed=-1)
-    assert told.outcome == "failed -1200 permanent"
+    reported = lose(tmp_path, "step 0 1", log="srun: error: n1: task 0: Out Of Memory\n", failed=-1)
+    assert reported.outcome == "failed -1200 permanent"
 
 
 @pytest.mark.parametrize(("log", "status", "means"), [ENDS[0], ENDS[-1], ("", 137, "")])

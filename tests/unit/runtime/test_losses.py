@@ -60,9 +60,9 @@ def lose(
 @pytest.mark.parametrize("failed", [-1, 1, 2])
 @pytest.mark.parametrize("gang", [True, False])
 def test_a_lost_node_ends_the_job_whatever_it_tolerates(tmp_path: Path, failed: int, gang: bool) -> None:
-    told = lose(tmp_path, *BOTH_START, "lost 0 n2", gang=gang, failed=failed, retries=1)
-    assert (told.outcome, told.tasks) == ("failed -1001 transient", {"0.0": "running", "0.1": "failed -1001"})
-    assert told.reason == "node n2 was lost while role w ran"
+    reported = lose(tmp_path, *BOTH_START, "lost 0 n2", gang=gang, failed=failed, retries=1)
+    assert (reported.outcome, reported.tasks) == ("failed -1001 transient", {"0.0": "running", "0.1": "failed -1001"})
+    assert reported.reason == "node n2 was lost while role w ran"
 
 
 @pytest.mark.parametrize("failed", [-1, 1])
@@ -74,8 +74,8 @@ def test_a_lost_node_ends_the_job_whatever_it_tolerates(tmp_path: Path, failed: 
     ],
 )
 def test_a_step_that_ended_because_a_node_was_lost(tmp_path: Path, log: str, failed: int) -> None:
-    told = lose(tmp_path, *BOTH_START, FIRST_SUCCEEDS, "step 0 1", log=log, failed=failed)
-    assert (told.outcome, told.reason) == ("failed -1001 transient", "a node was lost while role w ran")
+    reported = lose(tmp_path, *BOTH_START, FIRST_SUCCEEDS, "step 0 1", log=log, failed=failed)
+    assert (reported.outcome, reported.reason) == ("failed -1001 transient", "a node was lost while role w ran")
 
 
 @pytest.mark.parametrize(
@@ -116,8 +116,8 @@ def test_the_end_of_patience_with_a_task_is_told(tmp_path: Path, max_transient_r
     events = []
     for attempt in range(max_transient_retries + 1):
         events += [f"start 0 0 0 {attempt} n1 1 1", f"exit 0 0 0 {attempt} 130 130 transient 1"]
-    told = lose(tmp_path, *events, gang=False, failed=1, max_transient_retries=max_transient_retries)
-    assert told.reason == f"task w-0 failed with status 130{words}: 1 failed task of role w ends the job"
+    reported = lose(tmp_path, *events, gang=False, failed=1, max_transient_retries=max_transient_retries)
+    assert reported.reason == f"task w-0 failed with status 130{words}: 1 failed task of role w ends the job"
 
 
 @pytest.mark.parametrize(
@@ -128,50 +128,52 @@ def test_the_end_of_restarts_of_a_task_is_told(tmp_path: Path, limit: int, words
     events = []
     for attempt in range(limit + 1):
         events += [f"start 0 0 0 {attempt} n1 1 1", f"exit 0 0 0 {attempt} 3 255 unknown 1"]
-    told = lose(tmp_path, *events, gang=False, failed=1, retries=-2, max_transient_retries=limit)
-    assert told.outcome == "failed 255 unknown"
-    assert told.reason.startswith(f"task w-0 failed with status 3{words}")
+    reported = lose(tmp_path, *events, gang=False, failed=1, retries=-2, max_transient_retries=limit)
+    assert reported.outcome == "failed 255 unknown"
+    assert reported.reason.startswith(f"task w-0 failed with status 3{words}")
 
 
 def test_the_shell_of_a_task_dies(tmp_path: Path) -> None:
     """Its task has failed while its step goes on."""
-    told = lose(tmp_path, *BOTH_START, "died 0 1 1 137", failed=1)
-    assert (told.outcome, told.tasks) == ("failed 255 unknown", {"0.0": "running", "0.1": "failed 255"})
+    reported = lose(tmp_path, *BOTH_START, "died 0 1 1 137", failed=1)
+    assert (reported.outcome, reported.tasks) == ("failed 255 unknown", {"0.0": "running", "0.1": "failed 255"})
 
 
 def test_the_shell_of_a_task_is_killed_for_memory(tmp_path: Path) -> None:
-    told = lose(tmp_path, *BOTH_START, "died 0 0 1 137", log="srun: error: n1: tasks 0-1: Out Of Memory\n", failed=1)
-    assert told.outcome == "failed -1200 permanent"
+    reported = lose(
+        tmp_path, *BOTH_START, "died 0 0 1 137", log="srun: error: n1: tasks 0-1: Out Of Memory\n", failed=1
+    )
+    assert reported.outcome == "failed -1200 permanent"
 
 
 def test_the_shell_of_a_task_dies_after_its_report(tmp_path: Path) -> None:
     """What came to the node's file, and never to the channel, is a report."""
-    told = lose(tmp_path, BOTH_START[0], "died 0 1 1 137", report=SECOND_FAILED, failed=1)
-    assert (told.outcome, told.tasks["0.1"]) == ("failed 255 unknown", "failed 255")
-    assert "with status 7" in told.reason
+    reported = lose(tmp_path, BOTH_START[0], "died 0 1 1 137", report=SECOND_FAILED, failed=1)
+    assert (reported.outcome, reported.tasks["0.1"]) == ("failed 255 unknown", "failed 255")
+    assert "with status 7" in reported.reason
 
 
 def test_the_task_of_a_slot_that_dies_is_retried_in_another(tmp_path: Path) -> None:
     """And the dead slot is given nothing any more."""
     events = ("free 0 0", "free 0 1", *BOTH_START, "died 0 1 1 137", FIRST_SUCCEEDS, "free 0 0")
-    told = lose(tmp_path, *events, gang=False, retries=1)
-    assert told.outcome == "succeeded 0 success"
-    assert told.orders == ["run 0 0 0", "run 1 1 0", "run 0 1 1", "quit"]
+    reported = lose(tmp_path, *events, gang=False, retries=1)
+    assert reported.outcome == "succeeded 0 success"
+    assert reported.orders == ["run 0 0 0", "run 1 1 0", "run 0 1 1", "quit"]
 
 
 def test_a_task_that_had_not_begun_in_the_slot_that_dies_uses_up_no_retry(tmp_path: Path) -> None:
     """Another slot takes it as it is."""
     events = ("free 0 0", "free 0 1", "died 0 1 1 137", BOTH_START[0], FIRST_SUCCEEDS, "free 0 0")
-    told = lose(tmp_path, *events, gang=False, retries=0, max_transient_retries=0, failed=1)
-    assert told.outcome == "succeeded 0 success"
-    assert told.orders == ["run 0 0 0", "run 1 1 0", "run 0 1 0", "quit"]
+    reported = lose(tmp_path, *events, gang=False, retries=0, max_transient_retries=0, failed=1)
+    assert reported.outcome == "succeeded 0 success"
+    assert reported.orders == ["run 0 0 0", "run 1 1 0", "run 0 1 0", "quit"]
 
 
 def test_a_slot_that_dies_with_nothing_to_do_is_given_nothing(tmp_path: Path) -> None:
     events = ("free 0 0", "free 0 1", *BOTH_START, FIRST_SUCCEEDS, "free 0 0", "died 0 0 0 137")
-    told = lose(tmp_path, *events, "exit 0 1 1 0 7 255 unknown 1", "free 0 1", gang=False, retries=1)
-    assert told.outcome == "succeeded 0 success"
-    assert told.orders[2:] == ["run 1 1 1", "quit"]
+    reported = lose(tmp_path, *events, "exit 0 1 1 0 7 255 unknown 1", "free 0 1", gang=False, retries=1)
+    assert reported.outcome == "succeeded 0 success"
+    assert reported.orders[2:] == ["run 1 1 1", "quit"]
 
 
 @pytest.mark.parametrize(

@@ -38,11 +38,11 @@ print_instances >env.sh && write_peers
 
 def job(*roles: tuple[str, str, int, str], many: int = 1) -> str:
     """Return bash for roles: name, names in variables, instances, labels."""
-    told = (
+    reported = (
         ROLE.format(position, name, aliases, count, " ".join(f"{label}:2" for label in labels.split()))
         for position, (name, aliases, count, labels) in enumerate(roles)
     )
-    return "".join(told) + f"PSL_MANY_TASKS={many}" + FILL
+    return "".join(reported) + f"PSL_MANY_TASKS={many}" + FILL
 
 
 def read(file: Path) -> dict[str, str]:
@@ -135,8 +135,8 @@ def test_one_task_is_asked_for(tmp_path: Path) -> None:
     (tmp_path / "attempts/0/placement.sh").touch()
     roles = job(("w", "w", 1, "http ssh"), ("my_worker", "my_worker myworker", 12, "http ssh"))
     code = f"cd {tmp_path}/attempts/0{roles}".rstrip()
-    told = run(f"{code}; peer_main {tmp_path} 0 my_worker 1").splitlines()
-    assert told == [
+    reported = run(f"{code}; peer_main {tmp_path} 0 my_worker 1").splitlines()
+    assert reported == [
         "PAI_HOST_IP_my_worker_1=10.0.0.2", "PAI_PORT_LIST_my_worker_1_http=20001,30001",
         "PAI_my_worker_1_http_PORT=20001,30001", "PAI_PORT_LIST_my_worker_1_ssh=20001,30001",
         "PAI_my_worker_1_ssh_PORT=20001,30001",
@@ -160,7 +160,7 @@ def test_commands_that_name_other_tasks_are_recognized(name: str) -> None:
     ("instances", "command", "told"),
     [(100, "$PAI_HOST_IP_w_99", True), (100, "$HOME", False), (9, "$PAI_HOST_IP_w_1", False)],
 )
-def test_the_head_says_whose_commands_name_other_tasks(instances: int, command: str, *, told: bool) -> None:
+def test_the_head_says_whose_commands_name_other_tasks(instances: int, command: str, *, reported: bool) -> None:
     text = f"""
 protocolVersion: 2
 name: many
@@ -174,4 +174,4 @@ taskRoles:
     commands: ['echo {command}']
 """
     script = compile_job(text).script
-    assert ("\nPSL_NAMES_PEERS[0]=1" in script) is told
+    assert ("\nPSL_NAMES_PEERS[0]=1" in script) is reported

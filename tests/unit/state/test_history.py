@@ -55,9 +55,9 @@ def test_taking_in_a_record_copies_nothing_of_those_before(monkeypatch: pytest.M
         happened_at=NOW, attempt=0, exit_code=1, behaviour="unknown", reason="", retry_rule="", retry_at=NOW, retries=1,
         used_retries=1, transient_retries=0, blamed_nodes=(), backend_state="", started_at=None, ended_at=None,
     )  # fmt: skip
-    told = [Notified(happened_at=NOW, attempt=0, key=str(number), delivered=True) for number in range(1000)]
+    reported = [Notified(happened_at=NOW, attempt=0, key=str(number), delivered=True) for number in range(1000)]
     retries = [replace(retry, attempt=number, retries=number) for number in range(1000)]
     monkeypatch.setattr(history_module, "replace", counted)
-    known = history([*told, *retries])
+    known = history([*reported, *retries])
     assert (len(known.notified), len(known.retries), known.counters.total) == (1000, 1000, 999)
     assert copied <= 4000

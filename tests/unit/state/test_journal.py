@@ -163,12 +163,12 @@ def test_what_stays_true_is_kept_of_a_long_journal(tmp_path: Path) -> None:
     """As of a job that is restarted for ever: what its user changed, and which events were told."""
     journal = tmp_path / "journal.jsonl"
     change = Changed(happened_at=NOW, attempt=0, user="x", values={"time": "1"}, old_values={})
-    told = Notified(happened_at=NOW, attempt=0, key="a", delivered=True)
+    reported = Notified(happened_at=NOW, attempt=0, key="a", delivered=True)
     cancel = Cancelled(happened_at=NOW, attempt=0, user="x")
-    first = [CREATED, INTENT, change, told, *[SEEN] * 5, cancel]
+    first = [CREATED, INTENT, change, reported, *[SEEN] * 5, cancel]
     journal.write_bytes(b"".join(map(dump, [*first, *[SEEN] * 30_000, SUBMITTED])) + b"x\n")
     found = read(journal)
     kept = [record for record in found.records if record != SEEN]
-    assert kept == [CREATED, change, told, cancel, SUBMITTED]
+    assert kept == [CREATED, change, reported, cancel, SUBMITTED]
     assert len(found.records) < 20_010
     assert found.read_errors == (f"line {len(first) + 30_002} cannot be read: invalid JSON",)

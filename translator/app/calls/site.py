@@ -9,7 +9,7 @@ from .base import Calls
 if TYPE_CHECKING:
     import os
 
-    from ..bill import SlurmBill
+    from ..call_log import SlurmCalls
     from ..estimate.gpus import PartitionGpus
     from ..job_run import JobRun
     from ..monitoring import Worked
@@ -80,9 +80,9 @@ class SiteCalls(Calls):
                 return monitor_job(self, self._folder(job).name)
             return run_monitor(self, once=True) or Worked(worked=True)
 
-    def slurm_bill(self) -> SlurmBill:
+    def slurm_calls(self) -> SlurmCalls:
         """Return the calls to Slurm for this user in the last 24 hours, by all commands and monitors."""
-        from ..bill import slurm_bill
+        from ..call_log import slurm_calls
 
         with self._call():
-            return slurm_bill(self)
+            return slurm_calls(self)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
-from paislurm.backends.registry import is_elsewhere
+from paislurm.backends.registry import is_remote
 
 from ...errors import RejectedError
 from ...times import aware
@@ -85,7 +85,7 @@ def _asked(
     if submitted.backend == LOCAL:
         return Start(at=session.now(), resources_free=True), ()
     compiled = submitted.compiled
-    runner = session.slurm_runner(submitted.backend if is_elsewhere(submitted.backend) else "slurm")
+    runner = session.slurm_runner(submitted.backend if is_remote(submitted.backend) else "slurm")
     try:
         return ask_start(
             session,

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from ...state.job_folder import JobFolder
-from .asking import BY_A_PERSON
 from .job_sites import JobSites
 from .listing import lines
+from .polling import BY_A_PERSON
 from .waiting import TICK, Pace
 
 if TYPE_CHECKING:
@@ -76,13 +76,13 @@ def watch(session: Session, names: Collection[str] = (), *, once: bool = False) 
 
     Default for `names`: all jobs that have not ended. Outages of a backend are events.
     """
-    jobs, told = JobLines(session, names), ""
+    jobs, reported = JobLines(session, names), ""
     while True:
         look = jobs.look(time.monotonic())
         if look is not None:
-            if look.problem and look.problem != told:
+            if look.problem and look.problem != reported:
                 session.say(f"these are the last known states; a backend does not answer: {look.problem}")
-            told = look.problem
+            reported = look.problem
             yield from look.changed
             if once or look.over:
                 return

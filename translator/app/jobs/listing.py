@@ -15,9 +15,9 @@ from ...state.ended_jobs import EndedJob, summary
 from ...state.history import History
 from ...times import aware, by_size
 from ..views.line import JobLine, job_line, line_of_status
-from .asking import BY_A_PERSON
+from .monitor_runs import warn_of_overdue_monitor
+from .polling import BY_A_PERSON
 from .refresh import refresh_all
-from .rounds import warn_of_overdue_round
 from .selecting import folders_of_group, select
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def in_order_of_sweep(lines: Iterable[JobLine]) -> list[JobLine]:
 def say_doubts(session: Session, found: Found) -> None:
     """Send events about unknown states of jobs and read errors."""
     if any(not line.ended for line in found.lines):
-        warn_of_overdue_round(session)
+        warn_of_overdue_monitor(session)
     for line in found.lines:
         if not line.readable:
             session.say(f"warning: {line.name}: {line.reason}")

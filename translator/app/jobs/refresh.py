@@ -16,17 +16,17 @@ from ...state.lock import Lock
 from ...state.shared_files import SharedFiles
 from ...state.tidying.tidy import is_tidy, tidy
 from ..ownership import is_private
-from .asking import BY_A_PERSON, overheard, seldom, when_room
 from .job_sites import JobSites, missing_profile
-from .rounds import warn_of_overdue_round
+from .monitor_runs import warn_of_overdue_monitor
+from .polling import BY_A_PERSON, overheard, seldom, when_room
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from paislurm.backends.base import JobId
 
-    from ...monitor.asking.answer import Ask
     from ...monitor.poll import Opened, View
+    from ...monitor.polling.poll_result import Ask
     from ...state.job_folder import JobFolder
     from ..session import Session
 
@@ -95,7 +95,7 @@ def views_of(session: Session, folders: Iterable[JobFolder]) -> list[View]:
 def say_doubts(session: Session, views: Sequence[View]) -> None:
     """Send events about unknown states of jobs and read errors."""
     if any(not view.job_status.ended for view in views):
-        warn_of_overdue_round(session)
+        warn_of_overdue_monitor(session)
     for error in dict.fromkeys(view.backend_error for view in views if view.backend_error):
         session.say(f"these are the last known states: {error}")
     for view in views:

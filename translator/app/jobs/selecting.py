@@ -115,7 +115,7 @@ def _with_near_group(error: NotFoundError, near: str) -> NotFoundError:
     if not near:
         return error
     asks = "did you mean "
-    told = [
+    reported = [
         replace(
             each,
             hint=f"{each.hint[:-1]} or the group `{near}`?"
@@ -124,7 +124,7 @@ def _with_near_group(error: NotFoundError, near: str) -> NotFoundError:
         )
         for each in error.diagnostics
     ]
-    return NotFoundError(told)
+    return NotFoundError(reported)
 
 
 def _matching(store: Store, pattern: str, *, user: str) -> list[JobFolder]:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ...monitor.poll import open_job
-from .asking import SHARED
+from .polling import SHARED
 
 if TYPE_CHECKING:
     from ...monitor.loop import Monitor

@@ -14,10 +14,10 @@ from ...monitor.watching.job_files import needs_answer
 from ...plural import some_of, verb
 from ...state.shared_files import time_written
 from ..results.fetching import Fetcher
-from .asking import BY_A_PERSON
 from .job_sites import JobSites
+from .polling import BY_A_PERSON
 from .refresh import monitor_lock, refresh
-from .told import ToldAttempts, ToldWaits
+from .reported import ReportedAttempts, ReportedWaits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -110,14 +110,14 @@ def wait_for_ends(
     shortest: float = TICK,
     between: Callable[[], object] | None = None,
     tasks: Sequence[tuple[JobRole, int]] = (),
-    told: Callable[[View], object] = lambda _: None,
+    reported: Callable[[View], object] = lambda _: None,
     quiet: bool = False,
     timeout: float | None = None,
     progress: Progress | None = None,
 ) -> list[View | NotFoundError]:
     """Wait for jobs like `wait_for_end` and return how they ended, in their order; an error for a forgotten job.
 
-    With `first`, return the ended jobs after the first end. `told` is called with each job as it ends. Raises
+    With `first`, return the ended jobs after the first end. `reported` is called with each job as it ends. Raises
     WaitTimeoutError after `timeout` seconds.
     """
     until = math.inf if timeout is None else time.monotonic() + timeout
@@ -127,10 +127,12 @@ def wait_for_ends(
     tick = FIRST_TICK
     try:
         # A command that shows logs reports the next attempt itself.
-        attempts = [ToldAttempts(session, folder.name, quiet=quiet, starts=between is None) for folder in folders]
+        attempts = [ReportedAttempts(session, folder.name, quiet=quiet, starts=between is None) for folder in folders]
         waiting = [
-            _Waiter(session, folder, sites if max_age is None else max_age, shortest, tasks, progress, told_attempts)
-            for folder, told_attempts in zip(folders, attempts, strict=True)
+            _Waiter(
+                session, folder, sites if max_age is None else max_age, shortest, tasks, progress, reported_attempts
+            )
+            for folder, reported_attempts in zip(folders, attempts, strict=True)
         ]
         while waiting:
             for waiter in list(waiting):
@@ -139,7 +141,7 @@ def wait_for_ends(
                     waiting.remove(waiter)
                     ends[waiter.name] = end
                     if not isinstance(end, NotFoundError):
-                        told(end)
+                        reported(end)
                 else:
                     waiter.fetch()
             _show_news(between, progress, len(ends))
@@ -210,7 +212,7 @@ class _Waiter:
         shortest: float,
         tasks: Sequence[tuple[JobRole, int]],
         progress: Progress | None,
-        attempts: ToldAttempts,
+        attempts: ReportedAttempts,
     ) -> None:
         self._session = session
         self._progress, self._attempts = progress, attempts
@@ -218,7 +220,7 @@ class _Waiter:
         self._folder, self._shortest = folder, shortest
         self._max_age = max_age.of(known).poll_interval if isinstance(max_age, JobSites) else max_age
         self.fetch = Fetcher(session, folder, tasks)
-        self._waits = ToldWaits(session, folder.name)
+        self._waits = ReportedWaits(session, folder.name)
         self._outage, self._state, self._expects_news = "", "", False
         self._follow(known.attempt)
 
@@ -268,7 +270,9 @@ class _Waiter:
         self._outage = view.backend_error
 
 
-def _refresh(session: Session, folder: JobFolder, known: History, told: ToldWaits, max_age: float) -> View | None:
+def _refresh(
+    session: Session, folder: JobFolder, known: History, reported: ReportedWaits, max_age: float
+) -> View | None:
     """Return the state of the job; None while a monitor runs, because it records reasons and the end.
 
     A monitor may poll a job cancelled before its start only minutes later, so the waiting process polls it.
@@ -276,7 +280,7 @@ def _refresh(session: Session, folder: JobFolder, known: History, told: ToldWait
     if known.cancelled is not None:
         return refresh(session, folder, max_age=min(max_age, BY_A_PERSON))
     if known.ended is None and _is_watched(session):
-        told.report(waits_by_journal(known), known.observed.happened_at if known.observed else None)
+        reported.report(waits_by_journal(known), known.observed.happened_at if known.observed else None)
         return None
     return refresh(session, folder, max_age=max_age)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
-from paislurm.backends.registry import is_elsewhere
+from paislurm.backends.registry import is_remote
 from paislurm.backends.slurm import commands
 from paislurm.backends.slurm.steps import accounted_usages, sacct_steps
 
@@ -56,7 +56,7 @@ def usages(session: Session, known: History, records: Iterable[Record]) -> Mappi
     jobs = {JobId(each.job_id): each.attempt for each in records if isinstance(each, Submitted) and each.job_id}
     if not jobs or known.backend == LOCAL:
         return {}
-    runner = session.slurm_runner(known.backend if is_elsewhere(known.backend) else "slurm")
+    runner = session.slurm_runner(known.backend if is_remote(known.backend) else "slurm")
     try:
         answer = runner.run(sacct_steps(jobs), timeout=SECONDS).stdout
     except BackendError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from paislurm.backends.registry import is_elsewhere
+from paislurm.backends.registry import is_remote
 from paislurm.backends.runner import LocalRunner
 
 from ...errors import BackendError
@@ -53,7 +53,7 @@ def failure_of(session: Session, view: View) -> Failure | None:
 
 def _no_room(view: View, code: int) -> str:
     """Say that the job's folder takes nothing more, where that may be why it failed."""
-    may_be = code in (UNEXPLAINED, FOLDER_FULL) and not is_elsewhere(view.history.backend)
+    may_be = code in (UNEXPLAINED, FOLDER_FULL) and not is_remote(view.history.backend)
     return no_room_text(view.folder.path, LocalRunner()) if may_be else ""
 
 

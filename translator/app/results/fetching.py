@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from paislurm.backends.registry import is_elsewhere
+from paislurm.backends.registry import is_remote
 
 from ...errors import BackendError
 
@@ -44,7 +44,7 @@ def run_folder_with_logs(
 
 def fetch(session: Session, known: History, run_folder: RunFolder) -> None:
     """Bring what has come; BackendError if the login node does not answer."""
-    if is_elsewhere(known.backend):
+    if is_remote(known.backend):
         session.backend(known.backend).fetch([run_folder])
 
 
@@ -62,7 +62,7 @@ class Fetcher:
         if not now and time.monotonic() < self._next:
             return
         known = self._folder.history()
-        if not is_elsewhere(known.backend):
+        if not is_remote(known.backend):
             self._next = float("inf")
             return
         with suppress(OSError):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from paislurm import __version__
-from paislurm.backends.registry import SSH, is_elsewhere
+from paislurm.backends.registry import SSH, is_remote
 
 from ...errors import Diagnostic, FolderError, UsageError
 from ...state.run_record import HIDDEN
@@ -95,7 +95,7 @@ def _for_backend(source: Source, then: str, backend: str | None, host: str | Non
         return replace(source, backend="slurm", host=host)
     if backend is not None:
         return replace(source, backend=backend)
-    if is_elsewhere(then):
+    if is_remote(then):
         return replace(source, backend="slurm", host=then.removeprefix(SSH))
     return replace(source, backend=then)
 

@@ -7,8 +7,8 @@ from contextlib import suppress
 from subprocess import DEVNULL, Popen
 from typing import TYPE_CHECKING
 
+from ..jobs.monitor_runs import await_monitor_runs, await_no_monitor_runs, warn_of_overdue_monitor
 from ..jobs.refresh import monitor_lock
-from ..jobs.rounds import await_no_rounds, await_rounds, warn_of_overdue_round
 from ..own_call import own_call
 
 if TYPE_CHECKING:
@@ -87,8 +87,8 @@ def monitor_call(session: Session, site: str | None) -> bytes:
 def say_who_looks_after(session: Session, site: Site) -> None:
     """Send a message about monitoring of a submitted job without a monitor; warn if cron seems to be missing."""
     if not site.monitor.at_end:
-        await_no_rounds(session)
+        await_no_monitor_runs(session)
         return
-    await_rounds(session)
+    await_monitor_runs(session)
     session.say(AT_END)
-    warn_of_overdue_round(session)
+    warn_of_overdue_monitor(session)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from paislurm.backends.registry import AUTO, OF_THIS_SLURM, SSH, is_elsewhere
+from paislurm.backends.registry import AUTO, OF_THIS_SLURM, SSH, is_remote
 from paislurm.backends.runner import LocalRunner
 
 from ...errors import BackendError, PaislurmError, PlanError, ProtocolError, UnreachableError
@@ -69,7 +69,7 @@ def prepare(
         if anew is None:
             raise
         compiled = _compile_all(session, ready, anew)
-    if not is_elsewhere(first.backend):
+    if not is_remote(first.backend):
         errors = dict.fromkeys(error for each in compiled for error in code_size_errors(each, session.user))
         if errors:
             raise ProtocolError(errors)
@@ -117,7 +117,7 @@ def _compile_all(session: Session, sources: Sequence[Source], site: Site) -> lis
 
 def at_host(session: Session, source: Source) -> tuple[Source, Site]:
     """Return the source with its backend and host resolved, and the site profile."""
-    if is_elsewhere(source.backend):
+    if is_remote(source.backend):
         source = replace(source, backend="slurm", host=source.backend.removeprefix(SSH))
     site = site_of(session, source)
     host = source.host or site.host
@@ -151,13 +151,13 @@ def detect_site(session: Session, source: Source, *, keep: bool, again: bool = F
     With `again`, Slurm is always queried, because the cached site rejects a job. If Slurm does not answer, return
     None: the submission reports the error better. Raises UnreachableError for an unreachable login node.
     """
-    path = detected_path(session, source.host if is_elsewhere(source.backend) else None)
+    path = detected_path(session, source.host if is_remote(source.backend) else None)
     if _has_profile(session, source, path) or (is_of_today(session, path) and not again):
         return None
     try:
         return _ask(session, source, path, keep=keep)
     except PaislurmError as error:
-        if is_elsewhere(source.backend) and isinstance(error, UnreachableError) and error.is_refusal:
+        if is_remote(source.backend) and isinstance(error, UnreachableError) and error.is_refusal:
             raise
     except OSError:
         pass
@@ -166,7 +166,7 @@ def detect_site(session: Session, source: Source, *, keep: bool, again: bool = F
 
 def _has_profile(session: Session, source: Source, detected: Path) -> bool:
     """Return whether a written profile exists, or none is needed."""
-    if is_elsewhere(source.backend):
+    if is_remote(source.backend):
         return is_named(session, source.site) or find_site(session, None).host == source.host
     return source.backend not in OF_THIS_SLURM or site_path(session, source.site) not in (None, detected)
 
@@ -177,7 +177,7 @@ def _ask(session: Session, source: Source, path: Path, *, keep: bool) -> Site:
     from ...state.publish import write_durably
     from ..site.ask import detect_at, detect_from_here
 
-    host = source.host if is_elsewhere(source.backend) else None
+    host = source.host if is_remote(source.backend) else None
     detection = detect_at(session, host) if host else detect_from_here(session)
     text = profile_text(detection).encode()
     found = load_site(text, file=str(path))

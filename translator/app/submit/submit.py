@@ -6,7 +6,7 @@ import json
 import os
 from typing import TYPE_CHECKING
 
-from paislurm.backends.registry import is_elsewhere
+from paislurm.backends.registry import is_remote
 from paislurm.backends.runner import scrubbed
 
 from ...errors import BackendError, Diagnostic, InterruptedWaitError, RejectedError, UnreachableError
@@ -82,13 +82,13 @@ def take(session: Session, prepared: Prepared, found: list[View | None]) -> str:
 
 def leave_behind(session: Session, prepared: Prepared) -> None:
     """Start a monitor, even if it is unknown whether the submission succeeded: the monitor finds out."""
-    leave_monitor(session, prepared.compiled.site, elsewhere=is_elsewhere(prepared.source.backend))
+    leave_monitor(session, prepared.compiled.site, elsewhere=is_remote(prepared.source.backend))
 
 
 def say_what_follows(session: Session, prepared: Prepared) -> None:
     """Send a message about monitoring of a submitted job without a monitor, and about a job that waits."""
     site = prepared.compiled.site
-    if not is_elsewhere(prepared.source.backend):
+    if not is_remote(prepared.source.backend):
         say_who_looks_after(session, site)
     if prepared.after and site.monitor.at_end:
         session.say(
@@ -176,7 +176,7 @@ def _files(session: Session, prepared: Prepared) -> tuple[dict[str, bytes], Hist
         str(folder.script(0).relative_to(folder.path)): compiled.script.encode(errors="surrogateescape"),
         folder.journal.name: b"".join(dump(record) for record in records),
     }
-    if is_elsewhere(source.backend):
+    if is_remote(source.backend):
         return files, history(records)
     if compiled.plan.retry_policy.monitor_after:
         files[MONITOR_CALL] = monitor_call(session, source.site)

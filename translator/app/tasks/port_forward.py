@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from paislurm.backends.registry import SSH, is_elsewhere
+from paislurm.backends.registry import SSH, is_remote
 from paislurm.backends.ssh.transport import Address, parse_address
 
 from ...errors import Diagnostic, NotFoundError
@@ -103,7 +103,7 @@ def run_forward(session: Session, found: PortForward) -> None:
     On a machine that reaches the cluster by SSH, ssh replaces this process. Raises UsageError if the local port is not
     available.
     """
-    if is_elsewhere(session.store.find(found.name, user=session.user).history().backend):
+    if is_remote(session.store.find(found.name, user=session.user).history().backend):
         from paislurm.backends.runner import become
         from paislurm.backends.ssh.openssh import no_new_keys
 
@@ -150,7 +150,7 @@ def _login(session: Session, view: View, word: str | None) -> Address:
     """Return the login node: the user's, else the job's SSH host, else the full name of this machine."""
     if word is not None:
         return parse_address(word)
-    if is_elsewhere(view.history.backend):
+    if is_remote(view.history.backend):
         return parse_address(view.history.backend.removeprefix(SSH))
     return Address(host=socket.getfqdn(), user=session.user)
 

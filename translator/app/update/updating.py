@@ -13,8 +13,8 @@ from paislurm.backends.base import JobId
 from ...errors import BackendError, PaislurmError, RejectedError
 from ...monitor.poll import open_job
 from ...state.changes import HELD, OPTIONS, RETRIES, change_text
-from ..jobs.asking import BY_A_PERSON
 from ..jobs.cancelling import joined, refusal
+from ..jobs.polling import BY_A_PERSON
 from ..jobs.refresh import refresh, refresh_all
 from ..views.job import JobChange
 from ..views.line import JobLine, job_line

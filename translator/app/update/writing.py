@@ -87,14 +87,13 @@ def check_limit(view: View, values: Mapping[str, str], now: int) -> None:
     ran = 0 if began is None else max(0, now - began)
     if limit - before > ran or (began is None and not before):
         return
-    told = f", because its tasks get a warning {before} s before the limit" if before else ""
+    why = f", because its tasks get a warning {before} s before the limit" if before else ""
     enough = slurm_time(timedelta(seconds=ran + before + 2 * EARLY))
     if began is None:
-        message = f"a limit of {values['time']} would end {view.folder.name} at its start{told}"
+        message = f"a limit of {values['time']} would end {view.folder.name} at its start{why}"
         raise not_possible("E624", message, f"use `--time {enough}` or more")
-    message = (
-        f"{view.folder.name} has run for {elapsed_text(ran)}: a limit of {values['time']} would end it at once{told}"
-    )
+    ran_for = elapsed_text(ran)
+    message = f"{view.folder.name} has run for {ran_for}: a limit of {values['time']} would end it at once{why}"
     raise not_possible(
         "E624", message, f"use `--time {enough}` or more, or cancel it with `paislurm cancel {view.history.job}`"
     )

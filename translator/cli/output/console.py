@@ -133,7 +133,7 @@ class _Told:
 _told = _Told()
 
 
-def forget_what_was_told() -> None:
+def forget_reported() -> None:
     """Forget all printed hints and warnings, for another call in this process."""
     _told.once.clear()
     _told.diagnostic_is_last = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...app.bill import SlurmBill
+from ...app.call_log import SlurmCalls
 from ...app.compiler.checking import CheckedFiles, CheckedJob, ConvertedFile
 from ...app.compiler.scripts import ExplainedScript, Runtime, ScriptFile, Verified
 from ...app.document import DIALECT, CommandError, json_schema
@@ -53,7 +53,7 @@ COMMANDS: dict[str, tuple[type[Struct], ...]] = {
     "update": (UpdatedJob, UpdatedJobs),
     "cancel": (CancelledJob, CancelledJobs),
     "remove": (Removal,),
-    "monitor": (Worked, SlurmBill),
+    "monitor": (Worked, SlurmCalls),
     "list": (Listing,),
     "status": (JobView, Jobs),
     "logs": (LogFiles,),

@@ -11,7 +11,7 @@ from .console import log
 from .tables import print_table
 
 if TYPE_CHECKING:
-    from ...app.bill import SlurmBill
+    from ...app.call_log import SlurmCalls
     from ...app.usage.usage import Measured, Usage
 
 
@@ -45,12 +45,12 @@ def _row(usage: Usage) -> tuple[str, ...]:
     )
 
 
-def print_bill(bill: SlurmBill) -> None:
+def print_calls(call_log: SlurmCalls) -> None:
     """Print the calls of the last day by program."""
-    rows = [(each.program, str(each.calls), str(each.failed), f"{each.cpu_seconds:.2f}") for each in bill.programs]
+    rows = [(each.program, str(each.calls), str(each.failed), f"{each.cpu_seconds:.2f}") for each in call_log.programs]
     if rows:
         print_table(("program", "calls", "failed", "CPU seconds"), rows)
     else:
-        log(f"no calls to Slurm in the last {bill.hours} hours")
-    log(f"the monitor used {bill.monitor_cpu_seconds:.1f} CPU seconds in these {bill.hours} hours")
-    log(f"retries submitted in the last hour: {bill.retries_in_last_hour}; limit: {bill.max_attempts_per_hour}")
+        log(f"no calls to Slurm in the last {call_log.hours} hours")
+    log(f"the monitor used {call_log.monitor_cpu_seconds:.1f} CPU seconds in these {call_log.hours} hours")
+    log(f"retries submitted in the last hour: {call_log.retries_in_last_hour}; limit: {call_log.max_attempts_per_hour}")

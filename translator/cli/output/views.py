@@ -120,10 +120,10 @@ def _backend_text(view: View) -> str:
     if view.history.is_between_attempts:
         return f"job {view.history.job_id} has ended"
     state = backend_state(view)
-    heard = " (last known)" if view.backend_error and state else ""
+    age = " (last known)" if view.backend_error and state else ""
     reason = view.observation.reason if view.observation else ""
     why = f", {reason}" if reason not in ("", "None") else ""
-    return f"job {view.history.job_id}" + (f", {state}{heard}{why}" if state else "")
+    return f"job {view.history.job_id}" + (f", {state}{age}{why}" if state else "")
 
 
 def _print_retries(retries: Sequence[Retry]) -> None:

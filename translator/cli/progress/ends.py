@@ -47,7 +47,7 @@ def log_ends(
         session,
         folders,
         first=first,
-        told=tell,
+        reported=tell,
         quiet=quiet,
         timeout=timeout,
         progress=ShownProgress(folders),

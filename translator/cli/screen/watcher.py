@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from ...app.jobs.asking import BY_A_PERSON
 from ...app.jobs.changes import MIN_INTERVAL, JobLines
 from ...app.jobs.job_sites import JobSites
+from ...app.jobs.polling import BY_A_PERSON
 from ...app.jobs.progress import progress_of, report_files
 from ...app.jobs.refresh import refresh
 from ...app.jobs.waiting import TICK, Pace

@@ -94,7 +94,7 @@ def needs_answer(view: View) -> bool:
     if result is not None:
         return result.outcome == "interrupted" or result.exit_code in SLURM_KNOWS_MORE
     if seen is None:
-        return bool(known.job_id and view.heard)
+        return bool(known.job_id and view.polled_at)
     return phase(seen.state) is Phase.ENDED and not seen.final
 
 

@@ -27,10 +27,10 @@ from ...slurm_options import RoleSlurmOptions
 from ...validation.partial_model import placed
 from ...validation.schema_errors import parse_model
 from ..expressions.texts import js_string
-from ..extras_slurm import SlurmExtras, slurm_options_of, wishes_of_job
+from ..extras_slurm import SlurmExtras, options_of_job, slurm_options_of
 from ..v2.semantic_checks import controller_name
 from . import schema
-from .semantic_checks import check_semantics_v1, warn_of_idle_wishes
+from .semantic_checks import check_semantics_v1, warn_of_idle_options
 
 if TYPE_CHECKING:
     from ...reading.document import Path
@@ -69,7 +69,7 @@ def validate_v1(collector: DiagnosticCollector, switches: CompatOptions) -> Job:
         retry_limit=file.retry_count,
         gang=True,
         roles=tuple(_role(position, file, collector) for position in range(len(file.task_roles))),
-        slurm_options=wishes_of_job(slurm),
+        slurm_options=options_of_job(slurm),
         compat=switches.for_plan,
         min_succeeded=_min_succeeded(file, collector),
         variables=_variables(file, collector),
@@ -78,7 +78,7 @@ def validate_v1(collector: DiagnosticCollector, switches: CompatOptions) -> Job:
         debug_hold=slurm.is_debug or (AS_LONG_AS_ALLOWED if _switch("isDebug", file, collector) else None),
         unset_threshold="",
     )
-    warn_of_idle_wishes(slurm, collector)
+    warn_of_idle_options(slurm, collector)
     return job
 
 

@@ -104,7 +104,7 @@ _SLURM: Path = ("extras", "slurm")
 _OF_V2 = ("min_succeeded", "nounset", "unresolved")
 
 
-def warn_of_idle_wishes(slurm: SlurmExtras, collector: DiagnosticCollector) -> None:
+def warn_of_idle_options(slurm: SlurmExtras, collector: DiagnosticCollector) -> None:
     """Add a warning for each setting without effect in protocol v1."""
     of_roles = (((*_SLURM, "taskRoles", role), each) for role, each in slurm.task_roles.items())
     for path, each in ((_SLURM, slurm), *of_roles):

@@ -31,7 +31,7 @@ from ...plural import counted
 from ...slurm_options import RoleSlurmOptions
 from ...validation.partial_model import placed
 from ...validation.strict_model import LAST_PORT
-from ..extras_slurm import SlurmExtras, slurm_options_of, wishes_of_job
+from ..extras_slurm import SlurmExtras, options_of_job, slurm_options_of
 from .extras_schema import PLUGINS
 from .semantic_checks import DEFAULT_SHM_MIB, controller_name
 
@@ -81,7 +81,7 @@ def build(
             _role(name, commands[name], hooks_by_role[name], _RoleInputs(file, index, switches, collector))
             for name in file.task_roles
         ),
-        slurm_options=wishes_of_job(slurm),
+        slurm_options=options_of_job(slurm),
         storages=_storages(file, collector),
         priority=file.extras.hived_scheduler.job_priority_class if file.extras.hived_scheduler else None,
         notify=_notify(file.extras),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from paislurm.backends.registry import is_elsewhere
+from paislurm.backends.registry import is_remote
 
 from ..publish import RETIRED
 from ..result import parse_result
@@ -46,7 +46,7 @@ def tidy(folder: JobFolder, known: History, now: int) -> bool:
 
     An attempt whose end neither its script nor the backend reports stays complete: it may still run.
     """
-    if known.ended is None or is_elsewhere(known.backend):
+    if known.ended is None or is_remote(known.backend):
         return False
     with suppress(OSError), open_folder(folder.path) as opened:
         journal = opened.status(JOURNAL)

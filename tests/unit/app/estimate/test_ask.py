@@ -27,7 +27,7 @@ def replay(case: str, version: str) -> Replay:
     return Replay(read(f"estimate_{case}", version))
 
 
-def told(text: str, status: int = 0) -> Completed:
+def reported(text: str, status: int = 0) -> Completed:
     return Completed(status=status, stdout="", stderr=text)
 
 
@@ -123,13 +123,13 @@ def test_what_can_never_start_is_refused_as_by_submit(version: str, case: str, s
 
 def test_a_rule_of_the_site_refuses_in_its_own_words() -> None:
     stderr = "sbatch: error: ask for a project with --account\nallocation failure: Unspecified error\n"
-    answer = Recording(("sbatch", "--test-only"), told(stderr, status=1))
+    answer = Recording(("sbatch", "--test-only"), reported(stderr, status=1))
     with pytest.raises(RejectedError, match='message of the site: "ask for a project with --account"'):
         ask_start(Session(), Replay([answer]), SCRIPT, [])
 
 
 def test_no_answer_is_no_estimate_and_took_no_job() -> None:
-    answer = Recording(("sbatch", "--test-only"), told("allocation failure: Socket timed out\n", status=1))
+    answer = Recording(("sbatch", "--test-only"), reported("allocation failure: Socket timed out\n", status=1))
     with pytest.raises(UnreachableError) as caught:
         ask_start(Session(), Replay([answer]), SCRIPT, [])
     assert caught.value.diagnostics[0].message.endswith("Socket timed out")
@@ -139,8 +139,8 @@ def test_busy_nodes_are_no_refusal() -> None:
     """And where Slurm does not say which GPUs are free, that is told beside the start."""
     _, sinfo, _ = read("estimate_idle", "24.11")
     answers = [
-        Recording(("sbatch", "--test-only"), told("allocation failure: Requested nodes are busy\n", status=1)),
-        Recording(sinfo.argv, told(NO_ANSWER, status=1)),
+        Recording(("sbatch", "--test-only"), reported("allocation failure: Requested nodes are busy\n", status=1)),
+        Recording(sinfo.argv, reported(NO_ANSWER, status=1)),
     ]
     said: list[Event] = []
     session = Session(say=said.append)
@@ -158,15 +158,15 @@ def test_words_of_a_site_are_no_start() -> None:
         "sbatch: be nice to each other\n"
         "sbatch: Job 2 to start at 1795436265 a using 1 processors on nodes n1 in partition normal\n"
     )
-    assert start_of(told(lines)) == Start(at=1795436265, nodes="n1", partition="normal")
+    assert start_of(reported(lines)) == Start(at=1795436265, nodes="n1", partition="normal")
     unknown = "sbatch: Job 2 to start at Unknown using 1 processors on nodes n1 in partition normal\n"
-    assert start_of(told(unknown)).reason.startswith("its answer is not understood: Job 2 to start at Unknown")
-    assert start_of(told("")).at is None
+    assert start_of(reported(unknown)).reason.startswith("its answer is not understood: Job 2 to start at Unknown")
+    assert start_of(reported("")).at is None
 
 
 @given(st.text())
 def test_whatever_is_said_is_read(text: str) -> None:
-    start = start_of(told(text))
+    start = start_of(reported(text))
     assert (start.at is None) == bool(start.reason)
     assert as_of_submit(text).count("\n") == text.count("\n")
 

@@ -40,13 +40,13 @@ def test_the_largest_job_is_first_and_the_total_last(run: Runner, two: Path) -> 
 
 
 def test_json_has_bytes_and_inodes(run: Runner, two: Path) -> None:
-    told = json.loads(run("du", "--json").out)
-    assert [job["name"] for job in told["jobs"]] == [f"{ME}~large", f"{ME}~small"]
+    reported = json.loads(run("du", "--json").out)
+    assert [job["name"] for job in reported["jobs"]] == [f"{ME}~large", f"{ME}~small"]
     expected = room_taken(str(two / f"{ME}~large"))
-    assert (told["jobs"][0]["size_bytes"], told["jobs"][0]["inodes"]) == expected
+    assert (reported["jobs"][0]["size_bytes"], reported["jobs"][0]["inodes"]) == expected
     assert expected.size >= 1 << 20
-    assert told["total"]["size_bytes"] == sum(job["size_bytes"] for job in told["jobs"])
-    assert told["remove_after"] is None
+    assert reported["total"]["size_bytes"] == sum(job["size_bytes"] for job in reported["jobs"])
+    assert reported["remove_after"] is None
     assert len(json.loads(run("du", "sm*", "--json").out)["jobs"]) == 1
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from paislurm.translator.app.jobs.folders.housekeeping import DAY, HOUR, REMOVED, TIDIED, keep_house
+from paislurm.translator.app.jobs.folders.housekeeping import DAY, HOUR, REMOVED, TIDIED, tidy_up
 from paislurm.translator.app.session import Session, user_name
 from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.tidying import removal
@@ -55,14 +55,14 @@ def age_stamp(name: str, seconds: int) -> None:
 
 def test_what_ended_an_hour_ago_is_tidied_and_that_is_looked_at_each_hour(surroundings: Path) -> None:
     old, new = job(surroundings, "old", HOUR + 9), job(surroundings, "new", 9)
-    keep_house(Session(), None, print)
+    tidy_up(Session(), None, print)
     assert (old.script(0).exists(), new.script(0).exists()) == (False, True)
     assert read_script(old, 0) == SCRIPT
     more = job(surroundings, "more", HOUR + 9)
-    keep_house(Session(), None, print)
+    tidy_up(Session(), None, print)
     assert more.script(0).exists()
     age_stamp(TIDIED, HOUR)
-    keep_house(Session(), None, print)
+    tidy_up(Session(), None, print)
     assert not more.script(0).exists()
 
 
@@ -70,20 +70,20 @@ def test_what_ended_long_ago_is_removed_each_day(surroundings: Path) -> None:
     said: list[str] = []
     old, new = job(surroundings, "old", MONTH + 9), job(surroundings, "new", MONTH - 99)
     living = job(surroundings, "living", 2 * MONTH, ended=False)
-    keep_house(Session(), MONTH, said.append)
+    tidy_up(Session(), MONTH, said.append)
     assert [folder.path.exists() for folder in (old, new, living)] == [False, True, True]
     assert said == [f"{old.name}: removed because of `jobs.removeAfter` of the site profile"]
     more = job(surroundings, "more", MONTH + 9)
-    keep_house(Session(), MONTH, said.append)
+    tidy_up(Session(), MONTH, said.append)
     assert more.path.exists()
     age_stamp(REMOVED, DAY)
-    keep_house(Session(), MONTH, said.append)
+    tidy_up(Session(), MONTH, said.append)
     assert not more.path.exists()
 
 
 def test_nothing_is_removed_unless_the_site_says_so(surroundings: Path) -> None:
     old = job(surroundings, "old", 9999 * DAY)
-    keep_house(Session(), None, print)
+    tidy_up(Session(), None, print)
     assert old.path.exists()
     assert not (Session().monitor_folder / REMOVED).exists()
 
@@ -92,7 +92,7 @@ def test_a_journal_that_only_looks_old_is_read(surroundings: Path) -> None:
     """A copy of a home has other times, and it is the end that counts."""
     folder = job(surroundings, "new", 9)
     os.utime(folder.journal, (1, 1))
-    keep_house(Session(), MONTH, print)
+    tidy_up(Session(), MONTH, print)
     assert folder.path.exists()
 
 
@@ -103,14 +103,14 @@ def test_what_cannot_be_removed_is_told_and_the_others_go(
     first, second = job(surroundings, "a", MONTH + 9), job(surroundings, "b", MONTH + 9)
     (tmp_path / "mounts").write_text(f"/dev/sda1 {first.path}/x ext4 rw 0 0\n", encoding="utf-8")
     monkeypatch.setattr(removal, "MOUNTS", tmp_path / "mounts")
-    keep_house(Session(), MONTH, said.append)
+    tidy_up(Session(), MONTH, said.append)
     assert (first.path.exists(), second.path.exists()) == (True, False)
     assert said[0] == f"{first.name}: not removed: {first.path}/x is a mount point"
 
 
 def test_removals_that_were_killed_are_finished(surroundings: Path) -> None:
     (surroundings / f"{HIDDEN}alice~demo-1234" / "work").mkdir(parents=True)
-    keep_house(Session(), None, print)
+    tidy_up(Session(), None, print)
     assert list(surroundings.iterdir()) == []
 
 

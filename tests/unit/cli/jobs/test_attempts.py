@@ -134,10 +134,10 @@ def test_who_waits_is_told_of_each_attempt(
     ends_after_a_retry(retried, monkeypatch)
     said = run("wait", *words)
     assert said.code == 0
-    told = [line for line in said.err.splitlines() if " attempt " in line]
-    assert len(told) == 2
-    assert re.fullmatch(r"\d\d:\d\d:\d\d " + re.escape(ATTEMPT_0) + r" in \d{3} s \(retry 1 of 2\)", told[0])
-    assert re.fullmatch(rf"\d\d:\d\d:\d\d attempt 1 of {ME} is job 8", told[1])
+    reported = [line for line in said.err.splitlines() if " attempt " in line]
+    assert len(reported) == 2
+    assert re.fullmatch(r"\d\d:\d\d:\d\d " + re.escape(ATTEMPT_0) + r" in \d{3} s \(retry 1 of 2\)", reported[0])
+    assert re.fullmatch(rf"\d\d:\d\d:\d\d attempt 1 of {ME} is job 8", reported[1])
     assert f"{ME} SUCCEEDED: well" in said.err
 
 
@@ -158,8 +158,8 @@ def test_of_many_attempts_that_had_ended_before_the_last_ones_are_told(
     for attempt in range(5):
         retried.append(retry(attempt))
     assert slurm
-    told = [line for line in run("wait", "demo").err.splitlines() if " FAILED (exit code" in line]
-    assert [line.split()[2] for line in told] == ["2", "3", "4"]
+    reported = [line for line in run("wait", "demo").err.splitlines() if " FAILED (exit code" in line]
+    assert [line.split()[2] for line in reported] == ["2", "3", "4"]
 
 
 def test_nothing_of_a_reason_acts_on_a_terminal(
@@ -211,8 +211,8 @@ def test_what_an_end_means_is_said_while_the_next_attempt_can_be_kept_from_being
 
     monkeypatch.setattr(waiting.time, "sleep", sleep)
     monkeypatch.setattr(waiting, "_is_watched", lambda _: True)
-    told = [line for line in run("wait", "demo").err.splitlines() if line.startswith("usual cause: ")]
-    assert [line.split(";")[0].split(":")[1].split()[0] for line in told] == ["signal", "a"]
+    reported = [line for line in run("wait", "demo").err.splitlines() if line.startswith("usual cause: ")]
+    assert [line.split(";")[0].split(":")[1].split()[0] for line in reported] == ["signal", "a"]
 
 
 def interrupt() -> None:

@@ -17,7 +17,7 @@ from paislurm.backends.base import JobId
 from paislurm.backends.slurm.commands import ACCOUNTING_FIELDS
 from paislurm.translator.app.jobs import asking
 from paislurm.translator.app.session import user_name
-from paislurm.translator.monitor.asking.bill import FILE, Bill, Call
+from paislurm.translator.monitor.polling.call_log import FILE, Call, CallLog
 from tests.children import child
 from tests.clock import clock
 from tests.cluster.processes import wait_until
@@ -166,8 +166,8 @@ def test_a_monitor_goes_on_in_another_process_before_its_cpu_time_ends(
 
 
 def test_the_bill(run: Runner, surroundings: Path) -> None:
-    assert "no calls to Slurm" in run("monitor", "--bill").err
-    own, now = Bill(surroundings.parent / "monitor"), time.time()
+    assert "no calls to Slurm" in run("monitor", "--calls").err
+    own, now = CallLog(surroundings.parent / "monitor"), time.time()
     for program, cpu in (
         ("squeue", 0.01),
         ("squeue", 0.02),
@@ -179,7 +179,7 @@ def test_the_bill(run: Runner, surroundings: Path) -> None:
         own.add(Call(time=now - 60, program=program, cpu=cpu, end="failed" if program == "sacct" else "ok"))
     own.add(Call(time=now - 90_000, program="squeue", cpu=9))
     own.add(Call(time=now - 4000, program="sbatch-retry", cpu=0))
-    said = run("monitor", "--bill")
+    said = run("monitor", "--calls")
     rows = [line.split() for line in said.out.splitlines()]
     assert rows[1:] == [
         ["sacct", "1", "1", "0.50"],
@@ -189,7 +189,7 @@ def test_the_bill(run: Runner, surroundings: Path) -> None:
     ]
     assert "the monitor used 0.8 CPU seconds" in said.err
     assert "retries submitted in the last hour: 1; limit: 60" in said.err
-    document = json.loads(run("monitor", "--bill", "--json").out)
+    document = json.loads(run("monitor", "--calls", "--json").out)
     assert document["programs"][3] == {"program": "squeue", "calls": 2, "failed": 0, "cpu_seconds": 0.03}
     assert (document["retries_in_last_hour"], document["max_attempts_per_hour"]) == (1, 60)
 
@@ -211,7 +211,7 @@ def test_the_ceiling_is_said_by_status(run: Runner, shared: FakeBackend, folder:
         .replace(b'"retry_limit":0', b'"retry_limit":1')
     )
     folder.script(0).write_text("#!/bin/bash\n")
-    own = Bill(surroundings.parent / "monitor")
+    own = CallLog(surroundings.parent / "monitor")
     for number in range(60):
         own.add(Call(time=time.time() - 600 - number, program="sbatch-retry", cpu=0))
     leave_result(folder, outcome="failed", exit_code=255, behaviour="unknown", reason="worker-0 failed")

@@ -209,14 +209,14 @@ def test_a_job_whose_journal_cannot_be_read_is_listed_with_that_as_its_reason(
     assert rows == dict.fromkeys(("alice~lost", "alice~empty", "alice~spoilt", "alice~loop"), broken)
     assert "warning: alice~spoilt: its journal cannot be read (journal.jsonl: line 1 cannot be read: " in said.err
     assert f"repair {surroundings}/alice~spoilt/journal.jsonl, or remove the folder" in said.err
-    told = {
+    reported = {
         line["name"]: line["reason"] for line in json.loads(run("list", "--json").out)["jobs"] if not line["readable"]
     }
-    assert sorted(told) == ["alice~empty", "alice~loop", "alice~lost", "alice~spoilt"]
-    assert "(No such file or directory)" in told["alice~lost"]
-    assert "(it is empty)" in told["alice~empty"]
+    assert sorted(reported) == ["alice~empty", "alice~loop", "alice~lost", "alice~spoilt"]
+    assert "(No such file or directory)" in reported["alice~lost"]
+    assert "(it is empty)" in reported["alice~empty"]
     found = json.loads(run("list", "--json", "--state", "unknown").out)["jobs"]
-    assert {line["name"] for line in found} == told.keys()
+    assert {line["name"] for line in found} == reported.keys()
 
 
 def test_an_empty_list(run: Runner, surroundings: Path) -> None:

@@ -126,8 +126,8 @@ def test_why_a_job_waits_is_told_once_for_each_reason(
     then(monkeypatch, line, says("Priority"), line, held, held, says("None"), held, ends)
     said = run("wait", "demo")
     assert said.code == 0
-    told = [line for line in said.err.splitlines() if line.startswith((f"{ME} waits, since", "advice: "))]
-    assert [line.partition(": ")[2] for line in told] == [
+    reported = [line for line in said.err.splitlines() if line.startswith((f"{ME} waits, since", "advice: "))]
+    assert [line.partition(": ")[2] for line in reported] == [
         "Resources: other jobs use the resources that it requests",
         "set a shorter time limit (`extras.slurm.time`), or request less, to start earlier",
         "it cannot start as it is: JobHeldUser: its user holds it",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from paislurm.translator.app.session import Session
-from paislurm.translator.cli.output.console import forget_what_was_told, log, log_diagnostics
+from paislurm.translator.cli.output.console import forget_reported, log, log_diagnostics
 from paislurm.translator.errors import Diagnostic
 
 from ..running import JOB, job_file
@@ -25,14 +25,14 @@ ERROR = Diagnostic(code="E350", message="no bash")
 
 @pytest.fixture(autouse=True)
 def afresh() -> None:
-    forget_what_was_told()
+    forget_reported()
 
 
 def test_diagnostics_that_come_one_after_the_other_stand_apart(capfd: pytest.CaptureFixture[str]) -> None:
     log_diagnostics([WARNING])
     log_diagnostics([ERROR])
     apart = capfd.readouterr().err
-    forget_what_was_told()
+    forget_reported()
     log_diagnostics([WARNING, ERROR])
     assert capfd.readouterr().err == apart == "warning W402: no image\n\nerror E350: no bash\n"
 
@@ -52,12 +52,12 @@ def test_warnings_are_printed_once_a_call(capfd: pytest.CaptureFixture[str]) -> 
 
 
 def test_a_session_is_told_a_hint_once_and_warnings_each_time() -> None:
-    told: list[Event] = []
-    session = Session(say=told.append)
+    reported: list[Event] = []
+    session = Session(say=reported.append)
     for _ in range(2):
         session.say_once("hint: rest")
         session.warn([WARNING])
-    assert told == ["hint: rest", WARNING, WARNING]
+    assert reported == ["hint: rest", WARNING, WARNING]
 
 
 def test_bash_that_is_wrong_stands_apart_from_the_warnings(run: Runner, tmp_path: Path, profile: Path) -> None:

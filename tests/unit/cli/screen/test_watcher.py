@@ -14,7 +14,7 @@ from paislurm.translator.app.session import Session
 from paislurm.translator.cli.screen import watcher as module
 from paislurm.translator.cli.screen.state import State
 from paislurm.translator.cli.screen.watcher import Watcher
-from paislurm.translator.monitor.asking.answer import Answer
+from paislurm.translator.monitor.polling.poll_result import PollResult
 from tests.cluster.processes import wait_until
 
 from ...monitor.jobs import leave_result, observed, task
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from paislurm.backends.base import Observation
     from paislurm.translator.cli.screen.state import Page
-    from paislurm.translator.monitor.asking.answer import Ask
+    from paislurm.translator.monitor.polling.poll_result import Ask
     from paislurm.translator.state.job_folder import JobFolder
 
     from ...monitor.jobs import FakeBackend
@@ -138,7 +138,7 @@ def test_why_a_job_waits_is_as_fresh_as_in_the_list_while_somebody_looks(
 
     def seldom(_: Session, max_age: float, *__: object) -> Ask:
         ages.append(max_age)
-        return lambda *_: Answer(time=now[0], asked=frozenset({JobId("7")}), observations=dict(slurm.observations))
+        return lambda *_: PollResult(time=now[0], asked=frozenset({JobId("7")}), observations=dict(slurm.observations))
 
     monkeypatch.setattr("paislurm.translator.app.jobs.refresh.seldom", seldom)
     monkeypatch.setattr(module.time, "monotonic", lambda: now[0])

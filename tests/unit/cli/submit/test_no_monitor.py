@@ -12,7 +12,7 @@ import pytest
 from paislurm.translator.app.own_call import own_call
 from paislurm.translator.app.session import Session
 from paislurm.translator.app.submit import background
-from paislurm.translator.state.rounds import FILE, Round, add, rounds
+from paislurm.translator.state.monitor_runs import FILE, MonitorRun, add, monitor_runs
 
 from ...monitor.jobs import FakeBackend
 from ..running import JOB, job_file
@@ -48,7 +48,7 @@ def test_it_leaves_nothing_behind_and_says_what_else_is_needed(
     (line,) = (line for line in said.err.splitlines() if line.startswith(LINE))
     assert line.endswith("run `paislurm monitor --once` by scrontab or cron")
     assert "\nPSL_MONITOR_AFTER='failure'" in demo.script(0).read_text()
-    assert [each.who for each in rounds(Session().monitor_folder)] == ["submit"]
+    assert [each.who for each in monitor_runs(Session().monitor_folder)] == ["submit"]
     assert json.loads(run("submit", job, "--suffix", "-2", "--dry-run", "--json").out)["monitor"] == "none"
     assert (
         "monitor     at the end of each attempt that fails; cron or scrontab for everything else"
@@ -97,7 +97,7 @@ def test_scripts_of_other_sites_have_nothing_of_it(run: Runner, job: str, slurm:
 
 def test_a_cron_that_has_stopped_is_said_at_once(run: Runner, job: str, strict: Path, slurm: FakeBackend) -> None:
     assert strict and slurm  # noqa: PT018
-    add(Session().monitor_folder, Round(int(time.time()) - 7300, "cron"))
+    add(Session().monitor_folder, MonitorRun(int(time.time()) - 7300, "cron"))
     said = run("submit", job).err
     assert (
         "warning: no `paislurm monitor --once` has run for 2 h 1 min: check whether the crontab still has its line"
@@ -113,12 +113,12 @@ def test_a_round_counts_though_only_the_profile_of_a_job_waits_for_it(
     monkeypatch.delenv("PAISLURM_SITE")
     assert run("submit", job, "--site", str(strict)).code == 0
     assert run("monitor", "--once").code == 0
-    assert [each.who for each in rounds(Session().monitor_folder)][1:] in (["cron"], ["person"], ["scrontab"])
+    assert [each.who for each in monitor_runs(Session().monitor_folder)][1:] in (["cron"], ["person"], ["scrontab"])
 
 
 def test_a_site_that_has_a_monitor_again_waits_for_no_cron(run: Runner, job: str, slurm: FakeBackend) -> None:
     assert slurm
-    add(Session().monitor_folder, Round(int(time.time()) - 7300, "cron"))
+    add(Session().monitor_folder, MonitorRun(int(time.time()) - 7300, "cron"))
     said = run("submit", job).err
     assert "monitor --once" not in said
     assert not (Session().monitor_folder / FILE).exists()

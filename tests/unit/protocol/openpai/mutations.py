@@ -111,7 +111,7 @@ def changed(job: dict[str, Any], path: Steps, value: Any) -> dict[str, Any]:
     return copied
 
 
-def told(job: dict[str, Any]) -> list[Diagnostic]:
+def reported(job: dict[str, Any]) -> list[Diagnostic]:
     """Return what paislurm says of a job."""
     try:
         return list(compile_job(json.dumps(job, indent=1)).warnings)
@@ -132,7 +132,7 @@ def as_on_pages(path: str) -> str:
 
 def judged(job: dict[str, Any], usual: set[tuple[str, str]]) -> tuple[bool, list[Diagnostic]]:
     """Return whether paislurm takes a job that the server refused, and what it says more than `usual` of another."""
-    found = told(job)
+    found = reported(job)
     if refusal(job):
         return not any(each.code[0] == "E" for each in found), []
     return False, [each for each in found if kind(each) not in usual]
@@ -141,7 +141,7 @@ def judged(job: dict[str, Any], usual: set[tuple[str, str]]) -> tuple[bool, list
 def main(pairs: int) -> None:
     chooser = random.Random(pairs)
     for name, job in JOBS.items():
-        usual = {kind(each) for each in told(job)}
+        usual = {kind(each) for each in reported(job)}
         changes = [*mutants(job)]
         jobs = [changed(job, *change) for change in changes]
         for _ in range(pairs):

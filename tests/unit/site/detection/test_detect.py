@@ -193,8 +193,8 @@ def test_accounts_that_slurm_does_not_look_at_are_only_named() -> None:
 
 def test_reservations_that_nobody_tells_of_are_not_known() -> None:
     assert detected(refused={"reservations": "denied"}).site.reservations is None
-    told = detected(reservations="ReservationName=held StartTime=x\nReservationName=a#b Users=x\n")
-    assert told.site.reservations == ("held",)
+    reported = detected(reservations="ReservationName=held StartTime=x\nReservationName=a#b Users=x\n")
+    assert reported.site.reservations == ("held",)
 
 
 def test_a_plugin_that_requires_time_limits_is_told() -> None:

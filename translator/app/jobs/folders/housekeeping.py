@@ -6,7 +6,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from paislurm.backends.registry import is_elsewhere
+from paislurm.backends.registry import is_remote
 
 from ....errors import PaislurmError
 from ....monitor.poll import open_job
@@ -28,7 +28,7 @@ TIDIED, REMOVED = "tidied", "removed"
 """Files in the monitor's folder; their times record the last run."""
 
 
-def keep_house(session: Session, remove_after: int | None, say: Callable[[str], None]) -> None:
+def tidy_up(session: Session, remove_after: int | None, say: Callable[[str], None]) -> None:
     """Tidy ended jobs at most once an hour; remove jobs `remove_after` seconds after their end at most once a day."""
     with suppress(OSError, PaislurmError):
         if is_due(session, TIDIED, HOUR):
@@ -49,7 +49,7 @@ def tidy_own(session: Session, folder: JobFolder) -> bool:
         return True
     with suppress(OSError):
         job = open_job(folder)
-        if is_own(session, job) and not is_elsewhere(job.history.backend):
+        if is_own(session, job) and not is_remote(job.history.backend):
             return tidy(job.folder, job.history, session.now())
     return True
 

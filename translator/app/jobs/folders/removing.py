@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from paislurm.backends.registry import is_elsewhere
+from paislurm.backends.registry import is_remote
 
 from ....errors import Diagnostic, FolderError, NotFoundError
 from ....folded_names import by_numbers
@@ -70,7 +70,7 @@ def remove_job(session: Session, job: Opened, *, keep_logs: bool = False) -> str
     Raises FolderError if another process changes the job, and OSError if its folder cannot be renamed.
     """
     check_removable(job.folder)
-    left = _remove_elsewhere(session, job, keep_logs=keep_logs) if is_elsewhere(job.history.backend) else ""
+    left = _remove_remote(session, job, keep_logs=keep_logs) if is_remote(job.history.backend) else ""
     if keep_logs:
         hidden = hide_bulk(job.folder)
     else:
@@ -83,7 +83,7 @@ def remove_job(session: Session, job: Opened, *, keep_logs: bool = False) -> str
     return "; ".join(filter(None, [left, behind and f"{behind} could not be deleted yet"]))
 
 
-def _remove_elsewhere(session: Session, job: Opened, *, keep_logs: bool) -> str:
+def _remove_remote(session: Session, job: Opened, *, keep_logs: bool) -> str:
     """Remove the folder of a job on its login node; return a message on failure."""
     from paislurm.backends.ssh.backend import SshBackend
 

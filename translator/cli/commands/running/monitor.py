@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    epilog=examples("paislurm monitor", "paislurm monitor --once", "paislurm monitor --bill")
+    epilog=examples("paislurm monitor", "paislurm monitor --once", "paislurm monitor --calls")
     + "\n\n\b\nIf the login node allows no background processes, use cron or scrontab:"
     "\n  */5 * * * * paislurm monitor --once"
 )
 @click.argument("job", metavar="[JOB]", required=False, type=Job())
-@click.option("--bill", "as_bill", is_flag=True, help="Show the calls to Slurm of the last 24 hours, and exit.")
+@click.option("--calls", "as_calls", is_flag=True, help="Show the calls to Slurm of the last 24 hours, and exit.")
 @click.option("--once", is_flag=True, help="Poll all jobs once, submit the retries that are due, and exit.")
 @click.option("--site", metavar="FILE", help="The site profile for all jobs. Default: each job's own.")
 @json_option
 @pass_session
-def command(session: Session, site: str | None, job: str | None, *, as_bill: bool, once: bool, as_json: bool) -> int:
+def command(session: Session, site: str | None, job: str | None, *, as_calls: bool, once: bool, as_json: bool) -> int:
     """Monitor your jobs: record how they end, and submit the retries that are due.
 
     The monitor checks the folders of jobs each second. It polls Slurm for all jobs at once every three minutes, or at
-    the interval of the site profile, and sooner if a folder shows a change. --bill shows the calls to Slurm of all
+    the interval of the site profile, and sooner if a folder shows a change. --calls shows the calls to Slurm of all
     commands.
 
     Each job uses the notifier and the limits of the site profile with which it was submitted. --site overrides it for
@@ -42,17 +42,17 @@ def command(session: Session, site: str | None, job: str | None, *, as_bill: boo
     --once with JOB handles only that job, whose attempt has just ended. The batch script calls it on sites that forbid
     processes on login nodes (`monitor: none` of the profile).
     """
-    from ....app.bill import slurm_bill
+    from ....app.call_log import slurm_calls
     from ....app.monitoring import go_on_in_another, monitor_job, run_monitor
     from ....monitor.watching.folder_watch import outlive_warning
-    from ...output.usage_table import print_bill
+    from ...output.usage_table import print_calls
 
-    if as_bill:
-        bill = slurm_bill(session, site)
+    if as_calls:
+        call_log = slurm_calls(session, site)
         if as_json:
-            print_json(bill)
+            print_json(call_log)
         else:
-            print_bill(bill)
+            print_calls(call_log)
         return 0
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     # On TERM a monitor makes way for the next one at once; so a monitor of another version can take over.

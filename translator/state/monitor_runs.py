@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-FILE = "rounds.log"
+FILE = "runs.log"
 MAX_BYTES = 1 << 14
 KEPT = 20
 """The number of runs from which the usual interval is computed."""
@@ -30,14 +30,14 @@ Who = Literal["cron", "scrontab", "person", "submit"]
 """Who started a run; `submit` only started to wait for one."""
 
 
-class Round(Struct, frozen=True):
+class MonitorRun(Struct, frozen=True):
     """Hold the time of a run, in seconds since 1970, and who started it."""
 
     time: int
     who: Who
 
 
-def add(folder: Path, found: Round) -> None:
+def add(folder: Path, found: MonitorRun) -> None:
     """Append a run to the log. Raises OSError."""
     make_private(folder)
     path = folder / FILE
@@ -49,11 +49,11 @@ def add(folder: Path, found: Round) -> None:
         os.close(descriptor)
     if full:
         new = path.with_name(f".{FILE}.new")
-        new.write_bytes(b"".join(map(_line, rounds(folder)[-KEPT:])))
+        new.write_bytes(b"".join(map(_line, monitor_runs(folder)[-KEPT:])))
         new.replace(path)
 
 
-def rounds(folder: Path) -> list[Round]:
+def monitor_runs(folder: Path) -> list[MonitorRun]:
     """Return the runs, oldest first, without invalid lines; [] if there is no log."""
     try:
         data, _ = read_end(folder / FILE, 2 * MAX_BYTES)
@@ -63,14 +63,14 @@ def rounds(folder: Path) -> list[Round]:
     return sorted((each for each in found if each is not None), key=lambda each: each.time)
 
 
-def expected_seconds(found: Sequence[Round]) -> int:
+def expected_seconds(found: Sequence[MonitorRun]) -> int:
     """Return the seconds after which a run is overdue: three times the usual interval, at least 15 minutes."""
     times = [each.time for each in _by_clock(found)][-KEPT:]
     gaps = sorted(after - before for before, after in pairwise(times))
     return max(MIN_SECONDS, PATIENCE * gaps[len(gaps) // 2]) if gaps else MIN_SECONDS
 
 
-def overdue(found: Sequence[Round], now: int) -> Round | None:
+def overdue(found: Sequence[MonitorRun], now: int) -> MonitorRun | None:
     """Return the last run if the next one is overdue, else None.
 
     Runs started by a person do not count. `submit` counts only if cron has never run.
@@ -79,15 +79,15 @@ def overdue(found: Sequence[Round], now: int) -> Round | None:
     return last if last is not None and now - last.time > expected_seconds(found) else None
 
 
-def _by_clock(found: Sequence[Round]) -> list[Round]:
+def _by_clock(found: Sequence[MonitorRun]) -> list[MonitorRun]:
     return [each for each in found if each.who in ("cron", "scrontab")]
 
 
-def _line(found: Round) -> bytes:
+def _line(found: MonitorRun) -> bytes:
     return f"{found.time} {found.who}\n".encode()
 
 
-def _round(line: bytes) -> Round | None:
+def _round(line: bytes) -> MonitorRun | None:
     time, _, who = line.decode("ascii", errors="replace").partition(" ")
     known = next((each for each in get_args(Who) if each == who), None)
-    return Round(int(time), known) if known is not None and time.isdecimal() else None
+    return MonitorRun(int(time), known) if known is not None and time.isdecimal() else None

@@ -21,7 +21,7 @@ from paislurm.backends.base import JobId
 from ...state.lock import Lock
 from ...state.safe_read import CorruptDataError, read_end, read_json
 from ...state.shared_files import SharedFiles
-from .answer import NOT_ASKED, Answer, ask_now
+from .poll_result import NOT_ASKED, PollResult, ask_now
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -39,7 +39,7 @@ AHEAD = 5.0
 """Seconds by which a file may be newer than the server's time; beyond that, its age is unknown."""
 
 
-class SharedAnswers:
+class SharedPollResults:
     """Poll one backend or return its last answer. `owner` describes this process for people who inspect the lock."""
 
     def __init__(self, backend: Callable[[], Backend], folder: Path, owner: str = "") -> None:
@@ -56,7 +56,7 @@ class SharedAnswers:
         tags: Collection[str],
         max_age: float,
         others: Callable[[], tuple[Collection[JobId], Collection[str]]] = lambda: ((), ()),
-    ) -> Answer:
+    ) -> PollResult:
         """Return an answer at most `max_age` seconds old, or one that defers polls of a throttling backend.
 
         `others` is called before a poll and returns further ids and tags. An answer from another process may not
@@ -71,7 +71,7 @@ class SharedAnswers:
                 return self._fresh(max_age) or self._ask(ids, tags, others)
         return self._of_other(max_age)
 
-    def news(self) -> Answer | None:
+    def news(self) -> PollResult | None:
         """Return an answer that another process got since this one's last, None if there is none."""
         before = self._stamp
         self._read()
@@ -82,7 +82,7 @@ class SharedAnswers:
         ids: Collection[JobId],
         tags: Collection[str],
         others: Callable[[], tuple[Collection[JobId], Collection[str]]],
-    ) -> Answer:
+    ) -> PollResult:
         more_ids, more_tags = others()
         # Use the time before the poll: a claim made meanwhile is newer than the answer.
         began = self._now()
@@ -102,7 +102,7 @@ class SharedAnswers:
         new.replace(self._file)
         self._stamp = _stamp(self._file.stat())
 
-    def _of_other(self, max_age: float) -> Answer:
+    def _of_other(self, max_age: float) -> PollResult:
         """Wait for the answer that another process polls for. Return NOT_ASKED if none arrives."""
         until = time.monotonic() + OTHER_SECONDS
         while time.monotonic() < until:
@@ -112,7 +112,7 @@ class SharedAnswers:
                 return fresh
         return NOT_ASKED
 
-    def _fresh(self, max_age: float) -> Answer | None:
+    def _fresh(self, max_age: float) -> PollResult | None:
         """Return the last answer unless it is too old. If no file can be written, use this process's own."""
         self._read()
         last = self._last
@@ -128,7 +128,7 @@ class SharedAnswers:
             if _stamp(status) == self._stamp or status.st_mtime < self._last.time - AHEAD:
                 return
             data, whole = read_end(self._file, MAX_BYTES)
-            last = read_json(data, Answer) if whole else NOT_ASKED
+            last = read_json(data, PollResult) if whole else NOT_ASKED
         except (OSError, CorruptDataError):
             return
         self._stamp, self._last = _stamp(status), replace(last, time=status.st_mtime)

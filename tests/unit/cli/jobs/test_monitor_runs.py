@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.app.jobs.rounds import overdue_text
+from paislurm.translator.app.jobs.monitor_runs import overdue_text
 from paislurm.translator.app.session import Session
-from paislurm.translator.state.rounds import FILE, Round, add, rounds
+from paislurm.translator.state.monitor_runs import FILE, MonitorRun, add, monitor_runs
 
 from ...monitor.jobs import FakeBackend, leave_result
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from paislurm.translator.state.job_folder import JobFolder
-    from paislurm.translator.state.rounds import Who
+    from paislurm.translator.state.monitor_runs import Who
 
     from ..running import Runner
 
@@ -48,14 +48,14 @@ def strict(profile: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Pa
     ],
 )
 def test_what_is_said_of_a_round_that_is_overdue(who: Who, entries: list[str], words: str) -> None:
-    text = overdue_text(Round(NOW, who), NOW + 2 * HOUR, entries)
+    text = overdue_text(MonitorRun(NOW, who), NOW + 2 * HOUR, entries)
     assert text.startswith("no `paislurm monitor --once` has run for 2 h")
     assert words in text
 
 
 @pytest.mark.parametrize(("seconds", "words"), [(960, "16 min"), (7100, "1 h 58 min"), (200_000, "2 d 7 h")])
 def test_how_long_that_is(seconds: int, words: str) -> None:
-    assert f"for {words}:" in overdue_text(Round(NOW, "cron"), NOW + seconds, [])
+    assert f"for {words}:" in overdue_text(MonitorRun(NOW, "cron"), NOW + seconds, [])
 
 
 @pytest.mark.parametrize("command", ["status demo", "list"])
@@ -64,7 +64,7 @@ def test_commands_that_show_a_living_job_say_it(
 ) -> None:
     assert strict and slurm and folder  # noqa: PT018 - they only have to be there
     assert "monitor --once" not in run(*command.split()).err
-    add(Session().monitor_folder, Round(int(time.time()) - 2 * HOUR, "scrontab"))
+    add(Session().monitor_folder, MonitorRun(int(time.time()) - 2 * HOUR, "scrontab"))
     said = run(*command.split())
     assert (said.code, said.err) == (
         0,
@@ -76,7 +76,7 @@ def test_of_a_job_that_has_ended_nobody_needs_to_know(
     run: Runner, strict: Path, slurm: FakeBackend, folder: JobFolder
 ) -> None:
     assert strict and slurm  # noqa: PT018
-    add(Session().monitor_folder, Round(int(time.time()) - 2 * HOUR, "scrontab"))
+    add(Session().monitor_folder, MonitorRun(int(time.time()) - 2 * HOUR, "scrontab"))
     leave_result(folder)
     run("monitor", "--once", "--", folder.name)
     for command in ("status demo", "list"):
@@ -99,7 +99,7 @@ def test_a_round_tells_who_has_started_it(
             real = os.open
             patch.setattr(os, "open", lambda path, *rest: (refused if path == "/dev/tty" else real)(path, *rest))
         assert run("monitor", "--once").code == 0
-    assert [each.who for each in rounds(Session().monitor_folder)] == [who]
+    assert [each.who for each in monitor_runs(Session().monitor_folder)] == [who]
 
 
 def test_other_sites_wait_for_no_round(run: Runner, profile: Path, slurm: FakeBackend, folder: JobFolder) -> None:
@@ -113,7 +113,7 @@ def test_a_step_with_one_job_is_no_round(run: Runner, strict: Path, slurm: FakeB
     leave_result(folder)
     said = run("monitor", "--once", folder.name)
     assert (said.code, folder.history().ended is not None) == (0, True)
-    assert rounds(Session().monitor_folder) == []
+    assert monitor_runs(Session().monitor_folder) == []
 
 
 def test_a_job_goes_with_once(run: Runner, strict: Path, folder: JobFolder) -> None:

@@ -13,9 +13,9 @@ from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
 from paislurm.translator.errors import Diagnostic, ThrottledError
-from paislurm.translator.monitor.asking import shared_answers
-from paislurm.translator.monitor.asking.answer import NOT_ASKED, Answer
-from paislurm.translator.monitor.asking.shared_answers import FILE, SharedAnswers
+from paislurm.translator.monitor.polling import shared_results
+from paislurm.translator.monitor.polling.poll_result import NOT_ASKED, PollResult
+from paislurm.translator.monitor.polling.shared_results import FILE, SharedPollResults
 from paislurm.translator.state.shared_files import SharedFiles
 
 from .jobs import FakeBackend, observed
@@ -44,7 +44,7 @@ def pass_time(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
 def test_an_answer_is_shared_until_it_is_too_old(tmp_path: Path, pass_time: Callable[[float], None]) -> None:
     backend = FakeBackend(observed("PENDING", reason="Resources", reasons=("Resources", "")))
     backend.tags["tag"] = EIGHT
-    first, other = (SharedAnswers(lambda: backend, tmp_path) for _ in range(2))
+    first, other = (SharedPollResults(lambda: backend, tmp_path) for _ in range(2))
     said = first.ask({SEVEN}, {"tag", "lost"}, 60)
     assert (said.asked, dict(said.found), backend.queries) == ({SEVEN, EIGHT}, {"tag": EIGHT, "lost": None}, 1)
     assert other.ask({SEVEN}, {"tag"}, 15) == said
@@ -60,7 +60,7 @@ def test_an_answer_is_shared_until_it_is_too_old(tmp_path: Path, pass_time: Call
 
 def test_what_another_process_was_told_is_news_once(tmp_path: Path, pass_time: Callable[[float], None]) -> None:
     backend = FakeBackend(observed("RUNNING"))
-    first, other = (SharedAnswers(lambda: backend, tmp_path) for _ in range(2))
+    first, other = (SharedPollResults(lambda: backend, tmp_path) for _ in range(2))
     assert (first.ask({SEVEN}, (), 15).asked, first.news()) == ({SEVEN}, None)
     pass_time(20)
     said = other.ask({SEVEN}, (), 15)
@@ -69,21 +69,21 @@ def test_what_another_process_was_told_is_news_once(tmp_path: Path, pass_time: C
 
 def test_who_asks_asks_for_all_jobs_of_the_user(tmp_path: Path) -> None:
     backend = FakeBackend(observed("RUNNING"), observed("RUNNING", job_id="8"))
-    answers = SharedAnswers(lambda: backend, tmp_path)
+    answers = SharedPollResults(lambda: backend, tmp_path)
     assert answers.ask({SEVEN}, (), 15, lambda: ({EIGHT}, {"tag"})).asked == {SEVEN, EIGHT}
-    assert EIGHT in SharedAnswers(lambda: backend, tmp_path).ask({EIGHT}, (), 15).observations
+    assert EIGHT in SharedPollResults(lambda: backend, tmp_path).ask({EIGHT}, (), 15).observations
 
 
 def test_a_job_that_came_later_is_one_of_which_nothing_was_said(tmp_path: Path) -> None:
     backend = FakeBackend(observed("RUNNING"))
-    SharedAnswers(lambda: backend, tmp_path).ask({SEVEN}, (), 15)
-    assert EIGHT not in SharedAnswers(lambda: backend, tmp_path).ask({EIGHT}, (), 15).asked
+    SharedPollResults(lambda: backend, tmp_path).ask({SEVEN}, (), 15)
+    assert EIGHT not in SharedPollResults(lambda: backend, tmp_path).ask({EIGHT}, (), 15).asked
 
 
 def test_an_outage_is_shared_too_and_asked_about_again(tmp_path: Path, pass_time: Callable[[float], None]) -> None:
     backend = FakeBackend(observed("RUNNING"))
     backend.fails = "away"
-    first, other = (SharedAnswers(lambda: backend, tmp_path) for _ in range(2))
+    first, other = (SharedPollResults(lambda: backend, tmp_path) for _ in range(2))
     assert "timed out" in first.ask({SEVEN}, (), 60).error
     backend.fails = ""
     assert "timed out" in other.ask({SEVEN}, (), 15).error
@@ -107,8 +107,8 @@ def test_a_backend_that_is_asked_too_often_is_left_alone(tmp_path: Path, pass_ti
     backend = Throttling(observed("RUNNING"))
     backend.slurm = "throttles"
 
-    def look() -> Answer:
-        return SharedAnswers(lambda: backend, tmp_path).ask({SEVEN}, (), 15)
+    def look() -> PollResult:
+        return SharedPollResults(lambda: backend, tmp_path).ask({SEVEN}, (), 15)
 
     first, waits = look(), []
     assert (first.throttled, first.asked, first.error) == (True, frozenset(), "asked too often")
@@ -128,12 +128,12 @@ def test_a_backend_that_is_asked_too_often_is_left_alone(tmp_path: Path, pass_ti
 
 def test_of_many_that_want_to_know_at_once_one_asks(tmp_path: Path) -> None:
     backend = FakeBackend(observed("RUNNING"))
-    said: list[Answer] = []
+    said: list[PollResult] = []
     start = threading.Barrier(6)
 
     def ask() -> None:
         start.wait()
-        said.append(SharedAnswers(lambda: backend, tmp_path).ask({SEVEN}, (), 15))
+        said.append(SharedPollResults(lambda: backend, tmp_path).ask({SEVEN}, (), 15))
 
     threads = [threading.Thread(target=ask) for _ in range(6)]
     for thread in threads:
@@ -147,10 +147,10 @@ def test_of_many_that_want_to_know_at_once_one_asks(tmp_path: Path) -> None:
 def test_who_waits_in_vain_for_the_answer_of_another_is_told_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shared_answers, "OTHER_SECONDS", 0.3)
+    monkeypatch.setattr(shared_results, "OTHER_SECONDS", 0.3)
     backend = FakeBackend(observed("RUNNING"))
-    answers = SharedAnswers(lambda: backend, tmp_path)
-    with SharedAnswers(lambda: backend, tmp_path)._lock.taken() as mine:
+    answers = SharedPollResults(lambda: backend, tmp_path)
+    with SharedPollResults(lambda: backend, tmp_path)._lock.taken() as mine:
         assert mine
         assert answers.ask({SEVEN}, (), 15) == NOT_ASKED
     assert backend.queries == 0
@@ -160,14 +160,14 @@ def test_who_waits_in_vain_for_the_answer_of_another_is_told_nothing(
 def test_a_file_that_is_no_answer_is_none(tmp_path: Path, text: str) -> None:
     (tmp_path / FILE).write_text(text)
     backend = FakeBackend(observed("RUNNING"))
-    assert SharedAnswers(lambda: backend, tmp_path).ask({SEVEN}, (), 15).observations
+    assert SharedPollResults(lambda: backend, tmp_path).ask({SEVEN}, (), 15).observations
 
 
 def test_a_file_from_the_future_tells_no_age(tmp_path: Path, pass_time: Callable[[float], None]) -> None:
     backend = FakeBackend(observed("RUNNING"))
-    SharedAnswers(lambda: backend, tmp_path).ask({SEVEN}, (), 15)
+    SharedPollResults(lambda: backend, tmp_path).ask({SEVEN}, (), 15)
     pass_time(-3600)
-    SharedAnswers(lambda: backend, tmp_path).ask({SEVEN}, (), 15)
+    SharedPollResults(lambda: backend, tmp_path).ask({SEVEN}, (), 15)
     assert backend.queries == 2
 
 
@@ -175,7 +175,7 @@ def test_where_nothing_can_be_written_a_process_remembers_its_own_answer(tmp_pat
     blocked = tmp_path / "monitor"
     blocked.write_text("")
     backend = FakeBackend(observed("RUNNING"))
-    answers = SharedAnswers(lambda: backend, blocked)
+    answers = SharedPollResults(lambda: backend, blocked)
     assert [SEVEN in answers.ask({SEVEN}, (), 15).observations for _ in range(3)] == [True] * 3
     assert backend.queries == 1
 
@@ -183,8 +183,8 @@ def test_where_nothing_can_be_written_a_process_remembers_its_own_answer(tmp_pat
 def test_an_observation_comes_back_as_it_was(tmp_path: Path) -> None:
     seen = replace(observed("CANCELLED", final=True, raw_state="CANCELLED by 0", nodes="n[1-2]"), signal=9, started=5)
     backend = FakeBackend(seen)
-    SharedAnswers(lambda: backend, tmp_path).ask({SEVEN}, (), 15)
-    assert SharedAnswers(lambda: backend, tmp_path).ask({SEVEN}, (), 15).observations == {SEVEN: seen}
+    SharedPollResults(lambda: backend, tmp_path).ask({SEVEN}, (), 15)
+    assert SharedPollResults(lambda: backend, tmp_path).ask({SEVEN}, (), 15).observations == {SEVEN: seen}
 
 
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
@@ -199,6 +199,6 @@ def test_however_many_look_there_is_one_question_in_its_time(
         now += seconds
         pass_time(seconds)
         before = backend.queries
-        assert SharedAnswers(lambda: backend, folder).ask({SEVEN}, (), max_age).observations
+        assert SharedPollResults(lambda: backend, folder).ask({SEVEN}, (), max_age).observations
         assert backend.queries - before == (now - last >= max_age)
         last = now if backend.queries > before else last

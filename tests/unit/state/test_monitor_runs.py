@@ -6,46 +6,55 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.state.rounds import FILE, KEPT, MAX_BYTES, Round, add, expected_seconds, overdue, rounds
+from paislurm.translator.state.monitor_runs import (
+    FILE,
+    KEPT,
+    MAX_BYTES,
+    MonitorRun,
+    add,
+    expected_seconds,
+    monitor_runs,
+    overdue,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from paislurm.translator.state.rounds import Who
+    from paislurm.translator.state.monitor_runs import Who
 
 NOW = 1_700_000_000
 
 
-def every(seconds: int, number: int, who: Who = "cron", until: int = NOW) -> list[Round]:
-    return [Round(until - seconds * back, who) for back in reversed(range(number))]
+def every(seconds: int, number: int, who: Who = "cron", until: int = NOW) -> list[MonitorRun]:
+    return [MonitorRun(until - seconds * back, who) for back in reversed(range(number))]
 
 
 def test_rounds_are_kept_in_their_order(tmp_path: Path) -> None:
-    wanted = [Round(NOW, "submit"), Round(NOW + 5, "cron"), Round(NOW + 9, "person")]
+    wanted = [MonitorRun(NOW, "submit"), MonitorRun(NOW + 5, "cron"), MonitorRun(NOW + 9, "person")]
     for each in (wanted[1], wanted[0], wanted[2]):
         add(tmp_path / "monitor", each)
-    assert rounds(tmp_path / "monitor") == wanted
+    assert monitor_runs(tmp_path / "monitor") == wanted
     assert (tmp_path / "monitor" / FILE).stat().st_mode & 0o777 == 0o600
 
 
 def test_what_is_no_round_is_passed_over(tmp_path: Path) -> None:
     (tmp_path / FILE).write_bytes(b"\xff cron\n5\n7 nobody\n-1 cron\n8 cron\n9 cr")
-    assert rounds(tmp_path) == [Round(8, "cron")]
-    assert rounds(tmp_path / "nowhere") == []
+    assert monitor_runs(tmp_path) == [MonitorRun(8, "cron")]
+    assert monitor_runs(tmp_path / "nowhere") == []
 
 
 def test_the_file_does_not_grow_for_ever(tmp_path: Path) -> None:
     (tmp_path / FILE).write_bytes(b"1700000000 cron\n" * (MAX_BYTES // 16))
-    add(tmp_path, Round(NOW + 300, "cron"))
-    assert len(rounds(tmp_path)) == KEPT
-    assert rounds(tmp_path)[-1] == Round(NOW + 300, "cron")
+    add(tmp_path, MonitorRun(NOW + 300, "cron"))
+    assert len(monitor_runs(tmp_path)) == KEPT
+    assert monitor_runs(tmp_path)[-1] == MonitorRun(NOW + 300, "cron")
 
 
 @pytest.mark.parametrize(
     ("found", "seconds"),
     [
         ([], 900),
-        ([Round(NOW, "cron")], 900),
+        ([MonitorRun(NOW, "cron")], 900),
         (every(300, 5), 900),
         (every(600, 5), 1800),
         (every(86400, 2), 3 * 86400),
@@ -55,7 +64,7 @@ def test_the_file_does_not_grow_for_ever(tmp_path: Path) -> None:
         ([*every(600, 5), *every(1, 9, "person")], 1800),
     ],
 )
-def test_what_is_usual_tells_what_is_late(found: list[Round], seconds: int) -> None:
+def test_what_is_usual_tells_what_is_late(found: list[MonitorRun], seconds: int) -> None:
     assert expected_seconds(found) == seconds
     if found:
         assert overdue(found, found[-1].time + seconds) is None or found[-1].who == "person"
@@ -67,7 +76,7 @@ def test_nobody_waits_for_a_round_where_none_was_written_down() -> None:
 
 
 def test_the_first_submit_begins_to_wait_and_a_person_does_not_end_it() -> None:
-    begun = Round(NOW, "submit")
+    begun = MonitorRun(NOW, "submit")
     assert overdue([begun], NOW + 900) is None
-    assert overdue([begun, Round(NOW + 890, "person")], NOW + 901) == begun
-    assert overdue([begun, Round(NOW + 890, "scrontab")], NOW + 901) is None
+    assert overdue([begun, MonitorRun(NOW + 890, "person")], NOW + 901) == begun
+    assert overdue([begun, MonitorRun(NOW + 890, "scrontab")], NOW + 901) is None

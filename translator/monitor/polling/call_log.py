@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from paislurm.backends.runner import CallEnd
 
-FILE, OLDER_FILE = "bill.log", "bill.1.log"
+FILE, OLDER_FILE = "calls.log", "calls.1.log"
 MAX_BYTES = 1 << 20
 """About 30,000 calls, those of a day in normal use."""
 RETRIES, MONITOR = "sbatch-retry", "monitor"
@@ -48,7 +48,7 @@ class Cost(Struct, frozen=True, kw_only=True):
     cpu: float
 
 
-class Bill:
+class CallLog:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 

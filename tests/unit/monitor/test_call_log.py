@@ -1,4 +1,4 @@
-"""What was asked of Slurm is on the bill, and the attempts of an hour have a ceiling."""
+"""What was asked of Slurm is in the call log, and the attempts of an hour have a ceiling."""
 
 from __future__ import annotations
 
@@ -9,10 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paislurm.backends.runner import BilledRunner, LocalRunner
+from paislurm.backends.runner import LocalRunner, LoggingRunner
 from paislurm.translator.errors import UnreachableError
-from paislurm.translator.monitor.asking import bill
-from paislurm.translator.monitor.asking.bill import FILE, HOUR, OLDER_FILE, Bill, Call, costs, retry_times, room_at
+from paislurm.translator.monitor.polling import call_log
+from paislurm.translator.monitor.polling.call_log import (
+    FILE,
+    HOUR,
+    OLDER_FILE,
+    Call,
+    CallLog,
+    costs,
+    retry_times,
+    room_at,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +33,7 @@ def call(time: float, program: str = "squeue", cpu: float = 0.01, *, failed: boo
 
 
 def test_calls_are_written_down_and_added_up(tmp_path: Path) -> None:
-    own = Bill(tmp_path / "monitor")
+    own = CallLog(tmp_path / "monitor")
     for each in (call(100), call(200, failed=True), call(300, "sacct", 0.25), call(400, "sbatch-retry")):
         own.add(each)
     assert (tmp_path / "monitor" / FILE).stat().st_mode & 0o777 == 0o600
@@ -36,7 +45,7 @@ def test_calls_are_written_down_and_added_up(tmp_path: Path) -> None:
 
 def test_a_retry_that_slurm_did_not_get_takes_no_room(tmp_path: Path) -> None:
     """One that failed otherwise does: Slurm had to deal with it."""
-    own = Bill(tmp_path)
+    own = CallLog(tmp_path)
     own.add(Call(time=1, program="sbatch-retry", cpu=0.01, end="unreached"))
     own.add(call(2, "sbatch-retry", failed=True))
     (cost,) = costs(own.calls(0))
@@ -44,8 +53,8 @@ def test_a_retry_that_slurm_did_not_get_takes_no_room(tmp_path: Path) -> None:
 
 
 def test_a_bill_that_is_large_makes_room_and_loses_no_day(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bill, "MAX_BYTES", 500)
-    own = Bill(tmp_path)
+    monkeypatch.setattr(call_log, "MAX_BYTES", 500)
+    own = CallLog(tmp_path)
     for number in range(30):
         own.add(call(number))
     assert (tmp_path / OLDER_FILE).exists()
@@ -57,7 +66,7 @@ def test_a_bill_that_is_large_makes_room_and_loses_no_day(tmp_path: Path, monkey
 @pytest.mark.parametrize("text", ["", "x\n", "1 squeue\n", "\xff\n", "1.0 squeue 0.1 ok more\n", "one squeue 0.1 ok\n"])
 def test_what_is_no_call_is_passed_over(tmp_path: Path, text: str) -> None:
     (tmp_path / FILE).write_text(text + "5.0 sacct 0.1 ok\n", encoding="latin-1")
-    assert [each.time for each in Bill(tmp_path).calls(0)] == [5.0]
+    assert [each.time for each in CallLog(tmp_path).calls(0)] == [5.0]
 
 
 @given(
@@ -95,7 +104,7 @@ def test_no_hour_has_more_attempts_than_the_site_allows_and_none_is_lost(
 
 def test_a_runner_tells_what_each_program_cost() -> None:
     charged: list[tuple[Sequence[str], float, str]] = []
-    runner = BilledRunner(LocalRunner(), lambda *words: charged.append(words))
+    runner = LoggingRunner(LocalRunner(), lambda *words: charged.append(words))
     busy = "import time\nwhile time.process_time() < 0.2: pass"
     assert runner.run([sys.executable, "-c", busy], timeout=60).status == 0
     assert runner.run([sys.executable, "-c", "raise SystemExit(3)"], timeout=60).status == 3

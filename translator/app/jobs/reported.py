@@ -25,7 +25,7 @@ MAX_BEFORE = 3
 """Most reported attempts that had ended before the wait."""
 
 
-class ToldWaits:
+class ReportedWaits:
     """Report why a job waits, once for each reason; all of Slurm's reasons for queueing count as one.
 
     A repeated reason is reported only after a while, because Slurm's reasons alternate.
@@ -48,7 +48,7 @@ class ToldWaits:
         self._session.say(f"advice: {advice(found)}")
 
 
-class ToldAttempts:
+class ReportedAttempts:
     """Report for each attempt but the last how it ended, when the next one follows, and its job id.
 
     `quiet` reports nothing; without `starts`, submissions of attempts are not reported.

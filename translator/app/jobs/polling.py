@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 from paislurm.backends.registry import OF_THIS_SLURM
 
-from ...monitor.asking.answer import Answer, ask_now
-from ...monitor.asking.bill import HOUR, retry_times, room_at
-from ...monitor.asking.shared_answers import SharedAnswers
+from ...monitor.polling.call_log import HOUR, retry_times, room_at
+from ...monitor.polling.poll_result import PollResult, ask_now
+from ...monitor.polling.shared_results import SharedPollResults
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from paislurm.backends.base import JobId
 
-    from ...monitor.asking.answer import Ask
+    from ...monitor.polling.poll_result import Ask
     from ...state.history import History
     from ..session import Session
     from .job_sites import JobSites
@@ -34,7 +34,7 @@ def seldom(
 ) -> Ask:
     """Return a function that polls a backend, also for `others`, unless a poll result of `max_age` seconds exists."""
 
-    def ask(name: str, ids: Collection[JobId], tags: Collection[str]) -> Answer:
+    def ask(name: str, ids: Collection[JobId], tags: Collection[str]) -> PollResult:
         if not _is_shared(name):
             return ask_now(lambda: session.backend(name), ids, tags, session.now())
         return _shared(session, name).ask(ids, tags, max_age, lambda: others(name))
@@ -42,7 +42,7 @@ def seldom(
     return ask
 
 
-def overheard(session: Session, name: str) -> Answer | None:
+def overheard(session: Session, name: str) -> PollResult | None:
     """Return a new poll result of another process of the user, else None."""
     return _shared(session, name).news() if _is_shared(name) else None
 
@@ -53,14 +53,14 @@ def when_room(session: Session, known: History, sites: JobSites) -> int:
         return 0
     now = time.time()
     most = sites.most_attempts(known)
-    return room_at(retry_times(session.bill.calls(now - HOUR)), now, most)
+    return room_at(retry_times(session.call_log.calls(now - HOUR)), now, most)
 
 
-def _shared(session: Session, name: str) -> SharedAnswers:
+def _shared(session: Session, name: str) -> SharedPollResults:
     if name not in session.answers:
         folder = session.monitor_folder
         folder = folder if name == "slurm" else folder / name
-        session.answers[name] = SharedAnswers(lambda: session.backend(name), folder, session.process)
+        session.answers[name] = SharedPollResults(lambda: session.backend(name), folder, session.process)
     return session.answers[name]
 
 

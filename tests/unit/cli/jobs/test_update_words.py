@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from paislurm.backends.base import JobId
-from paislurm.translator.app.jobs import asking
+from paislurm.translator.app.jobs import polling as asking
 from paislurm.translator.times import time_of_day
 from tests.clock import clock
 
@@ -98,8 +98,8 @@ def test_a_limit_says_when_tasks_are_told_to_end(run: Runner, slurm: FakeBackend
     assert waiting
     began = running(slurm, 60)
     at = time_of_day(began + 600 - 120)
-    told = f"; tasks get a warning 120 s before the limit, at {at} or up to a minute earlier"
-    assert run("update", "--time", "10").out == f"{ME}: time 00:10:00 (before: 01:00:00) (job 101){told}\n"
+    reported = f"; tasks get a warning 120 s before the limit, at {at} or up to a minute earlier"
+    assert run("update", "--time", "10").out == f"{ME}: time 00:10:00 (before: 01:00:00) (job 101){reported}\n"
     assert "told to end" not in run("update", "--nice", "3").out
 
 
@@ -108,8 +108,8 @@ def test_a_job_that_waits_is_not_told_to_end_as_it_begins(run: Runner, slurm: Fa
     said = run("update", "--time", "2")
     assert (said.code, slurm.changed) == (4, [])
     assert f"error E624: a limit of 00:02:00 would end {ME} at its start" in said.err
-    told = "; tasks get a warning 120 s before the limit or up to a minute earlier"
-    assert run("update", "--time", "5").out == f"{ME}: time 00:05:00 (before: 01:00:00) (job 101){told}\n"
+    reported = "; tasks get a warning 120 s before the limit or up to a minute earlier"
+    assert run("update", "--time", "5").out == f"{ME}: time 00:05:00 (before: 01:00:00) (job 101){reported}\n"
     assert run("update", "--time", "6").out == f"{ME}: time 00:06:00 (before: 00:05:00) (job 101)\n"
 
 

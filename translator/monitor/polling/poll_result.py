@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from paislurm.backends.base import Backend
 
 
-class Answer(Struct, frozen=True, kw_only=True):
+class PollResult(Struct, frozen=True, kw_only=True):
     """Hold a backend's answer; it covers only the jobs and tags of the poll.
 
     `time` is when the poll started, in seconds since 1970. `observations` are those of the jobs in `asked` that the
@@ -33,14 +33,14 @@ class Answer(Struct, frozen=True, kw_only=True):
     throttled: Annotated[int, Meta(ge=0)] = 0
 
 
-NOT_ASKED = Answer(time=0)
-Ask: TypeAlias = Callable[[str, Collection[JobId], Collection[str]], Answer]
+NOT_ASKED = PollResult(time=0)
+Ask: TypeAlias = Callable[[str, Collection[JobId], Collection[str]], PollResult]
 """Polls the named backend for jobs by id, and for others by tag."""
 
 
-def ask_now(backend: Callable[[], Backend], ids: Collection[JobId], tags: Collection[str], time: float) -> Answer:
+def ask_now(backend: Callable[[], Backend], ids: Collection[JobId], tags: Collection[str], time: float) -> PollResult:
     """Poll a backend for jobs, including those that a tag finds. An error is recorded in the answer."""
-    answer = Answer(time=time)
+    answer = PollResult(time=time)
     try:
         known = backend().find(tags) if tags else {}
         answer = replace(answer, found={tag: known.get(tag) for tag in tags})

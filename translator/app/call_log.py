@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from ..monitor.asking.bill import DAY, HOUR, MONITOR, costs, retry_times
+from ..monitor.polling.call_log import DAY, HOUR, MONITOR, costs, retry_times
 from .input.sites import find_site
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class ProgramCost(Struct, frozen=True, kw_only=True):
     """The CPU time of the calls."""
 
 
-class SlurmBill(Struct, frozen=True, kw_only=True):
+class SlurmCalls(Struct, frozen=True, kw_only=True):
     """The user's calls to Slurm."""
 
     hours: int
@@ -42,12 +42,12 @@ class SlurmBill(Struct, frozen=True, kw_only=True):
     """The site's limit on a user's attempts in an hour."""
 
 
-def slurm_bill(session: Session, site: str | None = None) -> SlurmBill:
+def slurm_calls(session: Session, site: str | None = None) -> SlurmCalls:
     """Return the calls to Slurm by all commands and monitors of this user in the last 24 hours."""
     now = time.time()
-    calls = session.bill.calls(now - DAY)
+    calls = session.call_log.calls(now - DAY)
     found = costs(calls)
-    return SlurmBill(
+    return SlurmCalls(
         hours=DAY // HOUR,
         programs=tuple(
             ProgramCost(program=each.program, calls=each.calls, failed=each.failed, cpu_seconds=round(each.cpu, 3))

@@ -8,64 +8,64 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ...errors import FolderError
-from ...state.rounds import FILE, Round, add, overdue, rounds
+from ...state.monitor_runs import FILE, MonitorRun, add, monitor_runs, overdue
 from ...times import duration_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ...site.profile import Site
-    from ...state.rounds import Who
+    from ...state.monitor_runs import Who
     from ..session import Session
 
 DISABLED = "#DISABLED"
 """Slurm's prefix for a scrontab entry whose job was cancelled. Source: scrontab(1)."""
 
 
-def note_round(session: Session, site: Site) -> None:
+def note_monitor_run(session: Session, site: Site) -> None:
     """Record a monitor run for all jobs, if the site or the site of a job relies on such runs.
 
     Errors of writing are ignored.
     """
     if site.monitor.at_end or (session.monitor_folder / FILE).exists():
         with suppress(OSError, FolderError):
-            add(session.monitor_folder, Round(int(time.time()), _who()))
+            add(session.monitor_folder, MonitorRun(int(time.time()), _who()))
 
 
-def await_rounds(session: Session) -> None:
+def await_monitor_runs(session: Session) -> None:
     """Start to expect monitor runs, unless already expected."""
     with suppress(OSError, FolderError):
         if not (session.monitor_folder / FILE).exists():
-            add(session.monitor_folder, Round(int(time.time()), "submit"))
+            add(session.monitor_folder, MonitorRun(int(time.time()), "submit"))
 
 
-def await_no_rounds(session: Session) -> None:
+def await_no_monitor_runs(session: Session) -> None:
     """Stop expecting monitor runs: the site now uses another kind of monitor."""
     with suppress(OSError, FolderError):
         (session.monitor_folder / FILE).unlink(missing_ok=True)
 
 
-def warn_of_overdue_round(session: Session) -> None:
+def warn_of_overdue_monitor(session: Session) -> None:
     """Warn if cron or scrontab seems to have stopped; Slurm is queried for scrontab entries only then."""
     now = int(time.time())
     with suppress(FolderError):
-        late = overdue(rounds(session.monitor_folder), now)
+        late = overdue(monitor_runs(session.monitor_folder), now)
         if late is not None:
             session.say(f"warning: {overdue_text(late, now, session.scrontab())}")
 
 
-def overdue_text(late: Round, now: int, entries: Sequence[str]) -> str:
+def overdue_text(late: MonitorRun, now: int, entries: Sequence[str]) -> str:
     """Return the message for an overdue monitor run; `entries` are the lines of the user's scrontab."""
-    no_round = f"no `paislurm monitor --once` has run for {duration_text(now - late.time)}"
+    no_monitor_run = f"no `paislurm monitor --once` has run for {duration_text(now - late.time)}"
     own = [line for line in entries if "paislurm" in line and "--once" in line]
     if any(not line.startswith("#") for line in own):
-        return f"{no_round}, although it has a scrontab entry: check it with `squeue --me`"
+        return f"{no_monitor_run}, although it has a scrontab entry: check it with `squeue --me`"
     if any(line.startswith(DISABLED) for line in own):
-        return f"{no_round}: its scrontab entry was cancelled; run `scrontab -e` and remove {DISABLED}"
+        return f"{no_monitor_run}: its scrontab entry was cancelled; run `scrontab -e` and remove {DISABLED}"
     if late.who == "submit":
-        return f"{no_round}: add it to scrontab or cron, for example every 5 minutes"
+        return f"{no_monitor_run}: add it to scrontab or cron, for example every 5 minutes"
     where = "the scrontab entry was cancelled" if late.who == "scrontab" else "the crontab still has its line"
-    return f"{no_round}: check whether {where}"
+    return f"{no_monitor_run}: check whether {where}"
 
 
 def _who() -> Who:
