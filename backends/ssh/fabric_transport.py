@@ -72,8 +72,8 @@ class FabricTransport:
             channel.invoke_subsystem("sftp")
             client = SFTPClient(channel)
             for each in files:
-                client.put(str(each.here), each.there, confirm=True)
-                client.chmod(each.there, each.mode)
+                client.put(str(each.local), each.remote, confirm=True)
+                client.chmod(each.remote, each.mode)
         except Exception as error:
             if type(error) in (OSError, PermissionError, FileNotFoundError) and not channel.closed:
                 # The server refuses; for a full disk its only message is `Failure`.

@@ -83,7 +83,7 @@ class ProgramTransport:
 
     def put(self, files: Sequence[Sent], timeout: float) -> None:
         steps = (
-            f"put {_quoted(str(each.here))} {_quoted(each.there)}\nchmod {each.mode:o} {_quoted(each.there)}\n"
+            f"put {_quoted(str(each.local))} {_quoted(each.remote)}\nchmod {each.mode:o} {_quoted(each.remote)}\n"
             for each in files
         )
         host = f"[{self._address.host}]" if ":" in self._address.host else self._address.host

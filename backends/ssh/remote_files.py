@@ -35,8 +35,8 @@ def upload(runner: SshRunner, transport: Transport, files: Iterable[tuple[Path, 
     new = f"{parent}/.new-{last}"
     folders = sorted({path.rpartition("/")[0] for _, path in files} - {""})
     _run(runner, remote_script("stage", new, *folders), b"", name)
-    transport.put([Sent(here, f"{new}/{path}", here.stat().st_mode & 0o777) for here, path in files], SECONDS)
-    sums = "".join(f"{_digest(here)}  {path}\n" for here, path in files)
+    transport.put([Sent(local, f"{new}/{path}", local.stat().st_mode & 0o777) for local, path in files], SECONDS)
+    sums = "".join(f"{_digest(local)}  {path}\n" for local, path in files)
     _run(runner, remote_script("publish", new, name), sums.encode(errors="surrogateescape"), name)
 
 

@@ -56,8 +56,8 @@ def parse_address(text: str) -> Address:
 class Sent(NamedTuple):
     """A file to send: its local path, its remote path, and its mode."""
 
-    here: Path
-    there: str
+    local: Path
+    remote: str
     mode: int
 
 

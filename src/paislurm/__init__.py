@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     from .translator.site.profile import Site as Site
 
 _MODULES = {
-    "app.call_log": "SlurmBill",
+    "app.call_log": "SlurmCalls",
     "app.client": "Client",
     "app.compiler.checking": "Converted",
     "app.compiler.scripts": "Runtime Verified",

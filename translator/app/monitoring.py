@@ -128,8 +128,8 @@ def _monitor(
 ) -> Monitor:
     log = partial(_log, session)
     means = dependencies(session, lock, sites, seldom=_charging(session, ask), ahead=ahead)
-    house = partial(tidy_up, session, sites.own.jobs.remove_after, log)
-    return Monitor(session.store, means, NotificationSender(sites.of), log, house)
+    tidy = partial(tidy_up, session, sites.own.jobs.remove_after, log)
+    return Monitor(session.store, means, NotificationSender(sites.of), log, tidy)
 
 
 def _work(session: Session, monitor: Monitor, *, once: bool) -> bool:

@@ -172,9 +172,9 @@ class Session:
         if is_remote(backend_name):
             from paislurm.backends.ssh.backend import SshBackend
 
-            elsewhere = self.backend(backend_name)
-            assert isinstance(elsewhere, SshBackend)
-            return elsewhere.runner
+            remote = self.backend(backend_name)
+            assert isinstance(remote, SshBackend)
+            return remote.runner
         from paislurm.backends.runner import LocalRunner, LoggingRunner
 
         return LoggingRunner(LocalRunner(), self._charge)
@@ -200,7 +200,7 @@ class Session:
     def _run_folders(self, backend_name: str, ids: Collection[JobId], tags: Collection[str]) -> list[RunFolder]:
         """Return the folders of a backend's unfinished jobs with one of these ids or tags."""
         found: list[RunFolder] = []
-        for _, job in self.store.look():
+        for _, job in self.store.entries():
             if isinstance(job, Living):
                 with suppress(OSError):
                     known = job.read()

@@ -12,7 +12,7 @@ from paislurm.backends.slurm.states import FORGOTTEN, Phase, phase
 from ..exit_codes.table import ExitTable
 from ..folded_names import folded
 from ..state.history import reasons_of
-from .waits import is_news, sentence, waits
+from .waits import is_change, sentence, waits
 
 if TYPE_CHECKING:
     from paislurm.backends.base import Observation
@@ -312,7 +312,7 @@ def _waiting(seen: Observation | None, evidence: Evidence) -> JobStatus:
     found = waits(reasons_of(latest), evidence.history) if latest else ()
     if not found:
         return _status("WAITING", "")
-    new = last is None or (seen is not None and is_news(evidence.history, seen, evidence.now))
+    new = last is None or (seen is not None and is_change(evidence.history, seen, evidence.now))
     since = evidence.now if last is None or new else last.happened_at
     return replace(_status("WAITING", sentence(found)), waits=found, since=since)
 

@@ -149,7 +149,7 @@ class Monitor:
             answer = self._means.overheard(backend)
             if answer is not None and not answer.error:
                 self._answers[backend] = answer
-                names |= {name for name, view in self._views.items() if _is_news(answer, backend, view)}
+                names |= {name for name, view in self._views.items() if _is_change(answer, backend, view)}
         return names
 
     def left(self) -> bool:
@@ -277,7 +277,7 @@ class Monitor:
             self._due[view.folder.name] = self._elapsed + max(POLL_SECONDS, wait)
 
 
-def _is_news(answer: PollResult, backend: str, view: View) -> bool:
+def _is_change(answer: PollResult, backend: str, view: View) -> bool:
     """Return whether a backend's answer changes what is known of a job."""
     known = view.history
     if known.backend != backend:

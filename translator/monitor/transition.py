@@ -9,7 +9,7 @@ from ..state.records import Ended, Observed, Retry
 from .job_status import LOST_NODES, DueAttempt, JobStatus, state_of
 from .retry import STOPPED, AttemptEnd, RetryAfter, decide_retry
 from .status import folded_nodes
-from .waits import is_news
+from .waits import is_change
 
 if TYPE_CHECKING:
     from ..state.history import History
@@ -95,7 +95,7 @@ def _cancelled(user: str, retry: Retry) -> JobStatus:
 
 def _seen(evidence: Evidence) -> tuple[Record, ...]:
     known, seen = evidence.history, evidence.observation
-    if seen is None or not is_news(known, seen, evidence.now):
+    if seen is None or not is_change(known, seen, evidence.now):
         return ()
     return (
         Observed(

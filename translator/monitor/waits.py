@@ -9,7 +9,7 @@ from msgspec import Struct
 from paislurm.backends.slurm.reasons import Kind, code_of, explained
 from paislurm.backends.slurm.states import FORGOTTEN, Phase, phase
 
-from ..state.history import MAX_REASONS, NOTHING, news_key, reasons_of
+from ..state.history import MAX_REASONS, NOTHING, change_key, reasons_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -107,7 +107,7 @@ def waits_by_journal(known: History) -> tuple[Wait, ...]:
     return waits(reasons_of(seen), known)
 
 
-def is_news(known: History, seen: Observation, now: int) -> bool:
+def is_change(known: History, seen: Observation, now: int) -> bool:
     """Return whether a job's state or reason differs from the journal's.
 
     If the backend forgets an ended job, this is not news: the journal has its end.
@@ -117,8 +117,8 @@ def is_news(known: History, seen: Observation, now: int) -> bool:
         return False
     if last is None or last.backend_state != seen.state:
         return True
-    after = news_key(reasons_of(seen))
-    if phase(seen.state) is not Phase.PENDING or after in ((), news_key(reasons_of(last))):
+    after = change_key(reasons_of(seen))
+    if phase(seen.state) is not Phase.PENDING or after in ((), change_key(reasons_of(last))):
         return False
     new = after not in known.waited and len(known.waited) < MAX_REASONS
     return new or now - last.happened_at >= SETTLED_SECONDS

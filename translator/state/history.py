@@ -89,7 +89,7 @@ class History(Struct, frozen=True, kw_only=True):
     submitted: int | None = None
     observed: Observed | None = None
     waited: frozenset[tuple[str, ...]] = frozenset()
-    """The reasons for which the last attempt has waited, as `news_key` returns them."""
+    """The reasons for which the last attempt has waited, as `change_key` returns them."""
     ended: Ended | None = None
 
     @property
@@ -226,13 +226,13 @@ def _next(known: History, record: Intent | Submitted | Refused | Observed | Ende
             return known if known.job_id else replace(known, refused=record, first_asked=first)
         case Observed():
             if len(known.waited) < MAX_REASONS:
-                known = replace(known, waited=known.waited | {news_key(reasons_of(record))})
+                known = replace(known, waited=known.waited | {change_key(reasons_of(record))})
             return replace(known, observed=record, ran=known.ran or record.backend_state == "RUNNING")
         case Ended():
             return replace(known, ended=known.ended or record)
 
 
-def news_key(reasons: Sequence[str]) -> tuple[str, ...]:
+def change_key(reasons: Sequence[str]) -> tuple[str, ...]:
     """Return a key that differs if a job waits for another reason. All reasons of kind `turn` are equal.
 
     It is () if no reason is given.

@@ -146,7 +146,7 @@ class Store:
         """Return all job folders, by name."""
         return [JobFolder(path=self.jobs / name) for name in self.names()]
 
-    def look(self) -> Iterator[tuple[str, EndedJob | Living]]:
+    def entries(self) -> Iterator[tuple[str, EndedJob | Living]]:
         """Yield the name of each job folder, with its cached outcome or the means to read its journal.
 
         The cache is written after the last job.
@@ -181,7 +181,7 @@ class Store:
         if not job_id.partition(";")[0].isdecimal():
             return None
         matches: list[tuple[bool, int, str]] = []
-        for name, job in self.look():
+        for name, job in self.entries():
             # Skip folders without a readable journal.
             with suppress(OSError):
                 known = job.read() if isinstance(job, Living) else job

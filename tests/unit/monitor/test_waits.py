@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from paislurm.translator.monitor.waits import SETTLED_SECONDS, advice, is_news, sentence, waits, waits_by_journal
+from paislurm.translator.monitor.waits import SETTLED_SECONDS, advice, is_change, sentence, waits, waits_by_journal
 from paislurm.translator.state.history import MAX_REASONS, apply, history
 from paislurm.translator.state.journal import read
 from paislurm.translator.state.records import JobRole, Observed
@@ -116,7 +116,7 @@ def test_words_that_come_and_go_are_few_in_the_journal(looks: list[tuple[int, li
     for seconds, reasons in looks:
         now += seconds
         seen = observed("PENDING", reasons=tuple(reasons))
-        if is_news(known, seen, now):
+        if is_change(known, seen, now):
             record = Observed(
                 happened_at=now, attempt=0, backend_state="PENDING", backend_reason="", backend_reasons=tuple(reasons)
             )
@@ -130,8 +130,8 @@ def test_words_that_come_and_go_are_few_in_the_journal(looks: list[tuple[int, li
 def test_another_state_is_news_and_its_reason_alone_is_none(change: Callable[[Observed], Observed]) -> None:
     last = change(Observed(happened_at=NOW, attempt=0, backend_state="", backend_reason="a"))
     known = history([CREATED, SUBMITTED, last])
-    assert not is_news(known, observed(last.backend_state, reason="b"), NOW + 999)
-    assert is_news(known, observed("COMPLETED"), NOW)
+    assert not is_change(known, observed(last.backend_state, reason="b"), NOW + 999)
+    assert is_change(known, observed("COMPLETED"), NOW)
 
 
 def test_a_better_reason_is_written_down_at_once_and_one_that_comes_again_after_a_while() -> None:
@@ -139,11 +139,11 @@ def test_a_better_reason_is_written_down_at_once_and_one_that_comes_again_after_
     first = Observed(happened_at=NOW, attempt=0, backend_state="PENDING", backend_reason="PartitionConfig")
     second = replace(first, happened_at=NOW + 2, backend_reason="PartitionTimeLimit")
     known = history([CREATED, SUBMITTED, first])
-    assert is_news(known, observed("PENDING", reason="PartitionTimeLimit"), NOW + 2)
+    assert is_change(known, observed("PENDING", reason="PartitionTimeLimit"), NOW + 2)
     known = apply(known, [second])
-    assert not is_news(known, observed("PENDING", reason="PartitionConfig"), NOW + 61)
-    assert is_news(known, observed("PENDING", reason="PartitionConfig"), NOW + 62)
-    assert is_news(known, observed("PENDING", reason="JobHeldUser"), NOW + 3)
+    assert not is_change(known, observed("PENDING", reason="PartitionConfig"), NOW + 61)
+    assert is_change(known, observed("PENDING", reason="PartitionConfig"), NOW + 62)
+    assert is_change(known, observed("PENDING", reason="JobHeldUser"), NOW + 3)
     many = apply(known, [replace(second, backend_reason=f"R{number}") for number in range(99)])
-    assert not is_news(many, observed("PENDING", reason="JobHeldUser"), NOW + 3)
+    assert not is_change(many, observed("PENDING", reason="JobHeldUser"), NOW + 3)
     assert len(many.waited) == MAX_REASONS

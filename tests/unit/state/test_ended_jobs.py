@@ -43,10 +43,10 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def look(home: Path) -> dict[str, EndedJob | Living]:
+def entries(home: Path) -> dict[str, EndedJob | Living]:
     """Return what a new process knows of each job; it reads the journals of which it knows no end."""
     found = {}
-    for name, job in Store(home).look():
+    for name, job in Store(home).entries():
         found[name] = job
         if isinstance(job, Living):
             job.read()
@@ -54,8 +54,8 @@ def look(home: Path) -> dict[str, EndedJob | Living]:
 
 
 def test_ended_jobs_are_kept_for_the_next_one(home: Path) -> None:
-    assert all(isinstance(job, Living) for job in look(home).values())
-    kept = look(home)
+    assert all(isinstance(job, Living) for job in entries(home).values())
+    kept = entries(home)
     assert kept["u~j1"] == EndedJob(
         job="j1", user="u", backend="slurm", job_id="101", attempt=0, task_count=2, created=5, submitted=6,
         state="FAILED", exit_code=1, reason="it failed", completed=2, started_at=7, ended_at=8,
@@ -71,7 +71,7 @@ def test_ended_jobs_are_kept_for_the_next_one(home: Path) -> None:
 
 
 def test_a_journal_that_has_changed_is_read_again(home: Path) -> None:
-    look(home)
+    entries(home)
     journal = home / "jobs" / "u~j1" / "journal.jsonl"
     with journal.open("ab") as file:
         file.write(dump(ENDED))
@@ -81,28 +81,28 @@ def test_a_journal_that_has_changed_is_read_again(home: Path) -> None:
     other.write_bytes(text.replace(b"it failed", b"IT FAILED"))
     os.utime(other, ns=(times.st_atime_ns, times.st_mtime_ns))
     (home / "jobs" / "u~j0").rename(home / "jobs" / "u~j0.1")
-    assert {name for name, job in look(home).items() if isinstance(job, Living)} == {"u~j0.1", "u~j1", "u~j2"}
+    assert {name for name, job in entries(home).items() if isinstance(job, Living)} == {"u~j0.1", "u~j1", "u~j2"}
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"version": 9}', '{"version": 1, "jobs": 3}'])
 def test_a_damaged_file_tells_nothing(home: Path, text: str) -> None:
-    look(home)
+    entries(home)
     file = home / "monitor" / FILE
     sound = file.read_bytes()
     file.write_text(text)
-    assert all(isinstance(job, Living) for job in look(home).values())
+    assert all(isinstance(job, Living) for job in entries(home).values())
     assert json.loads(file.read_bytes()) == json.loads(sound)
 
 
 def test_a_file_with_a_row_of_another_kind_tells_nothing(home: Path) -> None:
-    look(home)
+    entries(home)
     file = home / "monitor" / FILE
     document = json.loads(file.read_bytes())
     document["jobs"]["u~j0"][1][0] = 5
     file.write_text(json.dumps(document))
-    assert all(isinstance(job, Living) for job in look(home).values())
+    assert all(isinstance(job, Living) for job in entries(home).values())
 
 
 def test_where_nothing_can_be_kept(home: Path) -> None:
     (home / "monitor").touch()
-    assert all(isinstance(job, Living) for job in [*look(home).values(), *look(home).values()])
+    assert all(isinstance(job, Living) for job in [*entries(home).values(), *entries(home).values()])

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MIN_INTERVAL = 2.0
 
 
-class Look(NamedTuple):
+class Poll(NamedTuple):
     """The jobs, those that changed since the last poll, and why a backend did not answer, or ""."""
 
     found: list[JobLine]
@@ -47,7 +47,7 @@ class JobLines:
         self._max_age, self._later = BY_A_PERSON, JobSites(session).interval()
         self._seen: dict[str, JobLine] = {}
 
-    def look(self, now: float, *, fresh: bool = False) -> Look | None:
+    def poll(self, now: float, *, fresh: bool = False) -> Poll | None:
         """Return the states of the jobs; None if no poll is due. `now` is in seconds of any clock.
 
         With `fresh`, poll results are as recent as for interactive commands.
@@ -68,7 +68,7 @@ class JobLines:
             self._pace.due(now)
         changed = [line for line in shown if seen[line.name] != self._seen.get(line.name)]
         self._seen = seen
-        return Look(shown, changed, "; ".join(found.problems))
+        return Poll(shown, changed, "; ".join(found.problems))
 
 
 def watch(session: Session, names: Collection[str] = (), *, once: bool = False) -> Iterator[JobLine]:
@@ -78,13 +78,13 @@ def watch(session: Session, names: Collection[str] = (), *, once: bool = False) 
     """
     jobs, reported = JobLines(session, names), ""
     while True:
-        look = jobs.look(time.monotonic())
-        if look is not None:
-            if look.problem and look.problem != reported:
-                session.say(f"these are the last known states; a backend does not answer: {look.problem}")
-            reported = look.problem
-            yield from look.changed
-            if once or look.over:
+        poll = jobs.poll(time.monotonic())
+        if poll is not None:
+            if poll.problem and poll.problem != reported:
+                session.say(f"these are the last known states; a backend does not answer: {poll.problem}")
+            reported = poll.problem
+            yield from poll.changed
+            if once or poll.over:
                 return
         time.sleep(TICK)
 

@@ -98,7 +98,7 @@ def lines(
     """Return a line for each job, or for these folders; poll results are at most `max_age` seconds old."""
     found: list[JobLine] = []
     living: list[Opened] = []
-    for name, job in store.look():
+    for name, job in store.entries():
         if names is not None and name not in names:
             continue
         if isinstance(job, EndedJob):

@@ -88,7 +88,7 @@ class ProgressReader:
         self._stamps: list[tuple[Path, int]] = []
         self._last = Progress(words="")
 
-    def look(self) -> Progress:
+    def poll(self) -> Progress:
         """Return the progress; unreadable values stay as before."""
         with suppress(OSError):
             written = time_written(self._folder.journal)

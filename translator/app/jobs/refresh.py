@@ -135,7 +135,7 @@ def with_awaited(jobs: Sequence[Opened]) -> list[Opened]:
 def everything(session: Session, name: str) -> tuple[set[JobId], set[str]]:
     """Return the ids and tags of all of the user's jobs at a backend, so that every command can use one poll result."""
     jobs: list[Opened] = []
-    for _, job in session.store.look():
+    for _, job in session.store.entries():
         if not isinstance(job, EndedJob):
             with suppress(OSError):
                 if job.read().ended is None:

@@ -63,7 +63,7 @@ def is_pattern(word: str) -> bool:
 def last_job(store: Store, *, user: str) -> JobFolder:
     """Return the user's last job. Raises NotFoundError."""
     newest: tuple[int, str] | None = None
-    for name, job in store.look():
+    for name, job in store.entries():
         if name.startswith(f"{user}~"):
             with suppress(OSError):
                 known = job.read() if isinstance(job, Living) else job
@@ -144,7 +144,7 @@ def _matching(store: Store, pattern: str, *, user: str) -> list[JobFolder]:
 def jobs_of_group(store: Store, group: str, *, user: str) -> list[JobFolder]:
     """Return the user's jobs of a group by name, `seed2` before `seed10`, without replaced ones."""
     found: list[JobFolder] = []
-    for name, job in store.look():
+    for name, job in store.entries():
         if group and name.startswith(f"{user}~"):
             with suppress(OSError):
                 known = job.read() if isinstance(job, Living) else job
@@ -156,7 +156,7 @@ def jobs_of_group(store: Store, group: str, *, user: str) -> list[JobFolder]:
 def groups(store: Store, *, user: str) -> list[str]:
     """Return the names of the user's groups, sorted."""
     found: set[str] = set()
-    for name, job in store.look():
+    for name, job in store.entries():
         if name.startswith(f"{user}~"):
             with suppress(OSError):
                 found.add((job.read() if isinstance(job, Living) else job).group)

@@ -136,7 +136,7 @@ def wait_for_ends(
         ]
         while waiting:
             for waiter in list(waiting):
-                end = waiter.look()
+                end = waiter.poll()
                 if end is not None:
                     waiting.remove(waiter)
                     ends[waiter.name] = end
@@ -221,7 +221,7 @@ class _Waiter:
         self._max_age = max_age.of(known).poll_interval if isinstance(max_age, JobSites) else max_age
         self.fetch = Fetcher(session, folder, tasks)
         self._waits = ReportedWaits(session, folder.name)
-        self._outage, self._state, self._expects_news = "", "", False
+        self._outage, self._state, self._expects_change = "", "", False
         self._follow(known.attempt)
 
     @property
@@ -229,9 +229,9 @@ class _Waiter:
         """The name of the job's folder."""
         return self._folder.name
 
-    def look(self) -> View | NotFoundError | None:
+    def poll(self) -> View | NotFoundError | None:
         """Return how the job ended; None before its end, an error if the backend has forgotten it."""
-        age = min(self._max_age, BY_A_PERSON) if self._expects_news else self._max_age
+        age = min(self._max_age, BY_A_PERSON) if self._expects_change else self._max_age
         if not self._pace.due(time.monotonic()):
             return None
         if self._progress:
@@ -242,7 +242,7 @@ class _Waiter:
         if view is None:
             return None
         self._attempts.report(view.history)
-        self._expects_news = needs_answer(view)
+        self._expects_change = needs_answer(view)
         self._waits.report(view.job_status.waits, view.job_status.since)
         if view.job_status.state == self._state == "WAITING" and view.history.attempt == self._attempt:
             self._pace.settle(self._folder.journal)

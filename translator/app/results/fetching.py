@@ -71,7 +71,7 @@ class Fetcher:
 
     def _bring(self, known: History) -> None:
         try:
-            has_news = self._session.backend(known.backend).fetch(
+            has_more = self._session.backend(known.backend).fetch(
                 [run_folder_with_logs(self._folder, known, self._tasks)]
             )
         except BackendError as error:
@@ -83,4 +83,4 @@ class Fetcher:
         if self._outage:
             self._outage = ""
             self._session.say(f"{known.backend_label} answers again")
-        self._pause = SHORTEST if has_news else min(LONGEST, self._pause * GROWTH)
+        self._pause = SHORTEST if has_more else min(LONGEST, self._pause * GROWTH)

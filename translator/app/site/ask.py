@@ -57,11 +57,11 @@ def this_machine() -> Machine:
 
 
 def ask(
-    slurm: CommandRunner, here: CommandRunner, machine: Machine, user: str, look: ProbeOptions | None = None
+    slurm: CommandRunner, here: CommandRunner, machine: Machine, user: str, probe: ProbeOptions | None = None
 ) -> Answers:
     """Return all answers. BackendError if the controller does not answer; what is refused is written down instead.
 
-    `slurm` runs programs of Slurm, `here` other ones. With `look` a job looks at a node.
+    `slurm` runs programs of Slurm, `here` other ones. With `probe` a job looks at a node.
     """
     questions = _Questions(slurm)
     config = questions.answer(commands.scontrol_show("config"))
@@ -77,8 +77,8 @@ def ask(
         qos = questions.optional("qos", commands.sacctmgr_qos(), BackendError)
     found = nodes(all_nodes)
     said = ""
-    if look is not None:
-        said, reason = look_at_node(slurm, look)
+    if probe is not None:
+        said, reason = probe_node(slurm, probe)
         questions.refused |= {"probe": reason} if reason else {}
     return Answers(
         config=config,
@@ -90,7 +90,7 @@ def ask(
         qos=qos,
         reservations=reservations,
         probe=said,
-        sysfs=look.sysfs if look else SYSFS,
+        sysfs=probe.sysfs if probe else SYSFS,
         refused=questions.refused,
         ephemeral_ports=machine.ephemeral_ports,
         runtimes=machine.runtimes,
@@ -122,9 +122,9 @@ def machine_of(runner: CommandRunner) -> tuple[Machine, str]:
     return Machine(runtimes=runtimes, ephemeral_ports=ports.strip()), user
 
 
-def detect_from_here(session: Session, look: ProbeOptions | None = None) -> Detection:
+def detect_from_here(session: Session, probe: ProbeOptions | None = None) -> Detection:
     """Return what Slurm says to this user on this machine. BackendError if the controller does not answer."""
-    return detect(ask(session.slurm_runner(), LocalRunner(), this_machine(), session.user, look))
+    return detect(ask(session.slurm_runner(), LocalRunner(), this_machine(), session.user, probe))
 
 
 class _Questions:
@@ -172,7 +172,7 @@ class ProbeOptions(Struct, frozen=True, kw_only=True):
     sysfs: str = "/sys/class"
 
 
-def look_at_node(runner: CommandRunner, options: ProbeOptions) -> tuple[str, str]:
+def probe_node(runner: CommandRunner, options: ProbeOptions) -> tuple[str, str]:
     """Return what the node said, and why it said nothing; one of them is ""."""
     with ExitStack() as stack:
         marks = [_mark(stack, folder) for folder in (_home(), Path("/tmp"))]  # noqa: S108 - that very folder is asked about

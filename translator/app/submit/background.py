@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 MAX_LOG = 1 << 20
 
 
-def leave_monitor(session: Session, site: Site, *, elsewhere: bool = False) -> bool:
+def leave_monitor(session: Session, site: Site, *, remote: bool = False) -> bool:
     """Start a monitor unless one runs or the site forbids it; return whether it was started.
 
-    The site's setting applies to its login nodes: jobs on a remote cluster (`elsewhere`) are monitored from here.
+    The site's setting applies to its login nodes: jobs on a remote cluster (`remote`) are monitored from here.
 
     Inside a Slurm job no monitor is started, because Slurm would end it with the job. Errors do not affect the
     submission: the next command that shows the job does the monitor's work.
     """
-    if not (site.monitor.background or elsewhere) or "SLURM_JOB_ID" in os.environ:
+    if not (site.monitor.background or remote) or "SLURM_JOB_ID" in os.environ:
         return False
     with suppress(OSError):
         if not monitor_lock(session).owned():
@@ -84,7 +84,7 @@ def monitor_call(session: Session, site: str | None) -> bytes:
     return b"".join(os.fsencode(word) + b"\0" for word in words)
 
 
-def say_who_looks_after(session: Session, site: Site) -> None:
+def say_monitor(session: Session, site: Site) -> None:
     """Send a message about monitoring of a submitted job without a monitor; warn if cron seems to be missing."""
     if not site.monitor.at_end:
         await_no_monitor_runs(session)

@@ -17,7 +17,7 @@ from ...state.records import Created, JobRole, dump
 from ...state.submit_environment import ENVIRONMENT, as_bytes
 from ..document import plain
 from ..runs.recording import current_folder, run_record
-from .background import MONITOR_CALL, leave_monitor, monitor_call, say_who_looks_after
+from .background import MONITOR_CALL, leave_monitor, monitor_call, say_monitor
 from .masking import hidden_texts, kept_text
 from .prepare import prepare
 from .refusal_location import located, with_back_off
@@ -50,7 +50,7 @@ def submit(session: Session, source: Source, *, dry_run: bool, after: tuple[Depe
         job_id = take(session, prepared, found)
     finally:
         leave_behind(session, prepared)
-    say_what_follows(session, prepared)
+    say_next(session, prepared)
     return described(session, prepared, job_id)
 
 
@@ -82,14 +82,14 @@ def take(session: Session, prepared: Prepared, found: list[View | None]) -> str:
 
 def leave_behind(session: Session, prepared: Prepared) -> None:
     """Start a monitor, even if it is unknown whether the submission succeeded: the monitor finds out."""
-    leave_monitor(session, prepared.compiled.site, elsewhere=is_remote(prepared.source.backend))
+    leave_monitor(session, prepared.compiled.site, remote=is_remote(prepared.source.backend))
 
 
-def say_what_follows(session: Session, prepared: Prepared) -> None:
+def say_next(session: Session, prepared: Prepared) -> None:
     """Send a message about monitoring of a submitted job without a monitor, and about a job that waits."""
     site = prepared.compiled.site
     if not is_remote(prepared.source.backend):
-        say_who_looks_after(session, site)
+        say_monitor(session, site)
     if prepared.after and site.monitor.at_end:
         session.say(
             "`paislurm monitor --once`, or a command that shows the job, submits it after the other jobs have ended"

@@ -50,12 +50,12 @@ async def _serve(wanted: PortForward, ready: Callable[[], None], say: Callable[[
 
 async def _connect(wanted: PortForward, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """Connect a client to the node until both directions have ended."""
-    there = asyncio.open_connection(wanted.node_address, wanted.port)
-    reader_there, writer_there = await asyncio.wait_for(there, CONNECT_SECONDS)
+    remote = asyncio.open_connection(wanted.node_address, wanted.port)
+    remote_reader, remote_writer = await asyncio.wait_for(remote, CONNECT_SECONDS)
     try:
-        await asyncio.gather(_copy(reader, writer_there), _copy(reader_there, writer))
+        await asyncio.gather(_copy(reader, remote_writer), _copy(remote_reader, writer))
     finally:
-        writer_there.close()
+        remote_writer.close()
 
 
 async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -57,7 +57,7 @@ class PortForward(Struct, frozen=True, kw_only=True):
     """The ssh command that logs in to the node of the task through the login node."""
 
     @property
-    def is_through_here(self) -> bool:
+    def is_through_login(self) -> bool:
         """Whether this machine is assumed to be the login node."""
         return self.login.rpartition("@")[2] == socket.getfqdn()
 

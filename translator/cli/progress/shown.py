@@ -47,7 +47,7 @@ class ShownProgress:
             self._line.show(f"{ended}/{len(self._folders)} jobs ended", ended, len(self._folders))
             return
         if self._tick % TICKS == 0:
-            self._now = self._reader.look()
+            self._now = self._reader.poll()
         self._tick += 1
         begun = self._now.total and not self._now.staging
         # The output of a task may end in the middle of a line.

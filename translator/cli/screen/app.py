@@ -58,7 +58,7 @@ def watch_live(session: Session, names: Sequence[str]) -> tuple[int, World]:
 def watch_once(session: Session, names: Sequence[str]) -> World:
     """Print the first page with all jobs, and return its data."""
     state, console = first_state(names), Console()
-    world = Watcher(session, names, state, lambda: None).look_once()
+    world = Watcher(session, names, state, lambda: None).poll_once()
     if world.jobs or world.view is not None:
         width, height = get_terminal_size()
         brush = Brush(width, UNICODE if console.encoding.startswith("utf") else ASCII)
@@ -134,7 +134,7 @@ class _App:
         shown: list[Text] = []
         while True:
             self._take_in()
-            if not self._named and self.watcher.world.looked and not self.watcher.world.jobs:
+            if not self._named and self.watcher.world.polled and not self.watcher.world.jobs:
                 return Request("quit")
             # COLUMNS would be stale after a resize of the window.
             self._console.size = ConsoleDimensions(*os.get_terminal_size(sys.stdout.fileno()))

@@ -71,7 +71,7 @@ def page(session: Session, world: World, state: State, brush: Brush, height: int
         keys = [line for keys, what in HELP for line in brush.entry(keys, 12, what)]
         return [brush.line(("Keys", "bold")), *keys, brush.line(), *brush.paragraph(f"marks: {marks}", 3)]
     if state.page == "jobs":
-        if not world.looked:
+        if not world.polled:
             return [brush.line("loading jobs ...")]
         jobs = fitting(world.jobs, state)
         rows = rows_of(jobs)

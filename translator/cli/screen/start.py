@@ -37,6 +37,6 @@ def show_screen(session: Session, names: Sequence[str]) -> int:
         log(f"and {len(world.jobs) - MAX_LINES} more: paislurm list")
     if not world.jobs and world.view is not None:
         print_result(one_line(ending_text(world.view)))
-    elif world.looked and not world.jobs:
+    elif world.polled and not world.jobs:
         log_nothing_left()
     return code

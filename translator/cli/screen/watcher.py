@@ -40,7 +40,7 @@ REST = 3.0
 """The pause after a poll, as a multiple of its duration."""
 
 
-class _JobLook:
+class _JobPoll:
     """Polls of one job, when its files have changed or a poll is due; `asked`: Slurm was just polled."""
 
     def __init__(self, session: Session, name: str, *, asked: bool) -> None:
@@ -52,7 +52,7 @@ class _JobLook:
         self._later = self._sites.interval()
         self._max_age = self._later if asked else BY_A_PERSON
 
-    def look(self, now: float, *, fresh: bool) -> View | None:
+    def poll(self, now: float, *, fresh: bool) -> View | None:
         """Return the state of the job; None without a change. `fresh` as in `JobLines`."""
         if not self._pace.due(now):
             return None
@@ -84,22 +84,22 @@ class Watcher:
         self._over = threading.Event()
         self._news = threading.Event()
         self._jobs = JobLines(session, names)
-        self._job: tuple[str, _JobLook] | None = None
+        self._job: tuple[str, _JobPoll] | None = None
         self._tails = Tails(session)
         self._used_at = time.monotonic()
         self._measured = ("", 0.0)
-        self._looks = (self._look, self._read_tail, self._measure)
+        self._polls = (self._poll, self._read_tail, self._measure)
         self._threads: list[threading.Thread] = []
 
     def start(self) -> None:
         """Start polling."""
-        for look in self._looks:
-            self._start(partial(self._repeat, look))
+        for poll in self._polls:
+            self._start(partial(self._repeat, poll))
 
-    def look_once(self) -> World:
+    def poll_once(self) -> World:
         """Poll once and return the world; raise PaislurmError on failure."""
-        for look in self._looks:
-            look()
+        for poll in self._polls:
+            poll()
         return self.world
 
     def aim(self, state: State) -> None:
@@ -141,11 +141,11 @@ class Watcher:
         self._threads.append(thread)
         thread.start()
 
-    def _repeat(self, look: Callable[[], None]) -> None:
+    def _repeat(self, poll: Callable[[], None]) -> None:
         while not self._over.is_set():
             began = time.monotonic()
             try:
-                look()
+                poll()
             except PaislurmError as error:
                 self._change(problem=error.words)
             except OSError as error:
@@ -155,31 +155,31 @@ class Watcher:
                 self._wake()
                 return
             took = time.monotonic() - began
-            if look == self._look:
+            if poll == self._poll:
                 self._news.wait(max(TICK, REST * took))
                 self._news.clear()
             else:
                 self._over.wait(max(TICK, REST * took))
 
-    def _look(self) -> None:
+    def _poll(self) -> None:
         """Poll the open job, or all jobs."""
         state, now = self._state, time.monotonic()
         fresh = self._is_used(now)
         if state.page == "jobs":
-            found = self._jobs.look(now, fresh=fresh)
+            found = self._jobs.poll(now, fresh=fresh)
             if found is not None:
-                self._change(looked=True, jobs=tuple(found.found), problem=found.problem)
+                self._change(polled=True, jobs=tuple(found.found), problem=found.problem)
             return
         job = self._job
         if job is None or job[0] != state.job:
-            job = self._job = (state.job, _JobLook(self._session, state.job, asked=self.world.looked))
-        view = job[1].look(now, fresh=fresh)
+            job = self._job = (state.job, _JobPoll(self._session, state.job, asked=self.world.polled))
+        view = job[1].poll(now, fresh=fresh)
         # The user may have left the page meanwhile.
         if view is not None and self._job is job:
             progress = None if view.job_status.ended else progress_of(view.folder, view.history, view.tasks)
             line = job_line(view)
             jobs = with_line(self.world.jobs, line)
-            self._change(looked=True, jobs=jobs, line=line, view=view, progress=progress, problem=view.backend_error)
+            self._change(polled=True, jobs=jobs, line=line, view=view, progress=progress, problem=view.backend_error)
 
     def _read_tail(self) -> None:
         view, state = self.world.view, self._state

@@ -31,7 +31,7 @@ class World(Struct, frozen=True, kw_only=True):
     `line` describes the open job; `usages` has the name of a job and the usage of its roles.
     """
 
-    looked: bool = False
+    polled: bool = False
     jobs: tuple[JobLine, ...] = ()
     view: View | None = None
     line: JobLine | None = None

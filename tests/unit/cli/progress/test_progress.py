@@ -72,24 +72,24 @@ def test_stages_are_told_by_what_is_there(waiting: JobFolder) -> None:
 
 def test_files_are_read_when_they_change(waiting: JobFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     reader = ProgressReader(waiting)
-    assert reader.look().words == "waits for its nodes"
+    assert reader.poll().words == "waits for its nodes"
     touch(waiting.claim(0))
-    assert reader.look().staging
+    assert reader.poll().staging
     reports = waiting.reports(0) / "n1.log"
     touch(reports, "start 0 0 0 0 n1 0 100\n")
-    assert reader.look() == Progress(words="0 of 2 tasks completed", done=0, total=2)
+    assert reader.poll() == Progress(words="0 of 2 tasks completed", done=0, total=2)
     monkeypatch.setattr("paislurm.translator.app.jobs.progress.reports_of", lambda *_: pytest.fail("read"))
-    assert reader.look().total == 2
+    assert reader.poll().total == 2
 
 
 def test_a_new_attempt_begins_anew(waiting: JobFolder) -> None:
     reader = ProgressReader(waiting)
     touch(waiting.reports(0) / "n1.log", "start 0 0 0 0 n1 0 100\nexit 0 0 0 0 1 255 unknown 110\n")
-    assert reader.look() == Progress(words="1 of 2 tasks completed, 1 failed", done=1, total=2, failed=1)
+    assert reader.poll() == Progress(words="1 of 2 tasks completed, 1 failed", done=1, total=2, failed=1)
     waiting.attempt(1).mkdir()
     for record in (replace(INTENT, attempt=1), replace(SUBMITTED, attempt=1, job_id="8")):
         waiting.append(record)
-    assert reader.look() == Progress(words="waits for its nodes")
+    assert reader.poll() == Progress(words="waits for its nodes")
 
 
 def test_the_line_is_written_when_it_changes_and_cleared() -> None:

@@ -64,7 +64,7 @@ def test_all_jobs_are_looked_at_and_then_one(watching: Callable[[State], Watcher
     (folder.attempt(0) / "logs" / "0-worker").mkdir(parents=True)
     (folder.attempt(0) / "logs" / "0-worker" / "1.stderr.log").write_text("no such file\n", encoding="utf-8")
     watcher = watching(State())
-    wait_until(lambda: watcher.world.looked, "jobs to be looked at")
+    wait_until(lambda: watcher.world.polled, "jobs to be looked at")
     assert [(line.name, line.state) for line in watcher.world.jobs] == [(ME, "RUNNING")]
     watcher.aim(State(page="task", job=ME))
     wait_until(lambda: watcher.world.tail.lines, "a log to be read")
@@ -82,7 +82,7 @@ def test_the_list_says_what_the_page_of_a_job_said(
 ) -> None:
     write_reports(folder, REPORTS)
     watcher = watching(State())
-    wait_until(lambda: watcher.world.looked, "jobs to be looked at")
+    wait_until(lambda: watcher.world.polled, "jobs to be looked at")
     assert [line.state for line in watcher.world.jobs] == ["RUNNING"]
     watcher.aim(State(page="job", job=ME))
     wait_until(lambda: watcher.world.view, "the job to be looked at")
@@ -90,7 +90,7 @@ def test_the_list_says_what_the_page_of_a_job_said(
     slurm.observations[JobId("7")] = observed("FAILED", final=True)
     wait_until(lambda: watcher.world.view and watcher.world.view.job_status.ended, "the end to be seen")
     never_again = threading.Event()
-    monkeypatch.setattr(watcher._jobs, "look", lambda _: never_again.wait(60) and None)
+    monkeypatch.setattr(watcher._jobs, "poll", lambda _: never_again.wait(60) and None)
     watcher.aim(State(job=ME))
     assert [(line.state, line.reason) for line in watcher.world.jobs] == [("FAILED", "too bad")]
     assert watcher.world.view is None, "nor does the page come back as it was"
@@ -147,9 +147,9 @@ def test_why_a_job_waits_is_as_fresh_as_in_the_list_while_somebody_looks(
         write_reports(folder, REPORTS)
     watcher = Watcher(Session(), (), State(page=page, job=folder.name), lambda: None)
     for _ in range(2):
-        watcher.look_once()
+        watcher.poll_once()
         now[0] += later
-    watcher.look_once()
+    watcher.poll_once()
     assert ages == [15.0, *([15.0 if asked else JobSites(Session()).interval()] * 2)]
 
 
@@ -171,7 +171,7 @@ def test_slurm_is_asked_what_an_open_job_uses_no_more_often_than_it_knows(
     watcher = Watcher(Session(), (), State(page="job", job=ME), lambda: None)
     for seconds in (0, 20, 70):
         now[0] = 100.0 + seconds
-        job, usages = watcher.look_once().usages
+        job, usages = watcher.poll_once().usages
         assert (job, [(usage.role, usage.gpu_percent) for usage in usages]) == (ME, [("worker", 71)])
     assert [argv[0] for argv in calls] == ["sstat", "sstat"]
 

@@ -47,7 +47,7 @@ class JobLogs:
         self._attempt = attempt
         self._is_first = attempt <= self._known.attempt
         self._of = attempt_logs(self._folder, self._known, self._selection, attempt, may_come=not self._is_first)
-        self._looks = Looks(len(self._of.logs), self._total)
+        self._schedule = ReadSchedule(len(self._of.logs), self._total)
         self._numbers = {(log.role, log.index): number for number, log in enumerate(self._of.logs)}
         if self._selection.all_attempts or attempt > self._known.attempt:
             self._session.say(f"attempt {attempt} of {self._folder.name}")
@@ -77,27 +77,27 @@ class JobLogs:
     def _print(self, *, everything: bool) -> bool:
         now = time.monotonic()
         for role, folder in self._of.folders.items():
-            for index in folder.look(afresh=everything):
+            for index in folder.refresh(afresh=everything):
                 if (number := self._numbers.get((role, index))) is not None:
-                    self._looks.wake(number, now)
+                    self._schedule.wake(number, now)
         everything = everything or self._is_first
-        numbers = range(len(self._of.logs)) if everything else self._looks.due(now)
-        with_news = [number for number in numbers if self._print_task(number, now)]
+        numbers = range(len(self._of.logs)) if everything else self._schedule.due(now)
+        changed = [number for number in numbers if self._print_task(number, now)]
         self._is_first = False
-        return bool(with_news)
+        return bool(changed)
 
     def _print_task(self, number: int, now: float) -> bool:
-        task_log, has_news = self._of.logs[number], False
+        task_log, has_more = self._of.logs[number], False
         label = self._before + task_log.label
         for stream, pieces in groupby(task_log.read(), key=lambda piece: piece.stream):
             for piece in pieces:
                 self._printer.write(label, piece, at_first=self._is_first)
             if self._is_first:
                 self._printer.end_first(label, stream, whole=not self._follows)
-            has_news = True
+            has_more = True
         if task_log.has_files():
-            self._looks.looked(number, now, has_news=has_news)
-        return has_news
+            self._schedule.was_read(number, now, has_more=has_more)
+        return has_more
 
     def _print_rest(self) -> None:
         for task_log in self._of.logs:
@@ -112,7 +112,7 @@ SHORTEST, LONGEST = 0.5, 10.0
 """Seconds between two reads of a log; doubled each time that it has nothing new."""
 
 
-class Looks:
+class ReadSchedule:
     """The schedule of the next read of each of `count` logs, in times of a monotonic clock.
 
     `total` includes the logs of other jobs.
@@ -140,10 +140,10 @@ class Looks:
                 found.add(number)
         return sorted(found)
 
-    def looked(self, number: int, now: float, *, has_news: bool) -> None:
+    def was_read(self, number: int, now: float, *, has_more: bool) -> None:
         """Schedule the next read of a log: soon if it grows, later if not."""
         if not self._few:
-            pause = 0.0 if has_news else min(LONGEST, max(SHORTEST, 2 * self._pauses.get(number, 0.0)))
+            pause = 0.0 if has_more else min(LONGEST, max(SHORTEST, 2 * self._pauses.get(number, 0.0)))
             self._put(number, now + pause, pause)
 
     def _put(self, number: int, time: float, pause: float) -> None:

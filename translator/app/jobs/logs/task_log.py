@@ -176,13 +176,13 @@ class LogFolder:
         self._changed = -1
         self._next = 0.0
         self._files: Mapping[int, frozenset[tuple[str, int]]] = {}
-        self.look()
+        self.refresh()
 
     def files(self, index: int) -> frozenset[tuple[str, int]]:
         """Return the logs of a task at the last check, as streams and task attempts."""
         return self._files.get(index, NONE)
 
-    def look(self, *, afresh: bool = False) -> list[int]:
+    def refresh(self, *, afresh: bool = False) -> list[int]:
         """Return the tasks with new logs since the last check; `afresh` ignores the time of the folder."""
         now = time.monotonic()
         try:

@@ -16,7 +16,7 @@ from ....plural import counted, verb
 from ...input.typed_options import typed_options
 from ..prepare import prepare
 from ..result import EndedSubmission, Submitted, SubmittedJob
-from ..submit import described, leave_behind, say_what_follows, take
+from ..submit import described, leave_behind, say_next, take
 from .group import group_of
 from .values import points
 
@@ -140,7 +140,7 @@ def _submit(session: Session, group: Group, *, dry_run: bool, say: Callable[[Sub
         raise
     finally:
         leave_behind(session, first)
-    say_what_follows(session, first)
+    say_next(session, first)
     return done
 
 

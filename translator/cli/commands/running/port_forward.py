@@ -64,7 +64,7 @@ def command(
     else:
         print_result(shlex.join(found.argv))
         log(f"run this on your own machine and open {found.url}")
-        if login is None and found.is_through_here:
+        if login is None and found.is_through_login:
             here = found.login.rpartition("@")[2]
             log(f"the login node is assumed to be {here}, the name of this machine: set another one with --login")
         log(f"if {found.task} listens on localhost only, and {found.node} lets you log in while your job runs:")

@@ -15,9 +15,8 @@ from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
 from paislurm.translator.app.jobs import waiting
-from paislurm.translator.app.jobs.logs import job_logs as looks
-from paislurm.translator.app.jobs.logs import task_log
-from paislurm.translator.app.jobs.logs.job_logs import JobLogs, Looks
+from paislurm.translator.app.jobs.logs import job_logs, task_log
+from paislurm.translator.app.jobs.logs.job_logs import JobLogs, ReadSchedule
 from paislurm.translator.app.jobs.logs.selection import ALL_LOGS, BOTH
 from paislurm.translator.app.jobs.logs.task_log import LogFolder
 from paislurm.translator.app.session import Session
@@ -94,8 +93,8 @@ def test_two_streams_lose_no_byte_and_their_lines_stay_whole(pieces: list[tuple[
 
 
 def test_of_several_jobs_all_tasks_count_as_one_number() -> None:
-    assert looks.Looks(3, total=looks.FEW).due(0.0) == [0, 1, 2]
-    assert looks.Looks(3, total=looks.FEW + 1).due(0.0) == []
+    assert job_logs.ReadSchedule(3, total=job_logs.FEW).due(0.0) == [0, 1, 2]
+    assert job_logs.ReadSchedule(3, total=job_logs.FEW + 1).due(0.0) == []
 
 
 @pytest.fixture
@@ -177,42 +176,42 @@ def test_a_retry_of_any_number_is_found_at_once(run: Runner, folder: JobFolder) 
 
 def test_a_folder_of_logs_tells_of_each_new_file(tmp_path: Path) -> None:
     logs = LogFolder(tmp_path)
-    assert logs.look() == []
+    assert logs.refresh() == []
     for name in ("0.stdout.log", "0.stderr.log", "12.stdout.3.log", "x.stdout.log", "1.stdout.log.new"):
         (tmp_path / name).touch()
-    assert sorted(logs.look()) == [0, 12]
+    assert sorted(logs.refresh()) == [0, 12]
     assert logs.files(12) == {("stdout", 3)}
     assert logs.files(0) == {("stdout", 0), ("stderr", 0)}
-    assert logs.look(afresh=True) == []
+    assert logs.refresh(afresh=True) == []
     os.utime(tmp_path, (1, 1))
-    assert logs.look() == []
+    assert logs.refresh() == []
     (tmp_path / "1.stdout.log").touch()
     os.utime(tmp_path, (1, 1))
     # Its time tells of nothing.
-    assert logs.look() == []
-    assert logs.look(afresh=True) == [1]
+    assert logs.refresh() == []
+    assert logs.refresh(afresh=True) == [1]
 
 
 @given(st.lists(st.integers(0, 299), max_size=40), st.integers(300, 2000))
 def test_every_log_is_looked_at_within_some_seconds_and_one_that_grows_each_time(grow: list[int], count: int) -> None:
-    schedule, now = Looks(count), 100.0
+    schedule, now = ReadSchedule(count), 100.0
     for number in range(count):
         schedule.wake(number, now)
     last = dict.fromkeys(range(count), now)
     for _ in range(60):
         due = schedule.due(now)
-        assert len(due) == len(set(due)) <= looks.A_TIME
+        assert len(due) == len(set(due)) <= job_logs.A_TIME
         for number in due:
             last[number] = now
-            schedule.looked(number, now, has_news=number in grow)
+            schedule.was_read(number, now, has_more=number in grow)
         now += 0.5
-    assert max(now - at for at in last.values()) <= looks.LONGEST + 2.5
+    assert max(now - at for at in last.values()) <= job_logs.LONGEST + 2.5
     assert set(grow) <= set(schedule.due(now))
 
 
 def test_few_logs_are_all_looked_at_each_time() -> None:
-    schedule = Looks(3)
-    schedule.looked(1, 0.0, has_news=False)
+    schedule = ReadSchedule(3)
+    schedule.was_read(1, 0.0, has_more=False)
     assert schedule.due(0.0) == [0, 1, 2]
 
 
@@ -233,14 +232,14 @@ def test_thousands_of_quiet_logs_are_left_alone(
     )
     assert followed.print_new()
     assert capfdbinary.readouterr().out.count(b"| begun\n") == 1000
-    looked: list[int] = []
+    was_read: list[int] = []
     read = task_log.TaskLog.read
-    monkeypatch.setattr(task_log.TaskLog, "read", lambda self: looked.append(self.index) or read(self))
+    monkeypatch.setattr(task_log.TaskLog, "read", lambda self: was_read.append(self.index) or read(self))
     for _ in range(120):
         now[0] += 0.5
         followed.print_new()
     # A minute: each is looked at every ten seconds, and somewhat more often at first.
-    assert len(looked) <= 1000 * 12
+    assert len(was_read) <= 1000 * 12
     print_to(folder, 77, "and again\n")
     assert followed.print_last()
     assert capfdbinary.readouterr().out == b"worker-77 | and again\n"

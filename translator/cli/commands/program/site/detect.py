@@ -66,8 +66,8 @@ def detect(
     from .....app.site.ask import ProbeOptions
     from .....app.site.detecting import detect_site
 
-    look = ProbeOptions(partition=partition, account=account, sysfs=sysfs) if probe else None
-    found = detect_site(session, output, force=force, host=host, probe=look)
+    probing = ProbeOptions(partition=partition, account=account, sysfs=sysfs) if probe else None
+    found = detect_site(session, output, force=force, host=host, probe=probing)
     if as_json:
         print_json(found)
     else:
