@@ -94,7 +94,7 @@ def sbatch_line(name: str, value: str | None) -> ShellWord:
     if value is None:
         return ShellWord(f"--{name}")
     if not is_plain(value):
-        raise ValueError(f"--{name}: {value!r} cannot stand in an #SBATCH line")
+        raise ValueError(f"--{name}: {value!r} is not valid in an #SBATCH line")
     return ShellWord(f"--{name}={value}")
 
 

@@ -45,7 +45,7 @@ def verify(script: str, version: str) -> Verdict:
     start = script.rfind(f"\n{SEAL}") + 1
     seal = _SEAL.match(script, start) if start else None
     if seal is None:
-        what = "the seal is not of the form that paislurm writes" if start else _without_seal(script)
+        what = "the seal does not have paislurm's format" if start else _without_seal(script)
         fault = (script.count("\n", 0, start) + 1, what)
         return Verdict(version="", uses=(), is_edited=True, faults=(fault,))
     head, body = script[:start], script[seal.end() :]
@@ -72,12 +72,12 @@ def _head(script: str) -> str:
 
 def _without_seal(text: str) -> str:
     """Describe a file without a seal."""
-    seal = "there is no seal of a paislurm runtime"
+    seal = "the file has no seal of a paislurm runtime"
     if text.startswith("#!"):
         return seal
     if _JOB_FILE.search(text):
         return "this is a job file, not a script: `paislurm check` reads it, `paislurm script` compiles it"
-    return f"{seal}, and no `#!` at the beginning of a script: `paislurm script` makes one from a job file"
+    return f"{seal}, and no `#!` at its beginning: compile a job file with `paislurm script`"
 
 
 def _runtime_faults(

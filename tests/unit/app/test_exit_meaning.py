@@ -70,7 +70,7 @@ def test_a_code_that_nobody_has_is_no_failure_of_the_cluster(code: str) -> None:
 def test_an_exit_status_without_a_code_is_a_commands_own() -> None:
     meanings = [explained(word, TABLE).record.meaning or "" for word in ("200", "42")]
     assert "a failure without details in the exit specification" in meanings[0]
-    assert "an exit status that the command chose itself" in meanings[1]
+    assert "an exit status that the command itself chose" in meanings[1]
     assert "signal" not in str(explained("183", TABLE).record)
     assert "signal" in str(explained("155", TABLE).record)
 

@@ -9,7 +9,7 @@ import yaml
 from msgspec.structs import replace
 
 from paislurm.translator.app.input import sites
-from paislurm.translator.app.jobs import asking
+from paislurm.translator.app.jobs import polling
 from paislurm.translator.app.session import Session, user_name
 from paislurm.translator.app.submit import background
 from paislurm.translator.state.job_folder import JobFolder
@@ -42,7 +42,7 @@ def surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def slurm(monkeypatch: pytest.MonkeyPatch) -> FakeBackend:
     """Put a Slurm in place that says what the test wants, whenever it is asked."""
     backend = FakeBackend()
-    monkeypatch.setattr(asking, "SHARED", ())
+    monkeypatch.setattr(polling, "SHARED", ())
     monkeypatch.setattr(Session, "_choose", lambda *_: backend)
     return backend
 

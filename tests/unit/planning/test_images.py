@@ -110,5 +110,5 @@ def test_the_file_of_credentials_of_protocol_v1() -> None:
     site = load_site("containers: {runtime: charliecloud, cache: ~/images}\ndefaultFileSystem: /fs", file="site.yaml")
     job = '{"jobName": "j", "image": "a/b", "authFile": "$PAI_DEFAULT_FS_URI/$PAI_USER_NAME/it\'s", "taskRoles": [{"name": "r", "command": "true"}]}'  # noqa: E501
     made = compile_job(job, file="job.json", site=site)
-    assert "PSL_LOGIN_FILE=(/fs/ '/it'\\''s') " in made.script
-    assert "\nPSL_IMAGE_CACHE='~/images' " in made.script
+    assert "PSL_LOGIN_FILE=(/fs/ '/it'\\''s')\n" in made.script
+    assert "\nPSL_IMAGE_CACHE='~/images'" in made.script

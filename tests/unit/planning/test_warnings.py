@@ -26,7 +26,7 @@ def test_the_script_exports_as_much_as_the_planner_says() -> None:
     }
 
 
-@pytest.mark.parametrize(("instances", "told"), [(2, False), (60, False), (100, True), (10_000, True)])
+@pytest.mark.parametrize(("instances", "reported"), [(2, False), (60, False), (100, True), (10_000, True)])
 def test_an_environment_that_is_not_exported_is_told(instances: int, *, reported: bool) -> None:
     many = changed(JOB, "taskRoles/worker/instances", instances)
     text = yaml.safe_dump(changed(many, "taskRoles/worker/resourcePerInstance/ports", {"http": 1}))

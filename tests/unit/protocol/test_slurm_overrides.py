@@ -44,7 +44,7 @@ def test_a_job_of_protocol_v1_has_them_too() -> None:
 def test_the_lines_of_the_script_say_where_a_value_comes_from() -> None:
     compiled = compile_job(text({"slurm": {"time": "0:10:00"}}), site=SITE, slurm={"time": "30"})
     (line,) = (each for each in origins(compiled.plan, compiled.document) if "--time=" in each.text)
-    assert (line.rule, line.job_lines) == ("--time on the command line", ())
+    assert (line.rule, line.job_lines) == ("--time of the command line", ())
 
 
 def test_what_cannot_be_meant_is_told_all_at_once() -> None:

@@ -175,7 +175,7 @@ def test_what_is_no_script_of_ours_is_told(text: str, message: str) -> None:
 
 def test_the_runtime_of_another_version_is_not_judged() -> None:
     ((_, reported),) = verify(script(0), "7.0").faults
-    assert "paislurm 1.0, but this is 7.0" in reported
+    assert "paislurm 1.0, and this is 7.0" in reported
 
 
 def test_a_runtime_has_only_what_is_asked_for() -> None:

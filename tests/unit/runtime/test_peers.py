@@ -157,7 +157,7 @@ def test_commands_that_name_other_tasks_are_recognized(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("instances", "command", "told"),
+    ("instances", "command", "reported"),
     [(100, "$PAI_HOST_IP_w_99", True), (100, "$HOME", False), (9, "$PAI_HOST_IP_w_1", False)],
 )
 def test_the_head_says_whose_commands_name_other_tasks(instances: int, command: str, *, reported: bool) -> None:

@@ -1,19 +1,22 @@
-"""The prerequisites of a job file by name and type.
+"""The prerequisites of a job file by name and type, and its plugins by role.
 
 Source: PAI protocol v2, prerequisites; PAI issue 5145 for `require`.
 """
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from ...validation.partial_model import placed
+from .extras_schema import PLUGINS
 from .schema import DockerImage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from ...reading.document import Document, Path, Value
+    from .extras_schema import Plugin
     from .schema import JobFile, Prerequisite
 
 NOT_INHERITED = (
@@ -38,6 +41,17 @@ class PrerequisiteIndex:
             name: [each for each in several if each[1].acts] or several for name, several in self._of_name.items()
         }
         """By name; if some prerequisites of a name act, only those."""
+        self._of_all: list[tuple[int, Path, Plugin]] = []
+        self._of_role: dict[str, list[tuple[int, Path, Plugin]]] = {}
+        for place, (path, plugin) in enumerate(placed(("extras", PLUGINS), file.extras.plugins)):
+            roles = None if plugin.taskroles is None else dict.fromkeys(plugin.taskroles)
+            for where in [self._of_all] if roles is None else [self._of_role.setdefault(role, []) for role in roles]:
+                where.append((place, path, plugin))
+
+    def plugins(self, role: str) -> Iterator[tuple[Path, Plugin]]:
+        """Yield the runtime plugins that apply to a role, in their order, with their paths."""
+        for _, path, plugin in sorted(self._of_all + self._of_role.get(role, []), key=itemgetter(0)):
+            yield path, plugin
 
     def find(self, kind: str, name: str | None) -> Placed | None:
         """Return the first prerequisite of a type and a name."""

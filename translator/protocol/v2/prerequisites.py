@@ -49,11 +49,10 @@ def role_hooks(role: str, file: JobFile, index: PrerequisiteIndex, context: Role
             inherited = partial(index.inherited, name, document=context.collector.document)
             known.append(_prerequisite(name, path, each, replace(use, inherited=inherited)))
     plugins: list[Prerequisite] = []
-    for path, plugin in placed(("extras", PLUGINS), file.extras.plugins):
-        if plugin.taskroles is None or role in plugin.taskroles:
-            inside, given = (*path, "parameters"), plugin.parameters or {}
-            use = PluginUse(path=inside, parameters=given, role=role, file=file, context=context)
-            plugins.append(_with_hooks(plugin.plugin, plugin.plugin, path, plugin, use))
+    for path, plugin in index.plugins(role):
+        inside, given = (*path, "parameters"), plugin.parameters or {}
+        use = PluginUse(path=inside, parameters=given, role=role, file=file, context=context)
+        plugins.append(_with_hooks(plugin.plugin, plugin.plugin, path, plugin, use))
     return Hooks(requested=listed, resolved=tuple(known), plugins=tuple(plugins))
 
 

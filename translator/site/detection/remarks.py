@@ -137,7 +137,7 @@ def _refused(answers: Answers, parsed: Parsed) -> Iterator[Gap]:
         if asked in answers.refused:
             yield Gap(key=key, reason=answers.refused[asked], command=command)
         elif empty.get(asked):
-            yield Gap(key=key, reason="Slurm shows none to you", command=command)
+            yield Gap(key=key, reason="Slurm shows you none", command=command)
 
 
 def _odd(parsed: Parsed) -> Iterator[Gap]:

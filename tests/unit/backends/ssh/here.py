@@ -51,8 +51,8 @@ class Here:
     def put(self, files: Sequence[Sent], timeout: float) -> None:
         del timeout
         for each in files:
-            shutil.copyfile(each.here, each.there)
-            Path(each.there).chmod(each.mode)
+            shutil.copyfile(each.local, each.remote)
+            Path(each.remote).chmod(each.mode)
 
     def attach(self, line: str, *, terminal: bool) -> int:
         del terminal

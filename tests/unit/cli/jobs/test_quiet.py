@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
 from paislurm.backends.slurm.commands import ACCOUNTING_FIELDS
-from paislurm.translator.app.jobs import asking
+from paislurm.translator.app.jobs import polling
 from paislurm.translator.app.session import user_name
 from paislurm.translator.monitor.polling.call_log import FILE, Call, CallLog
 from tests.children import child
@@ -47,7 +47,7 @@ sys.exit(main(["monitor"]))
 @pytest.fixture
 def shared(slurm: FakeBackend, monkeypatch: pytest.MonkeyPatch) -> FakeBackend:
     """Let all commands share one answer, as they do outside of tests."""
-    monkeypatch.setattr(asking, "SHARED", ("slurm",))
+    monkeypatch.setattr(polling, "SHARED", ("slurm",))
     slurm.observations[JobId("7")] = observed("PENDING", reason="Resources")
     return slurm
 

@@ -76,7 +76,7 @@ def training(count: int = 64) -> World:
     shown = view(tasks)
     done = sum(each.completed for each in tasks)
     return World(
-        looked=True,
+        polled=True,
         view=shown,
         progress=Progress(
             words=f"{done} of {len(tasks)} tasks completed, 2 failed", done=done, total=len(tasks), failed=2

@@ -33,7 +33,7 @@ def shown(world: World, state: State, width: int = 80, height: int = 24, **optio
 
 
 def test_what_is_urgent_comes_first_and_what_does_not_fit_is_counted() -> None:
-    rows = shown(World(looked=True, jobs=many_jobs(200)), State())
+    rows = shown(World(polled=True, jobs=many_jobs(200)), State())
     assert rows[0] == "200 jobs   X 1 failed   r 160 running   . 39 waiting"
     assert rows[2].startswith("> X sweep-0")
     assert rows[3].startswith("  r sweep-1 ")
@@ -43,13 +43,13 @@ def test_what_is_urgent_comes_first_and_what_does_not_fit_is_counted() -> None:
 
 
 def test_the_chosen_job_is_in_the_window() -> None:
-    rows = shown(World(looked=True, jobs=many_jobs(200)), State(job=f"{user_name()}~sweep-150"))
+    rows = shown(World(polled=True, jobs=many_jobs(200)), State(job=f"{user_name()}~sweep-150"))
     assert sum(row.startswith("> ") for row in rows) == 1
     assert any(row.startswith("> . sweep-150") for row in rows)
 
 
 def test_only_jobs_that_fit_the_words_are_shown() -> None:
-    world = World(looked=True, jobs=(line("bert", "RUNNING"), line("gpt", "FAILED"), line("gpt-2", "RUNNING")))
+    world = World(polled=True, jobs=(line("bert", "RUNNING"), line("gpt", "FAILED"), line("gpt-2", "RUNNING")))
     rows = shown(world, State(words="gpt runn"))
     assert rows[0] == "1 job   r 1 running"
     assert rows[-1].endswith("only: gpt runn")
@@ -58,7 +58,7 @@ def test_only_jobs_that_fit_the_words_are_shown() -> None:
 
 def test_a_group_has_a_row_until_it_is_opened() -> None:
     swept = tuple(line(f"lr-{k}", state, group="lr") for k, state in enumerate(("FAILED", "RUNNING", "WAITING")))  # type: ignore[arg-type]
-    world = World(looked=True, jobs=(*swept, line("bert", "RUNNING"), line("alone", "WAITING", group="other")))
+    world = World(polled=True, jobs=(*swept, line("bert", "RUNNING"), line("alone", "WAITING", group="other")))
     rows = shown(world, State(), 160)
     assert rows[0] == "5 jobs   X 1 failed   r 2 running   . 2 waiting"
     assert [row.split()[:3] for row in rows[2:5]] == [
@@ -81,14 +81,14 @@ def test_a_group_has_a_row_until_it_is_opened() -> None:
     assert rows[0].startswith("3 jobs")
     assert [row.split()[1 + (row[0] == ">")] for row in rows[2:5]] == ["lr-0", "lr-1", "lr-2"]
     assert rows[-1].endswith("  group: lr")
-    assert "group" not in "".join(shown(World(looked=True, jobs=swept), State())), "there is nothing else"
+    assert "group" not in "".join(shown(World(polled=True, jobs=swept), State())), "there is nothing else"
 
 
 @pytest.mark.parametrize("width", [80, 160])
 def test_beside_a_job_that_failed_is_why_and_no_bar(width: int) -> None:
     why = "task worker-3 failed with status 1: 1 failed task of role worker ends the job"
     jobs = (line("bert", "FAILED", reason=why, completed=10), line("gpt", "SUCCEEDED", completed=10))
-    failed, succeeded = shown(World(looked=True, jobs=jobs), State(), width)[2:4]
+    failed, succeeded = shown(World(polled=True, jobs=jobs), State(), width)[2:4]
     assert failed.split()[3:7] == ["FAILED", "255", "1234", "task"]
     assert why in failed or width == 80
     assert "█" not in failed
@@ -101,7 +101,7 @@ def test_a_wide_window_has_how_long_of_the_limit_jobs_run() -> None:
         line("gpt", "RUNNING", started_at=NOW - 61),
         line("old", "WAITING", started_at=NOW - 61, time_limit=86400),
     )
-    world = World(looked=True, jobs=jobs)
+    world = World(polled=True, jobs=jobs)
     assert [row[row.index("1h") :].split()[1] for row in shown(world, State(), 160)[2:5]] == [
         "00:12:34/01:00:00",
         "00:01:01",
@@ -167,7 +167,7 @@ def test_all_about_a_task() -> None:
 def test_a_long_name_leaves_the_state_to_be_seen() -> None:
     name = "grid-" * 12
     rows = shown(
-        World(looked=True, view=view([task(0, "RUNNING")], name)), State(page="job", job=f"{user_name()}~{name}")
+        World(polled=True, view=view([task(0, "RUNNING")], name)), State(page="job", job=f"{user_name()}~{name}")
     )
     assert rows[:2] == [name, "RUNNING  job 1234  submitted 1h ago"]
 
@@ -191,10 +191,10 @@ def test_an_attempt_that_runs_says_how_the_last_one_ended() -> None:
     now = view([task(0, "RUNNING")])
     status = replace(now.job_status, reason="")
     again = replace(now, history=replace(now.history, retries=(retry,), attempt=1), job_status=status)
-    rows = shown(World(looked=True, view=again), State(page="job", job=JOB))
+    rows = shown(World(polled=True, view=again), State(page="job", job=JOB))
     assert rows[0] == "train  RUNNING  job 1234  attempt 1  submitted 1h ago"
     assert rows[1] == "attempt 0 ended: task worker-1 failed with status 3; retry 1 of 2"
-    rows = shown(World(looked=True, view=replace(now, job_status=status)), State(page="job", job=JOB))
+    rows = shown(World(polled=True, view=replace(now, job_status=status)), State(page="job", job=JOB))
     assert not any("ended" in row for row in rows)
 
 
@@ -211,19 +211,19 @@ def test_a_task_of_which_nothing_is_read_yet_has_no_others_lines() -> None:
 
 
 def test_help_explains_keys_and_marks() -> None:
-    said = "\n".join(shown(World(looked=True), State(question="help")))
+    said = "\n".join(shown(World(polled=True), State(question="help")))
     for words in ("c             cancel the job", "s             open a shell", "X failed", "r running"):
         assert words in said
 
 
 @pytest.mark.parametrize("width", [80, 160])
 def test_help_is_whole(width: int) -> None:
-    said = " ".join(" ".join(shown(World(looked=True), State(question="help"), width)).split())
+    said = " ".join(" ".join(shown(World(polled=True), State(question="help"), width)).split())
     assert all(f"{keys} {what}" in said for keys, what in HELP)
 
 
 def test_what_is_asked_stands_at_the_bottom() -> None:
-    world = World(looked=True, jobs=(line("gpt", "RUNNING"),), problem="Slurm does not respond")
+    world = World(polled=True, jobs=(line("gpt", "RUNNING"),), problem="Slurm does not respond")
     rows = shown(world, State(job=f"{user_name()}~gpt", question="cancel"))
     assert rows[-1] == "cancel gpt? y: yes, any other key: no"
     assert rows[-2] == "states may be old: Slurm does not respond"
@@ -235,7 +235,7 @@ def test_nothing_acts_on_the_terminal(page: str) -> None:
     name = bad.folder.name
     jobs = (line(HOSTILE, "FAILED", reason=HOSTILE, job_id=HOSTILE, advice=HOSTILE),)
     world = World(
-        looked=True, jobs=jobs, view=bad, problem=HOSTILE,
+        polled=True, jobs=jobs, view=bad, problem=HOSTILE,
         tail=Tail(job=name, task=f"{HOSTILE}-0", path=HOSTILE, lines=shown_lines(HOSTILE.encode()), address=HOSTILE),
     )  # fmt: skip
     for question in ("", "cancel", "words", "help"):
@@ -245,7 +245,7 @@ def test_nothing_acts_on_the_terminal(page: str) -> None:
 
 
 def test_without_unicode_all_is_ascii() -> None:
-    world = World(looked=True, jobs=(line("größe", "RUNNING"),))
+    world = World(polled=True, jobs=(line("größe", "RUNNING"),))
     for rows in (shown(world, State(), unicode=False), shown(training(), State(page="job", job=JOB), unicode=False)):
         assert all(row.isascii() for row in rows)
     assert any("gr\\xf6\\xdfe" in row for row in shown(world, State(), unicode=False))

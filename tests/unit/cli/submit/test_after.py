@@ -53,7 +53,7 @@ def test_a_look_at_the_last_of_a_chain_sees_the_end_of_the_first(
     finish(demo, slurm, outcome="failed", exit_code=255, behaviour="permanent", reason="it failed")
     document = json.loads(run("status", "demo-3", "--json").out)
     assert (document["state"], document["exit_code"], document["ended"]) == ("STOPPED", -210, True)
-    assert f"{ME}~demo-2 has succeeded, and that job STOPPED" in document["reason"]
+    assert f"{ME}~demo-2 has succeeded, and that job is STOPPED" in document["reason"]
     assert len(slurm.submissions) == 1
     assert run("wait", "demo-2").code == 1
 

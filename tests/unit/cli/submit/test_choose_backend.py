@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from paislurm.backends.pyslurm.backend import PyslurmBackend
-from paislurm.translator.app.jobs import asking
+from paislurm.translator.app.jobs import polling
 from paislurm.translator.app.session import Session, user_name
 from paislurm.translator.app.submit.prepare import choose_backend
 from paislurm.translator.errors import UnreachableError, UsageError
@@ -104,5 +104,5 @@ def test_a_job_stays_readable_where_pyslurm_is_gone(run: Runner, surroundings: P
 
 def test_backends_do_not_share_an_answer() -> None:
     """One that was asked for the jobs of the one says nothing of those of the other."""
-    files = {asking._shared(Session(), name)._file for name in ("slurm", "pyslurm")}
+    files = {polling._shared(Session(), name)._file for name in ("slurm", "pyslurm")}
     assert len(files) == 2

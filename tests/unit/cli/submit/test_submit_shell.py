@@ -293,4 +293,4 @@ def test_a_colon_in_the_home(shell: Shell) -> None:
         check=False,
     )
     assert done.returncode == 4
-    assert re.search(r"error E504: .*a:b.* has a colon", done.stderr)
+    assert re.search(r"error E504: .*a:b.* contains a colon", done.stderr)

@@ -123,7 +123,7 @@ def test_words_of_slurm_stay_in_their_comment() -> None:
 def test_a_node_that_is_away_is_counted_and_told() -> None:
     detection = detected(state="DOWN*+DRAIN")
     assert detection.site.partitions["all"].node_count == 1
-    assert "all: 1 of 1 node is down or drained now." in detection.remarks["partitions"]
+    assert "all: 1 of 1 node is currently down or drained." in detection.remarks["partitions"]
 
 
 def test_several_types_of_gpus_in_a_node_are_none() -> None:
@@ -175,7 +175,7 @@ def test_memory_that_slurm_does_not_know_is_told() -> None:
 
 def test_without_accounts_it_is_said() -> None:
     (said,) = detected().remarks["virtualClusters"]
-    assert said.startswith("Slurm keeps no accounts here")
+    assert said.startswith("Slurm has no accounting here")
 
 
 def test_root_writes_a_profile_for_others() -> None:

@@ -98,7 +98,7 @@ def test_a_node_gives_what_is_not_set_aside() -> None:
     assert old.shape.cpus == 8
 
 
-@pytest.mark.parametrize(("cores", "threads", "told"), [(4, 2, 2), (8, 2, 1), (8, 1, 1), (2, 4, 4)])
+@pytest.mark.parametrize(("cores", "threads", "reported"), [(4, 2, 2), (8, 2, 1), (8, 1, 1), (2, 4, 4)])
 def test_threads_count_where_slurm_counts_them_as_cpus(cores: int, threads: int, reported: int) -> None:
     text = node("p", "CoresPerSocket=8", f"CoresPerSocket={cores}").replace("PerCore=1", f"PerCore={threads}")
     (found,) = nodes(text)

@@ -37,9 +37,7 @@ if TYPE_CHECKING:
 @click.option(
     "--limit", type=WholeNumber(min=0), metavar="N", help="Show at most N jobs; 0 shows all. Default on a terminal: 30."
 )
-@click.option(
-    "--sort", "by", metavar="COLUMN", type=Columns(), help="Sort by a column; -COLUMN sorts the largest first."
-)
+@click.option("--sort", "by", metavar="COLUMN", type=Columns(), help="Sort by a column; -COLUMN: the largest first.")
 @click.option(
     "--columns", metavar="A,B,...", type=Columns(), help="Show these columns. An unknown name prints the list."
 )

@@ -55,8 +55,7 @@ def command(
     standard error.
 
     Logs do not record times. Existing output is printed task by task, standard output before standard error. With
-    --follow, new output is printed in the order of its arrival. --since compares the time of the last write to a
-    file.
+    --follow, new output is printed in the order of its arrival. --since compares the time of a file's last write.
 
     --json lists the files, not their contents. A terminal shows escape sequences as text; a pipe or a file gets the
     unchanged bytes.
