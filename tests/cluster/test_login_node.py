@@ -114,7 +114,7 @@ def test_another_key_than_before_is_refused(ann: Ann) -> None:
     done = ann.submit(role("worker", 1, "echo hello"))
     assert done.returncode == 6
     assert "E552" in done.stderr
-    assert "another host key" in done.stderr
+    assert "differs from that in known_hosts" in done.stderr
 
 
 def test_what_cannot_be_reached_is_said(ann: Ann) -> None:
@@ -124,7 +124,7 @@ def test_what_cannot_be_reached_is_said(ann: Ann) -> None:
     assert "refused" in done.stderr or "Unable to connect to port 2" in done.stderr
     done = ann.paislurm("submit", f"{ann.name}.yaml", "--host", "-oProxyCommand=touch${IFS}/tmp/x")
     assert done.returncode == 2
-    assert "no address" in done.stderr
+    assert "is not the address of a login node" in done.stderr
 
 
 def test_profiles_and_other_shells_are_in_nobodys_way(ann: Ann) -> None:

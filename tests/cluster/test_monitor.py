@@ -112,7 +112,7 @@ def test_a_plain_failure_is_retried_as_often_as_the_job_says(jobs: dict[str, Wat
     assert shown["reason"].endswith("its 2 retries are used up")
     assert [attempt["retry_rule"] for attempt in shown["attempts"]] == ["retry 1 of 2", "retry 2 of 2"]
     said = jobs["exit1"].run("status", jobs["exit1"].name).stdout
-    assert "why there was another" in said
+    assert "why it was retried" in said
 
 
 def test_a_memory_kill_is_permanent(jobs: dict[str, Watched]) -> None:
