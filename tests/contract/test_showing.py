@@ -69,7 +69,9 @@ def test_a_job_that_is_retried_is_looked_at(site: Site, folder: Path, window: Ca
         assert said in words
     assert f"{tasks['web-1']['node']} {tasks['web-1']['node_address']}" in words
     assert "trainer-0 stderr, attempt 0 CUDA out of memory" in words
-    assert re.search(r"trainer 1 failed Each task used on average ([\d.]+ CPUs, )?\d+ MiB of memory", words)
+    assert re.search(
+        r"trainer 1 failed Average use of a task, from Slurm.s accounting: ([\d.]+ CPUs, )?\d+ MiB of memory", words
+    )
 
     screen.press("c", "y")
     screen.see("STOPPED (exit code")
