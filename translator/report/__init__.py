@@ -1,1 +1,1 @@
-"""What a report says of jobs: their attempts, tasks, times and ends, as plain values. Pure."""
+"""Reports about jobs: their data, charts and HTML pages. Pure."""

@@ -1,4 +1,4 @@
-"""What is known of a job -> its report. Pure."""
+"""Build the report of a job from its evidence. Pure."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
 
 DETAILED = 5
-"""Attempts of which a report shows the tasks: the newest."""
+"""The number of attempts, the newest, whose tasks a report shows."""
 
 
 class Endpoint(NamedTuple):
-    """Say where a task is reached: the address of its node, and its ports by their label."""
+    """The address of a task's node, and the ports of the task by port label."""
 
     address: str
     ports: Mapping[str, tuple[int, ...]]
@@ -44,7 +44,7 @@ NO_ENDPOINT = Endpoint("", {})
 
 
 class AttemptFiles(Struct, frozen=True, kw_only=True):
-    """Hold what the folder of an attempt tells: `runs` and `scripts` by role folder and index, `endpoints` by task."""
+    """The files of an attempt: `runs` and `scripts` by role folder and index, `endpoints` by role and index."""
 
     number: int
     result: Result | None = None
@@ -55,7 +55,7 @@ class AttemptFiles(Struct, frozen=True, kw_only=True):
 
 
 class JobEvidence(Struct, frozen=True, kw_only=True):
-    """Gather what is known of a job at `now`: its journal, how it stands, and the files of its attempts."""
+    """The evidence of a job at `now`: its journal, its status, and the files of its attempts."""
 
     name: str
     folder: str
@@ -103,20 +103,20 @@ def job_report(evidence: JobEvidence) -> JobReport:
 
 
 def _attempt(files: AttemptFiles, evidence: JobEvidence, table: ExitTable) -> AttemptEntry:
-    """Return how an attempt went: of the last one what the job's status says, of others how they were retried."""
-    of_it = [record for record in evidence.records if getattr(record, "attempt", None) == files.number]
-    submitted = next((record for record in of_it if isinstance(record, Submitted)), None)
-    observed = [record for record in of_it if isinstance(record, Observed)]
-    end = next((record for record in of_it if isinstance(record, (Retry, Ended))), None)
+    """Return an attempt with its state: that of its retry, or the job's if it was not retried."""
+    records = [record for record in evidence.records if getattr(record, "attempt", None) == files.number]
+    submitted = next((record for record in records if isinstance(record, Submitted)), None)
+    observed = [record for record in records if isinstance(record, Observed)]
+    end = next((record for record in records if isinstance(record, (Retry, Ended))), None)
     result = files.result
     state: State = evidence.job_status.state
     code, reason = evidence.job_status.code, evidence.job_status.reason
     if isinstance(end, Retry):
         state, code, reason = state_of(end.exit_code), end.exit_code, end.reason
     ended = end is not None or evidence.job_status.ended
-    ways = [way for way in (result, end) if way is not None]
-    began = _first(*(way.started_at for way in ways), _running_since(observed))
-    decided = _first(*(way.ended_at for way in ways))
+    outcomes = [outcome for outcome in (result, end) if outcome is not None]
+    began = _first(*(outcome.started_at for outcome in outcomes), _running_since(observed))
+    decided = _first(*(outcome.ended_at for outcome in outcomes))
     until = decided if ended else evidence.now
     tasks = tuple(_tasks(files, evidence.history.roles, began=began, decided=decided, until=until, ended=ended))
     starts = [task.started_at for task in tasks if task.started_at is not None]
@@ -158,7 +158,7 @@ def _running_since(observed: Iterable[Observed]) -> int | None:
 
 
 def _reasons(observed: Iterable[Observed]) -> Iterable[str]:
-    """Yield why the backend let the attempt wait, each reason as often as it was said."""
+    """Yield the backend's reasons for not starting the attempt, including repeated ones."""
     for record in observed:
         if record.backend_state == "PENDING":
             yield from (reason for reason in reasons_of(record) if reason not in ("", "None"))
@@ -200,14 +200,14 @@ def _tasks(
 
 
 def _only_run(view: TaskView) -> tuple[Report, ...]:
-    """Return the run of a task that the result knows and no report."""
+    """Return the run of a task that only the result contains."""
     if view.started_at is None:
         return ()
     return (Report(index=view.index, attempt=0, node=view.node, started=view.started_at, ended=view.ended_at),)
 
 
 class Reason(NamedTuple):
-    """Say why jobs stand as they do, and which: there is one at least."""
+    """The reason for the state of one or more jobs, and their names."""
 
     state: str
     text: str
@@ -215,7 +215,7 @@ class Reason(NamedTuple):
 
 
 def by_reason(jobs: Iterable[tuple[str, str, str]]) -> list[Reason]:
-    """Return the reasons of jobs, each a name, a state and a reason: that of most jobs first, else in their order."""
+    """Group jobs, as (name, state, reason), by state and reason; return the largest group first."""
     found: dict[tuple[str, str], list[str]] = {}
     for name, state, text in jobs:
         found.setdefault((state, text), []).append(name)

@@ -1,4 +1,4 @@
-"""The rows and bars of the charts: seconds from the beginning of what a chart shows; many tasks share rows."""
+"""Rows and bars of the charts, in seconds since the start of each chart."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from .model import AttemptEntry, JobReport, Segment, TaskEntry
 
 MAX_TASKS = 40
-"""Tasks that have a row each; of more, those that failed have, and the others of a role share one for each state."""
+"""The most tasks with a row each. In larger attempts, tasks of a role that did not fail share one row per state."""
 MAX_FAILED = 12
-"""Tasks of a role that failed and have rows of their own all the same."""
-BATCH_SCRIPT = "the batch script began"
+"""The most failed tasks of a role with a row each in a larger attempt."""
+BATCH_SCRIPT = "the batch script started"
 
 
 class Bar(Struct, frozen=True, kw_only=True):
-    """Draw a phase in a row; `says` is what it says to who does not see it."""
+    """A phase in a row; `says` is the text for tooltips and screen readers."""
 
     row: str
     phase: str
@@ -33,7 +33,7 @@ class Bar(Struct, frozen=True, kw_only=True):
 
 
 class Mark(Struct, frozen=True, kw_only=True):
-    """Write a word at the end of a row, of what went wrong if `failed`."""
+    """A word at the end of a row; `failed` if it reports a failure."""
 
     row: str
     at: int
@@ -42,7 +42,7 @@ class Mark(Struct, frozen=True, kw_only=True):
 
 
 class Gantt(Struct, frozen=True, kw_only=True):
-    """Hold a chart of bars: its rows in order, and how many seconds it spans `since` something."""
+    """A chart of bars: its rows from the top, and its length in seconds `since` an event."""
 
     rows: tuple[str, ...]
     bars: tuple[Bar, ...]
@@ -52,7 +52,7 @@ class Gantt(Struct, frozen=True, kw_only=True):
 
 
 class Counts(Struct, frozen=True, kw_only=True):
-    """Hold how many tasks of each role ran, by seconds `since` something."""
+    """The number of running tasks: each point is a role, the seconds `since` an event, and the number."""
 
     points: tuple[tuple[str, int, int], ...]
     roles: tuple[str, ...]
@@ -62,86 +62,86 @@ class Counts(Struct, frozen=True, kw_only=True):
 
 def attempts_gantt(report: JobReport) -> Gantt:
     """Return the chart of a job's attempts."""
-    zero = min((s.begins for attempt in report.attempts for s in attempt.segments), default=report.now)
+    start = min((s.begins for attempt in report.attempts for s in attempt.segments), default=report.now)
     bars: list[Bar] = []
     marks: list[Mark] = []
     for attempt in report.attempts:
         row = f"attempt {attempt.number}"
-        bars += _bars(row, attempt.segments, zero)
-        marks += _mark(row, attempt.segments, zero, attempt.state, attempt.exit_code)
-    return _gantt([f"attempt {attempt.number}" for attempt in report.attempts], bars, marks, "the submit")
+        bars += _bars(row, attempt.segments, start)
+        marks += _mark(row, attempt.segments, start, attempt.state, attempt.exit_code)
+    return _gantt([f"attempt {attempt.number}" for attempt in report.attempts], bars, marks, "submission")
 
 
 def tasks_gantt(attempt: AttemptEntry) -> Gantt:
-    """Return the chart of the tasks of an attempt; it begins where the batch script did."""
-    zero = _zero(attempt)
+    """Return the chart of the tasks of an attempt, from the start of its batch script."""
+    start = _start(attempt)
     many = len(attempt.tasks) > MAX_TASKS
     rows: list[str] = []
     bars: list[Bar] = []
     marks: list[Mark] = []
-    for row, tasks in _shared_rows(attempt.tasks) if many else ((task.name, [task]) for task in attempt.tasks):
-        parts = tasks[0].segments if len(tasks) == 1 else _together(tasks)
+    for row, tasks in _rows_by_state(attempt.tasks) if many else ((task.name, [task]) for task in attempt.tasks):
+        parts = tasks[0].segments if len(tasks) == 1 else _merged_segments(tasks)
         rows.append(row)
-        bars += _bars(row, parts, zero)
+        bars += _bars(row, parts, start)
         if len(tasks) == 1:
-            marks += _mark(row, parts, zero, tasks[0].state, tasks[0].exit_code)
+            marks += _mark(row, parts, start, tasks[0].state, tasks[0].exit_code)
     return _gantt(rows, bars, marks, BATCH_SCRIPT)
 
 
 def task_counts(attempt: AttemptEntry) -> Counts:
-    """Return how many tasks of each role ran at a time."""
-    zero = _zero(attempt)
+    """Return the number of running tasks of each role over time."""
+    start = _start(attempt)
     spans: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
     for task in attempt.tasks:
-        spans[task.role] += [(s.begins - zero, s.ends - zero) for s in task.segments if s.phase != "waiting"]
+        spans[task.role] += [(s.begins - start, s.ends - start) for s in task.segments if s.phase != "waiting"]
     points = tuple((role, at, count) for role, found in spans.items() for at, count in running_counts(found))
     seconds = max((at for _, at, _ in points), default=0)
     return Counts(points=points, roles=tuple(spans), seconds=seconds, since=BATCH_SCRIPT)
 
 
 def runs_gantt(reports: Sequence[JobReport]) -> Gantt:
-    """Return the chart of several jobs, each from its own beginning, all attempts in a row."""
+    """Return the chart of several jobs, one row per job, each from the submission of that job."""
     bars: list[Bar] = []
     marks: list[Mark] = []
     names = short_names(reports)
     for report in reports:
         row = names[report.name]
         parts = [part for attempt in report.attempts for part in attempt.segments]
-        zero = min((part.begins for part in parts), default=0)
-        bars += _bars(row, parts, zero)
-        marks += _mark(row, parts, zero, report.state, report.exit_code)
+        start = min((part.begins for part in parts), default=0)
+        bars += _bars(row, parts, start)
+        marks += _mark(row, parts, start, report.state, report.exit_code)
         if parts and not report.ended:
-            at = max(part.ends for part in parts) - zero
+            at = max(part.ends for part in parts) - start
             marks.append(Mark(row=row, at=at, text=report.state.lower(), failed=False))
-    return _gantt(list(names.values()), bars, marks, "the submit")
+    return _gantt(list(names.values()), bars, marks, "submission")
 
 
 def short_names(reports: Sequence[JobReport]) -> dict[str, str]:
-    """Return what each job is called beside the others, by its name: jobs of one user without that user's name."""
+    """Return the labels of jobs by job name; if all have the same user, labels omit the user name."""
     one_user = len({report.user for report in reports}) == 1
     return {report.name: report.name.partition("~")[2] if one_user else report.name for report in reports}
 
 
-def _zero(attempt: AttemptEntry) -> int:
+def _start(attempt: AttemptEntry) -> int:
     begins = [part.begins for task in attempt.tasks for part in task.segments]
     return min(begins, default=attempt.started_at or 0)
 
 
-def _bars(row: str, parts: Iterable[Segment], zero: int) -> Iterator[Bar]:
+def _bars(row: str, parts: Iterable[Segment], start: int) -> Iterator[Bar]:
     for part in parts:
         says = f"{row}: {part.phase} for {duration_text(part.ends - part.begins)}"
-        yield Bar(row=row, phase=part.phase, begins=part.begins - zero, ends=part.ends - zero, says=says)
+        yield Bar(row=row, phase=part.phase, begins=part.begins - start, ends=part.ends - start, says=says)
 
 
-def _mark(row: str, parts: Sequence[Segment], zero: int, state: str, code: int | None) -> Iterator[Mark]:
+def _mark(row: str, parts: Sequence[Segment], start: int, state: str, code: int | None) -> Iterator[Mark]:
     if state in ("FAILED", "STOPPED"):
-        at = max((part.ends for part in parts), default=zero) - zero
+        at = max((part.ends for part in parts), default=start) - start
         failed = state == "FAILED"
         yield Mark(row=row, at=at, text=f"{state.lower()} {code}" if failed else "stopped", failed=failed)
 
 
-def _shared_rows(tasks: Sequence[TaskEntry]) -> Iterator[tuple[str, list[TaskEntry]]]:
-    """Yield the rows of many tasks, those of a role together: each that failed, then what the others came to."""
+def _rows_by_state(tasks: Sequence[TaskEntry]) -> Iterator[tuple[str, list[TaskEntry]]]:
+    """Yield rows role by role: one for each failed task, then one for each other state."""
     by_role: defaultdict[str, defaultdict[str, list[TaskEntry]]] = defaultdict(lambda: defaultdict(list))
     for task in tasks:
         by_role[task.role][task.state].append(task)
@@ -154,8 +154,8 @@ def _shared_rows(tasks: Sequence[TaskEntry]) -> Iterator[tuple[str, list[TaskEnt
             yield f"{role}: {len(found)} {state.lower()}", found
 
 
-def _together(tasks: Sequence[TaskEntry]) -> list[Segment]:
-    """Return the phases of several tasks as one: each from when the first task came to it."""
+def _merged_segments(tasks: Sequence[TaskEntry]) -> list[Segment]:
+    """Merge the phases of several tasks; each phase starts when the first task enters it."""
     parts = [part for task in tasks for part in task.segments]
     first = {phase: min((p.begins for p in parts if p.phase == phase), default=None) for phase in PHASES}
     return list(segments(*first.items(), ends=max((part.ends for part in parts), default=None)))

@@ -1,4 +1,4 @@
-"""Geometry of the charts in CSS pixels, for wide screens and for narrow ones; `charts.html.j2` draws them."""
+"""Geometry of the charts in CSS pixels, for wide and narrow screens; `charts.html.j2` draws them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from .chart_rows import Counts, Gantt
 
 WIDE, NARROW = 1040, 340
-"""CSS pixels of a chart, its labels included."""
+"""Widths of a chart in CSS pixels, including its labels."""
 _TICKS = {WIDE: 6, NARROW: 4}
-"""The most intervals of a time axis, by the width of the chart."""
+"""The most intervals of a time axis, by chart width."""
 _LETTER = 8
-"""CSS pixels of a letter of a label, in fonts that are rather wide."""
+"""Width of a letter in CSS pixels, estimated for wide fonts."""
 _ROW, _BAR = 24, 16
 """Heights of a row and of the bar in it."""
 _AXIS = 44
@@ -23,22 +23,22 @@ _AXIS = 44
 _PLOT = 160
 """Height of the plot of a chart of counts."""
 _COLOURS = 4
-"""Roles that have a colour and a dash pattern of their own; a fifth has those of the first."""
+"""The number of colours and dash patterns; the fifth role reuses the first."""
 
 
 _UNITS = (("days", 86400, 3 * 86400), ("hours", 3600, 3 * 3600), ("minutes", 60, 180), ("seconds", 1, 0))
-"""A unit, its seconds, and from how many seconds on an axis has it."""
+"""A unit, its length in seconds, and the shortest axis in seconds that uses it."""
 
 
 class Tick(NamedTuple):
-    """Place a line of the grid and its number."""
+    """A grid line with its number."""
 
     at: float
     text: str
 
 
 class TimeAxis(NamedTuple):
-    """Place the time axis: its plot from `left` to `right`, its ticks, and the height at which it stands."""
+    """The time axis at the height `top`, with its plot from `left` to `right`."""
 
     left: float
     right: float
@@ -48,7 +48,7 @@ class TimeAxis(NamedTuple):
 
 
 class Text(NamedTuple):
-    """Place a text; `kind` is a class of the page's style."""
+    """A text; `kind` is a CSS class."""
 
     x: float
     y: float
@@ -57,7 +57,7 @@ class Text(NamedTuple):
 
 
 class DrawnBar(NamedTuple):
-    """Place a bar; `says` is what a pointer or a screen reader is given."""
+    """A bar; `says` is the text for tooltips and screen readers."""
 
     x: float
     y: float
@@ -67,7 +67,7 @@ class DrawnBar(NamedTuple):
 
 
 class DrawnGantt(NamedTuple):
-    """Hold a chart of bars in rows."""
+    """A chart of bars in rows."""
 
     width: int
     height: int
@@ -79,7 +79,7 @@ class DrawnGantt(NamedTuple):
 
 
 class Line(NamedTuple):
-    """Place the steps of a role: the path, its colour's number, and where the legend has its name."""
+    """The step line of a role: its path, its colour number, and its label in the legend."""
 
     path: str
     colour: int
@@ -87,7 +87,7 @@ class Line(NamedTuple):
 
 
 class DrawnCounts(NamedTuple):
-    """Hold a chart of how many tasks of each role ran at a time; `levels` are the numbers of its upright axis."""
+    """A chart of the running tasks of each role; `levels` are the ticks of its vertical axis."""
 
     width: int
     height: int
@@ -97,11 +97,11 @@ class DrawnCounts(NamedTuple):
 
 
 def drawn_gantt(gantt: Gantt, width: int) -> DrawnGantt:
-    """Return the chart of bars in rows, the rows from above."""
+    """Return the chart of bars, its first row at the top."""
     rows = {row: number for number, row in enumerate(gantt.rows)}
-    names = [_short(row, width) for row in gantt.rows]
+    names = [_shortened(row, width) for row in gantt.rows]
     left = 14 + _LETTER * max(map(len, names), default=0)
-    right = width - 8 - _room(gantt, width - 8 - left)
+    right = width - 8 - _right_margin(gantt, width - 8 - left)
     scale = (right - left) / (gantt.seconds or 1)
     bottom = _ROW * len(rows)
     middle = _ROW / 2 + 4
@@ -133,7 +133,7 @@ def drawn_gantt(gantt: Gantt, width: int) -> DrawnGantt:
 
 
 def drawn_counts(counts: Counts, width: int) -> DrawnCounts:
-    """Return the chart of how many tasks ran at a time: a line of steps for each role, with a legend above."""
+    """Return the chart of running tasks: a step line for each role, below a legend."""
     most = max((count for _, _, count in counts.points), default=0)
     left, right = 14 + _LETTER * len(str(most)), width - 8
     places, rows = _legend(counts.roles, width)
@@ -149,7 +149,7 @@ def drawn_counts(counts: Counts, width: int) -> DrawnCounts:
         axis=_time_axis(left, right, top + _PLOT, counts.seconds, counts.since, width),
         levels=tuple(Tick(top + _PLOT - level * y_scale, str(level)) for level in range(0, most + 1, step)),
         lines=tuple(
-            Line(_stairs(steps[role]), number % _COLOURS, places[number]) for number, role in enumerate(counts.roles)
+            Line(_step_path(steps[role]), number % _COLOURS, places[number]) for number, role in enumerate(counts.roles)
         ),
     )
 
@@ -165,12 +165,12 @@ def _time_axis(left: float, right: float, top: float, seconds: int, since: str, 
 
 
 def axis_unit(seconds: int) -> tuple[str, int]:
-    """Return the name of the unit for an axis of so many seconds, and how many seconds it has."""
+    """Return the unit for an axis of `seconds`: its name and its length in seconds."""
     return next((name, size) for name, size, least in _UNITS if seconds >= least)
 
 
 def _step(end: float, most: int) -> float:
-    """Return the least of 1, 2, 5, 10, 20 … that divides `end` into at most so many intervals."""
+    """Return the least of 1, 2, 5, 10, 20 … that divides `end` into at most `most` intervals."""
     size = 1
     while True:
         for step in (size, 2 * size, 5 * size):
@@ -179,8 +179,8 @@ def _step(end: float, most: int) -> float:
         size *= 10
 
 
-def _stairs(points: list[tuple[float, float]]) -> str:
-    """Return the path through points, level up to each and then upright."""
+def _step_path(points: list[tuple[float, float]]) -> str:
+    """Return the SVG path of a step line: horizontal to each point, then vertical."""
     if not points:
         return ""
     (x, y), *_ = points
@@ -188,11 +188,11 @@ def _stairs(points: list[tuple[float, float]]) -> str:
 
 
 def _legend(roles: tuple[str, ...], width: int) -> tuple[list[Text], int]:
-    """Return where each role's name stands, a line of its colour before it, and how many rows that takes."""
+    """Return the label of each role and the number of rows; a line in the role's colour precedes each label."""
     places: list[Text] = []
     x, row = 0, 0
     for role in roles:
-        name = _short(role, width)
+        name = _shortened(role, width)
         needs = 40 + _LETTER * len(name)
         if x and x + needs > width:
             x, row = 0, row + 1
@@ -201,18 +201,18 @@ def _legend(roles: tuple[str, ...], width: int) -> tuple[list[Text], int]:
     return places, row + 1
 
 
-def _room(gantt: Gantt, plot: int) -> int:
-    """Return the pixels that have to be free at the right, so that the word at the end of each row fits."""
-    return min(max([8, *_needs(gantt, plot)]), plot // 2)
+def _right_margin(gantt: Gantt, plot: int) -> int:
+    """Return the pixels to keep free at the right for the words at the ends of rows."""
+    return min(max([8, *_mark_margins(gantt, plot)]), plot // 2)
 
 
-def _needs(gantt: Gantt, plot: int) -> Iterator[int]:
+def _mark_margins(gantt: Gantt, plot: int) -> Iterator[int]:
     for mark in gantt.marks:
         word = _LETTER * (len(mark.text) + 1)
         yield round(plot - (plot - word) * gantt.seconds / mark.at) if mark.at else word
 
 
-def _short(text: str, width: int) -> str:
-    """Return a label that fits into a third of a chart."""
+def _shortened(text: str, width: int) -> str:
+    """Shorten a label to a third of the chart."""
     most = width // 3 // _LETTER
     return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -1,4 +1,4 @@
-"""Why a job failed, in lines for people."""
+"""Format the reason for a job's failure as text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 MAX_COMMAND = 60
 MAX_LINE = 200
-"""Characters of a command and of a line of a log that are shown."""
+"""The most characters to show of a command and of a log line."""
 STREAMS = {
     "stderr": "its standard error",
     "stdout": "its standard output",
@@ -21,12 +21,12 @@ STREAMS = {
 
 
 def failure_rows(failure: Failure) -> list[tuple[str, str]]:
-    """Return the known facts of a failure, each with its name, without the last lines."""
+    """Return the known facts of a failure as (name, text), without the last lines of the log."""
     return [(name, text) for name, text in [*_facts(failure), *_advice(failure)] if text]
 
 
 def failure_text(failure: Failure) -> str:
-    """Return why a job failed: who decided and what that means, the last lines that were printed, what to do."""
+    """Return why a job failed: the deciding task, its exit rule, the last lines of its log, and advice."""
     before = _facts(failure)
     rows = pairs_text((name, one_line(text)) for name, text in before + _advice(failure)).split("\n")
     place = sum(bool(text) for _, text in before)
@@ -61,7 +61,7 @@ def _task_text(failure: Failure) -> str:
 
 
 def _command_rows(failure: Failure) -> list[tuple[str, str]]:
-    """Return where the command stands that failed, with its text, or the lines of which it is one."""
+    """Return the location and text of the failed command, or the range of lines that contains it."""
     command = failure.command
     if command is None:
         return []
@@ -72,10 +72,9 @@ def _command_rows(failure: Failure) -> list[tuple[str, str]]:
 
 
 def _last_lines(failure: Failure) -> list[str]:
-    """Return the heading and the last lines; a task that printed nothing is told from a log that is not there."""
     name = STREAMS[failure.stream]
     if not failure.last_lines:
-        return [f"{name} is empty"] if failure.task is None else ["it printed nothing"]
+        return [f"{name} is empty"] if failure.task is None else ["the task printed nothing"]
     return [f"last lines of {name}:", *(f"  | {_cut(one_line(line))}" for line in failure.last_lines)]
 
 

@@ -1,4 +1,4 @@
-"""The job file and the head of its script, line by line, each line with those that it belongs with."""
+"""Link each line of the head of a script to the lines of the job file from which it is compiled."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 MAX_LINES = 1500
-"""Of a file: more is cut off, and the note says so."""
+"""The most lines to show of a file; a note reports the cut."""
 RUNTIME = "# ---- paislurm runtime "
-"""How the line begins behind which all scripts are the same."""
+"""Start of the seal, the line between the head and the runtime of a script."""
 
 
 def head_of(script: str) -> list[str]:
-    """Return the lines of a script that differ from job to job."""
+    """Return the lines of the head of a script."""
     lines = script.splitlines()
     end = next((number for number, line in enumerate(lines) if line.startswith(RUNTIME)), len(lines))
     return lines[:end]
@@ -36,9 +36,9 @@ def linked(
 ) -> LinkedSource:
     """Return both files with their links.
 
-    `compiled` is the head of the script that the job file gives now; an origin is a line of it, the lines of the job
-    file that it comes from, and the rule. A line that the script has otherwise has no links: the job was submitted
-    for another site, or with other values.
+    `compiled` is the head of the script that the job file compiles to now. An origin is a line of `compiled`, the
+    lines of the job file behind it, and the rule. Lines of the script that differ from `compiled` have no links: the
+    job was submitted for another site, or with other values.
     """
     same = _same_lines(compiled, script)
     of_script: dict[int, tuple[tuple[int, ...], str]] = {}
@@ -47,21 +47,19 @@ def linked(
         number = same.get(line)
         if number is None:
             continue
-        there = tuple(line for line in job_lines if line <= min(len(job), MAX_LINES))
-        of_script[number] = (there, rule)
-        for line in there if number <= MAX_LINES else ():
+        linked_lines = tuple(line for line in job_lines if line <= min(len(job), MAX_LINES))
+        of_script[number] = (linked_lines, rule)
+        for line in linked_lines if number <= MAX_LINES else ():
             of_job[line].append(number)
     notes = [note] if note else []
-    there_too = set(same.values())
-    # Comments name the file that was submitted, which here has the name that its copy has.
-    differ = sum(number not in there_too and not text.startswith("# ") for number, text in enumerate(script, 1))
-    if compiled and differ:
-        are, have = verb(differ, "is", "are"), verb(differ, "has", "have")
-        notes.append(
-            f"{counted(differ, 'line')} of the script {are} not what the job file gives now, and {have} no links"
-        )
+    unchanged = set(same.values())
+    # Comments contain the name of the submitted file; its copy has another name.
+    changed = sum(number not in unchanged and not text.startswith("# ") for number, text in enumerate(script, 1))
+    if compiled and changed:
+        lines = f"{counted(changed, 'line')} of the script {verb(changed, 'differs', 'differ')}"
+        notes.append(f"{lines} from a new compilation of the job file, and {verb(changed, 'has', 'have')} no links")
     if max(len(job), len(script)) > MAX_LINES:
-        notes.append(f"of each file only the first {MAX_LINES} lines are shown")
+        notes.append(f"only the first {MAX_LINES} lines of each file are shown")
     no_origin: tuple[tuple[int, ...], str] = ((), "")
     return LinkedSource(
         job=tuple(
@@ -79,6 +77,6 @@ def linked(
 
 
 def _same_lines(compiled: Sequence[str], script: Sequence[str]) -> dict[int, int]:
-    """Return for lines of the script as it is compiled now those of the one that was submitted, both from 1."""
+    """Return the equal lines of `script` by those of `compiled`, both as numbers from 1."""
     blocks = SequenceMatcher(None, compiled, script, autojunk=False).get_matching_blocks()
     return {a + step + 1: b + step + 1 for a, b, size in blocks for step in range(size)}

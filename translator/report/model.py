@@ -1,4 +1,4 @@
-"""What a report says of a job. All times are seconds since 1970, None where something never came to be."""
+"""Data of a job report. Times are seconds since 1970; None for an event that has not occurred."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 Phase = Literal["waiting", "staging", "running", "stopping"]
-"""What goes on in a part of a timeline, in the order in which charts name them."""
+"""A part of a timeline, in the order of the charts' legends."""
 PHASES: tuple[Phase, ...] = get_args(Phase)
 
 
 class Segment(Struct, frozen=True, kw_only=True):
-    """Say what went on from one time to another."""
+    """A phase with its start and end."""
 
     phase: Phase
     begins: int
@@ -32,9 +32,9 @@ class Segment(Struct, frozen=True, kw_only=True):
 
 
 class TaskEntry(Struct, frozen=True, kw_only=True):
-    """Say what became of a task in one attempt of its job; `task_attempts` counts its runs.
+    """A task in one attempt of its job; `task_attempts` counts its runs.
 
-    `ports` are lists of ports, separated by commas, by their label.
+    `ports` are pairs of a port label and its ports, separated by commas.
     """
 
     role: str
@@ -57,10 +57,10 @@ class TaskEntry(Struct, frozen=True, kw_only=True):
 
 
 class AttemptEntry(Struct, frozen=True, kw_only=True):
-    """Say how an attempt went. `retry_rule` is why there was another one, "" where there was none.
+    """An attempt of a job. `retry_rule` is the reason for the next attempt, "" without one.
 
-    `waited_for` are the backend's reasons for not starting it; `exit` is what its exit code means. `usages` are what
-    the tasks of a role used, by its name, as Slurm's accounting has it.
+    `waited_for` are the backend's reasons for not starting it; `exit` explains its exit code. `usages` are the
+    average resources that the tasks of each role used, from Slurm's accounting.
     """
 
     number: int
@@ -82,7 +82,7 @@ class AttemptEntry(Struct, frozen=True, kw_only=True):
 
 
 class Tail(Struct, frozen=True, kw_only=True):
-    """Hold the last lines of a log of a task that failed; `whole` tells whether these are all."""
+    """The last lines of a log of a failed task; `whole` if they are the whole log."""
 
     attempt: int
     task: str
@@ -92,7 +92,7 @@ class Tail(Struct, frozen=True, kw_only=True):
 
 
 class SourceLine(Struct, frozen=True, kw_only=True):
-    """Hold a line of a file and the lines of the other file that it belongs with; numbers count from 1."""
+    """A line of the job file or script, and the linked lines of the other file; numbers count from 1."""
 
     number: int
     text: str
@@ -101,7 +101,7 @@ class SourceLine(Struct, frozen=True, kw_only=True):
 
 
 class LinkedSource(Struct, frozen=True, kw_only=True):
-    """Hold the job file and the head of the script, line by line; `note` says why links are missing, or is ""."""
+    """The lines of the job file and of the head of the script; `note` is the reason for missing links, or ""."""
 
     job: tuple[SourceLine, ...]
     script: tuple[SourceLine, ...]
@@ -110,9 +110,9 @@ class LinkedSource(Struct, frozen=True, kw_only=True):
 
 
 class RunFacts(Struct, frozen=True, kw_only=True):
-    """Say what a journal tells of a job's place in a sweep: its parameters, its group, and what the group varies.
+    """The parameters of a job, its group, and the parameters that differ within the group, from its journal.
 
-    `result` is the number that the job names as its result.
+    `result` is the number that the job printed (`extras.slurm.result`).
     """
 
     parameters: Mapping[str, str] = field(default_factory=dict)
@@ -122,7 +122,7 @@ class RunFacts(Struct, frozen=True, kw_only=True):
 
 
 class JobReport(Struct, frozen=True, kw_only=True):
-    """Say all that a report shows of a job, as it was known at `now`. `notes` are what could not be read, in words."""
+    """The report of a job at `now`; `notes` are messages about data that could not be read."""
 
     name: str
     job: str
@@ -148,10 +148,10 @@ class JobReport(Struct, frozen=True, kw_only=True):
 
 
 def segments(*boundaries: tuple[Phase, int | None], ends: int | None) -> tuple[Segment, ...]:
-    """Return the phases that begin at these times, each up to the next one that began, the last up to `ends`.
+    """Return the phases that start at these times; each ends when the next one starts, the last at `ends`.
 
-    A phase that never began is left out, and so is one that would end before it begins: clocks of nodes differ. What
-    ran for less than a second ran all the same.
+    Omit phases that never started, and phases that would end before they start, because the clocks of nodes differ.
+    Keep a running phase of less than a second.
     """
     begun = [(phase, at) for phase, at in boundaries if at is not None]
     found: list[Segment] = []
@@ -167,8 +167,8 @@ def task_segments(
 ) -> tuple[Segment, ...]:
     """Return when a task waited, was staged, ran and was stopped.
 
-    `runs` are its task attempts, `scripts` what it ran of prerequisites and plugins. `began` is when the batch script
-    did, `decided` when the outcome of the attempt was known, `ends` until when a task without an end lived.
+    `runs` are its task attempts, `scripts` its hooks. `began` is the start of the batch script, `decided` the time at
+    which the outcome of the attempt was known. `ends` replaces the end of a task that did not report one.
     """
     return tuple(_task_segments(runs, scripts, began, decided, ends))
 
@@ -193,7 +193,7 @@ def _task_segments(
 
 
 def running_counts(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return how many spans there are at a time, at each time at which that changes."""
+    """Return the number of overlapping spans at each time at which it changes."""
     changes: dict[int, int] = {}
     for begins, ends in spans:
         changes[begins] = changes.get(begins, 0) + 1

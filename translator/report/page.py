@@ -1,4 +1,4 @@
-"""Reports to HTML: one file, all text escaped, nothing in it that could reach a network."""
+"""Render reports as HTML: one file, with all text escaped and without network access."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ if TYPE_CHECKING:
 _FOLDER = "templates/report"
 STATES: tuple[State, ...] = get_args(State)
 NAMED = 6
-"""So many jobs are named that stand as they do for the same reason; the others are counted."""
+"""The most jobs to name with the same reason; further ones are counted."""
 
 
 class Chart(NamedTuple):
-    """Hold a chart for wide screens and one for narrow ones, of which the page's style shows one."""
+    """A chart, drawn for wide and for narrow screens; the page's style shows one of them."""
 
     title: str
     drawings: tuple[DrawnGantt, ...] | tuple[DrawnCounts, ...]
 
 
 class TaskCharts(NamedTuple):
-    """Hold the charts of the tasks of an attempt, None where there is nothing to draw."""
+    """The charts of the tasks of an attempt; None for an empty chart."""
 
     gantt: Chart | None
     counts: Chart | None
@@ -59,13 +59,13 @@ def job_page(report: JobReport) -> str:
         title=f"{report.job or report.name} {report.state}",
         report=report,
         detailed=report.attempts[-DETAILED:],
-        attempts_chart=_gantt(attempts_gantt(report), f"Attempts of {report.name} in time"),
+        attempts_chart=_gantt(attempts_gantt(report), f"Timeline of the attempts of {report.name}"),
         task_charts={attempt.number: _task_charts(attempt) for attempt in report.attempts[-DETAILED:]},
     )
 
 
 def comparison_page(reports: Sequence[JobReport], group: str) -> str:
-    """Return the page that compares jobs; `group` is the name of what they belong to, or ""."""
+    """Return the page that compares jobs; `group` is the name of their group, or ""."""
     if group:
         reports = sorted(reports, key=lambda report: ([*map(by_size, report.run.sweep.values())], report.name))
     names = dict.fromkeys(name for report in reports for name in report.run.parameters)
@@ -86,7 +86,7 @@ def comparison_page(reports: Sequence[JobReport], group: str) -> str:
             for report in reports
             if report.state != "SUCCEEDED" and report.reason
         ),
-        chart=_gantt(runs_gantt(reports), "The jobs, each from when it was submitted"),
+        chart=_gantt(runs_gantt(reports), "Timeline of the jobs, each from its submission"),
     )
 
 
@@ -95,17 +95,17 @@ def _differs(name: str, reports: Sequence[JobReport]) -> bool:
 
 
 def _task_charts(attempt: AttemptEntry) -> TaskCharts:
-    """Return the charts of the tasks of an attempt: in time, and of many also how many ran at once."""
+    """Return the timeline of the tasks of an attempt, and for many tasks also the number of running ones."""
     counts = task_counts(attempt)
     many = len(attempt.tasks) > MAX_TASKS and counts.seconds > 0
     return TaskCharts(
-        gantt=_gantt(tasks_gantt(attempt), f"Tasks of attempt {attempt.number} in time"),
-        counts=_counts(counts, f"How many tasks of attempt {attempt.number} ran at a time") if many else None,
+        gantt=_gantt(tasks_gantt(attempt), f"Timeline of the tasks of attempt {attempt.number}"),
+        counts=_counts(counts, f"Number of running tasks of attempt {attempt.number}") if many else None,
     )
 
 
 def _gantt(gantt: Gantt, title: str) -> Chart | None:
-    """Return the chart of bars; None where there is no bar."""
+    """Return the chart of bars; None without bars."""
     drawings = tuple(drawn_gantt(gantt, width) for width in (WIDE, NARROW))
     return Chart(one_line(title), drawings) if gantt.bars else None
 
@@ -115,7 +115,7 @@ def _counts(counts: Counts, title: str) -> Chart:
 
 
 def by_role(tasks: Sequence[TaskEntry]) -> list[tuple[str, list[TaskEntry], str]]:
-    """Return the tasks of each role, with how many are in which state."""
+    """Return each role with its tasks and the number of tasks in each state, as text."""
     roles: defaultdict[str, list[TaskEntry]] = defaultdict(list)
     for task in tasks:
         roles[task.role].append(task)
@@ -128,22 +128,22 @@ def _states(tasks: Sequence[TaskEntry]) -> str:
 
 
 def total(report: JobReport, phase: str) -> int:
-    """Return for how many seconds the attempts of a job were in a phase."""
+    """Return the seconds that the attempts of a job spent in a phase."""
     return sum(in_phase(attempt, phase) for attempt in report.attempts)
 
 
 def in_phase(attempt: AttemptEntry, phase: str) -> int:
-    """Return for how many seconds an attempt was in a phase."""
+    """Return the seconds that an attempt spent in a phase."""
     return sum(part.ends - part.begins for part in attempt.segments if part.phase == phase)
 
 
 def span(begins: int | None, ends: int | None) -> str:
-    """Return the time between two times; a dash where one is not known."""
+    """Return the duration between two times, as text; a dash if one is unknown."""
     return duration_text(None if begins is None or ends is None else ends - begins)
 
 
 def usage_text(usage: StepUsage, tasks: Sequence[TaskEntry]) -> str:
-    """Return what each task of a role used on average."""
+    """Return the average resources that a task of a role used, as text."""
     lasted = [task.ended_at - task.started_at for task in tasks if task.started_at and task.ended_at]
     seconds = sum(lasted) / len(lasted) if lasted else 0
     cpus = usage.cpu_seconds * usage.tasks / len(tasks) / seconds if seconds else None
@@ -151,7 +151,7 @@ def usage_text(usage: StepUsage, tasks: Sequence[TaskEntry]) -> str:
 
 
 def retry_sentence(rule: str) -> str:
-    """Return the rule by which an attempt was retried as a sentence, without the behaviour, which stands above it."""
+    """Return a retry rule as a sentence, without the behaviour, which the page shows above it."""
     behaviour, _, rest = rule.partition(": ")
     text = rest if behaviour in ("transient", "conflict") else rule
     return text[:1].upper() + text[1:]
@@ -162,7 +162,7 @@ def _engine() -> jinja2.Environment:
     engine = jinja2.Environment(
         loader=jinja2.FunctionLoader(lambda name: shipped_text(f"{_FOLDER}/{name}")),
         undefined=jinja2.StrictUndefined,
-        finalize=_shown,
+        finalize=_escaped,
         trim_blocks=True,
         lstrip_blocks=True,
         autoescape=True,
@@ -179,8 +179,8 @@ def _engine() -> jinja2.Environment:
     return engine
 
 
-def _shown(value: object) -> object:
-    """Have characters that act, such as those that turn the direction of text, shown and not obeyed."""
+def _escaped(value: object) -> object:
+    """Escape control characters, such as those that change the direction of text."""
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
@@ -195,8 +195,8 @@ def _render(name: str, **values: object) -> str:
         .get_template(name)
         .render(
             policy=policy,
-            style=Markup(style),  # noqa: S704 - a file of ours
-            script=Markup(script),  # noqa: S704 - a file of ours
+            style=Markup(style),  # noqa: S704 - shipped with paislurm
+            script=Markup(script),  # noqa: S704 - shipped with paislurm
             version=__version__,
             **values,
         )

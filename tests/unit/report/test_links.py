@@ -31,7 +31,7 @@ def test_a_script_that_differs_keeps_the_links_of_its_other_lines() -> None:
     )
     assert [line.links for line in source.script] == [(), (), (2,)]
     assert [line.links for line in source.job] == [(), (3,)]
-    assert source.note == "1 line of the script is not what the job file gives now, and has no links"
+    assert source.note == "1 line of the script differs from a new compilation of the job file, and has no links"
 
 
 def test_a_file_is_cut_off_somewhere() -> None:

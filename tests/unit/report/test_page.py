@@ -89,7 +89,7 @@ def test_a_login_node_that_does_not_answer_is_a_note(jobs: Path, monkeypatch: py
 
     monkeypatch.setattr(gather, "fetch", away)
     (report,) = job_reports(Session(), [retried(jobs, user_name())], details=True)
-    assert "lines of logs may be missing: login1 does not answer" in report.notes
+    assert "log lines may be missing: login1 does not answer" in report.notes
     assert report.tails
 
 
@@ -193,8 +193,8 @@ def test_many_tasks_share_rows_and_those_that_failed_have_their_own(jobs: Path) 
 def test_any_names_can_be_drawn(name: str, title: str, seconds: int) -> None:
     bar = Bar(row=name, phase="running", begins=0, ends=seconds, says=f"{name}: running")
     mark = Mark(row=name, at=seconds, text=f"failed {title}", failed=True)
-    gantt = Gantt(rows=(name,), bars=(bar,), marks=(mark,), seconds=seconds, since="the submit")
-    counts = Counts(points=((name, 0, 3), (name, seconds, 0)), roles=(name,), seconds=seconds, since="the submit")
+    gantt = Gantt(rows=(name,), bars=(bar,), marks=(mark,), seconds=seconds, since="submission")
+    counts = Counts(points=((name, 0, 3), (name, seconds, 0)), roles=(name,), seconds=seconds, since="submission")
     for width, kind, drawing in (
         (NARROW, "gantt", drawn_gantt(gantt, NARROW)),
         (WIDE, "counts", drawn_counts(counts, WIDE)),
@@ -220,20 +220,20 @@ def test_bars_stand_in_their_rows_to_scale() -> None:
         Bar(row="a", phase="waiting", begins=0, ends=30, says=""),
         Bar(row="b", phase="running", begins=30, ends=60, says=""),
     )
-    chart = drawn_gantt(Gantt(rows=("a", "b"), bars=bars, marks=(), seconds=60, since="the submit"), WIDE)
+    chart = drawn_gantt(Gantt(rows=("a", "b"), bars=bars, marks=(), seconds=60, since="submission"), WIDE)
     first, second = chart.bars
     assert first.x == chart.axis.left
     assert second.x == pytest.approx(first.x + first.width)
     assert second.x + second.width == pytest.approx(chart.axis.right)
     assert second.y > first.y
     assert [tick.text for tick in chart.axis.ticks] == ["0", "10", "20", "30", "40", "50", "60"]
-    assert chart.axis.title == "seconds since the submit"
+    assert chart.axis.title == "seconds since submission"
 
 
 def test_the_word_at_the_end_of_a_row_has_room() -> None:
     mark = Mark(row="a", at=60, text="failed 137", failed=True)
     bar = Bar(row="a", phase="running", begins=0, ends=60, says="")
-    chart = drawn_gantt(Gantt(rows=("a",), bars=(bar,), marks=(mark,), seconds=60, since="the submit"), NARROW)
+    chart = drawn_gantt(Gantt(rows=("a",), bars=(bar,), marks=(mark,), seconds=60, since="submission"), NARROW)
     assert chart.marks[0].x + 7 * len(mark.text) < NARROW
 
 

@@ -1,1 +1,1 @@
-"""Reports as pages: what is read for them, their charts, and their HTML."""
+"""Reports as HTML pages: gathering of their data, and writing of the pages."""

@@ -1,4 +1,4 @@
-"""Read what a report is made of: the journal, the files of all attempts, and how the job stands now."""
+"""Gather the data of reports: the journal, the files of all attempts, and the current job status."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ LOCAL = "local"
 
 
 def usages(session: Session, known: History, records: Iterable[Record]) -> Mapping[int, Mapping[str, StepUsage]]:
-    """Return by attempt and role what each task used on average; nothing where Slurm keeps no accounts.
+    """Return the average resources that tasks used, by attempt and role; {} without Slurm accounting.
 
-    A role that ran in several steps has the figures of the step with the most tasks.
+    For a role with several steps, return the values of the step with the most tasks.
     """
     jobs = {JobId(each.job_id): each.attempt for each in records if isinstance(each, Submitted) and each.job_id}
     if not jobs or known.backend == LOCAL:
@@ -73,13 +73,13 @@ def usages(session: Session, known: History, records: Iterable[Record]) -> Mappi
 
 
 MAX_ATTEMPTS = 200
-"""The newest ones are shown."""
+"""The number of attempts, the newest, that a report shows."""
 
 
 def job_reports(
     session: Session, folders: Sequence[JobFolder], *, site: str | None = None, details: bool
 ) -> list[JobReport]:
-    """Return the reports of jobs; with `details` with logs, job file and script. OSError for one without a journal."""
+    """Return the reports of jobs; `details` adds logs, job file and script. Raises OSError without a journal."""
     from ...monitor.poll import open_job
 
     views = refresh_all(session, [open_job(folder) for folder in folders])
@@ -93,7 +93,7 @@ def _report(session: Session, view: View, site: str | None, *, details: bool) ->
     first = max(0, known.attempt - MAX_ATTEMPTS + 1)
     notes = [*view.read_errors, *([view.backend_error] if view.backend_error else [])]
     if first:
-        notes.append(f"of {known.attempt + 1} attempts the last {MAX_ATTEMPTS} are shown")
+        notes.append(f"only the last {MAX_ATTEMPTS} of {known.attempt + 1} attempts are shown")
     attempts = []
     for number in range(first, known.attempt + 1):
         files, errors = _attempt(view, number, details=details and number > known.attempt - DETAILED)
@@ -101,7 +101,7 @@ def _report(session: Session, view: View, site: str | None, *, details: bool) ->
         notes += errors
     run = run_facts(folder, known)
     if details:
-        notes += _bring_logs(session, view, attempts)
+        notes += _fetch_logs(session, view, attempts)
     return job_report(
         JobEvidence(
             name=folder.name,
@@ -121,8 +121,8 @@ def _report(session: Session, view: View, site: str | None, *, details: bool) ->
     )
 
 
-def _bring_logs(session: Session, view: View, attempts: Sequence[AttemptFiles]) -> list[str]:
-    """Bring the logs of the tasks that failed, where they are at a login node; return in words why some are not."""
+def _fetch_logs(session: Session, view: View, attempts: Sequence[AttemptFiles]) -> list[str]:
+    """Fetch the logs of failed tasks from a login node; return a message if some may be missing."""
     folder, known = view.folder, view.history
     roles = {role.name: role for role in known.roles}
     try:
@@ -131,17 +131,17 @@ def _bring_logs(session: Session, view: View, attempts: Sequence[AttemptFiles]) 
             if tasks:
                 fetch(session, known, run_folder_with_logs(folder, known, tasks, files.number))
     except BackendError as error:
-        return [f"lines of logs may be missing: {error.diagnostics[0].message}"]
+        return [f"log lines may be missing: {error.diagnostics[0].message}"]
     return []
 
 
 def _attempt(view: View, number: int, *, details: bool) -> tuple[AttemptFiles, tuple[str, ...]]:
-    """Return the files of an attempt, and in words what cannot be read of them."""
+    """Return the files of an attempt, and messages about unreadable ones."""
     folder, roles = view.folder, view.history.roles
     result, errors = result_of(folder, number, late=False)
     if result is not None and not details:
         return AttemptFiles(number=number, result=result), errors
-    # Without a result these alone tell when tasks began.
+    # Without a result, only reports contain the start times of tasks.
     by_position = read_runs(folder.reports(number))
     runs = {role.folder: by_position.get(position, {}) for position, role in enumerate(roles)}
     if not details:
@@ -158,7 +158,7 @@ def _attempt(view: View, number: int, *, details: bool) -> tuple[AttemptFiles, t
 def _endpoints(
     folder: JobFolder, number: int, roles: Sequence[JobRole], result: Result | None
 ) -> dict[tuple[str, int], Endpoint]:
-    """Return where tasks were reached: by the result, or else by what the nodes wrote, which goes at the end."""
+    """Return the endpoints of tasks from the result, else from the reports, which are deleted at the end."""
     names = {position: role.name for position, role in enumerate(roles)}
     found: dict[tuple[str, int], Endpoint] = {
         (names[role], index): Endpoint(peer.address, peer.ports)
@@ -172,30 +172,30 @@ def _endpoints(
 
 
 MAX_TASKS, MAX_LINES, MAX_BYTES = 8, 40, 16 << 10
-"""Of an attempt, of a log, and of a log."""
+"""The most failed tasks per attempt, and the most lines and bytes per log, that a report shows."""
 STREAMS = ("stderr", "stdout", "runtime")
 
 
 def tails(folder: JobFolder, known: History, attempts: Iterable[AttemptFiles]) -> Iterator[Tail]:
-    """Yield the last lines of the first tasks that failed of each attempt, the newest attempt first."""
+    """Yield the last lines of the tasks that failed first in each attempt, the newest attempt first."""
     roles = {role.name: role for role in known.roles}
     for files in reversed(list(attempts)):
         for task in first_failed(files.result):
             name = f"{task.role}-{task.index}"
             for stream in STREAMS if task.role in roles else ():
                 log = folder.log(files.number, roles[task.role], task.index, task.task_attempt, stream)
-                if text := _last(log, folder.path.stat().st_uid):
-                    yield Tail(attempt=files.number, task=name, stream=stream, text=_settled(text[1]), whole=text[0])
+                if text := _last_lines(log, folder.path.stat().st_uid):
+                    yield Tail(attempt=files.number, task=name, stream=stream, text=_final_text(text[1]), whole=text[0])
 
 
 def first_failed(result: Result | None) -> list[TaskResult]:
-    """Return the tasks of an attempt that failed first, as many as a report shows lines of."""
+    """Return the tasks of an attempt that failed first, at most MAX_TASKS."""
     failed = [task for task in result.tasks if task.state == "FAILED"] if result else []
     return sorted(failed, key=lambda task: task.ended_at or 0)[:MAX_TASKS]
 
 
-def _last(log: Path, owner: int) -> tuple[bool, str] | None:
-    """Return whether it is all, and the last lines of a log; None where there are none."""
+def _last_lines(log: Path, owner: int) -> tuple[bool, str] | None:
+    """Return whether the text is the whole log, and the last lines; None for an empty or unreadable log."""
     start = start_of_last_lines(log, MAX_LINES, owner)
     try:
         descriptor = open_log(log, owner)
@@ -209,6 +209,6 @@ def _last(log: Path, owner: int) -> tuple[bool, str] | None:
     return (start == 0, data.decode(errors="replace")) if data.strip() else None
 
 
-def _settled(text: str) -> str:
-    """Return text as a terminal shows it in the end: of a progress bar what was written last."""
+def _final_text(text: str) -> str:
+    """Return text as a terminal shows it at the end: only the last state of a progress bar."""
     return "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.splitlines())

@@ -1,4 +1,4 @@
-"""The job file and the script of a job, with their links: the job file is compiled again to know them."""
+"""Link the job file of a job to its script by compiling the job file again."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def read_owned(folder: JobFolder, path: Path, limit: int) -> bytes:
-    """Return what a file of a job holds; nothing where it is missing, larger than `limit`, or another user's."""
+    """Return a file of a job; b"" if it is missing, larger than `limit`, or owned by another user."""
     try:
         with os.fdopen(open_log(path, folder.path.stat().st_uid), "rb") as file:
             data = file.read(limit + 1)
@@ -39,7 +39,7 @@ JOB_FILE = "job.yaml"
 
 
 def run_facts(folder: JobFolder, known: History) -> RunFacts:
-    """Return what the journal of a job says of its run; the parameters are the job file's where it names none."""
+    """Return the run facts from a job's journal; without a run record, parameters come from the job file."""
     created = None
     with suppress(OSError):
         created = folder.created()
@@ -53,7 +53,7 @@ def run_facts(folder: JobFolder, known: History) -> RunFacts:
 
 
 def parameters_of(folder: JobFolder) -> Mapping[str, str]:
-    """Return the parameters of the job file as it was submitted; none where it cannot be read."""
+    """Return the parameters of the submitted job file; {} if it cannot be read."""
     from ...errors import ProtocolError
     from ...reading.read import read
 
@@ -65,7 +65,7 @@ def parameters_of(folder: JobFolder) -> Mapping[str, str]:
 
 
 def texts(value: object) -> Mapping[str, str]:
-    """Return a mapping with its values as people write them; an empty one for what is none."""
+    """Return a mapping with its values as text; {} for another type."""
     return {str(key): _text(each) for key, each in value.items()} if isinstance(value, dict) else {}
 
 
@@ -78,7 +78,7 @@ def _text(value: object) -> str:
 def linked_source(
     session: Session, folder: JobFolder, known: History, site: str | None, parameters: Mapping[str, str]
 ) -> LinkedSource:
-    """Return the job file as submitted and the head of its newest script, with the links that can be known now."""
+    """Return the submitted job file and the head of its newest script, with links if the job file compiles."""
     text = read_owned(folder, folder.path / JOB_FILE, MAX_BYTES)
     scripts = (_script(folder, attempt) for attempt in range(known.attempt, -1, -1))
     script = head_of(next(filter(None, scripts), b"").decode(errors="replace"))
@@ -95,7 +95,7 @@ def linked_source(
 
 
 def _script(folder: JobFolder, attempt: int) -> bytes:
-    """Return the script of an attempt, of one that was tidied its head; nothing where there is none of the owner's."""
+    """Return the script of an attempt, or its head after tidying; b"" if the owner has neither."""
     script = folder.script(attempt)
     return read_owned(folder, script, MAX_BYTES) or read_owned(folder, script.with_name(HEAD), MAX_BYTES)
 
@@ -112,7 +112,7 @@ def _linked(text: bytes, job: list[str], script: list[str], site: Site, paramete
 
 
 def _site(session: Session, known: History, site: str | None) -> Site:
-    """Return the site that a job was submitted for, as far as that can be known."""
+    """Return the site of `--site`, or the most likely site of the submit."""
     from ...site.profile import local_site
     from ..input.sites import find_site
 

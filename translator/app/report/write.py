@@ -43,7 +43,7 @@ def write_report(
     several = group is not None or len(folders) > 1
     reports = job_reports(session, folders, site=site, details=not several)
     page = comparison_page(reports, group or "") if several else job_page(reports[0])
-    path = Path(output or f"{_name(folders, group)}.report.html")
+    path = Path(output or f"{_page_name(folders, group)}.report.html")
     write_output(path, page.encode("utf-8", "backslashreplace"), is_named=output is not None)
     for report in reports:
         for note in report.notes:
@@ -51,8 +51,8 @@ def write_report(
     return WrittenReport(file=str(path))
 
 
-def _name(folders: Sequence[JobFolder], group: str | None) -> str:
-    """Return the name of the page: that of its group or job, in portable characters."""
+def _page_name(folders: Sequence[JobFolder], group: str | None) -> str:
+    """Return the name of the group or job in portable characters."""
     if group is None:
         return folders[0].name.partition("~")[2] if len(folders) == 1 else "jobs"
     return "".join(letter if letter.isalnum() or letter in "._-" else "_" for letter in group).lstrip(".") or "group"
