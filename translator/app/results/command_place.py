@@ -1,4 +1,4 @@
-"""Where the command that failed is in the job file: what its bash noted, by the plan that a job's folder keeps."""
+"""Locate the failed command in the job file by the reports of its bash and the kept plan."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ if TYPE_CHECKING:
     from ...state.task_reports import CommandEnd
 
 MAX_LINES = 40
-"""So many lines back the start of a command is looked for; each takes a bash that reads all lines before."""
-_OTHER_LINES = re.compile(r"\b(?:trap|eval)\b")
+"""The most lines to search back for the start of a command; each starts a bash that parses all lines before."""
+_CHANGES_LINE_NUMBERS = re.compile(r"\b(?:trap|eval)\b")
 _LOOP = re.compile(r"\b(?:while|until)\b")
 _BLANK = re.compile(r"[\s;]|\\\n")
-"""What bash writes in another way than a script: blanks, and the ends of commands."""
-_NOTHING_RAN = re.compile(
+"""Blanks and command separators, which bash prints in another form than the script."""
+_LINE_NOT_RUN = re.compile(
     r"^(?:\S*/commands/\S+\.sh|/dev/fd/\d+): line (\d{1,9}): (?:syntax error|unexpected |[^:]+: (?:ambiguous redirect|"
     r"No such file or directory|Permission denied|Not a directory|Is a directory|cannot overwrite existing file))"
 )
-"""What bash writes of a line that it cannot read, or redirect: it runs nothing of it, and so only the message tells.
+"""Messages of bash about a line that it cannot parse or redirect. Only they locate such a line: none of it runs.
 Source: bash(1); observed on 5.1 to 5.3."""
 
 
 def command_place(folder: Path, role: str, ends: Sequence[CommandEnd], printed: Sequence[str]) -> CommandPlace | None:
-    """Return the lines of the job file of which one failed, by where bash says that the commands of a role ended.
+    """Return the place of the failed command in the job file, from the command ends that bash reported.
 
-    `printed` are the last lines of the task. None where the plan cannot be read, or does not tell.
+    `printed` are the last lines of the task's log. None if the plan is unreadable or lacks the commands.
     """
     plan = kept_plan(folder)
     found = plan.roles_by_name.get(role)
     if found is None or found.command is None:
         return None
     place = _place(plan.file, found.command, ends, printed)
-    # That tasks do not run in their image.
+    # W402: tasks do not run in their image.
     warning = next((each.message for each in plan.diagnostics if each.code == "W402"), "")
     return place and replace(place, workdir=found.workdir or "", image_warning=warning)
 
@@ -57,16 +57,16 @@ def _place(file: str, command: KeptCommand, ends: Sequence[CommandEnd], printed:
 
 
 def failed_lines(text: str, ends: Sequence[CommandEnd], printed: Sequence[str]) -> tuple[int, int]:
-    """Return the first and the last line (from 1) of those of commands among which is the one that failed.
+    """Return the first and the last line (from 1) of a range that contains the failed command.
 
-    That is all of them where bash does not tell. `printed` is the end of the standard error.
+    Without a usable report of bash, return all lines. `printed` is the end of the standard error.
     """
     lines = text.split("\n")
-    said = _NOTHING_RAN.match(printed[-1]) if printed else None
+    message = _LINE_NOT_RUN.match(printed[-1]) if printed else None
     for end in ends:
         places = _places(text, end.command)
         found = _by_line(lines, end.line, places) if end.line else _by_command(text, end.command, places)
-        if found and (_is_exit(end.command) or said is None or _covers([found, *places], int(said[1]))):
+        if found and (_is_exit(end.command) or message is None or _covers([found, *places], int(message[1]))):
             first, last = found
             is_one = all(line.endswith("\\") for line in lines[first - 1 : last - 1])
             return first, first if is_one else last
@@ -82,13 +82,13 @@ def _is_exit(command: str) -> bool:
 
 
 def _by_line(lines: Sequence[str], line: int, places: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
-    """Return the lines of the command that bash names by its last one, as it does with subshells and pipelines.
+    """Return the lines of a command by its last line, which bash reports for subshells and pipelines.
 
-    It is that line alone where it is within a compound command that goes on. None where it may be no line of these:
-    within a trap of the commands' own, and within `eval`, bash counts from another one.
+    Within an unfinished compound command, return that line alone. None if `line` may count other lines: in the
+    commands' traps and in `eval`, bash starts to count elsewhere.
     """
-    believed = _covers(places, line) if places else not any(map(_OTHER_LINES.search, lines))
-    if not believed or line > len(lines):
+    is_reliable = _covers(places, line) if places else not any(map(_CHANGES_LINE_NUMBERS.search, lines))
+    if not is_reliable or line > len(lines):
         return None
     for start in range(line, max(0, line - MAX_LINES), -1):
         goes_on = start > 1 and lines[start - 2].rstrip().endswith(("|", "\\"))
@@ -98,9 +98,9 @@ def _by_line(lines: Sequence[str], line: int, places: Sequence[tuple[int, int]])
 
 
 def _by_command(text: str, command: str, places: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
-    """Return from where to where there is the command that bash ran last; None where another one may have failed.
+    """Return the range of all places of the command that bash ran last; None if another command may have failed.
 
-    A loop can end with the status of its body, after its condition.
+    A loop can return the status of its body although its condition ran last.
     """
     if not places or (_LOOP.search(text) and not _is_exit(command)):
         return None
@@ -108,7 +108,7 @@ def _by_command(text: str, command: str, places: Sequence[tuple[int, int]]) -> t
 
 
 def _places(text: str, command: str) -> list[tuple[int, int]]:
-    """Return the first and last line of each place of a text where a command may be, which bash has written anew."""
+    """Return the first and last line of each place of a command in a text; bash has reformatted the command."""
     wanted = _BLANK.sub("", command)
     kept = [index for index, letter in enumerate(text) if not _BLANK.match(text, index)]
     packed = "".join(text[index] for index in kept)

@@ -1,4 +1,4 @@
-"""Why a job failed: the task that decided, what it printed last, where its command stands, what its code means."""
+"""Explain a job's failure: the deciding task, its last output, its failed command, and its exit code."""
 
 from __future__ import annotations
 
@@ -28,37 +28,36 @@ if TYPE_CHECKING:
     from ..session import Session
 
 LINES = 10
-"""So many lines of the end of a log are shown."""
+"""The number of last lines of a log to show."""
 
 
 def failure_of(session: Session, view: View) -> Failure | None:
-    """Return why a job failed, None for one that has not. What cannot be read is left out."""
-    # It reads the syntax of bash, which a list of jobs has no use for.
+    """Return why a job failed; None if it has not failed. Omit unreadable data."""
+    # Imported late: it loads the bash parser, which lists of jobs do not need.
     from .command_place import command_place
 
     code = view.job_status.code
     if view.job_status.state != "FAILED" or code is None:
         return None
-    task, no_room = deciding_task(view), _no_room(view, code)
+    task, no_room = deciding_task(view), _full_folder_message(view, code)
     role = next((role for role in view.history.roles if task is not None and role.name == task.role), None)
     if task is None or role is None:
         lines = _batch_lines(session, view)
         return Failure.of(view, code, None, command=None, stream="batch", last_lines=lines, no_room=no_room)
 
-    in_hook = _failed_in_a_hook(view, role, task)
+    in_hook = _failed_in_hook(view, role, task)
     stream, lines = _task_lines(session, view, role, task, in_hook=in_hook)
     place = None if in_hook else command_place(view.folder.path, role.name, _command_ends(view, role, task), lines)
     return Failure.of(view, code, task, command=place, stream=stream, last_lines=lines, no_room=no_room)
 
 
-def _no_room(view: View, code: int) -> str:
-    """Say that the job's folder takes nothing more, where that may be why it failed."""
+def _full_folder_message(view: View, code: int) -> str:
+    """Return a message if a full folder may be the cause of the failure, else ""."""
     may_be = code in (UNEXPLAINED, FOLDER_FULL) and not is_remote(view.history.backend)
     return no_room_text(view.folder.path, LocalRunner()) if may_be else ""
 
 
 def _batch_lines(session: Session, view: View) -> tuple[str, ...]:
-    """Return the last lines of the batch log."""
     path = view.folder.batch_log(view.history.attempt)
     if not path.exists():
         with suppress(BackendError, OSError):
@@ -67,13 +66,13 @@ def _batch_lines(session: Session, view: View) -> tuple[str, ...]:
 
 
 def _command_ends(view: View, role: JobRole, task: TaskView) -> tuple[CommandEnd, ...]:
-    """Return where a bash of the task says that its commands ended, as the task did."""
+    """Return the command ends that bash reported with the task's exit status."""
     ends = read_command_ends(_log(view, role, task, "end"))
     return tuple(end for end in ends if end.status == task.exit_status)
 
 
-def _failed_in_a_hook(view: View, role: JobRole, task: TaskView) -> bool:
-    """Tell whether a script of a prerequisite or a plugin failed the task, and not its commands."""
+def _failed_in_hook(view: View, role: JobRole, task: TaskView) -> bool:
+    """Return whether a hook failed the task, and not its commands."""
     runs = read_scripts(view.folder.scripts(view.history.attempt, role)).get(task.index, ())
     failed = [run for run in runs if run.task_attempt == task.task_attempt and run.exit_status]
     return bool(failed) and not any(run.phase == "commands" for run in failed)
@@ -82,7 +81,7 @@ def _failed_in_a_hook(view: View, role: JobRole, task: TaskView) -> bool:
 def _task_lines(
     session: Session, view: View, role: JobRole, task: TaskView, *, in_hook: bool
 ) -> tuple[LogStream, tuple[str, ...]]:
-    """Return the last lines of the first log of a task that has any, and its name; that of its errors goes first."""
+    """Return the name and the last lines of the first non-empty log of a task, the likeliest cause first."""
     streams: tuple[LogStream, ...] = ("runtime", "stderr", "stdout") if in_hook else ("stderr", "stdout", "runtime")
     logs = {stream: _log(view, role, task, stream) for stream in streams}
     if not any(path.exists() for path in logs.values()):

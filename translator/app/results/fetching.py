@@ -1,4 +1,4 @@
-"""Bring what a job says at a login node while somebody looks at it; a folder that is shared needs none of this."""
+"""Fetch files of a job from a login node while a user waits; a shared folder needs no fetching."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from ..session import Session
 
 SHORTEST, LONGEST, GROWTH = 1.0, 10.0, 1.4
-"""Seconds between two looks while somebody waits: longer each time that nothing has come."""
+"""Seconds between two fetches; the pause grows while no new data arrives."""
 
 
 def run_folder_with_logs(
     folder: JobFolder, known: History, tasks: Sequence[tuple[JobRole, int]], attempt: int | None = None
 ) -> RunFolder:
-    """Return the run folder of a job with the logs of some tasks; of a whole role it is the folder of its logs."""
+    """Return the run folder of a job with the logs of `tasks`; for a whole role, with its folder of logs."""
     run_folder = known.run_folder(folder.path)
     counts = Counter(role for role, _ in tasks)
     whole = {role for role, count in counts.items() if count == role.instances}
@@ -43,13 +43,13 @@ def run_folder_with_logs(
 
 
 def fetch(session: Session, known: History, run_folder: RunFolder) -> None:
-    """Bring what has come; BackendError if the login node does not answer."""
+    """Fetch new data from the login node. Raises BackendError if it does not answer."""
     if is_remote(known.backend):
         session.backend(known.backend).fetch([run_folder])
 
 
 class Fetcher:
-    """Bring what comes of a job, each time that it is called, but not too often; tell of an outage once."""
+    """Fetch new data of a job when called, at most once per pause; report an outage once."""
 
     def __init__(self, session: Session, folder: JobFolder, tasks: Sequence[tuple[JobRole, int]] = ()) -> None:
         self._session, self._folder = session, folder
@@ -58,7 +58,7 @@ class Fetcher:
         self._outage = ""
 
     def __call__(self, *, now: bool = False) -> None:
-        """Bring what has come since, `now` or when it is time."""
+        """Fetch new data: at once with `now`, else after the pause."""
         if not now and time.monotonic() < self._next:
             return
         known = self._folder.history()
@@ -66,10 +66,10 @@ class Fetcher:
             self._next = float("inf")
             return
         with suppress(OSError):
-            self._bring(known)
+            self._fetch(known)
         self._next = time.monotonic() + self._pause
 
-    def _bring(self, known: History) -> None:
+    def _fetch(self, known: History) -> None:
         try:
             has_more = self._session.backend(known.backend).fetch(
                 [run_folder_with_logs(self._folder, known, self._tasks)]

@@ -1,4 +1,4 @@
-"""The result of a job: a number in what its tasks print, which the job file names by a regular expression."""
+"""Find the result of a job: a number in the output of its tasks that matches the job file's regular expression."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def result_of(folder: JobFolder, attempt: int, roles: Sequence[JobRole], run: RunRecord | None) -> float | None:
-    """Return the last number that the pattern finds, in the first role whose first task has printed one."""
+    """Return the last match of the pattern that is a number, in the first role whose first task printed one."""
     if run is None or not run.result_pattern:
         return None
     pattern, owner = re.compile(run.result_pattern), folder.path.stat().st_uid
@@ -33,7 +33,7 @@ def result_of(folder: JobFolder, attempt: int, roles: Sequence[JobRole], run: Ru
 
 
 def _number(pattern: re.Pattern[str], line: str) -> float | None:
-    """Return the number that a line has: that of the first group, or else of all that matches."""
+    """Return the number in a line: the first group, or the whole match of a pattern without groups."""
     match = pattern.search(line)
     try:
         value = float(match[1 if pattern.groups else 0]) if match else math.nan

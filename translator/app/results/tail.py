@@ -1,4 +1,4 @@
-"""Read log files that grow: a piece at a time, without their holes, and where their last lines begin."""
+"""Read growing log files: in pieces, without holes, and by their last lines."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 CHUNK = 1 << 16
 MAX_END = 1 << 16
 MAX_LINE = 2000
-"""Of a summary: bytes of the end of a log, and characters of a line."""
+"""The most bytes of the end of a log, and characters of a line, in a summary."""
 MAX_TAIL_BYTES = 64 << 20
-"""How far back lines are looked for."""
+"""The most bytes to search back for the start of the last lines."""
 
 
 def written(descriptor: int, offset: int) -> Iterator[tuple[bytes, int]]:
-    """Yield what a file has from an offset on, in pieces, each with where it ends; of its holes nothing."""
+    """Yield the content of a file from an offset in pieces, each with its end offset; skip holes."""
     while piece := os.pread(descriptor, CHUNK, offset):
         end = offset + len(piece)
         if piece.count(0) == len(piece) and (data := _next_data(descriptor, offset)) > offset:
@@ -31,7 +31,7 @@ def written(descriptor: int, offset: int) -> Iterator[tuple[bytes, int]]:
 
 
 def _next_data(descriptor: int, offset: int) -> int:
-    """Return where data begins after a hole, `offset` where there is no hole. Source: lseek(2), SEEK_DATA."""
+    """Return the offset of the data after a hole; `offset` without a hole. Source: lseek(2), SEEK_DATA."""
     size = os.fstat(descriptor).st_size
     try:
         return os.lseek(descriptor, offset, os.SEEK_DATA)
@@ -40,19 +40,19 @@ def _next_data(descriptor: int, offset: int) -> int:
 
 
 def open_log(path: Path, owner: int) -> int:
-    """Open a log of a job that belongs to `owner`; OSError for what is no file, or another's.
+    """Open a job's log that `owner` owns. Raises OSError for another owner, or if it is not a file.
 
-    It can be a link to what its reader alone may read, who would show it to others.
+    Otherwise a link could make readers publish files that only they can read.
     """
     descriptor = open_regular(path)
     if os.fstat(descriptor).st_uid != owner:
         os.close(descriptor)
-        raise FileNotFoundError(None, "it does not belong to the owner of the job", str(path))
+        raise FileNotFoundError(None, "not owned by the owner of the job", str(path))
     return descriptor
 
 
 def start_of_last_lines(path: Path, count: int, owner: int) -> int:
-    """Return where the last `count` lines of a file begin, no more than FURTHEST back; 0 for one that is not there."""
+    """Return the offset of the last `count` lines of a file, at most MAX_TAIL_BYTES back; 0 if unreadable."""
     try:
         descriptor = open_log(path, owner)
     except OSError:
@@ -78,9 +78,9 @@ def start_of_last_lines(path: Path, count: int, owner: int) -> int:
 
 
 def last_lines(path: Path, count: int, owner: int) -> tuple[str, ...]:
-    """Return the last `count` lines of a log as text, of a progress bar its last state; () where there is none.
+    """Return the last `count` non-empty lines of a log; () if it is unreadable.
 
-    Of a line only the last MAX_LINE characters are kept. NULs, which a file with holes is full of, are left out.
+    Keep the last state of a progress bar, and the last MAX_LINE characters of a line. Drop the NULs of holes.
     """
     try:
         descriptor = open_log(path, owner)
