@@ -107,7 +107,7 @@ def test_a_profile_that_the_cluster_has_grown_out_of(run: Runner, detected: str,
     old = tmp_path / "old.yaml"
     old.write_text(EXPECTED.read_text(encoding="utf-8").replace("research", "reserch"), encoding="utf-8")
     said = run("site", "check", "--site", str(old))
-    assert (said.code, said.out) == (4, f"{old}: names 2 things that the cluster does not have\n")
+    assert (said.code, said.out) == (4, f"{old}: contains 2 names that the cluster does not have\n")
     line = old.read_text(encoding="utf-8").splitlines().index("defaultAccount: reserch") + 1
     assert f"{old}:{line}:17  $.defaultAccount\nerror E465: the cluster has no account 'reserch'" in said.err
     assert "hint: did you mean `research`?" in said.err

@@ -1,4 +1,4 @@
-"""Ask Slurm what it knows of the cluster, in seven calls, and look at this machine."""
+"""Query Slurm about the cluster, in seven calls, and inspect this machine."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ _EPHEMERAL = Path("/proc/sys/net/ipv4/ip_local_port_range")
 
 
 class Machine(Struct, frozen=True, kw_only=True):
-    """Hold what this machine has: the container runtimes, and the file of ephemeral ports."""
+    """The container runtimes of a machine, and the content of its file of ephemeral ports."""
 
     runtimes: tuple[str, ...] = ()
     ephemeral_ports: str = ""
 
 
 def this_machine() -> Machine:
-    """Look at this machine."""
+    """Return the container runtimes and ephemeral ports of this machine."""
     try:
         ports = _EPHEMERAL.read_text(encoding="ascii").strip()
     except (OSError, ValueError):
@@ -59,27 +59,28 @@ def this_machine() -> Machine:
 def ask(
     slurm: CommandRunner, here: CommandRunner, machine: Machine, user: str, probe: ProbeOptions | None = None
 ) -> Answers:
-    """Return all answers. BackendError if the controller does not answer; what is refused is written down instead.
+    """Return the answers to all queries, with the messages of refused ones.
 
-    `slurm` runs programs of Slurm, `here` other ones. With `probe` a job looks at a node.
+    `slurm` runs programs of Slurm, `here` other ones. With `probe`, a job inspects a node. Raises BackendError if the
+    controller does not answer.
     """
-    questions = _Questions(slurm)
-    config = questions.answer(commands.scontrol_show("config"))
-    partitions = questions.optional("partitions", commands.scontrol_show("partition"), RejectedError)
-    all_nodes = questions.optional("nodes", commands.scontrol_show("node"), RejectedError)
-    mpi = questions.optional("mpi", commands.srun_mpi_list(), BackendError)
+    queries = _Queries(slurm)
+    config = queries.output(commands.scontrol_show("config"))
+    partitions = queries.optional("partitions", commands.scontrol_show("partition"), RejectedError)
+    all_nodes = queries.optional("nodes", commands.scontrol_show("node"), RejectedError)
+    mpi = queries.optional("mpi", commands.srun_mpi_list(), BackendError)
     known = slurm_config(config)
-    reservations = questions.optional("reservations", commands.scontrol_show("reservation"), RejectedError)
+    reservations = queries.optional("reservations", commands.scontrol_show("reservation"), RejectedError)
     accounts = qos = ""
     if known.has_accounting:
         query = commands.sacctmgr_accounts(user, known.name)
-        accounts = questions.optional("accounts", query, BackendError)
-        qos = questions.optional("qos", commands.sacctmgr_qos(), BackendError)
+        accounts = queries.optional("accounts", query, BackendError)
+        qos = queries.optional("qos", commands.sacctmgr_qos(), BackendError)
     found = nodes(all_nodes)
-    said = ""
+    probe_output = ""
     if probe is not None:
-        said, reason = probe_node(slurm, probe)
-        questions.refused |= {"probe": reason} if reason else {}
+        probe_output, reason = probe_node(slurm, probe)
+        queries.refused |= {"probe": reason} if reason else {}
     return Answers(
         config=config,
         user=user,
@@ -89,9 +90,9 @@ def ask(
         accounts=accounts,
         qos=qos,
         reservations=reservations,
-        probe=said,
+        probe=probe_output,
         sysfs=probe.sysfs if probe else SYSFS,
-        refused=questions.refused,
+        refused=queries.refused,
         ephemeral_ports=machine.ephemeral_ports,
         runtimes=machine.runtimes,
         node_resolves=_resolves(here, found[0].name) if found else None,
@@ -99,7 +100,7 @@ def ask(
 
 
 def detect_at(session: Session, host: str) -> Detection:
-    """Return what Slurm says to this user at a login node. BackendError if it does not answer."""
+    """Return the site that Slurm reports at a login node. Raises BackendError if it does not answer."""
     runner = session.slurm_runner(f"{SSH}{host}")
     machine, user = machine_of(runner)
     found = detect(ask(runner, runner, machine, user))
@@ -107,7 +108,7 @@ def detect_at(session: Session, host: str) -> Detection:
 
 
 def machine_of(runner: CommandRunner) -> tuple[Machine, str]:
-    """Return what the machine has on which a runner runs programs, and who the user is there."""
+    """Return the machine on which a runner runs programs, and the user's name there."""
     words = " ".join(PROGRAMS)
     name = "id -un 2>/dev/null || id -u"
     script = f'{name}; cat {_EPHEMERAL} 2>/dev/null || echo; for each in {words}; do type -P "$each"; done; true'
@@ -117,41 +118,41 @@ def machine_of(runner: CommandRunner) -> tuple[Machine, str]:
     if done.status or len(lines) < 2:
         raise failure(argv[:1], done)
     user, ports, *found = lines
-    there = {path.rpartition("/")[2] for path in found}
-    runtimes = tuple(name for program, name in PROGRAMS.items() if program in there)
+    installed = {path.rpartition("/")[2] for path in found}
+    runtimes = tuple(name for program, name in PROGRAMS.items() if program in installed)
     return Machine(runtimes=runtimes, ephemeral_ports=ports.strip()), user
 
 
 def detect_from_here(session: Session, probe: ProbeOptions | None = None) -> Detection:
-    """Return what Slurm says to this user on this machine. BackendError if the controller does not answer."""
+    """Return the site that Slurm reports here. Raises BackendError if the controller does not answer."""
     return detect(ask(session.slurm_runner(), LocalRunner(), this_machine(), session.user, probe))
 
 
-class _Questions:
-    """Ask programs of Slurm, and keep the words of those that refuse."""
+class _Queries:
+    """Run programs of Slurm, and keep the messages of refused queries."""
 
     def __init__(self, runner: CommandRunner) -> None:
         self._runner = runner
         self.refused: dict[str, str] = {}
 
-    def answer(self, argv: Sequence[str]) -> str:
-        """Return what a program prints, be it on standard error: there srun before 22.05 lists its plugins."""
+    def output(self, argv: Sequence[str]) -> str:
+        """Return the output of a program, or its standard error: srun before 22.05 lists its plugins there."""
         done = self._runner.run(argv, timeout=SECONDS)
         if is_unanswered(done):
             raise failure(argv, done)
         return done.stdout if done.stdout.strip() else done.stderr
 
     def optional(self, name: str, argv: Sequence[str], tolerated: type[BackendError]) -> str:
-        """Return the answer, "" for an error that the detection can go on with."""
+        """Return the output of a program, or record a tolerated error and return ""."""
         try:
-            return self.answer(argv)
+            return self.output(argv)
         except tolerated as error:
             self.refused[name] = error.diagnostics[0].message
             return ""
 
 
 def _resolves(runner: CommandRunner, node: str) -> bool:
-    """Tell whether the resolver of this machine knows a node, as scripts ask it on the batch node."""
+    """Return whether this machine resolves the name of a node, as scripts do on the batch node."""
     try:
         return runner.run(["getent", "ahosts", node], timeout=RESOLVE_SECONDS).status == 0
     except BackendError:
@@ -165,7 +166,7 @@ _SCRIPT = "templates/probe.sh"
 
 
 class ProbeOptions(Struct, frozen=True, kw_only=True):
-    """Say which node is looked at: one of a partition, by an account; "" for Slurm's defaults."""
+    """The partition and account of the probe; "" for Slurm's defaults."""
 
     partition: str = ""
     account: str = ""
@@ -173,12 +174,12 @@ class ProbeOptions(Struct, frozen=True, kw_only=True):
 
 
 def probe_node(runner: CommandRunner, options: ProbeOptions) -> tuple[str, str]:
-    """Return what the node said, and why it said nothing; one of them is ""."""
+    """Return the output of the probe, and the reason of its failure; one of them is ""."""
     with ExitStack() as stack:
-        marks = [_mark(stack, folder) for folder in (_home(), Path("/tmp"))]  # noqa: S108 - that very folder is asked about
+        files = [_temporary_file(stack, folder) for folder in (_existing_home(), Path("/tmp"))]  # noqa: S108 - the probe checks it
         argv = commands.srun_probe(
             shipped_text(_SCRIPT),
-            (options.sysfs, *marks, *PROGRAMS),
+            (options.sysfs, *files, *PROGRAMS),
             wait=WAIT_SECONDS,
             partition=options.partition,
             account=options.account,
@@ -192,15 +193,15 @@ def probe_node(runner: CommandRunner, options: ProbeOptions) -> tuple[str, str]:
     return done.stdout, ""
 
 
-def _mark(stack: ExitStack, folder: Path) -> str:
-    """Make a file that the node may see, which goes away by itself; "" where none can be made."""
+def _temporary_file(stack: ExitStack, folder: Path) -> str:
+    """Return the name of a temporary file in a folder that nodes may share; "" if it cannot be created."""
     try:
         return stack.enter_context(tempfile.NamedTemporaryFile(dir=folder, prefix=".paislurm-probe-")).name
     except OSError:
         return ""
 
 
-def _home() -> Path:
-    """Return the folder of jobs, or the nearest one above it that there is."""
+def _existing_home() -> Path:
+    """Return paislurm's home folder, or its nearest existing parent."""
     home = Path(os.environ.get("PAISLURM_HOME") or "~/.paislurm").expanduser()
     return next(path for path in (home, *home.parents) if path.is_dir())

@@ -15,6 +15,7 @@ from paislurm.backends.runner import LocalRunner
 
 from ...errors import BackendError, Diagnostic, Location, PaislurmError, PlanError, ProtocolError, Severity, SiteError
 from ...pipeline import compile_job
+from ...plural import counted
 from ...site.differences import differences
 from ...site.layers import layered
 from ...site.load import load_layers
@@ -94,7 +95,7 @@ class CheckedProfile(Struct, frozen=True, kw_only=True):
     def verdict(self) -> str:
         """The result, as the end of a sentence."""
         if gone := len(self.gone):
-            return f"names {gone} thing{'s' * (gone != 1)} that the cluster does not have"
+            return f"contains {counted(gone, 'name')} that the cluster does not have"
         return "is valid and agrees with the cluster" if self.backend_reachable else "is valid"
 
     @property
@@ -152,16 +153,16 @@ def asks(compiled: Compiled) -> str:
     """Return the requested resources in one line, with the minimum that Slurm counts."""
     plan = compiled.plan
     nodes = [component.nodes for component in plan.components]
-    many = [
+    amounts = [
         (None if None in nodes else sum(filter(None, nodes)), "node"),
         (sum(role.slots * role.resources.cpus for role in plan.roles), "CPU"),
         (sum(role.slots * role.resources.gpus for role in plan.roles), "GPU"),
     ]
-    what = [f"{count} {unit}{'s' * (count != 1)}" for count, unit in many if count]
-    where = dict.fromkeys(dict(component.directives).get("partition") for component in plan.components)
-    partitions = [name or compiled.site.default_partition or "the default partition" for name in where]
+    requested = [counted(count, unit) for count, unit in amounts if count]
+    names = dict.fromkeys(dict(component.directives).get("partition") for component in plan.components)
+    partitions = [name or compiled.site.default_partition or "the default partition" for name in names]
     time = f", for {slurm_time(plan.times.limit)} at most" if plan.times.limit else ""
-    return f"{', '.join(what)} of {' and '.join(dict.fromkeys(partitions))}, layout {plan.layout.kind}{time}"
+    return f"{', '.join(requested)} of {' and '.join(dict.fromkeys(partitions))}, layout {plan.layout.kind}{time}"
 
 
 def check_profile(session: Session, layers: Sequence[Document]) -> tuple[tuple[Diagnostic, ...], bool]:

@@ -1,4 +1,4 @@
-"""Writing of the profile of `site detect --output`, without loss of manual changes."""
+"""Write the profile of `site detect --output` without loss of manual changes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Written(Struct, frozen=True, kw_only=True):
 def write_profile(path: Path, text: str, *, force: bool) -> Written:
     """Write a profile unless the existing file differs; with `force`, keep that as FILE.old."""
     old = read_at_most(path) if path.is_file() else b""
-    difference = "" if not old or _says_the_same(old, text) else _difference(path, old, text)
+    difference = "" if not old or _has_all_settings(old, text) else _difference(path, old, text)
     if old and not (difference and force):
         return Written(written=False, difference=difference)
     kept = path.with_name(f"{path.name}{OLD}") if old else None
@@ -41,19 +41,19 @@ def write_profile(path: Path, text: str, *, force: bool) -> Written:
     return Written(written=True, difference=difference, kept_as=str(kept or ""))
 
 
-def _says_the_same(old: bytes, text: str) -> bool:
+def _has_all_settings(old: bytes, text: str) -> bool:
     """Return whether a file has every key of the new text with the same value; comments and other keys are ignored."""
     from ...reading.read import read
 
     try:
-        there = read(old, file="").root
+        settings = read(old, file="").root
     except ProtocolError:
         return False
     wanted = read(text, file="").mapping(())
-    return isinstance(there, dict) and all(there.get(key) == value for key, value in wanted.items())
+    return isinstance(settings, dict) and all(settings.get(key) == value for key, value in wanted.items())
 
 
 def _difference(path: Path, old: bytes, text: str) -> str:
     before = old.decode(errors="replace").splitlines()
-    lines = difflib.unified_diff(before, text.splitlines(), str(path), "what Slurm says", lineterm="")
+    lines = difflib.unified_diff(before, text.splitlines(), str(path), "detected profile", lineterm="")
     return "".join(f"{line}\n" for line in lines)
