@@ -1,1 +1,1 @@
-"""Tests of reports: what they say, and that nothing in them acts."""
+"""Tests of reports: their content, and escaping of text from jobs."""

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the folder of the jobs of a home of its own, where no profile is."""
+    """Return the folder of jobs in a new home without site profiles."""
     folder = tmp_path / "home" / "jobs"
     folder.mkdir(parents=True, mode=0o700)
     folder.parent.chmod(0o700)
     monkeypatch.setenv("PAISLURM_HOME", str(folder.parent))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.delenv("PAISLURM_SITE", raising=False)
-    # The jobs ended long ago; what is shown is all that they left.
+    # The jobs ended long ago; without this, tidying would delete their files.
     monkeypatch.setattr(tidy, "_tidy_attempt", lambda *_, **__: False)
     monkeypatch.chdir(tmp_path)
     return folder

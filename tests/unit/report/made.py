@@ -1,4 +1,4 @@
-"""Job folders as they are after jobs: one that was retried, a large one, a hostile one, and a sweep."""
+"""Make folders of jobs: a retried job, a failed one, a large one, a hostile one, and a sweep."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ RUN = RunRecord(
 
 
 class Made:
-    """A job folder that is being made: its journal first, then the files of each attempt."""
+    """A job folder under construction: first its journal, then the files of each attempt."""
 
     def __init__(
         self,
@@ -153,7 +153,7 @@ def task(role: str, index: int, state: str, code: int, node: str, begins: int, e
 
 
 def retried(jobs: Path, user: str) -> JobFolder:
-    """Make a job of two roles that lost a node, failed, and succeeded at the third attempt."""
+    """Make a job of two roles that lost a node, then failed, then succeeded at its third attempt."""
     made = Made(jobs, user, "resnet-a100", [("ps", 1), ("worker", 6)])
     (made.folder.path / "job.yaml").write_text(STORY)
     script = compile_job(STORY).script
@@ -226,7 +226,7 @@ def failed(jobs: Path, user: str) -> JobFolder:
 
 
 def large(jobs: Path, user: str, count: int = 500) -> JobFolder:
-    """Make a job of many tasks in two roles, a few of which failed."""
+    """Make a job of many tasks in two roles; a few tasks failed."""
     chance = random.Random(7)
     made = Made(jobs, user, "large", [("trial", count - 20), ("server", 20)])
     made.submitted(0, T + 2, starts=T + 60)
@@ -250,7 +250,7 @@ def large(jobs: Path, user: str, count: int = 500) -> JobFolder:
 
 
 def hostile(jobs: Path, user: str) -> JobFolder:
-    """Make a job in which everything that somebody can choose is against a page."""
+    """Make a job whose texts all try to inject HTML, scripts or control characters into a page."""
     made = Made(jobs, user, "hostile", [(HOSTILE, 1), ("__proto__", 1)], parameters={HOSTILE: HOSTILE}, group=HOSTILE)
     made.submitted(0, T + 2, starts=T + 60, reason=HOSTILE)
     (made.folder.path / "job.yaml").write_text(f"name: hostile\nextra: '{HOSTILE}'\n")
@@ -263,7 +263,7 @@ def hostile(jobs: Path, user: str) -> JobFolder:
 
 
 def sweep(jobs: Path, user: str, count: int = 6) -> list[JobFolder]:
-    """Make the jobs of a sweep over two parameters, each ended in its own way."""
+    """Make the jobs of a sweep over two parameters; the third one failed."""
     folders = []
     for number in range(count):
         values = {"learning_rate": str(10.0**-number), "batch": str(32 << number % 3)}

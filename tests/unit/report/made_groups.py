@@ -1,4 +1,4 @@
-"""Job folders whose pages are hard to lay out: a long reason, and a group of jobs that ended in different ways."""
+"""Make folders of jobs whose pages are hard to lay out: a long reason, and a group with different outcomes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LONG_NAME = "a_rather_long_parameter_name_that_has_no_end_in_sight"
 
 
 def long_reason(jobs: Path, user: str) -> None:
-    """Make a job of two attempts that failed for a long reason, with a long name and a long value among parameters."""
+    """Make a failed job of two attempts with a long reason, a long parameter name and a long parameter value."""
     made = Made(jobs, user, "long-reason", [("worker", 2)], parameters={"lr": "0.1", LONG_NAME: "s3://" + "y" * 90})
     for attempt, at in enumerate((T, T + 500)):
         made.submitted(attempt, at + 2, starts=at + 9)
@@ -41,7 +41,7 @@ def long_reason(jobs: Path, user: str) -> None:
 
 
 def compared(jobs: Path, user: str, count: int = 12) -> None:
-    """Make the jobs of a group: two failed for the same reason, the last one runs for ten minutes, of 15."""
+    """Make the jobs of a group: two failed for the same reason; the last was submitted 15 minutes ago and runs."""
     for number in range(count):
         values = {"lr": f"{0.1 / (number + 1):.4g}", "optimizer": "adam" if number % 2 else "sgd"}
         made = Made(

@@ -1,4 +1,4 @@
-"""Pages that compare jobs: their order, what they are called, and why some have not succeeded."""
+"""Tests of pages that compare jobs: order, labels, and reasons of jobs that have not succeeded."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 ROWS = re.compile(r'<th scope="row">(.*?)</th>')
 
 
-def test_jobs_of_a_group_stand_in_the_order_of_their_parameters(jobs: Path, run: Runner) -> None:
+def test_jobs_of_a_group_are_sorted_by_parameters(jobs: Path, run: Runner) -> None:
     compared(jobs, user_name())
     assert run("report", "--group", "resnet").code == 0
     page = Path("resnet.report.html").read_text()
@@ -32,7 +32,7 @@ def test_jobs_of_a_group_stand_in_the_order_of_their_parameters(jobs: Path, run:
     assert f"{user_name()}~" not in page
 
 
-def test_jobs_of_the_same_reason_are_told_together_and_those_that_succeeded_not(jobs: Path, run: Runner) -> None:
+def test_reasons_are_grouped_and_omit_successful_jobs(jobs: Path, run: Runner) -> None:
     compared(jobs, user_name())
     assert run("report", "--group", "resnet").code == 0
     page = Path("resnet.report.html").read_text()
@@ -43,7 +43,7 @@ def test_jobs_of_the_same_reason_are_told_together_and_those_that_succeeded_not(
     assert "all tasks have ended" not in page
 
 
-def test_of_many_jobs_with_the_same_reason_some_are_named(jobs: Path) -> None:
+def test_a_reason_names_a_limited_number_of_jobs(jobs: Path) -> None:
     folders = []
     for number in range(NAMED + 3):
         made = Made(jobs, user_name(), f"bad-{number}", [("worker", 1)])
@@ -56,7 +56,7 @@ def test_of_many_jobs_with_the_same_reason_some_are_named(jobs: Path) -> None:
     assert page.count(LOST) == 1
 
 
-def test_a_page_without_failures_has_no_such_section(jobs: Path) -> None:
+def test_a_page_without_failures_has_no_section_of_reasons(jobs: Path) -> None:
     compared(jobs, user_name(), 3)
     reports = [
         report
@@ -66,7 +66,7 @@ def test_a_page_without_failures_has_no_such_section(jobs: Path) -> None:
     assert 'id="reasons"' not in comparison_page(reports, "resnet")
 
 
-def test_a_job_that_runs_has_run_since_its_tasks_began(jobs: Path) -> None:
+def test_a_running_job_runs_from_the_start_of_its_tasks(jobs: Path) -> None:
     compared(jobs, user_name(), 2)
     done, runs = job_reports(Session(), folders_of_group(Session(), "resnet"), details=False)
     assert done.ended
@@ -77,7 +77,7 @@ def test_a_job_that_runs_has_run_since_its_tasks_began(jobs: Path) -> None:
     assert (mark.row, mark.text, mark.failed) == ("resnet-1", runs.state.lower(), False)
 
 
-def test_the_rule_of_a_retry_is_said_once(jobs: Path, run: Runner) -> None:
+def test_a_retry_rule_is_shown_once(jobs: Path, run: Runner) -> None:
     long_reason(jobs, user_name())
     assert run("report", "long-reason").code == 0
     page = Path("long-reason.report.html").read_text()
@@ -95,12 +95,12 @@ def test_the_rule_of_a_retry_is_said_once(jobs: Path, run: Runner) -> None:
         ("of old: as it was", "Of old: as it was"),
     ],
 )
-def test_rules_of_retries_are_sentences(rule: str, said: str) -> None:
+def test_retry_rules_become_sentences(rule: str, said: str) -> None:
     assert retry_sentence(rule) == said
 
 
-def test_parameters_of_a_comparison_are_those_that_the_list_has(jobs: Path) -> None:
-    """Of sweeps over different parameters, and beside a job of none, each job has a value for each."""
+def test_a_comparison_shows_parameters_that_differ(jobs: Path) -> None:
+    """Jobs of different sweeps, and a job outside a sweep, have a value for each parameter."""
     made = []
     for name, parameters, sweep in (
         ("plain", {"lr": "1", "seed": "1", "epochs": "9"}, {}),

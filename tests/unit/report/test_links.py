@@ -1,4 +1,4 @@
-"""Lines of the job file and of the script that belong together, and what tasks know of each other."""
+"""Tests of the links between the lines of the job file and of the script."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_script_that_differs_keeps_the_links_of_its_other_lines() -> None:
     assert source.note == "1 line of the script differs from a new compilation of the job file, and has no links"
 
 
-def test_a_file_is_cut_off_somewhere() -> None:
+def test_long_files_are_cut() -> None:
     source = linked(["x"] * (MAX_LINES + 1), ["y"], ["y"], [(1, (MAX_LINES + 1, 1), "")])
     assert len(source.job) == MAX_LINES
     assert source.script[0].links == (1,)

@@ -1,4 +1,4 @@
-"""The page: what it says, and that nothing of a job acts in it."""
+"""Tests of the page of a job: its content, and escaping of text from jobs."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 class Elements(HTMLParser):
-    """The elements of a page with their attributes, and its text."""
+    """The elements of a page with their attributes, and the text of the page."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -60,8 +60,8 @@ class Elements(HTMLParser):
         return [attributes for name, attributes in self.found if name == tag]
 
 
-def test_what_a_report_says_of_a_job_that_was_retried(jobs: Path, pytestconfig: pytest.Config) -> None:
-    """The expected file is made anew where it is missing: delete it, run this, read the difference."""
+def test_the_report_of_a_retried_job(jobs: Path, pytestconfig: pytest.Config) -> None:
+    """To remake the expected file, delete it, run this test, and read the difference."""
     (report,) = job_reports(Session(), [retried(jobs, user_name())], details=True)
     said: dict[str, Any] = msgspec.to_builtins(report)
     for key in ("failure", "source", "folder", "now", "user", "name"):
@@ -69,31 +69,29 @@ def test_what_a_report_says_of_a_job_that_was_retried(jobs: Path, pytestconfig: 
     text = json.dumps(said, indent=1) + "\n"
     if not EXPECTED.exists():
         EXPECTED.write_text(text)
-        pytest.fail(f"{EXPECTED.name} was missing and has been made: read it")
+        pytest.fail(f"{EXPECTED.name} did not exist and was written: read it")
     assert pytestconfig.rootpath in EXPECTED.parents
     assert text == EXPECTED.read_text()
 
 
-def test_the_logs_of_what_failed_are_brought_of_each_attempt_and_no_others(
-    jobs: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    brought: list[tuple[int, tuple[tuple[str, int], ...]]] = []
-    monkeypatch.setattr(gather, "fetch", lambda *each: brought.append((each[-1].attempt, each[-1].tasks)))
+def test_only_the_logs_of_failed_tasks_are_fetched(jobs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fetched: list[tuple[int, tuple[tuple[str, int], ...]]] = []
+    monkeypatch.setattr(gather, "fetch", lambda *each: fetched.append((each[-1].attempt, each[-1].tasks)))
     job_reports(Session(), [retried(jobs, user_name())], details=True)
-    assert brought == [(0, (("logs/1-role", 3),)), (1, (("logs/1-role", 4),))]
+    assert fetched == [(0, (("logs/1-role", 3),)), (1, (("logs/1-role", 4),))]
 
 
-def test_a_login_node_that_does_not_answer_is_a_note(jobs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def away(*_: object) -> None:
+def test_an_unreachable_login_node_adds_a_note(jobs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
         raise BackendError(Diagnostic(code="E550", message="login1 does not answer"))
 
-    monkeypatch.setattr(gather, "fetch", away)
+    monkeypatch.setattr(gather, "fetch", fail)
     (report,) = job_reports(Session(), [retried(jobs, user_name())], details=True)
     assert "log lines may be missing: login1 does not answer" in report.notes
     assert report.tails
 
 
-def test_the_page_is_written_for_its_owner_alone_and_has_what_matters(jobs: Path, run: Runner) -> None:
+def test_the_page_is_private_and_complete(jobs: Path, run: Runner) -> None:
     retried(jobs, user_name())
     done = run("report", "resnet-a100")
     path = Path("resnet-a100.report.html")
@@ -117,7 +115,7 @@ def test_the_page_is_written_for_its_owner_alone_and_has_what_matters(jobs: Path
 
 
 @pytest.mark.parametrize("kind", ["link", "dangling", "pipe"])
-def test_what_somebody_else_put_under_its_name_is_not_written_to(
+def test_a_link_or_pipe_in_place_of_the_page_is_not_written_to(
     jobs: Path, run: Runner, tmp_path: Path, kind: str
 ) -> None:
     retried(jobs, user_name())
@@ -137,7 +135,7 @@ def test_what_somebody_else_put_under_its_name_is_not_written_to(
         assert "resnet-a100" in victim.read_text(encoding="utf-8")
 
 
-def test_the_policy_of_a_page_allows_its_own_style_and_script_and_nothing_else(jobs: Path, run: Runner) -> None:
+def test_the_policy_allows_only_the_style_and_script_of_the_page(jobs: Path, run: Runner) -> None:
     retried(jobs, user_name())
     assert run("report", "resnet-a100").code == 0
     page = Path("resnet-a100.report.html").read_text()
@@ -154,7 +152,7 @@ def test_the_policy_of_a_page_allows_its_own_style_and_script_and_nothing_else(j
     )
 
 
-def test_hostile_text_is_shown_and_not_obeyed(jobs: Path, run: Runner) -> None:
+def test_hostile_text_is_escaped(jobs: Path, run: Runner) -> None:
     hostile(jobs, user_name())
     assert run("report", "hostile").code == 0
     page = Path("hostile.report.html").read_text()
@@ -168,7 +166,7 @@ def test_hostile_text_is_shown_and_not_obeyed(jobs: Path, run: Runner) -> None:
     assert HOSTILE not in page
 
 
-def test_many_tasks_share_rows_and_those_that_failed_have_their_own(jobs: Path) -> None:
+def test_many_tasks_share_rows_except_failed_ones(jobs: Path) -> None:
     (report,) = job_reports(Session(), [large(jobs, user_name())], details=True)
     (attempt,) = report.attempts
     gantt = tasks_gantt(attempt)
@@ -210,12 +208,12 @@ def test_any_names_can_be_drawn(name: str, title: str, seconds: int) -> None:
 
 
 def drawn(kind: str, chart: Chart) -> ET.Element:
-    """Return the charts that a macro of the page draws, below one element."""
+    """Return the element with the charts that a macro of the page draws."""
     text = getattr(page._engine().get_template("charts.html.j2").module, kind)(chart)
     return next(iter(ET.fromstring(text).iter("div")))
 
 
-def test_bars_stand_in_their_rows_to_scale() -> None:
+def test_bars_are_drawn_to_scale() -> None:
     bars = (
         Bar(row="a", phase="waiting", begins=0, ends=30, says=""),
         Bar(row="b", phase="running", begins=30, ends=60, says=""),
@@ -230,7 +228,7 @@ def test_bars_stand_in_their_rows_to_scale() -> None:
     assert chart.axis.title == "seconds since submission"
 
 
-def test_the_word_at_the_end_of_a_row_has_room() -> None:
+def test_the_word_at_the_end_of_a_row_fits() -> None:
     mark = Mark(row="a", at=60, text="failed 137", failed=True)
     bar = Bar(row="a", phase="running", begins=0, ends=60, says="")
     chart = drawn_gantt(Gantt(rows=("a",), bars=(bar,), marks=(mark,), seconds=60, since="submission"), NARROW)
@@ -247,10 +245,10 @@ def test_a_group_is_compared(jobs: Path, run: Runner) -> None:
     assert [f"sweep-{number}" in words for number in range(7)] == [True] * 6 + [False]
     assert "resnet" not in words
     assert "learning_rate" in words
-    assert "epochs" not in words, "what all jobs have alike is no column"
+    assert "epochs" not in words, "equal parameters have no column"
 
 
-def test_a_failed_job_has_its_failure_as_the_terminal_has_it(jobs: Path, run: Runner) -> None:
+def test_the_page_shows_the_same_failure_as_status(jobs: Path, run: Runner) -> None:
     failed(jobs, user_name())
     status = run("status", "broken").out
     assert run("report", "broken").code == 0
@@ -261,7 +259,7 @@ def test_a_failed_job_has_its_failure_as_the_terminal_has_it(jobs: Path, run: Ru
         assert re.split(r"  +", row)[1] in words
 
 
-def test_a_comparison_has_the_last_line_of_each_failed_job(jobs: Path, run: Runner) -> None:
+def test_a_comparison_shows_the_last_line_of_each_failed_job(jobs: Path, run: Runner) -> None:
     failed(jobs, user_name())
     sweep(jobs, user_name(), 2)
     assert run("report", "broken", "sweep-*", "-o", "page.html").code == 0
@@ -270,14 +268,12 @@ def test_a_comparison_has_the_last_line_of_each_failed_job(jobs: Path, run: Runn
 
 
 @pytest.mark.parametrize("backend", ["slurm", "local"])
-def test_accounts_of_slurm_are_read_once_for_all_attempts(
-    jobs: Path, monkeypatch: pytest.MonkeyPatch, backend: str
-) -> None:
-    asked: list[Sequence[str]] = []
+def test_accounting_is_read_once_for_all_attempts(jobs: Path, monkeypatch: pytest.MonkeyPatch, backend: str) -> None:
+    calls: list[Sequence[str]] = []
 
     class Sacct:
         def run(self, argv: Sequence[str], **_: object) -> Completed:
-            asked.append(argv)
+            calls.append(argv)
             lines = [
                 "4712.0|1|00:10:00|1073741824|2147483648||ps",
                 "4713.1|6|00:43:00|1073741824|2147483648|gres/gpuutil=87|worker",
@@ -292,27 +288,27 @@ def test_accounts_of_slurm_are_read_once_for_all_attempts(
     folder.journal.write_text(journal)
     (report,) = job_reports(Session(), [folder], details=True)
     if backend == "local":
-        assert (asked, [attempt.usages for attempt in report.attempts]) == ([], [{}] * 3)
+        assert (calls, [attempt.usages for attempt in report.attempts]) == ([], [{}] * 3)
         return
-    assert len(asked) == 1
+    assert len(calls) == 1
     assert [set(attempt.usages) for attempt in report.attempts] == [set(), {"ps"}, {"worker"}]
     assert "0.50 CPUs, 1.0 GiB of memory (at most 2.0 GiB), 87 % of its GPUs" in job_page(report)
 
 
-def test_patterns_are_compared_too(jobs: Path, run: Runner) -> None:
+def test_jobs_that_match_a_pattern_are_compared(jobs: Path, run: Runner) -> None:
     sweep(jobs, user_name(), 3)
     assert run("report", "sweep-*", "-o", "three.html").out == "three.html\n"
     assert "Comparison: 3 jobs" in Path("three.html").read_text()
 
 
-def test_a_group_that_there_is_not(jobs: Path, run: Runner) -> None:
+def test_an_unknown_group_is_refused(jobs: Path, run: Runner) -> None:
     sweep(jobs, user_name(), 1)
     done = run("report", "--group", "none")
     assert (done.code, "E597" in done.err) == (5, True)
     assert run("report", "--group", "lr-sweep", "sweep-0").code == 2
 
 
-def test_a_job_of_which_little_can_be_read_has_a_page(jobs: Path, run: Runner) -> None:
+def test_a_job_with_unreadable_files_has_a_page(jobs: Path, run: Runner) -> None:
     folder = retried(jobs, user_name())
     (folder.path / "job.yaml").write_text("name: [")
     folder.result(2).write_text("{")
@@ -338,7 +334,7 @@ def test_all_runs_of_a_task_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.root("gives files to another user")
-def test_what_another_user_owns_is_not_read(jobs: Path, run: Runner, tmp_path: Path) -> None:
+def test_a_file_of_another_user_is_not_read(jobs: Path, run: Runner, tmp_path: Path) -> None:
     folder = retried(jobs, user_name())
     mine = tmp_path / "mine"
     mine.write_text("parameters: {mine: quetzal}\n")
@@ -349,10 +345,10 @@ def test_what_another_user_owns_is_not_read(jobs: Path, run: Runner, tmp_path: P
     assert run("report", "resnet-a100").code == 0
     page = Path("resnet-a100.report.html").read_text()
     assert "quetzal" not in page
-    assert "epochs" in page, "the script of the attempt before is shown"
+    assert "epochs" in page, "the script of the previous attempt is shown"
 
 
-def test_tasks_of_the_last_attempts_are_shown(jobs: Path, run: Runner) -> None:
+def test_only_the_newest_attempts_show_tasks(jobs: Path, run: Runner) -> None:
     made = Made(jobs, user_name(), "often", [("worker", 1)])
     for attempt in range(DETAILED + 2):
         made.submitted(attempt, T + 10 * attempt, starts=T + 10 * attempt + 2)

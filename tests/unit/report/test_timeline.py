@@ -1,4 +1,4 @@
-"""When things waited, were staged, ran and were stopped."""
+"""Tests of the phases of tasks and attempts in timelines."""
 
 from __future__ import annotations
 
@@ -23,9 +23,7 @@ def staged(attempt: int, ended: int) -> ScriptRun:
 
 
 @given(st.tuples(TIME, TIME, TIME, TIME), TIME)
-def test_every_segment_has_a_length_and_begins_when_its_phase_did(
-    times: tuple[int | None, ...], ends: int | None
-) -> None:
+def test_every_segment_has_a_length_and_starts_with_its_phase(times: tuple[int | None, ...], ends: int | None) -> None:
     begun = dict(zip(PHASES, times, strict=True))
     found = segments(*begun.items(), ends=ends)
     assert [part.phase for part in found] == [phase for phase in PHASES if phase in {part.phase for part in found}]
@@ -34,7 +32,7 @@ def test_every_segment_has_a_length_and_begins_when_its_phase_did(
         assert part.begins < part.ends or (part.begins == part.ends and part.phase == "running")
 
 
-def test_a_task_waits_is_staged_runs_and_is_stopped() -> None:
+def test_a_task_has_four_phases() -> None:
     found = task_segments([run(0, 10, 60)], [staged(0, 25)], began=4, decided=50, ends=60)
     assert [(part.phase, part.begins, part.ends) for part in found] == [
         ("waiting", 4, 10),
@@ -44,7 +42,7 @@ def test_a_task_waits_is_staged_runs_and_is_stopped() -> None:
     ]
 
 
-def test_a_task_that_is_retried_waits_between_its_runs() -> None:
+def test_a_retried_task_waits_between_its_runs() -> None:
     found = task_segments([run(0, 10, 20), run(1, 25, None)], [], began=10, decided=None, ends=40)
     assert [(part.phase, part.begins, part.ends) for part in found] == [
         ("running", 10, 20),
@@ -53,23 +51,23 @@ def test_a_task_that_is_retried_waits_between_its_runs() -> None:
     ]
 
 
-def test_a_task_that_never_began_has_no_segment() -> None:
+def test_a_task_that_never_started_has_no_segment() -> None:
     assert task_segments([], [], began=4, decided=5, ends=6) == ()
 
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(1, 9)), max_size=8))
-def test_counts_are_those_of_each_second(spans: list[tuple[int, int]]) -> None:
+def test_running_counts_are_right_in_every_second(spans: list[tuple[int, int]]) -> None:
     found = running_counts([(begins, begins + length) for begins, length in spans])
     for at in range(41):
         known = [count for time, count in found if time <= at]
         assert (known[-1] if known else 0) == sum(begins <= at < begins + length for begins, length in spans)
 
 
-def test_an_axis_has_the_unit_that_fits() -> None:
+def test_the_axis_unit_fits_the_length() -> None:
     assert [axis_unit(seconds)[0] for seconds in (0, 179, 180, 10_799, 10_800, 259_200)] == [
         "seconds", "seconds", "minutes", "minutes", "hours", "days",
     ]  # fmt: skip
 
 
-def test_a_segment_knows_its_times() -> None:
+def test_one_phase_is_one_segment() -> None:
     assert segments(("running", 3), ends=5) == (Segment(phase="running", begins=3, ends=5),)
