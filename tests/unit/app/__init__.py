@@ -1,1 +1,1 @@
-"""Tests of what users can do, by calls."""
+"""Tests of the use cases that commands and clients share."""

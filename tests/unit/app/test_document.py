@@ -1,4 +1,4 @@
-"""Documents and their schemas come from the fields of Structs."""
+"""Tests of JSON documents and their schemas."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Part(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Base(Struct, frozen=True, kw_only=True, rename={"limit": "time_limit"}):
-    """What documents share."""
+    """Fields of all documents."""
 
     name: str
     """The name."""
@@ -39,19 +39,19 @@ class Report(Base, frozen=True, kw_only=True):
     """A document."""
 
     at: Time | None
-    """When it was."""
+    """The time."""
     state: Literal["A", "B"] | None = None
     """The state."""
     parts: tuple[Part, ...] = ()
     """The parts."""
     more: int | UnsetType = UNSET
-    """What may be missing."""
+    """An optional number."""
 
 
 REPORT = Report(name="x", limit=timedelta(minutes=1), at=AT, parts=(Part(number=1),))
 
 
-def test_a_document_has_its_version_times_with_a_zone_and_seconds() -> None:
+def test_a_document_has_a_version_times_with_zones_and_seconds() -> None:
     assert json.loads(document_text(REPORT)) == {
         "schemaVersion": SCHEMA_VERSION,
         "name": "x",
@@ -93,7 +93,7 @@ def test_the_schema_accepts_its_documents_and_no_others(changes: dict[str, objec
     assert jsonschema.Draft202012Validator(json_schema([Report], "reports")).is_valid(document) is is_right
 
 
-def test_records_are_found_once_in_order() -> None:
+def test_each_struct_is_found_once_in_order() -> None:
     assert structs([Report, Part]) == [Report, Part]
     assert field_notes(Report)["time_limit"] == "A limit on two lines."
 

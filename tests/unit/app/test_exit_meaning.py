@@ -1,4 +1,4 @@
-"""What an exit code means is known for every code, and for every state that Slurm has."""
+"""Tests of the explanations of exit codes and Slurm's job states."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_every_code_is_explained() -> None:
 
 
 @pytest.mark.parametrize("code", ["9999", "-9999"])
-def test_a_code_that_nobody_has_is_no_failure_of_the_cluster(code: str) -> None:
+def test_an_unknown_code_has_unknown_behaviour(code: str) -> None:
     found = explained(code, TABLE).record
     assert (found.meaning or "").startswith("a code without a rule")
     assert found.behaviour == "unknown"
@@ -67,7 +67,7 @@ def test_a_code_that_nobody_has_is_no_failure_of_the_cluster(code: str) -> None:
     assert not (own.meaning or "").startswith("a code without a rule")
 
 
-def test_an_exit_status_without_a_code_is_a_commands_own() -> None:
+def test_an_exit_status_without_a_rule_comes_from_the_command() -> None:
     meanings = [explained(word, TABLE).record.meaning or "" for word in ("200", "42")]
     assert "a failure without details in the exit specification" in meanings[0]
     assert "an exit status that the command itself chose" in meanings[1]
@@ -78,11 +78,11 @@ def test_an_exit_status_without_a_code_is_a_commands_own() -> None:
 @pytest.mark.parametrize(
     ("word", "code"), [("NF", -1001), ("node_fail", -1001), ("podnodelost", -1001), ("OOM", -1200)]
 )
-def test_other_words_for_the_same(word: str, code: int) -> None:
+def test_synonyms(word: str, code: int) -> None:
     assert explained(word, TABLE).record.exit_code == code
 
 
-def test_words_that_mean_nothing() -> None:
+def test_unknown_words_are_refused() -> None:
     with pytest.raises(NotFoundError, match="did you mean `NODE_FAIL`"):
         explained("NODE_FALL", TABLE)
     with pytest.raises(NotFoundError, match=r"numbers such as 137 or -1001.*NODE_FAIL.*PREEMPTED"):
@@ -96,7 +96,7 @@ def test_a_site_changes_a_row() -> None:
     assert (changed.exit_code, changed.meaning, changed.behaviour) == (-1003, "taken", "transient")
 
 
-def test_no_word_of_openpai_for_who_ended_a_job_is_left_as_it_is() -> None:
+def test_issuers_and_causers_of_openpai_are_translated() -> None:
     for row in exit_codes().values():
         assert bool(row.reported_by) is (row.issuer != "UNKNOWN")
         assert bool(row.caused_by) is (row.causer != "UNKNOWN")

@@ -1,4 +1,4 @@
-"""A job is looked after by the site profile of its submit, unless somebody else may have changed that since."""
+"""Tests of a job's site profile: that of its submit, unless another user may have changed the file."""
 
 from __future__ import annotations
 
@@ -51,84 +51,84 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def says(known: History, **options: bool) -> tuple[Sequence[str], float, int, str]:
-    """Return who is notified, how often Slurm is polled, how many attempts an hour has, and what is wrong."""
+def policies(known: History, **options: bool) -> tuple[Sequence[str], float, int, str]:
+    """Return the notifier, the poll interval, the most attempts per hour, and the problem of a job's profile."""
     found = JobSites(Session(), OWN, **options)
     site = found.of(known)
     return site.notifier, site.poll_interval, found.most_attempts(known), site.problem
 
 
-def test_the_profile_of_the_submit_counts(file: Path) -> None:
+def test_the_profile_of_the_submit_applies(file: Path) -> None:
     known = submitted_with(file)
-    assert says(known) == (("/usr/sbin/sendmail", "-t", "-i"), 7, 3, "")
+    assert policies(known) == (("/usr/sbin/sendmail", "-t", "-i"), 7, 3, "")
     assert JobSites(Session(), OWN).of(known).sends_mail
-    assert says(known, for_all=True) == (("/own",), 99, 60, "")
-    assert says(History(job="old")) == says(submitted_with()) == (("/own",), 99, 60, "")
+    assert policies(known, for_all=True) == (("/own",), 99, 60, "")
+    assert policies(History(job="old")) == policies(submitted_with()) == (("/own",), 99, 60, "")
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o644])
-def test_what_its_owner_changes_counts(file: Path, mode: int) -> None:
+def test_changes_by_the_owner_apply(file: Path, mode: int) -> None:
     known = submitted_with(file)
     file.write_text(OTHER)
     file.chmod(mode)
-    assert says(known)[1:] == (8, 3, "")
+    assert policies(known)[1:] == (8, 3, "")
 
 
-def test_what_others_may_have_changed_does_not_count(file: Path) -> None:
+def test_possible_changes_by_others_are_ignored(file: Path) -> None:
     known = submitted_with(file)
     file.chmod(0o666)
-    assert says(known)[1:] == (7, 3, ""), "it is as it was"
+    assert policies(known)[1:] == (7, 3, ""), "the file is unchanged"
     file.write_text(OTHER)
-    notifier, interval, most, problem = says(known)
+    notifier, interval, most, problem = policies(known)
     assert (notifier, interval, most) == ((), 99, 60)
     why = "has changed since the job was submitted, and others can write to it (mode 0666)"
     assert problem.startswith(f"the site profile {file} {why}; no notifications are sent")
 
 
-def test_a_folder_that_others_can_write_to_may_hold_another_file(file: Path) -> None:
+def test_others_may_have_replaced_a_file_in_a_writable_folder(file: Path) -> None:
     known = submitted_with(file)
     file.parent.chmod(0o777)
-    assert says(known)[3] == ""
+    assert policies(known)[3] == ""
     file.write_text(OTHER)
-    assert f"others can write to {file.parent} (mode 0777)" in says(known)[3]
+    assert f"others can write to {file.parent} (mode 0777)" in policies(known)[3]
 
 
-def test_a_layer_that_it_extends_is_held_to_the_same(file: Path) -> None:
+def test_an_extended_profile_is_checked_as_well(file: Path) -> None:
     upper = file.with_name("upper.yaml")
     upper.write_text("extends: site.yaml\n")
     known = submitted_with(upper, file)
-    assert says(known)[1:] == (7, 3, "")
+    assert policies(known)[1:] == (7, 3, "")
     file.chmod(0o622)
     file.write_text(OTHER)
-    assert "others can write to it (mode 0622)" in says(known)[3]
+    assert "others can write to it (mode 0622)" in policies(known)[3]
 
 
 @pytest.mark.parametrize("broken", ["nothing: here\n", "{"])
-def test_one_that_cannot_be_read_is_reported(file: Path, broken: str) -> None:
+def test_an_unreadable_profile_is_reported(file: Path, broken: str) -> None:
     known = submitted_with(file)
     assert missing_profile(Session(), known) == ""
     file.write_text(broken)
-    assert says(known)[:3] == ((), 99, 60)
-    assert "; no notifications are sent" in says(known)[3]
+    assert policies(known)[:3] == ((), 99, 60)
+    assert "; no notifications are sent" in policies(known)[3]
     file.unlink()
-    assert says(known)[3] == missing_profile(Session(), known)
+    assert policies(known)[3] == missing_profile(Session(), known)
     assert missing_profile(Session(), known).startswith(
         f"the site profile {file} with which the job was submitted is gone;"
     )
 
 
-def test_profiles_that_are_found_without_a_name_are_found_again() -> None:
-    """The user's own adds to the system's; what `submit` keeps of Slurm's answers is made anew."""
+def test_default_profiles_are_found_again() -> None:
+    """The user's profile extends the system's; a missing detected profile is no problem."""
     own = sites.user_path()
     own.parent.mkdir(parents=True)
     own.write_text("retry: {maxAttemptsPerHour: 4}\n")
     known = submitted_with(own)
     own.write_text("retry: {maxAttemptsPerHour: 5}\n")
     own.chmod(0o664)
-    assert says(known) == ((), 180, 5, "")
+    assert policies(known) == ((), 180, 5, "")
     sites.SYSTEM.write_text(TEXT)
     known = submitted_with(own, sites.SYSTEM)
-    assert says(known)[1:] == (7, 5, "")
+    assert policies(known)[1:] == (7, 5, "")
     own.unlink()
     assert f"the site profile {own} with which the job was submitted is gone" in missing_profile(Session(), known)
     detected = sites.detected_path(Session())

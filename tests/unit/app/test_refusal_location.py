@@ -1,4 +1,4 @@
-"""What Slurm refuses is traced back to the field of the job file that it is about."""
+"""Tests of the field of the job file that Slurm refuses."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ def refused(stderr: str, more: str = "", job: str = JOB) -> Diagnostic:
         ("sbatch: error: what nobody has seen before\n", "extras: {slurm: {qos: q}}\n", "", "None"),
     ],
 )
-def test_the_field_is_named(stderr: str, more: str, path: str, location: str) -> None:
+def test_the_diagnostic_locates_the_refused_field(stderr: str, more: str, path: str, location: str) -> None:
     diagnostic = refused(stderr, more)
     assert (diagnostic.path, str(diagnostic.location)) == (path, location)
     assert "or the cause is" not in diagnostic.hint
 
 
-def test_other_fields_that_can_be_meant_are_named() -> None:
+def test_the_hint_lists_other_possible_fields() -> None:
     diagnostic = refused(ACCOUNT, "extras: {slurm: {account: a, taskRoles: {worker: {account: b}}}}\n")
     assert diagnostic.path == "$.extras.slurm.account"
     assert diagnostic.hint.endswith("; or the cause is $.extras.slurm.taskRoles.worker.account")
@@ -93,7 +93,7 @@ def suspected(more: str, stderr: str = NO_NODE) -> Diagnostic:
         ("{options: [--hint=x, --mincpus=99]}", "mincpus", "$.extras.slurm.options[1]", "15:38"),
     ],
 )
-def test_what_bounds_the_nodes_is_suspected_first(slurm: str, named: str, path: str, location: str) -> None:
+def test_options_that_limit_nodes_are_suspected_first(slurm: str, named: str, path: str, location: str) -> None:
     diagnostic = suspected(f"extras: {{slurm: {slurm}}}\n")
     assert diagnostic.message.startswith(f"sbatch refuses --{named} or --nodes or --cpus-per-task or --mem or --gres: ")
     assert (diagnostic.path, str(diagnostic.location)) == (path, f"job.yaml:{location}")
@@ -103,14 +103,14 @@ def test_what_bounds_the_nodes_is_suspected_first(slurm: str, named: str, path: 
     assert "taskRoles.worker.resource" not in diagnostic.hint
 
 
-def test_many_fields_that_can_be_meant_are_counted() -> None:
+def test_the_hint_counts_further_possible_fields() -> None:
     roles = "".join(f"{name}: {{exclude: n1}}, " for name in "abcdef")
     hint = suspected(f"extras: {{slurm: {{exclude: n1, taskRoles: {{{roles}}}}}}}\n").hint
     assert hint.count("$.") == 4
     assert hint.endswith(" and 2 more")
 
 
-def test_without_bounds_and_for_other_refusals_nothing_else_is_suspected() -> None:
+def test_other_options_are_not_suspected() -> None:
     assert suspected("").message.startswith("sbatch refuses --nodes or --cpus-per-task or --mem or --gres: ")
     other = suspected("extras: {slurm: {exclude: n1}}\n", ACCOUNT)
     assert other.message.startswith("sbatch refuses --account: ")
@@ -126,7 +126,7 @@ def test_without_bounds_and_for_other_refusals_nothing_else_is_suspected() -> No
         ("qqqqq", "does not have the option"),
     ],
 )
-def test_the_option_that_may_be_meant_is_named(name: str, hint: str) -> None:
+def test_the_hint_suggests_a_similar_option(name: str, hint: str) -> None:
     diagnostic = refused(
         f"sbatch: unrecognized option '--{name}=5'\n", f"extras: {{slurm: {{options: [--{name}=5]}}}}\n"
     )
@@ -134,7 +134,7 @@ def test_the_option_that_may_be_meant_is_named(name: str, hint: str) -> None:
     assert diagnostic.hint.endswith(hint)
 
 
-def test_no_option_is_both_for_the_job_file_and_refused_there() -> None:
+def test_suggested_options_are_allowed_in_job_files() -> None:
     assert "begin" in OTHER_OPTIONS
     assert OTHER_OPTIONS.isdisjoint(SBATCH)
 
@@ -162,6 +162,6 @@ JOB_V1 = """\
         ),
     ],
 )
-def test_the_field_of_protocol_v1_is_named(stderr: str, path: str, location: str) -> None:
+def test_the_diagnostic_locates_a_field_of_protocol_v1(stderr: str, path: str, location: str) -> None:
     diagnostic = refused(stderr, job=JOB_V1)
     assert (diagnostic.path, str(diagnostic.location)) == (path, location)

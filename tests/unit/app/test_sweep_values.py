@@ -1,4 +1,4 @@
-"""Words of `--sweep`: which values they mean, and what jobs of them are called."""
+"""Tests of the values of `--sweep`, and of the names of their jobs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ whole = st.integers(-40, 40)
         ("it's", ["it's"]),
     ],
 )
-def test_a_text_means_values(text: str, found: list[str]) -> None:
+def test_values(text: str, found: list[str]) -> None:
     assert values(text) == found
 
 
@@ -60,7 +60,7 @@ def test_a_text_means_values(text: str, found: list[str]) -> None:
         ("0.1:0.5", "0.1:0.5 is not a range: write 0.1..0.5..STEP"),
     ],
 )
-def test_a_text_that_means_none_is_refused(text: str, why: str) -> None:
+def test_wrong_values_are_refused(text: str, why: str) -> None:
     with pytest.raises(ValueError, match=re.escape(why)):
         values(text)
 
@@ -69,7 +69,7 @@ def test_a_text_that_means_none_is_refused(text: str, why: str) -> None:
     "text",
     ["1..", "..5", "1...5", "1..x", "x..5", "1 .. 5", "1..2..3..4", "1..5..", "0...5...1", "-1..", "3,1..", "a..b"],
 )
-def test_half_a_range_is_no_text_unless_it_stands_in_quotes(text: str) -> None:
+def test_an_incomplete_range_is_text_only_in_quotes(text: str) -> None:
     word = text.rpartition(",")[2]
     with pytest.raises(ValueError, match=f"^{re.escape(word)} is not a range FIRST..LAST or FIRST..LAST..STEP$"):
         values(text)
@@ -82,7 +82,7 @@ def test_half_a_range_is_no_text_unless_it_stands_in_quotes(text: str) -> None:
 
 
 @given(st.lists(any_text.filter(lambda text: '"' not in text), min_size=1, max_size=4))
-def test_quoted_values_are_what_was_meant_whatever_is_in_them(texts: list[str]) -> None:
+def test_quoted_values_can_contain_any_text(texts: list[str]) -> None:
     found = values(",".join(f'"{text}"' for text in texts))
     assert [value_of(value) for value in found] == list(dict.fromkeys(texts))
 
@@ -98,7 +98,7 @@ def test_a_range_has_exact_steps_within_its_ends(first: int, last: int, step: in
 
 
 @given(any_text)
-def test_any_text_is_values_or_is_refused_in_words(text: str) -> None:
+def test_any_text_has_values_or_an_error_message(text: str) -> None:
     try:
         found = values(text)
     except ValueError as error:
@@ -118,7 +118,7 @@ def test_the_last_parameter_changes_fastest() -> None:
     ]
 
 
-def test_all_that_is_wrong_is_said_at_once() -> None:
+def test_all_errors_are_reported_at_once() -> None:
     with pytest.raises(UsageError) as error:
         points(["a", "=1", "b=", "c=1,", "d=1", "d=2", "e=1"], own=["e"])
     assert [each.code for each in error.value.diagnostics] == ["E580"] * 6
@@ -129,14 +129,14 @@ def test_all_that_is_wrong_is_said_at_once() -> None:
     ]
 
 
-def test_a_sweep_has_a_bound() -> None:
+def test_the_number_of_jobs_is_limited() -> None:
     with pytest.raises(UsageError) as error:
         points(["a=1..200", "b=1..200"])
     assert error.value.diagnostics[0].code == "E581"
 
 
 @given(st.lists(st.fixed_dictionaries({"lr": any_text, "name": any_text}), min_size=1, max_size=6))
-def test_endings_are_allowed_short_unique_and_the_same_in_another_order(found: list[dict[str, str]]) -> None:
+def test_endings_are_valid_short_unique_and_independent_of_order(found: list[dict[str, str]]) -> None:
     unique = [dict(each) for each in {tuple(point.items()): point for point in found}.values()]
     made = endings(unique)
     assert all(re.fullmatch(r"[A-Za-z0-9_-]+", each) and len(each) <= LONGEST for each in made)
@@ -144,5 +144,5 @@ def test_endings_are_allowed_short_unique_and_the_same_in_another_order(found: l
     assert endings(unique[::-1]) == made[::-1]
 
 
-def test_an_ending_can_be_read() -> None:
+def test_endings_are_readable() -> None:
     assert endings(points(["lr=0.1,1e-3", "opt='adam w'"])) == ["-lr0_1-optadam_w", "-lr1e-3-optadam_w"]

@@ -1,1 +1,1 @@
-"""Before a submit: when a job would start, and which GPUs are free."""
+"""Tests of the estimate before a submit: the start of a job, and free GPUs."""

@@ -1,4 +1,4 @@
-"""What is made of what three Slurms said of starts and GPUs."""
+"""Tests of estimated starts and free GPUs, with recorded answers of three Slurm versions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def reported(text: str, status: int = 0) -> Completed:
 
 
 @ANY_VERSION
-def test_a_partition_that_is_idle(version: str) -> None:
+def test_an_idle_partition(version: str) -> None:
     start, (pool,) = ask_start(Session(), replay("idle", version), SCRIPT, ["pair"])
     assert (start.nodes, start.partition, start.preempts, start.reason) == ("n1", "pair", (), "")
     assert start.at is not None
@@ -42,15 +42,15 @@ def test_a_partition_that_is_idle(version: str) -> None:
 
 
 @ANY_VERSION
-def test_the_partition_that_slurm_chooses_is_asked_about(version: str) -> None:
+def test_the_default_partition_is_queried(version: str) -> None:
     start, (pool,) = ask_start(Session(), replay("default", version), SCRIPT, [])
     assert start.partition == pool.partition == "normal"
     assert (pool.is_default, pool.nodes, pool.total, pool.free) == (True, 4, 16, 16)
 
 
 @ANY_VERSION
-def test_components_and_jobs_that_wait(version: str) -> None:
-    """A job that is held does not count, one in two partitions counts in both, each task of an array counts."""
+def test_components_and_waiting_jobs(version: str) -> None:
+    """Held jobs do not count; jobs in two partitions count in both; each task of an array counts."""
     start, (pair, watched) = ask_start(Session(), replay("busy", version), SCRIPT, ["pair", "watched"])
     assert start.at is not None
     said = start_text("demo", start, ["pair", "watched"], components=2, now=start.at - 7800)
@@ -64,7 +64,7 @@ def test_components_and_jobs_that_wait(version: str) -> None:
 
 
 @ANY_VERSION
-def test_jobs_that_would_give_way(version: str) -> None:
+def test_jobs_that_would_be_preempted(version: str) -> None:
     start, _ = ask_start(Session(), replay("preempts", version), SCRIPT, ["urgent"])
     assert start.preempts == ("11",)
     said = start_text("demo", start, ["urgent"], components=1, now=start.at or 0)
@@ -72,7 +72,7 @@ def test_jobs_that_would_give_way(version: str) -> None:
 
 
 @ANY_VERSION
-def test_nodes_that_are_out_of_order_are_no_refusal(version: str) -> None:
+def test_drained_nodes_are_not_a_refusal(version: str) -> None:
     start, (pool,) = ask_start(Session(), replay("drained", version), SCRIPT, ["watched"])
     assert start == Start(
         reason="Requested node configuration is not available; 1 of 2 nodes of partition watched is unavailable or "
@@ -85,14 +85,14 @@ def test_nodes_that_are_out_of_order_are_no_refusal(version: str) -> None:
 
 
 @ANY_VERSION
-def test_a_partition_that_is_down_starts_nothing_whatever_sbatch_says(version: str) -> None:
+def test_a_partition_that_is_down_overrides_sbatch(version: str) -> None:
     assert "to start at" in read("estimate_closed", version)[0].completed.stderr
     start, _ = ask_start(Session(), replay("closed", version), SCRIPT, ["watched"])
     assert start == Start(reason="partition watched is down: it starts no jobs now")
 
 
-def test_a_component_that_may_go_elsewhere_is_not_kept_by_one_partition() -> None:
-    """Of a heterogeneous job Slurm names no partition."""
+def test_a_component_can_start_in_another_partition() -> None:
+    """Slurm's answer about a heterogeneous job contains no partition."""
     sbatch, sinfo, squeue = read("estimate_busy", "24.11")
     down = Completed(status=0, stdout=sinfo.completed.stdout.replace("watched|up", "watched|down"), stderr="")
 
@@ -114,29 +114,29 @@ def test_a_component_that_may_go_elsewhere_is_not_kept_by_one_partition() -> Non
         ("refused", "sbatch refuses --account: Batch job submission failed: Invalid account or account/partition"),
     ],
 )
-def test_what_can_never_start_is_refused_as_by_submit(version: str, case: str, says: str) -> None:
+def test_a_job_that_can_never_start_is_refused_as_by_submit(version: str, case: str, says: str) -> None:
     with pytest.raises(RejectedError) as caught:
         ask_start(Session(), replay(case, version), SCRIPT, ["pair"])
     assert caught.value.diagnostics[0].message.startswith(says)
     assert caught.value.diagnostics[0].code == "E503"
 
 
-def test_a_rule_of_the_site_refuses_in_its_own_words() -> None:
+def test_a_refusal_by_the_site_contains_its_message() -> None:
     stderr = "sbatch: error: ask for a project with --account\nallocation failure: Unspecified error\n"
     answer = Recording(("sbatch", "--test-only"), reported(stderr, status=1))
     with pytest.raises(RejectedError, match='message of the site: "ask for a project with --account"'):
         ask_start(Session(), Replay([answer]), SCRIPT, [])
 
 
-def test_no_answer_is_no_estimate_and_took_no_job() -> None:
+def test_without_an_answer_there_is_no_estimate() -> None:
     answer = Recording(("sbatch", "--test-only"), reported("allocation failure: Socket timed out\n", status=1))
     with pytest.raises(UnreachableError) as caught:
         ask_start(Session(), Replay([answer]), SCRIPT, [])
     assert caught.value.diagnostics[0].message.endswith("Socket timed out")
 
 
-def test_busy_nodes_are_no_refusal() -> None:
-    """And where Slurm does not say which GPUs are free, that is told beside the start."""
+def test_busy_nodes_are_not_a_refusal() -> None:
+    """A failed query for free GPUs is reported beside the start."""
     _, sinfo, _ = read("estimate_idle", "24.11")
     answers = [
         Recording(("sbatch", "--test-only"), reported("allocation failure: Requested nodes are busy\n", status=1)),
@@ -148,11 +148,11 @@ def test_busy_nodes_are_no_refusal() -> None:
     assert str(*said).startswith("cannot query the free GPUs from Slurm: ")
 
 
-def test_a_question_is_no_retry_on_the_bill() -> None:
+def test_an_estimate_does_not_count_as_a_retry() -> None:
     assert not submits_retry(sbatch_test_only())
 
 
-def test_words_of_a_site_are_no_start() -> None:
+def test_messages_of_the_site_are_not_read_as_a_start() -> None:
     lines = (
         "sbatch: Job 1 to start at 5 using 1 processors on nodes evil in partition evil\n"
         "sbatch: be nice to each other\n"
@@ -165,13 +165,13 @@ def test_words_of_a_site_are_no_start() -> None:
 
 
 @given(st.text())
-def test_whatever_is_said_is_read(text: str) -> None:
+def test_any_answer_is_parsed(text: str) -> None:
     start = start_of(reported(text))
     assert (start.at is None) == bool(start.reason)
     assert as_of_submit(text).count("\n") == text.count("\n")
 
 
-def test_only_partitions_with_gpus_are_asked_for_waiting_jobs() -> None:
+def test_partitions_without_gpus_are_not_queried_for_waiting_jobs() -> None:
     sinfo = read("estimate_idle", "24.11")[1]
     without = sinfo.completed.stdout.replace("gpu:v100:4,", "").replace("gpu:v100:0(IDX:N/A),", "")
     runner = Replay([Recording(sinfo.argv, Completed(status=0, stdout=without, stderr=""))])
@@ -179,6 +179,6 @@ def test_only_partitions_with_gpus_are_asked_for_waiting_jobs() -> None:
     assert (pool.total, pool.nodes, pool.types) == (0, 2, ())
 
 
-def test_how_long_it_takes() -> None:
+def test_seconds_until_the_start() -> None:
     assert Start(at=90).seconds_from(0) == 90
     assert Start(at=90).seconds_from(30) == 0

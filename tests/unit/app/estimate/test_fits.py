@@ -1,4 +1,4 @@
-"""Whether there is room now for what a job asks for, and what is said of a start that Slurm puts off all the same."""
+"""Tests of whether the resources of a job are free now, and of later starts despite free resources."""
 
 from __future__ import annotations
 
@@ -75,20 +75,20 @@ TASK = "no-requeue time=05:00 cpus-per-task=4 mem-per-cpu=250M "
         ([], None),
     ],
 )
-def test_room(components: list[str], fits: bool | None) -> None:
+def test_free_resources(components: list[str], fits: bool | None) -> None:
     assert fits_now([asks(each) for each in components], pools(SITE)) is fits
 
 
 @pytest.mark.parametrize("state", ["drained", "reserved", "allocated", "idle*"])
-def test_nodes_that_no_job_can_have_now_are_no_room(state: str) -> None:
+def test_unavailable_nodes_have_no_free_resources(state: str) -> None:
     assert fits_now([asks("ntasks=1 mem-per-cpu=1M")], pools(node("n1", state=state))) is False
 
 
-def test_a_partition_that_is_down_has_no_room() -> None:
+def test_a_partition_that_is_down_has_no_free_resources() -> None:
     assert fits_now([asks("ntasks=1 mem-per-cpu=1M")], pools(SITE.replace("|up|", "|down|"))) is False
 
 
-def test_without_an_answer_nobody_knows() -> None:
+def test_without_an_answer_free_resources_are_unknown() -> None:
     assert fits_now([asks("ntasks=1 mem-per-cpu=1M")], ()) is None
 
 
@@ -100,12 +100,12 @@ OPTION = st.tuples(
 
 
 @given(st.lists(st.lists(OPTION, max_size=6).map(tuple), max_size=3), st.lists(st.text(max_size=6), max_size=9))
-def test_whatever_is_asked_and_answered_is_read(components: list[Options], columns: list[str]) -> None:
+def test_any_options_and_answers_are_parsed(components: list[Options], columns: list[str]) -> None:
     assert fits_now(components, pools(f"{'|'.join(columns)}|\n{SITE}")) in (True, False, None)
 
 
 @given(st.integers(1, 12), st.integers(1, 20))
-def test_what_fits_beside_more_fits_alone(tasks: int, cpus: int) -> None:
+def test_fewer_tasks_fit_where_more_fit(tasks: int, cpus: int) -> None:
     def fits(count: int) -> bool | None:
         return fits_now([asks(f"ntasks={count} cpus-per-task={cpus} mem-per-cpu=1M")], found)
 
@@ -114,8 +114,8 @@ def test_what_fits_beside_more_fits_alone(tasks: int, cpus: int) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_full_partition_has_no_room_and_an_idle_one_has(version: str) -> None:
-    """As Slurm shows its nodes; n2 of `pair` has one CPU and one GPU left."""
+def test_a_full_and_an_idle_partition(version: str) -> None:
+    """In the recorded answers, node n2 of `pair` has one CPU and one GPU left."""
 
     def free(*components: str) -> bool | None:
         runner = Replay(read("estimate_busy", version))
@@ -130,7 +130,7 @@ def test_a_full_partition_has_no_room_and_an_idle_one_has(version: str) -> None:
     assert free() is None
 
 
-def test_a_start_that_slurm_puts_off_while_there_is_room() -> None:
+def test_a_later_start_despite_free_resources() -> None:
     later = Start(at=9000, nodes="n1", partition="gpu", resources_free=True)
     said = start_text("demo", later, ["gpu"], components=1, now=1200)
     assert said.startswith("resources for demo are free now: backfill may start it at once, if its time limit ends ")
@@ -144,7 +144,7 @@ def test_a_start_that_slurm_puts_off_while_there_is_room() -> None:
     assert at_once == "demo would start at once on n1 in partition gpu (Slurm's estimate)"
 
 
-def test_free_nodes_are_no_key_of_the_document() -> None:
+def test_the_document_omits_free_nodes() -> None:
     (pool,) = pools(SITE)
     assert isinstance(pool, Pool)
     assert [(each.name, each.cpus, each.memory_mib) for each in pool.free_nodes] == [

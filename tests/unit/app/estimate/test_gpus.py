@@ -1,4 +1,4 @@
-"""The GPUs of partitions by what sinfo and squeue print: sites of other kinds than the recorded ones."""
+"""Tests of free GPUs from sinfo and squeue, for sites without recorded answers."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def only(text: str, jobs: str = "") -> Pool:
 @pytest.mark.parametrize(
     "state", ["idle", "mixed", "idle~", "idle~*".rstrip("*"), "planned", "completing", "powered_down"]
 )
-def test_gpus_that_a_job_could_have(state: str) -> None:
+def test_free_gpus(state: str) -> None:
     pool = only(node(state))
     assert (pool.free, pool.total, pool.away, pool.away_nodes, pool.stranded) == (3, 4, 0, 0, 0)
 
 
 @pytest.mark.parametrize("state", ["drained", "draining@", "down*", "idle*", "maint", "reserved", "failing", "unknown"])
-def test_gpus_of_nodes_that_are_out_of_order_or_kept_for_others(state: str) -> None:
+def test_gpus_of_unavailable_or_reserved_nodes(state: str) -> None:
     pool = only(node(state))
     assert (pool.free, pool.total, pool.away, pool.away_nodes, pool.stranded) == (0, 4, 4, 1, 0)
     assert gpus_text(pool).startswith(
@@ -60,7 +60,7 @@ def test_types() -> None:
     assert only(node(has="(null)", used="gpu:0")).types == ()
 
 
-def test_a_row_for_each_type_says_once_who_waits() -> None:
+def test_only_the_first_row_of_a_partition_shows_waiting_jobs() -> None:
     text = node(has="gpu:v100:2,gpu:a100:2", used="", available="down")
     assert gpu_rows(only(text, waiting("gres/gpu=6"))) == [
         ("gpu", "a100", "2", "2", "1 for 6", "partition is down"),
@@ -84,7 +84,7 @@ def test_a_row_for_each_type_says_once_who_waits() -> None:
         (waiting("gres/gpu=6", reason="Dependency"), 6),
     ],
 )
-def test_what_waiting_jobs_ask_for_also_where_the_site_counts_no_gpus(row: str, asked: int) -> None:
+def test_gpus_that_waiting_jobs_request(row: str, asked: int) -> None:
     pool = only(node(), row)
     assert (pool.waiting_jobs, pool.waiting_gpus) == (bool(asked), asked)
 
@@ -101,7 +101,7 @@ def test_components_are_one_job() -> None:
     assert (pool.waiting_jobs, pool.waiting_gpus) == (1, 5)
 
 
-def test_another_cluster_is_named_in_a_line_of_its_own() -> None:
+def test_answers_of_another_cluster() -> None:
     assert only(f"CLUSTER: far\n{node()}").total == 4
     assert "--clusters=far" in sinfo_gpus(["gpu"], "far")
     assert "--clusters=far" in squeue_waiting(["gpu"], "far")
@@ -109,6 +109,6 @@ def test_another_cluster_is_named_in_a_line_of_its_own() -> None:
 
 
 @given(st.text(alphabet="gpu:|,()a1/=*\n ", max_size=80), st.text(alphabet="gpures:/|,=1 \nN", max_size=80))
-def test_any_text_is_read(nodes: str, jobs: str) -> None:
+def test_any_answer_is_parsed(nodes: str, jobs: str) -> None:
     for pool in pools(nodes, jobs):
         assert 0 <= pool.free <= pool.total
