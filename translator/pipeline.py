@@ -73,10 +73,11 @@ def compile_job(
 ) -> Compiled:
     """Compile a job file. The same arguments give the same script, byte for byte.
 
-    `file` is the name for messages and the script. `parameters` and `secrets` override those of the file.
-    `suffix` is appended to the job's name. `slurm` are keys of `extras.slurm` from the command line. `templates` is a
-    folder that only the user can write to, for compiled templates. Raises `ProtocolError` for a faulty file and
-    `PlanError` for a job that the site cannot run, each with all errors.
+    `file` is the name in messages and in the script. `parameters` and `secrets` override those of the file.
+    `suffix` is appended to the job's name. `slurm` contains keys of `extras.slurm` from the command line, with their
+    values. `version` is the version that the script names. `templates` is a folder that only the user can write to, for
+    compiled templates. Raises `ProtocolError` for a faulty file, and `PlanError` for a job that the site cannot run or
+    whose settings it locks. Each has all errors that its stage finds.
     """
     document = with_slurm_options(read(text, file=file), slurm)
     checked = _checked(document, site, parameters, suffix, secrets)
@@ -109,7 +110,7 @@ def load_job(
     secrets: Mapping[str, Value] = _NO_SECRETS,
     slurm: Mapping[str, str] = _NO_PARAMETERS,
 ) -> Job:
-    """Return the job of a file, even if the site cannot run it; only `compat` of the site matters.
+    """Return the job of a file, even if the site cannot run it. Only the `compat` options of the site have an effect.
 
     The arguments are those of `compile_job`. Raises `ProtocolError` for a faulty file.
     """

@@ -29,7 +29,7 @@ PYTHON = "PAISLURM_PYSLURM_PYTHON"
 CHILD = Path(__file__).with_name("child.py")
 CALL_SECONDS = 60.0
 """If the controller is down, libslurm reports it after 10 s; with a missing `$SLURM_CONF`, after a minute."""
-MAX_WORDS = 300
+MAX_MESSAGE_CHARACTERS = 300
 
 T = TypeVar("T")
 
@@ -82,7 +82,7 @@ class Process:
                 answer = None if found.error else json.decode(found.answer, type=kind)
             except (DecodeError, RecursionError):
                 self.close()
-                raise unusable(f"its process printed invalid output: {line[:MAX_WORDS]!r}") from None
+                raise unusable(f"its process printed invalid output: {line[:MAX_MESSAGE_CHARACTERS]!r}") from None
             cpu, failed = found.cpu, bool(found.error)
         finally:
             if name != "begin":
@@ -164,7 +164,9 @@ class Process:
         assert self._stderr is not None
         self._stderr.seek(0)
         lines = self._stderr.read().decode(errors="replace").split("\n")
-        last = next((line.strip() for line in reversed(lines) if line.strip()), "without a message")[:MAX_WORDS]
+        last = next((line.strip() for line in reversed(lines) if line.strip()), "without a message")[
+            :MAX_MESSAGE_CHARACTERS
+        ]
         return f"{last} (by signal {-status})" if status < 0 else last
 
 

@@ -40,7 +40,7 @@ SUBMIT_SECONDS = 120.0
 """If the controller is down, sbatch reports it after 9 to 18 s; if it is busy, sbatch retries."""
 
 QUERY_SECONDS = 60.0
-MAX_WORDS = 300
+MAX_MESSAGE_CHARACTERS = 300
 
 FIND_DAYS = 30
 """How many days back to search the accounts for a tag."""
@@ -81,7 +81,7 @@ class SlurmBackend(SharedFolders):
             raise failure(argv, done)
         job_id = submitted_id(done.stdout)
         if job_id is None:
-            message = f"sbatch printed no job id: {done.stdout.strip()[:MAX_WORDS] or 'nothing'}"
+            message = f"sbatch printed no job id: {done.stdout.strip()[:MAX_MESSAGE_CHARACTERS] or 'nothing'}"
             hint = "paislurm searches for the job by its tag; " + NO_ANSWER_HINT.format("sbatch")
             diagnostic = Diagnostic(code="E502", message=message, hint=hint)
             raise UnreachableError(diagnostic, argv=tuple(argv), status=done.status, stderr=done.stderr)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from paislurm.translator.errors import BackendError, Diagnostic, RejectedError
 
 from .commands import cluster_of, number_of, scontrol
-from .refusals import failure, slurm_words
+from .refusals import failure, slurm_messages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -204,7 +204,7 @@ def _refused(
     error = failure(argv, done)
     if not isinstance(error, RejectedError):
         return error
-    words = slurm_words(done)
+    words = slurm_messages(done)
     fits = (
         each for each in _REFUSALS if each.pattern.search(words) and (not each.options or {*each.options} & {*options})
     )

@@ -41,7 +41,7 @@ _ROWS: tuple[tuple[str, Kind, str, str], ...] = (
     (
         "None",
         "turn",
-        "only backfill starts jobs with a component for each role; it runs",
+        "only the backfill scheduler starts jobs with a component for each role; it runs",
         f"{_WAIT}; with one allocation for all roles (`extras.slurm.layout: shared`) it can start without backfill",
     ),
     ("WaitingForScheduling|SchedDefer", "turn", "the scheduler has not considered it yet", _WAIT),

@@ -41,14 +41,13 @@ UNREACHABLE = re.compile(
 THROTTLED = re.compile(
     r"rate.?limit|RPC limit|too many (?:requests|RPCs)|slow(?:ing)? down|retry (?:momentarily|later)", re.IGNORECASE
 )
-"""Messages if a controller is queried too often (slurm.conf(5), rl_enable), or of a site's wrapper that reports
-this.
+"""Messages for too frequent queries, from a controller (slurm.conf(5), rl_enable) or from a site's wrapper.
 
 Source: slurm_errno.c of 24.11, SLURMCTLD_COMMUNICATIONS_BACKOFF and _HARD_DROP. squeue retries for some time
 before it reports this.
 """
 
-MAX_WORDS = 1 << 14
+MAX_MESSAGE_CHARACTERS = 1 << 14
 """Limit in characters for a program's messages: a site's wrapper or a login node can print anything."""
 
 NOT_CONFIGURED = "Could not establish a configuration source"
@@ -75,22 +74,22 @@ _SHORT = {
 
 
 def is_unanswered(done: Completed) -> bool:
-    """Return whether a query failed, or printed only that queries are too frequent."""
+    """Return whether a query failed, or printed nothing but a complaint about too frequent queries."""
     return bool(done.status) or (not done.stdout.strip() and THROTTLED.search(done.stderr) is not None)
 
 
 def failure(argv: Sequence[str], done: Completed) -> BackendError:
-    """Return the error for a program that failed. No answer is never reported as a refusal."""
-    done = replace(done, stderr=done.stderr[:MAX_WORDS])
+    """Return the error for a program that failed. A missing answer is never reported as a refusal."""
+    done = replace(done, stderr=done.stderr[:MAX_MESSAGE_CHARACTERS])
     verdict = _verdict(done)
     # A site's messages may contain anything, so the controller's own message decides if it is present.
     if THROTTLED.search(verdict[1] if verdict else done.stderr):
         return _throttled(argv, done)
     if UNREACHABLE.search(verdict[1] if verdict else done.stderr):
-        return _unreachable(argv, done, slurm_words(done))
+        return _unreachable(argv, done, slurm_messages(done))
     if done.status < 0 and not verdict:
         return _killed(argv, done)
-    words, sites = _slurm_and_site_words(done)
+    words, sites = _slurm_and_site_messages(done)
     code, lasting = "E503", False
     found = next(((refusal, match) for refusal in REFUSALS if (match := refusal.pattern.search(words))), None)
     if found is not None:
@@ -102,7 +101,7 @@ def failure(argv: Sequence[str], done: Completed) -> BackendError:
         options = tuple(dict.fromkeys(long or _SHORT[short] for long, short in _MENTIONED.findall(sites)))
         hint = _hint_of_rule(sites, options)
     else:
-        options, hint = (), f"look up this message of `{argv[0]}` in its manual, or ask the site"
+        options, hint = (), f"look up this message in the manual of `{argv[0]}`, or ask the site"
     named = named_options(options)
     site_part = f'; message of the site: "{sites}"' if sites else ""
     message = f"{argv[0]} refuses{f' {named}' if named else ''}: {words}{site_part}"
@@ -120,20 +119,23 @@ def named_options(options: Sequence[str]) -> str:
 def _hint_of_rule(sites: str, options: Sequence[str]) -> str:
     """Return the hint for a refusal by a site's rule, which may have printed messages."""
     if not sites:
-        return "ask the site for the reason, which its slurmctld.log may contain"
+        return "ask the site for the reason; its slurmctld.log may have it"
     keys = [f"`{option}`" for option in options if option in _SHORT.values()]
     others = [f"`options: [--{option}=...]`" for option in options if option not in _SHORT.values()]
     if options:
         return f"write {' and '.join((*keys, *others))} under `extras.slurm`, as the site's message requires"
-    return "follow the site's message; put sbatch options that have no key under `extras.slurm` into its `options`"
+    return (
+        "follow the site's message; if an sbatch option has no key under `extras.slurm`, write "
+        "`options: [--NAME=VALUE]` there"
+    )
 
 
 def _verdict(done: Completed) -> re.Match[str] | None:
-    """Return the controller's answer, the last match: a site's messages may look like one."""
+    """Return the controller's answer. It is the last match, because a site's messages may look like an answer."""
     return max(_VERDICT.finditer(done.stderr), key=lambda found: found.start(), default=None)
 
 
-def _slurm_and_site_words(done: Completed) -> tuple[str, str]:
+def _slurm_and_site_messages(done: Completed) -> tuple[str, str]:
     """Return Slurm's messages and those of a site's rule: lines before the answer that are not Slurm's own.
 
     For a heterogeneous job, a site's message starts with the component's number, `0: `. Source: observed on 22.05,
@@ -141,7 +143,7 @@ def _slurm_and_site_words(done: Completed) -> tuple[str, str]:
     """
     verdict = _verdict(done)
     if verdict is None:
-        return slurm_words(done), ""
+        return slurm_messages(done), ""
     lines = done.stderr[: verdict.start()].splitlines()
     ruled = verdict[1] == NO_REASON
     sites = [line for line in lines if ruled or not any(known.pattern.search(line) for known in REFUSALS)]
@@ -152,14 +154,15 @@ def _slurm_and_site_words(done: Completed) -> tuple[str, str]:
 
 _NO_SLURM_HINTS = {
     True: "run this on a login node of the cluster, or use `--backend local` to run it on this machine",
-    False: "run this on a login node of the cluster, or name one with `--host` or `host` of a site profile",
+    False: "run this on a login node of the cluster, or name one: `--host` on the command line, or `host` in the site "
+    "profile",
 }
-"""The hints on a machine without Slurm, by whether a job was to be submitted."""
+"""The hints on a machine without Slurm: the first for a submit, the second for other commands."""
 
 
 def _throttled(argv: Sequence[str], done: Completed) -> ThrottledError:
     """Return the error for throttling: the controller did not execute the request."""
-    message = f"Slurm is called too often, and did not answer: {slurm_words(done)}"
+    message = f"Slurm limits the rate of requests and did nothing: {slurm_messages(done)}"
     diagnostic = Diagnostic(code="E507", message=message, hint=f"try again later: {_nothing_done(argv)}")
     return ThrottledError(diagnostic, argv=tuple(argv), status=done.status, stderr=done.stderr)
 
@@ -178,7 +181,7 @@ def _unreachable(argv: Sequence[str], done: Completed, words: str) -> Unreachabl
 
 def _killed(argv: Sequence[str], done: Completed) -> UnreachableError:
     """Return the error for a program that a signal ended: Slurm may have executed its request."""
-    message = f"signal {-done.status} ended `{argv[0]}`; it may or may not have done its work"
+    message = f"`{argv[0]}` was killed by signal {-done.status}; Slurm may have executed its request"
     return _no_answer(argv, done, "E502", message)
 
 
@@ -193,7 +196,7 @@ def _nothing_done(argv: Sequence[str]) -> str:
     return "nothing was submitted" if argv[0] == "sbatch" else "nothing is lost"
 
 
-def slurm_words(done: Completed) -> str:
+def slurm_messages(done: Completed) -> str:
     """Return a program's messages in one line, without repetitions and program names."""
     lines = map(_without_program, done.stderr.splitlines())
     said = "; ".join(line for line in dict.fromkeys(lines) if line and not line.startswith("Try "))

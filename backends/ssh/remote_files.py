@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .transport import Transport
 
 SECONDS = 60.0
-MAX_WORDS = 300
+MAX_MESSAGE_CHARACTERS = 300
 
 
 def upload(runner: SshRunner, transport: Transport, files: Iterable[tuple[Path, str]], name: str) -> None:
@@ -44,7 +44,7 @@ def _run(runner: SshRunner, argv: list[str], stdin: bytes, name: str) -> None:
     done = runner.exchange(argv, stdin=stdin, timeout=SECONDS)
     if done.status:
         words = done.stderr.decode(errors="replace").strip()
-        message = f"cannot write {name} at the login node: {words[:MAX_WORDS] or 'no reason given'}"
+        message = f"cannot write {name} at the login node: {words[:MAX_MESSAGE_CHARACTERS] or 'no reason given'}"
         hint = "check on the login node whether the file system or a quota is full: `df -h ~`, `quota`"
         diagnostic = Diagnostic(code="E510", message=message, hint=hint)
         raise RejectedError(diagnostic, argv=tuple(argv[:1]), status=done.status, stderr=words)

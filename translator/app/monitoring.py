@@ -71,7 +71,7 @@ def run_monitor(session: Session, site: str | None = None, *, once: bool = False
                 worked = True
                 if _work(session, monitor, once=once):
                     return None
-        if (worked and (once or not monitor.left())) or (not worked and not monitor.left()):
+        if (worked and (once or not monitor.needs_monitor())) or (not worked and not monitor.needs_monitor()):
             break
         if lock.problem != problem:
             problem = lock.problem
@@ -87,7 +87,7 @@ def run_monitor(session: Session, site: str | None = None, *, once: bool = False
         tries += not problem
         time.sleep(profile.monitor.max_poll_interval if problem else 0 if worked else 1)
     if not worked and not problem:
-        session.say("another monitor is running" if monitor.left() else "no unfinished job")
+        session.say("another monitor is running" if monitor.needs_monitor() else "no unfinished job")
     return Worked(worked=worked)
 
 

@@ -39,9 +39,9 @@ def user_name() -> str:
 class Session:
     """The state that all use cases of one caller share. A process can have several; use each in one thread at a time.
 
-    `home` is the folder of the job folders, `site` a site profile; defaults: PAISLURM_HOME and PAISLURM_SITE of the
-    environment. `say` receives each event (why a job waits, warnings); default: the logger `paislurm`, at level INFO.
-    `clock` returns seconds since 1970; `environment` replaces that of the process.
+    `home` is the folder of the job folders, default $PAISLURM_HOME. `site` is a site profile, default $PAISLURM_SITE.
+    `say` receives each event (a reason why a job waits, a warning); by default the logger `paislurm` gets it at level
+    INFO. `clock` returns seconds since 1970. `environment` replaces that of the process.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Session:
         environment: Mapping[str, str] | None = None,
     ) -> None:
         given = {"PAISLURM_HOME": home, "PAISLURM_SITE": site}
-        # Absolute, because the current folder may change. Links are kept: nodes may share only the link.
+        # Absolute, because the current folder may change. Links stay: nodes may know the folder only by the link.
         self._given = {
             name: os.path.abspath(os.path.expanduser(path))  # noqa: PTH100, PTH111
             for name, path in given.items()
@@ -63,11 +63,12 @@ class Session:
         self._environment = environment
         self._clock = clock
         self._backends: dict[str, Backend] = {}
-        self.answers: dict[str, SharedPollResults] = {}
+        self.shared_poll_results: dict[str, SharedPollResults] = {}
+        """By the name of the backend."""
         self._say = say or _log
         self._said: set[str] = set()
         self.user = user_name()
-        self.words: tuple[str, ...] = ()
+        self.argv: tuple[str, ...] = ()
         """The arguments of the command line, which a submit records; empty without a command line."""
 
     def __repr__(self) -> str:
@@ -102,13 +103,16 @@ class Session:
         return int(self._clock())
 
     @property
-    def process(self) -> str:
-        """A description of this process, written into its locks."""
+    def lock_owner(self) -> str:
+        """The line that names this process in its locks."""
         return f"{self.user}@{os.uname().nodename} process {os.getpid()}\n"
 
     @property
     def home(self) -> Path:
-        """The folder of the job folders; it may not exist. Raises FolderError if others own it or can write to it."""
+        """The folder of the job folders; it may not exist.
+
+        Raises FolderError if others own it or can write to it, and UsageError if the user has no home folder.
+        """
         home = self.setting("PAISLURM_HOME") or "~/.paislurm"
         try:
             path = Path(home).expanduser()
@@ -117,7 +121,7 @@ class Session:
                 code="E540", message="no home folder", hint="set PAISLURM_HOME to a folder that you own"
             )
             raise UsageError(diagnostic) from None
-        # Not resolved: nodes may share only the link.
+        # Not resolved: nodes may know the folder only by the link.
         path = Path(os.path.abspath(path))  # noqa: PTH100
         check_home(path)
         return path
@@ -131,7 +135,10 @@ class Session:
 
     @property
     def monitor_folder(self) -> Path:
-        """The folder of the monitor's lock and log."""
+        """The folder of the monitor's lock, log and call log.
+
+        Raises FolderError as `store` does, or if others can write to the folder.
+        """
         folder = self.store.home / "monitor"
         check_private(folder)
         return folder
@@ -144,7 +151,10 @@ class Session:
         return CallLog(self.monitor_folder)
 
     def backend(self, name: str) -> Backend:
-        """Return a backend by name."""
+        """Return a backend, the same object each time.
+
+        Raises UsageError for an unknown name, and FolderError for an unsafe home.
+        """
         if name not in self._backends:
             self._backends[name] = self._choose(name)
         return self._backends[name]
@@ -190,7 +200,7 @@ class Session:
         return [] if done.status else done.stdout.splitlines()
 
     def _transport(self) -> str:
-        """Return the transport to login nodes that the user chose or the site locks."""
+        """Return the transport to login nodes: the user's choice unless the site locks it, else the site's."""
         from .input.sites import find_site
 
         site = find_site(self, None)
@@ -209,10 +219,7 @@ class Session:
         return found
 
     def _charge(self, argv: Sequence[str], cpu: float, end: CallEnd) -> None:
-        """Log a call of a program that queries a Slurm daemon. Errors of writing are ignored.
-
-        Before the home exists, nothing is logged.
-        """
+        """Log a call of a program that queries a Slurm daemon, if the home exists. Ignore errors while writing."""
         from ..monitor.polling.call_log import RETRIES, Call
 
         if "--version" not in argv:

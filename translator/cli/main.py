@@ -50,7 +50,7 @@ class OutputMode:
         from ..app.session import Session
 
         session = Session(say=tell)
-        session.words = self.words
+        session.argv = self.words
         return session
 
 

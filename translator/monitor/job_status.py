@@ -1,4 +1,4 @@
-"""Determine a job's status: which source decides if backend, result and reports disagree. Pure."""
+"""Determine a job's status from the facts about its last attempt. This module reads no file and polls nothing."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ State = Literal["WAITING", "RUNNING", "STOPPING", "SUCCEEDED", "FAILED", "STOPPE
 """Source: OpenPAI job states."""
 
 FINAL: tuple[State, ...] = ("SUCCEEDED", "FAILED", "STOPPED")
-OF_JOB_END = -220
+TASK_STOPPED = -220
 """The code of a task that was stopped because the job ended. Source: OpenPAI exit specification."""
-STOP_CODES = (-210, OF_JOB_END)
+STOP_CODES = (-210, TASK_STOPPED)
 """The codes of a STOPPED job: stopped by its user, or by the end of a job. Source: OpenPAI job states."""
 LOST_NODES = (-1001, -1006)
 """Codes for which the backend identifies the faulty node better than the script."""
-SLURM_KNOWS_MORE = (*LOST_NODES, -1402)
+NEEDS_BACKEND = (*LOST_NODES, -1402)
 """Codes of results for which the backend identifies the faulty node, or reports that a node could not start the job."""
-OF_THE_SCRIPT = ("COMPLETED", "FAILED")
-"""Slurm's states for a script that ended by itself: its result contains more."""
+SCRIPT_ENDED = ("COMPLETED", "FAILED")
+"""The states of Slurm for a script that ended by itself. The script's result says more."""
 UNEXPLAINED = -101
 """The code of an unexplained end from outside. Source: OpenPAI exit specification, PodExternalDeleted."""
 JOB_FORGOTTEN, FOLDER_NOT_SHARED, FOLDER_FULL = -1404, -1405, -1406
@@ -44,7 +44,10 @@ JOB_FORGOTTEN, FOLDER_NOT_SHARED, FOLDER_FULL = -1404, -1405, -1406
 NOT_SHARED = 6
 """The exit status of a batch script that cannot access the job's folder. Source: this project's docs, run folder."""
 NO_ROOM = 7
-"""The exit status of a batch script that could not write to a full file system. Source: as above."""
+"""The exit status of a batch script that could not write to a full file system.
+
+Source: this project's docs, run folder.
+"""
 NO_LOG = 53
 """Slurm's signal for a job whose log a node could not open. Source: observed on 22.05."""
 RESULT_LAG = 10
@@ -60,7 +63,8 @@ QUEUE_LAG = 60
 class Evidence(Struct, frozen=True, kw_only=True):
     """Hold all facts about a job's last attempt.
 
-    `backend_reachable` distinguishes "the backend does not know the job", as of `polled_at`, from "no answer". `folder`
+    `backend_reachable` tells whether the backend answered: if so, it does not know a job without `observation`.
+    `polled_at` is the time of that poll, 0 if there was none. `now` and `polled_at` are seconds since 1970. `folder`
     is the job's folder. `started` tells whether any task ever ran. `canceller` is the user who cancelled the job,
     according to the backend. `unbegun` explains a cancellation by Slurm itself. `lost` are the nodes whose failure
     ended the job. `table` maps codes and states on this site.
@@ -81,7 +85,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
 
 
 class DueAttempt(Struct, frozen=True, kw_only=True):
-    """Describe the next attempt: its submit is due in `seconds`, or `held_back` for a reason until then.
+    """Describe the next attempt, which is submitted in `seconds`. `held_back` is the reason for a delay, or "".
 
     `before` describes the end of the last attempt.
     """
@@ -103,7 +107,7 @@ class DueAttempt(Struct, frozen=True, kw_only=True):
 
     def _text(self, seconds: str) -> str:
         if self.held_back:
-            when = f"held back {f'for {seconds}' if seconds else 'later'}: {self.held_back}"
+            when = f"held back{f' for {seconds}' if seconds else ''}: {self.held_back}"
         else:
             when = "submitted " + ("next" if self.seconds <= 0 else f"in {seconds}" if seconds else "later")
         return f"waiting for attempt {self.number}, which is {when}" + (f"; {self.before}" if self.before else "")
@@ -117,8 +121,8 @@ class DueAttempt(Struct, frozen=True, kw_only=True):
 class JobStatus(Struct, frozen=True, kw_only=True):
     """Hold a job's status. `ended` is true if nothing can change any more.
 
-    `waits` explains why the backend does not start the job, and `since` tells since when the journal has this
-    reason. While the next attempt is due, `due` is set, and `reason` starts with the time until its submit.
+    `waits` explains why the backend does not start the job. `since` is when the journal recorded this reason, in
+    seconds since 1970. While the next attempt is due, `due` is set, and `reason` contains the seconds until its submit.
     """
 
     state: State
@@ -138,15 +142,16 @@ class JobStatus(Struct, frozen=True, kw_only=True):
 def tells_all(result: Result | None) -> bool:
     """Return whether a result is final: the outcome is decided, all tasks have ended, the backend adds nothing."""
     decided = result is not None and result.outcome != "interrupted" and result.complete
-    return decided and result is not None and result.exit_code not in SLURM_KNOWS_MORE
+    return decided and result is not None and result.exit_code not in NEEDS_BACKEND
 
 
 def determine_status(evidence: Evidence) -> JobStatus:
     """Return a job's status.
 
-    Order of precedence: a node could not start the job; an end from outside, unless the script decided an outcome;
-    the result; the backend's final state; the backend's current state; the last known state. A missing answer is
-    never an end.
+    The first of these that applies decides: the backend has forgotten the job, and there is no result; a node could not
+    start the job; an end from outside before the script decided an outcome; the user's cancel; the result; the
+    backend's final state; its current state; the last known state. A result with a code of NEEDS_BACKEND waits for
+    a later poll. No answer is never an end.
     """
     if evidence.observation is not None and evidence.observation.state == FORGOTTEN:
         if evidence.result is None:
@@ -156,7 +161,7 @@ def determine_status(evidence: Evidence) -> JobStatus:
     if evidence.unbegun is not None:
         return JobStatus(state="FAILED", code=evidence.unbegun.code, reason=evidence.unbegun.reason, ended=True)
     undecided = result is None or result.outcome == "interrupted"
-    if seen is not None and seen.final and undecided and seen.state not in OF_THE_SCRIPT:
+    if seen is not None and seen.final and undecided and seen.state not in SCRIPT_ENDED:
         outside = evidence.table.states.get(seen.state)
         if outside is not None:
             return _from_outside(seen.state, *outside, evidence)
@@ -164,7 +169,7 @@ def determine_status(evidence: Evidence) -> JobStatus:
         assert evidence.history.cancelled is not None
         reason = f"the job was cancelled by {evidence.history.cancelled.user}"
         return JobStatus(state=state_of(result.exit_code), code=result.exit_code, reason=reason, ended=True)
-    if result is not None and result.exit_code in SLURM_KNOWS_MORE and evidence.polled_at < (result.ended_at or 0):
+    if result is not None and result.exit_code in NEEDS_BACKEND and evidence.polled_at < (result.ended_at or 0):
         return _status("RUNNING", f"{result.reason}; {evidence.history.backend_label} has not named the node yet")
     if result is not None and (not undecided or _is_backend_done(evidence)):
         return _from_result(result, evidence)
@@ -237,7 +242,10 @@ def _from_result(result: Result, evidence: Evidence) -> JobStatus:
 
 
 def has_just_ended(seen: Observation, known: History, now: int) -> bool:
-    """Return whether more facts of an end may follow; if clocks differ, count from when the end was first seen."""
+    """Return whether more facts of an end may follow.
+
+    That is so for RESULT_LAG seconds after the reported end, and after the journal recorded it: clocks may differ.
+    """
     last = known.observed
     waited = now - last.happened_at if last is not None and last.backend_state == seen.state else 0
     return waited < RESULT_LAG and now - (seen.ended or 0) < RESULT_LAG
@@ -249,7 +257,7 @@ def _without_result(seen: Observation, evidence: Evidence) -> JobStatus:
     has_no_log = not seen.status and seen.signal == NO_LOG
     if seen.status == NOT_SHARED or has_no_log:
         where = f"node {seen.nodes.partition(',')[0]}" if seen.nodes else "the batch node"
-        rest = ", or the disk was full when Slurm opened the log" if has_no_log else ""
+        rest = "; or the disk was full when Slurm opened the log" if has_no_log else ""
         reason = f"{where} cannot access the job's folder {evidence.folder}, which all nodes must share{rest}"
         return JobStatus(state="FAILED", code=FOLDER_NOT_SHARED, reason=reason, ended=True)
     if has_just_ended(seen, evidence.history, evidence.now):
@@ -267,7 +275,7 @@ def _without_result(seen: Observation, evidence: Evidence) -> JobStatus:
 
 
 def _forgotten(evidence: Evidence) -> JobStatus:
-    """Return the status of a forgotten job: its last known end decides, once no result can follow.
+    """Return the status of a forgotten job. Its last known end decides when a result can no longer follow.
 
     The job may still run somewhere, so it is not retried.
     """
@@ -280,12 +288,12 @@ def _forgotten(evidence: Evidence) -> JobStatus:
     if known.cancelled is not None:
         return JobStatus(state="STOPPED", code=STOP_CODES[0], reason=f"cancelled by {known.cancelled.user}", ended=True)
     outside = evidence.table.states.get(last.backend_state)
-    if outside is not None and last.backend_state not in OF_THE_SCRIPT:
+    if outside is not None and last.backend_state not in SCRIPT_ENDED:
         return JobStatus(state=state_of(outside[0].code), code=outside[0].code, reason=outside[1], ended=True)
     reported = f"reported {last.backend_state} and " if last.backend_state != FORGOTTEN else ""
     reason = (
-        f"{label} {reported}has forgotten job {known.job_id}, no accounts record its end, and it left no result in "
-        f"{evidence.folder}: its node may have been lost, or does not share that folder"
+        f"{label} {reported}has forgotten job {known.job_id}, accounting has no record of its end, and there is no "
+        f"result in {evidence.folder}: the node may be lost, or may not share that folder"
     )
     return JobStatus(state="FAILED", code=JOB_FORGOTTEN, reason=reason, ended=True)
 
@@ -306,7 +314,7 @@ def _active(word: str, seen: Observation | None, evidence: Evidence) -> JobStatu
 
 
 def _waiting(seen: Observation | None, evidence: Evidence) -> JobStatus:
-    """Return the status of a waiting job, with the time since when the journal has its reason, or now for a new one."""
+    """Return the status of a waiting job. `since` is when the journal recorded its reason, or now for a new reason."""
     last = evidence.history.observed
     latest = seen or last
     found = waits(reasons_of(latest), evidence.history) if latest else ()
@@ -340,7 +348,7 @@ def _last_known(evidence: Evidence) -> JobStatus:
 
 
 def state_text(job_status: JobStatus) -> str:
-    """Return the state with the exit code of a failed or stopped job, and its name in OpenPAI."""
+    """Return the state. For a failed or stopped job, add the exit code and OpenPAI's name of that code."""
     if not job_status.code:
         return job_status.state
     from ..exit_codes.table import exit_codes

@@ -1,4 +1,4 @@
-"""The monitor's loop: check files every second, and poll backends rarely, for all of a user's jobs at once."""
+"""The monitor's loop: check files every few seconds, and poll backends rarely, once for all of a user's jobs."""
 
 from __future__ import annotations
 
@@ -31,23 +31,24 @@ if TYPE_CHECKING:
     from .polling.poll_result import PollResult
     from .reconcile import Dependencies
 
-POLL_SECONDS, MAX_POLL_SECONDS = 1.0, 5.0
-"""Seconds between two checks of files: more than the minimum if many files cost too much CPU time."""
+CHECK_SECONDS, MAX_CHECK_SECONDS = 1.0, 5.0
+"""Seconds between two checks of files: the minimum, or more if checks cost too much CPU time."""
 CPU_PART = 0.55 / 3600
-"""The share of time that the monitor computes for file checks: one CPU second per hour, steps included."""
+"""The share of time that file checks may compute: 0.55 CPU seconds per hour; with the steps, about 1 s."""
 WAKING = 80e-6
 """CPU seconds for one sleep and wake-up."""
-SMOOTH = 10
+CHECKS_IN_AVERAGE = 10
 """The number of checks over which their cost is averaged."""
-LATE = 1.0
-"""Slack in seconds: another process's answer may be a full interval old when the next poll is due."""
+POLL_SLACK = 1.0
+"""Seconds to wait beyond the interval: another process's poll result may come just when the next poll is due."""
 JITTER = 0.1
+"""The largest random delay of a poll, as a share of the interval."""
 AFTER_SECONDS = 15
-"""Seconds between checks of awaited jobs whose end this monitor does not watch."""
+"""Seconds between two checks of a job that waits for another job, whose end this monitor may not watch."""
 SOON = 5.0
 """Seconds until a poll if files show that the backend has news; the time doubles each time."""
 _ALL = "/"
-"""Names the folder of all jobs, where new ones appear; no job has this name."""
+"""The name of the folder of all jobs in the watch; new jobs appear there. No job has this name."""
 
 
 class Monitor:
@@ -65,32 +66,33 @@ class Monitor:
         tidy_up: Callable[[], None] = lambda: None,
     ) -> None:
         self._store = store
-        self._means = dependencies
+        self._dependencies = dependencies
         self._sender = sender
         self._say = say
         self._tidy_up = tidy_up
         self._known: dict[str, tuple[tuple[int, int, int], Opened]] = {}
-        self._over: dict[str, tuple[int, int, int]] = {}
+        self._finished: dict[str, tuple[int, int, int]] = {}
         self._logged: dict[str, str] = {}
         self._views: dict[str, View] = {}
-        self._answers: dict[str, PollResult] = {}
+        self._poll_results: dict[str, PollResult] = {}
         self._backends: set[str] = set()
-        self._left_alone: set[str] = set()
+        self._ignored: set[str] = set()
         self._watch = FolderWatch()
         self._cost = 0.0
-        self._hurries = False
+        self._has_news = False
         self._elapsed = 0.0
+        """Seconds since the last poll."""
         self._interval = 0.0
         """Seconds between polls: the shortest interval in the profiles of active jobs."""
         self._due: dict[str, float] = {}
-        """When to check jobs again, in seconds `elapsed` since the last poll."""
+        """By job, the value of `_elapsed` at which to check the job again."""
 
     def step(self, only: JobFolder | None = None) -> bool:
         """Run a step for all jobs, or for one. Return whether any job still needs a monitor.
 
         Raises OSError if another process owns the lock.
         """
-        self._views, self._left_alone, self._due, self._elapsed = {}, set(), {}, 0.0
+        self._views, self._ignored, self._due, self._elapsed = {}, set(), {}, 0.0
         jobs = self._jobs() if only is None else self._job_and_dependents(only)
         living = (job.history for job in jobs if job.history.ended is None)
         self._interval = min(map(self._interval_of, living), default=self._interval_of(History()))
@@ -100,61 +102,61 @@ class Monitor:
         return bool(self._views)
 
     def _process(self, jobs: list[Opened], *, fresh: bool) -> None:
-        """Run a step for some jobs. With `fresh`, poll the backends; else use their last answers."""
+        """Run a step for some jobs. With `fresh`, poll the backends; otherwise use the last poll results."""
         jobs = [job for job in jobs if job.history.job]
-        views = reconcile(jobs, self._means, self._ask if fresh else self._recall, tasks=False)
-        now = self._means.clock()
-        self._sender.deliver(filter(self._means.owns, views), now)
+        views = reconcile(jobs, self._dependencies, self._ask if fresh else self._recall, tasks=False)
+        now = self._dependencies.clock()
+        self._sender.deliver(filter(self._dependencies.owns, views), now)
         for view in views:
             name = view.folder.name
-            self._report(with_problem(view, lambda known: self._means.site_of(known).problem))
-            if self._is_left(view):
+            self._log_change(with_problem(view, lambda known: self._dependencies.site_of(known).problem))
+            if self._needs_monitor(view):
                 self._views[name] = view
                 if not fresh:
                     # The job may be new. A fresh step has used the intervals of all jobs.
                     self._interval = min(self._interval, self._interval_of(view.history))
-                self._plan(view, now)
+                self._schedule_check(view, now)
             elif view.history.ended is None:
-                self._left_alone.add(name)
-            elif not (self._means.owns(view) and self._sender.wanted(view)):
+                self._ignored.add(name)
+            elif not (self._dependencies.owns(view) and self._sender.wanted(view)):
                 with suppress(OSError):
-                    self._over[name] = _stamp(view.folder)
+                    self._finished[name] = _stamp(view.folder)
         self._due = {name: due for name, due in self._due.items() if name in self._views}
         if any(view.history.ended is not None for view in views):
             self._due |= {name: self._elapsed for name, view in self._views.items() if view.history.is_held_back}
-        self._hurries = any(needs_answer(view) or may_fail_to_begin(view, now) for view in self._views.values())
+        self._has_news = any(needs_answer(view) or may_fail_to_begin(view, now) for view in self._views.values())
         self._backends = {view.history.backend for view in self._views.values()}
         paths = ((name, _watched_path(view)) for name, view in self._views.items())
         self._watch.keep([(_ALL, self._store.jobs), *paths])
 
     def _interval_of(self, known: History) -> float:
-        return self._means.site_of(known).poll_interval
+        return self._dependencies.site_of(known).poll_interval
 
     def _ask(self, name: str, ids: Collection[JobId], tags: Collection[str]) -> PollResult:
-        means, interval = self._means, self._interval
-        if means.seldom is not None:
-            ask = means.seldom(min(SOON, interval) if self._hurries else interval)
+        dependencies, interval = self._dependencies, self._interval
+        if dependencies.seldom is not None:
+            ask = dependencies.seldom(min(SOON, interval) if self._has_news else interval)
         else:
-            ask = asking(means.backend, means.clock())
-        self._answers[name] = ask(name, ids, tags)
-        return self._answers[name]
+            ask = asking(dependencies.backend, dependencies.clock())
+        self._poll_results[name] = ask(name, ids, tags)
+        return self._poll_results[name]
 
     def _recall(self, name: str, _: Collection[JobId], __: Collection[str]) -> PollResult:
-        return self._answers.get(name, NOT_ASKED)
+        return self._poll_results.get(name, NOT_ASKED)
 
-    def _take_over_answers(self) -> set[str]:
-        """Use answers that other processes got. Return the names of the jobs that they change."""
+    def _take_over_poll_results(self) -> set[str]:
+        """Use poll results of other processes. Return the names of the jobs that they change."""
         names: set[str] = set()
         for backend in self._backends:
-            answer = self._means.overheard(backend)
+            answer = self._dependencies.overheard(backend)
             if answer is not None and not answer.error:
-                self._answers[backend] = answer
+                self._poll_results[backend] = answer
                 names |= {name for name, view in self._views.items() if _is_change(answer, backend, view)}
         return names
 
-    def left(self) -> bool:
+    def needs_monitor(self) -> bool:
         """Return whether any job needs a monitor, without a poll."""
-        return any(job.history.ended is None and job.folder.name not in self._left_alone for job in self._jobs())
+        return any(job.history.ended is None and job.folder.name not in self._ignored for job in self._jobs())
 
     def _jobs(self) -> list[Opened]:
         """Return the jobs that have not ended or have notifications due."""
@@ -170,7 +172,7 @@ class Monitor:
     def _job(self, folder: JobFolder) -> Opened | None:
         with suppress(OSError):
             stamp = _stamp(folder)
-            if self._over.get(folder.name) == stamp:
+            if self._finished.get(folder.name) == stamp:
                 return None
             known = self._known.get(folder.name)
             if known is None or known[0] != stamp:
@@ -179,15 +181,15 @@ class Monitor:
             return known[1]
         return None
 
-    def _is_left(self, view: View) -> bool:
+    def _needs_monitor(self, view: View) -> bool:
         """Return whether a job needs a monitor. A job that the backend has lost needs its user instead."""
-        if not self._means.owns(view):
+        if not self._dependencies.owns(view):
             return False
         if view.history.ended is not None:
             return self._sender.wanted(view)
         return not is_unknown(view)
 
-    def _report(self, view: View) -> None:
+    def _log_change(self, view: View) -> None:
         """Log what has changed for a job."""
         text = f"{view.job_status.state} attempt {view.history.attempt} job {view.history.job_id or '-'}"
         words = view.backend_error or view.job_status.reason
@@ -205,42 +207,42 @@ class Monitor:
         sleep: Callable[[float], None] = time.sleep,
         spent: Callable[[], bool] = is_nearly_spent,
     ) -> bool:
-        """Run steps until no job needs a monitor or another process owns the lock. Poll backends each interval.
+        """Run steps until no job needs a monitor, or another process owns the lock.
 
-        If files show that a backend has news, poll after SOON seconds, then after twice as many. Return True if
-        another process must continue, because this one's CPU time is nearly `spent`.
+        Poll the backends once per interval. If files show that a backend has news, poll after SOON seconds, then after
+        twice as long. Return True if this process has used most of its CPU time and another one must continue.
         """
         soon = SOON
-        while self._means.holds_lock():
-            hurried = self._hurries
+        while self._dependencies.holds_lock():
+            hurried = self._has_news
             if not self.step():
                 break
             part = random.uniform(1, 1 + JITTER)  # noqa: S311 - spread the polls of all users
-            if self._rest(part, soon, sleep, spent):
+            if self._watch_files(part, soon, sleep, spent):
                 return True
             soon = min(2 * soon, self._interval) if hurried else SOON
         return False
 
     def finish(self) -> None:
         """Wait for running notification programs."""
-        self._sender.finish(self._means.clock())
+        self._sender.finish(self._dependencies.clock())
 
-    def _rest(self, part: float, soon: float, sleep: Callable[[float], None], spent: Callable[[], bool]) -> bool:
+    def _watch_files(self, part: float, soon: float, sleep: Callable[[float], None], spent: Callable[[], bool]) -> bool:
         """Check files until the next poll is due or no job is left. Return whether the CPU time is spent.
 
         A poll is due after the interval, or after `soon` seconds if a backend has news, both multiplied by `part`.
         """
         while self._views:
-            seconds = min(soon, self._interval) if self._hurries else self._interval
-            if self._elapsed >= seconds * part + LATE:
+            seconds = min(soon, self._interval) if self._has_news else self._interval
+            if self._elapsed >= seconds * part + POLL_SLACK:
                 break
             if spent():
                 return True
             began = time.thread_time()
             names = self._watch.changed()
-            names |= self._take_over_answers()
-            self._cost += (time.thread_time() - began + WAKING - self._cost) / SMOOTH
-            pause = min(MAX_POLL_SECONDS, max(POLL_SECONDS, self._cost / CPU_PART))
+            names |= self._take_over_poll_results()
+            self._cost += (time.thread_time() - began + WAKING - self._cost) / CHECKS_IN_AVERAGE
+            pause = min(MAX_CHECK_SECONDS, max(CHECK_SECONDS, self._cost / CPU_PART))
             if self._due:
                 names |= {name for name, due in self._due.items() if due <= self._elapsed}
             if names:
@@ -254,13 +256,13 @@ class Monitor:
         views = [self._views.pop(name) for name in names if name in self._views]
         folders = [JobFolder(path=view.folder.path) for view in views]
         if _ALL in names:
-            seen = self._views.keys() | self._left_alone
+            seen = self._views.keys() | self._ignored
             folders += [folder for folder in self._store.all() if folder.name not in seen | names]
         jobs = (self._job(folder) for folder in folders)
         return [job for job in jobs if job is not None]
 
-    def _plan(self, view: View, now: int) -> None:
-        """Schedule the next check of a job that does not depend on a change in its folder."""
+    def _schedule_check(self, view: View, now: int) -> None:
+        """Schedule the next check of a job, if it is due even without a change in the job's folder."""
         known, seen = view.history, view.observation
         self._due.pop(view.folder.name, None)
         if known.ended is not None:
@@ -274,11 +276,11 @@ class Monitor:
         else:
             wait = RESULT_LAG + 1 if seen is not None and phase(seen.state) is Phase.ENDED else None
         if wait is not None:
-            self._due[view.folder.name] = self._elapsed + max(POLL_SECONDS, wait)
+            self._due[view.folder.name] = self._elapsed + max(CHECK_SECONDS, wait)
 
 
 def _is_change(answer: PollResult, backend: str, view: View) -> bool:
-    """Return whether a backend's answer changes what is known of a job."""
+    """Return whether a poll result changes what is known of a job."""
     known = view.history
     if known.backend != backend:
         return False

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from .job_status import OF_JOB_END
+from .job_status import TASK_STOPPED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -78,9 +78,9 @@ def _reported_task(role: str, index: int, report: Report | None, *, ended: bool)
     """Return a task from its report. A task without an end was stopped if the job has ended."""
     if report is None:
         state: State = "STOPPED" if ended else "WAITING"
-        return TaskView(role=role, index=index, task_attempt=0, state=state, exit_code=OF_JOB_END if ended else None)
+        return TaskView(role=role, index=index, task_attempt=0, state=state, exit_code=TASK_STOPPED if ended else None)
     if report.ended is None:
-        state, code = ("STOPPED", OF_JOB_END) if ended else ("RUNNING", None)
+        state, code = ("STOPPED", TASK_STOPPED) if ended else ("RUNNING", None)
     else:
         state, code = ("SUCCEEDED" if report.behaviour == "success" else "FAILED"), report.code
     return TaskView(

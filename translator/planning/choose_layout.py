@@ -74,8 +74,8 @@ def _choose_layout(job: Job, partitions: Sequence[Partition], conditions: Condit
 def _for_unknown_nodes(job: Job, conditions: Conditions) -> Allocation:
     """Leave the packing to Slurm.
 
-    Tasks of a role with fixed ports get a node each, because two tasks of a node would share the ports. So do tasks
-    with GPUs that Slurm counts only by node.
+    A task with fixed ports, or with GPUs that Slurm counts only by node, gets a node of its own: two tasks on a node
+    would share the ports. Raises PlanError for the layout `shared`, or for too many roles.
     """
     slots = _stated_slots(job)
     if job.slurm_options.layout == "shared" and len(job.roles) > 1:
@@ -108,23 +108,26 @@ def _for_unknown_nodes(job: Job, conditions: Conditions) -> Allocation:
 
 
 def _stated_slots(job: Job) -> tuple[int, ...]:
-    """Return how many tasks of each role may run at a time by the job file: all, unless gang allocation is off."""
+    """Return, by role, how many tasks may run at a time: all with gang allocation, else at most the stated `slots`."""
     if job.gang:
         return tuple(role.instances for role in job.roles)
-    slurm_options = [role.slurm_options.slots or job.slurm_options.job.slots or role.instances for role in job.roles]
-    return tuple(min(requested, role.instances) for requested, role in zip(slurm_options, job.roles, strict=True))
+    wanted_slots = [role.slurm_options.slots or job.slurm_options.job.slots or role.instances for role in job.roles]
+    return tuple(min(requested, role.instances) for requested, role in zip(wanted_slots, job.roles, strict=True))
 
 
-def _slots_that_fit(job: Job, attempt: Callable[[tuple[int, ...]], Allocation | None]) -> Allocation | None:
-    """Try all slots; without gang allocation try fewer, the same limit for all roles, and keep the most that fit."""
+def _slots_that_fit(job: Job, allocate: Callable[[tuple[int, ...]], Allocation | None]) -> Allocation | None:
+    """Try the slots of the job file. If a job without gang allocation does not fit, find the highest limit that fits.
+
+    The limit is the same for all roles. Return None if nothing fits.
+    """
     slots = _stated_slots(job)
-    best = attempt(slots)
+    best = allocate(slots)
     if best is not None or job.gang:
         return best
     low, high = 1, max(slots)
     while low < high:
         limit = (low + high) // 2
-        found = attempt(tuple(min(limit, count) for count in slots))
+        found = allocate(tuple(min(limit, count) for count in slots))
         if found is not None:
             best = found
             low = limit + 1
@@ -134,7 +137,7 @@ def _slots_that_fit(job: Job, attempt: Callable[[tuple[int, ...]], Allocation | 
 
 
 def _demands(job: Job, slots: tuple[int, ...], conditions: Conditions, *, batch: bool = True) -> list[Demand]:
-    """Return the demand of each role; unless all share nodes, the first role's nodes also hold the batch script."""
+    """Return the demand of each role. With `batch`, that of the first role includes the memory of the batch script."""
     return [
         Demand(
             slots=count,
@@ -149,12 +152,12 @@ def _demands(job: Job, slots: tuple[int, ...], conditions: Conditions, *, batch:
 
 
 def _plain(job: Job, partition: Partition, conditions: Conditions) -> Allocation:
-    def attempt(slots: tuple[int, ...]) -> Allocation | None:
+    def allocate(slots: tuple[int, ...]) -> Allocation | None:
         nodes = nodes_for(partition.nodes, _demands(job, slots, conditions)[0])
         layout = Layout(kind="plain", reason="a job of one role")
         return None if nodes is None else Allocation(layout=layout, slots=slots, nodes=(nodes,))
 
-    found = _slots_that_fit(job, attempt) or _uneven(job, partition, conditions)
+    found = _slots_that_fit(job, allocate) or _uneven(job, partition, conditions)
     if found is None:
         raise PlanError(role_too_large(job, 0, partition, conditions))
     return found
@@ -219,11 +222,13 @@ def _choose(
     het: Allocation | None,
     shared: Allocation | None,
 ) -> Allocation:
-    """Return the layout that can start, the better one if both can."""
+    """Return the layout that can start, or the better one. Raises PlanError if none can."""
     if conditions.no_components:
         why = f"Slurm starts no job with a component for each role here: {conditions.no_components}"
     elif len(job.roles) > MAX_COMPONENTS:
         why = f"srun cannot address the components of {len(job.roles)} roles"
+    elif conditions.only_layout == "shared":
+        why = "its MPI world cannot span components"
     else:
         why = f"a component for each role needs more than {_nodes(partitions)}"
     if het is None and shared is None:

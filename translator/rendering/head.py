@@ -22,24 +22,24 @@ if TYPE_CHECKING:
     from ..planning.plan import Component, HookScript, Plan, RolePlan
 
 
-class Document(Struct, frozen=True, kw_only=True):
+class HereDocument(Struct, frozen=True, kw_only=True):
     """Hold the lines of a here-document, and a delimiter that differs from all of them."""
 
     delimiter: ShellWord
     lines: list[Line]
 
 
-class StepSection(Struct, frozen=True, kw_only=True):
+class HookSection(Struct, frozen=True, kw_only=True):
     """Hold a hook of a role: its text, or a plugin's settings and the call of its program."""
 
     title: str
     function: ShellWord
-    document: Document
+    document: HereDocument
     program: list[Line]
 
 
 class RoleSection(Struct, frozen=True, kw_only=True):
-    """Hold a task role: its settings, srun command, variables, commands and hooks."""
+    """The part of the head about one task role."""
 
     position: int
     title: str
@@ -47,8 +47,8 @@ class RoleSection(Struct, frozen=True, kw_only=True):
     settings: list[Line]
     srun: list[Line]
     environment: list[Line]
-    commands: list[Document]
-    steps: list[StepSection]
+    commands: list[HereDocument]
+    steps: list[HookSection]
 
 
 class ComponentSection(Struct, frozen=True, kw_only=True):
@@ -82,7 +82,7 @@ def settings(plan: Plan) -> list[Line]:
     ]
 
 
-def environment(plan: Plan) -> Document:
+def environment(plan: Plan) -> HereDocument:
     """Return the variables of all tasks that are known at compile time."""
     lines = [
         Line(text=export(name, value, *more), entry=("exports", name))
@@ -92,11 +92,11 @@ def environment(plan: Plan) -> Document:
         Line(text=export_around(name, parts, "PAI_USER_NAME"), entry=("exports", name))
         for name, parts in plan.environment.paths
     ]
-    return _document("END_OF_ENVIRONMENT", lines)
+    return _here_document("END_OF_ENVIRONMENT", lines)
 
 
 def _exports(variables: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str, list[str]]]:
-    """Yield variables with their value and the next names of the same value."""
+    """Yield each variable with its value, and with the second names directly after it that have the same value."""
     found: tuple[str, str, list[str]] | None = None
     for name, value in variables:
         if found and name in SECOND_NAMES and value == found[1]:
@@ -114,7 +114,7 @@ _LINES_AROUND = 4
 
 
 def variables_of_every_role(plan: Plan) -> Mapping[str, str]:
-    """Return the variables with the same value in all task roles, or none if this would not shorten the head."""
+    """Return the variables that have the same value in all task roles; none if this would not shorten the head."""
     same, *others = (dict(role.environment) for role in plan.roles)
     for other in others:
         same = {name: value for name, value in same.items() if other.get(name) == value}
@@ -123,13 +123,13 @@ def variables_of_every_role(plan: Plan) -> Mapping[str, str]:
 
 
 def environment_of_every_role(plan: Plan, same: Mapping[str, str]) -> list[Line]:
-    """Return the lines of the variables with the same value in all task roles."""
+    """Return lines that belong to all task roles."""
     roles = tuple(range(len(plan.roles)))
     return _variables(same.items(), plan.roles[0], roles)
 
 
 def role_section(role: RolePlan, plan: Plan, same: Mapping[str, str]) -> RoleSection:
-    """Return the section of a task role; `same` are its variables with the same value in all roles."""
+    """Return the section of a task role. `same` are the variables that all roles share; the section leaves them out."""
     return RoleSection(
         position=role.position,
         title=_title(role, plan),
@@ -138,7 +138,7 @@ def role_section(role: RolePlan, plan: Plan, same: Mapping[str, str]) -> RoleSec
         srun=_srun(role, plan),
         environment=list(_environment(role, same)),
         commands=list(_commands(role, plan)),
-        steps=[_step(step, role) for step in (*role.before, *role.after)],
+        steps=[_hook_section(step, role) for step in (*role.before, *role.after)],
     )
 
 
@@ -167,25 +167,25 @@ def _environment(role: RolePlan, same: Mapping[str, str]) -> Iterator[Line]:
 
 
 def _variables(variables: Iterable[tuple[str, str]], role: RolePlan, roles: tuple[int, ...]) -> list[Line]:
-    of_fabric = {name for name, _ in role.infiniband.variables} if role.infiniband else set()
+    of_infiniband = {name for name, _ in role.infiniband.variables} if role.infiniband else set()
     return [
         Line(
             text=our_own([f"  {export(name, value, *more)}"]),
-            entry=("lines", "fabric") if name in of_fabric else ("exports", name),
+            entry=("lines", "fabric") if name in of_infiniband else ("exports", name),
             roles=roles,
         )
         for name, value, more in _exports(variables)
     ]
 
 
-def _commands(role: RolePlan, plan: Plan) -> Iterator[Document]:
+def _commands(role: RolePlan, plan: Plan) -> Iterator[HereDocument]:
     if plan.environment.of_commands:
         of_job = [Line(text=export(name, value), fields=("job-envs",)) for name, value in plan.environment.of_commands]
-        yield _document("END_OF_VARIABLES", of_job)
+        yield _here_document("END_OF_VARIABLES", of_job)
     yield _text("END_OF_COMMANDS", role.command.text, role.command.lines)
 
 
-def _text(label: str, text: str, starts: Sequence[tuple[int, int]]) -> Document:
+def _text(label: str, text: str, starts: Sequence[tuple[int, int]]) -> HereDocument:
     """Return a text of the job file; `starts` maps lines of the text to the lines of the job file that begin there."""
     delimiter, whole = here_document(text, label)
     begins = dict(starts)
@@ -194,17 +194,17 @@ def _text(label: str, text: str, starts: Sequence[tuple[int, int]]) -> Document:
     for position, line in enumerate(whole.split("\n")):
         current = (begins[position],) if position in begins else current
         lines.append(Line(text=our_own([line]), job_lines=current, is_text=True))
-    return Document(delimiter=delimiter, lines=lines)
+    return HereDocument(delimiter=delimiter, lines=lines)
 
 
-def _document(label: str, lines: list[Line]) -> Document:
+def _here_document(label: str, lines: list[Line]) -> HereDocument:
     delimiter, _ = here_document("\n".join(line.text for line in lines), label)
-    return Document(delimiter=delimiter, lines=lines)
+    return HereDocument(delimiter=delimiter, lines=lines)
 
 
-_NAMED = re.compile(re.escape(TAG) + r"(\S+) %>")
-"""A reference to a secret, as `settled` leaves it."""
-_WHEN = {
+_SECRET_REFERENCE = re.compile(re.escape(TAG) + r"(\S+) %>")
+"""A reference to a secret in a text whose other references are replaced."""
+_PHASE_TEXT = {
     "start": "before the commands",
     "success": "after the commands succeeded",
     "failure": "after the task failed, with $PAISLURM_EXIT_STATUS",
@@ -212,19 +212,19 @@ _WHEN = {
 }
 
 
-def _step(step: HookScript, role: RolePlan) -> StepSection:
+def _hook_section(step: HookScript, role: RolePlan) -> HookSection:
     script = step.script
     failure = "a failure is ignored" if step.ignore_failure else "a failure fails the task"
-    when = _WHEN[step.phase] + ("" if step.phase in ("failure", "exit") else f"; {failure}")
+    when = _PHASE_TEXT[step.phase] + ("" if step.phase in ("failure", "exit") else f"; {failure}")
     if script.program:
         rule = f"what the plugin {script.program} does: PAI runtime, plugins"
         job_lines = tuple(range(step.lines.first, step.lines.last + 1))
         texts = [*(_setting(name, value) for name, value in script.settings), f"  program_of_{script.program}"]
         *lines, call = [Line(text=our_own([text.rstrip("\n")]), rule=rule, job_lines=job_lines) for text in texts]
-        document, calls = _document("END_OF_SETTINGS", lines), [call]
+        document, calls = _here_document("END_OF_SETTINGS", lines), [call]
     else:
         document, calls = _text("END_OF_SCRIPT", script.text, script.lines), []
-    return StepSection(
+    return HookSection(
         title=f"{step.kind.capitalize()} {step.name}, {step.lines}, {when}.",
         function=our_own([f"{step.phase}_{step.number}_of_role_{role.position}"]),
         document=document,
@@ -233,6 +233,9 @@ def _step(step: HookScript, role: RolePlan) -> StepSection:
 
 
 def _setting(name: str, value: str) -> str:
-    """Return the assignment of a variable. The task inserts its secrets quoted."""
-    parts = [f"{TAG}{part} quoted %>" if number % 2 else quote(part) for number, part in enumerate(_NAMED.split(value))]
+    """Return an assignment in bash. References to secrets stay; the task replaces them with quoted text."""
+    parts = [
+        f"{TAG}{part} quoted %>" if number % 2 else quote(part)
+        for number, part in enumerate(_SECRET_REFERENCE.split(value))
+    ]
     return f"{name}={''.join(parts)}\n"

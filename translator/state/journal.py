@@ -1,4 +1,4 @@
-"""The journal of a job: JSON lines, append-only, each written at once and synced to disk."""
+"""The journal of a job: JSON lines, only appended. One write adds each line, and it is synced to disk."""
 
 from __future__ import annotations
 
@@ -24,23 +24,28 @@ if TYPE_CHECKING:
 SECRETS = "secrets"
 """The name of the folder with a job's secrets, beside its journal."""
 MAX_BYTES = 64 << 20
+"""The most bytes of a journal that are read."""
 MAX_LINES, MAX_TAIL = 20_000, 8 << 20
-"""Limits in lines and bytes for reading the end of a journal; earlier, only records of a few kinds are read."""
+"""Limits in lines and bytes for the end of a journal that is read completely.
+
+From the part before it, only the first record and records of a few kinds are read.
+"""
 MAX_EARLIER = 2_000
+"""The most records that are read from before the end."""
 MAX_FIRST = 32 << 20
 """Limit in bytes for the first record, which contains all parameters of a job file."""
-_EARLIER = tuple(
+_LASTING_PREFIXES = tuple(
     f'\n{{"version": {VERSION}, "kind": "{kind}", '.encode() for kind in ("cancelled", "changed", "notified")
 )
-"""The starts of lines that later records do not replace."""
-TOLD = 20
+"""How the lines of records start that no later record replaces."""
+MAX_REPORTED = 20
 """The number of invalid lines that are reported one by one."""
 _LINE = re.compile(rb"[^\n]+")
-END = 32 << 10
-"""The bytes at a journal's end that suffice for the state of a job: records have some 200 bytes each."""
+SUMMARY_BYTES = 32 << 10
+"""The bytes at the end of a journal that usually suffice for the state of a job; a record has about 200 bytes."""
 
 
-class Read(Struct, frozen=True, kw_only=True):
+class JournalContents(Struct, frozen=True, kw_only=True):
     """Hold the records of a journal in order, and descriptions of read errors."""
 
     records: tuple[Record, ...]
@@ -50,9 +55,9 @@ class Read(Struct, frozen=True, kw_only=True):
 def append(journal: Path, record: Record, *, inode: int | None = None) -> None:
     """Append a record and sync it to disk. Raises OSError.
 
-    Terminate an incomplete last line, from a crash or a full disk, first: it damages no other record. With `inode`,
-    the expected journal's, raise OSError if another job has taken the journal's name. With the job's end, remove its
-    secrets and its submit environment, which no later attempt needs.
+    First end a last line that a crash or a full disk left incomplete, so that it damages no other record. `inode` is
+    that of the expected journal: raise OSError if another job has taken its name. Before an `Ended` record, remove
+    the job's secrets and its submit environment: no later attempt needs them.
     """
     descriptor = os.open(journal, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
@@ -69,7 +74,7 @@ def append(journal: Path, record: Record, *, inode: int | None = None) -> None:
         torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
         line = b"\n" * torn + dump(record)
         if os.write(descriptor, line) != len(line):
-            # The disk filled up in the middle of a line; a second write raises the actual error.
+            # The disk filled up in the middle of the line. A second write may raise the real error.
             os.write(descriptor, b"\n")
             raise OSError(errno.ENOSPC, "the record was written in part", str(journal))
         os.fsync(descriptor)
@@ -77,11 +82,11 @@ def append(journal: Path, record: Record, *, inode: int | None = None) -> None:
         os.close(descriptor)
 
 
-def read(journal: Path) -> Read:
+def read(journal: Path) -> JournalContents:
     """Return the records, and report invalid lines. Raises OSError if the journal does not exist.
 
-    For a journal that is longer than any job's, read the first record, the last ones, and from those between only
-    the kinds that stay valid: changes, a cancel, and notifications.
+    From a journal that exceeds the limits, read the first record, the last ones, and between them only the kinds that
+    stay valid: changes, a cancel and notifications.
     """
     data, whole = read_end(journal, MAX_BYTES)
     start = _start_of_last(data)
@@ -89,12 +94,12 @@ def read(journal: Path) -> Read:
     if whole and not start:
         return found
     created = read_first(journal)
-    records = (*([created] if created else ()), *_earlier(data, start), *found.records)
+    records = (*([created] if created else ()), *_lasting_records(data, start), *found.records)
     return replace(found, records=records)
 
 
 def _start_of_last(data: bytes) -> int:
-    """Return the offset from which a journal is read line by line, at the end of the line before."""
+    """Return the offset from which every line is read: at most MAX_LINES lines and MAX_TAIL bytes before the end."""
     start = len(data)
     for _ in range(MAX_LINES):
         start = data.rfind(b"\n", 0, max(0, start))
@@ -103,11 +108,11 @@ def _start_of_last(data: bytes) -> int:
     return max(start, len(data) - MAX_TAIL)
 
 
-def _earlier(data: bytes, end: int) -> list[Record]:
+def _lasting_records(data: bytes, end: int) -> list[Record]:
     """Return the last records before `end` of the kinds that stay valid, within the limits."""
     places: list[tuple[int, int]] = []
     left = MAX_TAIL
-    for begins in _EARLIER:
+    for begins in _LASTING_PREFIXES:
         start = data.rfind(begins, 0, end)
         while start >= 0 and len(places) < MAX_EARLIER and left > 0:
             line_end = data.find(b"\n", start + 1, start + left)
@@ -122,9 +127,12 @@ def _earlier(data: bytes, end: int) -> list[Record]:
     return found
 
 
-def read_last(journal: Path) -> Read:
-    """Return enough of a journal's last records for the state of the job."""
-    data, whole = read_end(journal, END)
+def read_last(journal: Path) -> JournalContents:
+    """Return the records at the end if they suffice for the state of the job, else those of `read`.
+
+    Raises OSError if the journal does not exist.
+    """
+    data, whole = read_end(journal, SUMMARY_BYTES)
     found = _records(data, first=1 if whole else 2)
     if whole or any(isinstance(record, (Created, Submitted, Ended)) for record in found.records):
         return found
@@ -142,8 +150,8 @@ def read_first(journal: Path) -> Created | None:
     return first if isinstance(first, Created) else None
 
 
-def _records(data: bytes, start: int = 0, *, first: int) -> Read:
-    """Parse lines from `start` on; `first` is 2 if the first line may be incomplete."""
+def _records(data: bytes, start: int = 0, *, first: int) -> JournalContents:
+    """Parse the lines from offset `start`. With `first` 2, skip the first line, which may be incomplete."""
     records: list[Record] = []
     read_errors: list[str] = []
     before = data.count(b"\n", 0, start)
@@ -159,9 +167,9 @@ def _records(data: bytes, start: int = 0, *, first: int) -> Read:
         except CorruptDataError as error:
             bad += 1
             last = match.end() == len(data)
-            if bad <= TOLD:
+            if bad <= MAX_REPORTED:
                 where = f"line {before + number}"
                 read_errors.append("the last line is incomplete" if last else f"{where} cannot be read: {error}")
-    if bad > TOLD:
-        read_errors.append(f"{counted(bad - TOLD, 'more line')} cannot be read")
-    return Read(records=tuple(records), read_errors=tuple(read_errors))
+    if bad > MAX_REPORTED:
+        read_errors.append(f"{counted(bad - MAX_REPORTED, 'more line')} cannot be read")
+    return JournalContents(records=tuple(records), read_errors=tuple(read_errors))

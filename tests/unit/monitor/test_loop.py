@@ -365,7 +365,7 @@ def test_a_job_that_nobody_knows_keeps_no_monitor(tmp_path: Path) -> None:
     job_folder(tmp_path / "jobs", CREATED, INTENT, SUBMITTED, ENDED, name="alice~old")
     watching = monitor(tmp_path, FakeBackend(), Clock(), [])
     assert watching.step() is False
-    assert not watching.left()
+    assert not watching.needs_monitor()
 
 
 def test_an_outage_is_told_once_and_outlasted(tmp_path: Path, backend: FakeBackend) -> None:

@@ -70,7 +70,7 @@ def test_a_heterogeneous_job_without_a_reason_waits_for_the_backfill_scheduler(
     (wait,) = status.waits
     assert (wait.backend_reason, wait.kind, wait.role_names, status.since) == ("None", "turn", (), NOW)
     assert status.reason == wait.meaning
-    assert status.reason.startswith("only backfill starts jobs with a component for each role; it runs")
+    assert status.reason.startswith("only the backfill scheduler starts jobs with a component for each role; it runs")
     assert status.reason.endswith(words)
     assert "`extras.slurm.layout: shared`" in advice(status.waits)
     assert waits_by_journal(folder.history()) == status.waits

@@ -10,7 +10,7 @@ from paislurm.backends.registry import SSH
 from paislurm.backends.slurm import estimate_commands
 from paislurm.backends.slurm.backend import QUERY_SECONDS, SUBMIT_SECONDS
 from paislurm.backends.slurm.commands import TIMES
-from paislurm.backends.slurm.refusals import failure, is_unanswered, slurm_words
+from paislurm.backends.slurm.refusals import failure, is_unanswered, slurm_messages
 
 from ...errors import BackendError, Diagnostic, NotFoundError, RejectedError
 from ...plural import counted
@@ -98,7 +98,7 @@ def _answer(runner: CommandRunner, argv: Sequence[str]) -> str:
 
 def _waits(done: Completed, found: Sequence[Pool], error: BackendError) -> Start:
     """Return a start without a time if nodes are unavailable; else raise the rejection."""
-    words = slurm_words(done)
+    words = slurm_messages(done)
     away = [each for each in found if each.away_nodes]
     if away:
         nodes = " and ".join(

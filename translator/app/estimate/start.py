@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from paislurm.backends.slurm.refusals import slurm_words
+from paislurm.backends.slurm.refusals import slurm_messages
 
 from ...errors import Diagnostic
 from ...times import Time
@@ -104,7 +104,7 @@ def start_of(done: Completed) -> Start:
     lines = done.stderr.splitlines()
     found = next((match for line in reversed(lines) if (match := _START.match(line))), None)
     if found is None:
-        return Start(reason=f"its answer is not understood: {slurm_words(done)}")
+        return Start(reason=f"its answer is not understood: {slurm_messages(done)}")
     preempts = next((match[1].split(",") for line in reversed(lines) if (match := _PREEMPTS.match(line))), [])
     nodes = "" if found[2] == "(null)" else found[2]
     return Start(at=int(found[1]), nodes=nodes, partition=found[3] or "", preempts=tuple(preempts))

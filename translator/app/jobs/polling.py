@@ -57,11 +57,11 @@ def when_room(session: Session, known: History, sites: JobSites) -> int:
 
 
 def _shared(session: Session, name: str) -> SharedPollResults:
-    if name not in session.answers:
+    if name not in session.shared_poll_results:
         folder = session.monitor_folder
         folder = folder if name == "slurm" else folder / name
-        session.answers[name] = SharedPollResults(lambda: session.backend(name), folder, session.process)
-    return session.answers[name]
+        session.shared_poll_results[name] = SharedPollResults(lambda: session.backend(name), folder, session.lock_owner)
+    return session.shared_poll_results[name]
 
 
 def _is_shared(name: str) -> bool:

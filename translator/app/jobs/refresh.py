@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 def monitor_lock(session: Session) -> Lock:
     """Return the lock that allows only one monitor of this user's jobs at a time."""
-    return Lock(SharedFiles(session.monitor_folder), session.process)
+    return Lock(SharedFiles(session.monitor_folder), session.lock_owner)
 
 
 def dependencies(

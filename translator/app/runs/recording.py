@@ -40,7 +40,7 @@ def run_record(
         parameters={name: hide(text) for name, text in parameters.items()},
         overrides={name: hide(word) for name, word in overrides.items()},
         suffix=source.suffix,
-        argv=tuple(map(hide, session.words)),
+        argv=tuple(map(hide, session.argv)),
         submit_folder=source.submit_folder or current_folder(),
         job_file=FileDigest(file=absolute_path(source.file), sha256=digest(text)),
         kept_sha256=digest(kept),

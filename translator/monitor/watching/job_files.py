@@ -14,7 +14,7 @@ from ...state.history import apply
 from ...state.result import read_result
 from ...state.safe_read import CorruptDataError, is_job_number, read_end
 from ..attempt import is_unsettled, submitted
-from ..job_status import SLURM_KNOWS_MORE, tells_all
+from ..job_status import NEEDS_BACKEND, tells_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -92,7 +92,7 @@ def needs_answer(view: View) -> bool:
     if known.cancelled is not None or is_unsettled(known):
         return True
     if result is not None:
-        return result.outcome == "interrupted" or result.exit_code in SLURM_KNOWS_MORE
+        return result.outcome == "interrupted" or result.exit_code in NEEDS_BACKEND
     if seen is None:
         return bool(known.job_id and view.polled_at)
     return phase(seen.state) is Phase.ENDED and not seen.final

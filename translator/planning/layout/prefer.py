@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 
 
 def prefer(roles: Sequence[Role], het: Allocation, shared: Allocation, conditions: Conditions) -> Allocation:
-    """Return the better of two layouts, with the reason and the cost of the other.
+    """Return the better of two layouts. Its reason says why the other one is worse.
 
-    The criteria in order: safety, the site's preference, different nodes of roles, more tasks at a time, no
-    idle GPUs, fewer nodes. At a tie, roles of one size share an allocation, because the main scheduler starts it at
-    once. Roles of different sizes get a component each, so that nodes need not be larger than a role requires.
+    The criteria in order: safety, the site's preference, roles that need different features, more tasks at a time, no
+    idle GPUs (unless jobs get whole nodes), fewer nodes. At a tie, roles of one size share an allocation, because the
+    main scheduler starts it at once. Roles of different sizes get a component each, so that nodes need
+    not be larger than a role requires.
     Source: Slurm's documentation, heterogeneous jobs: only the backfill scheduler starts them.
     """
     if conditions.danger:
