@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from paislurm.translator.monitor.poll import open_job
 from paislurm.translator.state.journal import (
-    END,
     MAX_EARLIER,
     MAX_FIRST,
     MAX_LINES,
     MAX_TAIL,
+    SUMMARY_BYTES,
     append,
     read,
     read_last,
@@ -89,7 +89,7 @@ def test_the_end_of_a_long_journal_is_enough(tmp_path: Path) -> None:
     journal = tmp_path / "journal.jsonl"
     seen = [Observed(happened_at=NOW, attempt=0, backend_state="RUNNING", backend_reason="x" * 80)] * 1000
     journal.write_bytes(b"".join(map(dump, [CREATED, INTENT, SUBMITTED, *seen, ENDED])))
-    assert journal.stat().st_size > END
+    assert journal.stat().st_size > SUMMARY_BYTES
     found = read_last(journal)
     assert found.records[-1] == ENDED
     assert len(found.records) < 400
