@@ -84,7 +84,7 @@ def _for_unknown_nodes(job: Job, conditions: Conditions) -> Allocation:
                 code="E412",
                 message="the shared layout needs a site profile that describes the nodes",
                 path="$.extras.slurm.layout",
-                hint="describe the partition's nodes in site.yaml, or use the layout het",
+                hint="describe the partition's nodes in the site profile, or use the layout het",
             )
         )
     nodes = tuple(
@@ -100,7 +100,7 @@ def _for_unknown_nodes(job: Job, conditions: Conditions) -> Allocation:
                 code="E413",
                 message=f"{len(job.roles)} roles exceed the {MAX_COMPONENTS} components that srun can address",
                 path="$.taskRoles",
-                hint="describe the partition's nodes in site.yaml: the shared layout has no such limit",
+                hint="describe the partition's nodes in the site profile: the shared layout has no such limit",
             )
         )
     reason = "the nodes are unknown, so each role has a component that Slurm packs"

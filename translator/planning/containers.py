@@ -65,8 +65,8 @@ def container_warnings(job: Job, site: Site, found: tuple[Mount, ...]) -> tuple[
         return (*_shortcomings(job, row), *_unmounted(job, site, points))
     names = ", ".join(dict.fromkeys(role.image.uri for role in job.roles))
     message = (
-        f"the container image is not used ({names}): tasks run on the node itself, "
-        "unless the site profile has `containers` (docs/how-to/jobs/containers.md)"
+        f"the container image is not used ({names}): tasks run on the node itself, because the site profile names no "
+        "container runtime; the programs of the job must be on the node"
     )
     return (Diagnostic(code="W402", message=message, path=job.paths.images),)
 
@@ -139,8 +139,8 @@ def storage_warnings(job: Job, site: Site, found: tuple[Mount, ...]) -> tuple[Di
     ]
     if not moved or site.containers.runtime != NO_CONTAINERS:
         return ()
-    message = f"tasks run on the node itself, so these storages must already be there: {', '.join(moved)}"
-    hint = "create a link on every node, or write the path on the nodes as `mountPath`"
+    message = f"tasks run on the node itself, so these folders of storages must exist there: {', '.join(moved)}"
+    hint = "write the folder's path on the nodes as `mountPath`, or ask the administrator for a link on every node"
     return (Diagnostic(code="W406", message=message, path=_PATH, hint=hint),)
 
 

@@ -182,7 +182,9 @@ def path_warnings(job: Job, site: Site) -> tuple[Diagnostic, ...]:
     if not keys:
         return ()
     message = f"`{_FILE_SYSTEM}` in {', '.join(keys)} is empty: the site profile has no default file system"
-    hint = "write `defaultFileSystem: hdfs://host:port` or the path of a folder in site.yaml, or use absolute paths"
+    hint = (
+        "write `defaultFileSystem: hdfs://host:port` or the path of a folder in the site profile, or use absolute paths"
+    )
     return (Diagnostic(code="W422", message=message, path=f"{job.paths.directories}.{keys[0]}", hint=hint),)
 
 

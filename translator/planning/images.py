@@ -111,7 +111,7 @@ def _image_error(uri: str, settings: Containers, row: ContainerRuntime, where: s
     if path:
         return _wrong_kind(path, row, where)
     if reference_of(uri) is None:
-        message = f"{uri!r} is neither a path nor an image reference"
+        message = f"{uri!r} is neither a path nor the name of an image"
         hint = "write `registry/name:tag`, `name@sha256:...` or an absolute path"
         return Diagnostic(code="E418", message=message, path=where, hint=hint)
     if settings.fetches:

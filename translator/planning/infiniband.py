@@ -161,8 +161,8 @@ def infiniband_warnings(job: Job, site: Site) -> tuple[Diagnostic, ...]:
         return ()
     path = asking[0].paths.infiniband
     if site.infiniband is None:
-        message = "the site profile has no `infiniband`: tasks use the InfiniBand that their libraries find"
-        hint = "add `infiniband: {adapters: [mlx5_0], interface: ib0}`"
+        message = "the site profile has no `infiniband`: tasks use any InfiniBand that their libraries find"
+        hint = "add the adapters and the interface, such as `infiniband: {adapters: [mlx5_0], interface: ib0}`"
         return (Diagnostic(code="W411", message=message, path=path, hint=hint),)
     others = [role.name for role in job.roles if not role.resources.infiniband]
     if not others:

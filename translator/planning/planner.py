@@ -124,8 +124,8 @@ def _nodes_not_known(job: Job, allocation: Allocation) -> tuple[Diagnostic, ...]
         return ()
     least = sum(nodes.count if nodes else 1 for nodes in allocation.nodes)
     message = (
-        f"the {len(job.roles)} components need at least {least} nodes, because components share none; "
-        "on a smaller partition the job stays pending for ever"
+        f"the {len(job.roles)} task roles become {len(job.roles)} components of the Slurm job, which need at least "
+        f"{least} nodes, because components never share a node; in a partition with fewer nodes the job never starts"
     )
     hint = "describe the partition's nodes in a site profile, so that the planner finds a layout that fits"
     return (Diagnostic(code="W403", message=message, path="$.taskRoles", hint=hint),)
@@ -147,10 +147,10 @@ def _fixed_ports(job: Job, allocation: Allocation) -> tuple[Diagnostic, ...]:
     return tuple(
         Diagnostic(
             code="W421",
-            message=f"tasks of the roles {job.roles[one].name} and {job.roles[other].name} share nodes, and both have "
-            f"the fixed port {port}: one will fail",
+            message=f"the roles {job.roles[one].name} and {job.roles[other].name} use the same "
+            f"fixed port {port}, and their tasks share nodes: on each such node one task will fail",
             path="$.taskRoles",
-            hint="use different ports",
+            hint="give each role fixed ports of its own",
         )
         for (one, other), port in sorted(first.items())
     )
@@ -173,6 +173,11 @@ def _unexported_peers(job: Job) -> tuple[Diagnostic, ...]:
     if exported is None:
         return ()
     first = ("the first task of some roles", "the first task of each role", f"the first {exported} tasks of each role")
-    message = f"the job has {job.task_count} tasks; each inherits only the variables about {first[min(exported, 2)]}"
-    hint = "read all with `source $PAISLURM_PEERS`, or print those about one task with `paislurm-peer ROLE INDEX`"
+    message = (
+        f"the job has {job.task_count} tasks; each task inherits only the variables about {first[min(exported, 2)]}"
+    )
+    hint = (
+        'read all variables with `source "$PAISLURM_PEERS"`, or print those about one task with '
+        "`paislurm-peer ROLE INDEX`"
+    )
     return (Diagnostic(code="W404", message=message, path="$.taskRoles", hint=hint),)

@@ -138,7 +138,9 @@ def _warn_likely_mistakes(file: JobFile, collector: DiagnosticCollector) -> None
     silent = [role for role, each in file.task_roles.items() if each.completion.min_succeeded_instances is None]
     if len(file.task_roles) > 1 and silent and not (slurm and slurm.compat.min_succeeded):
         names = ", ".join(f"`{role}`" for role in silent)
-        message = f"no `minSucceededInstances` for {names}: the job ends when all tasks of all roles have ended"
+        message = (
+            f"no `minSucceededInstances` for {names}: the job succeeds only when all tasks of all roles have ended"
+        )
         hint = (
             "write `minSucceededInstances: -1` to make this explicit; to end the job with the first role that "
             "succeeds, as on OpenPAI from 2020 on, write `slurm: {compat: {minSucceeded: instances}}` "
@@ -146,8 +148,8 @@ def _warn_likely_mistakes(file: JobFile, collector: DiagnosticCollector) -> None
         )
         collector.add("W202", ("taskRoles", silent[0]), message, hint=hint, key=True)
     if file.deployments and not file.defaults.deployment:
-        message = "no deployment is active: none of their commands run"
-        collector.add("W302", ("deployments",), message, hint="select one: `defaults: {deployment: ...}`", key=True)
+        message = "no deployment is selected, so no commands of a deployment run"
+        collector.add("W302", ("deployments",), message, hint="select one: `defaults: {deployment: NAME}`", key=True)
     for key in file.extras.model_extra or {}:
         near = near_hint(key, _EXTRAS)
         if key not in _EXTRAS and near.startswith("did you mean"):

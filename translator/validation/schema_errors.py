@@ -91,7 +91,7 @@ def _diagnostic_parts(
         hint = wording.missing.get(path_text(path)) or wording.missing.get(str(path[-1]), "")
     elif kind == "too_short":
         number, message = 5, f"this {'list' if isinstance(value, list) else 'mapping'} is empty"
-        hint = "add an item, or remove the key"
+        hint = wording.missing.get(str(path[-1])) or "add an item, or remove the key"
     elif kind == "union_tag_invalid":
         path = (*path, "type")
         number, message, hint = 3, f"expected {_TYPES}, found {_value_text(value['type'])}", ""

@@ -45,7 +45,7 @@ def test_a_program_that_is_missing_is_out_of_reach() -> None:
 
 
 def test_a_program_that_is_silent_is_out_of_reach() -> None:
-    with pytest.raises(UnreachableError, match="was killed by signal") as caught:
+    with pytest.raises(UnreachableError, match="may or may not have done its work") as caught:
         LocalRunner().run(["sleep", "60"], timeout=0.1)
     assert caught.value.argv == ("sleep", "60")
 

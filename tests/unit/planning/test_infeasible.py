@@ -30,7 +30,10 @@ def refused(instances: int, gpus: int, cpus: int, extras: dict[str, Any] | None 
 )
 def test_what_a_task_can_have_at_most(gpus: int, cpus: int, most: str) -> None:
     said = refused(1, gpus, cpus)
-    assert said == f"a task can have at most {most} there: request less, or another virtual cluster"
+    assert (
+        said
+        == f"a task can have at most {most} there: request fewer or smaller tasks, or choose another virtual cluster"
+    )
 
 
 def test_only_nodes_of_the_type_are_told_of() -> None:

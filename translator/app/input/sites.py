@@ -130,8 +130,8 @@ def hint_at_profile(session: Session, site: Site) -> None:
     """Send a hint about the use of a profile if there is none."""
     if not site.is_known:
         session.say_once(
-            "hint: no site profile found, so the cluster's nodes and partitions are unknown; "
-            f"`paislurm site detect --output {user_path()}` detects them"
+            "note: no site profile was found, so the job is not compared with the cluster's nodes and partitions. "
+            f"To detect them: `paislurm site detect --output {user_path()}`"
         )
 
 

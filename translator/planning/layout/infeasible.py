@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ...site.partitions import Partition, Shape
     from .layout import Conditions
 
-_ASK_FOR_LESS = "request less, or another virtual cluster"
+_ASK_FOR_LESS = "request fewer or smaller tasks, or choose another virtual cluster"
 
 
 def node_count(partitions: Sequence[Partition]) -> int:
@@ -45,7 +45,7 @@ def infeasible(job: Job, partitions: Sequence[Partition], conditions: Conditions
             message=f"the job can never start: its {counted(job.task_count, 'task')} do not fit together on the "
             f"{counted(node_count(partitions), 'node')} of {names(partitions)}",
             path="$.taskRoles",
-            hint=f"request less, or another virtual cluster, or {in_turn}" if in_turn else _ASK_FOR_LESS,
+            hint=f"{_ASK_FOR_LESS}, or {in_turn}" if in_turn else _ASK_FOR_LESS,
         )
     ]
 
@@ -69,7 +69,7 @@ def components_refused(job: Job, why: str, *, nodes_known: bool) -> Diagnostic:
 def _turns_hint(job: Job) -> str:
     """Return the hint to run the tasks in turn, "" if the protocol does not support that."""
     switch = job.paths.gang_allocation.removeprefix("$.")
-    return f"set {switch}: false to run tasks in turn" if switch else ""
+    return f"set {switch}: false to run tasks one after another as resources become free" if switch else ""
 
 
 def _one_task(job: Job, position: int, conditions: Conditions) -> Demand:

@@ -106,7 +106,7 @@ def _of_job(job: Job, site: Site, limit: timedelta | None) -> Iterator[Diagnosti
             code="E426",
             message=f"the container runtime {settings.runtime} is not on the nodes; they have {has}",
             path=job.paths.images,
-            hint="change `containers: {runtime: ...}` in the site profile, or correct `installed` there",
+            hint="choose another `containers.runtime` in the site profile, or correct `containers.installed`",
         )
     if site.require_time_limit and limit is None:
         yield Diagnostic(
@@ -176,7 +176,9 @@ def _resources(site: Site, asked: Asked) -> Iterator[Diagnostic]:
     if gpu_type and partition.nodes and gpu_type not in types and "" not in types:
         message = f"no node of partition {partition.name} has GPUs of the type {gpu_type!r}; they have {_listed(types)}"
         others = _partition_hint(site, lambda shape: shape.gpu_type == gpu_type)
-        hint = others or did_you_mean(gpu_type, types) or "use another type, or map it under nodeTypes in site.yaml"
+        hint = (
+            others or did_you_mean(gpu_type, types) or "use another type, or add it under nodeTypes of the site profile"
+        )
         yield Diagnostic(code="E421", message=message, path=role.paths.node_type, hint=hint)
     if not partition.nodes or any(shape.gres is None for shape in partition.nodes):
         return

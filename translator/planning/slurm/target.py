@@ -52,7 +52,8 @@ def virtual_cluster(job: Job, site: Site) -> VirtualCluster:
             code="E401",
             message=f"the site has no virtual cluster {name!r}; it has {', '.join(known) or 'none'}",
             path=job.paths.virtual_cluster,
-            hint=did_you_mean(name, known) or "map it to a partition under virtualClusters in site.yaml",
+            hint=did_you_mean(name, known)
+            or "use one of these, or ask the administrator to add it under virtualClusters of the site profile",
         )
     )
 
@@ -140,8 +141,8 @@ def _node_type(role: Role, job: Job, site: Site) -> NodeType | None:
             code="E405",
             message=f"the site has no node type {role.node_type!r}; it has {', '.join(known)}",
             path=role.paths.node_type,
-            hint=(f"{near} Or " if near else "") + "map it under nodeTypes in site.yaml; "
-            "set `gpuType: any` under extras.slurm.compat to use any nodes",
+            hint=(f"{near} Or " if near else "") + "ask the administrator to add it under nodeTypes of the site "
+            "profile; set `gpuType: any` under extras.slurm.compat to use any nodes",
         )
     )
 
@@ -158,7 +159,7 @@ def ignored_hints(job: Job, site: Site) -> tuple[Diagnostic, ...]:
     if _priority(job, site) is None:
         message = f"the priority class {job.priority!r} has no effect: the site profile does not map it"
         path = "$.extras.hivedScheduler.jobPriorityClass"
-        hint = "map it under priorities in site.yaml, or set extras.slurm.qos"
+        hint = "set extras.slurm.qos, or ask the administrator to add it under priorities of the site profile"
         diagnostics.append(Diagnostic(code="W407", message=message, path=path, hint=hint))
     for role in job.roles:
         if role.node_type is not None and _node_type(role, job, site) is None:
@@ -167,7 +168,7 @@ def ignored_hints(job: Job, site: Site) -> tuple[Diagnostic, ...]:
                 f"the site has {known}, and `gpuType: any` permits any nodes" if known else "the site has no node types"
             )
             message = f"the node type {role.node_type!r} has no effect: {why}"
-            hint = "map it under nodeTypes in site.yaml, or set extras.slurm.constraint"
+            hint = "set extras.slurm.constraint, or ask the administrator to add it under nodeTypes of the site profile"
             diagnostics.append(Diagnostic(code="W408", message=message, path=role.paths.node_type, hint=hint))
     return tuple(dict.fromkeys(diagnostics))
 

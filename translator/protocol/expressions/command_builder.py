@@ -101,7 +101,7 @@ def _warn_controller_words(items: Sequence[tuple[Path, str]], collector: Diagnos
         match = _CONTROLLER_WORDS.search(text)
         if match:
             location = collector.document.location_in(path, match[0], 0)
-            message = f"`{match[0]}` reaches the shell unchanged; OpenPAI's controller replaced it"
+            message = f"`{match[0]}` reaches the shell unchanged; OpenPAI replaces it before the task starts"
             name = match[0].strip("{}$()")
             collector.add("W306", path, message, hint=f"write `${name}`, a variable of the task", location=location)
 

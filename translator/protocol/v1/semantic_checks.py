@@ -65,7 +65,7 @@ def _check_thresholds(path: Path, role: TaskRole, collector: DiagnosticCollector
     ):
         if tasks and value and value > tasks:
             shown = counted(tasks, "task")
-            hint = f"write null for never, or at most {tasks}"
+            hint = f"write a number from 1 to {tasks}, or null for never"
             collector.add("E332", (*path, key), f"`{key}: {value}` is more than the {shown} of the role", hint=hint)
 
 

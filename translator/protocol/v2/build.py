@@ -188,7 +188,7 @@ def _completion(role: schema.Role, path: Path, switches: CompatOptions, collecto
         elif value > role.instances:
             tasks = counted(role.instances, "task")
             message = f"`{key}: {value}` is never reached: the role has {tasks}"
-            collector.add("W203", where, message, hint=f"write -1 for never, or at most {role.instances}")
+            collector.add("W203", where, message, hint=f"write a number from 1 to {role.instances}, or -1 for never")
     default = NEVER if switches.min_succeeded == "all" else role.instances
     failed, succeeded = thresholds.min_failed_instances, thresholds.min_succeeded_instances
     return Completion(

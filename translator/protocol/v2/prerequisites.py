@@ -71,7 +71,7 @@ def _with_hooks(name: str, plugin: str, path: Path, each: Plugged | Plugin, use:
     ignore = _ignores_failure(path, each.failure_policy, use.collector)
     found: tuple[Script, ...] = ()
     if plugin and plugin not in PLUGIN_NAMES:
-        code, so = ("W310", ", so it does nothing") if ignore else ("E317", "")
+        code, so = ("W310", " and does nothing") if ignore else ("E317", "")
         message = f"`{plugin}` is not a plugin of OpenPAI{so}"
         use.collector.add(code, (*path, "plugin"), message, near=(plugin, PLUGIN_NAMES))
     elif plugin:

@@ -116,7 +116,7 @@ def _check_amounts(role: Role, path: Path, collector: DiagnosticCollector) -> No
             ("resourcePerInstance", "memoryMB"),
             1,
             wanted.memory_mb,
-            "no amount: the site decides",
+            "no amount: the site's default applies",
             "write the memory of a task in MiB",
         ),
         (
@@ -139,7 +139,7 @@ def _add_undefined(index: PrerequisiteIndex, path: Path, kind: str, name: str, c
     if any(other not in _SELECTED for other in others):
         return  # already reported as a wrong type
     same = [each.name for _, each in index.all if each.type == kind and each.name]
-    message = f"unknown prerequisite of type {kind}: `{name}`"
+    message = f"no prerequisite of type {kind} has the name `{name}`"
     hint = f"`{name}` is of type {others[0]}" if others else ""
     if not index.all:
         hint = "add `prerequisites:` with an item of `type: dockerimage`, a `name` and a `uri`"
