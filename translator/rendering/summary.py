@@ -47,7 +47,7 @@ def _sentences(plan: Plan) -> Iterator[str]:
         )
     yield (
         "It runs as the submitting user. The script itself writes to the run folder, which all nodes must see, and "
-        "to private folders, /tmp/paislurm-* and /dev/shm/paislurm-*, on its nodes"
+        "to private folders on its nodes: paislurm-* in /tmp and /dev/shm, and paislurm.* in TMPDIR"
         f"{_more_writes(plan)}; {_may_write(plan)}"
     )
     if plan.containers.runtime == NO_CONTAINERS:
@@ -60,7 +60,7 @@ def _sentences(plan: Plan) -> Iterator[str]:
         "`paislurm submit` makes its run folder; with `sbatch` alone the script makes one below the current folder. "
         f"Nodes need Slurm 20.11, bash 4.2, coreutils, grep and sed{_needs(plan)}."
     )
-    yield "Only the lines above `paislurm runtime` differ from job to job; `paislurm verify` compares both."
+    yield "Only the lines above `paislurm runtime` differ from job to job; `paislurm verify` checks both parts."
 
 
 def _ends(plan: Plan) -> str:
@@ -72,7 +72,7 @@ def _ends(plan: Plan) -> str:
         end = "It succeeds when all tasks have ended, unless a role's completion rule fails it first."
     else:
         end = "The completion rules are with the task roles below."
-    limit = "" if plan.times.limit else "No time limit is set: the partition's applies."
+    limit = "" if plan.times.limit else "The job sets no time limit, so that of the partition applies."
     return f"{end} {limit}".strip()
 
 

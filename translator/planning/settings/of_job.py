@@ -34,7 +34,7 @@ OF_JOB: tuple[Row[Plan], ...] = (
     Row("GANG", "0: tasks start as slots become free, and are retried", lambda plan: int(plan.gang), "1", ("gang",)),
     Row(
         "LAYOUT",
-        "het: a component each; shared: one for all",
+        "het: a component for each role; shared: all roles share one allocation",
         lambda plan: plan.layout.kind,
         "plain",
         ("layout",),
