@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cluster.jobs import ROOT
-from tests.example_jobs import EXAMPLES
+from tests.cluster.jobs import ROOT, states
+from tests.example_jobs import RUNNABLE
 from tests.standins import FOLDER, with_standins
 
 if TYPE_CHECKING:
@@ -16,17 +16,19 @@ if TYPE_CHECKING:
 
     from tests.contract.site import Site
 
-NAMES = [file.name for file in EXAMPLES]
+NAMES = [file.name for file in RUNNABLE]
 SAYS = {
     "checkpoint": ("0-trainer/0", "resumed after step 3\n"),
     "container": ("0-worker/0", "Python 3."),
     "ddp": ("0-worker/1", "rank 1 of 2: model [0, 1, 2, 3]\n"),
     "hello-world": ("0-hello/0", "hello from task 0 at "),
     "horovod": ("0-master/0", "rank 2 of 3: model [0, 1, 2, 3]\n"),
+    "inference": ("1-client/1", "client 1 counts: 1, 2,"),
     "jupyter": ("0-notebook/0", "--ServerApp.root_dir=/"),
     "mpi": ("0-rank/0", "\n"),
     "parameter-server": ("1-worker/1", "worker 1 of 2 learns from "),
     "rendezvous": ("0-worker/0", "met 1 2 3"),
+    "rl": ("0-learner/0", "learned that arm 3 is the best\n"),
     "secrets": ("0-worker/0", "the token has 16 characters\n"),
     "sweep": ("0-trial/0", "trains with learning rate 0.1 and seed 1\n"),
     "tensorboard": ("0-worker/0", "--logdir . --bind_all\n"),
@@ -34,6 +36,10 @@ SAYS = {
     "v1": ("1-worker/1", "worker 1 learns with 0.01 from "),
 }
 ATTEMPTS = {"checkpoint": 2}
+ENDS = {
+    "inference": ["server-0 STOPPED", "client-0 SUCCEEDED", "client-1 SUCCEEDED"],
+    "parameter-server": ["ps-0 STOPPED", "worker-0 SUCCEEDED", "worker-1 SUCCEEDED"],
+}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -47,3 +53,7 @@ def test_example(site: Site, folder: Path, name: str) -> None:
     assert (code, result["outcome"]) == (0, "succeeded")
     task, text = SAYS[example]
     assert text in job.log(task, attempt=last)
+    assert states(result) == ENDS.get(example, states(result))
+    if example == "rl":
+        # The first attempts of the actors play too few games for the learner.
+        assert any(each["task_attempt"] for each in result["tasks"])
