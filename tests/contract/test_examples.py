@@ -57,3 +57,17 @@ def test_example(site: Site, folder: Path, name: str) -> None:
     if example == "rl":
         # The first attempts of the actors play too few games for the learner.
         assert any(each["task_attempt"] for each in result["tasks"])
+
+
+def test_torchrun_of_pytorch_itself(site: Site, folder: Path) -> None:
+    """Four processes in two tasks meet by c10d."""
+    if site.run("bash", "-c", "torchrun --help").returncode != 0:
+        pytest.skip("there is no PyTorch here")
+    # With Python 3.11, torchrun 1.13 of Debian fails unless it redirects and repeats the output of its processes.
+    variables = {"PET_REDIRECTS": "1", "PET_TEE": "1"}
+    text = (ROOT / "examples/ddp.yaml").read_text().replace("processes: 1", "processes: 2")
+    job = site.submit(folder, "", file=site.write(folder, "ddp.yaml", text), env=variables)
+    code, result = job.ended()
+    assert (code, result["outcome"]) == (0, "succeeded"), job.log("0-worker/0", "stderr.log")
+    printed = job.log("0-worker/0") + job.log("0-worker/1")
+    assert [rank for rank in range(4) if f"rank {rank} of 4: model [0, 1, 2, 3]\n" not in printed] == []
