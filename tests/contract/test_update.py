@@ -65,7 +65,7 @@ def test_a_job_that_waits_is_changed_with_all_its_components(site: Site, folder:
         assert of_slurm(job, "QOS", "Nice") == [("high", "9")] * count
     said = refused(job, "--time", "6", "--nice", "-5")
     assert "error E621: Slurm refuses --nice of job" in said
-    assert "; it took --time\nhint: use a nice value of 0 or more, which lowers the priority" in said
+    assert "; it changed --time\nhint: use a nice value of 0 or more, which lowers the priority" in said
     assert of_slurm(job, "TimeLimit", "Nice") == [("00:06:00", "9")] * count
     assert "error E403: --time: a time limit of 30-00:00:00 is more than partition" in refused(job, "--time", "30-0")
     assert "error E402: --partition: the site has no partition 'nowhere'" in refused(job, "--partition", "nowhere")
