@@ -102,6 +102,8 @@ class RoleSlurmOptions(Struct, frozen=True, kw_only=True):
     """Values of the options in `PASS_THROUGH`, by name."""
     slots: int | None = None
     mpi: Mpi | None = None
+    binding: tuple[tuple[str, str], ...] | None = None
+    """Options of srun that bind tasks, by name: none for `auto`."""
     options: tuple[str, ...] = ()
     """Raw sbatch options, each `--name` or `--name=value`."""
     srun: tuple[str, ...] = ()

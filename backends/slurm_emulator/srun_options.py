@@ -11,8 +11,8 @@ FLAGS = ("--exact", "--exclusive", "--overlap", "--quiet", "-Q")
 
 VALUES = (
     "--cpu-bind", "--cpus-per-task", "-c", "--distribution", "-m", "--gpu-bind", "--gpus-per-task", "--gres", "--hint",
-    "--job-name", "-J", "--jobid", "--mem", "--mem-per-cpu", "--mem-per-gpu", "--mpi", "--nodes", "-N", "--time", "-t",
-    "--wait", "-W",
+    "--job-name", "-J", "--jobid", "--mem", "--mem-bind", "--mem-per-cpu", "--mem-per-gpu", "--mpi", "--nodes", "-N",
+    "--ntasks-per-socket", "--time", "-t", "--wait", "-W",
 )  # fmt: skip
 """Options with a value that do nothing on one machine."""
 

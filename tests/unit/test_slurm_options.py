@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from paislurm.translator.planning.slurm.components import BINDING_OPTIONS
 from paislurm.translator.slurm_options import PASS_THROUGH
 from tests.golden.remake import CASES
 
@@ -51,6 +52,7 @@ def in_the_planner() -> Found:
             if isinstance(function, ast.FunctionDef):
                 for program in PAIRS_OF.get(function.name, ("sbatch",)):
                     found[program] |= set(_names_of_pairs(function))
+    found["srun"] |= {f"--{name}" for name in BINDING_OPTIONS}
     return found
 
 

@@ -190,7 +190,7 @@ def _incompatible(job: Job, site: Site, found: Worlds, layout: LayoutKind) -> It
         options = {
             (
                 *step_options(job.roles[position], site, shared=shared, ranks=found[position].count),
-                *own_step_options(job, job.roles[position]),
+                *own_step_options(job, job.roles[position], site),
             )
             for position in mpi_world.roles
         }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ..job import RESTART_ALWAYS
 from ..plural import counted
 from ..terminal_text import columns_text, pairs_text
+from .slurm.components import BINDING_OPTIONS
 
 if TYPE_CHECKING:
     from ..job import PortRequest
@@ -51,6 +52,7 @@ def plan_text(plan: Plan) -> str:
         head.append(("debug", f"a failed task is held for up to {plan.times.debug_hold}"))
     if plan.environment.exported is not None:
         head.append(("exports", f"of the submitting shell: {', '.join(plan.environment.exported) or 'nothing'}"))
+    head += [("binding", line) for role in plan.roles if (line := _binding(role))]
     folders = dict.fromkeys(role.workdir for role in plan.roles)
     head += [("workdir", _workdir(plan, folder)) for folder in folders if folder != "task"]
     if plan.secrets:
@@ -80,6 +82,12 @@ def _workdir(plan: Plan, folder: str) -> str:
     names = [role.name for role in plan.roles if role.workdir == folder]
     of = f" for {', '.join(names)}" if len(names) < len(plan.roles) else ""
     return ("the submit folder" if folder == "submit" else folder) + of
+
+
+def _binding(role: RolePlan) -> str:
+    """Return the binding options of a role's srun, "" for Slurm's default."""
+    bound = " ".join(f"--{name}={value}" for name, value in role.step_options if name in BINDING_OPTIONS)
+    return f"{bound} for {role.name}" if bound else ""
 
 
 def _retries(policy: RetryPlan) -> str:

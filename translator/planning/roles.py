@@ -69,7 +69,7 @@ def _role(
                 even=even,
                 ranks=ranks.count if ranks else 1,
             ),
-            *own_step_options(job, role),
+            *own_step_options(job, role, site),
         ),
         resources=role.resources,
         ports=role.ports,

@@ -29,6 +29,7 @@ from ..validation.strict_model import (
     int_range,
     pattern,
 )
+from .binding import BindingChoice
 from .raw_options import sbatch_option, srun_option
 
 _MAX_TIME = 3650 * 24 * 3600
@@ -208,6 +209,8 @@ class SlurmRole(StrictModel):
     """How many tasks of a role run at a time without gang allocation."""
     mpi: SlurmMpi | None = None
     """A native launch: srun starts the commands as ranks of an MPI world."""
+    binding: BindingChoice | None = None
+    """What Slurm binds tasks to: `auto`, `none`, or options of srun."""
     workdir: Workdir | None = None
     """The working directory of the commands: `task`, `submit`, `./` and a path below it, or an absolute path."""
     options: list[SbatchOption] = []
@@ -278,6 +281,7 @@ def slurm_options_of(slurm_options: SlurmRole) -> RoleSlurmOptions:
         pass_through={name: value for name in PASS_THROUGH if (value := getattr(slurm_options, name)) is not None},
         slots=slurm_options.slots,
         mpi=_mpi(slurm_options.mpi) if slurm_options.mpi else None,
+        binding=slurm_options.binding.step_options if slurm_options.binding else None,
         options=tuple(slurm_options.options),
         srun=tuple(slurm_options.srun),
         workdir=slurm_options.workdir,

@@ -12,7 +12,7 @@ from ..slurm_options import PASS_THROUGH, is_plain
 from ..validation.strict_model import expected
 
 _SIZE = "`resourcePerInstance` and the planner set the resources of a task"
-_STEP = "write it under `extras.slurm.srun`: sbatch does not bind tasks"
+_STEP = "write it under `extras.slurm.binding` or `extras.slurm.srun`: sbatch does not bind tasks"
 _JOB = "write it under `extras.slurm`, as a key or in `options`: it concerns the allocation, not a step"
 _PLACE = "the planner places each task with a host file"
 _LOGS = "each task writes to its own files, and the output of a step carries reports"

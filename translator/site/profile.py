@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from pydantic import PrivateAttr
 
+from ..protocol.binding import BindingChoice, SlurmBinding
 from ..protocol.extras_slurm import HostList, Plugin, SbatchText, SlurmCompat, Time, Workdir
 from ..slurm_options import CompatOptions
 from ..validation.strict_model import (
@@ -239,6 +240,8 @@ class Site(StrictModel):
     """The gres name and the vendor of the GPUs."""
     cpu_unit: Annotated[CpuUnit, choice("thread", "core")] = "thread"
     """Whether a CPU of a job file is a hardware thread, as on OpenPAI, or a core."""
+    binding: BindingChoice = SlurmBinding.of()
+    """What Slurm binds tasks to: `auto` by default, `none`, or options of srun, which jobs can override."""
     infiniband: Infiniband | None = None
     """The InfiniBand, for jobs that use it, and to keep other jobs off it."""
     address: NodeAddress = Address()

@@ -97,6 +97,9 @@ def test_options_of_ours_and_their_abbreviations_are_refused(name: str) -> None:
     assert error_codes(job("extras/slurm/options", [f"--{name}", f"--{name}=1", f"--{name[:-1]}=1"])) == ["E207"] * 3
 
 
+UNDER_BINDING = "write it under `extras.slurm.binding` or `extras.slurm.srun`"
+
+
 @pytest.mark.parametrize("name", sorted(SRUN))
 def test_options_of_srun_that_a_job_cannot_have_say_why(name: str) -> None:
     for option in (f"--{name}", f"--{name}=1"):
@@ -107,8 +110,8 @@ def test_options_of_srun_that_a_job_cannot_have_say_why(name: str) -> None:
 @pytest.mark.parametrize(
     ("key", "option", "hint"),
     [
-        ("options", "--cpu-bind=cores", "write it under `extras.slurm.srun`: sbatch does not bind tasks"),
-        ("options", "--tres-bind=gres/gpu:closest", "write it under `extras.slurm.srun`: sbatch does not bind tasks"),
+        ("options", "--cpu-bind=cores", f"{UNDER_BINDING}: sbatch does not bind tasks"),
+        ("options", "--tres-bind=gres/gpu:closest", f"{UNDER_BINDING}: sbatch does not bind tasks"),
         ("options", "--partitio=x", "sbatch reads it as `--partition`: write `partition` under `extras.slurm` instead"),
         ("options", "--mem=4", "`resourcePerInstance` and the planner set the resources of a task"),
         ("srun", "--distribution=block", "the planner places each task with a host file"),

@@ -156,6 +156,14 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
         "default of ranksPerInstance: one for each task",
     ),
     Row(
+        "BINDING",
+        "none: no binding; gpu: Slurm divides the GPUs",
+        lambda of: _binding(dict(of.role.step_options)),
+        None,
+        ("binding",),
+        "the job file, else the site profile, binding",
+    ),
+    Row(
         "ODD_CPUS",
         "1: before Slurm 24.11 a step may need more cores than its allocation, with two threads a core",
         lambda of: int(_counts_half_cores(of)),
@@ -238,6 +246,12 @@ def _counts_half_cores(of: RoleOfPlan) -> bool:
     started = [of.plan.roles[position] for position in of.role.mpi_world.roles] if of.role.mpi_world else [of.role]
     cpus = [int(dict(role.step_options)["cpus-per-task"] or 1) for role in started]
     return (version is None or version < _WHOLE_CORES) and any(count > 1 and count % 2 for count in cpus)
+
+
+def _binding(options: dict[str, str | None]) -> str:
+    """Return what the runtime leaves to Slurm or to the commands: the threads of a task, and its GPUs."""
+    is_off = options.get("cpu-bind") == options.get("mem-bind") == "none"
+    return " ".join((["none"] if is_off else []) + (["gpu"] if {"gpu-bind", "tres-bind"} & options.keys() else []))
 
 
 def _names_peers(role: RolePlan) -> bool:

@@ -222,6 +222,16 @@ def step_options(
     return tuple(options)
 
 
-def own_step_options(job: Job, role: Role) -> Options:
-    """Return the job file's srun options for a role, the job's first: srun uses the last of two equal options."""
-    return _raw((*job.slurm_options.job.srun, *role.slurm_options.srun))
+BINDING_OPTIONS = ("cpu-bind", "mem-bind", "gpu-bind", "ntasks-per-socket")
+"""The srun options that `binding` sets."""
+
+
+def own_step_options(job: Job, role: Role, site: Site) -> Options:
+    """Return the srun options of a role's binding, and the job file's, the job's first.
+
+    srun uses the last of two equal options, so a raw option overrides `binding`. Roles without GPUs bind none.
+    """
+    chosen = (role.slurm_options.binding, job.slurm_options.job.binding, site.binding.step_options)
+    binding = next(each for each in chosen if each is not None)
+    bound = tuple(pair for pair in binding if role.resources.gpus or pair[0] != "gpu-bind")
+    return bound + _raw((*job.slurm_options.job.srun, *role.slurm_options.srun))
