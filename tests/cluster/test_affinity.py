@@ -105,3 +105,15 @@ def test_a_step_that_slurm_finds_no_room_for_ends_the_job(bound: Cluster) -> Non
             assert "STOPPED" in {task["state"] for task in result["tasks"]}
         else:
             assert found == (0, "succeeded", 0, "success")
+
+
+def test_slurm_lists_the_cpus_of_all_tasks_of_a_node(bound: Cluster) -> None:
+    """So a task knows its place among them, by which it takes its GPUs."""
+    look = 'echo "$SLURM_LOCALID $SLURM_CPU_BIND_LIST"'
+    words = ["srun", "--ntasks=2", "--nodes=1", "--cpus-per-task=1", "--mem=100", "bash", "-c", look]
+    done = bound.run(words, timeout=60)
+    found = dict(line.split(" ") for line in done.stdout.splitlines())
+    assert (done.returncode, set(found)) == (0, {"0", "1"}), done.stderr
+    first, second = found["0"].split(",")
+    assert found["1"] == found["0"]
+    assert int(first, 16) & int(second, 16) == 0

@@ -30,16 +30,17 @@ VALUES = {
     "srun": {
         "--account": "research", "--immediate": "60", "--partition": "normal", "--time": "1",
         "--chdir": "/", "--cpu-bind": "none", "--cpus-per-task": "1", "--error": "/dev/fd/2", "--export": "ALL",
-        "--gpus-per-task": "v100:1", "--gres": "none", "--het-group": "0", "--hint": "nomultithread", "--input": "none",
+        "--gpu-bind": "none", "--gpus-per-task": "v100:1", "--gres": "none", "--het-group": "0",
+        "--hint": "nomultithread", "--input": "none",
         "--job-name": "options", "--jobid": "$SLURM_JOB_ID", "--kill-on-bad-exit": "0", "--mem": "0",
-        "--mem-per-cpu": "100", "--mpi": "none", "--nodelist": "$SLURMD_NODENAME", "--nodes": "1", "--ntasks": "1",
-        "--ntasks-per-node": "1", "--wait": "0",
+        "--mem-bind": "none", "--mem-per-cpu": "100", "--mpi": "none", "--nodelist": "$SLURMD_NODENAME",
+        "--nodes": "1", "--ntasks": "1", "--ntasks-per-node": "1", "--ntasks-per-socket": "1", "--wait": "0",
     },
 }  # fmt: skip
 """What is given to options that have a value."""
 ALONE = {"--version", "--test-only", "--pty", "--distribution", "--gres-flags"}
 """Options that end the program, submit nothing, or need a terminal, a host file or Slurm 24.05: others try them."""
-APART = {"--mem-per-cpu", "--gpus-per-task", "--hint"}
+APART = {"--mem-per-cpu", "--gpus-per-task", "--hint", "--ntasks-per-socket"}
 """Options that contradict others; each has a command of its own."""
 
 

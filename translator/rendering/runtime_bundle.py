@@ -46,6 +46,7 @@ _CONTAINER = (
     _section("task/secrets", "secrets"),
     _section("task/environment"),
     _section("task/gpus", "gpus"),
+    _section("task/nearest_gpus", "gpus"),
     _section("task/adapters", "infiniband"),
     _section("task/control_fifo"),
     _section("remote_exec/server"),

@@ -23,6 +23,8 @@ PSL_NOTES_END=''
 # commands to their statuses.
 PSL_RANK=0 PSL_RANKS=1 PSL_RANKS_RUN=''
 declare -A PSL_EXIT_BY_PID=()
+# The CPU masks of the step's tasks on this node.
+PSL_CPU_MASKS=''
 # The exported lowercase variables when this shell started.
 PSL_LOWERCASE_EXPORTS=()
 # The suffix of the control FIFO of the shell outside a container.

@@ -58,6 +58,10 @@ export_task_environment() {
   fi
   export PATH=$programs:$PATH
   "environment_of_role_$role"
+  # Keep a value of the submitting shell or the image; variables of the job come later.
+  if [[ ${PSL_BINDING[role]-} != *none* && ! ${OMP_NUM_THREADS-} ]]; then
+    export OMP_NUM_THREADS=$((${PAI_TASK_CPU_NUM:-1} / ${PSL_RANKS_OF[role]:-1}))
+  fi
   if [[ ${PSL_INFINIBAND_CHECKS[role]-} && ${NCCL_IB_HCA-} == [!=^]* ]]; then
     name_adapters_exactly
   fi

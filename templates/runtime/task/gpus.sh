@@ -42,9 +42,14 @@ take_gpus() {
     list_gpus "$name"
   fi
   IFS=, read -ra found <<<"${!name-}"
-  if ((${#found[@]} > want)); then
+  # With --gpu-bind, Slurm has divided the GPUs of the node already.
+  if [[ ${PSL_BINDING[$2]-} == *gpu* && ! ${PSL_GPU_GRES-} ]]; then
+    want=${#found[@]}
+  elif ((${#found[@]} > want)); then
     count_gpus_of_earlier_slots first "$2"
+    take_nearest_gpus "$2"
     found=("${found[@]:first:want}")
+    warn_of_far_gpus "${found[@]}"
   fi
   if ((${#found[@]} && ${#found[@]} != want)); then
     log "error: this task needs $want GPUs and has ${#found[@]} on $SLURMD_NODENAME:" \

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 def test_devices(vendor: str, want: int, given: str, local: int, seen: str) -> None:
     name = "ROCR_VISIBLE_DEVICES" if vendor == "amd" else "CUDA_VISIBLE_DEVICES"
     code = f"""
-        PSL_GPU_VENDOR={vendor} PSL_ROLE_GPUS=({want}) PSL_SLOT={local} PSL_NODES_OF=("n1 n1") HIP_VISIBLE_DEVICES=9
+        PSL_SYSFS=/none PSL_GPU_VENDOR={vendor} PSL_ROLE_GPUS=({want}) PSL_SLOT={local}
+        PSL_NODES_OF=("n1 n1") HIP_VISIBLE_DEVICES=9
         {f"{name}={given}" if given else ":"}
         {"CUDA_VISIBLE_DEVICES=9" if vendor == "amd" else ":"}
         take_devices 0 && echo "${{CUDA_VISIBLE_DEVICES-unset}} $NVIDIA_VISIBLE_DEVICES" "${{HIP_VISIBLE_DEVICES-}}"
@@ -89,8 +90,8 @@ def test_devices_of_another_name(vendor: str, constrained: str, local: int, seen
     """Whatever the shell that submits has; and counted from 0 where a task cannot open the others of its node."""
     name = "ROCR_VISIBLE_DEVICES" if vendor == "amd" else "CUDA_VISIBLE_DEVICES"
     code = f"""
-        PSL_GPU_GRES=rtx PSL_GPU_VENDOR={vendor} PSL_ROLE_GPUS=(1) PSL_SLOT={local} PSL_NODES_OF=("n1 n1")
-        PSL_GPUS_ON[n1]=2,3 {name}=7
+        PSL_SYSFS=/none PSL_GPU_GRES=rtx PSL_GPU_VENDOR={vendor} PSL_ROLE_GPUS=(1) PSL_SLOT={local}
+        PSL_NODES_OF=("n1 n1") PSL_GPUS_ON[n1]=2,3 {name}=7
         cannot_open_all_gpus() {{ {constrained}; }}
         take_devices 0 && echo "${name} $NVIDIA_VISIBLE_DEVICES"
         PSL_GPUS_ON=()
@@ -102,7 +103,8 @@ def test_devices_of_another_name(vendor: str, constrained: str, local: int, seen
 @pytest.mark.parametrize(("given", "local"), [("0", 0), ("0,1,2", 1)])
 def test_too_few_devices_fail_the_task(given: str, local: int) -> None:
     code = f"""
-        PSL_GPU_VENDOR=nvidia PSL_ROLE_GPUS=(2) PSL_SLOT={local} PSL_NODES_OF=("n1 n1") CUDA_VISIBLE_DEVICES={given}
+        PSL_SYSFS=/none PSL_GPU_VENDOR=nvidia PSL_ROLE_GPUS=(2) PSL_SLOT={local}
+        PSL_NODES_OF=("n1 n1") CUDA_VISIBLE_DEVICES={given}
         take_devices 0 2>&1 || echo "failed"
     """
     assert bash(code) == [

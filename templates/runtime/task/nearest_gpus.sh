@@ -1,0 +1,119 @@
+# Divide the GPUs of a node so that each task gets those nearest to its CPUs.
+#
+# Tasks in the order of their CPUs take GPUs in the order of their NUMA domains. That needs the CPU
+# masks of the step's tasks on the node, which Slurm lists if it binds tasks, and a list of all GPUs
+# of the node. Otherwise the order of Slurm's list stays.
+# Source: srun(1), SLURM_CPU_BIND_LIST; Linux, Documentation/ABI/testing/sysfs-bus-pci, numa_node;
+# CUDA programming guide, CUDA_DEVICE_ORDER: by default the fastest GPU is the first.
+
+# By number, the NUMA domains of the node's GPUs; empty if one is unknown. The CPUs of this task.
+PSL_GPU_DOMAINS=() PSL_CPU_LIST='' PSL_DOMAIN=''
+
+# take_nearest_gpus ROLE: sort the GPUs in `found`, and set `first` to the position of this task's
+# first one.
+take_nearest_gpus() {
+  local item
+  local -a sorted=() tasks=()
+  if ! find_gpu_domains "${found[@]}"; then
+    PSL_GPU_DOMAINS=()
+    return 0
+  fi
+  if [[ $PSL_GPU_VENDOR == nvidia ]]; then
+    export CUDA_DEVICE_ORDER=PCI_BUS_ID
+  fi
+  sort_tasks "$1" || return 0
+  for item in "${found[@]}"; do
+    sorted[PSL_GPU_DOMAINS[item]]+=" $item"
+  done
+  read -ra found <<<"${sorted[*]}"
+  # Count the tasks before this one.
+  item=" ${tasks[*]} "
+  read -ra sorted <<<"${item%%" $((first / want)) "*}"
+  first=$((${#sorted[@]} * want))
+}
+
+# find_gpu_domains NUMBER ...: fill PSL_GPU_DOMAINS. Fail unless these are all GPUs of the node.
+find_gpu_domains() {
+  local item domain devices="${PSL_SYSFS%/*}/bus/pci/drivers/nvidia/*:*"
+  PSL_GPU_DOMAINS=()
+  if [[ $PSL_GPU_VENDOR == amd ]]; then
+    devices="$PSL_SYSFS/drm/renderD*/device"
+  elif [[ ${CUDA_DEVICE_ORDER-PCI_BUS_ID} != PCI_BUS_ID ]]; then
+    return 1
+  fi
+  for item in $devices; do
+    read -r domain 2>/dev/null <"$item/numa_node" || return
+    ((domain >= 0)) || return
+    PSL_GPU_DOMAINS+=("$domain")
+  done
+  ((${#PSL_GPU_DOMAINS[@]} == $#)) || return
+  for item; do
+    [[ $item =~ ^(0|[1-9][0-9]*)$ && ${PSL_GPU_DOMAINS[item]-} ]] || return
+  done
+}
+
+# sort_tasks ROLE: fill `tasks` with the positions of the role's tasks on this node, sorted by the
+# NUMA domain and number of their first CPU. Every rank has a mask.
+sort_tasks() {
+  local item position=0 cpu bit ranks=${PSL_RANKS_OF[$1]:-1}
+  local -a masks
+  IFS=, read -ra masks <<<"$PSL_CPU_MASKS"
+  nodes_of "$1"
+  for item in "${PSL_NODES[@]}"; do
+    [[ $item == "$SLURMD_NODENAME" ]] || continue
+    # The last digit that is not 0 contains the first CPU.
+    [[ ${masks[position * ranks]-} =~ ^0x[0-9A-Fa-f]*([1-9A-Fa-f])(0*)$ ]] || return
+    bit=$((0x${BASH_REMATCH[1]} & -0x${BASH_REMATCH[1]}))
+    cpu=$((4 * ${#BASH_REMATCH[2]} + (bit > 1) + (bit > 2) + (bit > 4)))
+    find_domain_of_cpu "$cpu" || return
+    tasks[(PSL_DOMAIN << 16) + cpu]+=" $position"
+    position=$((position + 1))
+  done
+  ((${#masks[@]} == position * ranks))
+}
+
+# find_domain_of_cpu CPU: set PSL_DOMAIN to its NUMA domain.
+find_domain_of_cpu() {
+  local file
+  for file in "${PSL_SYSFS%/*}/devices/system/cpu/cpu$1"/node[0-9]*; do
+    PSL_DOMAIN=${file##*/node}
+  done
+  [[ -e $file ]]
+}
+
+# warn_of_far_gpus NUMBER ...: log a warning if no GPU of this task is in a NUMA domain of its CPUs,
+# but another GPU is.
+warn_of_far_gpus() {
+  local item cpu domains=' ' near=''
+  ((${#PSL_GPU_DOMAINS[@]})) || return 0
+  read_cpu_list
+  for item in ${PSL_CPU_LIST//,/ }; do
+    for ((cpu = ${item%-*}; cpu <= ${item#*-}; cpu++)); do
+      if find_domain_of_cpu "$cpu" && [[ $domains != *" $PSL_DOMAIN "* ]]; then
+        domains+="$PSL_DOMAIN "
+      fi
+    done
+  done
+  for item in "${!PSL_GPU_DOMAINS[@]}"; do
+    if [[ $domains == *" ${PSL_GPU_DOMAINS[item]} "* ]]; then
+      near+=" $item "
+    fi
+  done
+  for item; do
+    if [[ $near == *" $item "* ]]; then
+      return 0
+    fi
+  done
+  if [[ $near ]]; then
+    log "warning: this task runs on CPUs $PSL_CPU_LIST of $SLURMD_NODENAME, in NUMA" \
+      "domain${domains% }, but its GPU $1 is in NUMA domain ${PSL_GPU_DOMAINS[$1]}"
+  fi
+}
+
+# read_cpu_list: set PSL_CPU_LIST to the CPUs on which this task may run.
+read_cpu_list() {
+  local name=''
+  until [[ $name == Cpus_allowed_list: ]]; do
+    read -r name PSL_CPU_LIST || return
+  done </proc/self/status
+}

@@ -1,0 +1,191 @@
+"""Which GPUs of a node a task takes: those nearest to its CPUs, on the machines that people have."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from msgspec import Struct
+
+from .test_ports import bash
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class Machine(Struct, frozen=True):
+    """Say how a node looks: the NUMA domains of its GPUs by number, and the CPUs of each domain."""
+
+    gpus: str
+    domains: int
+    cpus: int
+    order: str
+    """The GPUs by domain."""
+    vendor: str = "nvidia"
+
+
+MACHINES = {
+    "LUMI": Machine("3,3,1,1,0,0,2,2", 4, 16, "4,5,2,3,6,7,0,1", "amd"),
+    "Perlmutter": Machine("3,2,1,0", 4, 16, "3,2,1,0"),
+    "DGX A100": Machine("3,3,1,1,7,7,5,5", 8, 16, "2,3,0,1,6,7,4,5"),
+    "JUWELS Booster": Machine("3,1,7,5", 8, 6, "1,0,3,2"),
+    "HGX H100": Machine("0,0,0,0,1,1,1,1", 2, 56, "0,1,2,3,4,5,6,7"),
+    "GH200": Machine("0,1,2,3", 4, 72, "0,1,2,3"),
+}
+"""Source: the user guides of LUMI, NERSC and JSC; `nvidia-smi topo -m` of DGX A100, HGX H100 and quad GH200."""
+
+
+def sysfs(folder: Path, machine: Machine) -> Path:
+    """Write the sysfs of a machine, and return its class folder, which the profile names."""
+    for number, domain in enumerate(machine.gpus.split(",")):
+        device = folder / f"bus/pci/drivers/nvidia/0000:{number + 7:02x}:00.0"
+        if machine.vendor == "amd":
+            device = folder / f"class/drm/renderD{128 + number}/device"
+        device.mkdir(parents=True)
+        (device / "numa_node").write_text(f"{domain}\n")
+    for cpu in range(machine.domains * machine.cpus):
+        (folder / f"devices/system/cpu/cpu{cpu}/node{cpu // machine.cpus}").mkdir(parents=True)
+    (folder / "class").mkdir(exist_ok=True)
+    return folder / "class"
+
+
+def mask(first: int, count: int) -> str:
+    """Return the mask of some CPUs, as wide as Slurm writes it."""
+    return f"0x{((1 << count) - 1) << first:096X}"
+
+
+def taken(folder: Path, machine: Machine, masks: list[str], code: str = "", *, want: int = 1) -> list[str]:
+    """Return what each task of a node prints of its GPUs, after the lines of the log."""
+    name = "ROCR_VISIBLE_DEVICES" if machine.vendor == "amd" else "CUDA_VISIBLE_DEVICES"
+    every = ",".join(str(number) for number in range(machine.gpus.count(",") + 1))
+    nodes = " ".join(["n1"] * len(masks))
+    return bash(f"""
+        PSL_SYSFS={sysfs(folder, machine)} PSL_GPU_VENDOR={machine.vendor} PSL_ROLE_GPUS=({want})
+        PSL_NODES_OF=('n0 {nodes} n2') PSL_CPU_MASKS={",".join(masks)}
+        {"" if "read_cpu_list" in code else "warn_of_far_gpus() { :; }"}
+        {code}
+        nodes_of 0
+        for ((PSL_SLOT = 1; PSL_SLOT < ${{#PSL_NODES[@]}} - 1; PSL_SLOT++)); do
+          {name}=${{LIST-{every}}}
+          take_devices 0 2>&1
+          echo "${name} $NVIDIA_VISIBLE_DEVICES ${{CUDA_DEVICE_ORDER-}}"
+        done
+    """)
+
+
+def lists(lines: list[str]) -> str:
+    return ",".join(line.split(" ")[0] for line in lines)
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_tasks_side_by_side(tmp_path: Path, name: str) -> None:
+    """One task for each GPU, with an equal share of the CPUs, in the order of CPUs."""
+    machine = MACHINES[name]
+    count = machine.gpus.count(",") + 1
+    share = machine.domains * machine.cpus // count
+    found = taken(tmp_path, machine, [mask(task * share, share) for task in range(count)])
+    assert lists(found) == machine.order
+    order = "" if machine.vendor == "amd" else "PCI_BUS_ID"
+    assert {tuple(line.split(" ")[1:]) for line in found} == {(number, order) for number in machine.order.split(",")}
+
+
+@pytest.mark.parametrize("name", ["DGX A100", "HGX H100"])
+def test_tasks_in_turns_over_two_sockets(tmp_path: Path, name: str) -> None:
+    """So Slurm distributes CPUs to the tasks of a host file: task 1 is in the other socket."""
+    machine = MACHINES[name]
+    share = machine.domains * machine.cpus // 8
+    firsts = [(task % 2 * 4 + task // 2) * share for task in range(8)]
+    found = lists(taken(tmp_path, machine, [mask(first, share) for first in firsts])).split(",")
+    order = machine.order.split(",")
+    assert found == [order[first // share] for first in firsts]
+
+
+def test_two_gpus_a_task(tmp_path: Path) -> None:
+    machine = MACHINES["LUMI"]
+    found = taken(tmp_path, machine, [mask(16 * domain, 7) for domain in (3, 0, 2, 1)], want=2)
+    assert [line.split(" ")[0] for line in found] == ["0,1", "4,5", "6,7", "2,3"]
+
+
+def test_several_ranks_of_a_task_have_masks_of_their_own(tmp_path: Path) -> None:
+    masks = [mask(first, 8) for first in (112, 120, 0, 8)]
+    found = taken(tmp_path, MACHINES["DGX A100"], masks, "PSL_RANKS_OF=(2) PSL_NODES_OF=('n0 n1 n1 n2')", want=4)
+    assert [line.split(" ")[0] for line in found] == ["6,7,4,5", "2,3,0,1"]
+
+
+PLAIN = [mask(0, 8), mask(8, 8), mask(16, 8), mask(24, 8)]
+
+
+@pytest.mark.parametrize(
+    ("code", "masks"),
+    [
+        ("", [""] * 4),
+        ("", [*PLAIN[:3], "5"]),
+        ("PSL_CPU_MASKS=0x1,0x2", PLAIN),
+        ("echo -1 >${PSL_SYSFS%/*}/bus/pci/drivers/nvidia/0000:08:00.0/numa_node", PLAIN),
+        ("rm -r ${PSL_SYSFS%/*}/bus/pci/drivers/nvidia/0000:08:00.0/numa_node", PLAIN),
+        ("rm -r ${PSL_SYSFS%/*}/bus/pci/drivers/nvidia/0000:08:00.0", PLAIN),
+        ("rm -r ${PSL_SYSFS%/*}/devices/system/cpu/cpu8", PLAIN),
+        ("LIST=GPU-0,GPU-1,GPU-2,GPU-3", PLAIN),
+        ("LIST=0,1,2,4", PLAIN),
+        ("PSL_SYSFS=/no/such/class", PLAIN),
+        ("export CUDA_DEVICE_ORDER=FASTEST_FIRST", PLAIN),
+    ],
+)
+def test_where_something_is_unknown_the_list_stays(tmp_path: Path, code: str, masks: list[str]) -> None:
+    listed = code.removeprefix("LIST=") if "LIST=" in code else "0,1,2,3"
+    assert lists(taken(tmp_path, MACHINES["Perlmutter"], masks, code)) == listed
+
+
+def test_gpus_that_slurm_divides_stay(tmp_path: Path) -> None:
+    """Each task sees what Slurm lists, be it one GPU or all that are near."""
+    found = taken(tmp_path, MACHINES["HGX H100"], [mask(0, 8), mask(56, 8)], "PSL_BINDING=(gpu) LIST=4,5,6,7")
+    assert [line.split(" ")[0] for line in found] == ["4,5,6,7", "4,5,6,7"]
+
+
+FAR = "warning: this task runs on CPUs 0-15 of n1, in NUMA domain 0, but its GPU {} is in NUMA domain {}"
+
+
+@pytest.mark.parametrize(
+    ("name", "cpus", "said"),
+    [
+        ("Perlmutter", "0-15", ["", FAR.format(2, 1), FAR.format(1, 2), FAR.format(0, 3)]),
+        ("Perlmutter", "0-63", [""] * 4),
+        ("JUWELS Booster", "0-5", [""] * 4),
+    ],
+)
+def test_a_task_far_from_its_gpus_warns(tmp_path: Path, name: str, cpus: str, said: list[str]) -> None:
+    """Only if another GPU of the node is nearer: half of JUWELS Booster's domains have none."""
+    machine = MACHINES[name]
+    code = f"read_cpu_list() {{ PSL_CPU_LIST={cpus}; }}"
+    share = machine.domains * machine.cpus // 4
+    lines = taken(tmp_path, machine, [mask(task * share, share) for task in range(4)], code)
+    logged = [line.removeprefix("paislurm: ") for line in lines if line.startswith("paislurm: ")]
+    assert logged == [line for line in said if line]
+    assert lists([line for line in lines if not line.startswith("paislurm: ")]) == machine.order
+
+
+def test_the_cpus_of_a_task() -> None:
+    code = 'read_cpu_list; grep -q "^Cpus_allowed_list:.$PSL_CPU_LIST$" /proc/self/status && echo same'
+    assert bash(code) == ["same"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "threads"),
+    [
+        ("", "8"),
+        ("PSL_RANKS_OF=(3)", "2"),
+        ("export OMP_NUM_THREADS=3", "3"),
+        ("PSL_BINDING=(none)", "unset"),
+        ("PSL_BINDING=(gpu)", "8"),
+    ],
+)
+def test_threads_of_a_task(settings: str, threads: str) -> None:
+    code = f"""
+        PSL_ATTEMPT_FOLDER=/f PSL_RUN_ID=r PSL_ROLE_FOLDER=(0-w) PSL_PORT_COUNTS=('') PSL_ROLE=0 PSL_SLOT=0
+        PSL_NODE_FOLDER=/n PSL_ADDRESS_OF[n1]=a PSL_PORTS_OF=([0.0.http]=1 [0.0.ssh]=2) PSL_GANG=1
+        environment_of_role_0() {{ export PAI_TASK_CPU_NUM=8; }}
+        {settings}
+        export_task_environment 0 0 0
+        printenv OMP_NUM_THREADS || echo unset
+    """
+    assert bash(code) == [threads]
