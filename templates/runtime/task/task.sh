@@ -17,6 +17,7 @@ task_main() {
   fi
   find_rank "$3"
   PSL_REPORT_FILE=$PSL_ATTEMPT_FOLDER/tasks/$SLURMD_NODENAME.log
+  # shellcheck disable=SC2034 # for tasks with GPUs
   PSL_CPU_MASKS=${SLURM_CPU_BIND_LIST-}
   # Steps that the commands start have their own hosts and binding.
   unset SLURM_HOSTFILE SLURM_OVERCOMMIT
