@@ -100,7 +100,7 @@ def test_no_label_is_broken_within_a_word(look: Callable[..., Watched], pictures
     assert [word for word, lines in words if lines > 1 and word != LONG_NAME] == []
 
 
-def test_what_a_comparison_says_is_seen_without_scrolling_aside(look: Callable[..., Watched]) -> None:
+def test_comparison_columns_fit_without_horizontal_scrolling(look: Callable[..., Watched]) -> None:
     page = look("compared", "light", 1000).page
     assert page.locator("thead th").all_inner_texts()[:5] == ["Job", "lr", "optimizer", "Result", "State"]
     assert count(page, "document.querySelectorAll('.scroll').length") == 1
@@ -111,7 +111,7 @@ def test_what_a_comparison_says_is_seen_without_scrolling_aside(look: Callable[.
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", PAGES)
-def test_all_text_can_be_told_from_its_background(look: Callable[..., Watched], name: str, scheme: Scheme) -> None:
+def test_text_has_enough_contrast_with_its_background(look: Callable[..., Watched], name: str, scheme: Scheme) -> None:
     page = look(name, scheme).page
     pairs = page.evaluate(
         """() => {
@@ -154,7 +154,7 @@ def test_colours_of_charts_follow_the_page(look: Callable[..., Watched]) -> None
     assert look("resnet-a100", "light").page.evaluate(fill) != look("resnet-a100", "dark").page.evaluate(fill)
 
 
-def test_a_page_is_read_by_keyboard(look: Callable[..., Watched]) -> None:
+def test_page_can_be_navigated_by_keyboard(look: Callable[..., Watched]) -> None:
     watched = look("resnet-a100")
     keyboard = watched.page.keyboard
     keyboard.press("Tab")
@@ -195,7 +195,7 @@ def test_linked_lines_are_shown_together(look: Callable[..., Watched]) -> None:
     assert chosen.get_attribute("id") == "job-21"
 
 
-def test_many_tasks_are_folded_and_stay_there_for_who_wants_them(look: Callable[..., Watched]) -> None:
+def test_long_task_tables_are_folded_and_can_be_opened(look: Callable[..., Watched]) -> None:
     page = look("large").page
     rows = page.locator("details.role tbody tr")
     assert rows.count() == 500
@@ -206,7 +206,7 @@ def test_many_tasks_are_folded_and_stay_there_for_who_wants_them(look: Callable[
     assert page.locator("figure svg:visible").count() == 3
 
 
-def test_hostile_text_does_nothing(look: Callable[..., Watched]) -> None:
+def test_hostile_text_is_not_rendered_as_html(look: Callable[..., Watched]) -> None:
     page = look("hostile").page
     assert page.locator("img").count() == 0
     assert count(page, "document.scripts.length") == 1
@@ -215,7 +215,7 @@ def test_hostile_text_does_nothing(look: Callable[..., Watched]) -> None:
     assert page.title() == "hostile FAILED"
 
 
-def test_a_page_may_not_reach_out(browser: Browser, reports: Path) -> None:
+def test_page_cannot_load_or_run_external_content(browser: Browser, reports: Path) -> None:
     context = browser.new_context()
     watched = Watched(context.new_page(), reports / "resnet-a100.html")
     done = watched.page.evaluate(
@@ -239,7 +239,7 @@ def test_a_page_may_not_reach_out(browser: Browser, reports: Path) -> None:
     assert len(policy) >= 3, "it was the policy that refused"
 
 
-def test_a_page_is_printed_whole(look: Callable[..., Watched], pictures: Path) -> None:
+def test_printing_includes_folded_sections(look: Callable[..., Watched], pictures: Path) -> None:
     page = look("resnet-a100").page
     folded = page.locator("details:not([open])").count()
     assert folded > 0

@@ -79,7 +79,7 @@ virtualClusters: {default: {partition: fragile}}
 """
 
 
-def test_a_step_that_slurm_finds_no_room_for_ends_the_job(bound: Cluster) -> None:
+def test_step_without_free_cpus_ends_the_job(bound: Cluster) -> None:
     """Where cores have two threads, the profile does not say so, and srun is not told to share them.
 
     Where the profile says so, all tasks are placed.

@@ -41,7 +41,7 @@ def by_hand(
 
 
 @pytest.mark.parametrize("extras", ["", "{gangAllocation: false}"])
-def test_another_users_folder_for_calls(installed: Cluster, workdir: Path, extras: str) -> None:
+def test_call_folder_of_another_user_is_rejected(installed: Cluster, workdir: Path, extras: str) -> None:
     """Its name cannot be known beforehand; here it is, and who made it waits for the task to listen."""
     calls = f"/tmp/known-{workdir.name[-20:]}"
     text = script_of(installed, workdir, "touch ran", extras)
@@ -60,7 +60,7 @@ def test_another_users_folder_for_calls(installed: Cluster, workdir: Path, extra
     installed.run(["rm", "-r", calls], user="bob", host="n1", check=True)
 
 
-def test_another_user_makes_the_run_folder_first(installed: Cluster, workdir: Path) -> None:
+def test_run_folder_created_by_another_user_is_rejected(installed: Cluster, workdir: Path) -> None:
     """In a folder with the sticky bit, as /tmp has it: the names of the next jobs are known."""
     shared = workdir / "shared"
     shared.mkdir()
@@ -78,7 +78,7 @@ def test_another_user_makes_the_run_folder_first(installed: Cluster, workdir: Pa
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o775])
-def test_where_others_can_write_nothing_is_run_by_hand(installed: Cluster, workdir: Path, mode: int) -> None:
+def test_sbatch_by_hand_is_refused_in_a_folder_others_can_write(installed: Cluster, workdir: Path, mode: int) -> None:
     """They could put a folder of theirs in the place of the run folder at any time."""
     script_of(installed, workdir, "true")
     workdir.chmod(mode)
@@ -89,7 +89,7 @@ def test_where_others_can_write_nothing_is_run_by_hand(installed: Cluster, workd
     assert (workdir / f"mine-{by_hand(installed, workdir)[0]}" / "attempts/0/result.json").exists()
 
 
-def test_the_shell_that_calls_sbatch(installed: Cluster, workdir: Path) -> None:
+def test_shell_options_and_umask_of_the_submitter_have_no_effect(installed: Cluster, workdir: Path) -> None:
     """Its options would let bash run nothing, and succeed; its umask would let others write to all of it."""
     script_of(installed, workdir, "cd; umask; touch ran; env | grep -c ^SHELLOPTS || true")
     (workdir / "start").write_text("echo started\n")
@@ -111,7 +111,7 @@ def test_the_shell_that_calls_sbatch(installed: Cluster, workdir: Path) -> None:
     assert [path for path in (attempt.parents[1]).rglob("*") if path.stat().st_mode & 0o022] == []
 
 
-def test_a_colon_and_a_megabyte(installed: Cluster, workdir: Path) -> None:
+def test_home_with_a_colon_and_large_environment_work(installed: Cluster, workdir: Path) -> None:
     """The colon is in PAISLURM_HOME, the megabyte in the environment, under a name of the script's own among others."""
     # Who has called waits for the other one, which would find nobody.
     wait = "touch called; until [ -e ../$((1 - PAI_TASK_INDEX))/called ]; do sleep 0.02; done"

@@ -50,7 +50,7 @@ def test_a_job_runs_and_is_accounted(cluster: Cluster, workdir: Path) -> None:
     wait_until(lambda: cluster.sacct(job)[0]["QOS"] == "normal", "sacct does not learn the QOS, if late")
 
 
-def test_components_are_on_hosts_of_their_own(cluster: Cluster, workdir: Path) -> None:
+def test_components_run_on_separate_hosts(cluster: Cluster, workdir: Path) -> None:
     script = """#SBATCH --ntasks=1 --nodelist=n1
 #SBATCH hetjob
 #SBATCH --ntasks=1 --nodelist=n2
@@ -63,7 +63,7 @@ srun --mpi=none -N1 -n1 -c1 --het-group=0,1 bash -c '
     assert lines == [f"{node} {node} {cluster.address(node)}" for node in ("n1", "n2")]
 
 
-def test_memory_limits_are_real(cluster: Cluster, workdir: Path) -> None:
+def test_memory_limits_are_enforced(cluster: Cluster, workdir: Path) -> None:
     if not has_cgroups():
         pytest.skip("this machine mounts no cgroup v1")
     job = submit(cluster, workdir, "#SBATCH --mem=50\npython3 -c 'bytearray(10**8)'")
@@ -102,7 +102,7 @@ def sleepers(cluster: Cluster) -> list[int]:
 
 
 @pytest.mark.disruptive
-def test_a_node_is_lost_and_comes_back(cluster: Cluster, workdir: Path) -> None:
+def test_lost_node_fails_its_job_and_serves_again_when_restored(cluster: Cluster, workdir: Path) -> None:
     job = submit(
         cluster, workdir, "#SBATCH --no-requeue --partition=fragile --nodelist=n8\ntouch ready\nsleep 600", wait=False
     )
@@ -116,7 +116,7 @@ def test_a_node_is_lost_and_comes_back(cluster: Cluster, workdir: Path) -> None:
 
 
 @pytest.mark.exclusive
-def test_accounting_is_away_and_catches_up(cluster: Cluster, workdir: Path) -> None:
+def test_accounting_catches_up_after_an_outage(cluster: Cluster, workdir: Path) -> None:
     cluster.stop_daemon("slurmdbd")
     try:
         with pytest.raises(ClusterError, match="sacct"):
@@ -128,7 +128,7 @@ def test_accounting_is_away_and_catches_up(cluster: Cluster, workdir: Path) -> N
 
 
 @pytest.mark.exclusive
-def test_the_controller_is_away_and_jobs_go_on(cluster: Cluster, workdir: Path) -> None:
+def test_job_continues_during_a_controller_outage(cluster: Cluster, workdir: Path) -> None:
     job = submit(cluster, workdir, "touch ready\nuntil [[ -e go ]]; do sleep 0.1; done", wait=False)
     wait_until((workdir / "ready").exists, "the job does not start")
     cluster.stop_daemon("slurmctld")
@@ -139,7 +139,7 @@ def test_the_controller_is_away_and_jobs_go_on(cluster: Cluster, workdir: Path) 
     assert final_state(cluster, job) == "COMPLETED"
 
 
-def test_the_second_user_has_another_environment(cluster: Cluster, workdir: Path) -> None:
+def test_second_user_has_separate_permissions_and_path(cluster: Cluster, workdir: Path) -> None:
     cluster.run(["touch", "alices"], cwd=workdir, check=True)
     assert cluster.run(["cat", str(workdir / "alices")], user="bob").returncode == 0
     assert cluster.run(["rm", "-f", str(workdir / "alices")], user="bob").returncode != 0
@@ -173,7 +173,7 @@ def test_up_leaves_a_healthy_cluster_alone(cluster: Cluster) -> None:
     assert pids() == before
 
 
-def test_the_machine_is_left_as_it_was(cluster: Cluster) -> None:
+def test_host_system_files_are_unchanged(cluster: Cluster) -> None:
     assert str(cluster.instance.folder) not in Path("/etc/passwd").read_text()
     assert not Path("/etc/slurm/slurm.conf").exists()
     assert not Path("/run/munge/munge.socket.2").exists()
@@ -181,7 +181,7 @@ def test_the_machine_is_left_as_it_was(cluster: Cluster) -> None:
     assert stat.S_IMODE((cluster.instance.etc / "slurm" / "slurmdbd.conf").stat().st_mode) == 0o600
 
 
-def test_a_folder_that_nodes_cannot_see_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cluster_folder_under_tmp_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PAISLURM_CLUSTER_DIR", "/tmp/somewhere")
     with pytest.raises(ClusterError, match="choose a folder elsewhere"):
         default_instance()

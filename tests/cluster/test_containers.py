@@ -24,7 +24,7 @@ def settings(image: Path, *mounts: Path) -> str:
     return ONE_ATTEMPT + f"containers: {{runtime: charliecloud, images: {{debian: {image}}}, mounts: [{folders}]}}\n"
 
 
-def test_a_task_sees_its_image_and_what_is_its_own(installed: Cluster, workdir: Path, image: Path) -> None:
+def test_container_has_image_work_folder_and_storage(installed: Cluster, workdir: Path, image: Path) -> None:
     (workdir / "data").mkdir()
     (workdir / "data" / "file").write_text("of the storage\n")
     more = settings(image) + f"storages: {{data: {{path: {workdir}/data}}}}\n"
@@ -73,7 +73,7 @@ def test_rsync_goes_from_container_to_container(installed: Cluster, workdir: Pat
     assert code == 0, job.log("0-master/0", "stderr.log")
 
 
-def test_statuses_and_signals_arrive_from_a_container(installed: Cluster, workdir: Path, image: Path) -> None:
+def test_container_reports_exit_status_and_passes_signals(installed: Cluster, workdir: Path, image: Path) -> None:
     traps = "trap 'echo saved; exit 0' TERM; touch ready; while :; do sleep 300 & wait; done"
     wait = "until [ -e ../../1-traps/0/ready ] && grep -qs '^exit 2 ' ../../../tasks/*.log; do sleep 0.1; done; "
     roles = role("fails", 1, wait + "exit 7") + role("traps", 1, traps) + role("killed", 1, "kill -SEGV $$", failed=-1)
@@ -87,7 +87,7 @@ def test_statuses_and_signals_arrive_from_a_container(installed: Cluster, workdi
     assert job.log("1-traps/0") == "saved\n"
 
 
-def test_a_start_script_that_fails_is_the_reason(installed: Cluster, workdir: Path, image: Path) -> None:
+def test_failed_start_hook_is_reported_as_the_reason(installed: Cluster, workdir: Path, image: Path) -> None:
     """What it prints is in its own log, and makes no code. What is for a failure runs in the container, too."""
     events = {"taskStarts": "echo ImportError: here >&2; exit 4", "taskFails": "echo alert $PAISLURM_EXIT_STATUS"}
     callbacks = ", ".join(f"{{event: {event}, commands: ['{command}']}}" for event, command in events.items())
@@ -100,7 +100,9 @@ def test_a_start_script_that_fails_is_the_reason(installed: Cluster, workdir: Pa
 
 
 @BOTH
-def test_what_killed_tasks_leave_is_removed(installed: Cluster, workdir: Path, image: Path, layout: str) -> None:
+def test_files_of_killed_tasks_are_removed_from_all_nodes(
+    installed: Cluster, workdir: Path, image: Path, layout: str
+) -> None:
     """On all nodes; the tasks ignore TERM."""
     stubborn = "trap '' TERM; touch /tmp/large ready; while :; do sleep 1; done"
     wait = "until [ -e ../../1-w/0/ready ] && [ -e ../../1-w/1/ready ]; do sleep 0.1; done"
@@ -114,7 +116,7 @@ def test_what_killed_tasks_leave_is_removed(installed: Cluster, workdir: Path, i
         assert Path(calls).name not in left
 
 
-def test_an_image_that_is_not_there(installed: Cluster, workdir: Path, image: Path) -> None:
+def test_missing_image_is_an_error_in_plan_and_on_the_node(installed: Cluster, workdir: Path, image: Path) -> None:
     """On no site, and on this site but not on the nodes."""
     (workdir / "job.yaml").write_text(job_text("lost", role("t", 1, "true")))
     (workdir / "site.yaml").write_text("containers: {runtime: charliecloud, images: {debain: /images/debian}}\n")

@@ -52,7 +52,7 @@ def allocated(cluster: Cluster, job: Submitted) -> str:
     return dict(part.split("=") for part in row.split(",")).get("gres/gpu", "0")
 
 
-def test_two_tasks_of_two_gpus_on_a_node_of_four(installed: Cluster, workdir: Path) -> None:
+def test_three_two_gpu_tasks_get_disjoint_gpus_on_two_nodes(installed: Cluster, workdir: Path) -> None:
     """The third task's node gives two GPUs and not four."""
     write(workdir, gpu_role("worker", 3, 2, meet(workdir, 3)))
     job = submit_file(installed, workdir, env=OF_THE_SHELL)
@@ -84,7 +84,7 @@ def test_no_task_sees_the_gpus_of_another_role(installed: Cluster, workdir: Path
         assert len({node for node, _ in own}) == 1
 
 
-def test_slots_keep_their_gpus_for_all_tasks(installed: Cluster, workdir: Path) -> None:
+def test_slot_gives_all_its_tasks_the_same_gpus(installed: Cluster, workdir: Path) -> None:
     roles = gpu_role("t", 6, 2, f"{LOOK}; echo $SLURM_LOCALID")
     job = submit(installed, workdir, roles, "{gangAllocation: false, slurm: {slots: 2}}")
     found = seen(job, *(f"0-t/{index}" for index in range(6)))
@@ -93,7 +93,7 @@ def test_slots_keep_their_gpus_for_all_tasks(installed: Cluster, workdir: Path) 
     assert lists
 
 
-def test_amd(installed: Cluster, workdir: Path) -> None:
+def test_amd_gpus_are_listed_for_rocm_but_not_hip(installed: Cluster, workdir: Path) -> None:
     """ROCm has the list, and HIP, which counts within it, has none."""
     settings = ONE_ATTEMPT + "gpus: {vendor: amd}\n"
     command = meet(workdir, 3)
@@ -108,7 +108,7 @@ def test_amd(installed: Cluster, workdir: Path) -> None:
     ]
 
 
-def test_gpus_that_slurm_does_not_call_gpu(installed: Cluster, workdir: Path) -> None:
+def test_tasks_get_separate_gpus_of_a_custom_gres(installed: Cluster, workdir: Path) -> None:
     """Two jobs on the same nodes, and two roles of one: what each has is its own, whatever Slurm tells tasks of it."""
     settings = ONE_ATTEMPT + "gpus: {gres: rtx}\n"
     folders = [folder_of_alice(workdir / name) for name in ("narrow", "wide")]
@@ -126,7 +126,7 @@ def test_gpus_that_slurm_does_not_call_gpu(installed: Cluster, workdir: Path) ->
     assert all(lists[1] == lists[0] for _, *lists in found)
 
 
-def test_the_type_of_gpu_is_asked_for(installed: Cluster, workdir: Path) -> None:
+def test_v1_gpu_type_is_requested_as_gres_type(installed: Cluster, workdir: Path) -> None:
     """V1's gpuType is the gres type that the nodes of the profile have; a type they do not have is an error."""
     write(workdir, "")
     job_file = {

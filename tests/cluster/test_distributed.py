@@ -122,7 +122,7 @@ def test_mpirun_in_containers(
 @pytest.mark.parametrize(
     ("name", "size"), [("horovod-pytorch-synthetic-benchmark.yaml", 8), ("runtime-sshbarrier_test_job.yaml", 4)]
 )
-def test_horovod_itself(
+def test_horovod_trains_across_tasks(
     installed: Cluster, workdir: Path, published: Path, horovod_venv: Path, name: str, size: int
 ) -> None:
     """By mpirun, and by horovodrun, which looks for hosts and networks by ssh before it calls mpirun."""
@@ -139,7 +139,7 @@ def test_horovod_itself(
     check_training(job.log("0-master/0"), nodes, size)
 
 
-def test_pytorch_by_gloo(installed: Cluster, workdir: Path, published: Path) -> None:
+def test_pytorch_trains_across_tasks_with_gloo(installed: Cluster, workdir: Path, published: Path) -> None:
     """Two ranks in each task: what they know of each other is in PAI_* variables."""
     programs = dict.fromkeys(("git", "python", "wget"), STANDIN)
     shutil.copy(TRAINER, workdir)

@@ -89,7 +89,7 @@ def command_lines() -> Iterator[bytes]:
             yield path.read_bytes()
 
 
-def test_a_terminal_that_hangs_up_leaves_nothing(
+def test_closing_the_terminal_kills_the_remote_command(
     installed: Cluster, workdir: Path, terminals: list[Terminal], waiting: Callable[[str], Submitted]
 ) -> None:
     job = waiting("shared")

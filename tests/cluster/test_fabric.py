@@ -77,7 +77,7 @@ def component(job: Submitted, number: int = 0) -> dict[str, str]:
 
 
 @BOTH
-def test_roles_on_the_infiniband(tree: Tree, workdir: Path, layout: str) -> None:
+def test_infiniband_role_gets_nodes_variables_and_memlock(tree: Tree, workdir: Path, layout: str) -> None:
     """They run where the InfiniBand is, with its variables, and can lock what the node lets them."""
     roles = role("worker", 2, LOOK, more=ON).replace("cpu: 1", "cpu: 9") + role("ps", 1, LOOK)
     name = write(workdir, roles, f"{{slurm: {{layout: {layout}}}}}", tree.settings())
@@ -112,7 +112,7 @@ def test_roles_on_the_infiniband(tree: Tree, workdir: Path, layout: str) -> None
     assert wanted in plan
 
 
-def test_a_job_that_does_not_ask_keeps_off(tree: Tree, workdir: Path) -> None:
+def test_job_without_infiniband_request_gets_ethernet_variables(tree: Tree, workdir: Path) -> None:
     """And what its own commands set wins; the shell that submits has no say."""
     write(workdir, role("worker", 1, f"export UCX_TLS=mine; {LOOK}"), settings=tree.settings())
     job = submit_file(tree.cluster, workdir, env={"NCCL_IB_DISABLE": "0", "NCCL_SOCKET_IFNAME": "login0"})
@@ -135,7 +135,7 @@ def test_a_job_that_does_not_ask_keeps_off(tree: Tree, workdir: Path) -> None:
     assert not {"constraint", "gres"} & component(job).keys()
 
 
-def test_what_a_v1_job_sets_wins(tree: Tree, workdir: Path) -> None:
+def test_job_envs_of_v1_override_infiniband_variables(tree: Tree, workdir: Path) -> None:
     write(workdir, "", settings=tree.settings())
     job_file = {
         "jobName": workdir.name[-30:].strip("-"),
@@ -151,7 +151,7 @@ def test_what_a_v1_job_sets_wins(tree: Tree, workdir: Path) -> None:
 
 
 @BOTH
-def test_what_a_node_lacks_is_said_before_any_task_starts(tree: Tree, workdir: Path, layout: str) -> None:
+def test_missing_adapter_fails_the_job_before_any_task_starts(tree: Tree, workdir: Path, layout: str) -> None:
     tree.run("n2", "rm -r infiniband/mlx5_1")
     roles = role("worker", 2, LOOK, more=ON).replace("cpu: 1", "cpu: 9") + role("ps", 1, LOOK)
     job = submit(tree.cluster, workdir, roles, f"{{slurm: {{layout: {layout}}}}}", tree.settings())
@@ -163,7 +163,7 @@ def test_what_a_node_lacks_is_said_before_any_task_starts(tree: Tree, workdir: P
     assert f"node n2: {lacks}" in paislurm(tree.cluster, workdir, "status", job.name).stdout
 
 
-def test_all_that_is_missing_is_in_the_log(tree: Tree, workdir: Path) -> None:
+def test_log_lists_all_infiniband_problems(tree: Tree, workdir: Path) -> None:
     tree.run("n1", "echo 1: DOWN >infiniband/mlx5_0/ports/1/state; echo down >net/ib0/operstate")
     tree.run("n2", "echo 1: DOWN >infiniband/mlx5_0/ports/1/state; echo down >net/ib0/operstate")
     job = submit(tree.cluster, workdir, role("w", 1, LOOK, more=ON), settings=tree.settings("unlimited"))

@@ -52,7 +52,7 @@ def cut_off(cluster: Cluster, node: str) -> Iterator[None]:
 
 
 @BOTH
-def test_a_task_that_takes_too_much_memory(installed: Cluster, workdir: Path, layout: str) -> None:
+def test_out_of_memory_task_is_a_permanent_failure(installed: Cluster, workdir: Path, layout: str) -> None:
     """Slurm's kill is a permanent failure, whether it hits the command or a child of it."""
     eater = "tail -c 900M /dev/zero | tail"
     more = role("child", 1, f"bash -c '{eater}'; echo survived") + role("peer", 1, SAVES)
@@ -64,7 +64,7 @@ def test_a_task_that_takes_too_much_memory(installed: Cluster, workdir: Path, la
 
 
 @pytest.mark.disruptive
-def test_a_lost_node_ends_the_job_whatever_it_tolerates(installed: Cluster, workdir: Path) -> None:
+def test_lost_node_ends_the_job_despite_its_completion_policy(installed: Cluster, workdir: Path) -> None:
     """With or without the batch node; in both layouts; thresholds do not count, though one of them is about to."""
     two = role("a", 1, SAVES, failed=-1) + role("b", 1, SAVES, failed=-1)
     wide = role("w", 2, SAVES, failed=2).replace("cpu: 1", "cpu: 9") + role("v", 1, "echo ready", failed=-1)
@@ -112,7 +112,7 @@ def test_a_duplicate_ends_at_once_and_changes_nothing(installed: Cluster, workdi
     assert (code, result["outcome"], job.log("0-w/0")) == (0, "succeeded", "once\n")
 
 
-def test_deaths_by_signal_of_the_users_own(installed: Cluster, workdir: Path) -> None:
+def test_signal_from_the_users_program_sets_the_exit_status(installed: Cluster, workdir: Path) -> None:
     """KILL and TERM that nobody but the user's own program sent are the command's status, and transient."""
     commands = {
         "itself": (137, "kill -KILL $$"),
@@ -130,7 +130,7 @@ def test_deaths_by_signal_of_the_users_own(installed: Cluster, workdir: Path) ->
         assert result["tasks"][0]["exit_status"] == wanted
 
 
-def test_the_shell_of_a_task_is_killed_while_its_peers_run(installed: Cluster, workdir: Path) -> None:
+def test_killed_task_shell_fails_or_retries_the_task(installed: Cluster, workdir: Path) -> None:
     """Nobody reports that task's end but srun. Without gang, another slot runs it again if its own is gone, too."""
     above = "up() { ps -o ppid= -p $1 | tr -d ' '; }; shell=$(up $PPID); slot=$(up $shell)"
     jobs = {}
@@ -169,7 +169,7 @@ def test_user_output_that_imitates_reports_changes_nothing(installed: Cluster, w
     )
 
 
-def test_the_supervising_loop_touches_no_shared_file(installed: Cluster, workdir: Path) -> None:
+def test_supervisor_accesses_no_shared_file_while_tasks_run(installed: Cluster, workdir: Path) -> None:
     """While tasks run and report, the batch script and what it starts keep away from the job's folder."""
     seen = workdir / "seen"
     until = f"echo ready; until [ -e {seen} ]; do sleep 0.5; done"
@@ -218,7 +218,7 @@ def late(installed: Cluster) -> Submitted:
     return submit(installed, folder, role("w", 1, SAVES), "{slurm: {time: 1, nodelist: n7}}", partition="fragile")
 
 
-def test_the_time_limit_without_a_warning(late: Submitted) -> None:
+def test_short_time_limit_ends_the_job_without_a_warning(late: Submitted) -> None:
     """Slurm's own TERM is the first that the tasks hear, and only Slurm knows why."""
     code, result = late.ended()
     assert (code, result["outcome"]) == (1, "interrupted")

@@ -80,7 +80,7 @@ def nasty_job(name: str) -> dict[str, Any]:
     }
 
 
-def test_nothing_runs_that_should_not_and_all_values_arrive(installed: Cluster, workdir: Path) -> None:
+def test_shell_metacharacters_are_never_executed_and_values_survive(installed: Cluster, workdir: Path) -> None:
     folder = folder_of_alice(workdir / FOLDER)
     name = "-" + "j" * 240
     site = yaml.safe_load(SITE.read_text())

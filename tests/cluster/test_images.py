@@ -90,9 +90,7 @@ def test_tasks_run_in_an_image_that_is_fetched_once(registry: Registry, workdir:
     assert left == []
 
 
-def test_a_tag_that_moves_makes_a_new_entry_and_one_that_stays_none(
-    registry: Registry, workdir: Path, cache: Path
-) -> None:
+def test_only_a_changed_tag_adds_a_cache_entry(registry: Registry, workdir: Path, cache: Path) -> None:
     digests, markers = [], []
     for number, marker in enumerate(["first", "first", "second"]):
         digests.append(registry.push("team/moving", marker) if number != 1 else digests[0])
@@ -106,7 +104,7 @@ def test_a_tag_that_moves_makes_a_new_entry_and_one_that_stays_none(
     assert entries(cache) == sorted(entry("team/moving", digest) for digest in {*digests})
 
 
-def test_each_node_has_a_cache_of_its_own_where_it_is_not_shared(registry: Registry, workdir: Path) -> None:
+def test_unshared_cache_stores_the_image_on_each_node(registry: Registry, workdir: Path) -> None:
     digest = registry.push("team/nodes:1", "first")
     cache = f"/tmp/{workdir.name}"
     for node in registry.cluster.nodes:
@@ -131,7 +129,7 @@ def test_each_node_has_a_cache_of_its_own_where_it_is_not_shared(registry: Regis
     ],
     ids=["refused", "missing"],
 )
-def test_what_no_retry_helps(
+def test_rejected_image_pull_is_a_permanent_failure(
     registry: Registry, workdir: Path, cache: Path, image: str, password: str, reason: str
 ) -> None:
     registry.push("team/tiny:1", "first")
@@ -141,9 +139,7 @@ def test_what_no_retry_helps(
     assert result["reason"] == reason.replace("SERVER", registry.server)
 
 
-def test_a_registry_that_is_away_is_asked_again_and_the_failure_is_transient(
-    registry: Registry, workdir: Path, cache: Path
-) -> None:
+def test_unreachable_registry_is_a_transient_failure(registry: Registry, workdir: Path, cache: Path) -> None:
     registry.push("team/tiny:1", "first")
     registry.stop()
     try:

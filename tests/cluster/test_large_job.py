@@ -26,7 +26,7 @@ READ = f"""if ((PAI_TASK_INDEX >= {TASKS - 100})); then
 
 @pytest.mark.chaos("takes minutes")
 @pytest.mark.timeout(1200)
-def test_two_thousand_tasks_know_each_other(installed: Cluster, workdir: Path) -> None:
+def test_two_thousand_tasks_can_query_each_others_addresses(installed: Cluster, workdir: Path) -> None:
     extras = "{gangAllocation: false, slurm: {slots: 64}}"
     job = submit(installed, folder_of_alice(workdir / "many"), role("t", TASKS, READ), extras)
     code, result = job.ended(timeout=900)

@@ -39,7 +39,7 @@ def seen(attempt: Path, task: str, user: str = "alice") -> tuple[dict[str, str],
     return found, (folder / "shell").read_text().replace(str(attempt), "ATTEMPT")
 
 
-def test_tasks_see_the_same_in_both_layouts(installed: Cluster, workdir: Path) -> None:
+def test_task_environment_is_equal_in_both_layouts(installed: Cluster, workdir: Path) -> None:
     ports = "    resourcePerInstance: {cpu: 2, memoryMB: 200, gpu: 1, ports: {rpc: 2}}\n"
     worker = role("worker", 3, LOOK).replace("    resourcePerInstance: {cpu: 1, memoryMB: 100, gpu: 0}\n", ports)
     jobs = {}
@@ -64,7 +64,7 @@ def test_tasks_see_the_same_in_both_layouts(installed: Cluster, workdir: Path) -
     assert len(het["CUDA_VISIBLE_DEVICES"]) == 1
 
 
-def test_the_script_alone_does_the_same_for_another_user(installed: Cluster, workdir: Path) -> None:
+def test_another_user_can_run_the_script_without_paislurm(installed: Cluster, workdir: Path) -> None:
     roles = role("w", 2, f"{LOOK}; echo out; echo err >&2; sleep 1; exit 7", failed=2) + role("ps", 1, "sleep 60")
     job = submit(installed, workdir, roles, "{slurm: {layout: het}}")
     script = paislurm(installed, workdir, "script", "--site", "site.yaml", "job.yaml").stdout

@@ -63,7 +63,7 @@ def ann(request: pytest.FixtureRequest, fresh: Laptop) -> Iterator[Ann]:
     cancel_if_failed(fresh.cluster, request.node, found.name)
 
 
-def test_a_hundred_commands_are_one_login(ann: Ann) -> None:
+def test_hundred_commands_share_one_login(ann: Ann) -> None:
     before = ann.laptop.logins()
     python = 'PYTHONPATH=/opt/paislurm/src exec /opt/paislurm/.venv/bin/python -c "$0" "$1"'
     done = ann.laptop.run("sh", "-c", python, MANY_COMMANDS, ann.env["PAISLURM_TRANSPORT"])
@@ -105,7 +105,7 @@ def test_an_unknown_key_is_refused_with_the_line_to_add(ann: Ann) -> None:
     assert (done.returncode, done.stdout) == (0, "hello\n"), done.stderr
 
 
-def test_another_key_than_before_is_refused(ann: Ann) -> None:
+def test_changed_host_key_is_rejected(ann: Ann) -> None:
     other = ann.laptop.write("other/key", "").parent / "host"
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(other)], check=True)
     kind, key = other.with_suffix(".pub").read_text().split()[:2]
@@ -117,7 +117,7 @@ def test_another_key_than_before_is_refused(ann: Ann) -> None:
     assert "differs from that in known_hosts" in done.stderr
 
 
-def test_what_cannot_be_reached_is_said(ann: Ann) -> None:
+def test_unreachable_host_is_reported(ann: Ann) -> None:
     done = ann.submit(role("worker", 1, "true"), "--host", "login1:2")
     assert done.returncode == 6
     assert "E550" in done.stderr
@@ -127,7 +127,7 @@ def test_what_cannot_be_reached_is_said(ann: Ann) -> None:
     assert "is not the address of a login node" in done.stderr
 
 
-def test_profiles_and_other_shells_are_in_nobodys_way(ann: Ann) -> None:
+def test_output_of_the_login_profile_is_ignored(ann: Ann) -> None:
     """A login shell may print, and read what is typed; it may be no bash."""
     profile = 'echo "Welcome!"; echo "mind the step" >&2; read -r answer; export SLURM_JOB_NAME=mine\n'
     with ann.laptop.login_profile(profile):
@@ -154,7 +154,7 @@ def test_a_shell_in_a_task_has_a_terminal(ann: Ann) -> None:
         ann.paislurm("cancel", ann.name)
 
 
-def test_a_jump_host_is_on_the_way(ann: Ann) -> None:
+def test_submit_works_through_a_jump_host(ann: Ann) -> None:
     login = ann.laptop.login
     config = (
         f"Host jump\n  HostName {login}\n  User alice\nHost inner\n  HostName {login}\n  User alice\n  ProxyJump jump\n"
@@ -170,7 +170,7 @@ CUTS = (0.0, 0.02, 0.1, 0.4, 0.8, 0.97, 0.98, 0.99, 0.995, 1.02)
 """Where a connection is cut, as parts of what a submit sends and gets: login, files, sbatch and its answer, the log."""
 
 
-def test_a_link_that_is_cut_loses_nothing_and_doubles_nothing(ann: Ann) -> None:
+def test_cut_connection_neither_loses_nor_repeats_log_lines(ann: Ann) -> None:
     laptop, way = ann.laptop, ann.env["PAISLURM_TRANSPORT"]
     ports = range(2300, 2300 + len(CUTS) + 1)
     hosts_of_config = "".join(f"Host cut{p}\n  HostName 127.0.0.1\n  Port {p}\n  User alice\n" for p in ports)
@@ -201,7 +201,7 @@ def _follow_over_a_cut(laptop: Laptop, way: str, limit: int, port: int) -> str:
     return ""
 
 
-def test_a_link_that_falls_silent_is_waited_for(ann: Ann) -> None:
+def test_following_logs_resumes_after_a_silent_connection(ann: Ann) -> None:
     laptop = ann.laptop
     assert (
         ann.submit(
@@ -227,7 +227,7 @@ def test_a_link_that_falls_silent_is_waited_for(ann: Ann) -> None:
     assert follower.wait() == 0
 
 
-def test_a_submit_that_is_killed_is_found_again(ann: Ann) -> None:
+def test_job_of_a_killed_submit_is_recovered(ann: Ann) -> None:
     laptop = ann.laptop
     text = ann.submit(role("worker", 1, "echo hello"), "--dry-run")
     assert text.returncode == 0, text.stderr
@@ -241,7 +241,7 @@ def test_a_submit_that_is_killed_is_found_again(ann: Ann) -> None:
     assert ann.was_submitted_once()
 
 
-def test_a_disk_that_is_full_there_is_said_and_leaves_nothing(ann: Ann) -> None:
+def test_full_remote_disk_is_reported_and_leaves_no_files(ann: Ann) -> None:
     laptop, cluster = ann.laptop, ann.laptop.cluster
     with small_file_system(cluster.instance) as small:
         home, filler = (cluster.seen(small) / name for name in (ann.name, "filler"))

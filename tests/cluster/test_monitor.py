@@ -120,7 +120,9 @@ def test_a_memory_kill_is_permanent(jobs: dict[str, Watched]) -> None:
 
 
 @pytest.mark.parametrize("user", ["user", "root"])
-def test_who_cancels_is_named_and_nothing_is_retried(installed: Cluster, jobs: dict[str, Watched], user: str) -> None:
+def test_cancelled_job_names_the_canceller_and_is_not_retried(
+    installed: Cluster, jobs: dict[str, Watched], user: str
+) -> None:
     job = jobs[f"cancel-{user}"]
     job.begun()
     if user == "root":
@@ -131,7 +133,7 @@ def test_who_cancels_is_named_and_nothing_is_retried(installed: Cluster, jobs: d
     assert f"cancelled by {'root' if user == 'root' else 'alice'}" in shown["reason"]
 
 
-def test_roots_scancel_is_retried_where_the_site_says_so(installed: Cluster, jobs: dict[str, Watched]) -> None:
+def test_root_cancel_is_retried_if_the_site_enables_it(installed: Cluster, jobs: dict[str, Watched]) -> None:
     job = jobs["root-retried"]
     job.begun()
     installed.admin(["scancel", job.latest()])
@@ -164,7 +166,7 @@ def test_any_number_of_monitors_submit_one_attempt(jobs: dict[str, Watched]) -> 
         assert [monitor.wait(LONGEST) for monitor in monitors] == [0, 0, 0]
 
 
-def test_a_clock_that_is_put_back_changes_nothing(installed: Cluster, jobs: dict[str, Watched]) -> None:
+def test_retries_work_with_the_clock_set_back(installed: Cluster, jobs: dict[str, Watched]) -> None:
     """The monitor's own clock is an hour late; between two steps, not even always by the same."""
     job = jobs["clock-back"]
     job.begun()
@@ -179,7 +181,7 @@ def test_a_clock_that_is_put_back_changes_nothing(installed: Cluster, jobs: dict
         assert monitor.wait(LONGEST) == 0
 
 
-def test_a_journal_whose_last_line_is_cut_is_told_and_loses_nothing(jobs: dict[str, Watched]) -> None:
+def test_truncated_journal_line_is_reported_and_job_completes(jobs: dict[str, Watched]) -> None:
     job = jobs["cut-journal"]
     journal = job.path / "journal.jsonl"
     job.begun()
@@ -197,7 +199,7 @@ def test_a_job_that_waits_for_its_retry_can_be_cancelled(jobs: dict[str, Watched
     check("cancelled before a retry", job, "STOPPED", -210, 1)
 
 
-def test_the_user_is_told(jobs: dict[str, Watched]) -> None:
+def test_user_is_notified_once_of_each_event(jobs: dict[str, Watched]) -> None:
     job = jobs["told"]
     check("notified", job, "FAILED", 255, 2)
     events = job.folder / "events"
@@ -211,7 +213,7 @@ def test_the_user_is_told(jobs: dict[str, Watched]) -> None:
     assert len(reported()) == len(set(reported()))
 
 
-def test_a_time_limit_is_permanent_unless_the_job_asks(jobs: dict[str, Watched]) -> None:
+def test_time_limit_is_retried_only_with_on_timeout(jobs: dict[str, Watched]) -> None:
     check("time limit", jobs["timeout"], "FAILED", -1004, 1)
     job = jobs["timeout-retried"]
     shown = check("time limit, onTimeout", job, "SUCCEEDED", 0, 2)
@@ -219,14 +221,14 @@ def test_a_time_limit_is_permanent_unless_the_job_asks(jobs: dict[str, Watched])
     assert (job.path / "attempts/0/logs/0-w/0.stdout.log").read_text() == "ready\nsaved\n"
 
 
-def test_a_kill_of_its_own_is_retried_to_the_ceiling(jobs: dict[str, Watched]) -> None:
+def test_self_killed_job_is_retried_up_to_max_transient_retries(jobs: dict[str, Watched]) -> None:
     shown = check("kill -9", jobs["kill9"], "FAILED", 137, 3)
     assert "the limit of the site (`retry.maxTransientRetries`)" in shown["reason"]
 
 
 @pytest.mark.exclusive
 @pytest.mark.parametrize("daemon", ["slurmctld", "slurmdbd"])
-def test_an_outage_changes_nothing_but_delay(installed: Cluster, ground: Path, daemon: str) -> None:
+def test_daemon_outage_only_delays_the_retry(installed: Cluster, ground: Path, daemon: str) -> None:
     job = watched(installed, ground / daemon, "sleep 3; exit 1", retries=1)
     job.begun()
     installed.stop_daemon(daemon)
@@ -238,7 +240,7 @@ def test_an_outage_changes_nothing_but_delay(installed: Cluster, ground: Path, d
     check(f"{daemon} stopped", job, "FAILED", 255, 2)
 
 
-def test_an_sbatch_whose_answer_is_lost(installed: Cluster, ground: Path) -> None:
+def test_sbatch_timeout_does_not_submit_an_attempt_twice(installed: Cluster, ground: Path) -> None:
     """The controller takes the job, and sbatch says that it heard nothing."""
     programs = ground / "sbatch/bin"
     path = f"{programs}:{installed.environment('alice')['PATH']}"
@@ -256,7 +258,7 @@ def test_an_sbatch_whose_answer_is_lost(installed: Cluster, ground: Path) -> Non
 
 
 @pytest.mark.parametrize(("call", "number"), KILLS)
-def test_a_monitor_that_is_killed_in_the_middle(
+def test_job_completes_after_its_monitor_is_killed(
     killed: dict[tuple[str, int], tuple[Watched, subprocess.Popen[bytes]]], call: str, number: int
 ) -> None:
     job, waiting = killed[call, number]

@@ -35,7 +35,7 @@ def ground(installed: Cluster) -> Path:
 
 
 @pytest.mark.exclusive
-def test_a_lost_node_is_left_out(installed: Cluster, ground: Path) -> None:
+def test_retry_excludes_a_lost_node_without_using_the_budget(installed: Cluster, ground: Path) -> None:
     """A node beside the batch node is cut off, a batch node is, and a slurmd is killed for good.
 
     All while one more failure would decide; yet the budget is not touched.
@@ -131,7 +131,7 @@ def fill_up(installed: Cluster, ground: Path, small: Path) -> None:
         assert [monitor.wait(LONGEST) for monitor in monitors] == [0, 0]
 
 
-def test_a_full_folder_is_told_and_loses_nothing(installed: Cluster, ground: Path) -> None:
+def test_full_disk_is_reported_and_the_monitor_resumes(installed: Cluster, ground: Path) -> None:
     """It fills up before or after the script writes its result; the monitor goes on when there is room."""
     with small_file_system(installed.instance) as small:
         fill_up(installed, ground, small)

@@ -40,7 +40,7 @@ def ended(job: Submitted) -> tuple[int, dict[str, Any]]:
 
 
 @BOTH
-def test_two_roles_are_one_world(installed: Cluster, workdir: Path, layout: str) -> None:
+def test_two_roles_form_one_mpi_world(installed: Cluster, workdir: Path, layout: str) -> None:
     command = f"{WHERE}; {program(workdir, 'openmpi')}"
     roles = cpus(role("master", 1, command) + role("worker", 2, command), 4)
     extras = f"{{slurm: {{layout: {layout}, mpi: {{ranksPerInstance: 2}}, "
@@ -65,7 +65,7 @@ def test_two_roles_are_one_world(installed: Cluster, workdir: Path, layout: str)
         next_rank += ranks
 
 
-def test_mpich_by_pmi2(installed: Cluster, workdir: Path) -> None:
+def test_mpich_ranks_start_with_pmi2(installed: Cluster, workdir: Path) -> None:
     roles = cpus(role("worker", 3, str(program(workdir, "mpich"))), 2)
     job = submit(
         installed, workdir, roles, "{slurm: {taskRoles: {worker: {mpi: {plugin: pmi2, ranksPerInstance: 2}}}}}", OFFERS
@@ -77,7 +77,7 @@ def test_mpich_by_pmi2(installed: Cluster, workdir: Path) -> None:
     assert sorted(ranks) == list("012345")
 
 
-def test_the_rank_that_fails_first_is_the_end_of_its_task(installed: Cluster, workdir: Path) -> None:
+def test_first_failed_rank_fails_its_task(installed: Cluster, workdir: Path) -> None:
     # The third rank of the second task fails; the others of it have begun by then, and mind no TERM.
     command = (
         "trap : TERM; touch begun.$SLURM_PROCID; ((PAI_TASK_INDEX)) || exit 0; "
@@ -96,7 +96,7 @@ def test_the_rank_that_fails_first_is_the_end_of_its_task(installed: Cluster, wo
     assert code == 0
 
 
-def test_an_abort_ends_the_world(installed: Cluster, workdir: Path) -> None:
+def test_mpi_abort_fails_all_tasks_of_the_world(installed: Cluster, workdir: Path) -> None:
     source = workdir / "abort.c"
     source.write_text(
         "#include <mpi.h>\n#include <unistd.h>\nint main(int c, char **v) { int r; MPI_Init(&c, &v);"

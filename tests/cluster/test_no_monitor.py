@@ -142,7 +142,7 @@ def test_the_end_of_an_attempt_submits_the_next_one(installed: Cluster, jobs: di
     assert installed.sacct(job.job_ids()[0])[0]["State"] == "FAILED"
 
 
-def test_components_and_memory_of_a_job_do_not_reach_the_next_one(installed: Cluster, jobs: dict[str, Watched]) -> None:
+def test_retry_of_a_heterogeneous_job_requests_the_same_resources(installed: Cluster, jobs: dict[str, Watched]) -> None:
     job = jobs["het"]
     wait_until(has_ended(job), "the end of a heterogeneous job", LONGEST)
     check("none: heterogeneous", job, "FAILED", 255, 2)
@@ -151,7 +151,7 @@ def test_components_and_memory_of_a_job_do_not_reach_the_next_one(installed: Clu
 
 
 @chaos
-def test_a_retry_that_is_to_wait_is_submitted_at_once_to_begin_later(jobs: dict[str, Watched]) -> None:
+def test_delayed_retry_is_submitted_at_once_with_begin_time(jobs: dict[str, Watched]) -> None:
     job = jobs["back-off"]
     wait_until(has_ended(job), "the end of a job that is retried later each time", LONGEST)
     check("none: kill -9", job, "FAILED", 137, 3)
@@ -167,7 +167,7 @@ def test_a_permanent_failure_ends_the_job(jobs: dict[str, Watched]) -> None:
     check("none: memory", jobs["memory"], "FAILED", -1200, 1)
 
 
-def test_the_last_script_tells_who_is_to_be_told(jobs: dict[str, Watched]) -> None:
+def test_last_attempt_sends_the_notification(jobs: dict[str, Watched]) -> None:
     job = jobs["told"]
     wait_until(has_ended(job), "the end of a job that succeeds", LONGEST)
     check("none: notified", job, "SUCCEEDED", 0, 1)
@@ -175,7 +175,7 @@ def test_the_last_script_tells_who_is_to_be_told(jobs: dict[str, Watched]) -> No
 
 
 @chaos
-def test_what_ends_without_a_word_is_crons(installed: Cluster, jobs: dict[str, Watched]) -> None:
+def test_cron_handles_cancelled_and_preempted_jobs(installed: Cluster, jobs: dict[str, Watched]) -> None:
     """Cancelled by its user, by root where the site has that retried, and preempted."""
     chosen = [jobs[name] for name in ("cancel-user", "root-retried", "preempted")]
     for job in chosen:
@@ -193,7 +193,7 @@ def test_what_ends_without_a_word_is_crons(installed: Cluster, jobs: dict[str, W
     assert {line.split()[1] for line in monitor_runs} == {"submit", "cron"}
 
 
-def test_a_job_that_is_killed_with_its_script_is_found_by_cron(installed: Cluster, ground: Path) -> None:
+def test_cron_retries_a_job_whose_batch_script_was_killed(installed: Cluster, ground: Path) -> None:
     """Nothing of the script is left to call anything."""
     scripts = "$(scontrol listpids $SLURM_JOB_ID | awk '$3 == \"batch\" {print $1}')"
     job = watched(
@@ -206,7 +206,7 @@ def test_a_job_that_is_killed_with_its_script_is_found_by_cron(installed: Cluste
 
 
 @chaos
-def test_a_requeue_is_a_fresh_attempt_by_the_restarted_script(jobs: dict[str, Watched]) -> None:
+def test_requeued_job_gets_a_new_attempt(jobs: dict[str, Watched]) -> None:
     job = jobs["requeued"]
     job.begun()
     job.requeue()
@@ -217,7 +217,7 @@ def test_a_requeue_is_a_fresh_attempt_by_the_restarted_script(jobs: dict[str, Wa
 
 
 @chaos
-def test_a_time_limit_that_is_near_leaves_time_for_the_next_attempt(jobs: dict[str, Watched]) -> None:
+def test_next_attempt_is_submitted_before_the_time_limit(jobs: dict[str, Watched]) -> None:
     job = jobs["timeout-retried"]
     wait_until((job.path / "attempts/1/result.json").exists, f"attempt 1 of {job.name}", LONGEST)
     assert "attempt 1 has been submitted" in log_of(job)
@@ -239,7 +239,7 @@ def test_a_monitor_that_is_killed_at_the_end_of_an_attempt(
 
 @chaos
 @pytest.mark.exclusive
-def test_an_outage_at_the_end_of_an_attempt(installed: Cluster, ground: Path) -> None:
+def test_cron_submits_the_retry_after_a_controller_outage(installed: Cluster, ground: Path) -> None:
     """The script's own sbatch has no answer; cron's has one, when the controller is back."""
     job = watched(installed, ground / "outage", "sleep 3; exit 1", retries=1, site=STRICT)
     job.begun()
@@ -255,7 +255,7 @@ def test_an_outage_at_the_end_of_an_attempt(installed: Cluster, ground: Path) ->
 
 @chaos
 @pytest.mark.exclusive
-def test_a_lost_node_is_left_out(installed: Cluster, ground: Path) -> None:
+def test_retry_excludes_a_lost_node(installed: Cluster, ground: Path) -> None:
     """Of a node beside the batch node the script knows, and submits the next attempt; of the batch node, cron does."""
     command = f"{FIRST} || exit 0; echo ready; {SAVES}"
     where: dict[str, Any] = {"tasks": 2, "cpus": 9, "failed": 2, "partitions": profile("normal"), "site": STRICT}

@@ -43,9 +43,7 @@ def asked(home: Path) -> int:
     return call_log.read_text().count("squeue") if call_log.exists() else 0
 
 
-def test_a_result_is_noticed_where_names_come_later_than_the_times_of_their_folder(
-    installed: Cluster, ground: Path
-) -> None:
+def test_result_is_found_when_its_folder_mtime_changes_first(installed: Cluster, ground: Path) -> None:
     """The monitor begins, somebody looks for the result in vain, it is written: no question to Slurm is needed."""
     gate = ground / "gate"
     job = watched(installed, ground / "late", f"until [ -e {gate} ]; do sleep 0.1; done", site=NEVER)

@@ -97,7 +97,7 @@ echo "$@" >board.new; mv board.new board; sleep 600
 """
 
 
-def test_four_plugins_run_together_and_none_outlives_its_job(installed: Cluster, workdir: Path) -> None:
+def test_four_plugins_run_together_and_end_with_the_job(installed: Cluster, workdir: Path) -> None:
     command = 'until [[ -e board ]]; do sleep 0.05; done; cat board "repo/file"; ls "$WHERE"'
     job = f"""protocolVersion: 2
 name: four-plugins
@@ -182,7 +182,7 @@ def _reads(path: Path, text: bytes) -> bool:
 VALUE = "s3cr3t-77aa01"
 
 
-def test_a_secret_is_nowhere_to_be_seen_while_its_job_runs(installed: Cluster, workdir: Path) -> None:
+def test_secret_is_not_exposed_while_its_job_runs(installed: Cluster, workdir: Path) -> None:
     """Two roles on two nodes; the value is looked for in all that Slurm and this program keep, and in all processes."""
     command = (
         '[[ $KEPT == "<% $secrets.db.key %>" ]]; echo ready; until [[ -e ' + str(workdir) + "/go ]]; do sleep 0.1; done"
@@ -245,7 +245,7 @@ def _read(job: Submitted, task: str) -> str:
         return ""
 
 
-def test_a_run_by_hand_takes_its_secrets_from_a_folder_beside_it(installed: Cluster, workdir: Path) -> None:
+def test_script_run_by_hand_reads_secrets_from_its_folder(installed: Cluster, workdir: Path) -> None:
     job = f"""protocolVersion: 2
 name: by-hand
 type: job

@@ -197,12 +197,12 @@ def lines(calls: str) -> list[list[str]]:
     return sorted(words, key=lambda call: call[0] == "tar")
 
 
-def test_every_published_file_is_run_or_named(published: Path) -> None:
+def test_every_published_file_is_run_or_listed_as_not_run(published: Path) -> None:
     files = {path.name for path in published.glob("v[12]/*.*")}
     assert files == RUN.keys() | RUN_ELSEWHERE.keys() | NOT_RUN.keys()
 
 
-def test_published_jobs_call_what_they_say(installed: Cluster, workdir: Path, published: Path) -> None:
+def test_published_jobs_run_their_expected_commands(installed: Cluster, workdir: Path, published: Path) -> None:
     programs = dict.fromkeys(PROGRAMS, STANDIN)
     jobs = {}
     for name, expected in RUN.items():
@@ -244,7 +244,7 @@ def storage(installed: Cluster, workdir: Path) -> Iterator[Path]:
         installed.run(["umount", "--lazy", "/mnt"], user="root", host=host, cwd=Path("/"), check=True)
 
 
-def test_five_hundred_tasks_and_their_master(installed: Cluster, workdir: Path, published: Path, storage: Path) -> None:
+def test_job_of_501_tasks_runs_on_64_cpus(installed: Cluster, workdir: Path, published: Path, storage: Path) -> None:
     """CPU_500Task_MNIST.yaml: 501 tasks of a CPU each take turns on 64, and leave their results on a storage."""
     names = ("apt-get", "jupyter", "mount", "python", "wget")
     site = SITE.read_text() + ONE_ATTEMPT + "storages: {confignfs: {path: /mnt/confignfs}}\n"

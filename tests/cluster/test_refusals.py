@@ -46,7 +46,7 @@ def left_behind(folder: Path) -> list[str]:
         ("options: [--hint=nomultithread, --nope=1]", "$.extras.slurm.options[1]", "refuses --nope: "),
     ],
 )
-def test_slurms_words_are_shown_with_the_field(
+def test_sbatch_error_is_shown_with_the_job_file_field(
     installed: Cluster, workdir: Path, extras: str, path: str, says: str
 ) -> None:
     done = submit_two(installed, workdir, f"{{slurm: {{{extras}}}}}")
@@ -57,7 +57,7 @@ def test_slurms_words_are_shown_with_the_field(
     assert left_behind(workdir) == []
 
 
-def test_a_job_that_slurm_takes_and_cannot_start_says_so(installed: Cluster, workdir: Path) -> None:
+def test_status_reports_an_accepted_job_that_cannot_start(installed: Cluster, workdir: Path) -> None:
     """A component may ask for more time than its partition has; without a profile nobody else knows."""
     write(workdir, TWO, "{slurm: {time: 2-00:00:00}}")
     (workdir / "site.yaml").write_text(ONE_ATTEMPT)
@@ -82,13 +82,13 @@ def test_a_job_that_slurm_takes_and_cannot_start_says_so(installed: Cluster, wor
         said = waiting.stderr.readline()
         assert f"alice~{job.name} waits, since 2" in said
         assert "PartitionTimeLimit: its time limit" in said
-        assert "advice: `sinfo" in waiting.stderr.readline()
+        assert "advice: see the limits with `sinfo" in waiting.stderr.readline()
         paislurm(installed, workdir, "cancel", job.name, env=home)
         assert "STOPPED" in waiting.communicate()[1]
     assert waiting.returncode == 1
 
 
-def test_more_than_any_node_has(installed: Cluster, workdir: Path) -> None:
+def test_request_larger_than_any_node_is_refused(installed: Cluster, workdir: Path) -> None:
     """Where the profile does not say what nodes have, only Slurm knows."""
     write(workdir, role("a", 1, "true") + role("b", 1, "true").replace("cpu: 1", "cpu: 17"))
     (workdir / "site.yaml").write_text(SAYS_NOTHING)
@@ -102,7 +102,7 @@ def test_more_than_any_node_has(installed: Cluster, workdir: Path) -> None:
     assert left_behind(workdir) == []
 
 
-def test_without_slurm_or_a_folder(installed: Cluster, workdir: Path) -> None:
+def test_missing_sbatch_or_unusable_home_is_an_error(installed: Cluster, workdir: Path) -> None:
     only_venv = f"{installed.instance.venv}/bin"
     done = submit_two(installed, workdir, "{}", PATH=only_venv)
     assert (done.returncode, left_behind(workdir)) == (6, [])
@@ -118,7 +118,7 @@ def test_without_slurm_or_a_folder(installed: Cluster, workdir: Path) -> None:
     assert f"is not safe: others can replace it, because {installed.home('bob')} belongs to bob" in of_bob.stderr
 
 
-def test_a_living_job_keeps_its_name(installed: Cluster, workdir: Path) -> None:
+def test_name_of_a_running_job_cannot_be_reused(installed: Cluster, workdir: Path) -> None:
     job = submit(installed, workdir, role("a", 1, "sleep 60"))
     files = sorted(job.attempt.parents[2].glob(f"*{job.name}*"))
     again = paislurm(installed, workdir, "submit", "--site", "site.yaml", "job.yaml")
@@ -130,7 +130,7 @@ def test_a_living_job_keeps_its_name(installed: Cluster, workdir: Path) -> None:
 
 
 @pytest.mark.exclusive
-def test_a_controller_that_is_away(installed: Cluster, workdir: Path) -> None:
+def test_submit_fails_while_the_controller_is_down(installed: Cluster, workdir: Path) -> None:
     installed.stop_daemon("slurmctld")
     try:
         done = submit_two(installed, workdir, "{}")
@@ -189,7 +189,7 @@ def test_a_site_that_requires_a_time_limit(installed: Cluster, workdir: Path) ->
 
 
 @pytest.mark.exclusive
-def test_a_site_with_rules_of_its_own(installed: Cluster, workdir: Path) -> None:
+def test_refusal_by_job_submit_plugin_is_shown_with_a_hint(installed: Cluster, workdir: Path) -> None:
     with rules(installed, "lua"):
         done = submit_two(installed, workdir, "{}")
         assert (done.returncode, left_behind(workdir)) == (4, [])
@@ -202,7 +202,7 @@ def test_a_site_with_rules_of_its_own(installed: Cluster, workdir: Path) -> None
         assert (again.returncode, len(left_behind(workdir))) == (0, 1), again.stderr
 
 
-def test_a_number_that_no_job_can_have_spoils_no_answer_about_the_others(installed: Cluster, workdir: Path) -> None:
+def test_invalid_job_id_does_not_break_the_listing_of_other_jobs(installed: Cluster, workdir: Path) -> None:
     """Of the largest that a journal may hold Slurm says nothing; for a larger one squeue refuses the whole query."""
     home = {"PAISLURM_HOME": str(workdir / "home")}
     job = submit_two(installed, workdir, "{time: 5}")

@@ -60,7 +60,7 @@ def test_many_tasks_take_turns_and_failed_ones_are_tried_again(installed: Cluste
     assert all(15000 <= int(port) <= 32000 for _, port in printed)
 
 
-def test_a_task_whose_budget_is_spent_decides(installed: Cluster, workdir: Path) -> None:
+def test_task_with_exhausted_retries_fails_the_job(installed: Cluster, workdir: Path) -> None:
     roles = role("w", 2, 'exit "$((PAI_TASK_INDEX == 1 ? 8 : 0))"', more="    taskRetryCount: 2\n")
     # TERM reaches the commands in a slot, too.
     server = "trap 'echo saved; exit 0' TERM; while :; do sleep 60 & wait; done"

@@ -41,7 +41,7 @@ def test_a_command_runs_in_the_task_that_is_named(installed: Cluster, workdir: P
 
 
 @pytest.mark.parametrize("signal", ["TERM", "KILL"])
-def test_what_a_killed_ssh_had_started_is_killed(installed: Cluster, workdir: Path, signal: str) -> None:
+def test_killing_ssh_kills_its_remote_processes(installed: Cluster, workdir: Path, signal: str) -> None:
     """The command, its children, and what carried it."""
     remote = f"trap : TERM; sleep 301 & {{ echo $$ $!; {PLACE}; }} >$PAI_WORK_DIR/where; while :; do sleep 1; done"
     wait = "until [ -s ../../1-worker/0/where ]; do sleep 0.1; done"
@@ -73,7 +73,7 @@ def test_what_a_killed_ssh_had_started_is_killed(installed: Cluster, workdir: Pa
     ],
     ids=["rsync", "scp", "sftp"],
 )
-def test_what_copies_by_ssh_goes_its_way(installed: Cluster, workdir: Path, command: str) -> None:
+def test_rsync_scp_and_sftp_copy_files_between_tasks(installed: Cluster, workdir: Path, command: str) -> None:
     command = f"head -c 2000000 /dev/urandom >bytes; {command}; cmp bytes back"
     roles = role("master", 1, command, succeeded=1) + role("worker", 1, WAITS)
     job = submit(installed, workdir, roles.replace("memoryMB: 100", "memoryMB: 1000"))
@@ -87,7 +87,7 @@ def command_lines() -> list[str]:
 
 
 @pytest.mark.disruptive
-def test_a_node_that_does_not_answer(installed: Cluster, workdir: Path, image: Path) -> None:
+def test_ssh_to_an_unreachable_node_fails(installed: Cluster, workdir: Path, image: Path) -> None:
     """A call to its tasks ends with an error, before Slurm has noticed; one that runs ends when Slurm gives it up."""
     # In a session of its own the call that runs hears nothing of the end of the job, which comes with that of the node.
     call = """setsid bash -c 'ssh worker-0 "echo there; sleep 300" || echo "running $?"' &"""

@@ -102,7 +102,7 @@ def stage(training: Training, file_system: Path) -> Path:
     return folder
 
 
-def test_parameter_servers_of_all_generations(installed: Cluster, workdir: Path, published: Path) -> None:
+def test_published_v1_parameter_server_jobs_train(installed: Cluster, workdir: Path, published: Path) -> None:
     jobs = {}
     for name, training in TRAININGS.items():
         folder = folder_of_alice(workdir / Path(name).stem)
@@ -113,7 +113,9 @@ def test_parameter_servers_of_all_generations(installed: Cluster, workdir: Path,
         check_training(name, jobs[name], training)
 
 
-def test_workers_that_wait_for_the_first_role(installed: Cluster, workdir: Path, published: Path) -> None:
+def test_waiting_workers_are_stopped_when_the_first_role_succeeds(
+    installed: Cluster, workdir: Path, published: Path
+) -> None:
     """A command that is a bare shell waits for ever, as `sleep infinity` does; the job ends with its first role."""
     jobs = {}
     for name, (code, call, _) in WITH_CODE.items():

@@ -29,7 +29,7 @@ def write(folder: Path, roles: dict[str, tuple[int, str]], **values: object) -> 
 UNTIL_TERM = "trap 'echo saved; exit 0' TERM; touch trapped; while :; do sleep 600 & wait; done"
 
 
-def test_so_many_succeeded_tasks_of_any_role_end_the_job(installed: Cluster, workdir: Path) -> None:
+def test_kill_all_on_completed_task_number_ends_the_job(installed: Cluster, workdir: Path) -> None:
     """killAllOnCompletedTaskNumber: the second success ends all that runs; a failure before it fails the job."""
     ready = 'until [[ -e "$PAI_WORK_DIR/../../0-ps/1/trapped" ]]; do sleep 0.05; done'
     ends = f"if [[ $PAI_TASK_INDEX == 1 ]]; then {UNTIL_TERM}; fi; {ready}"
@@ -64,7 +64,7 @@ def test_so_many_succeeded_tasks_of_any_role_end_the_job(installed: Cluster, wor
         assert job.log("0-ps/1") == "saved\n"
 
 
-def test_a_failed_task_of_a_debug_job_keeps_its_place(installed: Cluster, workdir: Path) -> None:
+def test_failed_task_of_a_debug_job_is_held(installed: Cluster, workdir: Path) -> None:
     command = 'touch mine; exit "$((PAI_TASK_INDEX * 3))"'
     folder = folder_of_alice(workdir / "debug")
     file = write(folder, {"w": (2, command)}, jobEnvs={"isDebug": True})

@@ -43,7 +43,7 @@ def submitted(site: Site, folder: Path, layout: str, held: str) -> Job:
 
 
 @BOTH
-def test_a_failed_task_alerts_at_once_and_keeps_its_place(site: Site, folder: Path, layout: str) -> None:
+def test_failed_task_runs_its_failure_hook_and_is_held(site: Site, folder: Path, layout: str) -> None:
     job = submitted(site, folder, layout, "30")
 
     def held() -> bool:
@@ -65,7 +65,7 @@ def test_a_failed_task_alerts_at_once_and_keeps_its_place(site: Site, folder: Pa
 
 
 @BOTH
-def test_the_hold_ends_by_itself(site: Site, folder: Path, layout: str) -> None:
+def test_held_task_is_released_after_its_hold_time(site: Site, folder: Path, layout: str) -> None:
     job = submitted(site, folder, layout, "'0:01'")
     code, result = job.ended()
     assert (code, result["trigger"]["role"]) == (1, "a")

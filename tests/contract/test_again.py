@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 TEXT = job_text("again", role("a", 2, "echo lr is <% $parameters.lr %>; pwd"), "{slurm: {workdir: submit}}")
 
 
-def test_the_same_once_more(site: Site, folder: Path) -> None:
+def test_job_can_be_submitted_again_from_its_run_record(site: Site, folder: Path) -> None:
     there = site.own(folder / "there")
     profile = site.write(folder, "then.yaml", merged(site.profile, ONE_ATTEMPT))
     file = site.write(folder, "job.yaml", f"{TEXT}parameters: {{lr: 0.1}}\n")

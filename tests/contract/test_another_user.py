@@ -23,7 +23,7 @@ HERS = "#!/bin/bash\nid -un >>{victim}; date >>{victim}\n"
 
 @BOTH
 @pytest.mark.parametrize("mode", [0o777, 0o2770])
-def test_nothing_of_another_user_runs_in_the_place_of_a_job(site: Site, folder: Path, layout: str, mode: int) -> None:
+def test_run_folder_replaced_by_another_user_is_not_executed(site: Site, folder: Path, layout: str, mode: int) -> None:
     """The folder of the project was closed at the submit; else paislurm would have refused the home."""
     cluster = site.administrator
     project, victim = folder / "project", folder / "victim"

@@ -52,7 +52,7 @@ def python(site: Site, here: Path, *words: str, **env: str) -> subprocess.Comple
     return done
 
 
-def test_the_example(site: Site, folder: Path) -> None:
+def test_api_example_prints_its_result(site: Site, folder: Path) -> None:
     here = site.own(folder / "here")
     profile = site.write(here, "site.yaml", merged(site.profile, ONE_ATTEMPT))
     program = site.write(here, "api.py", (ROOT / "examples" / "api.py").read_text())

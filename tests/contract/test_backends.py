@@ -91,7 +91,7 @@ def test_submit_and_wait(site: Site, folder: Path, way: Way) -> None:
     assert again.returncode == 0, again.stderr
 
 
-def test_a_failure_has_its_exit_status(site: Site, folder: Path, way: Way) -> None:
+def test_failed_task_keeps_its_exit_status(site: Site, folder: Path, way: Way) -> None:
     """One of 128 or more is the task's; the batch script has a small one of its own, which Slurm keeps."""
     job = submit(site, folder, way, role("w", 1, "exit 137"))
     code, result = job.ended()
@@ -114,7 +114,7 @@ def test_an_exit_status_of_128_and_more(site: Site, folder: Path, way: Way) -> N
     assert (seen["state"], seen["status"], seen["signal"]) == ("FAILED", 9 if is_lost else 137, 0)
 
 
-def test_a_job_stays_readable_where_the_backend_is_gone(site: Site, folder: Path, way: Way) -> None:
+def test_job_is_readable_and_cancellable_without_its_backend(site: Site, folder: Path, way: Way) -> None:
     job = submit(site, folder, way, role("w", 1, SAVES))
     job.wait_for("ready", "0-w/0")
     gone = dataclasses.replace(job, more={})
@@ -128,7 +128,7 @@ def test_a_job_stays_readable_where_the_backend_is_gone(site: Site, folder: Path
     assert gone.over()[0] == "STOPPED"
 
 
-test_a_job_stays_readable_where_the_backend_is_gone.ways = MEDIATED
+test_job_is_readable_and_cancellable_without_its_backend.ways = MEDIATED
 
 
 def test_a_heterogeneous_job(site: Site, folder: Path, way: Way) -> None:
@@ -161,7 +161,7 @@ def test_cancel(site: Site, folder: Path, way: Way) -> None:
     call(job, way, "cancel", job.number)
 
 
-def test_a_pending_job_says_why_and_is_cancelled(site: Site, folder: Path, way: Way) -> None:
+def test_pending_job_shows_its_reason_and_can_be_cancelled(site: Site, folder: Path, way: Way) -> None:
     job = submit(site, folder, way, role("w", 1, "true"), "{slurm: {options: [--begin=now+1hour]}}")
     wait_until(lambda: observed(job, way)["reason"] == "BeginTime", "a reason")
     assert (job.status()["state"], job.status()["backend_state"]) == ("WAITING", "PENDING")
@@ -193,7 +193,7 @@ def test_a_tag_finds_the_job(site: Site, folder: Path, way: Way) -> None:
     assert call(job, way, "find", [tag]) == {tag: job.number}
 
 
-def test_an_unknown_job_is_not_known(site: Site, folder: Path, way: Way) -> None:
+def test_unknown_job_id_is_ignored(site: Site, folder: Path, way: Way) -> None:
     job = submit(site, folder, way, role("w", 1, "true"))
     job.ended()
     assert call(job, way, "observe", ["9999999"]) == {}
@@ -211,7 +211,7 @@ def drained(site: Site) -> Iterator[str]:
 
 
 @pytest.mark.disruptive
-def test_nodes_that_are_out_of_order(site: Site, folder: Path, way: Way, drained: str) -> None:
+def test_drained_node_is_reported_with_its_reason(site: Site, folder: Path, way: Way, drained: str) -> None:
     job = submit(site, folder, way, role("w", 1, "true"))
     assert call(job, way, "unavailable_nodes", "n[1-4,8]").get(drained) == "being looked at"
     assert "n1" not in call(job, way, "unavailable_nodes", "n1")
@@ -219,7 +219,7 @@ def test_nodes_that_are_out_of_order(site: Site, folder: Path, way: Way, drained
 
 
 @pytest.mark.exclusive
-def test_a_controller_that_is_away_loses_nothing(site: Site, folder: Path, way: Way) -> None:
+def test_job_keeps_running_during_a_controller_outage(site: Site, folder: Path, way: Way) -> None:
     """What it does not say is no end; the job goes on meanwhile."""
     cluster = site.administrator
     job = submit(site, folder, way, role("w", 1, SAVES))
@@ -240,7 +240,7 @@ def test_a_controller_that_is_away_loses_nothing(site: Site, folder: Path, way: 
 
 
 @pytest.mark.exclusive
-def test_accounts_that_are_away_are_no_end(site: Site, folder: Path, way: Way) -> None:
+def test_job_state_is_not_final_without_accounting(site: Site, folder: Path, way: Way) -> None:
     cluster = site.administrator
     cluster.stop_daemon("slurmdbd")
     try:

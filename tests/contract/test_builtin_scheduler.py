@@ -31,7 +31,7 @@ def test_a_job_of_several_roles_runs_as_one_allocation(site: Site, folder: Path)
     assert [job.log("0-a/0"), job.log("1-b/0")] == ["ran\n"] * 2
 
 
-def test_a_profile_that_does_not_know_of_it_is_told_of_and_so_is_the_refused_job(site: Site, folder: Path) -> None:
+def test_het_layout_is_refused_if_the_profile_omits_the_scheduler(site: Site, folder: Path) -> None:
     env = {"PAISLURM_HOME": str(folder / "home"), "PAISLURM_SITE": str(folder / "site.yaml")}
     site.write(folder, "site.yaml", merged(site.profile, ONE_ATTEMPT + "layout: het\n"))
     site.write(folder, "job.yaml", job_text("two", TWO))
@@ -46,7 +46,7 @@ def test_a_profile_that_does_not_know_of_it_is_told_of_and_so_is_the_refused_job
     assert "write `scheduler: {type: builtin}` into the site profile" in refused.stderr
 
 
-def test_what_is_detected_refuses_the_layout_het_and_says_why(site: Site, folder: Path) -> None:
+def test_detected_profile_rejects_the_het_layout(site: Site, folder: Path) -> None:
     done = site.run("paislurm", "site", "detect", "--output", "site.yaml", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert load_site((folder / "site.yaml").read_bytes(), file="site.yaml").scheduler.type == "builtin"

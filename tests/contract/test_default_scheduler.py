@@ -26,7 +26,7 @@ TWO = role("a", 1, "true") + role("b", 1, "true")
 HET = "{slurm: {layout: het}}"
 
 
-def test_a_heterogeneous_job_says_that_it_waits_for_backfill(site: Site, folder: Path) -> None:
+def test_waiting_heterogeneous_job_shows_the_backfill_interval(site: Site, folder: Path) -> None:
     """The first one has been started by a look of backfill, so that the second one waits for the next."""
     done = site.run("paislurm", "site", "detect", "--output", "site.yaml", cwd=folder)
     assert done.returncode == 0, done.stderr

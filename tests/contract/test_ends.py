@@ -65,7 +65,7 @@ def test_a_time_limit_warns_the_tasks(site: Site, folder: Path, layout: str) -> 
 
 
 @pytest.mark.disruptive
-def test_a_batch_node_that_was_lost_is_named_though_it_is_back(site: Site, folder: Path) -> None:
+def test_lost_batch_node_is_named_after_it_returns(site: Site, folder: Path) -> None:
     """Nobody looks before it is."""
     cluster = site.administrator
     job = site.submit(folder, role("w", 2, SAVES).replace("cpu: 1", "cpu: 16"), partition="fragile")
@@ -122,7 +122,7 @@ def test_a_requeue_by_an_administrator_is_a_fresh_attempt(site: Site, folder: Pa
 
 
 @pytest.mark.exclusive
-def test_slurmdbd_is_stopped(site: Site, folder: Path) -> None:
+def test_failed_job_ends_while_slurmdbd_is_stopped(site: Site, folder: Path) -> None:
     cluster = site.administrator
     cluster.stop_daemon("slurmdbd")
     try:
@@ -132,7 +132,7 @@ def test_slurmdbd_is_stopped(site: Site, folder: Path) -> None:
 
 
 @pytest.mark.exclusive
-def test_a_retry_whose_controller_is_away(site: Site, folder: Path) -> None:
+def test_retry_waits_until_the_controller_is_back(site: Site, folder: Path) -> None:
     """Sbatch could not reach it, so that nothing was submitted: the retry is no unknown, and comes when it is back."""
     cluster = site.administrator
     gate = folder / "gate"
@@ -154,7 +154,7 @@ def test_a_retry_whose_controller_is_away(site: Site, folder: Path) -> None:
 
 
 @pytest.mark.exclusive
-def test_there_is_no_accounting(site: Site, folder: Path) -> None:
+def test_job_outcomes_are_correct_without_accounting(site: Site, folder: Path) -> None:
     """Of a job that is cancelled before it begins only the queue knows, as long as it remembers."""
     cluster = site.administrator
     conf = cluster.instance.etc / "slurm" / "slurm.conf"
@@ -179,7 +179,7 @@ def change(cluster: Cluster, conf: str) -> None:
     cluster.start_daemon("slurmctld")
 
 
-def test_a_job_that_begins_later(site: Site, folder: Path) -> None:
+def test_job_with_a_begin_time_waits_and_then_runs(site: Site, folder: Path) -> None:
     job = site.submit(folder, role("w", 1, "echo ran"), "{slurm: {options: [--begin=now+1hour]}}", ONE_ATTEMPT)
     assert job.status()["state"] == "WAITING"
     assert site.run("scontrol", "update", f"jobid={job.number}", "starttime=now").returncode == 0

@@ -33,7 +33,9 @@ def described(site: Site, folder: Path, extras: str, roles: str = "", *, retries
     [("all", "a b key mine"), ("none", "no no no"), ("[LICENSE, MY_*]", "a b key no")],
     ids=["all", "none", "names"],
 )
-def test_variables_and_folder_of_the_shell(site: Site, folder: Path, names: str, has: str, layout: str) -> None:
+def test_tasks_get_exported_variables_and_the_submit_folder(
+    site: Site, folder: Path, names: str, has: str, layout: str
+) -> None:
     """Of `paislurm submit`, which calls sbatch, and where a script is handed to sbatch."""
     extras = f"{{slurm: {{layout: {layout}, exportEnv: {names}, workdir: submit}}}}"
     job = described(site, folder, extras)
@@ -53,7 +55,7 @@ def test_variables_and_folder_of_the_shell(site: Site, folder: Path, names: str,
     assert [log.read_text().splitlines() for log in logs] == [expected, expected]
 
 
-def test_a_folder_that_the_nodes_do_not_have(site: Site, folder: Path) -> None:
+def test_missing_workdir_on_the_node_fails_the_task(site: Site, folder: Path) -> None:
     job = site.submit(folder, role("w", 1, "echo ran"), "{slurm: {workdir: /no/such/folder}}")
     code, result = job.ended()
     assert (code, [(task["state"], task["exit_code"]) for task in result["tasks"]]) == (1, [("FAILED", 252)])
@@ -82,7 +84,7 @@ ALL_OF_IT = """type -t say; say "a" "b"; starts
         [ "$FC_FRAMEWORK_ATTEMPT_ID" = 1 ]"""
 
 
-def test_a_shell_as_it_is_in_the_first_attempt_and_in_a_retry(site: Site, folder: Path) -> None:
+def test_attempts_and_retries_get_the_submitters_environment(site: Site, folder: Path) -> None:
     """Lines, quotes, functions, the longest value, BASH_ENV; a shell with another environment submits the retry."""
     job = described(site, folder, "{}", role("a", 1, ALL_OF_IT), retries=1)
     site.write(folder, "start.sh", STARTS)

@@ -98,14 +98,14 @@ def test_a_full_cluster(site: Site, folder: Path, idle: Cluster) -> None:
     assert (document["resources_free"], document["at_once"]) == (True, False)
 
 
-def test_what_could_never_start_is_refused_as_by_submit(site: Site, folder: Path, idle: Cluster) -> None:
+def test_estimate_refuses_a_job_that_cannot_start(site: Site, folder: Path, idle: Cluster) -> None:
     assert idle
     text, document = asked(site, folder, GPUS, extras="{slurm: {account: nope}}", status=4)
     assert "error E503: sbatch refuses --account: Batch job submission failed: Invalid account" in text
     assert [each["code"] for each in document["diagnostics"] if each["severity"] == "error"] == ["E503"]
 
 
-def test_a_job_of_components(site: Site, folder: Path, idle: Cluster) -> None:
+def test_estimate_of_a_heterogeneous_job_is_per_component(site: Site, folder: Path, idle: Cluster) -> None:
     number = fill(idle, "--exclusive", "--nodelist=n1")
     wait_until(lambda: state(idle, number) == "RUNNING", "a node to be taken")
     text, document = asked(site, folder, HET, extras="{slurm: {layout: het}}")
@@ -114,7 +114,7 @@ def test_a_job_of_components(site: Site, folder: Path, idle: Cluster) -> None:
     assert (document["component_count"], document["expected_partition"]) == (2, None)
 
 
-def test_nodes_that_are_out_of_order(site: Site, folder: Path, idle: Cluster) -> None:
+def test_unavailable_nodes_prevent_an_estimate(site: Site, folder: Path, idle: Cluster) -> None:
     idle.admin(["scontrol", "update", "nodename=n6", "state=drain", "reason=test"])
     try:
         text, document = asked(

@@ -75,7 +75,7 @@ def test_the_line_that_failed_is_named(site: Site, folder: Path, how: str) -> No
     assert f"job.yaml:{failure['line']}" in done.stderr
 
 
-def test_a_job_that_failed_before_its_tasks_began(site: Site, folder: Path) -> None:
+def test_failure_before_the_tasks_shows_the_batch_log(site: Site, folder: Path) -> None:
     file = site.write(folder, "old.json", json.dumps(V1))
     job = site.submit(folder, "", file=file)
     done = job.paislurm("wait", "--", job.name)

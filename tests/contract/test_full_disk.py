@@ -71,7 +71,7 @@ def test_a_home_that_fills_up_before_the_job_begins(site: Site, folder: Path, sm
     check(site, job, small)
 
 
-def test_commands_that_find_no_room(site: Site, folder: Path, small: Path) -> None:
+def test_full_disk_of_a_command_is_explained(site: Site, folder: Path, small: Path) -> None:
     job = site.submit(folder, role("t", 1, "cat /dev/zero >fill"), f"{{slurm: {{workdir: {small}}}}}")
     done = job.paislurm("wait", "--", job.name)
     failure = job.status()["failure"]

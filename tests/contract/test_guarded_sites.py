@@ -43,7 +43,7 @@ def test_a_plugin_of_the_site_reaches_tasks(site: Site, folder: Path, layout: st
 
 
 @BOTH
-def test_ends_are_right_where_sacct_is_forbidden(site: Site, folder: Path, layout: str) -> None:
+def test_job_outcomes_are_correct_without_access_to_sacct(site: Site, folder: Path, layout: str) -> None:
     """A task that fails, a cancel by its user, and one by scancel; a command in a task meanwhile."""
     assert site.run("bash", "-c", "sacct").returncode == 126
     extras = f"{{slurm: {{layout: {layout}}}}}"
@@ -61,7 +61,7 @@ def test_ends_are_right_where_sacct_is_forbidden(site: Site, folder: Path, layou
     assert ended.over()[:2] == ("STOPPED", -210)
 
 
-def test_a_rule_that_sends_a_job_elsewhere(site: Site, folder: Path) -> None:
+def test_job_moved_by_a_site_rule_shows_its_actual_node(site: Site, folder: Path) -> None:
     """The job is where the rule wants it, and status shows the node on which it really is."""
     job = site.submit(folder, role("w", 1, "echo $SLURM_JOB_PARTITION"), "{slurm: {account: extra}}")
     code, result = job.ended()
@@ -81,7 +81,7 @@ def test_a_rule_that_refuses_a_job(site: Site, folder: Path) -> None:
     assert not [*(job.home / "jobs").iterdir()]
 
 
-def test_threads_that_no_profile_speaks_of(site: Site, folder: Path) -> None:
+def test_tasks_start_on_threaded_cores_missing_in_the_profile(site: Site, folder: Path) -> None:
     """Three tasks of 3 CPUs on cores of two threads begin, alone in a job and beside another role."""
     three = role("w", 3, "echo ${SLURM_OVERCOMMIT-unset}").replace("cpu: 1", "cpu: 3")
     two = role("u", 2, "true").replace("cpu: 1", "cpu: 3")

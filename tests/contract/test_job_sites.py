@@ -65,7 +65,7 @@ def test_the_notifier_of_the_profile_is_run(site: Site, folder: Path, who: str) 
     assert job.events == ["failed"]
 
 
-def test_the_hour_of_the_profile_bounds_what_commands_submit(site: Site, folder: Path) -> None:
+def test_max_attempts_per_hour_limits_retries(site: Site, folder: Path) -> None:
     """`status` does the monitor's work: it submits the first retry, and no second one."""
     job = submitted(site, folder, f"retry: {{maxAttemptsPerHour: 1}}\n{STAYS_AWAY}", retries=2)
 
@@ -78,7 +78,7 @@ def test_the_hour_of_the_profile_bounds_what_commands_submit(site: Site, folder:
     assert job.paislurm("cancel", job.name).returncode == 0
 
 
-def test_a_profile_that_is_gone_is_reported(site: Site, folder: Path) -> None:
+def test_missing_site_profile_is_reported(site: Site, folder: Path) -> None:
     job = submitted(site, folder, STAYS_AWAY)
     profile = folder / "site.yaml"
     profile.rename(folder / "moved.yaml")

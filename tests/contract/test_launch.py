@@ -76,7 +76,7 @@ def submit_with(cluster: Cluster, folder: Path, fault: Fault, roles: str, partit
     return submit_file(cluster, folder, env={"PATH": path, "FAULT": fault.fault, "TARGET": fault.words})
 
 
-def test_a_step_that_srun_does_not_start_is_not_the_users_failure(installed: Cluster, workdir: Path) -> None:
+def test_failed_srun_is_not_counted_as_a_task_failure(installed: Cluster, workdir: Path) -> None:
     """Whether srun refuses its command line or dies, before the tasks or for them: no policy and no retry counts it."""
     jobs = {kind: submit_with(installed, folder_of_alice(workdir / kind), fault, TWO) for kind, fault in FAULTS.items()}
     for kind, job in jobs.items():
@@ -97,7 +97,7 @@ def test_a_step_that_srun_does_not_start_is_not_the_users_failure(installed: Clu
 
 
 @pytest.mark.disruptive
-def test_a_node_whose_slurmd_starts_no_step(installed: Cluster, workdir: Path) -> None:
+def test_node_that_cannot_start_a_step_is_blamed(installed: Cluster, workdir: Path) -> None:
     """The node is named and blamed, and no task of another role begins without this one."""
     nodes = "{slurm: {layout: het, nodelist: n7, taskRoles: {b: {nodelist: n8}}}}"
     roles = role("a", 1, SAVES, failed=-1) + role("b", 1, "echo ran", failed=-1)
@@ -162,7 +162,7 @@ PROLOGS = [
 
 @pytest.mark.exclusive
 @pytest.mark.parametrize("flags", ["", "Alloc"])
-def test_a_node_whose_prolog_fails(installed: Cluster, workdir: Path, flags: str) -> None:
+def test_node_with_a_failed_prolog_is_excluded_from_the_retry(installed: Cluster, workdir: Path, flags: str) -> None:
     """The failure is transient, the node is left out, and what Slurm gives as the reason is told."""
     installed.wait_idle()
     with prologs(installed, flags) as folder:
@@ -192,7 +192,7 @@ def restart(cluster: Cluster, *, crash: bool) -> None:
 
 
 @pytest.mark.exclusive
-def test_a_job_that_a_controller_without_memory_begins_twice(installed: Cluster, workdir: Path) -> None:
+def test_job_started_twice_by_a_crashed_controller_is_a_node_failure(installed: Cluster, workdir: Path) -> None:
     """The node says that the job runs there already, and both are gone: the node's failure, not root's word."""
     extras = "{slurm: {layout: het, nodelist: n8}}"
     for number in range(6):
@@ -221,7 +221,7 @@ def test_a_job_that_a_controller_without_memory_begins_twice(installed: Cluster,
         installed.wait_idle()
 
 
-def test_root_cancels_a_job_that_waits(installed: Cluster, workdir: Path) -> None:
+def test_pending_job_cancelled_by_root_is_stopped(installed: Cluster, workdir: Path) -> None:
     """No node has failed, and there is no other attempt."""
     job = submit(installed, workdir, role("w", 1, WHERE), "{slurm: {options: [--begin=now+1hour]}}", RETRIED)
     installed.admin(["scancel", str(status(job)["job_id"])])

@@ -20,7 +20,7 @@ PLAIN = "    resourcePerInstance: {cpu: 1, memoryMB: 100, gpu: 0}\n"
 
 
 @BOTH
-def test_tasks_are_where_their_variables_say(site: Site, folder: Path, layout: str) -> None:
+def test_tasks_run_on_the_nodes_named_in_their_variables(site: Site, folder: Path, layout: str) -> None:
     """Three roles, one of which has several tasks on a node: the host file names that node twice."""
     see = f'{WHERE}; echo "$PAI_HOST_IP_w_1 $PAI_CONTAINER_HOST_IP $PAI_TASK_ROLE_w_HOST_LIST"; hostname'
     roles = role("w", 3, see) + role("v", 1, see) + role("u", 2, see)
@@ -54,7 +54,7 @@ def test_ssh_by_address_reaches_the_task_that_has_the_port(site: Site, folder: P
 
 
 @BOTH
-def test_ports_are_free_and_no_two_tasks_have_one(site: Site, folder: Path, layout: str) -> None:
+def test_ports_are_unique_on_each_node(site: Site, folder: Path, layout: str) -> None:
     roles = role("w", 4, 'echo "$PAI_CONTAINER_HOST_rpc_PORT_LIST"; sleep 1').replace(PLAIN, PORTS)
     job = site.submit(folder, roles, f"{{slurm: {{layout: {layout}}}}}")
     code, result = job.ended()
@@ -74,7 +74,7 @@ def test_many_roles_share_an_allocation(site: Site, folder: Path) -> None:
     assert [job.log(f"{number}-r{number}/0") for number in range(12)] == [f"{number}\n" for number in range(12)]
 
 
-def test_without_gang_tasks_take_turns_and_are_retried(site: Site, folder: Path) -> None:
+def test_tasks_without_gang_share_slots_and_are_retried(site: Site, folder: Path) -> None:
     command = 'echo "$FC_TASK_ATTEMPT_ID"; [ "$FC_TASK_ATTEMPT_ID" = 1 ] || [ "$PAI_TASK_INDEX" != 3 ]'
     roles = role("many", 9, command, more="    taskRetryCount: 1\n")
     job = site.submit(folder, roles, "{gangAllocation: false, slurm: {slots: 2}}")
@@ -95,7 +95,7 @@ def test_a_job_fills_its_nodes(site: Site, folder: Path) -> None:
         assert (code, {nodes.count(node) for node in nodes}) == (0, {16})
 
 
-def test_a_plan_and_its_script_are_what_is_submitted(site: Site, folder: Path) -> None:
+def test_plan_and_script_match_the_submitted_job(site: Site, folder: Path) -> None:
     job = site.submit(folder, role("w", 2, "echo out"))
     submitted = (job.attempt() / "job.sbatch").read_text()
     code, _ = job.ended()
@@ -115,7 +115,7 @@ def test_a_plan_and_its_script_are_what_is_submitted(site: Site, folder: Path) -
 
 @BOTH
 @pytest.mark.parametrize(("count", "gpus"), [(4, 1), (3, 2)], ids=["even", "uneven"])
-def test_tasks_of_a_node_have_gpus_of_their_own(site: Site, folder: Path, layout: str, count: int, gpus: int) -> None:
+def test_tasks_on_a_node_get_separate_gpus(site: Site, folder: Path, layout: str, count: int, gpus: int) -> None:
     """Beside a role without GPUs. On a node that is not full, Slurm counts GPUs by task, else the tasks divide them."""
     see = 'echo "$SLURMD_NODENAME ${CUDA_VISIBLE_DEVICES-unset}"; sleep 1'
     roles = role("w", count, see).replace("gpu: 0", f"gpu: {gpus}") + role("v", 1, see)

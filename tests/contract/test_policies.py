@@ -42,7 +42,7 @@ def test_workers_complete_the_job_and_the_server_is_stopped(site: Site, folder: 
 
 @BOTH
 @pytest.mark.parametrize(("failed", "outcome"), [(3, "succeeded"), (2, "failed")])
-def test_a_role_tolerates_as_many_failures_as_it_says(
+def test_job_fails_when_a_role_reaches_its_failure_threshold(
     site: Site, folder: Path, failed: int, outcome: str, layout: str
 ) -> None:
     roles = role("sweep", 4, 'exit "$((PAI_TASK_INDEX % 2 * 3))"', failed=failed)
@@ -59,13 +59,13 @@ def test_exit_status(site: Site, folder: Path, status: int, code: int) -> None:
     assert job.over()[:2] == ("FAILED", code)
 
 
-def test_a_kill_that_nobody_owns_is_the_commands_status(site: Site, folder: Path) -> None:
+def test_self_killed_command_reports_status_137(site: Site, folder: Path) -> None:
     job = site.submit(folder, role("w", 1, "bash -c 'kill -KILL $$'"))
     code, result = job.ended()
     assert (code, result["outcome"], result["exit_code"]) == (1, "failed", 137)
 
 
-def test_a_kill_from_outside_is_one_too(site: Site, folder: Path) -> None:
+def test_command_killed_from_outside_reports_status_137(site: Site, folder: Path) -> None:
     job = site.submit(folder, role("w", 1, "echo $$ >pid; echo ready; sleep 600"))
     job.wait_for("ready", "0-w/0")
     assert job.paislurm("exec", job.name, "w-0", "--", "sh", "-c", "kill -KILL $(cat pid)").returncode == 0
@@ -96,7 +96,7 @@ def test_the_monitor_in_the_background_retries_and_ends(site: Site, folder: Path
     assert (code, result["outcome"]) == (0, "succeeded")
 
 
-def test_a_step_of_the_monitor_serves_cron(site: Site, folder: Path) -> None:
+def test_monitor_once_reports_each_state_until_the_end(site: Site, folder: Path) -> None:
     job = site.submit(folder, role("w", 1, "exit 3"), settings=QUICK)
     state, line = "", rf"\S+ \S+ {site.user}~{job.name}: (WAITING|RUNNING|FAILED) attempt 0 job \d+(: .*)?\n"
     while state != "FAILED":
@@ -110,7 +110,7 @@ def test_a_step_of_the_monitor_serves_cron(site: Site, folder: Path) -> None:
 
 
 @BOTH
-def test_attempts_submit_the_next_one_where_no_process_may_stay(site: Site, folder: Path, layout: str) -> None:
+def test_attempts_submit_their_retries_without_a_monitor(site: Site, folder: Path, layout: str) -> None:
     """No command is called until the last attempt is over; the second retry is to wait, and Slurm waits for it."""
     killed = '[ "$FC_FRAMEWORK_ATTEMPT_ID" = 2 ] || kill -KILL $$'
     roles = role("w", 1, killed) + role("v", 1, "sleep 1")
@@ -121,7 +121,7 @@ def test_attempts_submit_the_next_one_where_no_process_may_stay(site: Site, fold
     assert not (job.home / "monitor/monitor.log").exists()
 
 
-def test_scrontab_does_the_rest_until_its_entry_is_cancelled(site: Site, folder: Path) -> None:
+def test_cancelled_scrontab_entry_is_reported_as_overdue(site: Site, folder: Path) -> None:
     """Slurm puts a word before an entry whose job was cancelled, and commands say so when a round is overdue."""
     assert site.administrator
     if site.run("which", "scrontab").returncode:

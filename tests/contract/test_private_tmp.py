@@ -27,7 +27,7 @@ time: {grace: 5, killWait: 5}
 
 
 @pytest.mark.chaos("Slurm's own plugin fails at times in these hosts")
-def test_a_job_with_a_tmp_of_its_own(site: Site, folder: Path) -> None:
+def test_private_tmp_is_shared_within_the_job_only(site: Site, folder: Path) -> None:
     """Its tasks, the batch script and commands that come in later share that; nobody else sees it."""
     command = "touch /tmp/of-job-$PAI_TASK_INDEX; echo up; sleep infinity"
     job = site.submit(folder, role("a", 2, command) + role("b", 1, "echo up; sleep infinity"))

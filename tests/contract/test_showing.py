@@ -24,7 +24,7 @@ ROLES = role("web", 2, SERVES) + role("trainer", 1, TRAINS)
 WHY = "task trainer-0 failed with status 3"
 
 
-def test_a_job_that_is_retried_is_looked_at(site: Site, folder: Path, window: Callable[..., Tmux]) -> None:
+def test_watch_shows_a_retried_job_and_its_tasks(site: Site, folder: Path, window: Callable[..., Tmux]) -> None:
     job = site.submit(folder, ROLES, retries=1)
     env = {**job.env, "TERM": "tmux-256color"}
     screen = window(80, 24, *site.command(["paislurm", "watch", job.name], cwd=job.folder, env=env))

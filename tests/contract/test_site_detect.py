@@ -29,7 +29,7 @@ def profile(site: Site, folder: Path) -> Path:
     return folder / "site.yaml"
 
 
-def test_the_cluster_is_as_it_was_made(site: Site, profile: Path) -> None:
+def test_detected_profile_matches_the_cluster(site: Site, profile: Path) -> None:
     assert site.administrator
     found = load_site(profile.read_bytes(), file="site.yaml")
     assert {partition.name: partition.node_count for partition in found.partitions.values()} == PARTITIONS
@@ -50,27 +50,27 @@ def test_detecting_again_changes_nothing(site: Site, profile: Path) -> None:
     assert profile.read_text() == text
 
 
-def test_it_asks_seven_questions_at_most(site: Site, folder: Path) -> None:
+def test_detect_calls_slurm_at_most_seven_times(site: Site, folder: Path) -> None:
     env = {"PAISLURM_HOME": str(site.own(folder / "home"))}
     assert site.run("paislurm", "site", "detect", env=env).returncode == 0
     call_log = json.loads(site.run("paislurm", "monitor", "--calls", "--json", env=env).stdout)
     assert sum(each["calls"] for each in call_log["programs"] if each["program"] != "monitor") <= 7
 
 
-def test_examples_are_right_with_it(site: Site, profile: Path) -> None:
+def test_examples_are_valid_with_the_detected_profile(site: Site, profile: Path) -> None:
     for name in NAMES:
         file = site.write(profile.parent, name, (ROOT / "examples" / name).read_text())
         done = site.run("paislurm", "check", "--site", str(profile), str(file))
         assert done.returncode == 0, done.stderr
 
 
-def test_a_job_runs_with_it(site: Site, folder: Path, profile: Path) -> None:
+def test_job_succeeds_with_the_detected_profile(site: Site, folder: Path, profile: Path) -> None:
     detected = replace(site, profile=profile.read_text())
     job = detected.submit(folder, "", file=ROOT / "examples" / "parameter-server.yaml")
     assert job.ended()[1]["outcome"] == "succeeded"
 
 
-def test_a_submit_without_a_profile_asks_for_one(site: Site, folder: Path) -> None:
+def test_submit_without_a_profile_detects_one(site: Site, folder: Path) -> None:
     home = folder / "home"
     env = {"PAISLURM_HOME": str(home), "PAISLURM_SITE": "", "XDG_CONFIG_HOME": str(folder / "config")}
     file = site.write(folder, "job.yaml", (ROOT / "examples" / "parameter-server.yaml").read_text())
@@ -83,7 +83,7 @@ def test_a_submit_without_a_profile_asks_for_one(site: Site, folder: Path) -> No
     assert "no site profile" not in again.stderr
 
 
-def test_a_probe_looks_at_a_node(site: Site, folder: Path) -> None:
+def test_probe_detects_infiniband_of_a_node(site: Site, folder: Path) -> None:
     """What nodes have in place of /sys/class is a folder that all hosts see."""
     assert site.administrator
     sysfs = folder / "sys"
@@ -112,7 +112,7 @@ def test_a_probe_looks_at_a_node(site: Site, folder: Path) -> None:
     assert site.run("paislurm", "site", "check", "--site", "probed.yaml", cwd=folder).returncode == 0
 
 
-def test_a_probe_that_finds_no_node_is_told(site: Site, folder: Path) -> None:
+def test_failed_probe_is_noted_in_the_profile(site: Site, folder: Path) -> None:
     assert site.administrator
     done = site.run("paislurm", "site", "detect", "--probe", "--partition", "nope", cwd=folder)
     assert done.returncode == 0

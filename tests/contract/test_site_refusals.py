@@ -43,7 +43,7 @@ def jobs_of(site: Site, states: str = "pending,running") -> list[str]:
 
 
 @pytest.mark.exclusive
-def test_a_refusal_tells_what_the_site_has(site: Site, folder: Path) -> None:
+def test_refusal_lists_the_valid_values_of_the_site(site: Site, folder: Path) -> None:
     with limits(site.administrator):
         for name, (text, slurm, option, values) in REFUSED.items():
             job = written(site, folder, text, slurm, name)

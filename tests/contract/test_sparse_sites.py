@@ -41,7 +41,7 @@ def at_last(job: Job) -> tuple[str, int, str]:
 
 
 @BOTH
-def test_a_job_runs_and_its_tasks_know_addresses(site: Site, folder: Path, layout: str) -> None:
+def test_tasks_get_addresses_without_getent(site: Site, folder: Path, layout: str) -> None:
     """Without accounts, with whole nodes, and without getent: the hosts file of the batch node has them."""
     roles = role("a", 1, f"{WHERE}; command -v getent || true; echo $PAI_HOST_IP_b_0")
     job = site.submit(folder, roles + role("b", 1, "true"), f"{{slurm: {{layout: {layout}}}}}")
@@ -53,7 +53,7 @@ def test_a_job_runs_and_its_tasks_know_addresses(site: Site, folder: Path, layou
 
 
 @BOTH
-def test_ends_are_right_without_accounts(site: Site, folder: Path, layout: str) -> None:
+def test_job_outcomes_are_correct_without_accounting(site: Site, folder: Path, layout: str) -> None:
     """A task that fails, a retry, a cancel by its user, and one by scancel."""
     extras = f"{{slurm: {{layout: {layout}}}}}"
     failed = site.submit(folder, role("w", 2, "exit 3"), extras)
@@ -76,7 +76,7 @@ def test_a_retry_without_accounts(site: Site, folder: Path) -> None:
     assert (state, code, job.status()["retries"]) == ("SUCCEEDED", 0, 1)
 
 
-def test_a_node_that_does_not_share_the_home(site: Site, folder: Path) -> None:
+def test_node_without_the_shared_home_fails_the_job(site: Site, folder: Path) -> None:
     """The batch script ends at once, though Slurm has made it a folder of the name; node and folder are named."""
     job = site.submit(folder, role("w", 1, "true"), "{slurm: {partition: apart}}")
     state, code, reason = at_last(job)
@@ -86,7 +86,7 @@ def test_a_node_that_does_not_share_the_home(site: Site, folder: Path) -> None:
 
 
 @pytest.mark.exclusive
-def test_a_job_that_the_controller_has_forgotten(site: Site, folder: Path) -> None:
+def test_job_lost_by_the_controller_fails_without_a_retry(site: Site, folder: Path) -> None:
     """Nobody knows how it ended: it has an end all the same, with what is known, and is not run again."""
     cluster = site.administrator
     job = site.submit(folder, role("w", 1, "echo up; sleep infinity"), settings=RETRIED)
@@ -108,7 +108,7 @@ def test_a_job_that_the_controller_has_forgotten(site: Site, folder: Path) -> No
     cluster.wait_idle()
 
 
-def test_whole_nodes_give_no_gpus_to_steps(site: Site, folder: Path) -> None:
+def test_gpu_step_on_whole_nodes_fails_with_slurms_reason(site: Site, folder: Path) -> None:
     """Slurm refuses such steps, and the user reads why."""
     roles = role("g", 2, "true").replace("gpu: 0", "gpu: 1")
     job = site.submit(folder, roles, settings=ONE_ATTEMPT + "gpus: {gres: accel}\n")
@@ -117,7 +117,7 @@ def test_whole_nodes_give_no_gpus_to_steps(site: Site, folder: Path) -> None:
     assert "Invalid generic resource (gres) specification" in reason
 
 
-def test_what_is_detected(site: Site, folder: Path) -> None:
+def test_detect_finds_partitions_and_nodes(site: Site, folder: Path) -> None:
     """A profile that jobs run with, though Slurm does not say that a resource of another name is a GPU."""
     done = site.run("paislurm", "site", "detect", "--output", "site.yaml", cwd=folder)
     assert (done.returncode, done.stderr) == (0, "wrote site.yaml\n")
@@ -126,7 +126,7 @@ def test_what_is_detected(site: Site, folder: Path) -> None:
 
 
 @pytest.mark.exclusive
-def test_gpus_that_slurm_does_not_count(site: Site, folder: Path) -> None:
+def test_estimate_works_with_a_custom_gpu_gres(site: Site, folder: Path) -> None:
     """They are called otherwise, and no job that waits says how many it asks for in all."""
     cluster = site.administrator
     cluster.cancel_all()

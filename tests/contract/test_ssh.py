@@ -61,7 +61,7 @@ def ann(request: pytest.FixtureRequest, laptop: Laptop, way: Way) -> Iterator[An
 
 
 @pytest.mark.parametrize("way_there", ["straight", "jump"])
-def test_no_key_of_a_host_is_learnt(ann: Ann, way_there: str) -> None:
+def test_ssh_does_not_add_host_keys(ann: Ann, way_there: str) -> None:
     """The login node offers more keys than known_hosts has of it, and so does the host on the way to it.
 
     ssh learns no key of a host that it knows by other names too.
@@ -120,7 +120,7 @@ def test_followed_to_success(ann: Ann) -> None:
     assert ann.was_submitted_once()
 
 
-def test_a_failure_has_its_exit_status(ann: Ann) -> None:
+def test_failed_remote_job_reports_its_exit_status(ann: Ann) -> None:
     extras = "{}"
     fails = "echo attempt; echo out of memory >&2; exit 7"
     done = ann.submit(role("worker", 1, fails), "--wait", extras=extras, more="jobRetryCount: 1\n")
@@ -192,7 +192,7 @@ def _look_at(ann: Ann, window: Callable[..., Tmux]) -> None:
     assert LISTED in done.stdout, done.stdout + done.stderr
 
 
-def test_without_a_profile_the_login_node_is_asked(ann: Ann) -> None:
+def test_missing_profile_is_detected_on_the_login_node(ann: Ann) -> None:
     ann.env.pop("PAISLURM_SITE")
     done = ann.submit(role("worker", 1, "echo hello"), "--host", "login1", "--follow")
     assert (done.returncode, done.stdout) == (0, "hello\n"), done.stderr
@@ -205,7 +205,7 @@ def test_without_a_profile_the_login_node_is_asked(ann: Ann) -> None:
     assert "at most" in done.stderr
 
 
-def test_a_pending_job_says_why_and_is_cancelled(ann: Ann) -> None:
+def test_pending_job_shows_its_reason_and_can_be_cancelled(ann: Ann) -> None:
     extras = "{slurm: {options: [--begin=now+1hour]}}"
     assert ann.submit(role("worker", 1, "true"), extras=extras).returncode == 0
     wait_until(lambda: "BeginTime" in json.dumps(ann.status()), "a reason")
@@ -215,7 +215,7 @@ def test_a_pending_job_says_why_and_is_cancelled(ann: Ann) -> None:
     assert ann.status()["state"] == "STOPPED"
 
 
-def test_when_it_would_start(ann: Ann) -> None:
+def test_remote_test_only_estimates_the_start_and_leaves_no_files(ann: Ann) -> None:
     """It is asked there, and nothing is left, here or there."""
     done = ann.submit(role("worker", 1, "true"), "--test-only")
     assert done.returncode == 0, done.stderr
@@ -228,7 +228,7 @@ def test_when_it_would_start(ann: Ann) -> None:
     assert "watched" in [line.split()[0] for line in table.splitlines()]
 
 
-def test_the_next_attempt_has_what_was_changed(ann: Ann) -> None:
+def test_updated_options_apply_to_the_next_attempt(ann: Ann) -> None:
     """Its script, which is sent to the login node, has other options than the first."""
     limit = "squeue --noheader --jobs=$SLURM_JOB_ID --format=%l"
     first = "until [ -e go ]; do sleep 0.2; done; exit 3"

@@ -22,7 +22,7 @@ def described(site: Site, folder: Path, extras: str = "{}") -> Job:
     return Job(site, folder, site.write(folder, "job.yaml", job_text("described", TWO, extras)))
 
 
-def test_a_refusal_says_what_to_write(site: Site, folder: Path) -> None:
+def test_refusal_hints_at_the_field_to_change(site: Site, folder: Path) -> None:
     job = described(site, folder, "{slurm: {nodelist: no-such-node}}")
     done = job.paislurm("submit", "job.yaml")
     assert done.returncode == 4, done.stderr
@@ -37,7 +37,7 @@ def test_submit_knows_the_version_of_slurm(site: Site, folder: Path) -> None:
     assert f"\nslurm       {site.slurm}\n" in done.stdout
 
 
-def test_where_components_are_dangerous_roles_share_an_allocation(site: Site, folder: Path) -> None:
+def test_roles_share_an_allocation_if_components_can_crash_slurmctld(site: Site, folder: Path) -> None:
     version = next(ranges[0][0] for hazard, ranges in _table() if hazard.name == "crash-at-submit")
     job = site.submit(folder, TWO, settings=f"{ONE_ATTEMPT}slurmVersion: {version}\n")
     code, result = job.ended()
@@ -48,7 +48,7 @@ def test_where_components_are_dangerous_roles_share_an_allocation(site: Site, fo
 
 
 @BOTH
-def test_a_job_of_protocol_v1_may_have_any_name_of_its_tutorials(site: Site, folder: Path, layout: str) -> None:
+def test_v1_job_names_may_contain_tildes_and_dots(site: Site, folder: Path, layout: str) -> None:
     """`~` and `.` are in the names of a job and its roles, and a blank in a key of its extras."""
     see = 'echo "$PAI_JOB_NAME $PAI_CURRENT_TASK_ROLE_NAME $PAI_RESOURCE_w"'
     numbers = {"taskNumber": 1, "cpuNumber": 1, "memoryMB": 100, "gpuNumber": 0, "shmMB": 0}

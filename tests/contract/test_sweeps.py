@@ -55,12 +55,15 @@ def test_a_sweep_runs_and_is_submitted_once(site: Site, folder: Path) -> None:
     assert one.log("0-w/0") == "lr 0.01 seed 2\n"
 
 
-def test_a_job_begins_after_another_that_needed_a_retry(site: Site, folder: Path) -> None:
+def test_dependent_job_starts_after_its_dependency_is_retried(site: Site, folder: Path) -> None:
     """The monitor that `submit` leaves behind submits it; nobody else looks until it has ended."""
-    job = described(site, folder, "first", role("w", 1, f"! {FIRST} || kill -KILL $$"), SETTINGS)
+    go = folder / "go"
+    command = f"! {FIRST} || kill -KILL $$; until [ -e {go} ]; do sleep 0.1; done"
+    job = described(site, folder, "first", role("w", 1, command), SETTINGS)
     done(job, "submit", "first.yaml")
     after = described(site, folder, "second", role("w", 1, "true"), SETTINGS)
     assert " waits and will be submitted when " in done(job, "submit", "second.yaml", "--after", "first")
+    go.touch()
     code, _ = after.ended()
     assert code == 0
     ends = [Job(site, folder, job.file, name).status() for name in ("first", "second")]
@@ -68,7 +71,7 @@ def test_a_job_begins_after_another_that_needed_a_retry(site: Site, folder: Path
     assert ends[0]["ended_at"] <= ends[1]["submitted_at"]
 
 
-def test_a_job_whose_other_fails_ends_without_a_slurm_job(site: Site, folder: Path) -> None:
+def test_dependent_of_a_failed_job_is_never_submitted(site: Site, folder: Path) -> None:
     go = folder / "go"
     first = described(site, folder, "failing", role("w", 1, f"until [ -e {go} ]; do sleep 0.1; done; exit 3"), FAST)
     done(first, "submit", "failing.yaml")

@@ -70,7 +70,7 @@ def test_a_job_that_was_cancelled_is_tidied_and_removed(site: Site, folder: Path
     assert job.paislurm("status", job.name).returncode == 5
 
 
-def test_the_monitor_removes_what_ended_long_ago(site: Site, folder: Path) -> None:
+def test_monitor_removes_jobs_that_ended_before_remove_after(site: Site, folder: Path) -> None:
     job = site.submit(folder, role("w", 1, "true"))
     assert job.ended()[0] == 0
     age(job.path, 31 * 86400)

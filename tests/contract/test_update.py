@@ -45,7 +45,7 @@ def refused(job: Job, *words: str) -> str:
 
 
 @BOTH
-def test_a_job_that_waits_is_changed_with_all_its_components(site: Site, folder: Path, layout: str) -> None:
+def test_update_changes_all_components_of_a_pending_job(site: Site, folder: Path, layout: str) -> None:
     assert site.administrator
     extras = f"{{slurm: {{layout: {layout}, options: [--begin=now+1hour]}}}}"
     job = site.submit(folder, role("a", 1, "true") + role("b", 1, "true"), extras, ONE_ATTEMPT + PAIR)
@@ -78,7 +78,7 @@ def test_a_job_that_waits_is_changed_with_all_its_components(site: Site, folder:
 
 
 @BOTH
-def test_a_job_that_runs_may_have_less_time(site: Site, folder: Path, layout: str) -> None:
+def test_time_limit_of_a_running_job_can_only_be_lowered(site: Site, folder: Path, layout: str) -> None:
     roles = role("a", 1, "echo ready; sleep 600") + role("b", 1, "echo ready; sleep 600")
     job = site.submit(
         folder, roles, f"{{slurm: {{layout: {layout}, time: 20}}}}", ONE_ATTEMPT + PAIR * bool(site.cluster)
@@ -104,7 +104,7 @@ def test_a_job_that_runs_may_have_less_time(site: Site, folder: Path, layout: st
 
 
 @BOTH
-def test_the_next_attempt_has_what_was_changed(site: Site, folder: Path, layout: str) -> None:
+def test_updated_options_apply_to_the_next_attempt(site: Site, folder: Path, layout: str) -> None:
     """A retry that the job did not have, of another time limit and another nice value."""
     command = f"echo ready; {UNTIL}; ! {FIRST} || exit 3; echo again; {UNTIL.replace('go', 'go2')}"
     extras = f"{{slurm: {{layout: {layout}, time: 20, workdir: submit}}}}"
@@ -122,7 +122,7 @@ def test_the_next_attempt_has_what_was_changed(site: Site, folder: Path, layout:
 
 
 @BOTH
-def test_a_job_that_waits_for_another_is_changed_and_held(site: Site, folder: Path, layout: str) -> None:
+def test_update_changes_and_holds_a_dependent_job(site: Site, folder: Path, layout: str) -> None:
     site.write(folder, "site.yaml", merged(site.profile, ONE_ATTEMPT))
     first = Job(
         site, folder, site.write(folder, "first.yaml", job_text("first", role("w", 1, "sleep 600"))), name="first"
@@ -144,9 +144,7 @@ def test_a_job_that_waits_for_another_is_changed_and_held(site: Site, folder: Pa
 
 
 @BOTH
-def test_a_job_that_slurm_refuses_when_it_is_submitted_ends_with_its_words(
-    site: Site, folder: Path, layout: str
-) -> None:
+def test_dependent_job_refused_by_slurm_ends_with_its_message(site: Site, folder: Path, layout: str) -> None:
     site.write(folder, "site.yaml", merged(site.profile, ONE_ATTEMPT))
     first = Job(
         site, folder, site.write(folder, "first.yaml", job_text("first", role("w", 1, "sleep 600"))), name="first"

@@ -32,7 +32,7 @@ def document(job: Job, *words: str) -> Any:
 
 
 @pytest.mark.parametrize("extras", LAYOUTS.values(), ids=LAYOUTS)
-def test_where_tasks_are_and_what_they_use(site: Site, folder: Path, extras: str) -> None:
+def test_status_and_top_show_task_places_and_memory_use(site: Site, folder: Path, extras: str) -> None:
     job = site.submit(folder, TWO, extras)
     wait_until(lambda: {task["state"] for task in job.status()["tasks"]} == {"RUNNING"}, "all tasks to run", 120)
     known = job.status()["tasks"]

@@ -35,7 +35,7 @@ while words:
 """
 
 
-def test_complaints_are_heard() -> None:
+def test_bash_and_shellcheck_errors_are_reported() -> None:
     case = CASES[0].folder / "job.sbatch"
     bad = case.read_text(encoding="utf-8").replace("PSL_JOB_NAME=", "PSL_JOB_NAME=$(ls) $x ")
     assert "SC" in complaints({"bad.sbatch": bad})
@@ -52,7 +52,7 @@ def script_of(file: Path) -> str:
 
 @pytest.mark.slow("shellcheck reads the scripts of all examples")
 @pytest.mark.parametrize("folder", [pytest.param("examples"), pytest.param("published")])
-def test_bash_and_shellcheck_are_content_with_all_scripts(folder: str) -> None:
+def test_all_scripts_pass_bash_and_shellcheck(folder: str) -> None:
     if folder == "published" and not PUBLISHED:
         pytest.skip("PAISLURM_OPENPAI_JOBS names no folder of published job files")
     files = EXAMPLES if folder == "examples" else PUBLISHED
@@ -62,7 +62,7 @@ def test_bash_and_shellcheck_are_content_with_all_scripts(folder: str) -> None:
 
 
 @pytest.mark.slow("shellcheck takes seconds for a whole script")
-def test_bash_and_shellcheck_are_content_with_whole_scripts() -> None:
+def test_complete_scripts_pass_bash_and_shellcheck() -> None:
     """Of scripts with the same parts of the runtime one is enough; `make check` reads those of containers."""
     cases = [case for case in CASES if case.folder.parent.name != "containers"]
     by_parts = {whole_script(case).partition(SEAL)[2].partition("\n")[0]: case for case in cases}
@@ -70,7 +70,7 @@ def test_bash_and_shellcheck_are_content_with_whole_scripts() -> None:
     assert whole_complaints(scripts) == ""
 
 
-def test_an_unread_variable_is_heard() -> None:
+def test_an_unused_variable_is_reported() -> None:
     script = whole_script(CASES[0]).replace("PSL_JOB_NAME=", "PSL_OF_NO_USE=1 PSL_JOB_NAME=", 1)
     assert "PSL_OF_NO_USE appears unused" in complaints({"unused.sbatch": script})
 

@@ -21,7 +21,7 @@ tested with it, and what is said of two site profiles together, tested with thei
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_what_is_said(file: Path) -> None:
+def test_output_matches_the_recorded_text(file: Path) -> None:
     said = said_of(file)
     if changed := difference(file.with_suffix(".txt"), said.encode()):
         pytest.fail(changed, pytrace=False)
@@ -30,18 +30,18 @@ def test_what_is_said(file: Path) -> None:
     assert f" {code[1]}: " in said
 
 
-def test_every_text_has_its_file() -> None:
+def test_every_recorded_text_has_a_job_file() -> None:
     assert {file.stem for file in FOLDER.glob("*.txt")} == {file.stem for file in FILES}
 
 
-def test_every_code_has_its_text() -> None:
+def test_every_code_has_a_recorded_text() -> None:
     texts = "".join(file.read_text(encoding="utf-8") for file in FOLDER.glob("*.txt"))
     said = set(re.findall(r"^(?:error|warning) ([EW]\d+): ", texts, re.MULTILINE))
     assert said == set(CODES) - ELSEWHERE
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_places_are_in_the_file(file: Path) -> None:
+def test_reported_locations_exist_in_the_file(file: Path) -> None:
     lines = file.read_bytes().decode("utf-8", errors="replace").split("\n")
     for line, column in re.findall(r"^\S+\.(?:yaml|json):(\d+):(\d+)", said_of(file), re.MULTILINE):
         assert 1 <= int(line) <= len(lines)

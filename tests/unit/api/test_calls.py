@@ -41,7 +41,7 @@ def running(client: paislurm.Client) -> Iterator[paislurm.JobRun]:
     run.cancel()
 
 
-def test_where_lines_of_a_script_come_from(client: paislurm.Client) -> None:
+def test_explain_returns_the_sources_of_script_lines(client: paislurm.Client) -> None:
     found = client.explain(TEXT.encode())
     assert {line for origin in found for line in origin.job_lines} >= {2, 6}
     line = TEXT.splitlines().index(next(each for each in TEXT.splitlines() if "hello from" in each)) + 1
@@ -88,7 +88,7 @@ def test_jobs_and_job_files_are_compared(client: paislurm.Client, tmp_path: Path
         client.diff(first, "none")
 
 
-def test_what_an_exit_code_means(client: paislurm.Client) -> None:
+def test_explain_exit_returns_the_meaning_of_a_code(client: paislurm.Client) -> None:
     assert client.explain_exit(137) == client.explain_exit("137")
     lost = client.explain_exit("NODE_FAIL")
     assert (lost.backend_state, lost.exit_code, lost.behaviour) == ("NODE_FAIL", -1001, "transient")
@@ -118,7 +118,7 @@ def test_a_command_runs_in_a_task(
     assert capfd.readouterr().out == ""
 
 
-def test_the_way_to_a_port(client: paislurm.Client, running: paislurm.JobRun) -> None:
+def test_port_forward_returns_the_ssh_command_and_url(client: paislurm.Client, running: paislurm.JobRun) -> None:
     way = client.port_forward(running, "worker-0", "8888", login="alice@login1")
     assert (way.port, way.local_port, way.url, way.task) == (8888, 8888, "http://localhost:8888", "worker-0")
     assert way.argv[-1] == "alice@login1"
@@ -153,7 +153,9 @@ def test_jobs_are_removed(client: paislurm.Client) -> None:
         client.remove()
 
 
-def test_the_site(client: paislurm.Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_site_show_and_site_detect_return_the_profile(
+    client: paislurm.Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     shown = client.site_show()
     assert (shown.file, shown.found_by) == (str(tmp_path / "site.yaml"), "named by $PAISLURM_SITE")
     [default] = [each for each in shown.in_force if each.setting == "defaultPartition"]
@@ -171,7 +173,7 @@ def test_the_site(client: paislurm.Client, tmp_path: Path, monkeypatch: pytest.M
     assert (profile.backend_reachable, {each.code for each in profile.gone}) == (True, {"E465"})
 
 
-def test_lines_are_told_as_they_come(client: paislurm.Client) -> None:
+def test_follow_passes_each_line_to_the_callback(client: paislurm.Client) -> None:
     run = local(JOB.replace("echo and bye", "echo and bye >&2; printf last"), client)
     lines: list[tuple[str, str]] = []
     view = client.follow(run, "worker-1", each=lambda task, line: lines.append((task, line)))
@@ -181,7 +183,7 @@ def test_lines_are_told_as_they_come(client: paislurm.Client) -> None:
     assert client.jobs(states=["FAILED"]) == client.jobs(since=1 << 40) == []
 
 
-def test_what_a_job_would_have_uses_and_leaves(
+def test_estimate_top_disk_use_and_report_return_results(
     client: paislurm.Client, running: paislurm.JobRun, tmp_path: Path
 ) -> None:
     found = client.estimate(JOB.encode(), backend="local")
@@ -193,7 +195,7 @@ def test_what_a_job_would_have_uses_and_leaves(
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
-def test_jobs_are_looked_after(client: paislurm.Client) -> None:
+def test_monitor_and_slurm_calls_return_results(client: paislurm.Client) -> None:
     assert client.monitor().worked
     run = local(JOB, client)
     run.wait(timeout=60)

@@ -47,7 +47,7 @@ def local(text: str, client: paislurm.Client | None = None, **options: object) -
     return (client or paislurm.Client()).submit(text.encode(), backend="local", **options)  # type: ignore[arg-type]
 
 
-def test_a_job_from_its_text_to_its_end(home: Path) -> None:
+def test_a_job_runs_from_submission_to_success(home: Path) -> None:
     run = local(TEXT, parameters={"word": 0.5}, suffix="-a")
     status = run.wait(timeout=60)
     assert (status.state, status.exit_code, status.succeeded, status.failure) == ("SUCCEEDED", 0, True, None)
@@ -77,7 +77,7 @@ def test_why_a_job_failed() -> None:
     assert none.value.diagnostics[0].code == "E521"
 
 
-def test_waiting_ends_when_its_time_is_up_and_a_cancelled_job_stops() -> None:
+def test_wait_times_out_and_a_cancelled_job_stops() -> None:
     first, second = local(LASTS, suffix="-1"), local(JOB, suffix="-2")
     [ended] = paislurm.wait(first, second, first=True, timeout=60)
     assert (ended.name, ended.state) == (second.name, "SUCCEEDED")
@@ -91,7 +91,7 @@ def test_waiting_ends_when_its_time_is_up_and_a_cancelled_job_stops() -> None:
     assert after.wait(timeout=60).succeeded
 
 
-def test_nothing_is_shown_on_a_terminal_either(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_library_prints_nothing_to_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = StringIO()
     monkeypatch.setattr(terminal, "isatty", lambda: True)
     monkeypatch.setenv("TERM", "xterm")
@@ -106,7 +106,7 @@ def test_nothing_is_shown_on_a_terminal_either(monkeypatch: pytest.MonkeyPatch) 
     assert terminal.getvalue() == ""
 
 
-def test_ctrl_c_ends_the_waiting_and_not_the_job(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_interrupts_wait_but_not_the_job(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(_: float) -> None:
         raise KeyboardInterrupt
 
@@ -120,7 +120,7 @@ def test_ctrl_c_ends_the_waiting_and_not_the_job(monkeypatch: pytest.MonkeyPatch
     assert run.wait(timeout=60).state == "STOPPED"
 
 
-def test_a_job_is_held_though_a_later_one_has_its_name() -> None:
+def test_a_job_run_stays_valid_when_a_newer_job_takes_its_name() -> None:
     first = local(JOB)
     first.wait(timeout=60)
     # Journals have whole seconds: a time of its own is what two jobs of one name have.
@@ -134,7 +134,7 @@ def test_a_job_is_held_though_a_later_one_has_its_name() -> None:
     assert second.logs("worker-0") == {"worker-0": "hello from 0\nhello\n"}
 
 
-def test_clients_have_homes_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_client_has_a_separate_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     one, two = paislurm.Client(home="one"), paislurm.Client(home=tmp_path / "two")
     monkeypatch.chdir("/")
@@ -148,7 +148,7 @@ def test_clients_have_homes_of_their_own(tmp_path: Path, monkeypatch: pytest.Mon
     assert "one" in repr(one)
 
 
-def test_what_is_said_goes_to_a_function_or_the_log(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
+def test_messages_go_to_the_callback_or_the_log(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
     said: list[Event] = []
     client = paislurm.Client(home=tmp_path / "said", say=said.append)
     warned = JOB + 'extras: {unknown: "\\u2028x"}\n'
@@ -163,7 +163,7 @@ def test_what_is_said_goes_to_a_function_or_the_log(caplog: pytest.LogCaptureFix
     assert [record.levelname for record in caplog.records] == ["INFO"] * len(said)
 
 
-def test_what_a_job_file_means_and_becomes(tmp_path: Path) -> None:
+def test_load_compile_and_check_a_job_file(tmp_path: Path) -> None:
     file = job_file(tmp_path)
     (tmp_path / "site.yaml").write_text(SITE)
     client = paislurm.Client(site=tmp_path / "site.yaml")
@@ -176,7 +176,7 @@ def test_what_a_job_file_means_and_becomes(tmp_path: Path) -> None:
     assert paislurm.load(file).name == "demo"
 
 
-def test_everything_that_is_wrong_is_returned_by_check_and_raised_by_the_others(tmp_path: Path) -> None:
+def test_check_returns_all_errors_and_other_functions_raise_them(tmp_path: Path) -> None:
     (tmp_path / "site.yaml").write_text(SITE)
     client = paislurm.Client(site=tmp_path / "site.yaml")
     too_large = JOB.replace("instances: 2", "instances: 2000").encode()
@@ -199,13 +199,13 @@ def test_everything_that_is_wrong_is_returned_by_check_and_raised_by_the_others(
 @pytest.mark.parametrize(
     ("options", "code"), [({"backend": "none"}, "E505"), ({"backend": "local", "host": "login1"}, "E505")]
 )
-def test_a_wrong_use_is_an_error_of_ours(options: dict[str, str], code: str) -> None:
+def test_wrong_arguments_raise_a_paislurm_error(options: dict[str, str], code: str) -> None:
     with pytest.raises(paislurm.PaislurmError) as raised:
         paislurm.submit(JOB.encode(), **options)  # type: ignore[arg-type]
     assert raised.value.diagnostics[0].code == code
 
 
-def test_a_file_that_cannot_be_read_is_an_error_of_ours(home: Path) -> None:
+def test_an_unreadable_file_raises_a_paislurm_error(home: Path) -> None:
     with pytest.raises(paislurm.ProtocolError):
         paislurm.load("-")
     (home / "jobs").mkdir(parents=True, mode=0o700)
@@ -215,7 +215,7 @@ def test_a_file_that_cannot_be_read_is_an_error_of_ours(home: Path) -> None:
         local(JOB)
 
 
-def test_a_job_that_is_removed_is_not_found(home: Path) -> None:
+def test_a_removed_job_is_not_found(home: Path) -> None:
     run = local(JOB)
     run.wait(timeout=60)
     run.folder.rename(home / "away")

@@ -23,11 +23,11 @@ START = background._start
 """What starts a monitor; no other test does."""
 
 
-def test_the_page_has_what_the_code_says() -> None:
+def test_the_api_page_matches_the_code() -> None:
     assert PAGE.read_text(encoding="utf-8") == page(), "python -m tests.unit.api.page"
 
 
-def test_every_public_name_is_there_and_in_words() -> None:
+def test_every_public_name_exists_and_has_a_docstring() -> None:
     for name in paislurm.__all__:
         value = getattr(paislurm, name)
         assert name == "__version__" or (value.__doc__ or "").strip(), name
@@ -51,7 +51,7 @@ def test_every_function_of_a_client_is_on_the_page() -> None:
         ("import paislurm; paislurm.submit, paislurm.wait", {"pydantic_core", "yaml", "jinja2", "rich", "logging"}),
     ],
 )
-def test_nothing_is_loaded_before_it_is_used(code: str, unused: set[str]) -> None:
+def test_modules_are_imported_lazily(code: str, unused: set[str]) -> None:
     code = f"import sys; before = set(sys.modules)\n{code}\nprint(*sorted(set(sys.modules) - before))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = {name.partition(".")[0] for name in done.stdout.split()}
@@ -59,12 +59,12 @@ def test_nothing_is_loaded_before_it_is_used(code: str, unused: set[str]) -> Non
     assert not loaded & unused
 
 
-def test_the_package_is_the_program() -> None:
+def test_the_package_runs_as_a_module() -> None:
     done = subprocess.run([sys.executable, "-m", "paislurm", "--version"], capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == (f"paislurm {paislurm.__version__}\n", "")
 
 
-def test_a_monitor_that_is_left_behind_has_the_home_and_the_profile_of_its_client(
+def test_a_background_monitor_uses_the_home_and_profile_of_its_client(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given: dict[str, str] = {}
@@ -95,7 +95,7 @@ def test_the_example_prints_its_result(home: Path) -> None:
 
 
 @pytest.mark.slow("type-checks the example with all that it imports")
-def test_the_example_has_the_types_of_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_example_passes_the_type_checker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = tmp_path / "wrong.py"
     wrong.write_text("import paislurm\npaislurm.submit('a', parameters={'a': []})\npaislurm.wait().state\n")
 
@@ -109,7 +109,7 @@ def test_the_example_has_the_types_of_the_package(tmp_path: Path, monkeypatch: p
     assert re.findall(r"wrong\.py:(\d): error", checked(wrong)) == ["2", "3"]
 
 
-def test_a_backend_is_kept_for_each_session(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_session_caches_its_own_backend(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Session, "_choose", lambda *_: object())
     one, other = Session(), Session()
     assert one.backend("local") is one.backend("local") is not other.backend("local")

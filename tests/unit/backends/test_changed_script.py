@@ -65,7 +65,7 @@ def test_a_short_limit_has_no_warning() -> None:
         {"time": "0"},
     ],
 )
-def test_what_cannot_stand_in_a_line_changes_nothing(options: dict[str, str]) -> None:
+def test_values_invalid_in_a_directive_change_nothing(options: dict[str, str]) -> None:
     assert with_options(HET, options) == HET
 
 

@@ -16,20 +16,20 @@ from paislurm.backends.slurm_emulator import scontrol
 from paislurm.translator.errors import UnreachableError, UsageError
 
 
-def test_the_runner_returns_everything() -> None:
+def test_the_runner_returns_status_and_both_outputs() -> None:
     program = "import sys; print(sys.stdin.read()); print('bad', file=sys.stderr); sys.exit(3)"
     done = LocalRunner().run([sys.executable, "-c", program], stdin="in", timeout=30)
     assert (done.status, done.stdout, done.stderr) == (3, "in\n", "bad\n")
 
 
-def test_the_runner_begins_with_another_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_runner_replaces_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OF_THE_CALLER", "leaked")
     base = {"A": "two\nlines", "SBATCH_PARTITION": "leaked", "PATH": os.environ["PATH"]}
     done = LocalRunner().run(["env", "--null"], base=base, env={"B": "b"}, timeout=30)
     assert sorted(done.stdout.split("\0")) == ["", "A=two\nlines", "B=b", f"PATH={os.environ['PATH']}"]
 
 
-def test_the_runner_scrubs_and_adds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_runner_removes_and_adds_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SBATCH_PARTITION", "leaked")
     monkeypatch.setenv("SLURM_CONF", "/etc/slurm.conf")
     done = LocalRunner().run(["env"], env={"SLURM_TIME_FORMAT": "%s"}, timeout=30)
@@ -39,18 +39,18 @@ def test_the_runner_scrubs_and_adds(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "leaked" not in done.stdout
 
 
-def test_a_program_that_is_missing_is_out_of_reach() -> None:
+def test_a_missing_program_raises_unreachable_error() -> None:
     with pytest.raises(UnreachableError, match="--backend local"):
         LocalRunner().run(["sbatch-that-is-nowhere"], timeout=30)
 
 
-def test_a_program_that_is_silent_is_out_of_reach() -> None:
+def test_a_program_timeout_raises_unreachable_error() -> None:
     with pytest.raises(UnreachableError, match="may or may not have done its work") as caught:
         LocalRunner().run(["sleep", "60"], timeout=0.1)
     assert caught.value.argv == ("sleep", "60")
 
 
-def test_what_slurm_mpi_and_the_shell_leave_is_scrubbed() -> None:
+def test_variables_of_slurm_mpi_and_the_shell_are_removed() -> None:
     names = "SLURM_JOB_ID SBATCH_QOS SRUN_X SALLOC_X PMI_RANK PMIX_RANK SQUEUE_SORT SACCT_FORMAT SCANCEL_X"
     shell = "SHELLOPTS BASHOPTS BASH_ENV ENV PS4"
     left = dict.fromkeys(f"{names} {shell}".split(), "1")
@@ -98,7 +98,7 @@ def test_time_limits(text: str, expected: int | None) -> None:
     assert seconds(text) == expected
 
 
-def test_a_time_limit_that_is_none() -> None:
+def test_an_invalid_time_limit_is_refused() -> None:
     with pytest.raises(ValueError, match="invalid time limit: soon"):
         seconds("soon")
 
@@ -118,12 +118,14 @@ def test_host_lists(text: str, names: list[str]) -> None:
 
 
 @pytest.mark.parametrize("text", ["n[1-", "n[a-b]", "n]1[", "n[1-2"])
-def test_host_lists_that_are_none(text: str) -> None:
+def test_invalid_host_lists_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match="invalid"):
         hostlist.expand(text)
 
 
-def test_scontrol(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_scontrol_emulator_shows_host_names_and_nodes(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert scontrol.main(["show", "hostnames", "n[1-2],localhost"]) == 0
     assert capsys.readouterr().out == "n1\nn2\nlocalhost\n"
     monkeypatch.setenv("SLURM_JOB_NODELIST", "localhost,localhost")

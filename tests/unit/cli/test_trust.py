@@ -311,7 +311,7 @@ def test_no_code_of_the_current_folder_runs(world: World, hostile: Path) -> None
         screen.type("s")
         screen.expect("0-worker/0")
         screen.type("exit\r")
-        screen.expect("the shell in worker-0 ended with 0")
+        screen.expect("the shell in worker-0 exited with 0")
         screen.type("q")
         assert screen.ended() == 0
     finally:

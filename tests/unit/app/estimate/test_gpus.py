@@ -48,7 +48,7 @@ def test_gpus_without_a_free_cpu() -> None:
     assert gpu_rows(pool) == [("gpu", "a100", "4", "0", "-", "3 GPUs without a free CPU")]
 
 
-def test_types() -> None:
+def test_gpus_are_counted_by_type() -> None:
     text = node(
         has="gpu:v100:2(S:0),gpu:a100:2(S:1),shard:8", used="gpu:v100:2(IDX:0-1),gpu:a100:1(IDX:2),shard:0(0/8)"
     )

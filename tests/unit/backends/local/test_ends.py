@@ -21,24 +21,24 @@ TASK = 'trap "echo caught >>$PWD/caught; exit 0" TERM; touch up.$SLURM_PROCID; w
 WAIT = "until [[ -e up.0 && -e up.1 ]]; do sleep 0.01; done\n"
 
 
-def test_a_step_is_signalled_by_its_id(runs: Runs) -> None:
+def test_scancel_signals_a_step_by_its_id(runs: Runs) -> None:
     log = runs.run(
         f"srun -n2 bash -c '{TASK}' &\n{WAIT}scancel --signal=TERM $SLURM_JOB_ID.0; wait $!; echo $?; wc -l <caught"
     )
     assert log == ["0", "2"]
 
 
-def test_a_step_that_has_ended_is_an_error(runs: Runs) -> None:
+def test_signalling_a_finished_step_is_an_error(runs: Runs) -> None:
     assert runs.run("srun true; scancel -s KILL $SLURM_JOB_ID.0 2>/dev/null; echo $?") == ["1"]
     assert runs.run("scancel 4711 2>/dev/null; echo $?") == ["1"]
 
 
-def test_the_script_alone_is_signalled(runs: Runs) -> None:
+def test_scancel_batch_signals_only_the_script(runs: Runs) -> None:
     log = runs.run("trap 'echo usr1' USR1; srun -n1 true; scancel --batch --signal=USR1 $SLURM_JOB_ID; echo on")
     assert log == ["usr1", "on"]
 
 
-def test_cancelling_ends_everything(runs: Runs) -> None:
+def test_cancel_terminates_all_processes_of_the_job(runs: Runs) -> None:
     job_id = runs.submit(f"trap 'echo script' TERM\nsrun -n2 bash -c '{TASK}' &\n{WAIT}echo up; wait; wait; exit 3")
     runs.wait_for_line(job_id, "up")
     runs.backend.cancel(job_id)
@@ -57,7 +57,7 @@ def test_a_job_can_cancel_itself(runs: Runs) -> None:
 
 
 @pytest.mark.slow("waits for the time in which a job may end")
-def test_who_ignores_term_is_killed(runs: Runs) -> None:
+def test_a_process_that_ignores_sigterm_is_killed(runs: Runs) -> None:
     job_id = runs.submit("trap '' TERM; echo up; while :; do sleep 1; done")
     runs.wait_for_line(job_id, "up")
     began = time.monotonic()
@@ -78,7 +78,7 @@ def test_the_time_limit_ends_a_job(runs: Runs) -> None:
     assert runs.log(job_id) == ["up", "warned", "ended"]
 
 
-def test_what_a_script_leaves_behind_is_ended(runs: Runs) -> None:
+def test_leftover_processes_of_a_script_are_terminated(runs: Runs) -> None:
     job_id = runs.submit("setsid sleep 600 & srun bash -c 'sleep 600' & sleep 0.3")
     assert runs.end(job_id).state == "COMPLETED"
     runs.wait_for_nothing(job_id)
@@ -108,7 +108,7 @@ def test_a_job_without_supervisor_runs_as_long_as_its_processes(runs: Runs) -> N
     assert "supervisor is gone" in lost.reason
 
 
-def test_such_a_job_can_be_cancelled(runs: Runs) -> None:
+def test_a_job_without_supervisor_can_be_cancelled(runs: Runs) -> None:
     job_id = lose_supervisor(runs)
     runs.backend.cancel(job_id)
     assert runs.end(job_id).raw_state == f"CANCELLED by {os.getuid()}"
@@ -122,7 +122,7 @@ def test_after_a_restart_of_the_machine_the_job_is_lost(runs: Runs) -> None:
     processes.kill_all(runs.process_filter(job_id))
 
 
-def test_another_machines_job_is_not_judged(runs: Runs) -> None:
+def test_a_job_on_another_machine_keeps_its_state(runs: Runs) -> None:
     job_id = lose_supervisor(runs)
     processes.kill_all(runs.process_filter(job_id))
     rewrite(runs, job_id, host="elsewhere")

@@ -52,7 +52,9 @@ def fill_disk_of(runs: Runs, job_id: JobId) -> tuple[Path, int]:
 
 
 @pytest.mark.parametrize(("command", "state", "status"), [("true", "COMPLETED", 0), ("exit 3", "FAILED", 3)])
-def test_a_job_that_ends_meanwhile_has_ended_as_it_did(runs: Runs, command: str, state: str, status: int) -> None:
+def test_a_job_that_ends_on_a_full_disk_keeps_its_state_and_status(
+    runs: Runs, command: str, state: str, status: int
+) -> None:
     job_id = runs.submit(UNTIL_GO + command)
     fill_disk_of(runs, job_id)
     (runs.work(job_id) / "go").touch()
@@ -60,14 +62,14 @@ def test_a_job_that_ends_meanwhile_has_ended_as_it_did(runs: Runs, command: str,
     assert (ended.state, ended.status) == (state, status)
 
 
-def test_a_job_that_is_cancelled_meanwhile_is_cancelled(runs: Runs) -> None:
+def test_a_job_can_be_cancelled_on_a_full_disk(runs: Runs) -> None:
     job_id = runs.submit("sleep 600")
     fill_disk_of(runs, job_id)
     runs.backend.cancel(job_id)
     assert runs.end(job_id).raw_state == f"CANCELLED by {os.getuid()}"
 
 
-def test_where_no_room_can_be_reserved_the_end_waits_for_some(runs: Runs) -> None:
+def test_without_reserved_space_the_end_is_recorded_when_space_is_free(runs: Runs) -> None:
     job_id = runs.submit(UNTIL_GO + "exit 3")
     full, batch = fill_disk_of(runs, job_id)
     (runs.home / "local" / job_id / "state.json.end").unlink()
@@ -84,14 +86,14 @@ def test_a_job_that_cannot_be_recorded_is_not_started(tmp_path: Path) -> None:
     assert processes.members(processes.ProcessFilter(tmp_path)) == []
 
 
-def test_a_step_that_cannot_be_recorded_ends_with_a_word(runs: Runs) -> None:
+def test_a_step_that_cannot_be_recorded_ends_with_an_error_message(runs: Runs) -> None:
     """A file is in the place of the folder of steps."""
     log = runs.run('touch "$PAISLURM_LOCAL_JOB/steps"; srun true; echo $?')
     assert log[-1] == "2"
     assert log[0].startswith("srun: error: ")
 
 
-def test_room_for_the_end_is_reserved_before_anything_runs(tmp_path: Path) -> None:
+def test_space_for_the_end_record_is_reserved_before_the_job_starts(tmp_path: Path) -> None:
     order = """
 import os, sys
 sys.path.insert(0, sys.argv[1])

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..running import Runs
 
 
-def test_a_script_gets_its_arguments_and_slurms_variables(runs: Runs) -> None:
+def test_a_script_gets_its_arguments_and_slurm_variables(runs: Runs) -> None:
     log = runs.run(
         'echo "$#:$2:$3 $PWD"; echo "$SLURM_JOB_ID $SLURM_JOB_NAME $SLURM_JOB_NODELIST $SLURM_NTASKS"',
         "#SBATCH --job-name=a.b~c\n#SBATCH --nodes=2 --ntasks-per-node=3\n",
@@ -24,7 +24,7 @@ def test_a_script_gets_its_arguments_and_slurms_variables(runs: Runs) -> None:
     assert log == [f"3:0:tag {runs.folder / 'job-0'}", "1 a.b~c localhost,localhost 6"]
 
 
-def test_records_say_the_version_of_their_keys(runs: Runs) -> None:
+def test_records_contain_their_format_version(runs: Runs) -> None:
     runs.run("true")
     found = {file.name: json.loads(file.read_text())["version"] for file in runs.folder.rglob("*.json")}
     assert found == {"job.json": 1, "state.json": 1}
@@ -44,7 +44,7 @@ def test_the_environment_is_scrubbed(runs: Runs, monkeypatch: pytest.MonkeyPatch
     assert runs.run("env | grep -c leaked; echo $MINE") == ["0", "kept"]
 
 
-def test_components_have_variables_of_their_own(runs: Runs) -> None:
+def test_each_component_has_its_own_variables(runs: Runs) -> None:
     log = runs.run(
         'echo "$SLURM_HET_SIZE $SLURM_TASKS_PER_NODE $SLURM_JOB_ID_HET_GROUP_1"\n'
         'echo "$SLURM_TASKS_PER_NODE_HET_GROUP_1 $SLURM_JOB_NODELIST_HET_GROUP_1"\n'
@@ -81,7 +81,7 @@ def test_a_job_is_found_by_its_tag(runs: Runs) -> None:
     assert runs.backend.find(["second", "third"]) == {"second": second}
 
 
-def test_a_directive_that_cannot_be_read_is_refused(runs: Runs) -> None:
+def test_an_invalid_directive_is_refused(runs: Runs) -> None:
     with pytest.raises(RejectedError, match="invalid time limit: soon"):
         runs.submit("true", "#SBATCH --time=soon\n")
 

@@ -66,7 +66,7 @@ def huge(path: Path) -> None:
         lambda path: path.write_text('{"state": {}}'),
     ],
 )
-def test_a_record_that_is_none_is_an_unknown_job_and_harms_no_other(
+def test_an_invalid_record_makes_only_its_own_job_unknown(
     tmp_path: Path, file: str, spoil: Callable[[Path], object]
 ) -> None:
     backend = LocalBackend(tmp_path)
@@ -83,7 +83,9 @@ def test_a_record_that_is_none_is_an_unknown_job_and_harms_no_other(
 
 @given(st.sampled_from(["job", "state", "end"]), st.sampled_from(sorted({*JOB, *END})), anything)
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_one_wrong_value(tmp_path: Path, which: str, key: str, value: Any) -> None:
+def test_a_record_with_one_wrong_value_is_observed_without_error(
+    tmp_path: Path, which: str, key: str, value: Any
+) -> None:
     values = {"job": JOB, "state": END if which == "end" else STATE}
     target = "job" if which == "job" else "state"
     write(tmp_path, "1", **values | {target: values[target] | {key: value}})
@@ -96,13 +98,13 @@ def test_one_wrong_value(tmp_path: Path, which: str, key: str, value: Any) -> No
     assert backend.find(["nobody's"]) == {}
 
 
-def test_names_that_are_no_numbers_are_no_jobs(tmp_path: Path) -> None:
+def test_folders_without_numeric_names_are_not_jobs(tmp_path: Path) -> None:
     for name in ("²", "٣", "9" * 200):
         (tmp_path / name).mkdir()
     assert records.take_number(tmp_path, 1) == 1
 
 
-def test_a_script_that_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
+def test_a_named_pipe_as_script_is_refused_at_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "job.sbatch")
     submission = Submission(
         script=tmp_path / "job.sbatch", folder=tmp_path, job="job", attempt=0, tag="x", log=tmp_path / "log"

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ..running import Runs
 
 
-def test_tasks_know_their_place(runs: Runs) -> None:
+def test_tasks_get_their_rank_and_node_variables(runs: Runs) -> None:
     log = runs.run(
         "srun -N1 -n3 -c1 --mpi=none bash -c"
         " 'echo $SLURM_PROCID $SLURM_LOCALID $SLURM_NTASKS $SLURM_NODEID $SLURM_STEP_ID $SLURMD_NODENAME'"
@@ -20,7 +20,7 @@ def test_tasks_know_their_place(runs: Runs) -> None:
     assert sorted(log) == [f"{rank} {rank} 3 0 0 localhost" for rank in range(3)]
 
 
-def test_options_of_job_scripts_are_taken(runs: Runs) -> None:
+def test_srun_options_of_job_scripts_are_accepted(runs: Runs) -> None:
     log = runs.run(
         "printf 'localhost\\nlocalhost\\n' >hosts\n"
         "SLURM_HOSTFILE=hosts srun --mpi=none --export=ALL --kill-on-bad-exit=0 --wait=0 --het-group=1"
@@ -42,7 +42,7 @@ def test_options_of_job_scripts_are_taken(runs: Runs) -> None:
         ("-n1", "no command"),
     ],
 )
-def test_anything_else_is_an_error(runs: Runs, words: str, message: str) -> None:
+def test_other_srun_options_are_refused(runs: Runs, words: str, message: str) -> None:
     job_id = runs.submit(f"srun {words}")
     assert runs.end(job_id).status == 2
     assert message in "\n".join(runs.log(job_id))
@@ -54,19 +54,19 @@ def test_a_host_file_must_name_this_machine(runs: Runs) -> None:
     assert "no such node: n7" in "\n".join(runs.log(job_id))
 
 
-def test_the_highest_status_counts(runs: Runs) -> None:
+def test_srun_returns_the_highest_exit_status(runs: Runs) -> None:
     assert runs.run("srun -n4 bash -c 'exit $SLURM_PROCID' 2>/dev/null; echo $?") == ["3"]
     assert runs.run("srun -n2 bash -c 'kill -TERM $$' 2>/dev/null; echo $?") == ["143"]
     assert runs.run("srun nosuchprogram 2>/dev/null; echo $?") == ["2"]
 
 
-def test_a_failure_leaves_the_others_unless_told(runs: Runs) -> None:
+def test_a_failure_ends_other_tasks_only_with_kill_on_bad_exit(runs: Runs) -> None:
     task = "bash -c '[ $SLURM_PROCID = 0 ] && exit 5; sleep {}; echo survived'"
     assert runs.run(f"srun -n2 -K0 {task.format(0.3)} 2>/dev/null; echo $?") == ["survived", "5"]
     assert runs.run(f"srun -n2 --kill-on-bad-exit=1 {task.format(60)} 2>/dev/null; echo $?") == ["137"]
 
 
-def test_lines_of_many_tasks_stay_whole(runs: Runs) -> None:
+def test_lines_of_parallel_tasks_are_not_mixed(runs: Runs) -> None:
     log = runs.run(
         'srun -n20 bash -c \'for ((i = 0; i < 50; i++)); do printf "$SLURM_PROCID "; printf "%0400d\\n" $i; done\''
     )
@@ -75,11 +75,11 @@ def test_lines_of_many_tasks_stay_whole(runs: Runs) -> None:
     assert [line for line in log if line.startswith("7 ")] == [f"7 {i:0400d}" for i in range(50)]
 
 
-def test_output_without_lines_flows(runs: Runs) -> None:
+def test_output_without_newlines_is_passed_on(runs: Runs) -> None:
     assert runs.run("srun -n2 head -c 20000000 /dev/zero | wc -c") == ["40000000"]
 
 
-def test_a_task_can_ask_before_its_line_has_ended(runs: Runs) -> None:
+def test_a_prompt_without_newline_is_passed_on_at_once(runs: Runs) -> None:
     task = "srun --unbuffered bash -c 'printf ask; read -r line; echo \"$line\"'"
     talk = 'read -rN3 word <&"${COPROC[0]}"; echo "$word and answer" >&"${COPROC[1]}"; cat <&"${COPROC[0]}"'
     assert runs.run(f"coproc {task}; {talk}") == ["ask and answer"]
@@ -106,12 +106,12 @@ def test_input_arrives_while_the_step_runs(runs: Runs) -> None:
     assert log == ["got one got one", "got two got two", "0"]
 
 
-def test_much_input_is_not_lost(runs: Runs) -> None:
+def test_large_input_is_not_lost(runs: Runs) -> None:
     log = runs.run("head -c 3000000 /dev/zero | srun -n3 bash -c 'sleep 0.$SLURM_PROCID; wc -c'")
     assert log == ["3000000"] * 3
 
 
-def test_step_ids_are_given_once(runs: Runs) -> None:
+def test_step_ids_are_unique(runs: Runs) -> None:
     log = runs.run("for i in {1..12}; do srun bash -c 'echo $SLURM_STEP_ID' & done; wait")
     assert sorted(map(int, log)) == list(range(12))
 
@@ -140,10 +140,10 @@ def test_tasks_do_not_inherit_ignored_signals(runs: Runs) -> None:
     assert log == ["143"]
 
 
-def test_sixty_four_tasks_are_quick(runs: Runs) -> None:
+def test_a_step_of_64_tasks_is_fast(runs: Runs) -> None:
     log = runs.run("s=$(date +%s%N); srun -n64 true; echo $((($(date +%s%N) - s) / 1000000))")
     assert int(log[0]) < 1500
 
 
-def test_many_tasks_need_no_more_files_than_allowed(runs: Runs) -> None:
+def test_many_tasks_stay_within_the_open_file_limit(runs: Runs) -> None:
     assert runs.run("ulimit -Sn 64; srun -n100 echo x | wc -l") == ["100"]

@@ -82,7 +82,7 @@ def ask(installed: Callable[[str], None], monkeypatch: pytest.MonkeyPatch) -> It
         asked.process.close()
 
 
-def test_who_cancelled_is_told_by_number(ask: Callable[..., Asked], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cancelling_user_is_reported_by_uid(ask: Callable[..., Asked], monkeypatch: pytest.MonkeyPatch) -> None:
     """It is a name, or the number where there is no such user; a name that nobody has any more is none."""
     asked = ask("cancelled_by_user", VERSION)
     assert asked.backend.observe([asked.job_id])[asked.job_id].raw_state == "CANCELLED"
@@ -96,7 +96,7 @@ def test_who_cancelled_is_told_by_number(ask: Callable[..., Asked], monkeypatch:
     assert asked.backend.observe([asked.job_id])[asked.job_id].raw_state == "CANCELLED by 21001"
 
 
-def test_an_exit_status_of_128_and_more_is_asked_of_the_controller(ask: Callable[..., Asked]) -> None:
+def test_an_exit_status_above_127_is_read_from_the_controller(ask: Callable[..., Asked]) -> None:
     asked = ask("failed_with_137", VERSION)
     asked.replay._left.append(asked.scontrol())
     seen = asked.backend.observe([asked.job_id])[asked.job_id]
@@ -104,7 +104,7 @@ def test_an_exit_status_of_128_and_more_is_asked_of_the_controller(ask: Callable
     assert asked.calls == [("pyslurm", "queue"), ("pyslurm", "accounts")]
 
 
-def test_an_exit_status_that_the_controller_has_forgotten_is_not_known(ask: Callable[..., Asked]) -> None:
+def test_an_exit_status_purged_by_the_controller_is_unknown(ask: Callable[..., Asked]) -> None:
     """9 may have been 137."""
     asked = ask("failed_with_137", VERSION)
     asked.replay._left.append(Recording(asked.scontrol().argv, GONE))
@@ -112,7 +112,7 @@ def test_an_exit_status_that_the_controller_has_forgotten_is_not_known(ask: Call
     assert (seen.state, seen.final, seen.status, seen.signal) == ("FAILED", True, None, None)
 
 
-def test_programs_submit_and_look_for_tags(ask: Callable[..., Asked]) -> None:
+def test_submit_and_find_use_slurm_programs(ask: Callable[..., Asked]) -> None:
     asked = ask("completed", *read("found_by_tag")[:1], VERSION)
     tag = "tag-found_by_tag"
     assert list(asked.backend.find([tag])) == [tag]
@@ -123,7 +123,7 @@ def test_programs_submit_and_look_for_tags(ask: Callable[..., Asked]) -> None:
     assert not asked.calls
 
 
-def test_jobs_of_a_federation_are_asked_of_programs(ask: Callable[..., Asked]) -> None:
+def test_federation_jobs_are_queried_with_slurm_programs(ask: Callable[..., Asked]) -> None:
     job_id = JobId(str((1 << 26) + 1))
     asked = ask("completed", Recording(tuple(commands.squeue([job_id])), GONE))
     asked.replay._left.append(Recording(tuple(commands.sacct([job_id])), QUIET))
@@ -142,7 +142,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("why", sorted(UNUSABLE))
-def test_a_pyslurm_that_cannot_be_asked_says_what_to_install(ask: Callable[..., Asked], why: str) -> None:
+def test_an_unusable_pyslurm_reports_what_to_install(ask: Callable[..., Asked], why: str) -> None:
     means, words, hint = UNUSABLE[why]
     asked = ask("completed", VERSION, **means)
     with pytest.raises(UnreachableError, match=words) as caught:
@@ -152,7 +152,7 @@ def test_a_pyslurm_that_cannot_be_asked_says_what_to_install(ask: Callable[..., 
 
 
 @pytest.mark.parametrize("named", [True, False])
-def test_without_a_configuration_nothing_is_imported(
+def test_pyslurm_is_not_imported_without_a_slurm_configuration(
     ask: Callable[..., Asked], monkeypatch: pytest.MonkeyPatch, named: bool
 ) -> None:
     """The library would look for one for a minute, or end the process."""
@@ -168,14 +168,14 @@ def test_without_a_configuration_nothing_is_imported(
         asked.backend.check()
 
 
-def test_a_python_that_is_not_there(ask: Callable[..., Asked], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_python_is_reported(ask: Callable[..., Asked], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(PYTHON, "/no/python")
     with pytest.raises(UnreachableError, match="/no/python cannot be started"):
         ask("completed").backend.check()
 
 
 @pytest.mark.parametrize("fault", [*sorted(BROKEN), "gone"])
-def test_where_pyslurm_is_gone_programs_are_asked_and_that_is_said_once(ask: Callable[..., Asked], fault: str) -> None:
+def test_without_pyslurm_programs_are_used_with_one_warning(ask: Callable[..., Asked], fault: str) -> None:
     queue, accounts = read("completed")[1:]
     job_id = JobId(queue.completed.stdout.partition("|")[0])
     asked = ask("completed", VERSION, queue, accounts, *read("unknown_job")[-1:], fault=fault.replace("gone", ""))
@@ -190,9 +190,7 @@ def test_where_pyslurm_is_gone_programs_are_asked_and_that_is_said_once(ask: Cal
         assert re.search(BROKEN[fault], asked.words[0])
 
 
-def test_a_pyslurm_that_hangs_is_ended_and_started_anew(
-    ask: Callable[..., Asked], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_hanging_pyslurm_process_is_restarted(ask: Callable[..., Asked], monkeypatch: pytest.MonkeyPatch) -> None:
     asked = ask("completed", VERSION, fault="hang", timeout=1.5)
     with pytest.raises(UnreachableError, match=r"pyslurm timed out after 1.5 s") as caught:
         asked.backend.observe([asked.job_id])
@@ -205,14 +203,14 @@ def test_a_pyslurm_that_hangs_is_ended_and_started_anew(
 
 
 @pytest.mark.parametrize("said", ["nonsense", "[]", '{"cpu": 1, "answer": {"pyslurm": 1}}', "[" * 9999])
-def test_what_is_no_answer_is_none(said: str) -> None:
+def test_an_invalid_answer_ends_the_process(said: str) -> None:
     process = Process(argv=("sh", "-c", f"read -r line; echo '{said}'; cat"))
     with pytest.raises(UnreachableError, match="its process printed invalid output"):
         process.call("begin", Installed)
     assert process._child is None
 
 
-def test_the_process_ends_when_nobody_asks_any_more(ask: Callable[..., Asked]) -> None:
+def test_the_process_exits_when_its_input_closes(ask: Callable[..., Asked]) -> None:
     asked = ask("completed", VERSION)
     asked.backend.check()
     child = asked.process._child
@@ -222,7 +220,7 @@ def test_the_process_ends_when_nobody_asks_any_more(ask: Callable[..., Asked]) -
     assert child.wait(10) == 0
 
 
-def test_a_refusal_is_one(ask: Callable[..., Asked], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pyslurm_error_raises_rejected_error(ask: Callable[..., Asked], monkeypatch: pytest.MonkeyPatch) -> None:
     asked = ask("unknown_job", VERSION)
     said = {**asked.recorded, "job": {str(asked.job_id): {"errno": 2001, "message": "Access/permission denied"}}}
     other = Path(os.environ["SLURM_CONF"]).with_name("other.json")
@@ -232,7 +230,7 @@ def test_a_refusal_is_one(ask: Callable[..., Asked], monkeypatch: pytest.MonkeyP
         asked.backend.cancel(asked.job_id)
 
 
-def test_the_process_needs_nothing_of_this_package() -> None:
+def test_the_child_process_does_not_import_paislurm() -> None:
     """It may be run by a Python that has not got it."""
     assert Process().python == sys.executable
     assert "paislurm." not in CHILD.read_text(encoding="utf-8")

@@ -49,7 +49,7 @@ class Scontrol:
         ("7", {"retries": "3"}, []),
     ],
 )
-def test_one_call_for_all_options_of_a_job(job_id: str, values: dict[str, str], said: list[str]) -> None:
+def test_all_options_of_a_job_change_in_one_call(job_id: str, values: dict[str, str], said: list[str]) -> None:
     scontrol = Scontrol()
     SlurmBackend(scontrol).change(JobId(job_id), values, [{}])
     assert [" ".join(argv) for argv in scontrol.called] == said
@@ -88,7 +88,7 @@ def test_one_call_for_all_options_of_a_job(job_id: str, values: dict[str, str], 
         ("something new\n", {"time": "1"}, "something new", "scontrol(1)"),
     ],
 )
-def test_a_refusal_in_plain_words(error: str, values: dict[str, str], says: str, helps: str) -> None:
+def test_refusals_are_explained_with_a_hint(error: str, values: dict[str, str], says: str, helps: str) -> None:
     with pytest.raises(RejectedError) as caught:
         SlurmBackend(Scontrol(error)).change(JobId("3"), values)
     (diagnostic,) = caught.value.diagnostics
@@ -97,7 +97,7 @@ def test_a_refusal_in_plain_words(error: str, values: dict[str, str], says: str,
     assert helps in diagnostic.hint
 
 
-def test_a_controller_that_is_away_has_refused_nothing() -> None:
+def test_an_unreachable_controller_is_not_a_refusal() -> None:
     error = "slurm_update error: Unable to contact slurm controller (connect failure)\n"
     with pytest.raises(UnreachableError):
         SlurmBackend(Scontrol(error)).change(JobId("3"), {"time": "1"})
@@ -177,7 +177,7 @@ def change(controller: Controller, wanted: Mapping[str, str]) -> BackendError | 
 
 
 @given(st.sets(st.sampled_from(sorted(WANTED)), min_size=1), st.sets(st.sampled_from(sorted(WANTED))))
-def test_the_job_has_what_the_error_does_not_name(names: set[str], refuses: set[str]) -> None:
+def test_options_not_named_by_the_error_are_changed(names: set[str], refuses: set[str]) -> None:
     controller = Controller(refuses=refuses)
     wanted = {name: WANTED[name] for name in names}
     error = change(controller, wanted)
@@ -192,14 +192,14 @@ def test_the_job_has_what_the_error_does_not_name(names: set[str], refuses: set[
         assert {name for name in names if f"--{name}" in said.partition("it changed ")[2]} == changed
 
 
-def test_one_call_where_nothing_is_refused() -> None:
+def test_one_call_suffices_if_nothing_is_refused() -> None:
     controller = Controller(refuses=())
     assert change(controller, WANTED) is None
     assert controller.updates == ["JobId=7 TimeLimit=00:09:00 Partition=pair Account=Extra QOS=long Nice=-3"]
     assert controller.queries == 0
 
 
-def test_the_hint_is_that_of_the_option_that_is_refused() -> None:
+def test_the_hint_belongs_to_the_refused_option() -> None:
     controller = Controller(refuses=("nice",))
     error = change(controller, {"time": "00:09:00", "nice": "-3"})
     assert isinstance(error, RejectedError)
@@ -209,7 +209,7 @@ def test_the_hint_is_that_of_the_option_that_is_refused() -> None:
 
 
 @pytest.mark.parametrize("refused_by", [0, 1])
-def test_what_only_some_components_take_is_set_back(refused_by: int) -> None:
+def test_an_option_refused_by_one_component_is_reset_on_the_others(refused_by: int) -> None:
     controller = Controller(refuses=("partition",), at=(refused_by,), components=2)
     error = change(controller, {"time": "00:09:00", "partition": "pair"})
     assert error is not None
@@ -220,7 +220,7 @@ def test_what_only_some_components_take_is_set_back(refused_by: int) -> None:
     assert "keeps --" not in error.diagnostics[-1].message
 
 
-def test_a_component_that_keeps_what_it_took_is_told_of() -> None:
+def test_a_component_that_cannot_be_reset_is_reported() -> None:
     controller = Controller(refuses=("partition",), at=(1,), components=2, away=2)
     error = change(controller, {"partition": "pair"})
     assert error is not None
@@ -228,7 +228,7 @@ def test_a_component_that_keeps_what_it_took_is_told_of() -> None:
     assert "; component 0 keeps --partition pair" in error.diagnostics[-1].message
 
 
-def test_components_get_what_their_leader_keeps_to_itself() -> None:
+def test_options_not_passed_on_by_the_leader_are_set_on_components() -> None:
     controller = Controller(refuses=(), components=3)
     controller.has[2]["qos"] = "long"
     assert change(controller, WANTED) is None
@@ -239,13 +239,13 @@ def test_components_get_what_their_leader_keeps_to_itself() -> None:
     assert controller.queries == 1
 
 
-def test_where_components_are_not_known_before_they_are_asked_for() -> None:
+def test_components_are_queried_if_unknown_before_the_change() -> None:
     controller = Controller(refuses=(), components=2)
     SlurmBackend(controller).change(JobId("7"), {"qos": "long"})
     assert [has["qos"] for has in controller.has] == ["long", "long"]
 
 
-def test_where_components_cannot_be_asked_after_the_change_those_that_differed_are_changed(
+def test_without_a_query_components_that_differed_before_are_changed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     controller = Controller(refuses=(), components=2)
@@ -256,7 +256,7 @@ def test_where_components_cannot_be_asked_after_the_change_those_that_differed_a
 
 
 @pytest.mark.parametrize("others", [("time",), ("time", "nice")])
-def test_a_component_that_refuses_what_its_leader_took(others: tuple[str, ...]) -> None:
+def test_a_refusal_by_a_component_resets_the_leader(others: tuple[str, ...]) -> None:
     """What is set back, and what is told, is as where the leader refuses."""
     controller = Controller(refuses=("qos",), at=(1,), components=3)
     error = change(controller, {name: WANTED[name] for name in (*others, "qos")})
@@ -270,7 +270,7 @@ def test_a_component_that_refuses_what_its_leader_took(others: tuple[str, ...]) 
     assert controller.updates[1:] == ["JobId=7+1 QOS=long", "JobId=7+0 QOS=normal"]
 
 
-def test_who_falls_silent_is_not_asked_again() -> None:
+def test_no_further_calls_after_a_controller_timeout() -> None:
     controller = Controller(refuses=("account", "partition"), away=2)
     error = change(controller, WANTED)
     assert isinstance(error, UnreachableError)
@@ -279,7 +279,7 @@ def test_who_falls_silent_is_not_asked_again() -> None:
     assert changed == set(WANTED) - set(error.options)
 
 
-def test_options_of_jobs_come_in_the_order_of_components_and_in_the_form_of_sbatch() -> None:
+def test_options_are_ordered_by_component_in_sbatch_format() -> None:
     controller = Controller(refuses=(), components=2)
     controller.has[1] |= {"time": "UNLIMITED", "account": "(null)"}
     found = SlurmBackend(controller).options([JobId("7"), JobId("8")])
@@ -292,7 +292,7 @@ def test_options_of_jobs_come_in_the_order_of_components_and_in_the_form_of_sbat
     assert controller.queries == 1
 
 
-def test_where_it_cannot_be_asked_what_slurm_took_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_result_of_a_change_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     controller = Controller(refuses=("nice",))
     monkeypatch.setattr(controller, "_rows", lambda: "")
     with pytest.raises(RejectedError) as caught:
@@ -302,7 +302,7 @@ def test_where_it_cannot_be_asked_what_slurm_took_that_is_said(monkeypatch: pyte
     assert len(controller.updates) == 1
 
 
-def test_no_answer_to_one_of_several_keeps_what_was_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_timeout_for_one_option_keeps_the_accepted_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     controller = Controller(refuses=("account",))
     run, silent = controller.run, UnreachableError(Diagnostic(code="E502", message="timed out"))
 

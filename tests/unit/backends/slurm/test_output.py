@@ -55,17 +55,17 @@ def test_the_job_id_of_sbatch(stdout: str, job_id: str | None) -> None:
     assert submitted_id(stdout) == job_id
 
 
-def test_columns_of_the_accounts_are_known_by_name() -> None:
+def test_accounting_columns_are_found_by_name() -> None:
     reordered = "State|JobIDRaw|JobID|ExitCode|Reason|NodeList|Submit|Start|End\n"
     [row] = accounting_rows(f"{reordered}FAILED|8|7+1|2:0|None|n[1-2]|10|20|30\n")
     assert (row.leader, row.offset, row.status, row.nodes, row.ended) == ("7", 1, 2, "n[1-2]", 30)
 
 
-def test_a_line_that_is_no_row_is_passed_over() -> None:
+def test_a_line_that_is_not_a_row_is_skipped() -> None:
     assert queue_rows("slurmctld says hello\n\n") == []
 
 
-def test_a_name_of_a_pattern_is_no_pattern_in_the_log() -> None:
+def test_special_characters_in_the_log_path_are_escaped() -> None:
     from pathlib import Path
 
     folder = Path("/home/a/50%j\\n")
@@ -79,14 +79,14 @@ def rows(text: str) -> list[Row]:
     return by_job(accounting_rows(ACCOUNTS + text))[JobId("7")]
 
 
-def test_a_state_that_is_not_known_is_no_ending() -> None:
+def test_an_unknown_state_is_not_final() -> None:
     queue = by_job(queue_rows("7|7|TELEPORTED|10|20|30|n1|None\n"))[JobId("7")]
     seen = observation(queue, (), components=1, accounted=True)
     assert seen is not None
     assert (seen.state, seen.raw_state, seen.final) == ("TELEPORTED", "TELEPORTED", False)
 
 
-def test_the_cause_is_the_state_and_the_scripts_status_the_status() -> None:
+def test_state_is_the_cause_and_status_is_that_of_the_script() -> None:
     seen = observation(
         (),
         rows("7+0|7|FAILED|3:0|10|20|30|n1|None\n7+1|8|NODE_FAIL|0:0|10|20|31|n2|None\n"),
@@ -128,11 +128,11 @@ def test_a_job_that_is_completing_still_runs() -> None:
     assert (seen.state, seen.final) == ("COMPLETING", False)
 
 
-def test_nothing_is_known_of_a_job_without_rows() -> None:
+def test_a_job_without_rows_is_unknown() -> None:
     assert observation((), (), components=1, accounted=True) is None
 
 
-def test_a_component_each_has_a_reason() -> None:
+def test_each_component_has_a_reason() -> None:
     """As 22.05 prints it: the first component says nothing of what keeps the others."""
     text = "28+0|28|PENDING|90|200|N/A||{}\n28+1|29|PENDING|90|N/A|N/A||PartitionTimeLimit\n"
     for first, reason in (("Resources", "Resources"), ("None", "PartitionTimeLimit"), ("", "PartitionTimeLimit")):
@@ -155,7 +155,7 @@ def test_a_component_each_has_a_reason() -> None:
     assert len(long.reasons[0]) == MAX_REASON
 
 
-def test_when_slurm_expects_to_start_a_job() -> None:
+def test_the_expected_start_time_is_read() -> None:
     def expected(*starts: str, state: str = "PENDING", nodes: str = "", reason: str = "None") -> int | None:
         text = "".join(f"7+{k}|7|{state}|90|{start}|N/A|{nodes}|{reason}\n" for k, start in enumerate(starts))
         seen = observation(queue_rows(text), (), components=len(starts), accounted=True)
@@ -174,7 +174,7 @@ def test_when_slurm_expects_to_start_a_job() -> None:
     assert expected("200", state="CANCELLED") is None
 
 
-def test_accounts_without_their_columns_are_no_answer() -> None:
+def test_accounting_output_without_its_columns_is_invalid() -> None:
     """A wrapper of a site's, or another program of the name."""
     for text in ("JobID|State\n7|FAILED\n", "7|7|FAILED|1:0|1|2|3|n1|None\n", "nonsense\n"):
         with pytest.raises(UnreachableError, match="E543: sacct did not print the requested columns"):
@@ -183,7 +183,7 @@ def test_accounts_without_their_columns_are_no_answer() -> None:
 
 
 @pytest.mark.parametrize("digits", ["9" * 10_000, "²", "٣", "+1", "1_0"])
-def test_digits_that_are_no_number(digits: str) -> None:
+def test_non_ascii_or_huge_digits_are_not_numbers(digits: str) -> None:
     (row,) = accounting_rows(f"{ACCOUNTS}7+{digits}|7|FAILED|{digits}:{digits}|{digits}|{digits}|{digits}|n1|None\n")
     assert (row.offset, row.status, row.signal, row.submitted, row.started, row.ended) == (None,) * 6
     assert components(f"#SBATCH --nodes={digits}\n")[0].nodes == 1

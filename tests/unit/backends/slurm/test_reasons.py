@@ -39,7 +39,7 @@ MADE = [
 
 
 @pytest.mark.parametrize("word", [*WORDS.split(), *MADE])
-def test_every_word_means_something_and_something_helps(word: str) -> None:
+def test_every_reason_has_a_meaning_and_a_hint(word: str) -> None:
     found = explained(word)
     assert found.kind != "unknown"
     assert found.meaning
@@ -69,7 +69,7 @@ def test_every_word_means_something_and_something_helps(word: str) -> None:
         ("Dependency", "later", "waits for other jobs"),
     ],
 )
-def test_what_they_mean(reason: str, kind: str, says: str) -> None:
+def test_reasons_have_the_expected_kind_and_meaning(reason: str, kind: str, says: str) -> None:
     found = explained(reason)
     assert found.kind == kind
     assert says in found.meaning
@@ -78,7 +78,7 @@ def test_what_they_mean(reason: str, kind: str, says: str) -> None:
 @given(
     st.text() | st.sampled_from(["Assoc", "QOSMax", "QOSMin", "ReqNode"]).flatmap(lambda head: st.just(head + "{0}"))
 )
-def test_other_words_stay_as_they_are(reason: str) -> None:
+def test_unknown_reasons_are_unchanged(reason: str) -> None:
     found = explained(reason)
     assert "{" not in found.meaning
     assert found.kind != "unknown" or not found.meaning

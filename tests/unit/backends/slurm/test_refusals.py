@@ -43,7 +43,7 @@ REFUSALS = {
 
 
 @pytest.mark.parametrize("case", sorted(REFUSALS))
-def test_refusals_name_the_option_in_slurms_words(case: str) -> None:
+def test_refusals_name_the_option_and_quote_slurm(case: str) -> None:
     option, words = REFUSALS[case]
     name = f"refused_{case}"
     with pytest.raises(RejectedError) as caught:
@@ -60,7 +60,7 @@ def test_every_recorded_refusal_is_tested() -> None:
     assert {f"refused_{case}" for case in REFUSALS} == {path.stem for path in folder.glob("refused_*")}
 
 
-def test_a_controller_that_is_away_is_no_refusal() -> None:
+def test_an_unreachable_controller_is_not_a_refusal() -> None:
     backend = SlurmBackend(Replay(read("controller_away")))
     with pytest.raises(UnreachableError, match="nothing was submitted") as caught:
         backend.submit(submission("controller_away"))
@@ -96,7 +96,7 @@ def test_a_machine_without_a_cluster_has_submitted_nothing() -> None:
         "sbatch: error: Slurm temporarily unable to accept job, sleeping and retrying\n",
     ],
 )
-def test_no_answer_is_never_called_a_refusal(stderr: str) -> None:
+def test_a_missing_answer_is_never_a_refusal(stderr: str) -> None:
     wanted = submission("x")
     answer = Recording(tuple(commands.sbatch(wanted)), Completed(status=1, stdout="", stderr=stderr))
     with pytest.raises(UnreachableError, match="may have accepted the job") as caught:
@@ -104,14 +104,14 @@ def test_no_answer_is_never_called_a_refusal(stderr: str) -> None:
     assert not caught.value.is_refusal
 
 
-def test_a_refusal_that_is_not_in_the_table_is_told_as_it_is() -> None:
+def test_an_unknown_refusal_is_quoted_unchanged() -> None:
     wanted = submission("x")
     said = Completed(status=1, stdout="", stderr="sbatch: error: Something\nsbatch: error: entirely new\n")
     with pytest.raises(RejectedError, match="sbatch refuses: Something; entirely new"):
         SlurmBackend(Replay([Recording(tuple(commands.sbatch(wanted)), said)])).submit(wanted)
 
 
-def test_an_answer_without_a_job_id_is_no_answer() -> None:
+def test_an_answer_without_a_job_id_is_invalid() -> None:
     wanted = submission("x")
     said = Completed(status=0, stdout="welcome\n", stderr="")
     with pytest.raises(UnreachableError, match="printed no job id: welcome"):
@@ -177,7 +177,7 @@ def verdict(answer: str) -> str:
 
 
 @pytest.mark.parametrize("answer", SAID)
-def test_each_refusal_says_what_to_write(answer: str) -> None:
+def test_each_refusal_has_a_hint(answer: str) -> None:
     options, hint = SAID[answer]
     error = refused(verdict(answer))
     code = "E508" if "MaxSubmit" in answer else "E503"
@@ -203,11 +203,11 @@ def test_each_refusal_says_what_to_write(answer: str) -> None:
         ("sbatch: error: something new\n", False),
     ],
 )
-def test_what_will_not_be_taken_later_either(said: str, lasting: bool) -> None:
+def test_permanent_refusals_are_marked_as_lasting(said: str, lasting: bool) -> None:
     assert refused(said).lasting is lasting
 
 
-def test_no_answer_is_nothing_lasting() -> None:
+def test_a_missing_answer_is_not_a_lasting_refusal() -> None:
     said = "sbatch: error: Invalid --nice value\nsbatch: error: Unable to contact slurm controller (connect failure)\n"
     error = failure(["sbatch"], Completed(status=1, stdout="", stderr=said))
     assert isinstance(error, UnreachableError)
@@ -218,7 +218,7 @@ def test_a_wrong_value_names_its_option() -> None:
     assert refused(verdict("Invalid --nice value")).options == ("nice",)
 
 
-def test_what_is_to_be_written_can_be_written() -> None:
+def test_keys_named_in_hints_exist() -> None:
     keys = {field.alias or name for name, field in SlurmExtras.model_fields.items()}
     keys |= {"time.default", "virtualClusters", "priorities", "nodeTypes", "gpus", "partitions"}
     keys |= {"instances", "cpu", "memoryMB", "gpu"}
@@ -237,7 +237,7 @@ LUA = (
 """What a site's job_submit.lua says by log_user() before it refuses. Source: observed on 22.05."""
 
 
-def test_the_words_of_a_sites_rule_are_quoted() -> None:
+def test_the_message_of_a_site_rule_is_quoted() -> None:
     error = refused(LUA)
     (diagnostic,) = error.diagnostics
     assert diagnostic.message == (
@@ -250,7 +250,7 @@ def test_the_words_of_a_sites_rule_are_quoted() -> None:
     assert error.options == ("account", "qos", "bb")
 
 
-def test_the_words_of_a_sites_rule_stand_beside_its_answer() -> None:
+def test_a_site_message_is_shown_with_the_answer_of_slurm() -> None:
     error = refused("sbatch: error: no partition, no job\n" + verdict("Invalid partition name specified"))
     assert error.diagnostics[0].message == (
         "sbatch refuses --partition: Batch job submission failed: Invalid partition name specified; "
@@ -259,7 +259,7 @@ def test_the_words_of_a_sites_rule_stand_beside_its_answer() -> None:
     assert error.options == ("partition",)
 
 
-def test_the_words_of_a_rule_are_the_sites_whatever_they_look_like() -> None:
+def test_a_site_message_that_resembles_a_slurm_error_names_no_option() -> None:
     error = refused("sbatch: error: invalid partition for you, and Invalid qos\n" + verdict("Unspecified error"))
     assert error.options == ()
     assert error.diagnostics[0].message.endswith('; message of the site: "invalid partition for you, and Invalid qos"')
@@ -267,33 +267,33 @@ def test_the_words_of_a_rule_are_the_sites_whatever_they_look_like() -> None:
     assert refused(verdict("Socket timed out on send/recv operation") + verdict("Unspecified error")).options == ()
 
 
-def test_a_rule_that_speaks_of_each_component_is_quoted_once() -> None:
+def test_a_site_message_repeated_per_component_is_quoted_once() -> None:
     said = "".join(f"sbatch: error: {number}: no account, no job\n" for number in range(3))
     assert (
         refused(said + verdict("Unspecified error")).diagnostics[0].message.endswith('the site: "no account, no job"')
     )
 
 
-def test_a_rule_without_a_word_is_named() -> None:
+def test_a_site_rule_without_a_message_is_named() -> None:
     (diagnostic,) = refused(verdict("Unspecified error")).diagnostics
     assert diagnostic.message == "sbatch refuses: a rule of the site (job_submit) refuses the job"
     assert "ask the site" in diagnostic.hint
 
 
-def test_what_slurm_says_beside_its_answer_is_not_the_sites() -> None:
+def test_additional_slurm_messages_are_not_attributed_to_the_site() -> None:
     said = "sbatch: error: Memory specification can not be satisfied\n"
     (diagnostic,) = refused(said + verdict("Requested node configuration is not available")).diagnostics
     assert diagnostic.message.startswith("sbatch refuses --mem: Memory specification can not be satisfied; Batch job")
 
 
 @pytest.mark.parametrize("words", ["GPUs are temporarily unable to run", "MUNGE is down for you", "Socket timed out"])
-def test_a_sites_words_are_never_taken_for_no_answer(words: str) -> None:
+def test_a_site_message_is_never_read_as_a_missing_answer(words: str) -> None:
     error = refused(f"sbatch: error: {words}\n" + verdict("Unspecified error"))
     assert f'message of the site: "{words}"' in error.diagnostics[0].message
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=("Cc", "Cs", "Zl", "Zp")), min_size=1), max_size=3))
-def test_whatever_a_site_says_the_refusal_stays_one(lines: list[str]) -> None:
+def test_any_site_message_keeps_the_refusal_a_refusal(lines: list[str]) -> None:
     before = "".join(f"sbatch: error: {line}\n" for line in lines)
     (diagnostic,) = refused(before + verdict("Unspecified error")).diagnostics
     assert diagnostic.code == "E503"

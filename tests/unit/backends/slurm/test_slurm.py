@@ -53,7 +53,7 @@ ENDED = {
 
 
 @pytest.mark.parametrize("case", sorted(ENDED))
-def test_endings(case: str) -> None:
+def test_final_states_are_observed(case: str) -> None:
     seen = observe(case)
     assert (seen.state, seen.raw_state, seen.status, seen.signal, seen.nodes) == ENDED[case]
     assert seen.final
@@ -70,31 +70,31 @@ def test_a_running_job() -> None:
     assert seen.started is not None
 
 
-def test_a_pending_job_says_why() -> None:
+def test_a_pending_job_has_a_reason() -> None:
     seen = observe("pending")
     assert (seen.state, seen.final, seen.reason, seen.nodes) == ("PENDING", False, "Resources", "")
     assert seen.started is None
     assert seen.submitted is not None
 
 
-def test_accounts_that_lag_are_not_final() -> None:
+def test_lagging_accounting_data_is_not_final() -> None:
     seen = observe("het_just_ended")
     assert (seen.state, seen.final) == ("FAILED", False)
 
 
-def test_a_database_that_is_away_is_one_that_lags() -> None:
+def test_an_unreachable_database_counts_as_lagging() -> None:
     seen = observe("database_away")
     assert (seen.state, seen.final) == ("COMPLETED", False)
 
 
-def test_a_database_that_is_away_is_an_outage_for_a_job_that_only_it_knows() -> None:
+def test_an_unreachable_database_is_an_outage_for_a_purged_job() -> None:
     squeue, sacct = read("database_away")[1:]
     forgotten = replace(squeue, completed=NOTHING)
     with pytest.raises(UnreachableError, match="Problem talking to the database"):
         SlurmBackend(Replay([forgotten, sacct])).observe([_id_of(squeue)])
 
 
-def test_without_accounting_the_queue_has_the_last_word() -> None:
+def test_without_accounting_the_queue_decides() -> None:
     squeue, sacct = read("database_away")[1:]
     disabled = Completed(status=1, stdout="", stderr="Slurm accounting storage is disabled\n")
     job_id = _id_of(squeue)
@@ -106,7 +106,7 @@ DENIED = "sacct: error: Access/permission denied\n"
 
 
 @pytest.mark.parametrize("said", ["Slurm accounting storage is disabled\n", DENIED])
-def test_a_job_that_nobody_knows_any_more_is_forgotten(said: str) -> None:
+def test_a_job_unknown_to_queue_and_accounting_is_lost(said: str) -> None:
     squeue, sacct = read("database_away")[1:]
     unknown = Completed(status=1, stdout="", stderr="slurm_load_jobs error: Invalid job id specified\n")
     answers = [
@@ -117,7 +117,7 @@ def test_a_job_that_nobody_knows_any_more_is_forgotten(said: str) -> None:
     assert (seen.state, seen.final) == (FORGOTTEN, True)
 
 
-def test_without_accounts_the_controller_tells_the_status_of_a_script_that_failed() -> None:
+def test_without_accounting_the_controller_gives_the_exit_status() -> None:
     squeue, sacct = read("database_away")[1:]
     queued = replace(squeue.completed, stdout=squeue.completed.stdout.replace("COMPLETED", "FAILED"))
     denied = Completed(status=1, stdout="", stderr=DENIED)
@@ -145,7 +145,7 @@ class Forbidden:
         return self._squeue
 
 
-def test_where_sacct_may_not_be_called_the_queue_has_the_last_word() -> None:
+def test_if_sacct_is_forbidden_the_queue_decides() -> None:
     squeue = read("database_away")[1]
     backend = SlurmBackend(Forbidden(squeue.completed))
     job_id = _id_of(squeue)
@@ -153,7 +153,7 @@ def test_where_sacct_may_not_be_called_the_queue_has_the_last_word() -> None:
     assert backend.find(["paislurm-none"]) == {}
 
 
-def test_a_program_that_may_not_be_called_is_an_error_of_its_own(tmp_path: Path) -> None:
+def test_a_forbidden_program_raises_a_specific_error(tmp_path: Path) -> None:
     program = tmp_path / "sacct"
     program.touch(mode=0o600)
     with pytest.raises(UnreachableError) as caught:
@@ -179,7 +179,7 @@ class Clusters:
         return Completed(status=0, stdout=f"{'CLUSTER: far' if far else ''}\n7|7|{state}|1|1|1|n1|None\n", stderr="")
 
 
-def test_each_cluster_is_asked_for_its_own_jobs() -> None:
+def test_each_cluster_is_queried_for_its_own_jobs() -> None:
     runner = Clusters()
     backend = SlurmBackend(runner)
     near, far = JobId("7"), JobId("7;far")
@@ -207,13 +207,13 @@ class Refusing:
         return Completed(status=1 if self.stderr else 0, stdout="", stderr=self.stderr)
 
 
-def test_jobs_are_cancelled_by_one_call_for_each_cluster() -> None:
+def test_jobs_are_cancelled_with_one_call_per_cluster() -> None:
     runner = Refusing("")
     SlurmBackend(runner).cancel(JobId("7"), JobId("8;far"), JobId("9"))
     assert runner.asked == [["scancel", "7", "9"], ["scancel", "--clusters=far", "8"]]
 
 
-def test_of_several_jobs_none_that_was_refused_is_taken_for_cancelled() -> None:
+def test_a_refused_cancellation_among_several_raises_an_error() -> None:
     completing = "scancel: error: Kill job error on job id 7: Job/step already completing or completed\n"
     SlurmBackend(Refusing(completing)).cancel(JobId("7"), JobId("8"))
     refused = completing + "scancel: error: Kill job error on job id 8: Access/permission denied\n"
@@ -221,7 +221,7 @@ def test_of_several_jobs_none_that_was_refused_is_taken_for_cancelled() -> None:
         SlurmBackend(Refusing(refused)).cancel(JobId("7"), JobId("8"))
 
 
-def test_the_accounts_are_believed_when_the_controller_has_forgotten() -> None:
+def test_accounting_decides_for_jobs_purged_by_the_controller() -> None:
     squeue, sacct = read("het_failed")[1:]
     forgotten = replace(
         squeue,
@@ -232,7 +232,7 @@ def test_the_accounts_are_believed_when_the_controller_has_forgotten() -> None:
     assert (seen.state, seen.status, seen.final) == ("FAILED", 3, True)
 
 
-def test_the_script_says_how_many_components_to_expect() -> None:
+def test_the_script_defines_the_expected_number_of_components() -> None:
     squeue, sacct = read("het_just_ended")[1:]
     job_id = _id_of(squeue)
     forgotten = replace(squeue, completed=NOTHING)
@@ -252,7 +252,7 @@ def test_no_jobs_cost_no_query() -> None:
     assert SlurmBackend(Replay([])).observe([]) == {}
 
 
-def test_of_several_jobs_the_queue_is_asked_as_of_the_users() -> None:
+def test_several_jobs_are_queried_as_all_jobs_of_the_user() -> None:
     """A list of numbers would make the controller send all jobs of all users; others of the user are passed over."""
     ids = sorted(JobId(str(number)) for number in range(1, 10_001))
     assert commands.squeue(ids[:1])[3] == "--jobs=1"
@@ -264,7 +264,7 @@ def test_of_several_jobs_the_queue_is_asked_as_of_the_users() -> None:
     assert set(SlurmBackend(Replay(asked)).observe(ids)) == set(ids)
 
 
-def test_other_clusters_are_asked_for_jobs_of_a_federation_alone() -> None:
+def test_other_clusters_are_queried_only_for_federation_jobs() -> None:
     """Else the controller is asked once more, each time, which clusters form one."""
     last, first = JobId(str((1 << 26) - 1)), JobId(str(1 << 26))
     assert all("--local" in commands.squeue(ids) for ids in ([last], [JobId("1"), last]))
@@ -280,7 +280,7 @@ THROTTLED = (
 
 
 @pytest.mark.parametrize("said", THROTTLED)
-def test_a_slurm_that_is_asked_too_often_says_nothing_of_any_job(said: Completed) -> None:
+def test_a_rate_limited_query_returns_no_job_states(said: Completed) -> None:
     """Neither by the queue, nor by the accounts of jobs that the queue knows or does not know."""
     ids = [JobId("1"), JobId("2")]
     queue = tuple(commands.squeue(ids))
@@ -298,21 +298,21 @@ def test_a_slurm_that_is_asked_too_often_says_nothing_of_any_job(said: Completed
         SlurmBackend(Replay([Recording(tuple(commands.squeue_tags()), said)])).find(["tag"])
 
 
-def test_an_sbatch_that_is_one_too_many_submitted_nothing() -> None:
+def test_a_rate_limited_sbatch_raises_throttled_error() -> None:
     words = "sbatch: error: Batch job submission failed: Rate limit exceeded, please retry later\n"
     said = failure(["sbatch"], Completed(status=1, stdout="", stderr=words))
     assert isinstance(said, ThrottledError)
     assert said.diagnostics[0].hint == "try again later: nothing was submitted"
 
 
-def test_what_a_sites_rule_says_is_no_limit_of_the_controller() -> None:
+def test_a_site_message_is_not_read_as_a_rate_limit() -> None:
     words = (
         "sbatch: error: slow down: 10 jobs are enough\nsbatch: error: Batch job submission failed: Unspecified error\n"
     )
     assert isinstance(failure(["sbatch"], Completed(status=1, stdout="", stderr=words)), RejectedError)
 
 
-def test_of_very_many_that_ended_the_accounts_are_asked_in_turns() -> None:
+def test_accounting_of_many_finished_jobs_is_queried_in_batches() -> None:
     ids = sorted(JobId(str(number)) for number in range(1, 1201))
     ended = "JobID|JobIDRaw|State|ExitCode|Submit|Start|End|NodeList|Reason\n{}\n"
     rows = ["\n".join(f"{k}|{k}|COMPLETED|0:0|1|2|3|n1|None" for k in ids[n : n + 500]) for n in (0, 500, 1000)]
@@ -328,7 +328,7 @@ def test_of_very_many_that_ended_the_accounts_are_asked_in_turns() -> None:
     assert all(one.final for one in seen.values())
 
 
-def test_lost_nodes_are_those_that_are_down_or_do_not_respond() -> None:
+def test_lost_nodes_are_down_or_not_responding() -> None:
     asked = Recording(
         ("sinfo", "--noheader", "--Node", "--nodes=n[1-3]", "--format=%N %T %E"),
         Completed(
@@ -349,7 +349,7 @@ def test_lost_nodes_are_those_that_are_down_or_do_not_respond() -> None:
         ("#SBATCH --exclude=n[1-2]\n#SBATCH hetjob\n#SBATCH --exclude=n3\n", "--exclude=n[1-2],n3,n4"),
     ],
 )
-def test_nodes_that_failed_are_left_out_beside_the_jobs_own(tmp_path: Path, script: str, option: str) -> None:
+def test_failed_nodes_are_added_to_the_exclusions_of_the_job(tmp_path: Path, script: str, option: str) -> None:
     file = tmp_path / "job.sbatch"
     file.write_text(f"#!/bin/bash\n{script}true\n")
     submission = Submission(script=file, folder=tmp_path, job="job", attempt=1, tag="t.1", log=tmp_path / "log")
@@ -357,7 +357,7 @@ def test_nodes_that_failed_are_left_out_beside_the_jobs_own(tmp_path: Path, scri
     assert option in commands.sbatch(replace(submission, exclude=("n3", "n4")))
 
 
-def test_an_attempt_that_is_not_to_begin_yet(tmp_path: Path) -> None:
+def test_a_delayed_attempt_gets_a_begin_time(tmp_path: Path) -> None:
     submission = Submission(
         script=tmp_path / "s", folder=tmp_path, job="job", attempt=1, tag="t.1", log=tmp_path / "log"
     )
@@ -387,7 +387,7 @@ def test_a_tag_is_found_in_the_accounts() -> None:
     assert SlurmBackend(Replay([queue, *accounts])).find(["tag-nobody-has"]) == {}
 
 
-def test_before_21_08_a_tag_is_found_by_its_comment() -> None:
+def test_before_21_08_a_tag_is_found_in_the_comment() -> None:
     queue = Recording(tuple(commands.squeue_tags()), NOTHING)
     refused = Completed(status=1, stdout="", stderr='sacct: error: Invalid field requested: "SubmitLine"\n')
     newer = Recording(tuple(commands.sacct_tags(30)), refused)
@@ -396,7 +396,7 @@ def test_before_21_08_a_tag_is_found_by_its_comment() -> None:
     assert SlurmBackend(Replay([queue, newer, older])).find(["my-tag"]) == {"my-tag": "12"}
 
 
-def test_many_tags_take_one_query_of_the_queue_and_one_of_the_accounts() -> None:
+def test_many_tags_need_one_squeue_and_one_sacct_call() -> None:
     queue = Recording(tuple(commands.squeue_tags()), Completed(status=0, stdout="7+0|a\n7+1|a\n8|other\n", stderr=""))
     answer = "JobID|Comment|SubmitLine\n9||sbatch job.sbatch folder 0 b\n"
     accounts = Recording(tuple(commands.sacct_tags(30)), Completed(status=0, stdout=answer, stderr=""))

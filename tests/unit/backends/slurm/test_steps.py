@@ -15,14 +15,14 @@ LINES = """\
 """
 
 
-def test_steps_by_their_jobs() -> None:
+def test_steps_are_grouped_by_job() -> None:
     assert step_usages(LINES) == {
         (3, 1): StepUsage(2, 3, 49, 49, None, None),
         (4, 0): StepUsage(1, 93784, 1536, 2048, 87, 1024),
     }
 
 
-def test_accounts_of_steps_with_their_names() -> None:
+def test_step_accounting_contains_step_names() -> None:
     lines = "".join(
         f"{line}|{name}\n" for line, name in zip(LINES.splitlines(), ("batch", "worker", "a|b"), strict=True)
     )
@@ -35,16 +35,16 @@ def test_accounts_of_steps_with_their_names() -> None:
 @pytest.mark.parametrize(
     "line", ["5.0|1||||", "5.0|1|00:00:00|0|0|", "5.0|0|00:00:01|1|1|", "5.0|1|soon|1|1|", "5|1|00:00:01|1|1|", "5.0|1"]
 )
-def test_a_step_without_figures_is_not_known(line: str) -> None:
+def test_a_step_without_usage_is_omitted(line: str) -> None:
     assert step_usages(line) == {}
 
 
 @given(st.text())
-def test_any_text_is_read(text: str) -> None:
+def test_any_text_is_parsed(text: str) -> None:
     assert all(usage.tasks > 0 for usage in step_usages(text).values())
 
 
-def test_one_question_for_all_components() -> None:
+def test_all_components_need_one_query() -> None:
     assert "--jobs=7,8" in sstat(["7", "8"])
     assert "--het-group=0,2" in srun_beside("7", ["n1", "n2"], (0, 2), ["true"])
     words = srun_beside("7", ["n1", "n2"], (), ["true"])

@@ -79,7 +79,7 @@ def there(home: Path) -> Path:
 
 
 @pytest.mark.parametrize("loses", [(), (1,), (2,), (3,), (4,), (2, 3, 4), (4, 5, 6)])
-def test_whatever_answer_is_lost_sbatch_is_called_once(
+def test_sbatch_is_called_once_whichever_answer_is_lost(
     loses: tuple[int, ...], made: Callable[..., tuple[SshBackend, Here]], submission: Submission, home: Path
 ) -> None:
     backend, transport = made(*loses)
@@ -93,7 +93,7 @@ def test_whatever_answer_is_lost_sbatch_is_called_once(
     assert not (submission.folder / "secrets").exists()
 
 
-def test_when_the_job_has_ended_its_secrets_go_as_soon_as_they_can(
+def test_remote_secrets_are_removed_soon_after_the_job_ends(
     made: Callable[..., tuple[SshBackend, Here]], submission: Submission, home: Path, tmp_path: Path
 ) -> None:
     backend, transport = made()
@@ -108,7 +108,7 @@ def test_when_the_job_has_ended_its_secrets_go_as_soon_as_they_can(
 
 
 @pytest.mark.parametrize("below", [("",), ("/attempts/0/job.sbatch", "/attempts/0/work")])
-def test_a_job_that_is_removed_goes_there_as_soon_as_it_can(
+def test_remote_files_of_a_removed_job_are_removed_when_reachable(
     made: Callable[..., tuple[SshBackend, Here]], submission: Submission, home: Path, below: tuple[str, ...]
 ) -> None:
     backend, transport = made()
@@ -124,7 +124,7 @@ def test_a_job_that_is_removed_goes_there_as_soon_as_it_can(
     assert not folder.exists()
 
 
-def test_a_refusal_leaves_nothing_and_can_be_followed_by_a_job(
+def test_a_refused_submission_leaves_no_files_and_can_be_repeated(
     made: Callable[..., tuple[SshBackend, Here]], submission: Submission, home: Path
 ) -> None:
     backend, _ = made()
@@ -139,7 +139,7 @@ def test_a_refusal_leaves_nothing_and_can_be_followed_by_a_job(
     assert backend.submit(submission) == JobId("123")
 
 
-def test_what_has_come_is_brought_once_and_in_pieces(
+def test_new_output_is_fetched_once_in_chunks(
     made: Callable[..., tuple[SshBackend, Here]], submission: Submission, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("paislurm.backends.ssh.mirrored.MOST", 1000)
@@ -183,7 +183,7 @@ def test_what_has_come_is_brought_once_and_in_pieces(
     assert (here / "result.json").read_text() == "y"
 
 
-def test_a_job_that_gets_another_name_meanwhile_keeps_what_comes(
+def test_a_renamed_job_still_receives_its_remote_files(
     made: Callable[..., tuple[SshBackend, Here]], submission: Submission, home: Path
 ) -> None:
     backend, _ = made()

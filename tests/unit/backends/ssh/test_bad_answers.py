@@ -190,7 +190,7 @@ ROLE = SimpleNamespace(
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_a_bad_answer_is_an_answer_or_the_backends_error(tmp_path: Path, question: str) -> None:
+def test_a_malformed_answer_is_parsed_or_raises_a_backend_error(tmp_path: Path, question: str) -> None:
     login = Liar()
     login.about = question
     QUESTIONS[question](*made(tmp_path / "good", login))
@@ -211,7 +211,7 @@ def test_a_bad_answer_is_an_answer_or_the_backends_error(tmp_path: Path, questio
 
 
 @pytest.mark.parametrize("stream", ["1", "2"])
-def test_an_answer_without_an_end_is_cut_off(stream: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_endless_answer_is_cut_off(stream: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bounded_run, "MAX_ANSWER", 1 << 20)
     with pytest.raises(UnreachableError, match="E543: `bash` printed more than 64 MB"):
         LocalRunner().run(["bash", "-c", f"exec cat /dev/zero >&{stream}"], timeout=100)
@@ -219,7 +219,7 @@ def test_an_answer_without_an_end_is_cut_off(stream: str, monkeypatch: pytest.Mo
         ProgramTransport(Address(host="x"))._run(["bash", "-c", f"exec cat /dev/zero >&{stream}"], b"", 100)
 
 
-def test_what_a_program_is_given_and_prints_goes_through_whole() -> None:
+def test_input_and_output_of_a_program_are_transferred_unchanged() -> None:
     data = bytes(range(256)) * 4000
     done = bounded_run.run_bounded(["bash", "-c", "tee /dev/stderr; exit 3"], data, timeout=100)
     assert done == (3, data, data)
@@ -228,7 +228,7 @@ def test_what_a_program_is_given_and_prints_goes_through_whole() -> None:
     assert late == (None, b"early\n", b"")
 
 
-def test_a_transport_that_brings_no_end_is_the_backends_error(tmp_path: Path) -> None:
+def test_an_endless_transport_answer_raises_a_backend_error(tmp_path: Path) -> None:
     class Endless(Liar):
         def exchange(self, *_: object) -> tuple[bytes, bytes]:
             raise bounded_run.TooLongError
@@ -238,7 +238,7 @@ def test_a_transport_that_brings_no_end_is_the_backends_error(tmp_path: Path) ->
         backend.observe([ID])
 
 
-def test_the_library_takes_no_answer_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_library_refuses_an_endless_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fabric_transport, "MAX_ANSWER", 1 << 20)
     endless, ended = bytearray(), []
     channel = SimpleNamespace(close=lambda: ended.append(1))
@@ -251,7 +251,7 @@ def test_the_library_takes_no_answer_without_an_end(monkeypatch: pytest.MonkeyPa
     ["", "[", "[1]", '{"a": 1}', '{"slurm.log": [1, 4]}', '{"slurm.log": [1, "4", "1.0"]}',
      '{"slurm.log": [[], 4, "1"]}', "[" * 100_000, '{"a\\u0000": [1, 4, "1.0"], "slurm.log": [1, 4, "1.0"]}'],
 )  # fmt: skip
-def test_what_is_kept_of_the_files_there_can_be_anything(tmp_path: Path, text: str) -> None:
+def test_an_invalid_cache_of_remote_files_is_ignored(tmp_path: Path, text: str) -> None:
     """It is asked for anew then."""
     for folder in ("there", "attempts/0"):
         (tmp_path / "job" / folder).mkdir(parents=True)

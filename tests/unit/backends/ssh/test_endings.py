@@ -65,18 +65,14 @@ def _attempt(folder: Path, number: int) -> Submission:
 
 
 @pytest.mark.parametrize("said", [NOBODY, "echo 'sbatch: error: invalid partition specified: x' >&2; exit 1"])
-def test_a_job_that_was_not_taken_leaves_nothing_there(
-    made: SshBackend, login: Here, submission: Submission, said: str
-) -> None:
+def test_a_refused_job_leaves_no_remote_files(made: SshBackend, login: Here, submission: Submission, said: str) -> None:
     login.sbatch(said)
     with pytest.raises(BackendError):
         made.submit(submission)
     assert login.remains == []
 
 
-def test_an_sbatch_that_is_not_there_leaves_nothing_there(
-    made: SshBackend, login: Here, submission: Submission
-) -> None:
+def test_a_missing_sbatch_leaves_no_remote_files(made: SshBackend, login: Here, submission: Submission) -> None:
     login.sbatch("exit 127")
     with pytest.raises(UnreachableError) as caught:
         made.submit(submission)
@@ -87,7 +83,7 @@ def test_an_sbatch_that_is_not_there_leaves_nothing_there(
 @pytest.mark.parametrize(
     ("said", "error"), [(NOBODY, "E506"), ("echo 'Socket timed out on send/recv operation' >&2; exit 1", "E502")]
 )
-def test_a_retry_that_slurm_did_not_take_is_asked_for_again(
+def test_a_retry_refused_by_slurm_is_submitted_again(
     made: SshBackend, login: Here, submission: Submission, said: str, error: str
 ) -> None:
     login.sbatch("echo 7")
@@ -102,7 +98,7 @@ def test_a_retry_that_slurm_did_not_take_is_asked_for_again(
 
 
 @pytest.mark.parametrize("end", ["sleep 9", "kill -KILL $$"])
-def test_an_sbatch_that_says_nothing_may_have_sent_the_job(
+def test_a_silent_sbatch_may_have_submitted_the_job(
     made: SshBackend, login: Here, submission: Submission, end: str
 ) -> None:
     login.sbatch(end)
@@ -112,7 +108,7 @@ def test_an_sbatch_that_says_nothing_may_have_sent_the_job(
     assert login.remains == ["job.1a2b"]
 
 
-def test_an_answer_that_was_lost_is_heard_later(made: SshBackend, login: Here, submission: Submission) -> None:
+def test_a_lost_answer_is_read_later(made: SshBackend, login: Here, submission: Submission) -> None:
     login.sbatch('echo call >>"$HOME/calls"; echo 7')
     login.breaks_at = "setsid"
     with pytest.raises(UnreachableError):
@@ -123,7 +119,7 @@ def test_an_answer_that_was_lost_is_heard_later(made: SshBackend, login: Here, s
 
 
 @pytest.mark.parametrize("at", ["sha256sum", "umask 077\nrm -rf"])
-def test_files_of_which_nobody_heard_that_they_came_are_removed(
+def test_files_with_unconfirmed_transfer_are_removed(
     made: SshBackend, login: Here, submission: Submission, at: str
 ) -> None:
     login.breaks_at = at
@@ -134,7 +130,7 @@ def test_files_of_which_nobody_heard_that_they_came_are_removed(
 
 
 @pytest.mark.parametrize("error", [RejectedError(Diagnostic(code="E510", message="full")), KeyboardInterrupt()])
-def test_files_that_were_not_taken_whole_are_removed(
+def test_incompletely_transferred_files_are_removed(
     made: SshBackend, login: Here, submission: Submission, monkeypatch: pytest.MonkeyPatch, error: BaseException
 ) -> None:
     def upload(_: object, __: object, ___: object, name: str) -> None:
@@ -147,7 +143,9 @@ def test_files_that_were_not_taken_whole_are_removed(
     assert login.remains == []
 
 
-def test_no_answer_can_be_kept_and_nothing_is_called(made: SshBackend, login: Here, submission: Submission) -> None:
+def test_sbatch_is_not_called_if_its_answer_cannot_be_saved(
+    made: SshBackend, login: Here, submission: Submission
+) -> None:
     login.sbatch("echo 7")
     made.submit(submission)
     retry = _attempt(submission.folder, 1)
@@ -157,7 +155,7 @@ def test_no_answer_can_be_kept_and_nothing_is_called(made: SshBackend, login: He
         made.submit(retry)
 
 
-def test_what_cannot_be_removed_stays_on_the_list(made: SshBackend, login: Here, submission: Submission) -> None:
+def test_files_that_cannot_be_removed_stay_on_the_list(made: SshBackend, login: Here, submission: Submission) -> None:
     login.sbatch(f"mkdir {login.home}/bin/x; printf '#!/bin/bash\\nexit 1\\n' >{login.home}/bin/rm; "
                  f"chmod +x {login.home}/bin/rm; {NOBODY}")  # fmt: skip
     with pytest.raises(BackendError):
@@ -168,7 +166,7 @@ def test_what_cannot_be_removed_stays_on_the_list(made: SshBackend, login: Here,
     assert made._removals.due() == []
 
 
-def test_not_all_folders_are_open_at_once(made: SshBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_open_folders_is_limited(made: SshBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
 
     def brought(_: object, __: object, run_folders: Sequence[RunFolder], ___: object) -> Brought:
@@ -190,12 +188,12 @@ def test_not_all_folders_are_open_at_once(made: SshBackend, monkeypatch: pytest.
         b"file " + b"9" * 5000 + b" 0 1 0 0 claim\0end 1 0\0",
     ],
 )
-def test_numbers_that_are_none_are_no_answer(said: bytes) -> None:
+def test_an_answer_with_invalid_numbers_is_garbled(said: bytes) -> None:
     with pytest.raises(GarbledError):
         answer(b"folder /r/a\0" + said, [NewsRequest(folder="/r/a")])
 
 
-def test_an_answer_that_promises_more_and_brings_nothing_is_the_last(tmp_path: Path) -> None:
+def test_an_answer_with_a_false_promise_of_more_data_is_endless(tmp_path: Path) -> None:
     (tmp_path / "job").mkdir()
     runner = SimpleNamespace(exchange=lambda *_, **__: SimpleNamespace(stdout=b"end 1 1\0"))
     with pytest.raises(UnreachableError, match="endless output"):

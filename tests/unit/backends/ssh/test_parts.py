@@ -30,7 +30,7 @@ ASKED = [NewsRequest(folder="/r/job.1/attempts/0")]
         ("[2001:db8::1]:22", ("2001:db8::1", "", 22)),
     ],
 )
-def test_addresses(text: str, parts: tuple[str, str, int | None]) -> None:
+def test_valid_addresses_are_parsed(text: str, parts: tuple[str, str, int | None]) -> None:
     address = parse_address(text)
     assert (address.host, address.user, address.port) == parts
     assert str(address) == text
@@ -39,7 +39,7 @@ def test_addresses(text: str, parts: tuple[str, str, int | None]) -> None:
 @pytest.mark.parametrize(
     "text", ["", "-oProxyCommand=x", "a b", "login1:0", "login1:99999", "u@-x", "a;b", "a/b", "$(x)"]
 )
-def test_what_ssh_could_take_for_something_else_is_no_address(text: str) -> None:
+def test_addresses_that_ssh_could_misread_are_refused(text: str) -> None:
     with pytest.raises(UsageError):
         parse_address(text)
 
@@ -49,7 +49,7 @@ WORDS = st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_charac
 
 @settings(max_examples=20, deadline=None)
 @given(WORDS, st.binary(max_size=100))
-def test_words_and_input_arrive_as_they_are(words: list[str], stdin: bytes) -> None:
+def test_arguments_and_input_are_passed_unchanged(words: list[str], stdin: bytes) -> None:
     asked = request(["bash", "-c", 'printf "%s\\0" "$@"; cat', "x", *words], stdin, {"A": "it's $HOME"}, 10)
     done = subprocess.run(["sh", "-c", asked.line], input=asked.stdin, capture_output=True, check=False)
     seen = outcome(asked, done.stdout, done.stderr)
@@ -57,7 +57,7 @@ def test_words_and_input_arrive_as_they_are(words: list[str], stdin: bytes) -> N
     assert (seen.status, seen.stdout) == (0, expected + stdin)
 
 
-def test_a_program_has_nothing_of_slurm_and_its_own_status(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_gets_no_slurm_variables_and_returns_its_status(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SBATCH_PARTITION", "mine")
     asked = request(["bash", "-c", 'echo "<${SBATCH_PARTITION-}$A>"; echo aside >&2; exit 7'], b"", {"A": "it's"}, 10)
     done = subprocess.run(["sh", "-c", asked.line], input=asked.stdin, capture_output=True, check=False)
@@ -65,7 +65,7 @@ def test_a_program_has_nothing_of_slurm_and_its_own_status(monkeypatch: pytest.M
     assert (seen.status, seen.stdout, seen.stderr) == (7, b"<it's>\n", b"aside\n")
 
 
-def test_an_answer_that_is_cut_short_has_no_status() -> None:
+def test_a_truncated_answer_has_no_status() -> None:
     asked = request(["echo", "hello"], b"", {}, 10)
     done = subprocess.run(["sh", "-c", asked.line], input=asked.stdin, capture_output=True, check=True)
     for length in range(len(done.stdout) - 1):
@@ -73,7 +73,7 @@ def test_an_answer_that_is_cut_short_has_no_status() -> None:
     assert outcome(asked, done.stdout, b"").status == 0
 
 
-def test_a_line_becomes_its_program() -> None:
+def test_an_attached_command_line_runs_its_program() -> None:
     line = attached(["bash", "-c", "cat; exit 3"])
     done = subprocess.run(["sh", "-c", line], input=b"in", capture_output=True, check=False)
     assert (done.returncode, done.stdout) == (3, b"in")
@@ -83,7 +83,7 @@ def test_a_line_becomes_its_program() -> None:
     "name",
     ["../../x", "/etc/passwd", "logs/../../x", "job.sbatch", "secrets/a", "", "logs//a", "claim/./owner", "logs/a\nb"],
 )
-def test_a_login_node_cannot_name_other_files(name: str) -> None:
+def test_a_login_node_cannot_name_files_outside_the_job(name: str) -> None:
     data = f"folder {ASKED[0].folder}\0file 1 1 1.5 0 1 {name}\0xend 1.0 0\0"
     with pytest.raises(GarbledError):
         answer(data.encode(), ASKED)
@@ -102,12 +102,12 @@ def test_a_login_node_cannot_name_other_files(name: str) -> None:
         "end now 0\0",
     ],
 )
-def test_what_is_no_answer_is_not_taken_for_one(data: str) -> None:
+def test_an_invalid_answer_is_refused(data: str) -> None:
     with pytest.raises(GarbledError):
         answer(data.encode(), ASKED)
 
 
-def test_an_answer_has_its_pieces() -> None:
+def test_an_answer_is_split_into_chunks() -> None:
     first = "file 5 9 1.5 4 5 slurm.log\0he\0\no"
     second = "file 6 0 2.5 0 0 logs/0-a b/1.stdout.log\0"
     news = answer(f"folder {ASKED[0].folder}\0{first}{second}end 7.5 1\0".encode(), ASKED)
@@ -128,21 +128,21 @@ def test_an_answer_has_its_pieces() -> None:
         ("ssh: Could not resolve hostname login1: Name or service not known", "E550"),
     ],
 )  # fmt: skip
-def test_what_ssh_says_has_a_code(words: str, code: str) -> None:
+def test_ssh_errors_have_codes(words: str, code: str) -> None:
     error = errors.of_words(LOGIN, words, command="ssh -fNM login1")
     assert error is not None
     assert error.diagnostics[0].code == code
     assert errors.of_words(LOGIN, "client_loop: send disconnect: Broken pipe", command="") is None
 
 
-def test_a_fingerprint_is_that_of_ssh_keygen(tmp_path: Path) -> None:
+def test_fingerprints_equal_those_of_ssh_keygen(tmp_path: Path) -> None:
     key = tmp_path / "key"
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
     said = subprocess.run(["ssh-keygen", "-lf", str(key)], capture_output=True, text=True, check=True).stdout
     assert fingerprint(f"login1 {key.with_suffix('.pub').read_text()}").split()[1] == said.split()[1]
 
 
-def test_a_folder_of_sockets_is_the_users_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_socket_folder_is_private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(openssh, "FOLDER", str(tmp_path / "paislurm-{}"))
     known = {"user": "alice", "hostname": "login1.example.org", "port": "22"}
     monkeypatch.setattr(openssh, "LONGEST", 1000)
@@ -155,7 +155,7 @@ def test_a_folder_of_sockets_is_the_users_alone(tmp_path: Path, monkeypatch: pyt
 
 
 @pytest.mark.parametrize("taken", ["loose", "link"])
-def test_a_folder_of_sockets_that_another_took_is_not_used(
+def test_a_socket_folder_of_another_user_is_not_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, taken: str
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
@@ -175,7 +175,7 @@ def test_a_folder_of_sockets_that_another_took_is_not_used(
         openssh.socket_path({}, "login1")
 
 
-def test_what_is_to_be_removed_is_kept(tmp_path: Path) -> None:
+def test_pending_removals_are_saved(tmp_path: Path) -> None:
     removals = Removals(tmp_path / "ssh" / "login1" / "to-remove")
     assert removals.due() == []
     removals.add("a", "b")

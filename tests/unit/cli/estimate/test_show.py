@@ -55,7 +55,7 @@ def answers(monkeypatch: pytest.MonkeyPatch, slurm: FakeBackend) -> Slurm:
     return answering
 
 
-def test_the_very_script_is_asked_about_and_nothing_is_left(
+def test_test_only_checks_the_submit_script_and_leaves_no_files(
     run: Runner, job: str, answers: Slurm, slurm: FakeBackend, surroundings: Path
 ) -> None:
     said = run("submit", job, "--test-only")
@@ -68,7 +68,7 @@ def test_the_very_script_is_asked_about_and_nothing_is_left(
     assert "--partition=batch" in answers.asked[1]
 
 
-def test_a_job_of_the_same_name_that_lives_is_no_hindrance(
+def test_a_running_job_of_the_same_name_does_not_matter(
     run: Runner, job: str, answers: Slurm, slurm: FakeBackend
 ) -> None:
     assert run("submit", job).code == 0
@@ -80,7 +80,7 @@ def test_a_job_of_the_same_name_that_lives_is_no_hindrance(
     assert "error E511" in run("submit", job, "--dry-run").err
 
 
-def test_as_json(run: Runner, job: str, answers: Slurm) -> None:
+def test_the_estimate_is_printed_as_json(run: Runner, job: str, answers: Slurm) -> None:
     document = json.loads(run("submit", job, "--test-only", "--json").out)
     assert (document["job"], document["backend"], document["at_once"], document["reason"]) == (
         "demo",
@@ -94,7 +94,7 @@ def test_as_json(run: Runner, job: str, answers: Slurm) -> None:
     assert len(answers.asked) == 3
 
 
-def test_a_refusal_is_that_of_submit(run: Runner, tmp_path: Path, job: str, answers: Slurm) -> None:
+def test_a_refusal_equals_that_of_submit(run: Runner, tmp_path: Path, job: str, answers: Slurm) -> None:
     assert job
     answers.answers |= Slurm("refused").answers
     file = job_file(tmp_path, f"{JOB}extras: {{slurm: {{account: nosuch}}}}\n", name="other.yaml")
@@ -104,14 +104,14 @@ def test_a_refusal_is_that_of_submit(run: Runner, tmp_path: Path, job: str, answ
     assert [each[0] for each in answers.asked] == ["sbatch"]
 
 
-def test_one_that_waits_for_others_says_so(run: Runner, job: str, answers: Slurm) -> None:
+def test_a_job_with_dependencies_says_that_it_waits(run: Runner, job: str, answers: Slurm) -> None:
     assert answers
     assert run("submit", job).code == 0
     said = run("submit", job, "--suffix", "-2", "--after", "demo", "--test-only")
     assert "it will not be submitted before" in said.err
 
 
-def test_this_machine_has_no_queue(run: Runner, job: str, surroundings: Path) -> None:
+def test_a_local_job_starts_at_once(run: Runner, job: str, surroundings: Path) -> None:
     said = run("submit", job, "--test-only", "--backend", "local")
     assert said.out == "demo would start at once on this machine: the local backend has no queue\n"
     document = json.loads(run("submit", job, "--test-only", "--backend", "local", "--json").out)
@@ -119,7 +119,7 @@ def test_this_machine_has_no_queue(run: Runner, job: str, surroundings: Path) ->
     assert not surroundings.exists()
 
 
-def test_at_a_login_node_it_is_asked_there(run: Runner, job: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_with_host_the_login_node_is_queried(run: Runner, job: str, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
     def runner(_: Session, name: str) -> Slurm:
@@ -135,7 +135,7 @@ def test_at_a_login_node_it_is_asked_there(run: Runner, job: str, monkeypatch: p
     assert asked == ["ssh:login1", "ssh:login1", "ssh:login2"]
 
 
-def test_without_slurm(run: Runner, job: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_slurm_the_estimate_fails(run: Runner, job: str, monkeypatch: pytest.MonkeyPatch) -> None:
     class NoSlurm:
         def run(self, argv: list[str], **_: Any) -> Any:
             raise UnreachableError(Diagnostic(code="E501", message=f"`{argv[0]}` is not on PATH"))
@@ -147,18 +147,18 @@ def test_without_slurm(run: Runner, job: str, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize("option", ["--wait", "--follow", "--dry-run", "--sweep=lr=1,2"])
-def test_what_it_does_not_go_with(run: Runner, job: str, option: str) -> None:
+def test_incompatible_options_are_refused(run: Runner, job: str, option: str) -> None:
     said = run("submit", job, "--test-only", option)
     assert (said.code, "--test-only submits nothing" in said.err) == (2, True)
 
 
-def test_a_dry_run_names_it(run: Runner, job: str, slurm: FakeBackend) -> None:
+def test_a_dry_run_suggests_test_only(run: Runner, job: str, slurm: FakeBackend) -> None:
     assert not slurm.submissions
     assert "`--test-only` shows when it would start" in run("submit", job, "--dry-run").err
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_the_gpus_of_a_site(run: Runner, version: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_site_gpus_shows_free_gpus(run: Runner, version: str, monkeypatch: pytest.MonkeyPatch) -> None:
     sinfo, squeue = read("estimate_busy", version)[1:]
     monkeypatch.setattr(Session, "slurm_runner", lambda *_: Replay([sinfo, squeue]))
     words = ("site", "gpus", "--partition", "pair", "--partition", "watched")
@@ -172,7 +172,7 @@ def test_the_gpus_of_a_site(run: Runner, version: str, monkeypatch: pytest.Monke
     assert [(each["free_gpu_count"], each["waiting_gpu_count"]) for each in document["partitions"]] == [(1, 16), (8, 8)]
 
 
-def test_a_partition_that_there_is_not(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_partition_is_refused(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Session, "slurm_runner", lambda *_: Slurm("busy"))
     said = run("site", "gpus", "--partition", "nope")
     assert (said.code, "error E630: Slurm has no partition 'nope'" in said.err) == (5, True)

@@ -62,7 +62,9 @@ def test_a_symbolic_link_counts_as_itself(two: Path, tmp_path: Path) -> None:
     assert room_taken(str(tmp_path / "nothing")) == RoomTaken()
 
 
-def test_what_the_site_removes_is_told(run: Runner, two: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_automatic_removal_by_the_site_is_reported(
+    run: Runner, two: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert two.is_dir()
     assert "paislurm remove --older-than" in run("du").err
     (tmp_path / "site.yaml").write_text("jobs: {removeAfter: 4w}\n", encoding="utf-8")
@@ -73,11 +75,11 @@ def test_what_the_site_removes_is_told(run: Runner, two: Path, tmp_path: Path, m
 @pytest.mark.parametrize(
     ("size", "text"), [(0, "0 KiB"), (512, "0.5 KiB"), (40960, "40 KiB"), (3 << 29, "1.5 GiB"), (9 << 50, "9216 TiB")]
 )
-def test_sizes_are_short(size: int, text: str) -> None:
+def test_sizes_are_printed_in_short_form(size: int, text: str) -> None:
     assert size_text(size) == text
 
 
-def test_a_group_has_the_room_of_all_its_jobs_in_a_line(run: Runner, two: Path) -> None:
+def test_a_group_row_shows_the_total_of_its_jobs(run: Runner, two: Path) -> None:
     for name in ("train-1", "train-2"):
         created = replace(CREATED, user=ME, job=name, group="train")
         sent = replace(SUBMITTED, user=ME, job=name, group="train")

@@ -53,7 +53,7 @@ def age_stamp(name: str, seconds: int) -> None:
     os.utime(Session().monitor_folder / name, (at, at))
 
 
-def test_what_ended_an_hour_ago_is_tidied_and_that_is_looked_at_each_hour(surroundings: Path) -> None:
+def test_jobs_are_tidied_an_hour_after_their_end_and_checked_hourly(surroundings: Path) -> None:
     old, new = job(surroundings, "old", HOUR + 9), job(surroundings, "new", 9)
     tidy_up(Session(), None, print)
     assert (old.script(0).exists(), new.script(0).exists()) == (False, True)
@@ -66,7 +66,7 @@ def test_what_ended_an_hour_ago_is_tidied_and_that_is_looked_at_each_hour(surrou
     assert not more.script(0).exists()
 
 
-def test_what_ended_long_ago_is_removed_each_day(surroundings: Path) -> None:
+def test_old_jobs_are_removed_daily(surroundings: Path) -> None:
     said: list[str] = []
     old, new = job(surroundings, "old", MONTH + 9), job(surroundings, "new", MONTH - 99)
     living = job(surroundings, "living", 2 * MONTH, ended=False)
@@ -81,14 +81,14 @@ def test_what_ended_long_ago_is_removed_each_day(surroundings: Path) -> None:
     assert not more.path.exists()
 
 
-def test_nothing_is_removed_unless_the_site_says_so(surroundings: Path) -> None:
+def test_jobs_are_removed_only_if_the_site_asks_for_it(surroundings: Path) -> None:
     old = job(surroundings, "old", 9999 * DAY)
     tidy_up(Session(), None, print)
     assert old.path.exists()
     assert not (Session().monitor_folder / REMOVED).exists()
 
 
-def test_a_journal_that_only_looks_old_is_read(surroundings: Path) -> None:
+def test_the_recorded_end_counts_and_not_the_file_time(surroundings: Path) -> None:
     """A copy of a home has other times, and it is the end that counts."""
     folder = job(surroundings, "new", 9)
     os.utime(folder.journal, (1, 1))
@@ -96,7 +96,7 @@ def test_a_journal_that_only_looks_old_is_read(surroundings: Path) -> None:
     assert folder.path.exists()
 
 
-def test_what_cannot_be_removed_is_told_and_the_others_go(
+def test_a_failed_removal_is_reported_and_other_jobs_are_removed(
     surroundings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said: list[str] = []
@@ -108,13 +108,15 @@ def test_what_cannot_be_removed_is_told_and_the_others_go(
     assert said[0] == f"{first.name}: not removed: {first.path}/x is a mount point"
 
 
-def test_removals_that_were_killed_are_finished(surroundings: Path) -> None:
+def test_interrupted_removals_are_completed(surroundings: Path) -> None:
     (surroundings / f"{HIDDEN}alice~demo-1234" / "work").mkdir(parents=True)
     tidy_up(Session(), None, print)
     assert list(surroundings.iterdir()) == []
 
 
-def test_the_monitor_does_it(run: Runner, surroundings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_monitor_run_tidies_and_removes(
+    run: Runner, surroundings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "site.yaml").write_text("jobs: {removeAfter: 30d}\n", encoding="utf-8")
     monkeypatch.setenv("PAISLURM_SITE", str(tmp_path / "site.yaml"))
     old, new = job(surroundings, "old", MONTH + 9), job(surroundings, "new", HOUR + 9)
@@ -125,7 +127,7 @@ def test_the_monitor_does_it(run: Runner, surroundings: Path, tmp_path: Path, mo
     assert not new.script(0).exists()
 
 
-def test_to_look_at_a_job_tidies_it(run: Runner, surroundings: Path) -> None:
+def test_status_tidies_a_finished_job(run: Runner, surroundings: Path) -> None:
     folder = job(surroundings, "old", HOUR + 9)
     before = run("logs", "old", "worker-1", "--stderr").out
     assert run("status", "old").code == 0
@@ -137,7 +139,7 @@ def test_to_look_at_a_job_tidies_it(run: Runner, surroundings: Path) -> None:
     assert run("logs", "old", "worker-0").out == "out\n"
 
 
-def test_where_one_file_has_both_streams_it_is_shown_as_before(run: Runner, surroundings: Path) -> None:
+def test_a_combined_log_is_shown_after_tidying(run: Runner, surroundings: Path) -> None:
     folder = job(surroundings, "old", HOUR + 9)
     (folder.path / "plan.json").write_text('{"one_log": true}', encoding="utf-8")
     logs = folder.attempt(0) / "logs" / "0-worker"
@@ -148,7 +150,7 @@ def test_where_one_file_has_both_streams_it_is_shown_as_before(run: Runner, surr
     assert run("logs", "old", "worker-0", "--stderr").out == "both\n"
 
 
-def test_a_script_is_verified_as_it_was(run: Runner, surroundings: Path) -> None:
+def test_verify_gives_the_same_result_after_tidying(run: Runner, surroundings: Path) -> None:
     folder = job(surroundings, "old", HOUR + 9)
     before = run("verify", "old")
     run("status", "old")

@@ -60,7 +60,7 @@ def there(jobs: Path) -> set[str]:
     return {path.name.removeprefix(f"{ME}~") for path in jobs.iterdir()}
 
 
-def test_a_job_that_is_named_goes(run: Runner, ended: Callable[..., JobFolder], surroundings: Path) -> None:
+def test_a_named_job_is_removed(run: Runner, ended: Callable[..., JobFolder], surroundings: Path) -> None:
     ended("one")
     ended("two")
     said = run("remove", "one")
@@ -69,14 +69,16 @@ def test_a_job_that_is_named_goes(run: Runner, ended: Callable[..., JobFolder], 
     assert run("status", "one").code == 5
 
 
-def test_an_archived_job_is_named_as_such(run: Runner, ended: Callable[..., JobFolder], surroundings: Path) -> None:
+def test_an_archived_job_is_removed_by_its_archive_name(
+    run: Runner, ended: Callable[..., JobFolder], surroundings: Path
+) -> None:
     ended("one")
     (ended("one.1", job="one").path / RETIRED).mkdir()
     assert run("remove", "one.1").code == 0
     assert there(surroundings) == {"one"}
 
 
-def test_no_word_means_no_job(run: Runner, ended: Callable[..., JobFolder], surroundings: Path) -> None:
+def test_without_a_name_nothing_is_removed(run: Runner, ended: Callable[..., JobFolder], surroundings: Path) -> None:
     ended("one")
     assert run("remove").code == 2
     assert run("remove", "--yes").code == 2
@@ -84,7 +86,7 @@ def test_no_word_means_no_job(run: Runner, ended: Callable[..., JobFolder], surr
 
 
 @pytest.mark.parametrize("words", [["one", "two"], ["*", "--yes"]])
-def test_a_job_that_has_not_ended_is_refused_and_nothing_goes(
+def test_an_unfinished_job_is_refused_and_nothing_is_removed(
     run: Runner, ended: Callable[..., JobFolder], surroundings: Path, words: list[str]
 ) -> None:
     ended("one")
@@ -101,7 +103,7 @@ def test_a_job_that_has_not_ended_is_refused_and_nothing_goes(
     assert "--older-than" not in run("remove", "two").err
 
 
-def test_where_nobody_can_be_asked_a_pattern_needs_yes(
+def test_without_a_terminal_a_pattern_needs_yes(
     run: Runner, ended: Callable[..., JobFolder], surroundings: Path
 ) -> None:
     for name in ("a-1", "a-2", "b"):
@@ -114,9 +116,7 @@ def test_where_nobody_can_be_asked_a_pattern_needs_yes(
     assert there(surroundings) == {"b"}
 
 
-def test_where_nobody_can_be_asked_a_group_needs_yes(
-    run: Runner, ended: Callable[..., JobFolder], surroundings: Path
-) -> None:
+def test_without_a_terminal_a_group_needs_yes(run: Runner, ended: Callable[..., JobFolder], surroundings: Path) -> None:
     for name in ("seed10", "seed2"):
         ended(name, group="sweep")
     ended("only", group="alone")
@@ -133,7 +133,7 @@ def test_where_nobody_can_be_asked_a_group_needs_yes(
     assert there(surroundings) == set()
 
 
-def test_jobs_that_are_named_one_by_one_need_no_yes(
+def test_jobs_named_individually_do_not_need_yes(
     run: Runner, ended: Callable[..., JobFolder], surroundings: Path
 ) -> None:
     for name in ("seed10", "seed2"):
@@ -143,7 +143,7 @@ def test_jobs_that_are_named_one_by_one_need_no_yes(
 
 
 @pytest.mark.parametrize(("answer", "stays"), [("n\n", {"a", "b"}), ("y\n", set())])
-def test_a_person_is_asked_where_it_is_more_than_one(
+def test_on_a_terminal_several_jobs_need_confirmation(
     run: Runner,
     ended: Callable[..., JobFolder],
     surroundings: Path,
@@ -166,7 +166,7 @@ def test_a_person_is_asked_where_it_is_more_than_one(
     assert there(surroundings) == stays
 
 
-def test_age_and_state_choose(run: Runner, ended: Callable[..., JobFolder], surroundings: Path) -> None:
+def test_jobs_are_selected_by_age_and_state(run: Runner, ended: Callable[..., JobFolder], surroundings: Path) -> None:
     ended("old", age=31 * DAY)
     ended("old-failed", age=31 * DAY, state="FAILED")
     ended("new-failed", state="FAILED")
@@ -179,7 +179,7 @@ def test_age_and_state_choose(run: Runner, ended: Callable[..., JobFolder], surr
     assert run("remove", "--older-than", "soon").code == 2
 
 
-def test_logs_and_records_can_stay(run: Runner, ended: Callable[..., JobFolder], surroundings: Path) -> None:
+def test_keep_logs_keeps_logs_and_records(run: Runner, ended: Callable[..., JobFolder], surroundings: Path) -> None:
     folder = ended("one")
     before = json.loads(run("du", "one", "--json").out)["total"]
     would, done = (json.loads(run("remove", "one", "--keep-logs", "--json", *more).out) for more in (["--dry-run"], []))
@@ -193,7 +193,7 @@ def test_logs_and_records_can_stay(run: Runner, ended: Callable[..., JobFolder],
     assert there(surroundings) == {"one"}
 
 
-def test_no_symbolic_link_is_followed(
+def test_symbolic_links_are_not_followed(
     run: Runner, ended: Callable[..., JobFolder], tmp_path: Path, surroundings: Path
 ) -> None:
     outside = tmp_path / "data"
@@ -208,7 +208,7 @@ def test_no_symbolic_link_is_followed(
     assert there(surroundings) == set()
 
 
-def test_read_only_folders_go_as_well(run: Runner, ended: Callable[..., JobFolder], surroundings: Path) -> None:
+def test_read_only_folders_are_removed(run: Runner, ended: Callable[..., JobFolder], surroundings: Path) -> None:
     work = ended("one").attempt(0) / "work" / "0-worker" / "0"
     work.chmod(0o500)
     assert run("remove", "one").code == 0
@@ -216,7 +216,7 @@ def test_read_only_folders_go_as_well(run: Runner, ended: Callable[..., JobFolde
 
 
 @pytest.mark.parametrize("odd", ["st_uid", "st_dev"])
-def test_what_is_odd_in_a_folder_is_refused(
+def test_unexpected_entries_in_a_folder_are_refused(
     run: Runner,
     ended: Callable[..., JobFolder],
     surroundings: Path,
@@ -239,7 +239,7 @@ def test_what_is_odd_in_a_folder_is_refused(
     assert there(surroundings) == {"one"}
 
 
-def test_what_is_mounted_in_a_folder_is_refused(
+def test_a_mount_in_a_folder_is_refused(
     run: Runner, ended: Callable[..., JobFolder], surroundings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A part of the same file system can be mounted there, too."""
@@ -254,7 +254,7 @@ def test_what_is_mounted_in_a_folder_is_refused(
     assert there(surroundings) == {"one"}
 
 
-def test_a_removal_that_was_killed_is_finished_by_the_next(
+def test_an_interrupted_removal_is_completed_by_the_next_one(
     run: Runner, ended: Callable[..., JobFolder], surroundings: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ended("one")
@@ -270,7 +270,7 @@ def test_a_removal_that_was_killed_is_finished_by_the_next(
     assert there(surroundings) == set()
 
 
-def test_another_job_that_has_the_name_by_now_stays(ended: Callable[..., JobFolder], surroundings: Path) -> None:
+def test_a_newer_job_with_the_same_name_is_kept(ended: Callable[..., JobFolder], surroundings: Path) -> None:
     job = removing.open_job(ended("one"))
     job.folder.path.rename(job.folder.path.with_name(f"{ME}~one.1"))
     ended("one")
@@ -278,18 +278,14 @@ def test_another_job_that_has_the_name_by_now_stays(ended: Callable[..., JobFold
     assert there(surroundings) == {"one", "one.1"}
 
 
-def test_while_another_process_replaces_a_job_it_is_left_alone(
-    run: Runner, ended: Callable[..., JobFolder], surroundings: Path
-) -> None:
+def test_a_job_being_replaced_is_not_removed(run: Runner, ended: Callable[..., JobFolder], surroundings: Path) -> None:
     (ended("one").path / RETIRED).mkdir()
     said = run("remove", "one")
     assert (said.code, "E593" in said.err) == (4, True)
     assert there(surroundings) == {"one"}
 
 
-def test_a_journal_that_cannot_be_read_is_an_error(
-    run: Runner, ended: Callable[..., JobFolder], surroundings: Path
-) -> None:
+def test_an_unreadable_journal_is_an_error(run: Runner, ended: Callable[..., JobFolder], surroundings: Path) -> None:
     ended("one").journal.unlink()
     said = run("remove", "one")
     assert (said.code, "E594" in said.err) == (5, True)
@@ -309,7 +305,7 @@ def test_another_users_job_is_refused(
     assert there(surroundings) == {"one"}
 
 
-def test_a_job_that_ended_a_moment_ago_is_known_to_have(run: Runner, folder: JobFolder, slurm: FakeBackend) -> None:
+def test_a_job_that_just_ended_can_be_removed(run: Runner, folder: JobFolder, slurm: FakeBackend) -> None:
     """The end is found out by the removal itself."""
     leave_result(folder)
     slurm.observations.clear()
@@ -317,7 +313,7 @@ def test_a_job_that_ended_a_moment_ago_is_known_to_have(run: Runner, folder: Job
     assert not folder.path.exists()
 
 
-def test_of_a_group_it_is_said_what_all_its_jobs_took(
+def test_the_total_size_of_a_group_is_reported(
     run: Runner, ended: Callable[..., JobFolder], surroundings: Path
 ) -> None:
     ended("one")

@@ -46,9 +46,7 @@ def job_of_v1(tmp_path: Path, code: str) -> str:
 
 @pytest.mark.parametrize("words", [("check",), ("submit", "--backend", "local"), ("submit", "--dry-run")])
 @pytest.mark.parametrize("form", ["{}", "file://{}", "{}/"])
-def test_one_that_is_too_large_is_refused(
-    run: Runner, tmp_path: Path, code: Path, words: tuple[str, ...], form: str
-) -> None:
+def test_too_large_code_is_refused(run: Runner, tmp_path: Path, code: Path, words: tuple[str, ...], form: str) -> None:
     said = run(*words, job_of_v1(tmp_path, form.format(code)))
     assert said.code == 3
     size = f"has {MAX_CODE_BYTES + 1} bytes; the limit is {MAX_CODE_BYTES}"
@@ -56,14 +54,14 @@ def test_one_that_is_too_large_is_refused(
     assert "  $.codeDir\n" in said.err
 
 
-def test_a_converted_job_is_refused_at_its_own_line(run: Runner, tmp_path: Path, code: Path) -> None:
+def test_the_error_for_a_converted_job_names_its_own_line(run: Runner, tmp_path: Path, code: Path) -> None:
     file = tmp_path / "job.yaml"
     file.write_text(V2.replace("CODE", str(code)))
     said = run("check", str(file))
     assert (said.code, "job.yaml:6:32  $.extras.slurm.v1.codeDir\nerror E337" in said.err) == (3, True), said.err
 
 
-def test_what_fits_or_cannot_be_seen_here_is_left_to_the_script(
+def test_code_that_fits_or_is_not_visible_passes_the_check(
     run: Runner, tmp_path: Path, code: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (code / "data").write_bytes(b"")

@@ -46,21 +46,21 @@ def hint(name: str) -> str:
         ("more", "it is a folder: use a file in it, such as `more/sweep.json`"),
     ],
 )
-def test_what_is_meant(name: str, said: str) -> None:
+def test_the_hint_names_the_similar_file(name: str, said: str) -> None:
     assert hint(name) == said
 
 
 @pytest.mark.parametrize("name", ["abcd.yaml", "hidden.yaml"])
-def test_a_name_that_no_file_is_near_to(there: Path, name: str) -> None:
+def test_a_name_without_a_similar_file_gets_no_suggestion(there: Path, name: str) -> None:
     assert hint(name) == f"no file in `{there}` has a similar name"
 
 
-def test_a_name_that_is_empty(run: Runner, there: Path) -> None:
+def test_an_empty_name_has_a_hint(run: Runner, there: Path) -> None:
     said = run("check", "")
     assert (said.code, "the name is empty" in said.err) == (3, True), there
 
 
-def test_job_files_profiles_and_secrets_have_the_hint(run: Runner, there: Path) -> None:
+def test_missing_job_files_profiles_and_secrets_get_the_hint(run: Runner, there: Path) -> None:
     job = job_file(there)
     for words in (("check", "job.yml"), ("convert", "job.yml"), ("explain", "job.yml:3"), ("submit", "job.yml")):
         assert "did you mean `job.yaml`?" in run(*words).err

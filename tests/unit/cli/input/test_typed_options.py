@@ -43,7 +43,9 @@ def limited(tmp_path: Path, profile: Path) -> str:
         (("--suffix", " x"), "--suffix: the job's name 'demo x': expected a name", ""),
     ],
 )
-def test_the_option_is_named(run: Runner, limited: str, words: tuple[str, ...], said: str, hint: str) -> None:
+def test_errors_name_the_command_line_option(
+    run: Runner, limited: str, words: tuple[str, ...], said: str, hint: str
+) -> None:
     shown = run("check", limited, *words, "--json")
     (found,) = json.loads(shown.out)["diagnostics"]
     assert found["message"].startswith(said)
@@ -52,7 +54,7 @@ def test_the_option_is_named(run: Runner, limited: str, words: tuple[str, ...], 
     assert "protocolVersion" not in shown.err
 
 
-def test_what_stands_in_the_file_is_said_of_the_file(run: Runner, limited: str, tmp_path: Path) -> None:
+def test_errors_in_the_file_name_the_file(run: Runner, limited: str, tmp_path: Path) -> None:
     file = job_file(tmp_path, f"{JOB}extras: {{slurm: {{partition: bach}}}}\n")
     said = run("check", file, "--time", "30").err
     assert "error E402: the site has no partition 'bach'" in said
@@ -60,7 +62,7 @@ def test_what_stands_in_the_file_is_said_of_the_file(run: Runner, limited: str, 
     assert limited
 
 
-def test_a_time_in_words_has_the_hint(run: Runner, limited: str) -> None:
+def test_a_time_in_words_gets_a_hint(run: Runner, limited: str) -> None:
     said = run("check", limited, "--time", "90min")
     assert said.code == 2
     assert "hint: write `01:30:00`" in said.err

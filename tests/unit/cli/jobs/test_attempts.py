@@ -55,7 +55,7 @@ def retried(surroundings: Path, slurm: FakeBackend) -> JobFolder:
     return folder
 
 
-def test_between_two_attempts_nothing_is_said_to_run(run: Runner, retried: JobFolder) -> None:
+def test_status_between_attempts_says_that_no_attempt_runs(run: Runner, retried: JobFolder) -> None:
     run("status", "demo")
     retried.append(retry())
     out = run("status", "demo").out
@@ -73,14 +73,14 @@ def test_between_two_attempts_nothing_is_said_to_run(run: Runner, retried: JobFo
     assert "waiting for attempt 1, which is submitted in " in run("status", "demo", "demo").out
 
 
-def test_who_submits_it_again_is_told_for_what_it_waits(run: Runner, retried: JobFolder, job: str) -> None:
+def test_a_repeated_submit_reports_the_pending_attempt(run: Runner, retried: JobFolder, job: str) -> None:
     retried.append(retry())
     said = run("submit", job)
     assert said.code == 4
     assert f"E511: {ME} has not ended yet: RUNNING, waiting for attempt 1, which is submitted in " in said.err
 
 
-def test_a_cancel_between_two_attempts_says_what_it_has_kept_from_being_submitted(
+def test_a_cancel_between_attempts_names_the_attempt_not_submitted(
     run: Runner, slurm: FakeBackend, retried: JobFolder
 ) -> None:
     retried.append(retry())
@@ -116,7 +116,7 @@ def ends_after_a_retry(folder: JobFolder, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.parametrize("words", [("demo",), ("demo", "other")])
-def test_who_waits_is_told_of_each_attempt(
+def test_wait_reports_each_attempt(
     run: Runner,
     slurm: FakeBackend,
     retried: JobFolder,
@@ -141,7 +141,7 @@ def test_who_waits_is_told_of_each_attempt(
     assert f"{ME} SUCCEEDED: well" in said.err
 
 
-def test_with_json_attempts_are_in_the_document_alone(
+def test_with_json_attempts_are_only_in_the_document(
     run: Runner, slurm: FakeBackend, retried: JobFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert slurm
@@ -151,7 +151,7 @@ def test_with_json_attempts_are_in_the_document_alone(
     assert [each["attempt"] for each in json.loads(said.out)["attempts"]] == [0]
 
 
-def test_of_many_attempts_that_had_ended_before_the_last_ones_are_told(
+def test_wait_reports_only_the_last_of_many_earlier_attempts(
     run: Runner, slurm: FakeBackend, retried: JobFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(waiting.time, "sleep", lambda _: interrupt())
@@ -162,7 +162,7 @@ def test_of_many_attempts_that_had_ended_before_the_last_ones_are_told(
     assert [line.split()[2] for line in reported] == ["2", "3", "4"]
 
 
-def test_nothing_of_a_reason_acts_on_a_terminal(
+def test_control_characters_in_a_reason_are_escaped(
     run: Runner, slurm: FakeBackend, retried: JobFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(waiting.time, "sleep", lambda _: interrupt())
@@ -171,7 +171,7 @@ def test_nothing_of_a_reason_acts_on_a_terminal(
     assert r"\x1b[2J\nx; attempt 1 follows" in run("wait", "demo").err
 
 
-def test_a_retry_that_this_process_decides_is_told_too(
+def test_a_retry_decided_by_this_process_is_reported(
     run: Runner, slurm: FakeBackend, retried: JobFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without a monitor, who waits takes its steps."""
@@ -193,7 +193,7 @@ def test_a_retry_that_this_process_decides_is_told_too(
     assert f"attempt 1 of {ME} is job {slurm.submissions and 101}" in said
 
 
-def test_what_an_end_means_is_said_while_the_next_attempt_can_be_kept_from_being_submitted(
+def test_the_meaning_of_an_exit_code_is_shown_before_the_next_attempt(
     run: Runner, slurm: FakeBackend, retried: JobFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Once for each code; of 255 nothing, which tells nothing."""

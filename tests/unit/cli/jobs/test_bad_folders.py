@@ -105,7 +105,7 @@ def stands(run: Runner) -> None:
 @pytest.mark.parametrize("spoil", [pipe, endless, unclosed, folder_in_place])
 @pytest.mark.parametrize("location", PLACES)
 @pytest.mark.parametrize("name", [BAD, "stranger~bad"])
-def test_a_file_that_is_none(
+def test_a_bad_file_in_one_job_does_not_affect_others(
     good: JobFolder, run: Runner, location: str, spoil: Callable[[Path], None], name: str
 ) -> None:
     bad = made(good.path.parent, name, user=name.partition("~")[0], job_id="7")
@@ -131,7 +131,9 @@ def test_a_file_that_is_none(
         {"tag": "--all"},
     ],
 )
-def test_records_that_make_no_sense(good: JobFolder, run: Runner, tmp_path: Path, changes: dict[str, Any]) -> None:
+def test_inconsistent_records_of_one_job_do_not_affect_others(
+    good: JobFolder, run: Runner, tmp_path: Path, changes: dict[str, Any]
+) -> None:
     made(good.path.parent, BAD, **changes)
     done = run("monitor", "--once")
     assert done.code == 0, done.err
@@ -148,7 +150,7 @@ def test_records_that_make_no_sense(good: JobFolder, run: Runner, tmp_path: Path
     )
 )
 @settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_any_records(good: JobFolder, run: Runner, changes: dict[str, Any]) -> None:
+def test_any_records_of_one_job_do_not_affect_others(good: JobFolder, run: Runner, changes: dict[str, Any]) -> None:
     for name in (BAD, "stranger~bad"):
         shutil.rmtree(good.path.parent / name, ignore_errors=True)
         made(good.path.parent, name, **changes)
@@ -157,7 +159,7 @@ def test_any_records(good: JobFolder, run: Runner, changes: dict[str, Any]) -> N
     stands(run)
 
 
-def test_records_of_an_ended_job_that_make_no_sense(good: JobFolder, run: Runner) -> None:
+def test_inconsistent_records_of_a_finished_job_do_not_affect_others(good: JobFolder, run: Runner) -> None:
     for number, changes in enumerate(
         ({"state": "\x1b]0;x\x07"}, {"happened_at": 1 << 52}, {"ended_at": -(1 << 52)}, {"exit_code": 1 << 52})
     ):
@@ -169,7 +171,7 @@ def test_records_of_an_ended_job_that_make_no_sense(good: JobFolder, run: Runner
         assert run("status", f"x~{number}").code == 0
 
 
-def test_no_line_of_the_monitors_log_can_be_forged(good: JobFolder, run: Runner) -> None:
+def test_lines_of_the_monitor_log_cannot_be_forged(good: JobFolder, run: Runner) -> None:
     forged = "2026-01-01 00:00:00 forged"
     made(
         good.path.parent,

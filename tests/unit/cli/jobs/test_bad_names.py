@@ -75,7 +75,9 @@ def fails_inside(run: Runner, tmp_path: Path, commands: Any) -> list[str]:
 
 @pytest.mark.slow("every text of every record, by every command")
 @pytest.mark.parametrize("bad", BAD)
-def test_texts_of_a_journal(run: Runner, demo: JobFolder, lines: list[Any], tmp_path: Path, bad: str) -> None:
+def test_commands_accept_bad_texts_in_a_journal(
+    run: Runner, demo: JobFolder, lines: list[Any], tmp_path: Path, bad: str
+) -> None:
     found = []
     for number, line in enumerate(lines):
         for path in texts(line):
@@ -87,7 +89,9 @@ def test_texts_of_a_journal(run: Runner, demo: JobFolder, lines: list[Any], tmp_
 
 
 @pytest.mark.parametrize("bad", BAD)
-def test_texts_of_a_result(run: Runner, demo: JobFolder, lines: list[Any], tmp_path: Path, bad: str) -> None:
+def test_commands_accept_bad_texts_in_a_result(
+    run: Runner, demo: JobFolder, lines: list[Any], tmp_path: Path, bad: str
+) -> None:
     assert len(lines) == 5
     whole = result(**FAILED, trigger={"completion_rule": "minFailedInstances", "role": "worker", "index": 0, "count": 1,
         "threshold": 1}, tasks=[task(0, node_address="n1", ports_by_label={"http": [1]}), task(1)])  # fmt: skip
@@ -98,7 +102,7 @@ def test_texts_of_a_result(run: Runner, demo: JobFolder, lines: list[Any], tmp_p
     assert not found
 
 
-def test_what_no_text_can_hold_is_told_as_that(run: Runner, demo: JobFolder, lines: list[Any]) -> None:
+def test_invalid_characters_are_replaced_in_output(run: Runner, demo: JobFolder, lines: list[Any]) -> None:
     lines[0] = changed(changed(lines[0], ("virtual_cluster",), "a\0b"), ("partition",), "\udcff/\ud800")
     demo.journal.write_text("".join(json.dumps(each) + "\n" for each in lines), encoding="utf-8")
     assert json.loads(run("status", ME, "--json").out)["virtual_cluster"] == "a\ufffdb"
@@ -107,7 +111,7 @@ def test_what_no_text_can_hold_is_told_as_that(run: Runner, demo: JobFolder, lin
 
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 100_000, '{"a": ' + "[" * 100_000])
 @pytest.mark.usefixtures("lines")
-def test_a_depth_that_no_record_has(run: Runner, demo: JobFolder, text: str) -> None:
+def test_too_deep_nesting_in_files_is_reported(run: Runner, demo: JobFolder, text: str) -> None:
     with demo.journal.open("a", encoding="utf-8") as journal:
         journal.write(f"{text}\n")
     for file in (demo.result(0), demo.path / "plan.json", demo.attempt(0).parent / "x.json"):

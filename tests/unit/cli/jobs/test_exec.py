@@ -54,7 +54,7 @@ def test_a_command_runs_in_the_task() -> None:
     assert (argv[:2], argv[3], argv[5:]) == (["bash", "-p"], "--exec", ["0", "1", "1", "'it'\\''s'"])
 
 
-def test_of_a_job_of_one_task_the_task_can_be_left_out(tmp_path: Path) -> None:
+def test_the_task_is_optional_for_a_job_of_one_task(tmp_path: Path) -> None:
     one = JOB.replace("instances: 2", "instances: 1").replace("echo and bye", "sleep 600")
     assert paislurm("submit", job_file(tmp_path, one), "--backend", "local").returncode == 0
     wait_until(lambda: states() == {"RUNNING"}, "the task to run")
@@ -76,7 +76,7 @@ def test_of_a_job_of_one_task_the_task_can_be_left_out(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("running")
-def test_a_shell_has_a_terminal_and_gives_it_back() -> None:
+def test_a_shell_has_a_terminal_and_restores_it() -> None:
     terminal = Terminal([*PROGRAM, "ssh", "demo", "other-0"], rows=30, columns=90)
     try:
         terminal.expect("[$#] $")

@@ -36,6 +36,6 @@ def test_a_code_is_explained(run: Runner, tmp_path: Path) -> None:
         ("OUT_OF_MEMORY", "the container runtime, or Slurm", "the job"),
     ],
 )
-def test_who_ended_a_job_is_told_for_slurm(run: Runner, state: str, reporter: str, causer: str) -> None:
+def test_a_slurm_state_has_a_reporter_and_a_causer(run: Runner, state: str, reporter: str, causer: str) -> None:
     shown = run("explain-exit", state).out
     assert re.findall(r"^(?:reported|caused) by +(.*)$", shown, re.MULTILINE) == [reporter, causer]

@@ -57,7 +57,7 @@ def failure(run: Runner, *words: str) -> dict[str, Any]:
     return shown
 
 
-def test_everything_is_said_of_the_task_that_decided(run: Runner, failed: JobFolder) -> None:
+def test_the_task_that_failed_the_job_is_shown_in_full(run: Runner, failed: JobFolder) -> None:
     write_log(failed, "1.stderr.log", "".join(f"error {k}\n" for k in range(30)))
     write_log(failed, "0.stderr.log", "not this one\n")
     found = failure(run)
@@ -81,7 +81,7 @@ def test_everything_is_said_of_the_task_that_decided(run: Runner, failed: JobFol
     assert f"see: paislurm status {ME}; paislurm logs --stderr {ME} worker-1\n" in run("wait", "demo").err
 
 
-def test_the_line_that_bash_noted_is_shown(run: Runner, failed: JobFolder) -> None:
+def test_the_failing_line_recorded_by_bash_is_shown(run: Runner, failed: JobFolder) -> None:
     write_log(failed, "1.end.log", "\n3 3 0  nosuch ")
     assert (failure(run)["line"], failure(run)["last_line"]) == (15, 15)
     assert "command      my.yaml:15: nosuch\n" in run("status", "demo").out
@@ -90,13 +90,13 @@ def test_the_line_that_bash_noted_is_shown(run: Runner, failed: JobFolder) -> No
 @pytest.mark.parametrize(
     "other", ["\n7 3 0  nosuch ", "\n3 9 0  x ", "\n3 0 0  fi ;; x ", "\n3 -3 0  x", "\n3 0 0  true; true"]
 )
-def test_a_note_of_another_end_names_no_line(run: Runner, failed: JobFolder, other: str) -> None:
+def test_a_record_of_another_exit_status_names_no_line(run: Runner, failed: JobFolder, other: str) -> None:
     write_log(failed, "1.end.log", other)
     assert (failure(run)["line"], failure(run)["last_line"]) == (12, 16)
 
 
 @pytest.mark.parametrize(("workdir", "helps"), [("task", True), ("submit", False), (1, False)])
-def test_a_file_that_is_missing(run: Runner, failed: JobFolder, workdir: object, helps: bool) -> None:
+def test_a_missing_file_is_named(run: Runner, failed: JobFolder, workdir: object, helps: bool) -> None:
     write_log(failed, "1.stderr.log", "cat: data.txt: No such file or directory\n")
     plan(failed.path, workdir=workdir)
     for said in (run("status", "demo").out, run("wait", "demo").err, failure(run)["advice"]):
@@ -117,7 +117,7 @@ def test_a_file_that_is_missing(run: Runner, failed: JobFolder, workdir: object,
     ],
 )
 @pytest.mark.parametrize("code", ["W402", "W202"])
-def test_an_image_that_is_not_used_is_the_likely_cause(
+def test_an_unused_image_is_reported_as_the_likely_cause(
     run: Runner, failed: JobFolder, printed: str, is_cause: bool, code: str
 ) -> None:
     write_log(failed, "1.stderr.log", f"{printed}\n")
@@ -128,19 +128,19 @@ def test_an_image_that_is_not_used_is_the_likely_cause(
         assert ("likely       the image is not used\n" in said) is is_cause
 
 
-def test_where_there_are_no_errors_the_output_is_shown(run: Runner, failed: JobFolder) -> None:
+def test_without_stderr_the_standard_output_is_shown(run: Runner, failed: JobFolder) -> None:
     write_log(failed, "1.stderr.log", "")
     write_log(failed, "1.stdout.log", "said\n")
     assert (failure(run)["stream"], failure(run)["last_lines"]) == ("stdout", ["said"])
     assert f"; paislurm logs {ME} worker-1\n" in run("wait", "demo").err
 
 
-def test_one_file_for_both(run: Runner, failed: JobFolder) -> None:
+def test_a_combined_log_is_shown(run: Runner, failed: JobFolder) -> None:
     write_log(failed, "1.stdout.log", "both\n")
     assert (failure(run)["stream"], failure(run)["last_lines"]) == ("stdout", ["both"])
 
 
-def test_a_script_of_a_prerequisite(run: Runner, failed: JobFolder) -> None:
+def test_a_failed_prerequisite_script_is_named(run: Runner, failed: JobFolder) -> None:
     write_log(failed, "1.stderr.log", "old\n")
     write_log(failed, "1.runtime.log", "no tools\n")
     scripts = failed.reports(0) / "0-worker"
@@ -151,7 +151,7 @@ def test_a_script_of_a_prerequisite(run: Runner, failed: JobFolder) -> None:
     assert "paislurm logs --runtime" in run("wait", "demo").err
 
 
-def test_a_job_without_a_task_that_decided(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
+def test_without_a_failed_task_the_batch_log_is_shown(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
     stopped = [task(k, state="STOPPED", exit_status=None, exit_code=-220, started_at=None) for k in (0, 1)]
     leave_result(folder, outcome="failed", exit_code=-1401, reason="srun: bad", tasks=stopped)
     slurm.observations[JobId("7")] = observed("FAILED", final=True)
@@ -165,7 +165,7 @@ def test_a_job_without_a_task_that_decided(run: Runner, slurm: FakeBackend, fold
     assert "paislurm logs --batch" in said
 
 
-def test_the_time_limit_is_told_by_its_rule(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
+def test_the_time_limit_is_reported_with_its_rule(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
     assert folder
     slurm.observations[JobId("7")] = observed("TIMEOUT", final=True)
     out = run("status", "demo").out
@@ -174,7 +174,7 @@ def test_the_time_limit_is_told_by_its_rule(run: Runner, slurm: FakeBackend, fol
 
 
 @pytest.mark.parametrize("state", ["RUNNING", "CANCELLED", "COMPLETED"])
-def test_of_a_job_that_has_not_failed_nothing_is_said(
+def test_a_job_that_has_not_failed_has_no_failure(
     run: Runner, slurm: FakeBackend, folder: JobFolder, state: str
 ) -> None:
     if state == "COMPLETED":
@@ -184,7 +184,7 @@ def test_of_a_job_that_has_not_failed_nothing_is_said(
     assert "exit rule" not in run("status", "demo").out
 
 
-def test_nothing_in_a_log_acts_on_a_terminal_or_makes_lines(run: Runner, failed: JobFolder) -> None:
+def test_control_characters_and_newlines_in_a_log_are_escaped(run: Runner, failed: JobFolder) -> None:
     write_log(failed, "1.stderr.log", b"10%\r20%\r\x1b[2Jdone\x9b\n" + b"\0" * 70_000 + b"\xff\n" + b"x" * 9000)
     plan(failed.path, text="\x1b[31m")
     said = run("wait", "demo").err
@@ -199,12 +199,12 @@ def test_nothing_in_a_log_acts_on_a_terminal_or_makes_lines(run: Runner, failed:
     "changes",
     [{"text": 1}, {"item_lines": None}, {"item_lines": [[0]]}, {"item_lines": [["a", 1]]}, {"item_lines": [[5, 1]]}],
 )
-def test_a_plan_that_is_damaged_names_no_line(failed: JobFolder, changes: dict[str, Any]) -> None:
+def test_a_damaged_plan_names_no_line(failed: JobFolder, changes: dict[str, Any]) -> None:
     plan(failed.path, **changes)
     assert command_place(failed.path, "worker", (), ()) is None
 
 
-def test_a_plan_that_cannot_be_read_names_no_line(failed: JobFolder) -> None:
+def test_an_unreadable_plan_names_no_line(failed: JobFolder) -> None:
     assert command_place(failed.path, "other", (), ()) is None
     (failed.path / "plan.json").write_text("[", encoding="utf-8")
     assert command_place(failed.path, "worker", (), ()) is None
@@ -212,7 +212,7 @@ def test_a_plan_that_cannot_be_read_names_no_line(failed: JobFolder) -> None:
     assert command_place(failed.path, "worker", (), ()) is None
 
 
-def test_a_log_of_somebody_else_is_not_read(tmp_path: Path) -> None:
+def test_a_log_of_another_user_is_not_read(tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.write_text("mine\n", encoding="utf-8")
     assert last_lines(log, 10, log.stat().st_uid) == ("mine",)
@@ -241,7 +241,7 @@ def test_every_code_and_status_has_advice(run: Runner) -> None:
         ("CANCELLED", "stopped", "cancelled"),
     ],
 )  # fmt: skip
-def test_what_explain_exit_advises(run: Runner, word: str, means: str, helps: str) -> None:
+def test_explain_exit_shows_meaning_and_advice(run: Runner, word: str, means: str, helps: str) -> None:
     out = run("explain-exit", word).out
     rows = dict(line.split("  ", 1) for line in out.splitlines() if "  " in line)
     assert means in rows["usually"]

@@ -72,12 +72,14 @@ def names(run: Runner, *words: str) -> list[str]:
         (("--state", "failed", "--since", "2d"), ["old"]),
     ],
 )
-def test_which_jobs_are_listed(run: Runner, three: list[JobFolder], words: tuple[str, ...], found: list[str]) -> None:
+def test_list_selects_jobs_by_its_options(
+    run: Runner, three: list[JobFolder], words: tuple[str, ...], found: list[str]
+) -> None:
     assert three
     assert names(run, *words) == found
 
 
-def test_the_columns_that_are_asked_for(run: Runner, three: list[JobFolder], slurm: FakeBackend) -> None:
+def test_list_shows_the_requested_columns(run: Runner, three: list[JobFolder], slurm: FakeBackend) -> None:
     assert three
     start = clock() + 1000
     slurm.observations[JobId("12")] = observed("PENDING", job_id="12", reason="Resources", expected_start=start)
@@ -94,9 +96,7 @@ def test_the_columns_that_are_asked_for(run: Runner, three: list[JobFolder], slu
     assert re.search(r"^expected start +\d{4}-", run("status", "train-2").out, re.MULTILINE)
 
 
-def test_a_parameter_is_read_from_the_journal_when_its_column_is_asked_for(
-    run: Runner, slurm: FakeBackend, tmp_path: Path
-) -> None:
+def test_a_parameter_column_is_read_from_the_journal(run: Runner, slurm: FakeBackend, tmp_path: Path) -> None:
     assert slurm
     text = JOB.replace("taskRoles:", "parameters: {lr: 1}\ntaskRoles:")
     for value in ("2", "10"):
@@ -117,12 +117,12 @@ def test_a_parameter_is_read_from_the_journal_when_its_column_is_asked_for(
         (("--limit", "-1"), "expected a whole number from 0 on, found '-1'"),
     ],
 )
-def test_what_is_not_understood(run: Runner, words: tuple[str, ...], says: str) -> None:
+def test_invalid_list_options_are_refused(run: Runner, words: tuple[str, ...], says: str) -> None:
     said = run("list", *words)
     assert (said.code, says in " ".join(said.err.split())) == (2, True)
 
 
-def test_a_terminal_is_shown_the_newest_jobs_and_how_many_more_there_are(
+def test_a_terminal_shows_the_newest_jobs_and_the_number_of_others(
     run: Runner, three: list[JobFolder], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert three
@@ -136,7 +136,7 @@ def test_a_terminal_is_shown_the_newest_jobs_and_how_many_more_there_are(
     assert len(run("list", "--limit", "0").out.splitlines()) == 4
 
 
-def test_the_status_of_several_jobs_is_short_and_one_query(
+def test_the_status_of_several_jobs_is_short_and_needs_one_query(
     run: Runner, three: list[JobFolder], slurm: FakeBackend
 ) -> None:
     assert three
@@ -152,7 +152,7 @@ def test_the_status_of_several_jobs_is_short_and_one_query(
     assert json.loads(run("status", "--json", "old").out)["job"] == "old"
 
 
-def test_without_a_name_it_is_the_last_job(run: Runner, three: list[JobFolder]) -> None:
+def test_without_a_name_the_last_job_is_used(run: Runner, three: list[JobFolder]) -> None:
     assert three
     for words in ((), ("--last",)):
         assert json.loads(run("status", "--json", *words).out)["job"] == "train-2"
@@ -161,7 +161,7 @@ def test_without_a_name_it_is_the_last_job(run: Runner, three: list[JobFolder]) 
     assert (said.code, json.loads(said.out)["job"]) == (0, "train-2")
 
 
-def test_the_tasks_that_are_asked_for(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
+def test_status_shows_only_the_requested_tasks(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
     assert slurm
     roles = (JobRole(name="worker", folder="0-worker", instances=40),)
     created = replace(CREATED, user=user_name(), roles=roles)
@@ -186,9 +186,7 @@ def test_the_tasks_that_are_asked_for(run: Runner, slurm: FakeBackend, surroundi
     assert [record.node_list for record in read(folder.journal).records if isinstance(record, Ended)] == ["n1"]
 
 
-def test_the_partition_and_the_virtual_cluster_of_a_job_are_written_down(
-    run: Runner, slurm: FakeBackend, job: str
-) -> None:
+def test_partition_and_virtual_cluster_are_recorded(run: Runner, slurm: FakeBackend, job: str) -> None:
     assert run("submit", job).code == 0
     [line] = json.loads(run("list", "--json").out)["jobs"]
     assert (line["partition"], line["virtual_cluster"]) == ("batch", "default")
@@ -196,7 +194,7 @@ def test_the_partition_and_the_virtual_cluster_of_a_job_are_written_down(
     assert len(slurm.submissions) == 1
 
 
-def test_several_jobs_are_waited_for(
+def test_wait_waits_for_several_jobs(
     run: Runner, three: list[JobFolder], slurm: FakeBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ticks: list[float] = []
@@ -215,16 +213,14 @@ def test_several_jobs_are_waited_for(
     assert slurm.queries < 10
 
 
-def test_the_first_of_several_jobs_is_waited_for(
-    run: Runner, three: list[JobFolder], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_wait_any_ends_with_the_first_job(run: Runner, three: list[JobFolder], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(waiting.time, "sleep", lambda _: leave_result(three[1]))
     said = run("wait", "--any", "train-*", "--json")
     assert said.code == 0
     assert [job["job"] for job in json.loads(said.out)["jobs"]] == ["train-2"]
 
 
-def test_ctrl_c_leaves_all_jobs_alone(
+def test_ctrl_c_cancels_no_job(
     run: Runner, three: list[JobFolder], slurm: FakeBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert three
@@ -239,7 +235,7 @@ def test_ctrl_c_leaves_all_jobs_alone(
     assert not slurm.cancelled
 
 
-def test_a_job_that_nobody_knows_keeps_no_other_from_being_waited_for(
+def test_wait_continues_for_other_jobs_if_one_is_unknown(
     run: Runner, three: list[JobFolder], slurm: FakeBackend, surroundings: Path
 ) -> None:
     make(surroundings, "lost", "99", age=100_000)
@@ -268,13 +264,13 @@ def test_several_jobs_are_cancelled_by_one_call(run: Runner, three: list[JobFold
     assert [(job["job"], job["state"]) for job in documents][2] == ("old", "FAILED")
 
 
-def test_cancel_wants_to_be_told_what(run: Runner, three: list[JobFolder], slurm: FakeBackend) -> None:
+def test_cancel_without_a_job_is_refused(run: Runner, three: list[JobFolder], slurm: FakeBackend) -> None:
     assert three
     assert (run("cancel").code, slurm.cancelled) == (2, [])
     assert run("cancel", "--last").out == f"{ME}~train-2 is being cancelled (job 12)\n"
 
 
-def test_a_job_that_is_refused_keeps_no_other_from_being_cancelled(
+def test_a_refused_cancellation_does_not_stop_the_others(
     run: Runner, three: list[JobFolder], slurm: FakeBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert three
@@ -297,7 +293,7 @@ def test_a_job_that_is_refused_keeps_no_other_from_being_cancelled(
     assert "E541" in said.err
 
 
-def test_an_outage_is_told_once_for_all(run: Runner, three: list[JobFolder], slurm: FakeBackend) -> None:
+def test_an_outage_is_reported_once_for_all_jobs(run: Runner, three: list[JobFolder], slurm: FakeBackend) -> None:
     slurm.fails = "away"
     said = run("cancel", "train-*")
     assert (said.code, said.err.count("Slurm does not respond")) == (6, 1)
@@ -305,7 +301,7 @@ def test_an_outage_is_told_once_for_all(run: Runner, three: list[JobFolder], slu
         assert not any(isinstance(record, Cancelled) for record in read(folder.journal).records)
 
 
-def test_of_many_jobs_that_had_ended_their_number_is_told(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
+def test_wait_reports_the_number_of_many_finished_jobs(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
     for number in range(5):
         make(surroundings, f"old-{number}", str(number), ENDED)
     assert run("cancel", "old-*").out == "5 jobs have already ended\n"
@@ -313,7 +309,7 @@ def test_of_many_jobs_that_had_ended_their_number_is_told(run: Runner, slurm: Fa
 
 
 @pytest.mark.parametrize("words", [["seed*"], ["sweep"]])
-def test_commands_have_jobs_in_the_order_of_their_numbers(
+def test_commands_sort_jobs_by_the_numbers_in_their_names(
     run: Runner, slurm: FakeBackend, surroundings: Path, words: list[str]
 ) -> None:
     at, numbers = clock() - 5, ["1", "2", "10", "11"]
@@ -335,7 +331,7 @@ def test_commands_have_jobs_in_the_order_of_their_numbers(
     assert order("cancel", *words) == numbers
 
 
-def test_a_near_group_and_a_near_state_are_told(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
+def test_similar_group_and_state_names_are_suggested(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
     assert slurm
     created = replace(CREATED, user=user_name(), job="seed1", group="sweep")
     sent = replace(SUBMITTED, user=user_name(), job="seed1")

@@ -47,19 +47,19 @@ def strict(profile: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Pa
         ("scrontab", ["* * * * * backup --once"], "check whether the scrontab entry was cancelled"),
     ],
 )
-def test_what_is_said_of_a_round_that_is_overdue(who: Who, entries: list[str], words: str) -> None:
+def test_an_overdue_monitor_run_has_a_message(who: Who, entries: list[str], words: str) -> None:
     text = overdue_text(MonitorRun(NOW, who), NOW + 2 * HOUR, entries)
     assert text.startswith("no `paislurm monitor --once` has run for 2 h")
     assert words in text
 
 
 @pytest.mark.parametrize(("seconds", "words"), [(960, "16 min"), (7100, "1 h 58 min"), (200_000, "2 d 7 h")])
-def test_how_long_that_is(seconds: int, words: str) -> None:
+def test_the_message_contains_the_time_since_the_last_run(seconds: int, words: str) -> None:
     assert f"for {words}:" in overdue_text(MonitorRun(NOW, "cron"), NOW + seconds, [])
 
 
 @pytest.mark.parametrize("command", ["status demo", "list"])
-def test_commands_that_show_a_living_job_say_it(
+def test_commands_that_show_an_unfinished_job_warn_of_an_overdue_run(
     run: Runner, strict: Path, slurm: FakeBackend, folder: JobFolder, command: str
 ) -> None:
     assert strict and slurm and folder  # noqa: PT018 - they only have to be there
@@ -72,7 +72,7 @@ def test_commands_that_show_a_living_job_say_it(
     )
 
 
-def test_of_a_job_that_has_ended_nobody_needs_to_know(
+def test_finished_jobs_cause_no_warning_of_an_overdue_run(
     run: Runner, strict: Path, slurm: FakeBackend, folder: JobFolder
 ) -> None:
     assert strict and slurm  # noqa: PT018
@@ -84,7 +84,7 @@ def test_of_a_job_that_has_ended_nobody_needs_to_know(
 
 
 @pytest.mark.parametrize(("job_id", "who"), [("7", "scrontab"), (None, "cron")])
-def test_a_round_tells_who_has_started_it(
+def test_a_monitor_run_records_what_started_it(
     run: Runner, strict: Path, slurm: FakeBackend, monkeypatch: pytest.MonkeyPatch, job_id: str | None, who: str
 ) -> None:
     def refused(path: str, *_: object) -> int:
@@ -102,13 +102,15 @@ def test_a_round_tells_who_has_started_it(
     assert [each.who for each in monitor_runs(Session().monitor_folder)] == [who]
 
 
-def test_other_sites_wait_for_no_round(run: Runner, profile: Path, slurm: FakeBackend, folder: JobFolder) -> None:
+def test_other_sites_expect_no_monitor_runs(run: Runner, profile: Path, slurm: FakeBackend, folder: JobFolder) -> None:
     assert profile and slurm and folder  # noqa: PT018
     assert run("monitor", "--once").code == 0
     assert not (Session().monitor_folder / FILE).exists()
 
 
-def test_a_step_with_one_job_is_no_round(run: Runner, strict: Path, slurm: FakeBackend, folder: JobFolder) -> None:
+def test_a_monitor_step_for_one_job_is_not_recorded_as_a_run(
+    run: Runner, strict: Path, slurm: FakeBackend, folder: JobFolder
+) -> None:
     assert strict and slurm  # noqa: PT018
     leave_result(folder)
     said = run("monitor", "--once", folder.name)
@@ -116,7 +118,7 @@ def test_a_step_with_one_job_is_no_round(run: Runner, strict: Path, slurm: FakeB
     assert monitor_runs(Session().monitor_folder) == []
 
 
-def test_a_job_goes_with_once(run: Runner, strict: Path, folder: JobFolder) -> None:
+def test_monitor_with_a_job_requires_once(run: Runner, strict: Path, folder: JobFolder) -> None:
     assert strict
     said = run("monitor", folder.name)
     assert said.code == 2

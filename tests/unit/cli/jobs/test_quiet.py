@@ -52,7 +52,7 @@ def shared(slurm: FakeBackend, monkeypatch: pytest.MonkeyPatch) -> FakeBackend:
     return slurm
 
 
-def test_persons_share_one_answer(run: Runner, shared: FakeBackend, folder: JobFolder) -> None:
+def test_interactive_commands_share_one_poll_result(run: Runner, shared: FakeBackend, folder: JobFolder) -> None:
     assert "Resources" in run("status", "demo").out
     for words in (["status", "demo"], ["list"], ["list", "--json"], ["logs", "demo"], ["status", "7", "--json"]):
         assert run(*words).code == 0
@@ -62,7 +62,7 @@ def test_persons_share_one_answer(run: Runner, shared: FakeBackend, folder: JobF
     assert shared.queries == 1
 
 
-def test_a_person_who_looks_at_one_job_asks_for_all(run: Runner, shared: FakeBackend, surroundings: Path) -> None:
+def test_status_of_one_job_polls_for_all_jobs(run: Runner, shared: FakeBackend, surroundings: Path) -> None:
     now = clock() - 100
     for number in range(5):
         records = (
@@ -96,7 +96,7 @@ def ended(folder: JobFolder) -> bool:
 
 
 @pytest.mark.slow("processes that look each second")
-def test_one_question_whatever_runs_and_a_result_is_noticed_at_once(
+def test_parallel_commands_share_one_poll_and_notice_a_result_at_once(
     folder: JobFolder, calls: Callable[[], list[str]], surroundings: Path
 ) -> None:
     words = (
@@ -127,7 +127,7 @@ def test_one_question_whatever_runs_and_a_result_is_noticed_at_once(
 
 @pytest.mark.slow("processes that look each second")
 @pytest.mark.usefixtures("calls")
-def test_what_status_is_told_the_monitor_believes_and_wait_ends(
+def test_the_monitor_and_wait_use_the_poll_result_of_status(
     folder: JobFolder, surroundings: Path, tmp_path: Path
 ) -> None:
     """Root cancels a job of which nobody would ask for three minutes."""
@@ -165,7 +165,7 @@ def test_a_monitor_goes_on_in_another_process_before_its_cpu_time_ends(
     assert calls() == ["squeue"], "the other process has the answer of the first"
 
 
-def test_the_bill(run: Runner, surroundings: Path) -> None:
+def test_monitor_calls_shows_the_call_log(run: Runner, surroundings: Path) -> None:
     assert "no calls to Slurm" in run("monitor", "--calls").err
     own, now = CallLog(surroundings.parent / "monitor"), time.time()
     for program, cpu in (
@@ -194,7 +194,7 @@ def test_the_bill(run: Runner, surroundings: Path) -> None:
     assert (document["retries_in_last_hour"], document["max_attempts_per_hour"]) == (1, 60)
 
 
-def test_what_is_called_is_on_the_bill(
+def test_every_call_is_in_the_call_log(
     run: Runner, folder: JobFolder, calls: Callable[[], list[str]], surroundings: Path
 ) -> None:
     assert folder
@@ -204,7 +204,9 @@ def test_what_is_called_is_on_the_bill(
     assert (line[1], line[3]) == ("squeue", "ok")
 
 
-def test_the_ceiling_is_said_by_status(run: Runner, shared: FakeBackend, folder: JobFolder, surroundings: Path) -> None:
+def test_status_reports_the_hourly_limit_on_attempts(
+    run: Runner, shared: FakeBackend, folder: JobFolder, surroundings: Path
+) -> None:
     folder.journal.write_bytes(
         folder.journal.read_bytes()
         .replace(b'"retry_limit": 0', b'"retry_limit": 1')

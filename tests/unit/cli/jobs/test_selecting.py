@@ -28,7 +28,7 @@ def _jobs(surroundings: Path) -> None:
         job_folder(surroundings, created, name=f"{user}~{job}")
 
 
-def test_a_near_group_is_told_beside_near_jobs(surroundings: Path) -> None:
+def test_similar_groups_are_suggested_with_similar_jobs(surroundings: Path) -> None:
     for name, group in (("train-7", "trains"), ("seed1", "sweep")):
         job_folder(surroundings, replace(CREATED, user=ME, job=name, group=group), name=f"{ME}~{name}")
     hints = {}
@@ -43,9 +43,7 @@ def test_a_near_group_is_told_beside_near_jobs(surroundings: Path) -> None:
 
 
 @pytest.mark.parametrize("words", [["seed*"], ["sweep"]])
-def test_jobs_of_a_pattern_and_of_a_group_are_in_the_order_of_their_numbers(
-    surroundings: Path, words: list[str]
-) -> None:
+def test_jobs_of_a_pattern_or_group_are_sorted_by_number(surroundings: Path, words: list[str]) -> None:
     for number in (10, 2, 1, 11):
         created = replace(CREATED, user=ME, job=f"seed{number}", group="sweep")
         job_folder(surroundings, created, name=f"{ME}~seed{number}")
@@ -65,17 +63,17 @@ def test_jobs_of_a_pattern_and_of_a_group_are_in_the_order_of_their_numbers(
         ([], [f"{ME}~train-1"]),
     ],
 )
-def test_words_mean_jobs(words: list[str], meant: list[str]) -> None:
+def test_arguments_select_jobs(words: list[str], meant: list[str]) -> None:
     found = [folder.name for folder in select(Session().store, words, user=ME)]
     assert found == meant
 
 
-def test_the_last_job_goes_with_others() -> None:
+def test_last_can_be_combined_with_other_jobs() -> None:
     found = select(Session().store, ["other"], user=ME, last=True)
     assert [folder.name for folder in found] == [f"{ME}~train-1", f"{ME}~other"]
 
 
-def test_every_word_that_means_nothing_is_told() -> None:
+def test_every_unknown_argument_is_reported() -> None:
     with pytest.raises(NotFoundError) as error:
         select(Session().store, ["train-1", "trian-1", "x*"], user=ME)
     assert [each.message.partition(" in ")[0] for each in error.value.diagnostics] == [

@@ -55,7 +55,7 @@ def train(surroundings: Path, slurm: FakeBackend) -> Callable[..., None]:
     return make
 
 
-def test_many_jobs_have_a_row_each_and_the_reasons_of_failures_once(
+def test_each_job_has_a_row_and_each_failure_reason_appears_once(
     run: Runner, train: Callable[..., None], slurm: FakeBackend
 ) -> None:
     train(LOSS, LOSS, "node n7 was lost", succeeded=56, runs=True)
@@ -75,7 +75,7 @@ def test_many_jobs_have_a_row_each_and_the_reasons_of_failures_once(
     assert slurm.queries == 1
 
 
-def test_of_many_reasons_and_many_jobs_no_more_is_shown_than_fits_a_screen(
+def test_many_reasons_and_jobs_are_limited_to_a_screen(
     run: Runner, train: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked: list[str] = []
@@ -99,7 +99,7 @@ def test_of_many_reasons_and_many_jobs_no_more_is_shown_than_fits_a_screen(
     assert len(looked) == REASONS, "no other logs are read"
 
 
-def test_a_few_jobs_are_told_in_short_and_their_group_in_a_line(run: Runner, train: Callable[..., None]) -> None:
+def test_a_few_jobs_are_summarized_with_one_line_for_their_group(run: Runner, train: Callable[..., None]) -> None:
     train(LOSS, succeeded=A_FEW - 1)
     said = run("status", "train").out.removesuffix("\n").split("\n\n")
     assert len(said) == A_FEW + 1
@@ -117,14 +117,14 @@ def test_jobs_that_all_succeeded_have_no_reasons(run: Runner, train: Callable[..
     assert total == "6 jobs, 6 succeeded\n"
 
 
-def test_programs_are_told_the_same_of_few_and_of_many(run: Runner, train: Callable[..., None]) -> None:
+def test_json_has_the_same_form_for_few_and_many_jobs(run: Runner, train: Callable[..., None]) -> None:
     train(LOSS, succeeded=A_FEW + NAMES)
     jobs = json.loads(run("status", "train-*", "--json").out)["jobs"]
     assert len(jobs) == 1 + A_FEW + NAMES
     assert set(jobs[0]) == set(json.loads(run("status", "train-0", "--json").out)) - {"schemaVersion"}
 
 
-def test_of_many_jobs_those_are_shown_that_have_such_tasks(run: Runner, train: Callable[..., None]) -> None:
+def test_only_jobs_with_matching_tasks_are_shown(run: Runner, train: Callable[..., None]) -> None:
     train(LOSS, LOSS, succeeded=6)
     said = run("status", "train", "--failed")
     assert [line.split()[0] for line in said.out.splitlines() if line.startswith("job ")] == ["job", "job"]
@@ -135,9 +135,7 @@ def test_of_many_jobs_those_are_shown_that_have_such_tasks(run: Runner, train: C
     assert (none.code, none.out, none.err) == (0, "", "no job has matching tasks\n")
 
 
-def test_a_group_has_other_columns_and_another_order_where_they_are_asked_for(
-    run: Runner, train: Callable[..., None]
-) -> None:
+def test_columns_and_order_of_a_group_can_be_chosen(run: Runner, train: Callable[..., None]) -> None:
     train(LOSS, succeeded=11)
     for words in (["train"], ["--group", "train"]):
         said = run("list", *words, "--columns", "name,state", "--sort", "name", "--limit", "2")

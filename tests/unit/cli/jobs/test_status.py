@@ -40,9 +40,7 @@ if TYPE_CHECKING:
     from ..running import Runner
 
 
-def test_what_a_job_asks_for_is_shown_as_it_was_changed_last(
-    run: Runner, slurm: FakeBackend, folder: JobFolder
-) -> None:
+def test_status_shows_the_latest_requested_options(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
     slurm.observations[JobId("7")] = observed("PENDING", reason="Resources")
     plan = {
         "components": [{"directives": [["time", "01:30:00"], ["account", "deep"], ["no-requeue", None]]}],
@@ -60,7 +58,7 @@ def test_what_a_job_asks_for_is_shown_as_it_was_changed_last(
     assert (known["time_limit"], known["account"], known["job_gpus"]) == (7200, "deep", 11)
 
 
-def test_a_job_that_waits(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
+def test_a_waiting_job_is_shown(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
     slurm.observations[JobId("7")] = observed("PENDING", reason="Resources")
     said = run("status", "demo")
     assert (said.code, said.err) == (0, "")
@@ -78,7 +76,7 @@ def test_a_job_that_waits(run: Runner, slurm: FakeBackend, folder: JobFolder) ->
     assert str(folder.path) in said.out
 
 
-def test_why_a_job_waits_for_programs(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
+def test_json_contains_the_reason_for_waiting(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
     assert folder
     slurm.observations[JobId("7")] = observed("PENDING", reason="JobHeldUser", reasons=("JobHeldUser",))
     document = json.loads(run("status", "demo", "--json").out)
@@ -97,7 +95,7 @@ def test_why_a_job_waits_for_programs(run: Runner, slurm: FakeBackend, folder: J
     assert (line["advice"], line["waits_began_at"]) == (wait["advice"], document["waits_began_at"])
 
 
-def test_a_job_that_runs(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
+def test_a_running_job_is_shown(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
     slurm.observations[JobId("7")] = observed("RUNNING", started=NOW)
     reports = folder.reports(0)
     reports.mkdir(parents=True)
@@ -110,7 +108,7 @@ def test_a_job_that_runs(run: Runner, slurm: FakeBackend, folder: JobFolder) -> 
     assert "1 of 2" in run("list").out
 
 
-def test_a_job_that_failed_is_shown_with_0(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
+def test_status_of_a_failed_job_exits_with_0(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
     stopped = task(1, state="STOPPED", exit_code=-220, exit_status=143)
     leave_result(folder, outcome="failed", exit_code=220, reason="worker-0 failed", tasks=[task(0), stopped])
     slurm.observations[JobId("7")] = observed("FAILED", final=True)
@@ -120,7 +118,7 @@ def test_a_job_that_failed_is_shown_with_0(run: Runner, slurm: FakeBackend, fold
     assert "worker-1  STOPPED    n1    143          -220" in said.out
 
 
-def test_nothing_of_a_result_acts_on_a_terminal(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
+def test_control_characters_in_a_result_are_escaped(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
     evil = "\x1b[2J\r\n\u202e\x9b1m"
     leave_result(folder, reason=evil, tasks=[task(0, node=evil), task(1)])
     assert slurm
@@ -155,7 +153,7 @@ def test_an_ended_job_needs_no_backend(run: Runner, slurm: FakeBackend, surround
     assert slurm.queries == 0
 
 
-def test_a_damaged_journal_is_told_and_the_rest_of_it_used(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
+def test_a_damaged_journal_is_reported_and_the_rest_used(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
     slurm.observations[JobId("7")] = observed("PENDING")
     with folder.journal.open("ab") as file:
         file.write(b'{"version": 1, "ki')
@@ -163,7 +161,9 @@ def test_a_damaged_journal_is_told_and_the_rest_of_it_used(run: Runner, slurm: F
     assert (said.code, said.err) == (0, "warning: journal.jsonl: the last line is incomplete\n")
 
 
-def test_no_such_job_is_5_with_near_names(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
+def test_an_unknown_job_exits_with_5_and_suggests_similar_names(
+    run: Runner, slurm: FakeBackend, folder: JobFolder
+) -> None:
     assert slurm
     assert folder
     for command in ("status", "logs", "wait", "cancel"):
@@ -171,7 +171,7 @@ def test_no_such_job_is_5_with_near_names(run: Runner, slurm: FakeBackend, folde
         assert (said.code, "did you mean `demo`?" in said.err) == (5, True)
 
 
-def test_the_list(run: Runner, slurm: FakeBackend, folder: JobFolder, surroundings: Path) -> None:
+def test_list_shows_all_jobs(run: Runner, slurm: FakeBackend, folder: JobFolder, surroundings: Path) -> None:
     assert folder
     assert run("list", "--json").code == 0
     job_folder(surroundings, CREATED, INTENT, SUBMITTED, ENDED)
@@ -190,7 +190,7 @@ def test_the_list(run: Runner, slurm: FakeBackend, folder: JobFolder, surroundin
     assert run("list", "--state", "stopped").err == "no such jobs\n"
 
 
-def test_a_job_whose_journal_cannot_be_read_is_listed_with_that_as_its_reason(
+def test_a_job_with_an_unreadable_journal_is_listed_with_that_reason(
     run: Runner, slurm: FakeBackend, folder: JobFolder, surroundings: Path
 ) -> None:
     assert folder
@@ -225,9 +225,7 @@ def test_an_empty_list(run: Runner, surroundings: Path) -> None:
     assert json.loads(run("list", "--json").out)["jobs"] == []
 
 
-def test_a_thousand_jobs_are_listed_quickly_with_one_question(
-    run: Runner, slurm: FakeBackend, surroundings: Path
-) -> None:
+def test_a_thousand_jobs_are_listed_quickly_with_one_query(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
     surroundings.mkdir(parents=True)
     for number in range(1, 1001):
         end = (replace(ENDED),) if number % 50 else ()
@@ -242,16 +240,14 @@ def test_a_thousand_jobs_are_listed_quickly_with_one_question(
     assert took < 5
 
 
-def test_a_job_of_which_only_the_intent_is_known_is_found_by_the_list(
-    run: Runner, slurm: FakeBackend, surroundings: Path
-) -> None:
+def test_list_finds_a_job_with_only_an_intent_by_its_tag(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
     job_folder(surroundings, CREATED, INTENT)
     slurm.tags[INTENT.tag] = JobId("55")
     slurm.observations[JobId("55")] = observed("PENDING", job_id="55")
     assert " 55 " in run("list").out
 
 
-def test_a_table_on_a_terminal_has_colours_and_no_surprises(
+def test_a_terminal_table_has_colours_and_escapes_markup(
     run: Runner, slurm: FakeBackend, folder: JobFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     leave_result(folder, tasks=[task(0, node="[bold]n1\x1b[2J"), task(1)])
@@ -264,9 +260,7 @@ def test_a_table_on_a_terminal_has_colours_and_no_surprises(
     assert "\x1b[32mSUCCEEDED" in out
 
 
-def test_by_an_end_that_only_a_monitor_may_write_down_nothing_is_tidied(
-    run: Runner, slurm: FakeBackend, folder: JobFolder
-) -> None:
+def test_a_job_is_not_tidied_while_its_end_is_unrecorded(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
     claim(folder, "7", 1)
     ended(slurm, state="CANCELLED")
     with monitor_lock(Session()).taken():

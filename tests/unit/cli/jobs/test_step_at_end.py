@@ -27,7 +27,7 @@ def naps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return slept
 
 
-def test_a_step_asks_slurm_nothing_while_the_job_still_runs_there(
+def test_a_monitor_step_does_not_poll_slurm_while_its_job_runs(
     run: Runner, slurm: FakeBackend, folder: JobFolder, naps: list[float]
 ) -> None:
     slurm.observations[JobId("7")] = observed("RUNNING")
@@ -36,7 +36,7 @@ def test_a_step_asks_slurm_nothing_while_the_job_still_runs_there(
     assert (slurm.asked, kinds(folder), naps) == (0, ["Ended"], [])
 
 
-def test_where_somebody_is_at_work_for_long_the_rest_is_left_to_cron(
+def test_if_another_process_keeps_the_lock_the_work_is_left_to_cron(
     run: Runner, slurm: FakeBackend, folder: JobFolder, naps: list[float]
 ) -> None:
     assert slurm
@@ -49,7 +49,7 @@ def test_where_somebody_is_at_work_for_long_the_rest_is_left_to_cron(
     assert (kinds(folder), len(naps)) == ([], step_at_end.TRIES - 1)
 
 
-def test_what_another_process_has_done_is_not_waited_for(
+def test_work_done_by_another_process_is_not_waited_for(
     run: Runner, slurm: FakeBackend, folder: JobFolder, naps: list[float]
 ) -> None:
     assert slurm
@@ -60,7 +60,7 @@ def test_what_another_process_has_done_is_not_waited_for(
     assert naps == []
 
 
-def test_a_job_that_is_gone_is_said(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
+def test_a_missing_job_is_reported(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
     assert slurm and folder  # noqa: PT018 - they only have to be there
     said = run("monitor", "--once", "--", "alice~gone")
     assert said.code != 0

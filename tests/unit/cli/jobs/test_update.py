@@ -52,7 +52,9 @@ def changes(folder: JobFolder) -> list[tuple[dict[str, str], dict[str, str], str
     return [(dict(r.values), dict(r.old_values), r.job_id) for r in records if isinstance(r, Changed)]
 
 
-def test_slurm_is_asked_and_the_journal_keeps_it(run: Runner, slurm: FakeBackend, waiting: JobFolder) -> None:
+def test_a_change_is_sent_to_slurm_and_recorded_in_the_journal(
+    run: Runner, slurm: FakeBackend, waiting: JobFolder
+) -> None:
     said = run("update", "demo", "--time", "2:00:00", "--account", "lab", "--nice", "5")
     before = "(before: time 01:00:00, account as Slurm has it, nice as Slurm has it)"
     assert said.out == f"{ME}: time 02:00:00, account lab, nice 5 {before} (job 101)\n"
@@ -68,7 +70,7 @@ def test_slurm_is_asked_and_the_journal_keeps_it(run: Runner, slurm: FakeBackend
     assert changes(waiting)[1][1] == {"time": "02:00:00"}
 
 
-def test_one_document(run: Runner, slurm: FakeBackend, waiting: JobFolder) -> None:
+def test_json_prints_one_document(run: Runner, slurm: FakeBackend, waiting: JobFolder) -> None:
     assert waiting
     document = json.loads(run("update", "--json", "--last", "--partition", "batch").out)
     assert (document["job_id"], document["partition"]) == ("101", "batch")
@@ -79,7 +81,7 @@ def test_one_document(run: Runner, slurm: FakeBackend, waiting: JobFolder) -> No
     assert len(slurm.changed) == 1
 
 
-def test_hold_and_release_are_calls_of_their_own(run: Runner, slurm: FakeBackend, waiting: JobFolder) -> None:
+def test_hold_and_release_are_separate_calls(run: Runner, slurm: FakeBackend, waiting: JobFolder) -> None:
     assert run("update", "--hold", "--time", "30").out.startswith(
         f"{ME}: time 00:30:00 (before: 01:00:00); held (job 101)"
     )
@@ -88,7 +90,7 @@ def test_hold_and_release_are_calls_of_their_own(run: Runner, slurm: FakeBackend
     assert [values for values, _, _ in changes(waiting)] == [{"time": "00:30:00"}, {"held": "yes"}, {"held": "no"}]
 
 
-def test_a_refusal_leaves_the_journal_as_it_was(run: Runner, slurm: FakeBackend, waiting: JobFolder) -> None:
+def test_a_refusal_leaves_the_journal_unchanged(run: Runner, slurm: FakeBackend, waiting: JobFolder) -> None:
     slurm.refuses_change = "Slurm refuses --time of job 101: no"
     said = run("update", "--time", "2:00:00")
     assert (said.code, said.err.splitlines()[0]) == (4, "error E621: Slurm refuses --time of job 101: no")
@@ -104,7 +106,7 @@ def test_no_answer_changes_nothing(run: Runner, slurm: FakeBackend, waiting: Job
     assert changes(waiting) == [({"retries": "2"}, {"retries": "0"}, "")]
 
 
-def test_an_attempt_that_ends_meanwhile_is_followed_by_one_that_is_changed(
+def test_if_the_attempt_ends_the_next_one_is_changed(
     run: Runner, slurm: FakeBackend, waiting: JobFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Slurm says of the first that it has ended; by then there is another one."""
@@ -125,7 +127,7 @@ def test_an_attempt_that_ends_meanwhile_is_followed_by_one_that_is_changed(
     assert [job_id for _, _, job_id in changes(waiting)] == ["", "102"]
 
 
-def test_a_journal_that_cannot_be_written(
+def test_a_journal_write_error_is_reported(
     run: Runner, slurm: FakeBackend, waiting: JobFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object, **__: object) -> None:
@@ -137,13 +139,15 @@ def test_a_journal_that_cannot_be_written(
     assert f"error E510: cannot write {waiting.journal} (No space left on device); job 101 was changed" in said.err
 
 
-def test_a_job_whose_file_is_gone_is_left_to_slurm(run: Runner, slurm: FakeBackend, waiting: JobFolder) -> None:
+def test_without_its_job_file_a_job_is_checked_only_by_slurm(
+    run: Runner, slurm: FakeBackend, waiting: JobFolder
+) -> None:
     (waiting.path / "job.yaml").unlink()
     assert run("update", "--time", "30").code == 0
     assert len(slurm.changed) == 1
 
 
-def test_a_job_that_runs_is_not_held(run: Runner, slurm: FakeBackend, waiting: JobFolder) -> None:
+def test_a_running_job_cannot_be_held(run: Runner, slurm: FakeBackend, waiting: JobFolder) -> None:
     assert waiting
     slurm.observations[JobId("101")] = observed("RUNNING", job_id="101")
     said = run("update", "--hold")
@@ -164,7 +168,7 @@ def test_between_attempts_only_the_journal_is_written(
     assert [job_id for _, _, job_id in changes(folder)] == [""]
 
 
-def test_a_job_that_waits_for_another(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
+def test_a_job_with_dependencies_can_be_changed(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
     make(surroundings, "first", "11")
     slurm.observations[JobId("11")] = observed("RUNNING", job_id="11")
     me = user_name()
@@ -200,7 +204,7 @@ def not_submitted(surroundings: Path, slurm: FakeBackend, *records: Record) -> J
         lambda: refused("no more jobs"),
     ],
 )
-def test_what_slurm_would_refuse_when_it_is_submitted_is_refused_now(
+def test_values_that_slurm_would_refuse_later_are_refused_now(
     run: Runner,
     slurm: FakeBackend,
     surroundings: Path,
@@ -219,13 +223,13 @@ def test_what_slurm_would_refuse_when_it_is_submitted_is_refused_now(
     assert run("update", "next", "--nice", "-4").code == 0
 
 
-def test_a_job_that_slurm_has_may_be_asked_for_any_nice(run: Runner, slurm: FakeBackend, waiting: JobFolder) -> None:
+def test_any_nice_value_is_sent_for_a_submitted_job(run: Runner, slurm: FakeBackend, waiting: JobFolder) -> None:
     assert waiting
     assert run("update", "--nice", "-4").code == 0
     assert slurm.changed == [(JobId("101"), {"nice": "-4"})]
 
 
-def test_an_attempt_that_was_refused_is_shown_and_changed(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
+def test_a_refused_attempt_is_shown_and_can_be_changed(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
     words = "sbatch refuses --account: \x1b[1mno more jobs"
     folder = not_submitted(surroundings, slurm, *refused(words))
     shown = run("status", "next").out
@@ -240,7 +244,7 @@ def test_an_attempt_that_was_refused_is_shown_and_changed(run: Runner, slurm: Fa
     assert (slurm.changed, slurm.submissions[0].tag) == ([], "paislurm-9")
 
 
-def test_an_attempt_that_was_refused_is_cancelled_at_once(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
+def test_a_refused_attempt_is_cancelled_at_once(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
     folder = not_submitted(surroundings, slurm, *refused("no more jobs"))
     assert run("cancel", "next").out == f"{user_name()}~next is cancelled\n"
     assert "STOPPED" in run("status", "next").out
@@ -248,7 +252,7 @@ def test_an_attempt_that_was_refused_is_cancelled_at_once(run: Runner, slurm: Fa
     assert folder.history().cancelled is not None
 
 
-def test_a_job_that_is_to_be_held_says_so(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
+def test_a_hold_before_submission_is_shown(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
     not_submitted(surroundings, slurm)
     assert run("update", "next", "--hold").out.endswith("held (when it is submitted)\n")
     assert "; its user holds it when it is submitted" in run("status", "next").out
@@ -256,7 +260,7 @@ def test_a_job_that_is_to_be_held_says_so(run: Runner, slurm: FakeBackend, surro
     assert "its user holds it" not in run("status", "next").out
 
 
-def test_a_job_that_is_over(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
+def test_a_finished_job_cannot_be_changed(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
     make(surroundings, "old", "11", ENDED)
     said = run("update", "old", "--time", "30")
     assert (said.code, "error E620: " in said.err, "`paislurm submit --again old --time" in said.err) == (
@@ -272,14 +276,14 @@ def test_a_job_that_is_over(run: Runner, slurm: FakeBackend, surroundings: Path)
     assert "old has already ended: FAILED" in said.out
 
 
-def test_a_job_that_is_being_cancelled(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
+def test_a_job_being_cancelled_cannot_be_changed(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
     make(surroundings, "going", "11", Cancelled(happened_at=clock(), attempt=0, user="alice", job_id="11"))
     slurm.observations[JobId("11")] = observed("RUNNING", job_id="11")
     said = run("update", "going", "--retries", "3")
     assert (said.code, "error E620: " in said.err, "is being cancelled" in said.err) == (4, True, True)
 
 
-def test_a_job_of_which_nobody_knows_whether_it_was_taken(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
+def test_a_job_with_unknown_submission_cannot_be_changed(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
     me, at = user_name(), clock()
     sent = replace(INTENT, happened_at=at)
     folder = job_folder(surroundings, replace(CREATED, user=me, happened_at=at), sent, name=f"{me}~unsure")
@@ -289,9 +293,7 @@ def test_a_job_of_which_nobody_knows_whether_it_was_taken(run: Runner, slurm: Fa
     assert [values for values, _, _ in changes(folder)] == [{"retries": "3"}]
 
 
-def test_one_that_is_refused_keeps_no_other_from_being_changed(
-    run: Runner, slurm: FakeBackend, surroundings: Path
-) -> None:
+def test_a_refused_change_does_not_stop_the_others(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
     for name, number in (("a", "11"), ("b", "12")):
         make(surroundings, name, number).script(0).touch()
     slurm.observations[JobId("11")] = observed("RUNNING", job_id="11")
@@ -301,7 +303,7 @@ def test_one_that_is_refused_keeps_no_other_from_being_changed(
     assert "~b: held (job 12)" in said.err
 
 
-def test_the_local_backend_has_nothing_but_retries(run: Runner, tmp_path: Path, demo: JobFolder) -> None:
+def test_the_local_backend_changes_only_retries(run: Runner, tmp_path: Path, demo: JobFolder) -> None:
     file = job_file(tmp_path, JOB.replace("echo and bye", "sleep 60"))
     assert run("submit", file, "--backend", "local").code == 0
     try:
@@ -331,7 +333,7 @@ def test_the_local_backend_has_nothing_but_retries(run: Runner, tmp_path: Path, 
         ),
     ],
 )
-def test_what_the_site_refuses_at_submit_it_refuses_here(
+def test_values_refused_at_submit_are_refused_at_update(
     run: Runner,
     slurm: FakeBackend,
     waiting: JobFolder,
@@ -355,7 +357,7 @@ LOCKED = SITE + "virtualClusters: {default: {account: lab}}\nlocked: [virtualClu
 @pytest.mark.parametrize(
     ("words", "code"), [(("--account", "mine"), "E467"), (("--partition", "bach"), "E402"), (("--account", "lab"), "")]
 )
-def test_locks_and_names_hold_whatever_is_left_of_the_job_file(
+def test_locks_and_names_are_checked_even_without_the_job_file(
     run: Runner, slurm: FakeBackend, waiting: JobFolder, profile: Path, kind: str, words: tuple[str, ...], code: str
 ) -> None:
     profile.write_text(LOCKED, encoding="utf-8")
@@ -377,7 +379,7 @@ def test_locks_and_names_hold_whatever_is_left_of_the_job_file(
     assert code or "only Slurm checks the change" in said.err
 
 
-def test_what_was_wrong_before_keeps_nobody_from_a_change(
+def test_earlier_errors_do_not_prevent_a_change(
     run: Runner, slurm: FakeBackend, waiting: JobFolder, profile: Path
 ) -> None:
     """The profile of today has no room for the job: what it is changed to is not to blame."""
@@ -400,18 +402,18 @@ def test_what_was_wrong_before_keeps_nobody_from_a_change(
         (("--nice", "much"), "expected a whole number, found 'much'"),
     ],
 )
-def test_what_is_not_understood(run: Runner, words: tuple[str, ...], says: str) -> None:
+def test_invalid_update_options_are_refused(run: Runner, words: tuple[str, ...], says: str) -> None:
     said = run("update", "demo", *words)
     assert (said.code, says in said.err) == (2, True), said.err
 
 
 @pytest.mark.parametrize("word", ["edit", "patch", "scale", "modify", "hold", "release"])
-def test_words_of_other_programs(run: Runner, word: str) -> None:
+def test_words_of_other_programs_suggest_update(run: Runner, word: str) -> None:
     said = run(word, "demo")
     assert (said.code, "paislurm update JOB" in said.err) == (2, True)
 
 
-def test_another_users_job_is_left_alone(run: Runner, waiting: JobFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_of_another_user_is_not_changed(run: Runner, waiting: JobFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     uid = os.geteuid()
     monkeypatch.setattr("paislurm.translator.app.ownership.os.geteuid", lambda: uid + 1)
     monkeypatch.setattr("paislurm.translator.app.ownership.check_home", lambda _: None)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 SLURM_HAS = {"time": "04:00:00", "partition": "batch", "account": "research", "qos": "normal", "nice": "0"}
 
 
-def test_what_slurm_takes_is_written_down_where_it_refuses_the_rest(
+def test_accepted_options_are_recorded_if_others_are_refused(
     run: Runner, slurm: FakeBackend, waiting: JobFolder
 ) -> None:
     slurm.refused_options = ("nice",)
@@ -43,13 +43,15 @@ def test_what_slurm_takes_is_written_down_where_it_refuses_the_rest(
     assert changes(waiting)[-1] == ({"time": "00:10:00"}, {"time": "00:09:00"}, "101")
 
 
-def test_retries_are_no_question_to_slurm(run: Runner, slurm: FakeBackend, waiting: JobFolder) -> None:
+def test_retries_change_even_if_slurm_refuses_other_options(
+    run: Runner, slurm: FakeBackend, waiting: JobFolder
+) -> None:
     slurm.refused_options = ("nice",)
     assert run("update", "--nice", "-3", "--retries", "2").code == 4
     assert changes(waiting) == [({"retries": "2"}, {"retries": "0"}, "")]
 
 
-def test_what_was_before_is_what_slurm_had(run: Runner, slurm: FakeBackend, waiting: JobFolder) -> None:
+def test_old_values_come_from_slurm(run: Runner, slurm: FakeBackend, waiting: JobFolder) -> None:
     """A limit of the partition, a default account: who changes a job wants to be able to change it back."""
     slurm.has[JobId("101")] = (SLURM_HAS, {**SLURM_HAS, "account": "extra"})
     said = run("update", "--time", "30", "--account", "lab", "--qos", "long", "--nice", "5")
@@ -94,7 +96,7 @@ def test_a_limit_that_would_end_a_job_at_once_is_refused(run: Runner, slurm: Fak
     assert run("update", "--time", "13").code == 0
 
 
-def test_a_limit_says_when_tasks_are_told_to_end(run: Runner, slurm: FakeBackend, waiting: JobFolder) -> None:
+def test_a_new_time_limit_reports_the_time_of_the_warning(run: Runner, slurm: FakeBackend, waiting: JobFolder) -> None:
     assert waiting
     began = running(slurm, 60)
     at = time_of_day(began + 600 - 120)
@@ -103,7 +105,7 @@ def test_a_limit_says_when_tasks_are_told_to_end(run: Runner, slurm: FakeBackend
     assert "told to end" not in run("update", "--nice", "3").out
 
 
-def test_a_job_that_waits_is_not_told_to_end_as_it_begins(run: Runner, slurm: FakeBackend, waiting: JobFolder) -> None:
+def test_a_waiting_job_gets_no_warning_at_its_start(run: Runner, slurm: FakeBackend, waiting: JobFolder) -> None:
     assert waiting
     said = run("update", "--time", "2")
     assert (said.code, slurm.changed) == (4, [])
@@ -113,7 +115,7 @@ def test_a_job_that_waits_is_not_told_to_end_as_it_begins(run: Runner, slurm: Fa
     assert run("update", "--time", "6").out == f"{ME}: time 00:06:00 (before: 00:05:00) (job 101)\n"
 
 
-def test_a_job_without_a_warning_has_its_whole_time(run: Runner, slurm: FakeBackend, job: str) -> None:
+def test_a_job_without_a_warning_may_use_its_full_time_limit(run: Runner, slurm: FakeBackend, job: str) -> None:
     assert run("submit", job, "--time", "4").code == 0
     assert run("update", "--time", "1").out == f"{ME}: time 00:01:00 (before: 00:04:00) (job 101)\n"
     running(slurm, 90)
@@ -122,7 +124,7 @@ def test_a_job_without_a_warning_has_its_whole_time(run: Runner, slurm: FakeBack
     assert run("update", "--time", "3").out == f"{ME}: time 00:03:00 (before: 00:01:00) (job 101)\n"
 
 
-def test_what_is_shown_afterwards_was_asked_afterwards(
+def test_status_after_a_change_polls_again(
     run: Runner, slurm: FakeBackend, job: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Commands share one answer of Slurm, but none from before the change."""
@@ -146,7 +148,7 @@ def test_what_is_shown_afterwards_was_asked_afterwards(
     assert "its user holds it" not in run("status").out
 
 
-def test_changes_that_are_not_shown_are_counted(run: Runner, slurm: FakeBackend, waiting: JobFolder) -> None:
+def test_changes_not_shown_are_counted(run: Runner, slurm: FakeBackend, waiting: JobFolder) -> None:
     assert slurm.submissions
     for number in range(7):
         assert run("update", "--nice", str(number)).code == 0
@@ -180,7 +182,7 @@ TIGHT = SITE.replace(
         (("--time", "1-0", "--partition", "tiny"), "E403: --time: a time limit", "hint: write `--time 00:30:00`"),
     ],
 )
-def test_what_is_wrong_is_said_of_the_options(
+def test_errors_name_the_options(
     run: Runner, slurm: FakeBackend, tmp_path: Path, profile: Path, words: tuple[str, ...], says: str, hint: str
 ) -> None:
     profile.write_text(TIGHT, encoding="utf-8")
@@ -209,7 +211,7 @@ def test_what_is_wrong_is_said_of_the_options(
         (("--retries", "3"), "submit it again: `paislurm submit --again old`"),
     ],
 )
-def test_the_hint_at_a_job_that_is_over_names_what_was_given(
+def test_the_hint_for_a_finished_job_repeats_the_given_options(
     run: Runner, slurm: FakeBackend, surroundings: Path, words: tuple[str, ...], hint: str
 ) -> None:
     make(surroundings, "old", "11", ENDED)
@@ -249,12 +251,12 @@ def test_a_hint_is_a_line_of_its_own(run: Runner, words: tuple[str, ...]) -> Non
         ),
     ],
 )
-def test_what_is_no_number_of_the_range(run: Runner, words: tuple[str, ...], says: str) -> None:
+def test_values_out_of_range_are_refused(run: Runner, words: tuple[str, ...], says: str) -> None:
     said = run(*words)
     assert (said.code, says in said.err) == (2, True), said.err
 
 
-def test_the_help_has_the_ranges_that_there_are(run: Runner) -> None:
+def test_the_help_shows_the_ranges(run: Runner) -> None:
     said = " ".join(run("update", "--help").out.split())
     assert "Lower the job's priority by NUMBER. --hold" in said
     assert "(jobRetryCount). [0<=x<=1000000]" in said

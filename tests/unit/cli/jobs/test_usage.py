@@ -56,7 +56,7 @@ def running(
 WORKER, PS = running("worker", 0, 2, 3, 0), running("ps", 1, 1, 0, 1, "n2", ago=10)
 
 
-def test_each_component_is_a_job_of_its_own_for_sstat() -> None:
+def test_sstat_queries_each_component_separately() -> None:
     said = Said(LINES)
     found = usages_of_steps(said, 7, [WORKER, PS], NOW)
     assert found is not None
@@ -67,24 +67,26 @@ def test_each_component_is_a_job_of_its_own_for_sstat() -> None:
     assert (ps.index, ps.cpus_busy, ps.gpu_percent, ps.gpu_memory_mib) == (0, 1.0, 40, None)
 
 
-def test_several_ranks_are_one_task() -> None:
+def test_ranks_are_summed_up_per_task() -> None:
     found = usages_of_steps(Said(LINES), 7, [running("worker", 0, 1, 3, None)], NOW)
     assert found is not None
     assert (found[0].cpu_time, found[0].used_memory_mib, found[0].max_memory_mib) == (60, 20, 20)
 
 
 @pytest.mark.parametrize("text", ["", "missing", "7.3|2|00:00:30|0|0|\n", LINES.replace("8.0", "9.0")])
-def test_where_sstat_knows_nothing_nothing_is_told(text: str) -> None:
+def test_without_sstat_data_no_usage_is_returned(text: str) -> None:
     assert usages_of_steps(Said(text), 7, [WORKER, PS], NOW) is None
 
 
-def test_roles_that_share_a_step_are_not_told_apart() -> None:
+def test_roles_in_one_step_have_no_separate_usage() -> None:
     said = Said(LINES)
     assert usages_of_steps(said, 7, [replace(WORKER, component=None), replace(PS, component=None, step=3)], NOW) is None
     assert said.asked == []
 
 
-def test_tasks_that_answer_are_told_of(folder: JobFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_usage_of_responding_tasks_is_returned(
+    folder: JobFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     text = (
         "0.5 usage 3 250 150 100 2048\n0.5 gpu 0 80 1000\n0.5 gpu 1 20 24\n"
         "0.6 gpu 0 nan 1\n0.9 usage 1 1 1 1 1\n0.6 usage 1 2 x 1 1\n1.5 usage 1 0 0 0 4096\nnonsense\n\n"
@@ -106,7 +108,7 @@ def test_tasks_that_answer_are_told_of(folder: JobFolder, tmp_path: Path, monkey
 
 
 @pytest.mark.parametrize(("status", "words"), [(0, "no task answers"), (1, "no")])
-def test_that_no_task_answers_is_said(
+def test_an_error_is_raised_if_no_task_responds(
     folder: JobFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int, words: str
 ) -> None:
     monkeypatch.setattr(Session, "slurm_runner", lambda *_: Said("", status))

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..running import Runner
 
 
-def test_waiting_ends_with_the_job(
+def test_wait_ends_with_the_job(
     run: Runner, slurm: FakeBackend, folder: JobFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slept: list[float] = []
@@ -50,7 +50,7 @@ def test_waiting_ends_with_the_job(
     assert 8 * slept[0] < slept[-1] == TICK
 
 
-def test_waiting_for_a_job_that_fails_is_1(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
+def test_wait_exits_with_1_for_a_failed_job(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
     leave_result(folder, outcome="failed", exit_code=255, reason="worker-0 failed")
     slurm.observations[JobId("7")] = observed("FAILED", final=True)
     said = run("wait", "demo", "--json")
@@ -60,7 +60,7 @@ def test_waiting_for_a_job_that_fails_is_1(run: Runner, slurm: FakeBackend, fold
     assert run("wait", "demo").code == 1
 
 
-def test_outages_are_waited_out_and_told_once(
+def test_wait_survives_outages_and_reports_them_once(
     run: Runner, slurm: FakeBackend, folder: JobFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slurm.fails = "away"
@@ -93,7 +93,7 @@ def then(monkeypatch: pytest.MonkeyPatch, *changes: Callable[[], object]) -> Non
 
 
 @pytest.mark.parametrize("watched", [False, True])
-def test_why_a_job_waits_is_told_once_for_each_reason(
+def test_each_reason_for_waiting_is_reported_once(
     run: Runner, slurm: FakeBackend, folder: JobFolder, monkeypatch: pytest.MonkeyPatch, watched: bool
 ) -> None:
     """By who asks Slurm, or by the journal, where a monitor asks."""
@@ -136,7 +136,7 @@ def test_why_a_job_waits_is_told_once_for_each_reason(
     assert slurm.queries - queries <= (1 if watched else 9)
 
 
-def test_who_waits_for_a_cancelled_job_asks_whatever_monitor_is_at_work(
+def test_wait_polls_for_a_cancelled_job_despite_a_running_monitor(
     run: Runner, slurm: FakeBackend, folder: JobFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It never began, so that no file tells of its end."""
@@ -147,7 +147,7 @@ def test_who_waits_for_a_cancelled_job_asks_whatever_monitor_is_at_work(
     assert (said.code, json.loads(said.out)["state"]) == (1, "STOPPED")
 
 
-def test_what_a_look_itself_writes_is_no_reason_to_ask_again(tmp_path: Path) -> None:
+def test_own_journal_writes_do_not_trigger_a_poll(tmp_path: Path) -> None:
     journal, result = tmp_path / "journal.jsonl", tmp_path / "result.json"
     pace = Pace(0.5, result, journal)
     assert pace.due(0)
@@ -158,7 +158,7 @@ def test_what_a_look_itself_writes_is_no_reason_to_ask_again(tmp_path: Path) -> 
     assert pace.due(0.2)
 
 
-def test_ctrl_c_while_waiting_leaves_the_job_alone(
+def test_ctrl_c_during_wait_does_not_cancel_the_job(
     run: Runner, slurm: FakeBackend, folder: JobFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def sleep(_: float) -> None:
@@ -175,7 +175,7 @@ def test_ctrl_c_while_waiting_leaves_the_job_alone(
 
 
 @pytest.mark.parametrize("seconds", [0, 20])
-def test_the_time_to_wait_has_an_end_of_its_own(
+def test_wait_timeout_exits_with_124(
     run: Runner, slurm: FakeBackend, folder: JobFolder, monkeypatch: pytest.MonkeyPatch, seconds: int
 ) -> None:
     slurm.observations[JobId("7")] = observed("RUNNING")
@@ -189,7 +189,7 @@ def test_the_time_to_wait_has_an_end_of_its_own(
     assert run("wait", "demo", f"--timeout={seconds}").code == 0
 
 
-def test_a_job_that_nobody_knows_is_not_waited_for(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
+def test_wait_ends_at_once_for_an_unknown_job(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
     assert slurm
     job_folder(surroundings, CREATED, INTENT, SUBMITTED)
     said = run("wait", "alice~demo")
@@ -200,7 +200,7 @@ def test_a_job_that_nobody_knows_is_not_waited_for(run: Runner, slurm: FakeBacke
     assert "STOPPED" in run("status", "alice~demo").out
 
 
-def test_the_backend_is_asked_less_and_less_often(tmp_path: Path) -> None:
+def test_poll_intervals_grow(tmp_path: Path) -> None:
     result = tmp_path / "result.json"
     pace = Pace(0.5, result)
     asked = [now / 10 for now in range(600) if pace.due(now / 10)]
@@ -214,7 +214,7 @@ def test_the_backend_is_asked_less_and_less_often(tmp_path: Path) -> None:
     assert pace.due(60.7)
 
 
-def test_cancelling(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
+def test_cancel_cancels_the_job(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
     slurm.observations[JobId("7")] = observed("RUNNING")
     said = run("cancel", "demo")
     assert (said.code, said.out) == (0, f"{ME} is being cancelled (job 7)\n")
@@ -229,7 +229,7 @@ def test_cancelling(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
     assert sum(isinstance(record, Ended) for record in read(folder.journal).records) == 1
 
 
-def test_a_cancel_without_an_answer_is_6_and_not_written_down(
+def test_a_cancel_without_an_answer_exits_with_6_and_is_not_recorded(
     run: Runner, slurm: FakeBackend, folder: JobFolder
 ) -> None:
     slurm.fails = "away"
@@ -237,7 +237,7 @@ def test_a_cancel_without_an_answer_is_6_and_not_written_down(
     assert not [record for record in read(folder.journal).records if isinstance(record, Cancelled)]
 
 
-def test_a_monitor_that_cannot_write_says_so_and_keeps_trying(
+def test_a_monitor_reports_write_errors_and_keeps_trying(
     run: Runner, slurm: FakeBackend, folder: JobFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     blocked = folder.path.parents[1] / "monitor"

@@ -60,7 +60,7 @@ def interrupt() -> None:
     raise KeyboardInterrupt
 
 
-def test_a_line_for_each_change_until_all_have_ended(
+def test_each_change_prints_a_line_until_all_jobs_have_ended(
     run: Runner, slurm: FakeBackend, folder: JobFolder, then: Callable[..., None]
 ) -> None:
     slurm.observations[JobId("7")] = observed("PENDING", reason="Priority")
@@ -83,9 +83,7 @@ def test_a_line_for_each_change_until_all_have_ended(
     ]
 
 
-def test_a_job_whose_journal_cannot_be_read_is_not_watched_for_ever(
-    run: Runner, folder: JobFolder, then: Callable[..., None]
-) -> None:
+def test_watch_ends_despite_an_unreadable_journal(run: Runner, folder: JobFolder, then: Callable[..., None]) -> None:
     folder.journal.write_bytes(b"")
     then(interrupt)
     said = run("watch")
@@ -94,7 +92,7 @@ def test_a_job_whose_journal_cannot_be_read_is_not_watched_for_ever(
     assert (named.code, "its journal cannot be read (it is empty)" in named.out) == (0, True)
 
 
-def test_it_goes_on_until_it_is_interrupted(
+def test_watch_continues_until_interrupted(
     run: Runner, slurm: FakeBackend, folder: JobFolder, then: Callable[..., None]
 ) -> None:
     assert folder
@@ -106,7 +104,7 @@ def test_it_goes_on_until_it_is_interrupted(
     assert len(said.out.splitlines()) == 1
 
 
-def test_what_the_screen_shows_is_printed_once(
+def test_once_prints_the_screen_once(
     run: Runner, slurm: FakeBackend, folder: JobFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "160")
@@ -125,26 +123,28 @@ def test_what_the_screen_shows_is_printed_once(
     assert folder
 
 
-def test_nothing_to_show_once(run: Runner, slurm: FakeBackend) -> None:
+def test_once_without_jobs_prints_a_message(run: Runner, slurm: FakeBackend) -> None:
     said = run("watch", "--once")
     assert (said.code, said.out, said.err, slurm.queries) == (0, "", "you have no unfinished jobs\n", 0)
 
 
-def test_a_pattern_names_jobs(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
+def test_a_pattern_selects_jobs(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
     assert slurm
     assert folder
     said = run("watch", "ol*")
     assert (said.code, [line.split()[2] for line in said.out.splitlines()]) == (0, ["old"])
 
 
-def test_named_jobs_are_shown_though_they_have_ended(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
+def test_named_jobs_are_shown_after_their_end(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
     assert slurm
     assert folder
     said = run("watch", "old")
     assert (said.code, said.out.count("FAILED 255"), len(said.out.splitlines())) == (0, 1, 1)
 
 
-def test_an_outage_is_told_once(run: Runner, slurm: FakeBackend, folder: JobFolder, then: Callable[..., None]) -> None:
+def test_an_outage_is_reported_once(
+    run: Runner, slurm: FakeBackend, folder: JobFolder, then: Callable[..., None]
+) -> None:
     assert folder
     slurm.fails = "away"
     then(lambda: None, interrupt)
@@ -152,12 +152,12 @@ def test_an_outage_is_told_once(run: Runner, slurm: FakeBackend, folder: JobFold
     assert (said.code, said.err.count("does not answer")) == (130, 1)
 
 
-def test_nothing_to_watch(run: Runner, slurm: FakeBackend) -> None:
+def test_watch_without_jobs_prints_a_message(run: Runner, slurm: FakeBackend) -> None:
     said = run("watch")
     assert (said.code, said.out, said.err, slurm.queries) == (0, "", "you have no unfinished jobs\n", 0)
 
 
-def test_seconds_that_pass_until_the_next_attempt_are_no_change(
+def test_the_countdown_to_the_next_attempt_is_not_a_change(
     run: Runner, slurm: FakeBackend, folder: JobFolder, then: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert slurm

@@ -81,7 +81,7 @@ def running(tmp_path: Path, tools: Path) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("running")
-def test_where_tasks_are_and_were() -> None:
+def test_where_shows_current_and_earlier_nodes_of_tasks() -> None:
     known = document("status", "demo")
     first, second, other = known["tasks"]
     assert [list(task["ports_by_label"]) for task in (first, other)] == [["jupyterLab", "http", "ssh"], ["ssh", "http"]]
@@ -113,7 +113,7 @@ def test_where_tasks_are_and_were() -> None:
     assert f"jupyterLab {jupyter}" in paislurm("status", "demo", "--ports").stdout
 
 
-def test_who_follows_a_job_is_told_of_its_pages(tmp_path: Path, tools: Path) -> None:
+def test_follow_prints_the_urls_of_the_job(tmp_path: Path, tools: Path) -> None:
     assert tools
     text = SERVING.replace("python3 -m http.server", "true").replace("sleep 600", "echo")
     done = paislurm("submit", job_file(tmp_path, text), "--backend", "local", "--follow")
@@ -132,7 +132,7 @@ def test_the_only_port_of_the_only_task_needs_no_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("running")
-def test_of_several_tasks_or_ports_one_is_named() -> None:
+def test_with_several_tasks_or_ports_one_must_be_named() -> None:
     task = paislurm("port-forward", "demo")
     assert (task.returncode, "~demo has 3 tasks: choose one of web-0 to web-1, other" in task.stderr) == (2, True)
     port = paislurm("port-forward", "demo", "web-0")
@@ -143,7 +143,7 @@ def test_of_several_tasks_or_ports_one_is_named() -> None:
 
 
 @pytest.mark.usefixtures("running")
-def test_the_ssh_line_to_a_port() -> None:
+def test_port_forward_prints_the_ssh_command() -> None:
     http = document("status", "demo")["tasks"][1]["ports_by_label"]["http"][0]
     done = paislurm("port-forward", "demo", "web-1", "http", "--login", "alice@login.example.org:2222")
     line = (
@@ -172,7 +172,7 @@ def test_the_ssh_line_to_a_port() -> None:
 
 
 @pytest.mark.usefixtures("running")
-def test_what_is_no_port_is_told_which_are() -> None:
+def test_an_invalid_port_lists_the_valid_ones() -> None:
     said = paislurm("port-forward", "demo", "web-0", "99999").stderr
     assert "error E567: `99999` is not a port: ports are 1 to 65535" in said
     assert "hint: task web-0 has " in said
@@ -180,7 +180,7 @@ def test_what_is_no_port_is_told_which_are() -> None:
 
 
 @pytest.mark.usefixtures("running")
-def test_what_a_job_writes_is_no_option_of_that_ssh() -> None:
+def test_an_address_written_by_a_job_is_never_an_ssh_option() -> None:
     (log,) = Path(document("status", "demo")["folder"]).glob("attempts/0/tasks/*.log")
     text = log.read_text(encoding="utf-8")
     start = next(line for line in text.splitlines() if line.startswith("start 0 0 "))
@@ -195,7 +195,7 @@ def test_what_a_job_writes_is_no_option_of_that_ssh() -> None:
 
 
 @pytest.mark.usefixtures("running")
-def test_a_port_is_forwarded_here() -> None:
+def test_a_port_is_forwarded_to_this_machine() -> None:
     port = int(paislurm("exec", "demo", "web-0", "--", "printenv", "PAI_CURRENT_CONTAINER_PORT").stdout)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         number = taken.getsockname()[1]
@@ -223,7 +223,7 @@ def answers(port: int) -> bool:
 
 
 @pytest.mark.usefixtures("running")
-def test_what_tasks_use() -> None:
+def test_top_shows_the_usage_of_tasks() -> None:
     busy = "x = bytearray(64 << 20)\nwhile True: pass"
     with child([*PROGRAM, "exec", "demo", "other-0", "--", "python3", "-c", busy]):
         wait_until(
@@ -244,12 +244,12 @@ def test_what_tasks_use() -> None:
 
 
 @pytest.mark.usefixtures("running")
-def test_programs_of_the_node_run_in_a_task() -> None:
+def test_programs_of_the_node_can_run_in_a_task() -> None:
     done = paislurm("exec", "demo", "web-1", "--", "nvidia-smi")
     assert (done.returncode, done.stdout, done.stderr) == (0, "0, 87, 1024\n1, 13, 512\n", "asked: \n")
 
 
-def test_the_gpus_of_a_task(tools: Path) -> None:
+def test_top_shows_the_gpus_of_a_task(tools: Path) -> None:
     environment = {
         "PATH": f"{tools}:/usr/bin:/bin",
         "PAISLURM_CONTROL": str(tools / "0.0"),

@@ -22,7 +22,7 @@ PRINTED = {
     "container": {"worker-0": "Python 3."},
     "ddp": {f"worker-{rank}": f"rank {rank} of 2: model [0, 1, 2, 3]\n" for rank in range(2)},
     "hello-world": {"hello-1": "hello from task 1 at"},
-    "horovod": {"master-0": "rank 2 of 3: model [0, 1, 2, 3]\n"},
+    "horovod": {"master-0": "rank 2 of 3: model [0, 1, 2, 3]"},
     "inference": {f"client-{index}": f"client {index} counts: 1, 2," for index in range(2)},
     "jupyter": {"notebook-0": "--ServerApp.root_dir=/"},
     "mpi": {"rank-0": 6 * f"{os.uname().nodename}\n"},

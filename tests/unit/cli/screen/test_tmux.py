@@ -108,7 +108,7 @@ def test_keys_lead_through_a_job_into_a_shell_and_to_its_end(tmux: Callable[...,
     window.press("s")
     window.see("work/0-worker/8")
     window.press("echo in $PAI_CURRENT_TASK_ROLE_CURRENT_TASK_INDEX; exit", "Enter")
-    window.see("the shell in worker-8 ended with 0")
+    window.see("the shell in worker-8 exited with 0")
     window.press("Escape", "Escape", "c")
     window.see("cancel training? y: yes, any other key: no")
     window.press("x")

@@ -55,9 +55,7 @@ def err(folder: JobFolder, text: str, index: int = 0) -> Callable[[], object]:
     return lambda: print_to(folder, index, text, stream="stderr")
 
 
-def test_both_streams_come_in_the_order_in_which_they_are_printed(
-    follow: Callable[..., Said], folder: JobFolder
-) -> None:
+def test_both_streams_are_shown_in_the_order_of_printing(follow: Callable[..., Said], folder: JobFolder) -> None:
     steps = [err(folder, "a\n"), out(folder, "b\nhalf"), err(folder, "c\n"), out(folder, " d\n"), err(folder, "e", 1)]
     assert follow(steps=steps).out == ("worker-0 ! a\nworker-0 | b\nworker-0 ! c\nworker-0 | half d\nworker-1 ! e\n")
 
@@ -92,7 +90,7 @@ def test_two_streams_lose_no_byte_and_their_lines_stay_whole(pieces: list[tuple[
         assert output.getvalue() == b"".join(whole.values())
 
 
-def test_of_several_jobs_all_tasks_count_as_one_number() -> None:
+def test_the_read_schedule_counts_the_tasks_of_all_jobs() -> None:
     assert job_logs.ReadSchedule(3, total=job_logs.FEW).due(0.0) == [0, 1, 2]
     assert job_logs.ReadSchedule(3, total=job_logs.FEW + 1).due(0.0) == []
 
@@ -117,7 +115,7 @@ def test_each_task_has_its_colour_and_errors_are_red(run: Runner, folder: JobFol
         assert run("logs", JOB, "worker-1", *options).out == "b\n\x1b[31mc\n\x1b[0m"
 
 
-def test_lines_that_come_have_the_time_at_which_they_came(
+def test_new_lines_have_the_time_of_their_arrival(
     follow: Callable[..., Said], folder: JobFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     print_to(folder, 0, "old\n")
@@ -128,14 +126,14 @@ def test_lines_that_come_have_the_time_at_which_they_came(
     assert shown[1:] == ["2030-01-02 03:04:05 worker-0 | new", "2030-01-02 03:04:05 worker-1 ! other"]
 
 
-def test_of_what_comes_all_lines_that_are_found_are_shown(follow: Callable[..., Said], folder: JobFolder) -> None:
+def test_all_matching_new_lines_are_shown(follow: Callable[..., Said], folder: JobFolder) -> None:
     print_to(folder, 0, "loss 5\nloss 4\n")
     steps = [lambda: None, out(folder, "loss 3\nx\nloss"), out(folder, " 2\n"), out(folder, "loss 1\n", 1)]
     shown = follow("--grep", "loss", "-n", "1", steps=steps).out
     assert shown == "worker-0 | loss 4\nworker-0 | loss 3\nworker-0 | loss 2\nworker-1 | loss 1\n"
 
 
-def test_what_is_old_is_left_out_and_what_comes_is_not(follow: Callable[..., Said], folder: JobFolder) -> None:
+def test_since_omits_old_lines_but_not_new_ones(follow: Callable[..., Said], folder: JobFolder) -> None:
     print_to(folder, 0, "old\n")
     os.utime(folder.log(0, ROLES[0], 0, 0, "stdout"), (1, 1))
     assert follow("worker-0", "--since", "1h", steps=[lambda: None, out(folder, "new\n")]).out == "new\n"
@@ -168,13 +166,13 @@ def test_several_jobs_are_followed_until_all_have_ended(
     ]
 
 
-def test_a_retry_of_any_number_is_found_at_once(run: Runner, folder: JobFolder) -> None:
+def test_a_retry_with_any_number_is_found_at_once(run: Runner, folder: JobFolder) -> None:
     print_to(folder, 0, "first\n")
     print_to(folder, 0, "far\n", retry=999_999_999)
     assert run("logs", JOB, "worker-0").out == "far\n"
 
 
-def test_a_folder_of_logs_tells_of_each_new_file(tmp_path: Path) -> None:
+def test_the_log_folder_reports_each_new_file(tmp_path: Path) -> None:
     logs = LogFolder(tmp_path)
     assert logs.refresh() == []
     for name in ("0.stdout.log", "0.stderr.log", "12.stdout.3.log", "x.stdout.log", "1.stdout.log.new"):
@@ -193,7 +191,7 @@ def test_a_folder_of_logs_tells_of_each_new_file(tmp_path: Path) -> None:
 
 
 @given(st.lists(st.integers(0, 299), max_size=40), st.integers(300, 2000))
-def test_every_log_is_looked_at_within_some_seconds_and_one_that_grows_each_time(grow: list[int], count: int) -> None:
+def test_every_log_is_polled_within_seconds_and_a_growing_log_each_time(grow: list[int], count: int) -> None:
     schedule, now = ReadSchedule(count), 100.0
     for number in range(count):
         schedule.wake(number, now)
@@ -209,13 +207,13 @@ def test_every_log_is_looked_at_within_some_seconds_and_one_that_grows_each_time
     assert set(grow) <= set(schedule.due(now))
 
 
-def test_few_logs_are_all_looked_at_each_time() -> None:
+def test_a_few_logs_are_all_polled_each_time() -> None:
     schedule = ReadSchedule(3)
     schedule.was_read(1, 0.0, has_more=False)
     assert schedule.due(0.0) == [0, 1, 2]
 
 
-def test_thousands_of_quiet_logs_are_left_alone(
+def test_thousands_of_idle_logs_are_polled_rarely(
     surroundings: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     role = replace(ROLES[0], instances=1000)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ...running import Runner
 
 
-def test_one_task_is_shown_as_it_is(run: Runner, folder: JobFolder) -> None:
+def test_one_task_is_shown_without_prefix(run: Runner, folder: JobFolder) -> None:
     print_to(folder, 0, "one\r\x1b[31mtwo\n\n")
     print_to(folder, 0, "wrong\n", stream="stderr")
     assert run("logs", JOB, "worker-0").out == "one\r\x1b[31mtwo\n\nwrong\n"
@@ -43,7 +43,7 @@ def test_one_task_is_shown_as_it_is(run: Runner, folder: JobFolder) -> None:
     assert run("logs", JOB, "worker-0", "--stderr").out == "wrong\n"
 
 
-def test_several_tasks_are_shown_under_their_names(run: Runner, folder: JobFolder) -> None:
+def test_several_tasks_are_shown_with_their_names(run: Runner, folder: JobFolder) -> None:
     print_to(folder, 0, "one\ntwo\n")
     print_to(folder, 1, "three")
     expected = "worker-0 | one\nworker-0 | two\nworker-1 | three\n"
@@ -52,7 +52,7 @@ def test_several_tasks_are_shown_under_their_names(run: Runner, folder: JobFolde
     assert run("logs", "7").out == expected
 
 
-def test_the_last_lines(run: Runner, folder: JobFolder) -> None:
+def test_tail_shows_the_last_lines(run: Runner, folder: JobFolder) -> None:
     print_to(folder, 0, "one\ntwo\nthree\n")
     print_to(folder, 1, "four\nfive")
     assert run("logs", JOB, "--tail", "1").out == "worker-0 | three\nworker-1 | five\n"
@@ -60,7 +60,7 @@ def test_the_last_lines(run: Runner, folder: JobFolder) -> None:
 
 
 @given(st.lists(st.sampled_from([b"", b"a", b"bb" * 40]), max_size=9), st.integers(1, 12), st.booleans())
-def test_where_the_last_lines_begin(
+def test_the_start_of_the_last_lines_is_found(
     tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], count: int, ended: bool
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "tail.log"
@@ -73,12 +73,12 @@ def test_where_the_last_lines_begin(
     assert data[start:].split(b"\n")[: -1 if data.endswith(b"\n") else None] == whole[-count:]
 
 
-def test_no_lines_at_all(run: Runner, folder: JobFolder) -> None:
+def test_tail_0_shows_no_lines(run: Runner, folder: JobFolder) -> None:
     print_to(folder, 0, "one\ntwo\n")
     assert run("logs", JOB, "worker-0", "--tail", "0").out == ""
 
 
-def test_of_a_retried_task_the_newest_attempt_is_shown(run: Runner, folder: JobFolder) -> None:
+def test_the_newest_attempt_of_a_retried_task_is_shown(run: Runner, folder: JobFolder) -> None:
     print_to(folder, 0, "first\n")
     print_to(folder, 0, "second\n", retry=1)
     print_to(folder, 0, "third\n", retry=2)
@@ -87,13 +87,13 @@ def test_of_a_retried_task_the_newest_attempt_is_shown(run: Runner, folder: JobF
     assert run("logs", JOB, "worker-0", "--task-attempt", "0").out == "first\n"
 
 
-def test_what_the_batch_script_says(run: Runner, folder: JobFolder) -> None:
+def test_batch_shows_the_log_of_the_batch_script(run: Runner, folder: JobFolder) -> None:
     assert "no output yet" in run("logs", JOB, "--batch").err
     folder.batch_log(0).write_text("paislurm: all is well\n", encoding="utf-8")
     assert run("logs", JOB, "--batch").out == "paislurm: all is well\n"
 
 
-def test_nothing_yet_and_nothing_ever(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
+def test_missing_output_is_explained_by_the_job_status(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
     slurm.observations[JobId("7")] = observed("PENDING", reason="Priority")
     said = run("logs", JOB)
     assert (said.code, said.out) == (0, "")
@@ -111,14 +111,16 @@ def test_nothing_yet_and_nothing_ever(run: Runner, slurm: FakeBackend, folder: J
         (["--attempt", "3"], "E522", "the last one is 0"),
     ],
 )
-def test_what_there_is_not(run: Runner, folder: JobFolder, argv: list[str], code: str, says: str) -> None:
+def test_unknown_tasks_and_roles_are_not_found(
+    run: Runner, folder: JobFolder, argv: list[str], code: str, says: str
+) -> None:
     assert folder
     said = run("logs", JOB, *argv)
     assert (said.code, code in said.err, says in said.err) == (5, True, True)
 
 
 @pytest.mark.parametrize("options", [(), ("--json",), ("--follow",), ("--stderr",)])
-def test_a_task_attempt_that_there_is_not_names_those_that_there_are(
+def test_an_unknown_task_attempt_lists_the_existing_ones(
     run: Runner, folder: JobFolder, options: tuple[str, ...]
 ) -> None:
     print_to(folder, 0, "first")
@@ -130,12 +132,12 @@ def test_a_task_attempt_that_there_is_not_names_those_that_there_are(
     assert f"{JOB} has no task attempt 1; it has 0, 2\n" in run("logs", JOB, "--task-attempt", "1", *options).err
 
 
-def test_a_task_attempt_of_a_task_that_has_not_begun_may_come(run: Runner, folder: JobFolder) -> None:
+def test_an_attempt_of_a_task_not_yet_started_is_not_an_error(run: Runner, folder: JobFolder) -> None:
     assert folder
     assert "no output yet" in run("logs", JOB, "--task-attempt", "1").err
 
 
-def test_a_role_may_be_called_like_a_task() -> None:
+def test_a_role_name_may_look_like_a_task_name() -> None:
     roles = [JobRole(name=name, folder=name, instances=2) for name in ("ps", "ps-1", "a-b")]
     assert chosen(roles, ["ps-1"]) == [(roles[1], 0), (roles[1], 1)]
     assert chosen(roles, ["ps-0"]) == [(roles[0], 0)]
@@ -144,14 +146,14 @@ def test_a_role_may_be_called_like_a_task() -> None:
         chosen(roles, ["a-b-٣"])
 
 
-def test_a_pipe_in_the_place_of_a_log_blocks_nothing(run: Runner, folder: JobFolder) -> None:
+def test_a_named_pipe_in_place_of_a_log_does_not_block(run: Runner, folder: JobFolder) -> None:
     path = folder.log(0, ROLES[0], 0, 0, "stdout")
     path.parent.mkdir(parents=True)
     os.mkfifo(path)
     assert run("logs", JOB, "worker-0").out == ""
 
 
-def test_where_the_logs_are(run: Runner, folder: JobFolder) -> None:
+def test_the_json_output_lists_the_log_files(run: Runner, folder: JobFolder) -> None:
     print_to(folder, 0, "x")
     first, *others = json.loads(run("logs", JOB, "--json").out)["files"]
     path = folder.log(0, ROLES[0], 0, 0, "stdout")
@@ -166,7 +168,7 @@ def test_where_the_logs_are(run: Runner, folder: JobFolder) -> None:
     ]
 
 
-def test_attempts_that_begin_and_end_between_two_looks_are_followed(
+def test_attempts_that_run_between_two_polls_are_followed(
     folder: JobFolder, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     logs = JobLogs(Session(), folder, folder.history(), ALL_LOGS, printer(ALL_LOGS, several=True), follows=True)
@@ -178,7 +180,7 @@ def test_attempts_that_begin_and_end_between_two_looks_are_followed(
     )
 
 
-def test_following_until_the_end(
+def test_follow_ends_with_the_job(
     run: Runner, slurm: FakeBackend, folder: JobFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps = iter(
@@ -198,7 +200,7 @@ def test_following_until_the_end(
     assert slurm.queries <= 2
 
 
-def test_a_log_that_the_job_cuts_short_is_read_from_its_beginning(
+def test_a_truncated_log_is_read_from_its_start(
     run: Runner, slurm: FakeBackend, folder: JobFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert slurm
@@ -210,7 +212,7 @@ def test_a_log_that_the_job_cuts_short_is_read_from_its_beginning(
 
 
 @given(st.lists(st.binary(max_size=8)))
-def test_lines_lose_nothing(pieces: list[bytes]) -> None:
+def test_joining_chunks_into_lines_loses_no_bytes(pieces: list[bytes]) -> None:
     lines = Lines()
     printed = [line for piece in pieces for line in lines.add(piece)] + lines.rest()
     whole = b"".join(pieces).split(b"\n")
@@ -222,7 +224,7 @@ SHOWN = r"a\x1b[2Jb\x1b]0;title\x07" + "\tc" + r"\x9b1Ad \u202e" + " é 漢\r 50
 
 
 @pytest.mark.parametrize("argv", [("worker-0",), (), ("--batch",)])
-def test_on_a_terminal_nothing_that_tasks_print_acts(
+def test_control_characters_of_tasks_are_escaped_on_a_terminal(
     run: Runner, folder: JobFolder, argv: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     print_to(folder, 0, EVIL)
@@ -233,7 +235,7 @@ def test_on_a_terminal_nothing_that_tasks_print_acts(
 
 
 @pytest.mark.parametrize("size", range(1, 9))
-def test_characters_that_come_in_pieces_are_shown_whole(
+def test_characters_split_between_chunks_are_shown_whole(
     run: Runner, folder: JobFolder, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     print_to(folder, 0, EVIL)
@@ -243,7 +245,7 @@ def test_characters_that_come_in_pieces_are_shown_whole(
 
 
 @pytest.mark.usefixtures("profile")
-def test_scripts_and_converted_files_act_on_no_terminal(
+def test_control_characters_in_scripts_and_converted_files_are_escaped(
     run: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = running.JOB.replace("echo and bye", r'"echo \e]0;gone\a"')
@@ -256,7 +258,7 @@ def test_scripts_and_converted_files_act_on_no_terminal(
 
 
 @pytest.mark.parametrize("argv", ["worker-0", "worker-0 --tail 2", "", "--batch", "--batch --tail 2"])
-def test_a_hole_of_a_terabyte_is_passed_over(run: Runner, folder: JobFolder, argv: str) -> None:
+def test_a_sparse_gap_of_a_terabyte_is_skipped(run: Runner, folder: JobFolder, argv: str) -> None:
     """A program that cuts its log and writes on where it was leaves one, without a line's end in it."""
     path = folder.log(0, ROLES[0], 0, 0, "stdout")
     path.parent.mkdir(parents=True)

@@ -47,7 +47,7 @@ def printed(folder: JobFolder, name: str, text: str, attempt: int = 0, at: int =
         (None, "loss=0.5\n", None),
     ],
 )
-def test_the_last_number_that_the_pattern_finds(
+def test_the_result_is_the_last_number_that_matches_the_pattern(
     tmp_path: Path, pattern: str | None, text: str, value: float | None
 ) -> None:
     folder = JobFolder(path=tmp_path)
@@ -56,7 +56,7 @@ def test_the_last_number_that_the_pattern_finds(
     assert result_of(folder, 0, ROLES, None) is None
 
 
-def test_the_first_role_and_the_newest_log_of_its_first_task_count(tmp_path: Path) -> None:
+def test_the_result_comes_from_the_newest_log_of_the_first_task(tmp_path: Path) -> None:
     folder, run = JobFolder(path=tmp_path), replace(RUN, result_pattern=PATTERN)
 
     def found(attempt: int = 0) -> float | None:
@@ -72,7 +72,7 @@ def test_the_first_role_and_the_newest_log_of_its_first_task_count(tmp_path: Pat
     assert (found(), found(attempt=1)) == (1, None)
 
 
-def test_it_is_shown_where_jobs_are_compared(
+def test_comparisons_show_the_result(
     run: Runner, slurm: FakeBackend, surroundings: Path, profile: Path, tmp_path: Path
 ) -> None:
     assert profile

@@ -38,7 +38,7 @@ TWO = [JobRole(name="ps", folder="0-ps", instances=1), JobRole(name="worker", fo
         ("worker-3 worker-3 worker-[3]", "worker-3"),
     ],
 )
-def test_words_and_patterns_choose_each_task_once_in_the_order_of_the_job(words: str, expected: str) -> None:
+def test_arguments_select_each_task_once_in_job_order(words: str, expected: str) -> None:
     assert " ".join(f"{role.name}-{index}" for role, index in chosen(TWO, words.split())) == expected
     assert len(chosen(TWO, ())) == 13
     assert len(chosen(TWO, ["work*"])) == 12
@@ -63,13 +63,13 @@ def own(surroundings: Path, slurm: FakeBackend) -> list[JobFolder]:
     return folders
 
 
-def test_without_a_job_it_is_the_last_one(run: Runner, own: list[JobFolder]) -> None:
+def test_without_a_job_the_last_one_is_used(run: Runner, own: list[JobFolder]) -> None:
     assert own
     assert run("logs").out == "worker-0 | of other\n"
     assert run("logs", "--last", "worker-0").out == "of other\n"
 
 
-def test_a_task_in_the_place_of_a_job_is_hinted_at(run: Runner, own: list[JobFolder]) -> None:
+def test_a_task_name_in_place_of_a_job_gets_a_hint(run: Runner, own: list[JobFolder]) -> None:
     said = run("logs", "worker-[01]", "worker-0")
     assert (said.code, said.out) == (5, "")
     hint = f"it is a task of your last job, {own[2].name}: `paislurm logs --last 'worker-[01]' worker-0`"
@@ -77,7 +77,7 @@ def test_a_task_in_the_place_of_a_job_is_hinted_at(run: Runner, own: list[JobFol
     assert "it is a task" not in run("logs", "worker-7").err
 
 
-def test_several_jobs_are_shown_under_their_names(run: Runner, own: list[JobFolder]) -> None:
+def test_several_jobs_are_shown_with_their_names(run: Runner, own: list[JobFolder]) -> None:
     print_to(own[1], 1, "wrong\n", stream="stderr")
     shown = "sweep-1 worker-0 | of sweep-1\nsweep-2 worker-0 | of sweep-2\n"
     assert run("logs", "sweep-*").out == shown + "sweep-2 worker-1 ! wrong\n"
@@ -87,14 +87,14 @@ def test_several_jobs_are_shown_under_their_names(run: Runner, own: list[JobFold
     assert "E521" in run("logs", "sweep-*", "boss").err
 
 
-def test_of_several_jobs_those_that_have_printed_nothing_are_told(run: Runner, own: list[JobFolder]) -> None:
+def test_jobs_without_output_are_reported(run: Runner, own: list[JobFolder]) -> None:
     own[0].log(0, ROLES[0], 0, 0, "stdout").unlink()
     said = run("logs", "sweep-*")
     assert said.out == "sweep-2 worker-0 | of sweep-2\n"
     assert f"no output yet: {own[0].name} is WAITING" in said.err
 
 
-def test_standard_error_comes_with_standard_output_and_is_marked(run: Runner, folder: JobFolder) -> None:
+def test_stderr_is_shown_with_stdout_and_marked(run: Runner, folder: JobFolder) -> None:
     print_to(folder, 0, "one\ntwo")
     print_to(folder, 0, "wrong\n", stream="stderr")
     print_to(folder, 1, "")
@@ -132,9 +132,7 @@ def test_the_last_lines_are_those_of_each_stream(run: Runner, folder: JobFolder)
         (("--grep", r"\\xff"), r"bad \xff"),
     ],
 )
-def test_lines_that_a_regular_expression_finds(
-    run: Runner, folder: JobFolder, options: tuple[str, ...], expected: str
-) -> None:
+def test_grep_shows_the_matching_lines(run: Runner, folder: JobFolder, options: tuple[str, ...], expected: str) -> None:
     path = folder.log(0, ROLES[0], 0, 0, "stdout")
     print_to(folder, 0, "loss=2\nx\nloss=1\n")
     path.write_bytes(path.read_bytes() + b"bad \xff\nx\nloss=0")
@@ -155,13 +153,15 @@ def test_lines_that_a_regular_expression_finds(
         (("--json", "--follow"), "--follow cannot be used with"),
     ],
 )
-def test_options_that_mean_nothing(run: Runner, folder: JobFolder, options: tuple[str, ...], says: str) -> None:
+def test_invalid_option_combinations_are_refused(
+    run: Runner, folder: JobFolder, options: tuple[str, ...], says: str
+) -> None:
     assert folder
     said = run("logs", JOB, *options)
     assert (said.code, says in said.err) == (2, True)
 
 
-def test_what_was_last_written_before_is_left_out(run: Runner, folder: JobFolder) -> None:
+def test_logs_written_before_the_given_time_are_omitted(run: Runner, folder: JobFolder) -> None:
     print_to(folder, 0, "old\n")
     print_to(folder, 1, "new\n")
     hour_ago = time.time() - 3600
@@ -172,7 +172,7 @@ def test_what_was_last_written_before_is_left_out(run: Runner, folder: JobFolder
     assert [each["task"] for each in found] == ["worker-1"]
 
 
-def test_what_was_there_already_has_a_time_by_which_it_was_written(run: Runner, folder: JobFolder) -> None:
+def test_existing_lines_get_the_latest_possible_time(run: Runner, folder: JobFolder) -> None:
     print_to(folder, 0, "one\ntwo")
     at = time.mktime((2026, 5, 4, 12, 30, 0, 0, 0, -1))
     os.utime(folder.log(0, ROLES[0], 0, 0, "stdout"), (at, at - 0.5))
@@ -180,7 +180,7 @@ def test_what_was_there_already_has_a_time_by_which_it_was_written(run: Runner, 
     assert said.out == "<= 2026-05-04 12:30:00 one\n<= 2026-05-04 12:30:00 two\n"
 
 
-def test_all_attempts_one_after_the_other(run: Runner, folder: JobFolder) -> None:
+def test_all_attempts_are_shown_in_sequence(run: Runner, folder: JobFolder) -> None:
     for attempt in (0, 1):
         print_to(folder, 0, f"attempt {attempt}\n", attempt=attempt)
     said = run("logs", JOB, "worker-0", "--attempt", "all")
