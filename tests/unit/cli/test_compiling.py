@@ -34,7 +34,7 @@ def test_a_good_file(run: Runner, tmp_path: Path, profile: Path) -> None:
     said = run("check", job_file(tmp_path))
     assert said.code == 0
     assert "job demo can be submitted" in said.out
-    assert "hint: no site profile" not in said.err
+    assert "note: no site profile" not in said.err
     assert json.loads(run("check", job_file(tmp_path), "--json").out)["job"] == "demo"
 
 

@@ -85,7 +85,7 @@ def test_slurm_packs_gpus_where_the_nodes_are_not_known() -> None:
     ]
     assert step(found, 1)["gpus-per-task"] == "1"
     assert [each.nodes for each in found.plan.components] == [None] * 3
-    assert needed(found) == ["the 3 components need at least 3 nodes"]
+    assert needed(found) == ["the 3 task roles become 3 components of the Slurm job, which need at least 3 nodes"]
     assert needed(without_nodes({"a": role(2, 1)})) == []
 
 
@@ -95,14 +95,20 @@ def test_the_warning_has_the_number_of_nodes_that_the_plan_has() -> None:
     ports = {**role(4, 1), "resourcePerInstance": {"cpu": 1, "memoryMB": 100, "gpu": 1, "ports": {"http": 1}}}
     found = without_nodes({"a": ports, "b": role(4, 1)}, fixed)
     assert (needed(found), asked(found)["nodes"], "nodes" in asked(found, 1)) == (
-        ["the 2 components need at least 5 nodes"], "4", False,
+        ["the 2 task roles become 2 components of the Slurm job, which need at least 5 nodes"], "4", False,
     )  # fmt: skip
     hip = load_site("gpus: {gres: hip, vendor: amd}\n", file="site.yaml")
     found = without_nodes({"a": role(2, 1), "b": role(4, 2)}, site=hip)
-    assert (needed(found), asked(found, 1)["gres"]) == (["the 2 components need at least 6 nodes"], "hip:2")
+    assert (needed(found), asked(found, 1)["gres"]) == (
+        ["the 2 task roles become 2 components of the Slurm job, which need at least 6 nodes"],
+        "hip:2",
+    )
     ranks = {"slurm": {"taskRoles": {"b": {"mpi": {"ranksPerInstance": 2}}}}}
     found = without_nodes({"a": role(2, 1), "b": role(4, 2, cpus=2)}, ranks)
-    assert (needed(found), step(found, 1)["gres"]) == (["the 2 components need at least 5 nodes"], "gpu:2")
+    assert (needed(found), step(found, 1)["gres"]) == (
+        ["the 2 task roles become 2 components of the Slurm job, which need at least 5 nodes"],
+        "gpu:2",
+    )
 
 
 @pytest.mark.parametrize(("kind", "gres"), [("DGX", "gpu:a100:4"), ("V100", "gpu:v100:4"), ("a100", "gpu:a100:4")])

@@ -60,7 +60,7 @@ def test_a_partition_that_has_room_is_named() -> None:
     job = changed(JOB, "taskRoles", {"w": role(1, 0, 17)})
     with pytest.raises(PlanError) as error:
         compile_job(yaml.safe_dump(job, sort_keys=False), site=load_site(more, file="site.yaml"))
-    assert error.value.diagnostics[0].hint.endswith("or another virtual cluster; partition big has room for it")
+    assert error.value.diagnostics[0].hint.endswith("or choose another virtual cluster; partition big has room for it")
     job = changed(JOB, "taskRoles", {"w": role(4, 0, 17)})
     with pytest.raises(PlanError) as error:
         compile_job(yaml.safe_dump(job, sort_keys=False), site=load_site(more, file="site.yaml"))

@@ -69,7 +69,7 @@ def test_bash_that_is_wrong_stands_apart_from_the_warnings(run: Runner, tmp_path
 
 def test_two_jobs_of_one_call_hint_once(run: Runner, tmp_path: Path) -> None:
     file = job_file(tmp_path, JOB)
-    assert run("diff", file, file).err.count("hint: no site profile") <= 1
+    assert run("diff", file, file).err.count("note: no site profile") <= 1
     first, again = run("plan", file).err, run("plan", file).err
     assert first == again
-    assert first.count("hint: no site profile") == 1
+    assert first.count("note: no site profile") == 1

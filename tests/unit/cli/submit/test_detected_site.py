@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..running import Runner
 
 ASKED = "no site profile found: paislurm detects one from Slurm"
-HINT = "hint: no site profile"
+HINT = "note: no site profile"
 DAY = 24 * 3600
 
 

@@ -42,7 +42,7 @@ def test_each_point_is_a_job_of_its_own(run: Runner, job: str, slurm: FakeBacken
     said = run("submit", job, *FOUR)
     assert (said.code, said.out.splitlines()) == (0, [f"{name} is job {101 + k}" for k, name in enumerate(NAMES)])
     assert "group train: 4 jobs submitted" in said.err
-    assert said.err.count("hint: no site profile") <= 1
+    assert said.err.count("note: no site profile") <= 1
     known = JobFolder(path=surroundings / NAMES[2]).history()
     assert (known.group, dict(known.sweep)) == ("train", {"lr": "0.01", "seed": "1"})
     assert len(slurm.submissions) == 4
