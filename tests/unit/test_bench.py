@@ -29,7 +29,7 @@ def run(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
     return bench.main()
 
 
-def test_help_runs_nothing(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_runs_no_benchmark(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         run(monkeypatch, "--help")
     said = capsys.readouterr().out
@@ -44,18 +44,20 @@ def test_an_unknown_name_is_refused(monkeypatch: pytest.MonkeyPatch, capsys: pyt
     assert "no such benchmark: nosuch; there are commands" in capsys.readouterr().err
 
 
-def test_some_are_run_by_their_names(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_benchmarks_can_be_selected_by_name(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(monkeypatch, "tasks", "roles", "--peers") == 0
     said = capsys.readouterr().out.splitlines()
     assert [line.partition("that of ")[2].partition("  ")[0] for line in said] == ["roles, peers: True", "tasks"]
 
 
-def test_a_limit_that_is_not_kept_is_1(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_exceeded_limit_exits_with_1(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(monkeypatch, "--no-cluster") == 1
     said = capsys.readouterr().out
     assert (said.count("OVER"), "starting" in said) == (1, False)
 
 
-def test_times_are_compared_turn_by_turn() -> None:
+def test_times_are_compared_in_alternating_runs() -> None:
     of_many, common = typical([[2.0, 4.0, 90.0], [1.0, 2.0, 3.0]])
     assert (of_many, common) == (4.0, 2.0)

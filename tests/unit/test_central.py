@@ -58,7 +58,7 @@ def other_version(wheelhouse: Path, folder: Path, version: str) -> Path:
     return folder
 
 
-def test_each_wheel_is_pinned_by_its_hash(wheelhouse: Path) -> None:
+def test_each_wheel_is_pinned_by_hash(wheelhouse: Path) -> None:
     pins = (wheelhouse / "requirements.txt").read_text().splitlines()
     assert len(pins) == len(list(wheelhouse.glob("*.whl")))
     assert all(re.fullmatch(r"[A-Za-z0-9_.]+==\S+ --hash=sha256:[0-9a-f]{64}", pin) for pin in pins)
@@ -67,7 +67,7 @@ def test_each_wheel_is_pinned_by_its_hash(wheelhouse: Path) -> None:
     assert install("wheelhouse.sh", wheelhouse, alone=False).stderr.endswith("name a new folder\n")
 
 
-def test_versions_are_installed_beside_each_other_without_a_network(wheelhouse: Path, tmp_path: Path) -> None:
+def test_versions_are_installed_side_by_side_without_a_network(wheelhouse: Path, tmp_path: Path) -> None:
     """Nothing of the current folder takes part, nor do other modules that a user has: PYTHONPATH names both."""
     hostile = tmp_path / "hostile"
     for name in ("paislurm", "venv", "ensurepip", "click"):
@@ -126,14 +126,14 @@ def test_versions_are_installed_beside_each_other_without_a_network(wheelhouse: 
 
 @pytest.mark.parametrize("script", ["central.sh", "wheelhouse.sh", "venv.sh"])
 @pytest.mark.parametrize("words", [(), ("a", "b", "c")])
-def test_a_wrong_call_is_told_the_right_one(script: str, words: tuple[str, ...]) -> None:
+def test_a_wrong_call_prints_the_usage(script: str, words: tuple[str, ...]) -> None:
     done = install(script, *words, alone=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"usage: install/{script} ")
     assert not Path("a").exists()
 
 
-def test_a_folder_that_others_can_write_to_is_warned_of(tmp_path: Path) -> None:
+def test_a_folder_writable_by_others_gets_a_warning(tmp_path: Path) -> None:
     tmp_path.chmod(0o775)
     done = install("central.sh", tmp_path, tmp_path, alone=False)
     assert f"others than its owner can write to {tmp_path}" in done.stderr
@@ -141,7 +141,7 @@ def test_a_folder_that_others_can_write_to_is_warned_of(tmp_path: Path) -> None:
     assert "warning" not in install("central.sh", tmp_path, tmp_path, alone=False).stderr
 
 
-def test_a_wheel_that_is_another_one_is_not_installed(wheelhouse: Path, tmp_path: Path) -> None:
+def test_a_wheel_with_another_hash_is_not_installed(wheelhouse: Path, tmp_path: Path) -> None:
     shutil.copytree(wheelhouse, tmp_path / "wheels")
     (click,) = (tmp_path / "wheels").glob("click-*.whl")
     with click.open("ab") as file:
@@ -155,7 +155,7 @@ def test_a_wheel_that_is_another_one_is_not_installed(wheelhouse: Path, tmp_path
 @pytest.mark.parametrize(
     ("folder", "words"), [("a b", "without blanks and quotes"), ("opt", "is no folder that install/wheelhouse.sh made")]
 )
-def test_a_folder_that_will_not_do(tmp_path: Path, folder: str, words: str) -> None:
+def test_an_unsuitable_folder_is_refused(tmp_path: Path, folder: str, words: str) -> None:
     done = install("central.sh", tmp_path / folder, tmp_path)
     assert done.returncode == 1
     assert words in done.stderr

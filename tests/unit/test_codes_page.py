@@ -113,11 +113,11 @@ def _code(text: str) -> str:
     return f"{mark}{pad}{shown}{pad}{mark}".replace("|", "\\|")
 
 
-def test_the_page_has_what_is_provoked() -> None:
+def test_the_page_matches_the_provoked_diagnostics() -> None:
     assert FILE.read_text(encoding="utf-8") == page(), "make golden"
 
 
-def test_every_case_provokes_its_code() -> None:
+def test_every_code_has_a_case_that_provokes_it() -> None:
     assert {code for code, _ in _of_sites()} == set(cases())
 
 

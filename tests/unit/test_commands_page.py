@@ -106,7 +106,7 @@ def _cell(text: str) -> str:
     return re.sub(r"\s+", " ", text).replace("|", "\\|")
 
 
-def test_the_page_is_the_help_of_the_commands() -> None:
+def test_the_page_matches_the_help_of_the_commands() -> None:
     assert FILE.read_text(encoding="utf-8") == page(), "make golden"
 
 

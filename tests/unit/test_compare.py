@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_what_is_the_same_needs_no_words(tmp_path: Path) -> None:
+def test_equal_files_print_nothing(tmp_path: Path) -> None:
     (tmp_path / "plan.txt").write_bytes(b"a\n\xff\n")
     assert difference(tmp_path / "plan.txt", b"a\n\xff\n") == ""
 
@@ -32,7 +32,7 @@ def test_a_newline_at_the_end_is_a_difference(tmp_path: Path) -> None:
     assert difference(tmp_path / "plan.txt", b"a\n") != ""
 
 
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_file_is_a_difference(tmp_path: Path) -> None:
     said = difference(tmp_path / "new.txt", b"a\n").split("\n")
     assert said[0].endswith("/new.txt is not there")
     assert "+a" in said

@@ -33,14 +33,14 @@ REPORTS = [
 ]
 
 
-def test_the_table_of_versions_has_no_case_of_backends() -> None:
+def test_the_table_of_versions_omits_backend_cases() -> None:
     assert lines_of_table(REPORTS, SLURMS) == [
         "case                own  newest",
         "ends: cancel [het]  ok   FAILED",
     ]
 
 
-def test_a_cell_of_the_table_of_backends_has_what_became_of_a_case_with_each_slurm() -> None:
+def test_a_backend_table_cell_lists_the_results_per_slurm_version() -> None:
     assert lines_of_backends(REPORTS, SLURMS, ["slurm", "other"]) == [
         "case    slurm  other",
         "cancel  ok     skipped (1) / FAILED",
@@ -52,11 +52,11 @@ def test_without_cases_there_is_no_table() -> None:
     assert lines_of_table([], SLURMS) == lines_of_backends([], SLURMS, ["slurm"]) == []
 
 
-def test_names_of_backends_can_be_told_from_versions() -> None:
+def test_backend_names_differ_from_versions() -> None:
     assert not [way.name for way in WAYS if "-" in way.name]
 
 
-def test_the_readme_has_one_sentence_about_what_was_tried() -> None:
+def test_the_readme_has_one_sentence_about_tested_versions() -> None:
     (said,) = LINE.findall(README.read_text(encoding="utf-8"))
     parts = re.search(r" on (\d{4}-\d\d-\d\d) with Slurm (.*)\.", said)
     assert parts

@@ -122,12 +122,12 @@ def output_of(command: str, shell: str = "") -> str:
 
 @pytest.mark.parametrize("profile", ["", PROFILE], ids=["no-site", "site"])
 @pytest.mark.parametrize("file", PUBLISHED, ids=lambda file: file.stem)
-def test_published_files(file: Path, profile: str) -> None:
+def test_published_files_are_converted(file: Path, profile: str) -> None:
     text = file.read_text(encoding="utf-8").replace("g2p-train", "g2p_train")
     check(text, profile)
 
 
-def test_nothing_is_lost() -> None:
+def test_conversion_keeps_all_settings() -> None:
     after = check(json.dumps(FULL))
     table = after.document.at(("extras", "slurm", "v1"))
     assert table == {
@@ -154,12 +154,12 @@ def test_commands_run_as_before() -> None:
     assert shown.endswith("it's $HOME\n`id` <% $parameters.x %>|1000|true\n")
 
 
-def test_a_reference_to_a_secret_is_text_as_any_other() -> None:
+def test_a_reference_to_a_secret_stays_text() -> None:
     after = check(job("taskRoles", [{**ROLE, "command": "echo '<%$secrets.a[0] %> <% $parameters.x %>'"}]))
     assert output_of(after.plan.roles[0].command.text) == "<%$secrets.a[0] %> <% $parameters.x %>\n"
 
 
-def test_names_that_v2_cannot_have_are_changed_and_said() -> None:
+def test_names_invalid_in_v2_are_changed_and_reported() -> None:
     ports = [{"label": label, "beginAt": 0, "portNumber": 1} for label in ("a.b", "a_b", "1", "ssh")]
     names = ("ps.1", "..", "1", "~", "ok")
     roles = [{**ROLE, "name": name, "portList": ports} for name in names]
@@ -175,9 +175,7 @@ def test_names_that_v2_cannot_have_are_changed_and_said() -> None:
 
 
 @pytest.mark.parametrize(("written", "size", "said"), [(0, 64, True), (None, 64, False), (128, 128, False)])
-def test_a_size_of_shared_memory_that_means_something_else_in_v2_is_said(
-    written: int | None, size: int, said: bool
-) -> None:
+def test_a_different_meaning_of_shared_memory_in_v2_is_reported(written: int | None, size: int, said: bool) -> None:
     role = {**ROLE, **({} if written is None else {"shmMB": written})}
     found, codes = to_v2(json.dumps({**JOB, "taskRoles": [role]}))
     options = yaml.safe_load(found)["taskRoles"]["worker"]["extraContainerOptions"]
@@ -194,7 +192,7 @@ def test_a_size_of_shared_memory_that_means_something_else_in_v2_is_said(
         ({"outputDir": "/$PAI_JOB_NAME", "authFile": "/$PAI_JOB_NAME"}, ["$.outputDir", "$.authFile"]),
     ],
 )
-def test_paths_that_move_with_the_name_are_said(directories: dict[str, str], moved: list[str]) -> None:
+def test_paths_that_change_with_the_name_are_reported(directories: dict[str, str], moved: list[str]) -> None:
     text = json.dumps({**JOB, **directories, "jobName": "a.b"})
     before, after = compile_job(text).plan.environment.paths, compile_job(to_v2(text)[0]).plan.environment.paths
     assert (before == after) == (not [path for path in moved if path != "$.authFile"])
@@ -204,7 +202,7 @@ def test_paths_that_move_with_the_name_are_said(directories: dict[str, str], mov
     assert found.count(" moves: `a.b` is `a_b` in ") == len(moved)
 
 
-def test_extras_that_mean_something_in_v2_are_left_out_and_said() -> None:
+def test_extras_with_a_meaning_in_v2_are_omitted_and_reported() -> None:
     found, codes = to_v2(job("extras", {"gangAllocation": False, "storages": ["a\nb"], "own": 1}))
     assert codes == ["W342", "W342"]
     assert compile_job(found).job.gang
@@ -220,7 +218,7 @@ NAMES = st.sampled_from(["A", "_b", "C3"])
 
 @settings(deadline=None)
 @given(TEXTS, st.dictionaries(NAMES, TEXTS, max_size=2), TEXTS)
-def test_any_text_comes_through(command: str, variables: dict[str, str], extra: str) -> None:
+def test_any_text_is_converted_unchanged(command: str, variables: dict[str, str], extra: str) -> None:
     roles = [{**ROLE, "command": command}]
     text = json.dumps({**JOB, "taskRoles": roles, "jobEnvs": variables, "extras": {"x": extra}})
     after = check(text)
@@ -230,7 +228,7 @@ def test_any_text_comes_through(command: str, variables: dict[str, str], extra: 
     assert after.document.at(("extras", "x")) == extra
 
 
-def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_convert_writes_the_file_and_reports_changes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "job.json"
     file.write_text(job("jobName", "a.b"), encoding="utf-8")
     assert main(["convert", str(file), "-o", str(tmp_path / "job.yaml")]) == 0
@@ -246,7 +244,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 
 
 @pytest.mark.root("which could replace a device")
-def test_an_output_that_is_no_file_is_never_replaced(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_special_output_file_is_never_replaced(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """A device of this test's own, of which nobody else is harmed."""
     jobs = {"convert": job(), "script": yaml.safe_dump(JOB_V2)}
     for command, text in jobs.items():
@@ -270,7 +268,7 @@ def test_an_output_that_is_no_file_is_never_replaced(tmp_path: Path, capfd: pyte
         assert stat.S_IMODE(own.stat().st_mode) == (0o644 if command == "script" else 0o600)
 
 
-def test_what_a_link_leads_to_is_written_and_the_link_stays(tmp_path: Path) -> None:
+def test_an_output_link_is_kept_and_its_target_written(tmp_path: Path) -> None:
     """As /dev/stdout, of a shell that sends its output to a file."""
     file = tmp_path / "job.json"
     file.write_text(job(), encoding="utf-8")

@@ -23,13 +23,13 @@ CODE = re.compile(r'"([EW]\d{3})"')
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_lead_somewhere(page: Path) -> None:
+def test_links_have_existing_targets(page: Path) -> None:
     links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_files_that_are_named_exist(page: Path) -> None:
+def test_named_files_exist(page: Path) -> None:
     names = re.findall(
         r"`((?:translator|templates|backends|tests|examples|docs)/[\w./-]+)`", page.read_text(encoding="utf-8")
     )
@@ -44,7 +44,7 @@ def test_every_code_is_listed_and_used() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_codes_that_are_named_exist(page: Path) -> None:
+def test_named_codes_exist(page: Path) -> None:
     text = re.sub(r"(?ms)^ *```diff$.*?^ *```$", "", page.read_text(encoding="utf-8"))
     assert set(re.findall(r"\b[EW]\d{3}\b", text)) <= set(ALL)
 
@@ -56,7 +56,7 @@ EXTRAS = ROOT / "docs/reference/extras-slurm.md"
     ("section", "model"),
     [("For the job", SlurmExtras), ("For a role", SlurmRole), ("compat", SlurmCompat), ("v1", SlurmV1)],
 )
-def test_the_page_of_extras_has_every_key(section: str, model: type[StrictModel]) -> None:
+def test_the_extras_page_lists_every_key(section: str, model: type[StrictModel]) -> None:
     text = EXTRAS.read_text(encoding="utf-8")
     (table,) = re.findall(rf"^## {section}\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
     keys = [field.alias or name for name, field in model.model_fields.items()]
@@ -64,7 +64,7 @@ def test_the_page_of_extras_has_every_key(section: str, model: type[StrictModel]
     assert sorted(key for row in rows for key in re.findall(r"\w+", row)) == sorted(keys)
 
 
-def test_the_example_of_the_page_of_extras_is_right() -> None:
+def test_the_example_on_the_extras_page_is_valid() -> None:
     text = EXTRAS.read_text(encoding="utf-8")
     (example,) = re.findall(r"\n\n((?:    .*\n)+)", text.partition("\n## ")[0])
     job = (ROOT / "examples/parameter-server.yaml").read_text(encoding="utf-8")
@@ -73,11 +73,11 @@ def test_the_example_of_the_page_of_extras_is_right() -> None:
 
 
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md"], ids=lambda page: page.name)
-def test_no_merge_is_left_open(page: Path) -> None:
+def test_no_file_contains_merge_conflict_markers(page: Path) -> None:
     assert not re.search(r"^(<{7}|>{7}|={7})( |$)", page.read_text(encoding="utf-8"), re.MULTILINE)
 
 
-def test_every_promise_of_security_names_a_test_that_there_is() -> None:
+def test_every_security_promise_names_an_existing_test() -> None:
     page = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
     named, file = [], ""
     for path, name in re.findall(r"`(tests/[\w/]+\.py)?::(test_\w+)`", page):

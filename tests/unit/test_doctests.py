@@ -13,7 +13,7 @@ FILES = [file for file in sorted(ROOT.glob("translator/**/*.py")) if ">>> " in f
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
-def test_examples_are_true(file: Path) -> None:
+def test_doctest_examples_pass(file: Path) -> None:
     module = import_module("paislurm." + ".".join(file.relative_to(ROOT).with_suffix("").parts))
     found = doctest.testmod(module)
     assert found.attempted

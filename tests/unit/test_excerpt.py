@@ -43,7 +43,7 @@ def test_a_blank_line_is_not_shown() -> None:
 
 
 @given(st.text(max_size=300), st.integers(0, 400))
-def test_nothing_acts_on_a_terminal(source: str, column: int) -> None:
+def test_control_characters_are_escaped(source: str, column: int) -> None:
     shown = excerpt(source, 1, column)
     assert shown.replace("\n", "", 1).isprintable()
     assert shown.count("\n") == (1 if source.strip() else 0)

@@ -13,7 +13,7 @@ names = st.from_regex(r"[a-z][a-z.-]{0,3}[0-9]{0,4}", fullmatch=True)
 
 
 @given(st.lists(names, max_size=40))
-def test_every_name_comes_back_once(given_names: list[str]) -> None:
+def test_every_folded_name_is_expanded_once(given_names: list[str]) -> None:
     assert sorted(expand(folded(given_names))) == sorted(set(given_names))
 
 
@@ -28,7 +28,7 @@ def test_every_name_comes_back_once(given_names: list[str]) -> None:
         (["a-1-x", "7", "8"], "[7-8],a-1-x"),
     ],
 )
-def test_how_names_are_folded(given_names: list[str], text: str) -> None:
+def test_names_are_folded_into_ranges(given_names: list[str], text: str) -> None:
     assert folded(given_names) == text
 
 
@@ -42,13 +42,13 @@ def test_ranges_name_every_number(numbers: set[int]) -> None:
 
 
 @given(st.lists(st.from_regex(r"[a-c._-]{0,2}([0-9]{1,20}[a-c._-]{0,2}){0,3}", fullmatch=True), max_size=20))
-def test_names_are_told_apart_by_what_puts_them_in_order(given_names: list[str]) -> None:
+def test_the_sort_key_distinguishes_all_names(given_names: list[str]) -> None:
     found = sorted(given_names, key=by_numbers)
     assert len({by_numbers(name) for name in found}) == len(set(given_names))
 
 
 @given(st.lists(st.integers(0, 10**6), max_size=20))
-def test_numbers_in_names_count_by_their_size(numbers: list[int]) -> None:
+def test_numbers_in_names_are_sorted_numerically(numbers: list[int]) -> None:
     found = sorted((f"train-seed{number}-lr2" for number in numbers), key=by_numbers)
     assert found == [f"train-seed{number}-lr2" for number in sorted(numbers)]
 

@@ -48,7 +48,7 @@ def done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return done
 
 
-def test_each_boots_once_and_goes_when_the_command_has_ended(done: list[str], tmp_path: Path) -> None:
+def test_each_cluster_boots_once_and_stops_after_the_command(done: list[str], tmp_path: Path) -> None:
     file = tmp_path / "not-booted"
     assert held.run(["sh", "-c", f'printf %s "${held.VARIABLE}" >{file}; exit 7']) == 7
     assert json.loads(file.read_text()) == {str(tmp_path / "newest-sparse"): WHY}
@@ -57,7 +57,7 @@ def test_each_boots_once_and_goes_when_the_command_has_ended(done: list[str], tm
     assert {line for line in done if line.startswith("down")} == {f"down {name}" for name in wanted - {"newest-sparse"}}
 
 
-def test_where_all_are_required_one_that_does_not_boot_ends_it(
+def test_if_all_are_required_a_failed_boot_ends_the_run(
     done: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("PAISLURM_REQUIRE_CLUSTER", "1")
@@ -69,7 +69,7 @@ def test_where_all_are_required_one_that_does_not_boot_ends_it(
 
 
 @pytest.mark.parametrize("required", [True, False])
-def test_one_that_did_not_boot_is_not_tried_again(
+def test_a_cluster_that_failed_to_boot_is_not_tried_again(
     done: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, required: bool
 ) -> None:
     monkeypatch.setitem(held.NOT_BOOTED, str(tmp_path / "next"), WHY)

@@ -33,7 +33,7 @@ def go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "go"
 
 
-def test_one_builds_and_others_wait_for_it(go: Path) -> None:
+def test_one_task_builds_while_others_wait(go: Path) -> None:
     horovod.start()
     horovod.start()
     with ThreadPoolExecutor() as threads:
@@ -45,7 +45,7 @@ def test_one_builds_and_others_wait_for_it(go: Path) -> None:
     assert go.with_name("runs").read_text() == "run\n"
 
 
-def test_a_build_that_fails_says_why(go: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_build_reports_its_reason(go: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert go.exists()
     monkeypatch.setattr(horovod, "CODE", "raise SystemExit('no network')")
     horovod.start()
@@ -53,14 +53,14 @@ def test_a_build_that_fails_says_why(go: Path, monkeypatch: pytest.MonkeyPatch) 
     assert "no network" in horovod.why_not()
 
 
-def test_a_build_without_end_is_ended(go: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_endless_build_times_out(go: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(horovod, "IN_BACKGROUND", ("timeout", "1"))
     horovod.start()
     assert not horovod.wait()
     assert not list(go.parent.glob("cache/horovod/*"))
 
 
-def test_nobody_waits_where_nobody_builds(go: Path) -> None:
+def test_tasks_do_not_wait_if_no_task_builds(go: Path) -> None:
     assert go.exists()
     assert not horovod.wait()
     assert "`make horovod` builds it" in horovod.why_not()

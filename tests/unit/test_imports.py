@@ -144,7 +144,7 @@ def imported_parts(file: Path) -> set[str]:
     return found
 
 
-def test_imports_run_one_way() -> None:
+def test_imports_follow_the_layers() -> None:
     wrong = {}
     for file in modules():
         part = part_of(file)
@@ -153,13 +153,13 @@ def test_imports_run_one_way() -> None:
     assert wrong == {}, "what these must not import"
 
 
-def test_what_users_can_do_knows_no_terminal() -> None:
+def test_the_app_layer_does_not_use_the_terminal() -> None:
     words = ("import click", "from click", "import rich", "from rich", "print(")
     texts = {file: file.read_text(encoding="utf-8") for file in (ROOT / "translator" / "app").rglob("*.py")}
     assert {file for file, text in texts.items() if any(f"\n{word}" in f"\n{text}" for word in words)} == set()
 
 
-def test_a_command_parses_calls_and_prints() -> None:
+def test_commands_only_parse_call_and_print() -> None:
     lines = {
         str(file): len(file.read_text(encoding="utf-8").splitlines())
         for file in (ROOT / "translator" / "cli" / "commands").rglob("*.py")
@@ -167,7 +167,7 @@ def test_a_command_parses_calls_and_prints() -> None:
     assert {file: count for file, count in lines.items() if count > MAX_COMMAND} == {}
 
 
-def test_the_table_has_no_circle() -> None:
+def test_the_import_table_has_no_cycle() -> None:
     known: set[str] = set()
     for part, others in MAY_IMPORT.items():
         assert others <= known, f"{part} stands above {others - known}"
@@ -202,7 +202,7 @@ def loaded(file: Path) -> Iterator[tuple[str, ...]]:
             yield from ((*module, alias.name) for alias in node.names)
 
 
-def test_nothing_in_a_folder_imports_in_a_circle() -> None:
+def test_modules_in_a_folder_have_no_import_cycle() -> None:
     for folder in levels():
         found = links(folder)
         while free := {name for others in found.values() for name in others} - set(found):
@@ -211,7 +211,7 @@ def test_nothing_in_a_folder_imports_in_a_circle() -> None:
 
 
 @pytest.mark.parametrize("part", PURE)
-def test_pure_parts_import_nothing_that_has_effects(part: str) -> None:
+def test_pure_modules_import_no_modules_with_side_effects(part: str) -> None:
     top = ROOT / "translator" / part
     files = [top] if top.is_file() else sorted(top.glob("**/*.py"))
     assert files
@@ -227,7 +227,7 @@ def test_pure_parts_import_nothing_that_has_effects(part: str) -> None:
 
 
 @pytest.mark.parametrize("argv", [["--help"], ["--version"], ["nonsense"]])
-def test_help_is_cheap(argv: list[str]) -> None:
+def test_help_imports_few_packages(argv: list[str]) -> None:
     code = (
         "import sys; from paislurm.translator.cli.main import main\n"
         f"main({argv!r})\n"
@@ -256,13 +256,13 @@ def loaded_by(*argv: str, env: dict[str, str] | None = None) -> set[str]:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_help_of_a_command_loads_nothing_that_it_works_with(name: str) -> None:
+def test_help_of_a_command_does_not_import_its_implementation(name: str) -> None:
     found = loaded_by(name, "--help")
     assert not {module.partition(".")[0] for module in found} & {*HEAVY, "json", "pathlib", "subprocess", "difflib"}
     assert sum(module.startswith("paislurm.") for module in found) < FEW
 
 
-def test_looking_at_jobs_compiles_nothing(tmp_path: Path) -> None:
+def test_commands_that_show_jobs_do_not_import_the_compiler(tmp_path: Path) -> None:
     env = {**os.environ, "PAISLURM_HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)}
     for argv in (["list"], ["status", "none"], ["logs", "none"]):
         found = loaded_by(*argv, env=env)
@@ -272,14 +272,14 @@ def test_looking_at_jobs_compiles_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["check", "plan"])
-def test_compiling_loads_no_library_that_it_has_no_use_for(name: str, tmp_path: Path) -> None:
+def test_compiling_imports_no_unused_library(name: str, tmp_path: Path) -> None:
     env = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)}
     found = loaded_by(name, str(ROOT / "examples" / "hello-world.yaml"), env=env)
     assert "pydantic_core" in found
     assert "jinja2" not in found
 
 
-def test_a_job_file_of_one_protocol_loads_nothing_of_the_other(tmp_path: Path) -> None:
+def test_a_job_file_imports_only_its_own_protocol(tmp_path: Path) -> None:
     env = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)}
     found = loaded_by("check", str(ROOT / "examples" / "hello-world.yaml"), env=env)
     assert "paislurm.translator.protocol.v2.schema" in found

@@ -31,7 +31,7 @@ def python(folder: Path, name: str, text: str) -> str:
         ),
     ],
 )
-def test_what_is_wrong_with_a_python_is_said(tmp_path: Path, text: str, says: str) -> None:
+def test_an_unsuitable_python_is_reported_with_the_reason(tmp_path: Path, text: str, says: str) -> None:
     argv = [str(VENV), str(tmp_path / "venv"), python(tmp_path, "python", text)]
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
     assert done.returncode == 1
@@ -40,7 +40,7 @@ def test_what_is_wrong_with_a_python_is_said(tmp_path: Path, text: str, says: st
     assert not (tmp_path / "venv").exists()
 
 
-def test_a_python_that_will_do_is_taken(tmp_path: Path) -> None:
+def test_a_suitable_python_is_used(tmp_path: Path) -> None:
     makes_folder = 'mkdir -p "$4/bin"; echo "$@" >"$4/made"; ln -s /bin/true "$4/bin/pip"'
     venv = python(tmp_path, "python", f'[[ $2 == -m ]] || exec {sys.executable} "$@"; {makes_folder}')
     subprocess.run([str(VENV), str(tmp_path / "a venv"), venv], check=True)
@@ -48,6 +48,6 @@ def test_a_python_that_will_do_is_taken(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("script", sorted(VENV.parent.glob("*.sh")), ids=lambda path: path.name)
-def test_the_script_has_no_fault(script: Path) -> None:
+def test_the_script_passes_shellcheck(script: Path) -> None:
     argv = [str(Path(sys.executable).with_name("shellcheck")), str(script)]
     assert subprocess.run(argv, capture_output=True, text=True, check=False).stdout == ""

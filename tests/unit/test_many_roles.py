@@ -107,7 +107,7 @@ def lines_run(call: Callable[[], object]) -> int:
         pytest.param(roles, True, id="InfiniBand"),
     ],
 )
-def test_compiling_is_in_proportion_to_the_roles(make: Callable[[int], str], infiniband: bool) -> None:
+def test_compile_time_is_proportional_to_the_roles(make: Callable[[int], str], infiniband: bool) -> None:
     site = SITE.model_copy(update={"infiniband": FABRIC}) if infiniband else SITE
     compile_job(make(FEW), site=site)
     few, many = make(FEW), make(MANY)
@@ -123,7 +123,7 @@ def test_compiling_is_in_proportion_to_the_roles(make: Callable[[int], str], inf
         pytest.param(lambda found: plan_text(found.plan), id="plan"),
     ],
 )
-def test_reading_what_was_compiled_is_in_proportion_to_the_roles(read: Callable[[Compiled], object]) -> None:
+def test_time_to_read_a_compiled_job_is_proportional_to_the_roles(read: Callable[[Compiled], object]) -> None:
     few, many = (compile_job(roles(count), site=SITE) for count in (FEW, MANY))
     for each in (few, many):  # whose scripts are rendered now
         read(each)
@@ -132,14 +132,14 @@ def test_reading_what_was_compiled_is_in_proportion_to_the_roles(read: Callable[
 
 @pytest.mark.parametrize("cpus", [1, 64])
 @pytest.mark.parametrize("count", [10, pytest.param(1000, marks=pytest.mark.slow("a second or two each"))])
-def test_a_role_takes_so_many_bytes_of_a_script(count: int, cpus: int) -> None:
+def test_the_script_size_per_role_is_limited(count: int, cpus: int) -> None:
     """What a role adds is the same among ten and among a thousand, but for the digits of its number."""
     less, more = (compile_job(roles(size, cpus), site=SITE) for size in (count - 5, count))
     assert len(more.script) - len(less.script) < 5 * MOST_BYTES
     assert verify(more.script, __version__).is_genuine
 
 
-def test_a_role_on_all_nodes_says_so_in_a_word() -> None:
+def test_a_role_on_all_nodes_has_a_short_form() -> None:
     text = roles(2, 32).replace("role_0:", "role_0:\n    instances: 1001") + "extras: {slurm: {layout: shared}}\n"
     found = compile_job(text, site=SITE)
     assert "PSL_PLACEMENT[0]='0-499:2 500:1' " in found.script

@@ -25,7 +25,7 @@ NEVER_ONE = {
 @pytest.mark.parametrize(
     ("number", "text"), [(0, "0 jobs are left"), (1, "1 job is left"), (2, "2 jobs are left"), (21, "21 jobs are left")]
 )
-def test_a_noun_and_its_verb(number: int, text: str) -> None:
+def test_noun_and_verb_agree_with_the_number(number: int, text: str) -> None:
     assert f"{counted(number, 'job')} {verb(number, 'is', 'are')} left" == text
 
 
@@ -33,11 +33,11 @@ def test_a_noun_and_its_verb(number: int, text: str) -> None:
     ("number", "key", "text"),
     [(1, "gpus", "1 GPU"), (2, "cpus", "2 CPUs"), (1, "nodes", "1 node"), (2, "memory_mib", "2 MiB")],
 )
-def test_what_a_limit_counts(number: int, key: str, text: str) -> None:
+def test_a_limit_names_its_unit(number: int, key: str, text: str) -> None:
     assert over_limits._amount(number, key) == text
 
 
-def test_no_text_has_a_plural_behind_a_number_that_may_be_one() -> None:
+def test_no_text_has_a_fixed_plural_after_a_variable_number() -> None:
     found: dict[str, int] = {}
     for path in (*(ROOT / "translator").rglob("*.py"), *(ROOT / "backends").rglob("*.py")):
         name = f"{path.parent.name}/{path.name}" if path.name == "build.py" else path.name

@@ -138,7 +138,7 @@ def faults(tree: Path, recipe: Recipe) -> str:
 
 @pytest.mark.slow("compiles and tests in a copy of the tree")
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.title)
-def test_a_recipe_is_whole(tmp_path: Path, recipe: Recipe) -> None:
+def test_each_recipe_is_complete(tmp_path: Path, recipe: Recipe) -> None:
     copy(tmp_path)
     for kind, text in blocks(recipe.title):
         carry_out(tmp_path, kind, text)
@@ -154,7 +154,7 @@ STEPS = [
 
 @pytest.mark.slow("compiles and tests in a copy of the tree")
 @pytest.mark.parametrize(("recipe", "left_out"), STEPS)
-def test_a_step_that_is_forgotten_is_named(tmp_path: Path, recipe: Recipe, left_out: int) -> None:
+def test_a_missing_step_is_detected(tmp_path: Path, recipe: Recipe, left_out: int) -> None:
     copy(tmp_path)
     for step, (kind, text) in enumerate(blocks(recipe.title)):
         if step != left_out:
@@ -162,7 +162,7 @@ def test_a_step_that_is_forgotten_is_named(tmp_path: Path, recipe: Recipe, left_
     assert faults(tmp_path, recipe) != ""
 
 
-def test_an_edit_needs_its_place(tmp_path: Path) -> None:
+def test_an_edit_requires_its_context(tmp_path: Path) -> None:
     (tmp_path / "page").write_text("a\nb\n")
     carry_out(
         tmp_path,

@@ -13,7 +13,7 @@ from paislurm.translator.slurm_options import is_plain
 
 
 @pytest.mark.parametrize("char", [*string.punctuation, *string.whitespace, "\0", "\x1b", "\u2028", "\xa0", "é"])
-def test_a_text_is_plain_to_all_or_to_none(char: str) -> None:
+def test_all_functions_agree_on_plain_text(char: str) -> None:
     text = f"a{char}b"
     plain = char not in "\"'`\\#" and char.isprintable() and char != " "
     assert is_plain(text) is plain

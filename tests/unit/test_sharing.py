@@ -24,7 +24,7 @@ def is_free(path: Path, how: int) -> bool:
 
 
 @pytest.mark.parametrize(("alone", "others"), [(False, True), (True, False)])
-def test_others_have_their_turn_unless_one_is_alone(tmp_path: Path, alone: bool, others: bool) -> None:
+def test_an_exclusive_test_blocks_other_tests(tmp_path: Path, alone: bool, others: bool) -> None:
     with turn(Instance(tmp_path), exclusive=alone, disruptive=False):
         assert is_free(tmp_path / "gate.lock", fcntl.LOCK_EX)
         assert is_free(tmp_path / "fragile.lock", fcntl.LOCK_EX)
@@ -33,7 +33,7 @@ def test_others_have_their_turn_unless_one_is_alone(tmp_path: Path, alone: bool,
     assert is_free(tmp_path / "room.lock", fcntl.LOCK_EX)
 
 
-def test_one_at_a_time_takes_nodes_away(tmp_path: Path) -> None:
+def test_only_one_disruptive_test_runs_at_a_time(tmp_path: Path) -> None:
     with (
         turn(Instance(tmp_path), exclusive=False, disruptive=True),
         turn(Instance(tmp_path), exclusive=False, disruptive=False),
@@ -66,7 +66,7 @@ class Machine:
         return stack
 
 
-def test_the_first_boots_and_the_last_takes_down(tmp_path: Path) -> None:
+def test_the_first_user_boots_and_the_last_stops_the_cluster(tmp_path: Path) -> None:
     machine = Machine(tmp_path)
     first, second = machine.user(), machine.user()
     assert machine.done == ["boot"]
@@ -77,13 +77,13 @@ def test_the_first_boots_and_the_last_takes_down(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("boots", "keep"), [(False, False), (True, True)])
-def test_a_cluster_that_was_up_or_is_kept_stays(tmp_path: Path, boots: bool, keep: bool) -> None:
+def test_a_running_or_kept_cluster_is_not_stopped(tmp_path: Path, boots: bool, keep: bool) -> None:
     machine = Machine(tmp_path, boots=boots)
     machine.user(keep=keep).close()
     assert machine.done == ["boot"]
 
 
-def test_where_the_first_could_not_boot_there_is_no_cluster(tmp_path: Path) -> None:
+def test_without_a_successful_boot_there_is_no_cluster(tmp_path: Path) -> None:
     machine = Machine(tmp_path)
     with (tmp_path / "users.lock").open("w") as users:
         fcntl.flock(users, fcntl.LOCK_SH)

@@ -60,18 +60,18 @@ def remade(page: str) -> str:
     return ROW.sub(lambda found: rows.get(found[1], found[0]), page)
 
 
-def test_every_key_has_its_row() -> None:
+def test_every_key_has_a_row() -> None:
     assert [key for key, _, _ in ROW.findall(PAGE)] != []
     assert {key for key, _, _ in ROW.findall(PAGE)} == {key for key, _, _ in keys(SCHEMA)}
     assert remade(PAGE) == PAGE
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
-def test_examples_are_profiles(example: str) -> None:
+def test_examples_are_valid_profiles(example: str) -> None:
     assert load_site(example, file="site.yaml").is_known
 
 
-def test_there_are_examples() -> None:
+def test_examples_exist() -> None:
     assert len(EXAMPLES) >= len(("the whole", "GPUs", "InfiniBand"))
 
 

@@ -107,7 +107,7 @@ def in_the_head() -> Found:
     return {"srun": named | set(OPTION.findall(code))}
 
 
-def test_every_option_is_on_the_page_and_no_other() -> None:
+def test_the_page_lists_exactly_the_used_options() -> None:
     found: Found = defaultdict(set)
     for source in (in_the_planner(), in_the_backends(), in_the_templates(), in_the_head()):
         for program, options in source.items():
@@ -131,7 +131,7 @@ def test_the_options_of_real_scripts_are_on_the_page(case: Case) -> None:
     assert sbatch
 
 
-def test_the_sources_are_read() -> None:
+def test_options_are_found_in_all_sources() -> None:
     assert {"--no-requeue", "--signal", "--switches"} <= in_the_planner()["sbatch"]
     assert {"--exact", "--gpus-per-task"} <= in_the_planner()["srun"]
     assert {"--parsable", "--exclude"} <= in_the_backends()["sbatch"]

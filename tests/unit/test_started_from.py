@@ -28,7 +28,7 @@ def test_a_child_can_be_interrupted():
 """
 
 
-def test_children_can_be_interrupted_where_the_tests_run_in_the_background(tmp_path: Path) -> None:
+def test_children_can_be_interrupted_in_background_test_runs(tmp_path: Path) -> None:
     (tmp_path / "test_child.py").write_text(TEST, encoding="utf-8")
     pytest = f"{sys.executable} -m pytest -q -p no:cacheprovider -p tests.conftest {tmp_path}/test_child.py"
     done = subprocess.run(
@@ -38,20 +38,20 @@ def test_children_can_be_interrupted_where_the_tests_run_in_the_background(tmp_p
     assert "1 passed" in done.stdout, done.stdout + done.stderr
 
 
-def test_what_a_test_starts_ends_with_it() -> None:
+def test_processes_started_by_a_test_end_with_it() -> None:
     """A program that is left is complained of in another test, as a ResourceWarning, and makes that fail."""
     files = [path for path in (ROOT / "tests").rglob("*.py") if "bench" not in path.parts]
     starting = {path.name for path in files if "subprocess.Popen(" in path.read_text(encoding="utf-8")}
     assert starting - {Path(__file__).name} == {"children.py", "terminal.py", "storm.py"}
 
 
-def test_a_child_ends_with_a_test_that_fails() -> None:
+def test_a_child_ends_with_a_failed_test() -> None:
     with pytest.raises(ZeroDivisionError), child(["sleep", "600"]) as process:
         divmod(1, 0)
     assert process.returncode == -signal.SIGKILL
 
 
-def test_laptops_of_several_processes_have_numbers_of_their_own(tmp_path: Path) -> None:
+def test_laptops_of_several_processes_have_unique_numbers(tmp_path: Path) -> None:
     instance = Instance(tmp_path)
     instance.run.mkdir()
     with ThreadPoolExecutor(8) as pool:

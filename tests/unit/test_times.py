@@ -48,7 +48,7 @@ def test_a_duration_is_the_sum_of_its_parts(parts: list[tuple[int, str]]) -> Non
 
 
 @given(st.text(max_size=8) | st.text(alphabet="0123456789smhdw", max_size=8))
-def test_any_other_text_is_no_duration(text: str) -> None:
+def test_any_other_text_is_not_a_duration(text: str) -> None:
     assert (duration(text) is None) == (re.fullmatch(DURATION_PATTERN, text) is None)
 
 
@@ -64,12 +64,12 @@ def test_any_other_text_is_no_duration(text: str) -> None:
         ("25:00", None), ("2023-11-1410:00", None), ("9" * 30 + "d", None), ("٣d", None),
     ],
 )  # fmt: skip
-def test_what_a_moment_means(text: str, seconds: int | None) -> None:
+def test_moments_are_parsed(text: str, seconds: int | None) -> None:
     assert moment(text, NOW) == seconds
 
 
 @given(st.text() | st.text(alphabet="0123456789smhdw:-+TZ. ", max_size=20))
-def test_no_text_is_too_odd(text: str) -> None:
+def test_any_text_gives_a_moment_or_none(text: str) -> None:
     assert isinstance(moment(text, NOW), int | None)
 
 
@@ -81,13 +81,13 @@ def test_a_time_without_a_day_is_the_last_one(clock: object, now: int, zone: str
 
 
 @given(st.datetimes(timezones=st.just(timezone.utc)))
-def test_a_date_and_time_is_that_one(when: datetime) -> None:
+def test_a_full_date_and_time_is_exact(when: datetime) -> None:
     when = when.replace(microsecond=0)
     assert moment(f"{when:%Y-%m-%dT%H:%M:%S}Z".zfill(20), NOW) == int(when.timestamp())
 
 
 @given(st.integers(0, 10**9))
-def test_a_duration_as_slurm_writes_it_is_read_again(seconds: int) -> None:
+def test_a_duration_in_slurm_format_is_read_back(seconds: int) -> None:
     assert seconds_of(elapsed_text(seconds)) == seconds
     limit = seconds_of(slurm_time(timedelta(seconds=seconds)))
     assert 0 <= limit - seconds < 60
@@ -102,7 +102,7 @@ def test_time_limits(limit: str, seconds: int) -> None:
 
 
 @pytest.mark.parametrize("limit", ["", "-5", "1-", "1::2", "1:2:3:4", "1-2:3:4:5", "٣", "1_0", "1\n", "9" * 10])
-def test_what_is_no_time_limit(limit: str) -> None:
+def test_invalid_time_limits_are_refused(limit: str) -> None:
     with pytest.raises(ValueError, match="invalid time limit"):
         seconds_of(limit)
 

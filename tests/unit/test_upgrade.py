@@ -53,7 +53,7 @@ def state(program: Installed, name: str) -> str:
 
 
 @pytest.mark.parametrize("ended", [True, False], ids=["the old monitor is ended", "the old monitor stays"])
-def test_a_new_version_while_jobs_run(versions: tuple[Installed, Installed], tmp_path: Path, *, ended: bool) -> None:
+def test_an_upgrade_works_while_jobs_run(versions: tuple[Installed, Installed], tmp_path: Path, *, ended: bool) -> None:
     old, new = versions
     assert (old("--version").stdout, new("--version").stdout) == (f"paislurm {VERSION}\n", f"paislurm {NEW}\n")
     assert old("submit", job(tmp_path, "before"), "--backend", "local").returncode == 0

@@ -32,7 +32,7 @@ def dists(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_wheel_and_sdist_are_complete_and_put_nothing_at_the_top(dists: Path) -> None:
+def test_wheel_and_sdist_are_complete_without_extra_top_level_files(dists: Path) -> None:
     (wheel,) = dists.glob("*.whl")
     (sdist,) = dists.glob("*.tar.gz")
     names = zipfile.ZipFile(wheel).namelist()
@@ -43,7 +43,7 @@ def test_wheel_and_sdist_are_complete_and_put_nothing_at_the_top(dists: Path) ->
     assert {f"src/paislurm/{name}" for name in NEEDED} <= members
 
 
-def test_a_clean_environment_with_hostile_folders(dists: Path, tmp_path: Path) -> None:
+def test_the_wheel_works_despite_hostile_folders(dists: Path, tmp_path: Path) -> None:
     (wheel,) = dists.glob("*.whl")
     environment = tmp_path / "environment"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(environment)], check=True)

@@ -41,14 +41,14 @@ def files(tmp_path: Path) -> tuple[str, str]:
     return str(tmp_path / "good.yaml"), str(tmp_path / "bad.yaml")
 
 
-def test_a_fault_of_bash_is_told_beside_the_others(files: tuple[str, str], run: Runner) -> None:
+def test_bash_errors_are_reported_with_other_errors(files: tuple[str, str], run: Runner) -> None:
     done = run("check", files[1])
     assert done.code == 3
     assert [code for code in ("E201", "E203", "E350") if code in done.err] == ["E201", "E203", "E350"]
     assert "bad.yaml:15:1" in done.err, "the line of the job file"
 
 
-def test_an_amount_that_is_none_is_told_beside_faults(run: Runner, tmp_path: Path) -> None:
+def test_invalid_amounts_are_reported_with_other_errors(run: Runner, tmp_path: Path) -> None:
     bad = tmp_path / "none.yaml"
     bad.write_text(GOOD.replace("instances: 1", "instances: two").replace("cpu: 1", "cpu: 0"))
     said = run("check", str(bad)).err
@@ -61,7 +61,7 @@ def test_an_amount_that_is_none_is_told_beside_faults(run: Runner, tmp_path: Pat
     assert "warning W204" in said
 
 
-def test_bash_reads_the_commands_of_a_file_of_v1_that_has_faults(run: Runner, tmp_path: Path) -> None:
+def test_commands_of_an_invalid_v1_file_are_checked_with_bash(run: Runner, tmp_path: Path) -> None:
     role = {"name": "a", "taskNumber": 0, "cpuNumber": 0, "memoryMB": 100, "gpuNumber": 0, "command": "echo 'x"}
     other = {**role, "name": "b", "taskNumber": 1, "cpuNumber": 1, "command": "if true; then"}
     bad = tmp_path / "bad.json"
@@ -71,13 +71,13 @@ def test_bash_reads_the_commands_of_a_file_of_v1_that_has_faults(run: Runner, tm
     assert f"{bad}:19:1  $.taskRoles[1].command" in said
 
 
-def test_a_reference_is_no_fault_of_bash(run: Runner, tmp_path: Path) -> None:
+def test_a_reference_is_not_a_bash_error(run: Runner, tmp_path: Path) -> None:
     bad = tmp_path / "key.yaml"
     bad.write_text(GOOD.replace("instances: 1", "instances: two"))
     assert "E350" not in run("check", str(bad)).err
 
 
-def test_a_fault_of_bash_is_told_beside_what_the_site_lacks(run: Runner, tmp_path: Path) -> None:
+def test_bash_errors_are_reported_with_site_errors(run: Runner, tmp_path: Path) -> None:
     (tmp_path / "site.yaml").write_text("version: 1\nvirtualClusters: {gpu: {partition: gpu}}\n")
     job = tmp_path / "job.yaml"
     job.write_text(GOOD.replace("        fi\n", "") + "defaults: {virtualCluster: none}\n")
@@ -85,7 +85,7 @@ def test_a_fault_of_bash_is_told_beside_what_the_site_lacks(run: Runner, tmp_pat
     assert [code for code in ("E401", "E350") if code in done.err] == ["E401", "E350"]
 
 
-def test_several_files_are_checked_and_the_worst_decides(files: tuple[str, str], run: Runner) -> None:
+def test_the_exit_code_of_several_files_is_the_worst_one(files: tuple[str, str], run: Runner) -> None:
     done = run("check", *files)
     assert done.code == 3
     assert "good.yaml: job good can be submitted" in done.out
@@ -93,7 +93,7 @@ def test_several_files_are_checked_and_the_worst_decides(files: tuple[str, str],
     assert "E203" in done.err
 
 
-def test_several_files_are_one_document(files: tuple[str, str], run: Runner) -> None:
+def test_several_files_give_one_document(files: tuple[str, str], run: Runner) -> None:
     done = run("check", "--json", *files)
     good, bad = json.loads(done.out)["checked"]
     assert (good["job"], good["exit_status"]) == ("good", 0)

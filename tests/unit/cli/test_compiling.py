@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .running import Runner
 
 
-def test_a_good_file(run: Runner, tmp_path: Path, profile: Path) -> None:
+def test_a_valid_file_passes(run: Runner, tmp_path: Path, profile: Path) -> None:
     assert profile
     said = run("check", job_file(tmp_path))
     assert said.code == 0
@@ -44,7 +44,9 @@ def test_without_a_profile_there_is_one_hint(run: Runner, tmp_path: Path) -> Non
     assert "no site profile" not in run("check", job_file(tmp_path, JOB.replace("type: job", "type: jab"))).err
 
 
-def test_profiles_in_their_order(run: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_profiles_are_found_in_order_of_precedence(
+    run: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     job = job_file(tmp_path, JOB.replace("type: job", "type: job\ndefaults: {virtualCluster: gpu}"))
 
     def partition(*options: str) -> str:
@@ -66,7 +68,7 @@ def test_profiles_in_their_order(run: Runner, tmp_path: Path, monkeypatch: pytes
     assert partition("--site", str(write(tmp_path / "option.yaml", "option"))) == "#SBATCH --partition=option"
 
 
-def test_a_wrong_file_is_3_with_all_its_faults(run: Runner, tmp_path: Path) -> None:
+def test_an_invalid_file_exits_with_3_and_reports_all_errors(run: Runner, tmp_path: Path) -> None:
     job = job_file(tmp_path, JOB.replace("instances: 2", "instances: two").replace("cpu: 1", "cpu: x"))
     said = run("check", job, "--json")
     assert said.code == 3
@@ -75,7 +77,7 @@ def test_a_wrong_file_is_3_with_all_its_faults(run: Runner, tmp_path: Path) -> N
     assert said.err.count("error E") == 2
 
 
-def test_a_job_that_the_site_cannot_run_is_4_with_its_line(run: Runner, tmp_path: Path, profile: Path) -> None:
+def test_a_job_that_the_site_cannot_run_exits_with_4_and_its_line(run: Runner, tmp_path: Path, profile: Path) -> None:
     assert profile
     job = job_file(tmp_path, JOB + "extras:\n  slurm: {partition: nowhere}\n")
     said = run("check", job)
@@ -83,7 +85,7 @@ def test_a_job_that_the_site_cannot_run_is_4_with_its_line(run: Runner, tmp_path
     assert "job.yaml:16:11  $.extras.slurm.partition\nerror E402" in said.err
 
 
-def test_bash_reads_the_commands(run: Runner, tmp_path: Path) -> None:
+def test_commands_are_checked_with_bash(run: Runner, tmp_path: Path) -> None:
     broken = JOB.replace("      - echo and bye", "      - |\n        true\n        if true; then\n          echo x )")
     said = run("check", job_file(tmp_path, broken))
     assert said.code == 3
@@ -104,7 +106,7 @@ def test_bash_reads_the_commands(run: Runner, tmp_path: Path) -> None:
         ("", []),
     ],
 )
-def test_what_bash_says(commands: str, codes: list[str]) -> None:
+def test_bash_errors_become_diagnostics(commands: str, codes: list[str]) -> None:
     from msgspec.structs import replace
 
     compiled = paislurm.compile_job(JOB)
@@ -115,14 +117,14 @@ def test_what_bash_says(commands: str, codes: list[str]) -> None:
     assert all(diagnostic.location is not None and diagnostic.location.line == 14 for diagnostic in diagnostics)
 
 
-def test_nothing_of_the_commands_is_run(run: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_checking_does_not_execute_the_commands(run: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BASH_ENV", job_file(tmp_path, "touch evil-env\n", "env.sh"))
     monkeypatch.chdir(tmp_path)
     run("check", job_file(tmp_path, JOB.replace("echo and bye", "touch evil; $(touch evil)")))
     assert not list(tmp_path.glob("evil*"))
 
 
-def test_the_script_is_printed_as_it_is(run: Runner, tmp_path: Path, profile: Path) -> None:
+def test_the_script_is_printed_unchanged(run: Runner, tmp_path: Path, profile: Path) -> None:
     job = job_file(tmp_path)
     script = paislurm.compile_job(JOB, file="job.yaml", site=paislurm.load_site(SITE, file=str(profile))).script
     assert run("script", job).out == script
@@ -132,30 +134,30 @@ def test_the_script_is_printed_as_it_is(run: Runner, tmp_path: Path, profile: Pa
     assert (tmp_path / "job.sbatch").read_text(encoding="utf-8") == script
 
 
-def test_a_script_that_cannot_be_written_is_told(run: Runner, tmp_path: Path) -> None:
+def test_a_script_write_error_is_reported(run: Runner, tmp_path: Path) -> None:
     said = run("script", job_file(tmp_path), "-o", str(tmp_path / "none" / "job.sbatch"))
     assert said.code == 4
     assert "No such file or directory" in said.err
 
 
-def test_standard_input(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_file_is_read_from_stdin(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(JOB.encode())))
     assert "<stdin>: job demo can be submitted" in run("check", "-").out
 
 
-def test_parameters_and_a_suffix(run: Runner, tmp_path: Path) -> None:
+def test_set_and_suffix_change_the_script(run: Runner, tmp_path: Path) -> None:
     text = JOB.replace("type: job", "type: job\nparameters: {lr: 1}").replace("and bye", "<% $parameters.lr %>")
     out = run("script", job_file(tmp_path, text), "--set", "lr=0.5", "--suffix", "-b").out
     assert "#SBATCH --job-name=demo-b\n" in out
     assert "\necho 0.5\n" in out
 
 
-def test_the_plan(run: Runner, tmp_path: Path) -> None:
+def test_plan_prints_the_plan(run: Runner, tmp_path: Path) -> None:
     assert "demo" in run("plan", job_file(tmp_path)).out
     assert isinstance(json.loads(run("plan", job_file(tmp_path), "--json").out), dict)
 
 
-def test_a_job_as_large_as_one_likes_fits_on_this_machine() -> None:
+def test_the_local_backend_accepts_jobs_of_any_size() -> None:
     large = (
         JOB.replace("cpu: 1, memoryMB: 64, gpu: 0", "cpu: 200, memoryMB: 900000, gpu: 16")
         .replace("instances: 2", "instances: 50")
@@ -201,7 +203,7 @@ IMAGE = 'uri: "python:3.11"}'
         "\ufeff" + JOB + "# above\n--- # s3cret\ntoken: s3cret\n",
     ],
 )
-def test_secrets_are_not_kept(text: str) -> None:
+def test_secrets_are_not_saved_with_the_job_file(text: str) -> None:
     kept = kept_text(text.encode(), read(text, file="job.yaml"))
     assert b"s3cret" not in kept
     assert b"echo and bye" in kept
@@ -225,7 +227,7 @@ def masked(root: Any) -> dict[str, Any]:
     st.sampled_from(["", " # a", "\n# a", "\n\n"]),
     st.booleans(),
 )
-def test_the_rest_is_kept_as_it_is(keys: list[str], secrets: str, between: str, ends: bool) -> None:
+def test_the_rest_of_the_job_file_is_saved_unchanged(keys: list[str], secrets: str, between: str, ends: bool) -> None:
     text = JOB + "".join(f"{key}: {secrets if key == 'secrets' else '{a: b}'}{between}\n" for key in keys)
     text = text if ends else text.rstrip("\n")
     document = read(text, file="job.yaml")
@@ -235,7 +237,7 @@ def test_the_rest_is_kept_as_it_is(keys: list[str], secrets: str, between: str, 
     assert masked(read(kept, file="job.yaml").root) == masked(document.root)
 
 
-def test_a_file_without_secrets_is_kept_byte_for_byte() -> None:
+def test_a_file_without_secrets_is_saved_byte_for_byte() -> None:
     text = JOB + "extras: {a: &a b, c: *a} # &"
     assert kept_text(text.encode(), read(text, file="job.yaml")) == text.encode()
 
@@ -254,12 +256,12 @@ def test_messages_quote_no_secret(location: str, secret: str) -> None:
     assert "s3cret" not in " ".join(f"{diagnostic.message} {diagnostic.hint}" for diagnostic in error.value.diagnostics)
 
 
-def test_the_job_file_after_the_secrets_is_kept() -> None:
+def test_the_part_after_the_secrets_is_saved() -> None:
     text = JOB + SECRETS
     assert kept_text(text.encode(), read(text, file="job.yaml")).endswith(b'"******"\nextras: {}\n')
 
 
-def test_the_script_needs_no_paislurm(run: Runner, tmp_path: Path) -> None:
+def test_the_script_runs_without_paislurm(run: Runner, tmp_path: Path) -> None:
     script = run("script", job_file(tmp_path)).out
     done = subprocess.run(["bash", "-n"], input=script, text=True, capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")

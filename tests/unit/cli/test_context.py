@@ -31,14 +31,14 @@ def jobs(surroundings: Path) -> Path:
     return surroundings
 
 
-def test_components_are_counted_in_the_script_of_the_backends_own_job(jobs: Path) -> None:
+def test_components_are_counted_in_the_script_of_the_job(jobs: Path) -> None:
     assert (Session()._components("slurm", JobId("7")), Session()._components("local", JobId("7"))) == (2, 1)
     assert Session()._components("slurm", JobId("8")) == 1
     (jobs / "alice~demo" / "attempts" / "0" / "job.sbatch").unlink()
     assert Session()._components("slurm", JobId("7")) == 1
 
 
-def test_the_backend_asks_for_the_components_of_a_job_that_the_queue_has_forgotten(
+def test_the_backend_asks_for_the_components_of_a_purged_job(
     jobs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     programs = tmp_path / "programs"
@@ -53,7 +53,7 @@ def test_the_backend_asks_for_the_components_of_a_job_that_the_queue_has_forgott
     assert not Session().backend("slurm").observe([JobId("7")])[JobId("7")].final
 
 
-def test_words_about_a_local_job_do_not_speak_of_slurm(jobs: Path, run: Runner) -> None:
+def test_messages_about_a_local_job_do_not_mention_slurm(jobs: Path, run: Runner) -> None:
     assert jobs.is_dir()
     said = run("status", "alice~here")
     assert "the local backend does not know job 7, and the job left no result" in said.out

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .running import Runner
 
 
-def test_ctrl_c_is_130(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_exits_with_130(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(_: object) -> None:
         raise KeyboardInterrupt
 
@@ -27,7 +27,7 @@ def test_ctrl_c_is_130(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("module", ["click", "paislurm.translator.cli.command_group"])
-def test_ctrl_c_while_modules_load_is_no_traceback(module: str) -> None:
+def test_ctrl_c_during_imports_prints_no_traceback(module: str) -> None:
     """The signal comes in the middle of a module: it ends the process, as it does any other program."""
     hook = (
         "import os, signal, sys\n"
@@ -44,7 +44,7 @@ def test_ctrl_c_while_modules_load_is_no_traceback(module: str) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
 
 
-def test_ctrl_c_while_a_command_loads_is_told() -> None:
+def test_ctrl_c_while_a_command_loads_is_reported() -> None:
     hook = (
         "import os, signal, sys\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # whatever started the tests may ignore it

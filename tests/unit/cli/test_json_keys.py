@@ -176,7 +176,7 @@ def documents(
     return [*made, ("an error", json.loads(run("status", "--json", "nothing").out))]
 
 
-def test_documents_keep_to_their_schemas_and_files_to_their_records(documents: list[tuple[str, Any]]) -> None:
+def test_documents_match_their_schemas_and_files_their_records(documents: list[tuple[str, Any]]) -> None:
     """Documents have times with a zone; no number is one since 1970."""
     keys = {key for record in definitions(FILES).values() for key in record.get("properties", ())} | {"version", "kind"}
     for place, document in documents:

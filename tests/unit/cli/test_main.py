@@ -75,17 +75,17 @@ def test_every_command_has_help_with_examples_and_json(run: Runner, name: str) -
         (["list", "--state", "asleep"], "'asleep' is not one of"),
     ],
 )
-def test_wrong_usage_is_2(run: Runner, argv: list[str], says: str) -> None:
+def test_wrong_usage_exits_with_2(run: Runner, argv: list[str], says: str) -> None:
     said = run(*argv)
     assert (said.code, "Traceback" in said.err) == (2, False)
     assert says in said.err
 
 
-def test_no_command_shows_the_help(run: Runner) -> None:
+def test_without_a_command_help_is_shown(run: Runner) -> None:
     assert "Run jobs:" in (said := run()).out + said.err
 
 
-def test_with_json_a_failure_is_a_document_and_a_message(run: Runner) -> None:
+def test_with_json_a_failure_prints_a_document_and_a_message(run: Runner) -> None:
     said = run("status", "nothing", "--json")
     document = json.loads(said.out)
     assert said.code == document["exit_status"] == 5
@@ -110,7 +110,7 @@ def test_with_json_a_failure_is_a_document_and_a_message(run: Runner) -> None:
         (["submit", "job.yaml", "--follow", "--json"], "use --wait --json"),
     ],
 )
-def test_with_json_wrong_usage_is_one_document(run: Runner, argv: list[str], says: str) -> None:
+def test_with_json_wrong_usage_prints_one_document(run: Runner, argv: list[str], says: str) -> None:
     said = run(*argv)
     document = json.loads(said.out)
     assert set(document) == {"schemaVersion", "error", "exit_status", "diagnostics"}
@@ -124,24 +124,24 @@ def test_without_json_wrong_usage_prints_no_document(run: Runner, argv: list[str
     assert run(*argv).out == ""
 
 
-def test_a_json_option_of_a_command_in_a_task_is_not_ours(run: Runner) -> None:
+def test_the_json_option_of_a_task_command_is_passed_on(run: Runner) -> None:
     assert run("exec", "nothing", "worker-0", "program", "--json").out == ""
 
 
-def test_a_job_file_that_cannot_be_read_is_3(run: Runner, tmp_path: Path) -> None:
+def test_an_unreadable_job_file_exits_with_3(run: Runner, tmp_path: Path) -> None:
     said = run("check", str(tmp_path / "none.yaml"))
     assert said.code == 3
     assert "none.yaml\nerror E100: cannot read the job file: No such file or directory" in said.err
     assert run("check", str(tmp_path)).code == 3
 
 
-def test_a_profile_that_cannot_be_read_is_4(run: Runner, tmp_path: Path) -> None:
+def test_an_unreadable_profile_exits_with_4(run: Runner, tmp_path: Path) -> None:
     said = run("check", job_file(tmp_path), "--site", str(tmp_path / "none.yaml"))
     assert said.code == 4
     assert "error E460: cannot read the site profile" in said.err
 
 
-def test_a_fault_of_ours_is_no_traceback(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_internal_error_prints_no_traceback(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(_: object) -> None:
         raise KeyError("x")
 
@@ -170,7 +170,7 @@ def test_a_broken_pipe_is_silent(tmp_path: Path, profile: Path, argv: list[str])
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")  # noqa: PTH110
-def test_a_full_disk_behind_standard_output_is_told(tmp_path: Path) -> None:
+def test_a_full_disk_at_standard_output_is_reported(tmp_path: Path) -> None:
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run(
             [*PROGRAM, "--help"], stdout=full, stderr=subprocess.PIPE, text=True, cwd=tmp_path, check=False
@@ -178,7 +178,7 @@ def test_a_full_disk_behind_standard_output_is_told(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (4, "error: cannot write the output: No space left on device\n")
 
 
-def test_a_closed_standard_output_is_no_fault(tmp_path: Path) -> None:
+def test_a_closed_standard_output_is_not_an_error(tmp_path: Path) -> None:
     done = subprocess.run(
         ["bash", "-c", 'exec "$@" >&-', "bash", *PROGRAM, "--version"],
         stderr=subprocess.PIPE,
@@ -190,7 +190,7 @@ def test_a_closed_standard_output_is_no_fault(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("language", ["C", "POSIX", "C.UTF-8"])
-def test_any_characters_in_any_locale(tmp_path: Path, language: str) -> None:
+def test_any_characters_can_be_printed_in_any_locale(tmp_path: Path, language: str) -> None:
     environment = {"PATH": os.environ["PATH"], "LC_ALL": language, "PYTHONIOENCODING": "ascii"}
     done = subprocess.run(
         [*PROGRAM, "status", "jöb\x1b[2J"], capture_output=True, env=environment, cwd=tmp_path, check=False
@@ -199,7 +199,7 @@ def test_any_characters_in_any_locale(tmp_path: Path, language: str) -> None:
     assert b"\x1b" not in done.stdout + done.stderr
 
 
-def test_colours_only_on_a_terminal_and_never_with_no_color(tmp_path: Path) -> None:
+def test_colours_are_used_only_on_a_terminal_without_no_color(tmp_path: Path) -> None:
     assert b"\x1b[" in on_a_terminal(tmp_path, {})
     assert b"\x1b[" not in on_a_terminal(tmp_path, {"NO_COLOR": "1"})
     assert b"\x1b[" not in on_a_terminal(tmp_path, {"TERM": "dumb"})
@@ -218,7 +218,7 @@ def on_a_terminal(folder: Path, changes: dict[str, str]) -> bytes:
     return said
 
 
-def test_the_public_names_are_there() -> None:
+def test_the_public_names_exist() -> None:
     assert {name for name in paislurm.__all__ if getattr(paislurm, name) is None} == set()
     assert set(paislurm.__all__) <= set(dir(paislurm))
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
@@ -227,7 +227,7 @@ def test_the_public_names_are_there() -> None:
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")  # noqa: PTH110
 @pytest.mark.parametrize("what", ["site", "job", "stdin", "secrets"])
-def test_what_has_no_end_is_not_read_to_its_end(tmp_path: Path, profile: Path, what: str) -> None:
+def test_endless_input_is_not_read_completely(tmp_path: Path, profile: Path, what: str) -> None:
     """With 2 GiB of memory, of which it needs a part."""
     job = job_file(tmp_path)
     huge = tmp_path / "huge"
@@ -249,7 +249,7 @@ def test_what_has_no_end_is_not_read_to_its_end(tmp_path: Path, profile: Path, w
 
 
 @pytest.mark.parametrize("mask", [0o022, 0o002, 0])
-def test_no_compiled_module_is_where_others_can_write(tmp_path: Path, mask: int) -> None:
+def test_no_bytecode_is_written_to_folders_writable_by_others(tmp_path: Path, mask: int) -> None:
     package = tmp_path / "paislurm"
     shutil.copytree(ROOT / "src" / "paislurm", package, ignore=shutil.ignore_patterns("__pycache__"))
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *filter(None, sys.path)])}
@@ -261,12 +261,12 @@ def test_no_compiled_module_is_where_others_can_write(tmp_path: Path, mask: int)
     assert any(file.name.startswith("command_group.") for file in compiled) is (mask == 0o022)
 
 
-def test_the_program_is_started_by_what_keeps_that() -> None:
+def test_the_entry_point_is_the_safe_start_module() -> None:
     assert 'paislurm = "paislurm.translator.cli.start:run"\n' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("argv", ["check {}", "{}", "list --{}", "list --state {}", "status {}", "logs x {} {}"])
-def test_what_was_typed_acts_on_no_terminal(run: Runner, argv: str) -> None:
+def test_control_characters_in_arguments_are_escaped(run: Runner, argv: str) -> None:
     """A name can have been completed by the shell, or copied from somewhere."""
     done = run(*(word.format("\x1b]0;gone\x07\x9b2J") for word in argv.split()))
     assert done.code != 0
@@ -274,12 +274,12 @@ def test_what_was_typed_acts_on_no_terminal(run: Runner, argv: str) -> None:
 
 
 @pytest.mark.parametrize(("typed", "meant"), [("ls", "list"), ("ps", "list"), ("describe", "status")])
-def test_words_of_other_programs_are_understood(run: Runner, typed: str, meant: str) -> None:
+def test_command_names_of_other_programs_get_a_hint(run: Runner, typed: str, meant: str) -> None:
     assert run(typed, "--help").out.partition("\n")[2] == run(meant, "--help").out.partition("\n")[2]
 
 
 @pytest.mark.parametrize("typed", HINTS)
-def test_words_that_need_more_behind_them_are_told_what_to_type(run: Runner, typed: str) -> None:
+def test_incomplete_command_names_get_a_hint(run: Runner, typed: str) -> None:
     said = run(typed, "my-job")
     assert said.code == 2
     assert f"unknown command '{typed}'; use {HINTS[typed]}" in said.err
@@ -287,27 +287,27 @@ def test_words_that_need_more_behind_them_are_told_what_to_type(run: Runner, typ
 
 
 @pytest.mark.parametrize("words", [(), ("submit",), ("site",), ("site", "detect")])
-def test_help_is_a_command_too(run: Runner, words: tuple[str, ...]) -> None:
+def test_help_is_also_a_command(run: Runner, words: tuple[str, ...]) -> None:
     said = run("help", *words)
     assert (said.code, said.out) == (0, run(*words, "--help").out)
 
 
 @pytest.mark.parametrize("words", [("submitt",), ("submit", "detect"), ("site", "x")])
-def test_help_for_what_there_is_not(run: Runner, words: tuple[str, ...]) -> None:
+def test_help_for_an_unknown_command_is_refused(run: Runner, words: tuple[str, ...]) -> None:
     said = run("help", *words)
     assert (said.code, said.out) == (2, "")
 
 
-def test_the_version_is_a_command_too(run: Runner) -> None:
+def test_version_is_also_a_command(run: Runner) -> None:
     assert run("version").out == run("--version").out
 
 
-def test_letters_that_changed_places_are_the_nearest_name(run: Runner) -> None:
+def test_swapped_letters_suggest_the_right_command(run: Runner) -> None:
     assert "did you mean 'list'?" in run("lsit").err
 
 
 @pytest.mark.parametrize("command", [("list",), ("report", "nosuch"), ("status",)])
-def test_a_home_that_can_never_be_one_is_not_an_empty_one(
+def test_an_impossible_home_is_an_error(
     run: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
 ) -> None:
     (tmp_path / "file").touch()

@@ -83,14 +83,14 @@ def is_one_document(said: Said, name: str) -> None:
         assert is_error(said, name)
 
 
-def test_these_are_all_commands() -> None:
+def test_the_tested_commands_are_complete() -> None:
     site = cli.get_command(click.Context(cli), "site")
     assert isinstance(site, click.Group)
     assert {f"site {name}" for name in site.commands} == {name for name in NAMES if name.startswith("site ")}
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_unknown_option(run: Runner, name: str, tmp_path: Path) -> None:
+def test_an_unknown_option_prints_one_document(run: Runner, name: str, tmp_path: Path) -> None:
     if name not in NO_OPTIONS_BEHIND:
         found = is_error(run(*words(name, tmp_path), "--frobnicate"), name, 2)
         assert "--frobnicate" in str(found["error"])
@@ -98,17 +98,19 @@ def test_an_unknown_option(run: Runner, name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", MISSING)
-def test_a_missing_argument(run: Runner, name: str) -> None:
+def test_a_missing_argument_prints_one_document(run: Runner, name: str) -> None:
     assert is_error(run(name, "--json"), name, 2)
 
 
 @pytest.mark.parametrize("words", [["site", "--json"], ["site", "x", "--json"], ["schema", "--json", "x"], ["--json"]])
-def test_an_unknown_word(run: Runner, words: list[str]) -> None:
+def test_an_unknown_argument_prints_one_document(run: Runner, words: list[str]) -> None:
     assert is_error(run(*words), "error", 2)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_whatever_a_command_runs_into(run: Runner, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_any_exception_of_a_command_prints_one_document(
+    run: Runner, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     context = click.Context(cli)
     command: click.Command | None = cli
     for word in name.split():
@@ -122,7 +124,9 @@ def test_whatever_a_command_runs_into(run: Runner, name: str, tmp_path: Path, mo
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_broken_profile(run: Runner, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broken_profile_prints_one_document(
+    run: Runner, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     profile = tmp_path / "broken.yaml"
     profile.write_text("partitions: [\n", encoding="utf-8")
     monkeypatch.setenv("PAISLURM_SITE", str(profile))
@@ -130,7 +134,9 @@ def test_a_broken_profile(run: Runner, name: str, tmp_path: Path, monkeypatch: p
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_home_that_is_no_folder(run: Runner, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_home_that_is_not_a_folder_prints_one_document(
+    run: Runner, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "file").write_text("no folder", encoding="utf-8")
     (tmp_path / "loop").symlink_to("loop")
     for home in ("file", "loop", "/proc/none"):
@@ -139,7 +145,9 @@ def test_a_home_that_is_no_folder(run: Runner, name: str, tmp_path: Path, monkey
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_no_home_at_all(run: Runner, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_home_variable_prints_one_document(
+    run: Runner, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for variable in ("HOME", "PAISLURM_HOME", "USER", "LOGNAME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setattr("os.path.expanduser", lambda path: path)
@@ -148,7 +156,7 @@ def test_no_home_at_all(run: Runner, name: str, tmp_path: Path, monkeypatch: pyt
 
 
 @pytest.mark.parametrize("closed", [">&-", ">/dev/full", "2>&-"])
-def test_an_output_that_takes_nothing(closed: str, tmp_path: Path) -> None:
+def test_an_unwritable_output_keeps_the_exit_code(closed: str, tmp_path: Path) -> None:
     """Of a document that cannot be printed nothing is left but the exit code; standard error does not matter to it."""
     program = f"{sys.executable} -m paislurm.translator.cli.main"
     environment = {"PAISLURM_HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
@@ -162,7 +170,7 @@ def test_an_output_that_takes_nothing(closed: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("words", [["list", "-o", "json"], ["status", "-ojson", "x"], ["check", "--output=json", "x"]])
-def test_the_option_of_other_programs_is_told(run: Runner, words: list[str]) -> None:
+def test_an_option_of_other_programs_gets_a_hint(run: Runner, words: list[str]) -> None:
     said = run(*words)
     assert (said.code, said.out) == (2, "")
     assert "use --json for a JSON document" in said.err

@@ -65,7 +65,7 @@ def shown(monkeypatch: pytest.MonkeyPatch, **values: int) -> None:
         ({"f_favail": 30, "f_files": 1000}, "E546", "the job needs about 35 files and folders in "),
     ],
 )
-def test_a_home_that_is_full(
+def test_a_full_home_is_reported(
     run: Runner, job: str, slurm: FakeBackend, surroundings: Path, monkeypatch: pytest.MonkeyPatch,
     values: dict[str, int], code: str, words: str,
 ) -> None:  # fmt: skip
@@ -87,7 +87,7 @@ def test_a_home_that_is_full(
         ({"f_favail": 0, "f_files": 1000}, "its file system allows no more files or folders"),
     ],
 )
-def test_what_is_left_now_is_said_where_a_job_failed(
+def test_the_message_contains_the_space_left_in_the_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, values: dict[str, int], words: str
 ) -> None:
     assert no_room_text(tmp_path / "gone", Quota("")) == ""
@@ -95,7 +95,7 @@ def test_what_is_left_now_is_said_where_a_job_failed(
     assert no_room_text(tmp_path / "gone", Quota("")) == f"no space in {tmp_path}/gone: {words}"
 
 
-def test_a_file_system_that_counts_nothing(
+def test_a_file_system_without_counts_is_accepted(
     run: Runner, job: str, slurm: FakeBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shown(monkeypatch, f_files=0, f_favail=0, f_blocks=0, f_bavail=0)
@@ -111,11 +111,11 @@ def test_a_file_system_that_counts_nothing(
         ("/dev/sdb1", None),
     ],
 )
-def test_what_quota_says(device: str, room: Room | None) -> None:
+def test_the_output_of_quota_is_parsed(device: str, room: Room | None) -> None:
     assert quota_left(TOLD, device) == room
 
 
-def test_the_quota_counts_beside_the_file_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_quota_and_the_file_system_both_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room_module.shutil, "which", lambda _: "/usr/bin/quota")
     mounts = f"none / rootfs rw 0 0\nfs:/home {tmp_path} nfs rw 0 0\nx {tmp_path}x nfs rw 0 0\n"
     mounts = f"none / rootfs rw 0 0\nfs:/home {tmp_path} nfs rw 0 0\nx {tmp_path}x nfs rw 0 0\n"

@@ -64,19 +64,19 @@ def slurm(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_seven_questions_are_asked(version: str) -> None:
+def test_detection_makes_seven_queries(version: str) -> None:
     recordings = read("site_detect", version)
     asked = [each.argv[0] for each in recordings if each.argv[0] != "getent"]
     assert asked == ["scontrol", "scontrol", "scontrol", "srun", "scontrol", "sacctmgr", "sacctmgr"]
 
 
-def test_who_keeps_no_accounts_is_not_asked_for_them() -> None:
+def test_without_accounting_sacctmgr_is_not_called() -> None:
     slurm = Slurm(config=Completed(status=0, stdout="AccountingStorageType = accounting_storage/none\n", stderr=""))
     ask(slurm, slurm, Machine(), "alice")
     assert slurm.asked == ["config", "partition", "node", "srun", "reservation", "getent"]
 
 
-def test_what_is_refused_is_not_learnt() -> None:
+def test_refused_queries_leave_gaps() -> None:
     # With PrivateData=nodes,partitions. Source: observed on 22.05 and 26.05.
     denied = refusal("slurm_load_partitions error: Access/permission denied")
     slurm = Slurm(
@@ -89,29 +89,29 @@ def test_what_is_refused_is_not_learnt() -> None:
     assert gaps["accounts"] == gaps["qos"] == "Slurm does not respond: Problem talking to the database"
 
 
-def test_plugins_may_come_on_standard_error() -> None:
+def test_plugins_may_be_listed_on_standard_error() -> None:
     said = Completed(status=0, stdout="", stderr="srun: MPI types are...\nsrun: pmi2\n")
     slurm = Slurm(srun=said)
     assert detect(ask(slurm, slurm, Machine(), "alice")).site.mpi == ("pmi2",)
 
 
 @pytest.mark.parametrize("said", ["", "alice\n"])
-def test_a_login_node_that_does_not_say_who_one_is(said: str) -> None:
+def test_a_login_node_without_user_information_is_accepted(said: str) -> None:
     with pytest.raises(BackendError):
         machine_of(Slurm(bash=Completed(status=1, stdout=said, stderr="")))
 
 
-def test_a_user_without_a_name_has_a_number() -> None:
+def test_a_user_without_a_name_is_given_by_uid() -> None:
     assert machine_of(LocalRunner())[1]
 
 
-def test_a_resolver_that_does_not_know_nodes_or_is_silent() -> None:
+def test_name_resolution_failures_and_timeouts_are_detected() -> None:
     for answer in (refusal(""), None):
         slurm = Slurm(getent=answer)
         assert detect(ask(slurm, slurm, Machine(), "alice")).site.address.method == "node-address"
 
 
-def test_a_controller_that_is_away_is_6(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_controller_exits_with_6(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
     away = refusal("slurm_load_ctl_conf error: Unable to contact slurm controller (connect failure)")
     monkeypatch.setattr(Session, "slurm_runner", lambda *_: Slurm(config=away))
     said = run("site", "detect")
@@ -119,7 +119,7 @@ def test_a_controller_that_is_away_is_6(run: Runner, monkeypatch: pytest.MonkeyP
     assert "error E506: Slurm cannot be reached" in said.err
 
 
-def test_this_machine_is_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runtimes_and_ports_of_this_machine_are_detected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("podman", "ch-run"):
         (tmp_path / name).touch(mode=0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -135,7 +135,7 @@ def test_the_profile_goes_to_standard_output(run: Runner) -> None:
 
 
 @pytest.mark.usefixtures("slurm")
-def test_a_file_is_written_for_all_to_read(run: Runner, tmp_path: Path) -> None:
+def test_the_profile_is_readable_by_all(run: Runner, tmp_path: Path) -> None:
     file = tmp_path / "new" / "site.yaml"
     said = run("site", "detect", "--output", str(file))
     assert (said.code, said.out, said.err) == (0, "", f"wrote {file}\n")
@@ -145,7 +145,7 @@ def test_a_file_is_written_for_all_to_read(run: Runner, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("slurm")
-def test_a_file_that_says_something_else_stays(run: Runner, tmp_path: Path) -> None:
+def test_a_file_that_differs_is_kept_and_the_difference_printed(run: Runner, tmp_path: Path) -> None:
     file = tmp_path / "site.yaml"
     run("site", "detect", "--output", str(file))
     changed = file.read_text(encoding="utf-8").replace("killWait: 5", "killWait: 7")
@@ -160,7 +160,7 @@ def test_a_file_that_says_something_else_stays(run: Runner, tmp_path: Path) -> N
 
 
 @pytest.mark.usefixtures("slurm")
-def test_comments_and_other_keys_of_a_person_are_no_difference(run: Runner, tmp_path: Path) -> None:
+def test_added_comments_and_other_keys_are_not_differences(run: Runner, tmp_path: Path) -> None:
     file = tmp_path / "site.yaml"
     run("site", "detect", "--output", str(file))
     own = "# ours\nstorages: {data: {path: /data}}\n" + file.read_text(encoding="utf-8").replace(
@@ -182,7 +182,7 @@ def test_any_other_file_differs(run: Runner, tmp_path: Path, text: str) -> None:
 
 
 @pytest.mark.usefixtures("slurm")
-def test_with_force_what_was_there_is_kept_beside_it(run: Runner, tmp_path: Path) -> None:
+def test_with_force_the_old_file_is_backed_up(run: Runner, tmp_path: Path) -> None:
     file = tmp_path / "site.yaml"
     file.write_text(SITE, encoding="utf-8")
     said = run("site", "detect", "--output", str(file), "--force")
@@ -192,7 +192,7 @@ def test_with_force_what_was_there_is_kept_beside_it(run: Runner, tmp_path: Path
 
 
 @pytest.mark.usefixtures("slurm")
-def test_a_place_that_cannot_be_written_is_4(run: Runner, tmp_path: Path) -> None:
+def test_an_unwritable_path_exits_with_4(run: Runner, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     said = run("site", "detect", "--output", str(tmp_path / "file" / "site.yaml"))
     assert said.code == 4
@@ -200,7 +200,7 @@ def test_a_place_that_cannot_be_written_is_4(run: Runner, tmp_path: Path) -> Non
     assert run("site", "detect", "--output", str(tmp_path)).code == 2
 
 
-def test_each_setting_has_its_place(run: Runner, tmp_path: Path) -> None:
+def test_site_show_lists_the_location_of_each_setting(run: Runner, tmp_path: Path) -> None:
     file = tmp_path / "site.yaml"
     file.write_text(SITE + "time: {default: 1:30:00}\nlogs: {oneFilePerTask: true}\n", encoding="utf-8")
     said = run("site", "show", "--site", str(file))
@@ -219,7 +219,7 @@ def test_each_setting_has_its_place(run: Runner, tmp_path: Path) -> None:
     ("place", "found_by"),
     [("config/paislurm", "your own"), ("etc", "the system's"), (None, None), ("else", "named by $PAISLURM_SITE")],
 )
-def test_whose_profile_it_is(
+def test_site_show_names_the_kind_of_profile(
     run: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str | None, found_by: str | None
 ) -> None:
     if place:
@@ -239,7 +239,7 @@ def test_whose_profile_it_is(
     assert run("site", "show").code == 0
 
 
-def test_a_profile_that_is_wrong_is_4(run: Runner, tmp_path: Path) -> None:
+def test_an_invalid_profile_exits_with_4(run: Runner, tmp_path: Path) -> None:
     (tmp_path / "site.yaml").write_text("nmae: x\n", encoding="utf-8")
     assert run("site", "show", "--site", str(tmp_path / "site.yaml")).code == 4
     assert run("site", "show", "--site", str(tmp_path / "none.yaml")).code == 4

@@ -52,7 +52,7 @@ def silent(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("silent")
-def test_each_file_has_a_line_and_all_have_one_exit_code(run: Runner, tmp_path: Path, detected: str) -> None:
+def test_each_file_prints_a_line_and_the_exit_code_covers_all(run: Runner, tmp_path: Path, detected: str) -> None:
     small, large, wrong = (
         job_file(tmp_path, text, f"{name}.yaml") for name, text in (("small", JOB), ("large", LARGE), ("wrong", WRONG))
     )
@@ -69,7 +69,7 @@ def test_each_file_has_a_line_and_all_have_one_exit_code(run: Runner, tmp_path: 
 
 
 @pytest.mark.usefixtures("silent")
-def test_for_programs(run: Runner, tmp_path: Path, detected: str) -> None:
+def test_site_check_prints_json(run: Runner, tmp_path: Path, detected: str) -> None:
     files = [job_file(tmp_path), job_file(tmp_path, LARGE, "large.yaml")]
     said = run("site", "check", "--json", "--site", detected, *files)
     document = json.loads(said.out)
@@ -79,14 +79,14 @@ def test_for_programs(run: Runner, tmp_path: Path, detected: str) -> None:
 
 
 @pytest.mark.usefixtures("silent")
-def test_commands_that_bash_cannot_read(run: Runner, tmp_path: Path, detected: str) -> None:
+def test_bash_syntax_errors_are_reported(run: Runner, tmp_path: Path, detected: str) -> None:
     file = job_file(tmp_path, JOB.replace("echo and bye", "'if true; then'"))
     said = run("site", "check", "--site", detected, file)
     assert (said.code, "error E350" in said.err) == (3, True)
 
 
 @pytest.mark.usefixtures("answers")
-def test_without_a_profile_slurm_is_asked(run: Runner, tmp_path: Path) -> None:
+def test_without_a_profile_slurm_is_queried(run: Runner, tmp_path: Path) -> None:
     file = job_file(tmp_path)
     assert run("site", "check", file).out == f"{file}: 1 node, 2 CPUs of normal, layout plain\n"
     assert "no site profile found, but Slurm answers" in run("site", "check").out
@@ -94,14 +94,14 @@ def test_without_a_profile_slurm_is_asked(run: Runner, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("silent")
-def test_with_neither_a_profile_nor_slurm(run: Runner, tmp_path: Path) -> None:
+def test_without_a_profile_and_slurm_the_check_fails(run: Runner, tmp_path: Path) -> None:
     said = run("site", "check", job_file(tmp_path))
     assert said.code == 4
     assert "error E460: no site profile found, and Slurm does not answer: `scontrol` is not on PATH" in said.err
 
 
 @pytest.mark.usefixtures("answers")
-def test_a_profile_that_the_cluster_has_grown_out_of(run: Runner, detected: str, tmp_path: Path) -> None:
+def test_an_outdated_profile_is_reported(run: Runner, detected: str, tmp_path: Path) -> None:
     said = run("site", "check", "--site", detected)
     assert (said.code, said.out) == (0, f"{detected}: is valid and agrees with the cluster\n")
     old = tmp_path / "old.yaml"
@@ -114,7 +114,7 @@ def test_a_profile_that_the_cluster_has_grown_out_of(run: Runner, detected: str,
 
 
 @pytest.mark.usefixtures("silent")
-def test_a_profile_where_no_slurm_is(run: Runner, detected: str, tmp_path: Path) -> None:
+def test_a_profile_is_checked_without_slurm(run: Runner, detected: str, tmp_path: Path) -> None:
     said = run("site", "check", "--site", detected)
     assert (said.code, said.out) == (0, f"{detected}: is valid\n")
     assert "the profile was not compared with the cluster: `scontrol` is not on PATH" in said.err
@@ -148,19 +148,19 @@ def test_a_profile_where_no_slurm_is(run: Runner, detected: str, tmp_path: Path)
         ("mpi: [pmix, cray]", "no MPI plugin 'cray'"),
     ],
 )  # fmt: skip
-def test_what_a_cluster_can_lack(text: str, message: str) -> None:
+def test_settings_that_the_cluster_lacks_are_reported(text: str, message: str) -> None:
     (found,) = differences(load_site(text, file="site.yaml"), FOUND)
     assert message in found.message
 
 
 @pytest.mark.parametrize("text", ["name: a\n", "scheduler: {type: backfill}\n", "scheduler: {type: builtin}\n"])
-def test_a_scheduler_that_starts_no_components_is_told_unless_the_profile_knows(text: str) -> None:
+def test_a_scheduler_without_het_jobs_is_reported_unless_in_the_profile(text: str) -> None:
     builtin = Scheduler.of(type="builtin")
     found = differences(load_site(text, file="site.yaml"), Site.of(scheduler=builtin))
     words = [f"the cluster starts no job with a component for each role: {builtin.why_no_components}"]
     assert [each.message for each in found] == ([] if "builtin" in text else words)
 
 
-def test_what_slurm_does_not_say_is_no_difference() -> None:
+def test_settings_unknown_to_slurm_are_not_differences() -> None:
     assert differences(FOUND, Site.of(scheduler=FOUND.scheduler)) == []
     assert differences(FOUND, FOUND) == []

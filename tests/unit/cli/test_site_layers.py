@@ -44,7 +44,7 @@ def written(path: Path, text: str) -> Path:
     return path
 
 
-def test_a_users_profile_adds_to_the_systems(run: Runner, system: Path, own: Path) -> None:
+def test_the_profile_of_a_user_extends_that_of_the_system(run: Runner, system: Path, own: Path) -> None:
     written(own, "retry: {maxTransientRetries: 5}\n")
     site = find_site(Session(), None)
     assert (site.name, site.retry.max_transient_retries, site.retry.submit_wait) == ("centre", 5, 60)
@@ -58,7 +58,7 @@ def test_a_users_profile_adds_to_the_systems(run: Runner, system: Path, own: Pat
     assert said.err == f"the profile is {own}, your own; it extends {system}\n"
 
 
-def test_what_the_system_locks_is_said_with_both_places(run: Runner, system: Path, own: Path) -> None:
+def test_a_locked_setting_error_names_both_locations(run: Runner, system: Path, own: Path) -> None:
     written(own, "retry:\n  submitWait: 5\n")
     said = run("site", "check")
     assert said.code == 4
@@ -72,7 +72,7 @@ def named(tmp_path: Path) -> Path:
     return tmp_path / "my" / "site.yaml"
 
 
-def test_a_profile_that_is_named_stands_alone_but_for_locks(
+def test_a_named_profile_is_used_alone_except_for_locks(
     system: Path, named: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written(named, "retry: {maxTransientRetries: 5}\n")
@@ -86,7 +86,7 @@ def test_a_profile_that_is_named_stands_alone_but_for_locks(
 
 
 @pytest.mark.parametrize("lock", ["retry", "retry.submitWait", "monitor", "workdir"])
-def test_no_profile_that_is_named_passes_a_lock_by(
+def test_a_named_profile_cannot_override_a_lock(
     run: Runner, system: Path, named: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lock: str
 ) -> None:
     written(system, f"retry: {{submitWait: 60}}\nlocked: [{lock}]\n")
@@ -100,14 +100,14 @@ def test_no_profile_that_is_named_passes_a_lock_by(
         find_site(Session(), None)
 
 
-def test_a_variable_passes_no_lock_by(system: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_environment_variable_cannot_override_a_lock(system: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PAISLURM_TRANSPORT", "fabric")
     for text, wanted in (("transport: ssh\n", "fabric"), ("transport: ssh\nlocked: [transport]\n", "ssh")):
         written(system, text)
         assert Session()._transport() == wanted
 
 
-def test_an_organisations_locks_hold_below_a_profile_that_is_named(system: Path, named: Path, tmp_path: Path) -> None:
+def test_locks_of_an_organisation_apply_to_a_named_profile(system: Path, named: Path, tmp_path: Path) -> None:
     organisation = written(tmp_path / "org.yaml", "monitor: none\nstorages: {a: {path: /a}}\nlocked: [storages.a]\n")
     written(system, f"extends: {organisation}\n{SYSTEM}locked: [monitor]\n".replace("locked: [retry.submitWait]\n", ""))
     site = find_site(Session(), str(written(named, "name: mine\nstorages: {b: {path: /b}}\n")))
@@ -115,7 +115,7 @@ def test_an_organisations_locks_hold_below_a_profile_that_is_named(system: Path,
     assert sorted(site.storages) == ["a", "b"]
 
 
-def test_what_is_beside_the_systems_profile_is_the_administrators(system: Path) -> None:
+def test_profiles_in_the_system_folder_are_exempt_from_locks(system: Path) -> None:
     other = written(system.with_name("debug.yaml"), "retry: {submitWait: 5}\n")
     assert find_site(Session(), str(other)).retry.submit_wait == 5
     around = system.parent / ".." / "etc" / "debug.yaml"
@@ -124,7 +124,7 @@ def test_what_is_beside_the_systems_profile_is_the_administrators(system: Path) 
 
 
 @pytest.mark.usefixtures("silent")
-def test_a_profile_that_is_to_take_the_systems_place_is_checked_alone(run: Runner, system: Path, named: Path) -> None:
+def test_site_check_ignores_the_locks_of_the_system(run: Runner, system: Path, named: Path) -> None:
     written(named, "retry: {submitWait: 5}\n")
     assert system.is_file()
     said = run("site", "check", "--site", str(named))
@@ -137,7 +137,7 @@ def test_a_profile_that_is_to_take_the_systems_place_is_checked_alone(run: Runne
     assert rows["retry.submitWait"] == ["60", "system,", "locked", f"{system}:2"]
 
 
-def test_a_profile_that_is_named_extends_what_it_says(run: Runner, system: Path, tmp_path: Path) -> None:
+def test_a_named_profile_extends_the_profile_that_it_names(run: Runner, system: Path, tmp_path: Path) -> None:
     named = written(tmp_path / "my" / "site.yaml", "extends: ../etc/site.yaml\nname: mine\n")
     document = json.loads(run("site", "show", "--site", str(named), "--json").out)
     rows = {each["setting"]: each for each in document["in_force"]}
@@ -149,7 +149,7 @@ def test_a_profile_that_is_named_extends_what_it_says(run: Runner, system: Path,
     assert system.is_file()
 
 
-def test_the_systems_profile_extends_that_of_an_organisation(system: Path, own: Path, tmp_path: Path) -> None:
+def test_the_system_profile_can_extend_that_of_an_organisation(system: Path, own: Path, tmp_path: Path) -> None:
     organisation = written(tmp_path / "org.yaml", "cluster: big\nlocked: [cluster]\nname: org\n")
     written(system, f"extends: {organisation}\n{SYSTEM}")
     written(own, f"extends: {system}\ndefaultAccount: me\n")
@@ -160,14 +160,14 @@ def test_the_systems_profile_extends_that_of_an_organisation(system: Path, own: 
 
 
 @pytest.mark.parametrize("text", ["host: far\n", "cluster: far\n"])
-def test_a_profile_of_another_cluster_stands_alone(system: Path, own: Path, text: str) -> None:
+def test_a_profile_of_another_cluster_is_used_alone(system: Path, own: Path, text: str) -> None:
     written(own, text)
     assert find_site(Session(), None).name == ""
     written(system, SYSTEM + text)
     assert find_site(Session(), None).name == "centre"
 
 
-def test_which_cluster_it_is_can_be_locked(system: Path, own: Path) -> None:
+def test_the_cluster_can_be_locked(system: Path, own: Path) -> None:
     written(system, SYSTEM.replace("[", "[cluster, "))
     written(own, "cluster: far\n")
     with pytest.raises(SiteError, match="E466"):
@@ -183,7 +183,7 @@ def test_which_cluster_it_is_can_be_locked(system: Path, own: Path) -> None:
         ("cluster: big\nlocked: [cluster]\n", "the site locks `cluster`, which is big"),
     ],
 )
-def test_an_option_passes_no_lock_by(
+def test_an_option_cannot_override_a_lock(
     run: Runner, system: Path, named: Path, tmp_path: Path, words: tuple[str, ...], text: str, says: str
 ) -> None:
     """A profile that is named keeps the locked cluster, to which the job then goes, whatever the login node."""
@@ -198,7 +198,7 @@ def test_an_option_passes_no_lock_by(
 
 
 @pytest.mark.parametrize("lock", ["host", "cluster"])
-def test_a_lock_of_one_holds_all_locks_for_profiles_of_other_clusters(system: Path, own: Path, lock: str) -> None:
+def test_locking_host_or_cluster_applies_all_locks_to_other_clusters(system: Path, own: Path, lock: str) -> None:
     written(system, SYSTEM.replace("[", f"[{lock}, "))
     written(own, "host: far\n" if lock == "cluster" else "cluster: far\n")
     site = find_site(Session(), None)
@@ -214,7 +214,7 @@ def test_a_lock_of_one_holds_all_locks_for_profiles_of_other_clusters(system: Pa
         (".", "cannot read the site profile {folder}: Is a directory"),
     ],
 )
-def test_a_profile_that_cannot_be_extended(tmp_path: Path, extends: str, message: str) -> None:
+def test_an_invalid_base_profile_is_refused(tmp_path: Path, extends: str, message: str) -> None:
     written(tmp_path / "other.yaml", "extends: other.yaml\n")
     path = written(tmp_path / "site.yaml", f"name: x\nextends: {extends}\n")
     with pytest.raises(SiteError) as caught:
@@ -226,7 +226,7 @@ def test_a_profile_that_cannot_be_extended(tmp_path: Path, extends: str, message
     assert fault.location.line == (1 if "other" in extends else 2)
 
 
-def test_there_is_an_end_to_layers(tmp_path: Path) -> None:
+def test_the_number_of_layers_is_limited(tmp_path: Path) -> None:
     for number in range(20):
         written(tmp_path / f"{number}.yaml", f"extends: {number + 1}.yaml\n")
     with pytest.raises(SiteError, match="is one of more than 8"):
@@ -244,7 +244,7 @@ def silent(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("silent")
-def test_a_profile_that_others_can_write_to_is_warned_of(run: Runner, system: Path, own: Path) -> None:
+def test_a_profile_writable_by_others_gets_a_warning(run: Runner, system: Path, own: Path) -> None:
     written(own, "name: mine\n")
     assert "W466" not in run("site", "check").err
     system.chmod(0o664)
@@ -259,7 +259,7 @@ def test_a_profile_that_others_can_write_to_is_warned_of(run: Runner, system: Pa
     ("text", "path"),
     [("{command: [/no/such, x]}", "command"), ("{sendmail: /no/such}", "sendmail"), ("{command: [sh]}", "")],
 )
-def test_a_notifier_that_is_not_here_is_warned_of(run: Runner, own: Path, text: str, path: str) -> None:
+def test_a_missing_notification_program_gets_a_warning(run: Runner, own: Path, text: str, path: str) -> None:
     written(own, f"notifications: {text}\n")
     said = run("site", "check")
     assert said.code == 0
@@ -267,7 +267,7 @@ def test_a_notifier_that_is_not_here_is_warned_of(run: Runner, own: Path, text: 
     assert (f"{own}:1:1" in said.err or f"$.notifications.{path}" in said.err) == bool(path)
 
 
-def test_a_job_is_recorded_with_all_its_profiles_and_has_them_again(
+def test_all_profiles_of_a_job_are_recorded_and_used_again(
     run: Runner, slurm: FakeBackend, system: Path, own: Path, tmp_path: Path, surroundings: Path
 ) -> None:
     assert slurm

@@ -58,14 +58,14 @@ def test_templates_are_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert compiles(tmp_path, monkeypatch) == 0
 
 
-def test_a_command_keeps_them_for_the_next_one(run: Runner, tmp_path: Path, above: Path) -> None:
+def test_compiled_templates_are_cached_between_commands(run: Runner, tmp_path: Path, above: Path) -> None:
     assert run("script", job_file(tmp_path)).code == 0
     assert {path.suffix for path in (above / "paislurm").iterdir()} == {".jinja2"}
     assert {stat.S_IMODE(path.stat().st_mode) for path in (above, above / "paislurm")} == {0o700}
     assert {stat.S_IMODE(path.stat().st_mode) for path in (above / "paislurm").iterdir()} == {0o600}
 
 
-def test_a_damaged_file_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_damaged_cache_file_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the damage: each file is cut at another length, the last ones are no files of Jinja's at all."""
     count = compiles(tmp_path, monkeypatch)
     sound = {file: file.read_bytes() for file in sorted(tmp_path.iterdir())}
@@ -79,21 +79,21 @@ def test_a_damaged_file_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert compiles(tmp_path, monkeypatch) == count
 
 
-def test_another_text_is_another_template(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_changed_template_is_compiled_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     compiles(tmp_path, monkeypatch)
     one, other = sorted(tmp_path.iterdir())[:2]
     other.write_bytes(one.read_bytes())
     assert compiles(tmp_path, monkeypatch) == 1
 
 
-def test_where_nothing_can_be_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_cache_folder_templates_are_still_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
     for folder in (None, tmp_path / "none", tmp_path / "file" / "folder"):
         assert compiles(folder, monkeypatch) == compiles(folder, monkeypatch) > 0
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
-def test_a_full_disk_leaves_no_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_leaves_no_partial_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No file can be larger than 100 bytes: each write ends in its middle."""
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
@@ -105,7 +105,7 @@ def test_a_full_disk_leaves_no_part(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("mask", [0, 0o077])
-def test_the_folder_is_made_private(above: Path, mask: int) -> None:
+def test_the_cache_folder_is_private(above: Path, mask: int) -> None:
     before = os.umask(mask)
     try:
         assert template_folder() == above / "paislurm"
@@ -114,7 +114,7 @@ def test_the_folder_is_made_private(above: Path, mask: int) -> None:
     assert stat.S_IMODE((above / "paislurm").stat().st_mode) == 0o700
 
 
-def test_nothing_is_kept_or_taken_where_others_can_write(above: Path) -> None:
+def test_a_cache_folder_writable_by_others_is_not_used(above: Path) -> None:
     """It is code. Neither the folder nor the one above, in which another could take its place."""
     folder = template_folder()
     assert folder is not None
@@ -130,7 +130,7 @@ def test_nothing_is_kept_or_taken_where_others_can_write(above: Path) -> None:
     assert list(above.iterdir()) == []
 
 
-def test_where_no_folder_can_be_made(above: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_templates_work_if_no_folder_can_be_created(above: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     above.touch()
     assert template_folder() is None
     monkeypatch.setenv("XDG_CACHE_HOME", str(above.parent / "not" / "there"))
@@ -139,7 +139,7 @@ def test_where_no_folder_can_be_made(above: Path, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.root("to be two users")
-def test_nothing_of_another_user_is_taken(above: Path) -> None:
+def test_cache_files_of_another_user_are_not_used(above: Path) -> None:
     """As where root works with the home of somebody else."""
     folder = template_folder()
     assert folder is not None

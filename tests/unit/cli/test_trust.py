@@ -113,7 +113,7 @@ def hers(world: World) -> Iterator[Path]:
         ("monitor", "--once"),
     ],
 )
-def test_root_touches_nothing_in_the_home_of_another(world: World, hers: Path, argv: tuple[str, ...]) -> None:
+def test_root_changes_nothing_in_the_home_of_another_user(world: World, hers: Path, argv: tuple[str, ...]) -> None:
     """Journals and records are the other user's words: they name programs, login nodes, and files by links."""
 
     def contents() -> dict[Path, tuple[int, int, int]]:
@@ -128,7 +128,7 @@ def test_root_touches_nothing_in_the_home_of_another(world: World, hers: Path, a
     assert json.loads(world.run(ALICE, "status", "demo", "--json", **world.quiet).stdout)["state"] == "RUNNING"
 
 
-def test_a_script_that_others_can_write_to_is_not_run(world: World, hers: Path) -> None:
+def test_a_script_writable_by_others_is_not_run(world: World, hers: Path) -> None:
     script = hers / "attempts" / "0" / "job.sbatch"
     script.chmod(0o666)
     done = world.run(ALICE, "exec", "demo", "worker-0", "true", **world.quiet)
@@ -139,7 +139,7 @@ def test_a_script_that_others_can_write_to_is_not_run(world: World, hers: Path) 
 
 
 @pytest.mark.parametrize("argv", [("list",), ("status", "demo"), ("monitor", "--once"), ("submit", "JOB")])
-def test_a_home_of_another_is_refused(world: World, argv: tuple[str, ...]) -> None:
+def test_a_home_of_another_user_is_refused(world: World, argv: tuple[str, ...]) -> None:
     world.home.mkdir()
     os.chown(world.home, BOB, GROUP_ID)
     words = [str(world.folder / "job.yaml") if word == "JOB" else word for word in argv]
@@ -154,9 +154,7 @@ def test_a_home_of_another_is_refused(world: World, argv: tuple[str, ...]) -> No
 
 @pytest.mark.parametrize("which", [".", "jobs", "monitor", "local"])
 @pytest.mark.parametrize("mode", [0o777, 0o1777, 0o770, 0o702])
-def test_a_home_that_others_can_write_to_is_refused_with_the_line_that_mends_it(
-    world: World, which: str, mode: int
-) -> None:
+def test_a_home_writable_by_others_is_refused_with_the_fixing_command(world: World, which: str, mode: int) -> None:
     folder = world.home / which
     folder.mkdir(parents=True)
     folder.chmod(mode)
@@ -169,9 +167,7 @@ def test_a_home_that_others_can_write_to_is_refused_with_the_line_that_mends_it(
 
 @pytest.mark.parametrize("way", ["straight", "link"])
 @pytest.mark.parametrize(("mode", "owner"), [(0o777, 0), (0o2770, ALICE), (0o755, BOB)])
-def test_a_home_below_a_folder_that_others_can_write_to_is_refused(
-    world: World, mode: int, owner: int, way: str
-) -> None:
+def test_a_home_below_a_folder_writable_by_others_is_refused(world: World, mode: int, owner: int, way: str) -> None:
     """Another would rename it while a job waits, and make one of her own with the same names."""
     project = world.folder / "project"
     home = project / "alice" / "home"
@@ -195,7 +191,7 @@ def test_a_home_below_a_folder_that_others_can_write_to_is_refused(
 
 @pytest.mark.parametrize("name", [".", "jobs", "monitor", "local"])
 @pytest.mark.parametrize("kind", ["link of another", "below a folder of all"])
-def test_a_link_in_a_home_leads_nowhere_that_others_can_change(world: World, name: str, kind: str) -> None:
+def test_a_link_in_a_home_to_a_path_others_can_change_is_refused(world: World, name: str, kind: str) -> None:
     """Whoever owns a link can have it lead elsewhere; folders on the way to where it leads count as those above."""
     target, home = world.folder / "scratch" / "hers", world.folder / "above" / "home"
     target.mkdir(parents=True)
@@ -218,7 +214,7 @@ def test_a_link_in_a_home_leads_nowhere_that_others_can_change(world: World, nam
     assert [path for path in target.rglob("*") if path.is_file()] == []
 
 
-def test_a_folder_above_of_ones_own_is_mended_by_one_line(world: World) -> None:
+def test_the_hint_fixes_an_own_parent_folder_with_one_command(world: World) -> None:
     project = world.folder / "a project"
     project.mkdir()
     os.chown(project, ALICE, GROUP_ID)
@@ -229,7 +225,7 @@ def test_a_folder_above_of_ones_own_is_mended_by_one_line(world: World) -> None:
     assert (done.returncode, world.run(ALICE, "list", home=project / "home").returncode) == (4, 0)
 
 
-def test_a_job_that_others_can_write_to_is_left_alone_by_the_monitor(world: World, hers: Path) -> None:
+def test_the_monitor_skips_a_job_writable_by_others(world: World, hers: Path) -> None:
     for path in (hers, hers / "journal.jsonl"):
         mode = path.stat().st_mode
         path.chmod(0o777)
@@ -259,7 +255,7 @@ def processes_of(home: Path) -> list[Path]:
     return found
 
 
-def test_whatever_the_umask_nothing_that_is_written_can_be_written_by_others(world: World) -> None:
+def test_with_any_umask_no_written_file_is_writable_by_others(world: World) -> None:
     world.folder.chmod(0o1777)
     job = world.folder / "short.yaml"
     job.write_text(JOB, encoding="utf-8")
@@ -294,7 +290,7 @@ def hostile(world: World) -> Path:
     return folder
 
 
-def test_no_code_of_the_current_folder_runs(world: World, hostile: Path) -> None:
+def test_code_in_the_current_folder_is_not_run(world: World, hostile: Path) -> None:
     """Neither what a command calls itself for, nor what it leaves behind, nor the shell of a screen."""
     world.folder.chmod(0o1777)
     job = str(world.folder / "job.yaml")
@@ -324,7 +320,7 @@ def test_no_code_of_the_current_folder_runs(world: World, hostile: Path) -> None
     assert not world.victim.exists()
 
 
-def test_a_default_acl_opens_nothing_of_a_home(world: World) -> None:
+def test_a_default_acl_does_not_open_the_home_to_others(world: World) -> None:
     """It goes before the umask: what is made in such a folder can be written to by whom the list names."""
     job = world.folder / "short.yaml"
     job.write_text(JOB, encoding="utf-8")
@@ -339,7 +335,7 @@ def test_a_default_acl_opens_nothing_of_a_home(world: World) -> None:
     assert open_to(BOB, GROUP_ID, home) == []
 
 
-def test_whatever_the_umask_no_compiled_module_is_where_others_can_write(world: World) -> None:
+def test_with_any_umask_no_bytecode_is_writable_by_others(world: World) -> None:
     """A copy of the program that nothing has run yet."""
     package = world.folder / "packages" / "paislurm"
     left_out = shutil.ignore_patterns("__pycache__")

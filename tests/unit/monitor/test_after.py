@@ -51,7 +51,7 @@ def step(backend: FakeBackend, *folders: JobFolder, now: int = NOW) -> list[View
 
 
 @pytest.mark.parametrize("until", ["succeeded", "ended"])
-def test_a_job_waits_through_the_retries_of_another_and_is_submitted_once(
+def test_a_dependent_job_waits_for_all_retries_and_is_submitted_once(
     tmp_path: Path, until: Literal["succeeded", "ended"]
 ) -> None:
     one, two, backend = first(tmp_path), second(tmp_path, until), FakeBackend()
@@ -75,7 +75,7 @@ def test_a_job_waits_through_the_retries_of_another_and_is_submitted_once(
 
 
 @pytest.mark.parametrize("state", ["FAILED", "STOPPED"])
-def test_a_job_whose_other_does_not_succeed_ends_and_so_do_those_behind_it(tmp_path: Path, state: str) -> None:
+def test_a_failed_dependency_ends_all_dependent_jobs(tmp_path: Path, state: str) -> None:
     one, backend = first(tmp_path, replace(ENDED, state=state)), FakeBackend()
     two = second(tmp_path)
     three = second(tmp_path, name="a-third", after=("second", NOW - 50))
@@ -90,12 +90,12 @@ def test_a_job_whose_other_does_not_succeed_ends_and_so_do_those_behind_it(tmp_p
     assert isinstance(open_job(two).history.ended, Ended)
 
 
-def test_a_job_that_only_wants_the_end_begins_after_a_failure(tmp_path: Path) -> None:
+def test_a_job_that_waits_for_any_end_starts_after_a_failure(tmp_path: Path) -> None:
     first(tmp_path, ENDED)
     assert stepped(second(tmp_path, "ended"), FakeBackend(), NOW).history.job_id == "101"
 
 
-def test_the_other_is_found_under_the_name_that_it_was_moved_to(tmp_path: Path) -> None:
+def test_a_renamed_dependency_is_found(tmp_path: Path) -> None:
     one, two, backend = first(tmp_path, replace(ENDED, state="SUCCEEDED", exit_code=0)), second(tmp_path), FakeBackend()
     one.path.rename(tmp_path / "alice~first.1")
     job_folder(tmp_path, replace(FIRST, happened_at=NOW), INTENT, SUBMITTED, name="alice~first")
@@ -103,7 +103,7 @@ def test_the_other_is_found_under_the_name_that_it_was_moved_to(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(("until", "state"), [("succeeded", "STOPPED"), ("ended", "WAITING")])
-def test_a_job_that_was_removed_has_ended_but_nobody_knows_how(
+def test_a_removed_dependency_has_ended_with_unknown_result(
     tmp_path: Path, until: Literal["succeeded", "ended"], state: str
 ) -> None:
     view = stepped(second(tmp_path, until), FakeBackend(), NOW)
@@ -112,7 +112,7 @@ def test_a_job_that_was_removed_has_ended_but_nobody_knows_how(
     assert until == "ended" or view.job_status.reason.endswith("and that job was removed")
 
 
-def test_a_job_that_cannot_be_read_is_waited_for(tmp_path: Path) -> None:
+def test_an_unreadable_dependency_is_waited_for(tmp_path: Path) -> None:
     one, two = first(tmp_path), second(tmp_path)
     one.journal.unlink()
     one.journal.symlink_to(one.journal.name)
@@ -121,7 +121,7 @@ def test_a_job_that_cannot_be_read_is_waited_for(tmp_path: Path) -> None:
     assert "cannot be read" in view.job_status.reason
 
 
-def test_a_cancel_ends_a_job_that_waits(tmp_path: Path) -> None:
+def test_a_waiting_job_can_be_cancelled(tmp_path: Path) -> None:
     first(tmp_path)
     two, backend = second(tmp_path), FakeBackend()
     append(two.journal, Cancelled(happened_at=NOW, attempt=0, user="alice"))
@@ -131,7 +131,7 @@ def test_a_cancel_ends_a_job_that_waits(tmp_path: Path) -> None:
     assert backend.submissions == []
 
 
-def test_a_job_that_was_cancelled_is_said_to_be_so_before_its_journal_has_the_end(tmp_path: Path) -> None:
+def test_a_cancelled_dependency_is_reported_before_its_end_is_recorded(tmp_path: Path) -> None:
     one, two = first(tmp_path), second(tmp_path)
     append(one.journal, Cancelled(happened_at=NOW, attempt=0, user="alice"))
     view = stepped(two, FakeBackend(), NOW)
@@ -141,7 +141,7 @@ def test_a_job_that_was_cancelled_is_said_to_be_so_before_its_journal_has_the_en
     )
 
 
-def test_an_attempt_that_was_never_taken_is_submitted_again_under_its_tag(tmp_path: Path) -> None:
+def test_a_lost_first_attempt_is_submitted_again_with_the_same_tag(tmp_path: Path) -> None:
     """As after kill -9 between the intent and the answer: the tag tells whether the backend took it."""
     first(tmp_path, replace(ENDED, state="SUCCEEDED", exit_code=0))
     two, backend = second(tmp_path), FakeBackend()

@@ -32,7 +32,7 @@ def call(time: float, program: str = "squeue", cpu: float = 0.01, *, failed: boo
     return Call(time=time, program=program, cpu=cpu, end="failed" if failed else "ok")
 
 
-def test_calls_are_written_down_and_added_up(tmp_path: Path) -> None:
+def test_calls_are_recorded_and_summed_up(tmp_path: Path) -> None:
     own = CallLog(tmp_path / "monitor")
     for each in (call(100), call(200, failed=True), call(300, "sacct", 0.25), call(400, "sbatch-retry")):
         own.add(each)
@@ -43,7 +43,7 @@ def test_calls_are_written_down_and_added_up(tmp_path: Path) -> None:
     assert retry_times(own.calls(0)) == [400]
 
 
-def test_a_retry_that_slurm_did_not_get_takes_no_room(tmp_path: Path) -> None:
+def test_a_retry_that_did_not_reach_slurm_does_not_count(tmp_path: Path) -> None:
     """One that failed otherwise does: Slurm had to deal with it."""
     own = CallLog(tmp_path)
     own.add(Call(time=1, program="sbatch-retry", cpu=0.01, end="unreached"))
@@ -52,7 +52,9 @@ def test_a_retry_that_slurm_did_not_get_takes_no_room(tmp_path: Path) -> None:
     assert (retry_times(own.calls(0)), cost.failed) == ([2], 2)
 
 
-def test_a_bill_that_is_large_makes_room_and_loses_no_day(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_call_log_is_rotated_without_losing_the_last_day(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(call_log, "MAX_BYTES", 500)
     own = CallLog(tmp_path)
     for number in range(30):
@@ -64,7 +66,7 @@ def test_a_bill_that_is_large_makes_room_and_loses_no_day(tmp_path: Path, monkey
 
 
 @pytest.mark.parametrize("text", ["", "x\n", "1 squeue\n", "\xff\n", "1.0 squeue 0.1 ok more\n", "one squeue 0.1 ok\n"])
-def test_what_is_no_call_is_passed_over(tmp_path: Path, text: str) -> None:
+def test_invalid_lines_are_skipped(tmp_path: Path, text: str) -> None:
     (tmp_path / FILE).write_text(text + "5.0 sacct 0.1 ok\n", encoding="latin-1")
     assert [each.time for each in CallLog(tmp_path).calls(0)] == [5.0]
 
@@ -74,7 +76,7 @@ def test_what_is_no_call_is_passed_over(tmp_path: Path, text: str) -> None:
     by_hand=st.lists(st.floats(0, 4 * HOUR), max_size=20),
     most=st.integers(1, 12),
 )
-def test_no_hour_has_more_attempts_than_the_site_allows_and_none_is_lost(
+def test_attempts_stay_within_the_hourly_limit_and_none_is_lost(
     due: list[float], by_hand: list[float], most: int
 ) -> None:
     """A person's own submits are counted, and never wait."""
@@ -102,7 +104,7 @@ def test_no_hour_has_more_attempts_than_the_site_allows_and_none_is_lost(
         assert sum(when - HOUR < other <= when for other in by_monitor[: number + 1]) <= most
 
 
-def test_a_runner_tells_what_each_program_cost() -> None:
+def test_the_runner_reports_the_cpu_time_of_each_program() -> None:
     charged: list[tuple[Sequence[str], float, str]] = []
     runner = LoggingRunner(LocalRunner(), lambda *words: charged.append(words))
     busy = "import time\nwhile time.process_time() < 0.2: pass"

@@ -48,7 +48,7 @@ def options(folder: JobFolder, attempt: int) -> dict[str, str]:
     return dict(components(folder.script(attempt).read_text(encoding="utf-8"))[0].options)
 
 
-def test_a_retry_has_what_was_changed(tmp_path: Path) -> None:
+def test_a_retry_uses_the_changed_options(tmp_path: Path) -> None:
     folder, backend = failed_job(tmp_path)
     folder.script(0).write_text(SCRIPT, encoding="utf-8")
     folder.append(changed(time="02:00:00", job_id="7"))
@@ -59,7 +59,7 @@ def test_a_retry_has_what_was_changed(tmp_path: Path) -> None:
     assert not backend.submissions[0].held
 
 
-def test_retries_that_are_added_while_it_runs_are_taken(tmp_path: Path) -> None:
+def test_retries_added_during_a_run_are_used(tmp_path: Path) -> None:
     folder, backend = job(tmp_path), FakeBackend()
     folder.append(changed(retries="1"))
     leave_result(folder, outcome="failed", exit_code=255, behaviour="unknown", reason="worker-0 failed")
@@ -67,13 +67,13 @@ def test_retries_that_are_added_while_it_runs_are_taken(tmp_path: Path) -> None:
     assert stepped(folder, backend, NOW).history.attempt == 1
 
 
-def test_retries_that_are_taken_away_are_not(tmp_path: Path) -> None:
+def test_retries_removed_during_a_run_are_not_used(tmp_path: Path) -> None:
     folder, backend = failed_job(tmp_path)
     folder.append(changed(retries="0"))
     assert stepped(folder, backend, NOW).job_status.ended
 
 
-def test_a_hold_between_attempts_is_of_the_next_one_alone(tmp_path: Path) -> None:
+def test_a_hold_between_attempts_applies_only_to_the_next_one(tmp_path: Path) -> None:
     folder, backend = failed_job(tmp_path)
     folder.append(changed(held="yes", retries="2"))
     stepped(folder, backend, NOW)
@@ -93,11 +93,11 @@ def test_a_hold_between_attempts_is_of_the_next_one_alone(tmp_path: Path) -> Non
         ([changed(time="1")], False),
     ],
 )
-def test_when_the_attempt_to_come_is_held(records: list[Changed], held: bool) -> None:
+def test_the_next_attempt_is_held_only_by_a_current_hold(records: list[Changed], held: bool) -> None:
     assert history([CREATED, INTENT, SUBMITTED, *records]).holds_next is held
 
 
-def test_a_job_that_waits_for_another_is_submitted_as_it_was_changed(tmp_path: Path) -> None:
+def test_a_waiting_job_is_submitted_with_its_changes(tmp_path: Path) -> None:
     """The first attempt's script is there already: its options are replaced in it."""
     first = Dependency(name="alice~first", created_at=NOW, until="ended")
     created = replace(CREATED, dependencies=(first,), first_tag="paislurm-1")
@@ -110,13 +110,13 @@ def test_a_job_that_waits_for_another_is_submitted_as_it_was_changed(tmp_path: P
     assert backend.submissions[0].held
 
 
-def test_the_partition_is_where_it_goes_now_of_which_no_node_is_known() -> None:
+def test_a_changed_partition_resets_the_spare_nodes() -> None:
     known = history([CREATED, changed(partition="new")])
     assert (known.partition, known.retry_policy.spare_nodes) == ("new", 0)
 
 
 @given(st.lists(maps, max_size=4))
-def test_whatever_a_change_says_it_is_read(several: list[dict[str, str]]) -> None:
+def test_a_change_with_any_values_is_read(several: list[dict[str, str]]) -> None:
     records = [Changed(happened_at=NOW, attempt=0, user="a", values=values, old_values={}) for values in several]
     known = history([CREATED, *records])
     assert known.changes == tuple(records)

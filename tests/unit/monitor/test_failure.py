@@ -55,12 +55,12 @@ LATE = task(1, exit_status=4, exit_code=255, **FAILED)
         (None, {"exit_code": 0}, None),
     ],
 )
-def test_the_task_that_decided(code: int | None, changes: dict[str, Any], index: int | None) -> None:
+def test_the_task_that_failed_the_job_is_found(code: int | None, changes: dict[str, Any], index: int | None) -> None:
     found = deciding_task(view(code, [EARLY, LATE], **changes))
     assert (found.index if found else None) == index
 
 
-def test_a_task_with_the_code_of_the_job_goes_before_an_earlier_one() -> None:
+def test_a_task_with_the_exit_code_of_the_job_is_preferred() -> None:
     lost = task(1, exit_status=None, exit_code=-1001, **FAILED)
     found = deciding_task(view(-1001, [EARLY, lost]))
     assert found is not None
@@ -68,12 +68,12 @@ def test_a_task_with_the_code_of_the_job_goes_before_an_earlier_one() -> None:
 
 
 @pytest.mark.parametrize("state", ["STOPPED", "SUCCEEDED", "RUNNING"])
-def test_of_a_job_that_has_not_failed_none_decided(state: str) -> None:
+def test_a_job_that_has_not_failed_has_no_deciding_task(state: str) -> None:
     assert deciding_task(view(255, [EARLY, LATE], state=state, trigger=trigger(0))) is None
 
 
 @pytest.mark.parametrize("bad", [1, "worker", [], {"role": 1, "index": 0}, {"role": "worker"}])
-def test_a_trigger_of_another_kind_is_damage(bad: object) -> None:
+def test_a_trigger_of_an_unknown_kind_is_invalid(bad: object) -> None:
     with pytest.raises(CorruptDataError):
         left(trigger=bad)
 
@@ -102,19 +102,19 @@ def of(code: int, tasks: list[dict[str, Any]], **changes: Any) -> Failure:
         ),
     ],
 )
-def test_what_a_failure_means(code: int, status: int, rule: str, meaning: str) -> None:
+def test_the_advice_explains_the_failure(code: int, status: int, rule: str, meaning: str) -> None:
     found = of(code, [task(0, exit_status=status, exit_code=code, **FAILED), task(1)])
     assert found.rule == rule
     assert meaning in found.advice.meaning
 
 
-def test_the_job_is_named_in_commands_that_help() -> None:
+def test_suggested_commands_contain_the_job_name() -> None:
     found = of(-1200, [task(0, exit_status=137, exit_code=-1200, **FAILED), task(1)])
     assert "`sacct -j 7 " in found.advice.look
     assert found.task is not None
 
 
-def test_a_failure_before_any_task_is_of_the_batch_script() -> None:
+def test_a_failure_before_any_task_is_blamed_on_the_batch_script() -> None:
     stopped = [task(k, state="STOPPED", exit_status=None, exit_code=-220, started_at=None) for k in (0, 1)]
     assert "batch script" in of(255, stopped).advice.meaning
     assert of(255, stopped).task is None
@@ -146,7 +146,7 @@ PYTHON = "python3: can't open file '/j/x/attempts/0/work/0-main/0/train.py': [Er
         ("cc: error: a.c: No such file or directory\ncompilation terminated.\nmake: *** [all] Error 1", 2, 255),
     ],
 )
-def test_a_file_that_is_not_in_the_tasks_own_folder(says: str, status: int, code: int) -> None:
+def test_a_missing_file_gets_a_hint_about_the_folder_of_the_task(says: str, status: int, code: int) -> None:
     said = missed(says, "task", status, code)
     assert "commands start in the task's own folder" in said
     assert "extras: {slurm: {workdir: submit}}" in said
@@ -155,7 +155,7 @@ def test_a_file_that_is_not_in_the_tasks_own_folder(says: str, status: int, code
 @pytest.mark.parametrize(
     ("workdir", "where"), [("submit", "the submit folder"), ("./a", "the submit folder/a"), ("/d", "/d")]
 )
-def test_a_job_that_starts_elsewhere_is_told_where_and_not_to_move(workdir: str, where: str) -> None:
+def test_the_hint_names_the_configured_start_folder(workdir: str, where: str) -> None:
     said = missed("cat: data.txt: No such file or directory", workdir)
     assert f"commands start in {where};" in said
     assert "workdir: submit" not in said
@@ -168,7 +168,7 @@ def test_a_job_that_starts_elsewhere_is_told_where_and_not_to_move(workdir: str,
         "FileNotFoundError: [Errno 2] No such file or directory: '/data/x'",
     ],
 )
-def test_a_whole_path_is_looked_for_from_nowhere(says: str) -> None:
+def test_a_missing_absolute_path_gets_no_hint_about_the_folder(says: str) -> None:
     assert "workdir" not in missed(says, "task")
     assert "the path in the last lines" in missed(says, "task")
 
@@ -187,7 +187,7 @@ def test_a_whole_path_is_looked_for_from_nowhere(says: str) -> None:
         ("cat: data.txt: No such file or directory", 137),
     ],
 )
-def test_what_misses_no_file_keeps_the_advice_of_its_status(says: str, status: int) -> None:
+def test_output_without_a_missing_file_does_not_change_the_advice(says: str, status: int) -> None:
     assert missed(says, "task", status) == missed("", "task", status)
 
 
@@ -201,17 +201,17 @@ def test_what_misses_no_file_keeps_the_advice_of_its_status(says: str, status: i
     ],
 )
 @pytest.mark.parametrize("status", [1, 2, 120])
-def test_a_command_that_found_no_room_is_told_so(says: str, status: int) -> None:
+def test_a_command_on_a_full_disk_gets_matching_advice(says: str, status: int) -> None:
     said = missed(says, "task", status)
     assert "the command wrote to a full file system, or over a quota" in said
     assert "Python exits with it" not in said
 
 
-def test_a_signal_is_no_lack_of_room() -> None:
+def test_a_signal_is_not_reported_as_a_full_disk() -> None:
     assert missed("No space left on device", "task", 139) == missed("", "task", 139)
 
 
-def test_a_batch_script_that_found_no_room_is_told_so() -> None:
+def test_a_batch_script_on_a_full_disk_gets_matching_advice() -> None:
     seen = view(255, [task(0, state="STOPPED", exit_status=None, exit_code=-220, started_at=None), task(1)])
     lines = ("mktemp: failed to create directory: No space left on device", "paislurm: error: cannot make a folder")
     found = Failure.of(seen, 255, None, command=None, stream="batch", last_lines=lines, no_room="there is no room")
@@ -225,12 +225,12 @@ def test_the_batch_script_and_scripts_of_prerequisites_start_elsewhere() -> None
 
 
 @given(st.lists(st.text(), max_size=6))
-def test_lines_of_any_kind_have_advice(lines: list[str]) -> None:
+def test_any_output_lines_get_advice(lines: list[str]) -> None:
     assert missed("\n".join(lines), "task")
 
 
 @pytest.mark.parametrize("says", ["ModuleNotFoundError: No module named 'x'", "ImportError: cannot import name 'x'"])
-def test_a_module_that_is_not_there_is_told_whatever_the_exit_specification_says(says: str) -> None:
+def test_a_missing_module_is_reported_for_any_exit_specification(says: str) -> None:
     assert "a Python module could not be imported" in missed(f"Traceback\n{says}", "task", 1)
     assert "a Python module could not be imported" not in missed(f"{says}\nmore", "task", 1)
     assert "a Python module could not be imported" not in missed(says, "task", 3)
@@ -245,7 +245,7 @@ def test_a_module_that_is_not_there_is_told_whatever_the_exit_specification_says
         (-2, "restarted after any end, up to `retry.maxRestarts`"),
     ],
 )
-def test_how_often_it_is_retried(limit: int, words: str) -> None:
+def test_the_retry_rule_contains_the_retry_limit(limit: int, words: str) -> None:
     seen = view(255, [task(0, exit_status=3, exit_code=255, **FAILED), task(1)])
     seen = replace(seen, history=replace(seen.history, retry_policy=RetryPolicy(retry_limit=limit)))
     found = Failure.of(seen, 255, deciding_task(seen), command=None, stream="stderr", last_lines=())

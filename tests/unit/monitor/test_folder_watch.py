@@ -25,7 +25,7 @@ def settled(watch: FolderWatch) -> None:
 
 
 @given(happens=st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(["claim", "result", "gone"])), max_size=12))
-def test_whatever_happens_is_seen_by_the_next_two_looks_and_nothing_else(
+def test_any_change_is_reported_by_one_of_the_next_two_polls(
     tmp_path_factory: pytest.TempPathFactory, happens: list[tuple[str, str]]
 ) -> None:
     """Two, because a change within the same tick of the clock as another does not show."""
@@ -48,7 +48,7 @@ def test_whatever_happens_is_seen_by_the_next_two_looks_and_nothing_else(
         assert watch.changed() == set()
 
 
-def test_a_change_in_the_tick_of_the_one_before_is_reported_by_the_second_look(tmp_path: Path) -> None:
+def test_a_change_in_the_same_clock_tick_is_reported_by_the_second_poll(tmp_path: Path) -> None:
     watch = FolderWatch()
     watch.keep([("a", tmp_path)])
     settled(watch)
@@ -60,7 +60,7 @@ def test_a_change_in_the_tick_of_the_one_before_is_reported_by_the_second_look(t
     assert watch.changed() == {"a"}
 
 
-def test_another_path_under_a_name_counts_as_changed(tmp_path: Path) -> None:
+def test_a_new_path_for_a_name_counts_as_a_change(tmp_path: Path) -> None:
     watch = FolderWatch()
     watch.keep([("a", tmp_path / "0"), ("b", tmp_path)])
     settled(watch)
@@ -70,9 +70,7 @@ def test_another_path_under_a_name_counts_as_changed(tmp_path: Path) -> None:
     assert watch.changed() == set()
 
 
-def test_a_sign_that_the_list_has_and_nobody_can_open_is_reported_until_somebody_can(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_listed_file_is_reported_until_it_can_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As where the kernel remembers that a name was missing longer than the times of its folder."""
     watch, missing = FolderWatch(), {f"{tmp_path}/result.json", f"{tmp_path}/srun"}
     watch.keep([("a", tmp_path), ("b", tmp_path / "none")])

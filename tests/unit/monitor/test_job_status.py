@@ -94,7 +94,7 @@ ENDINGS = [
 
 
 @pytest.mark.parametrize(("seen", "found", "state", "code", "ended"), ENDINGS)
-def test_what_is_believed(
+def test_observation_and_result_give_the_expected_status(
     seen: Observation | None, found: Result | None, state: str, code: int | None, *, ended: bool
 ) -> None:
     known = job_status(seen, found)
@@ -103,7 +103,7 @@ def test_what_is_believed(
 
 @pytest.mark.parametrize("found", [None, SUCCEEDED, FAILED, DECIDED, INTERRUPTED])
 @pytest.mark.parametrize("last", ["PENDING", "RUNNING", "CANCELLED", "NODE_FAIL", "COMPLETED", None])
-def test_no_answer_is_never_an_ending(last: str | None, found: Result | None) -> None:
+def test_a_missing_answer_never_ends_a_job(last: str | None, found: Result | None) -> None:
     seen = [Observed(happened_at=NOW, attempt=0, backend_state=last, backend_reason="")] if last else []
     known = job_status(None, found, *seen, backend_reachable=False)
     complete = found in (SUCCEEDED, FAILED)
@@ -112,7 +112,7 @@ def test_no_answer_is_never_an_ending(last: str | None, found: Result | None) ->
         assert known.state in ("WAITING", "RUNNING", "STOPPING")
 
 
-def test_without_an_answer_the_last_known_state_stands() -> None:
+def test_without_an_answer_the_last_known_state_remains() -> None:
     pending = Observed(happened_at=NOW, attempt=0, backend_state="PENDING", backend_reason="Priority")
     assert job_status(None, None, pending, backend_reachable=False, started=False).state == "WAITING"
     assert job_status(None, None, pending, backend_reachable=False, started=False).reason.startswith("Priority: ")
@@ -124,13 +124,13 @@ def test_without_an_answer_the_last_known_state_stands() -> None:
 @pytest.mark.parametrize(
     ("status", "words"), [(4, "ended with status 4 and"), (None, "ended with an unknown status and")]
 )
-def test_without_a_result_the_status_of_the_script_is_said(status: int | None, words: str) -> None:
+def test_without_a_result_the_reason_contains_the_script_status(status: int | None, words: str) -> None:
     known = job_status(observed("FAILED", final=True, status=status))
     assert (known.state, known.code) == ("FAILED", 255)
     assert words in known.reason
 
 
-def test_a_job_runs_once_a_task_of_it_ran() -> None:
+def test_a_job_is_running_once_a_task_has_run() -> None:
     assert job_status(observed("RUNNING"), started=False).state == "WAITING"
     assert job_status(observed("RUNNING"), started=True).state == "RUNNING"
 
@@ -145,7 +145,7 @@ def test_a_job_that_is_being_cancelled_is_stopping_until_its_end() -> None:
     )
 
 
-def test_of_a_canceller_whom_nobody_names_the_journal_tells() -> None:
+def test_the_journal_names_the_canceller_if_slurm_does_not() -> None:
     end = observed("CANCELLED", final=True)
     asked = Cancelled(happened_at=NOW, attempt=0, user="alice", job_id=SUBMITTED.job_id)
     assert job_status(end, None, asked).reason == "the job was cancelled by alice"
@@ -153,7 +153,7 @@ def test_of_a_canceller_whom_nobody_names_the_journal_tells() -> None:
     assert job_status(end, None, replace(asked, job_id="99")).reason == "the job was cancelled"
 
 
-def test_a_clock_that_is_behind_does_not_wait_for_ever() -> None:
+def test_a_slow_clock_does_not_delay_the_end_forever() -> None:
     ahead = observed("COMPLETED", final=True, ended=NOW + 3600)
     assert not job_status(ahead).ended
     first = Observed(happened_at=NOW - 11, attempt=0, backend_state="COMPLETED", backend_reason="")
@@ -193,7 +193,7 @@ def last_seen(state: str, ago: int) -> Observed:
         (last_seen("TIMEOUT", 10), True, -1004, "the time limit was reached"),
     ],
 )
-def test_a_forgotten_job_has_an_end(last: Observed | None, ended: bool, code: int | None, words: str) -> None:
+def test_a_job_unknown_to_slurm_ends_in_time(last: Observed | None, ended: bool, code: int | None, words: str) -> None:
     """As soon as its result cannot be on its way; what was seen last of it counts."""
     found = job_status(LOST, None, *([last] if last else []), folder="/home/alice/job")
     assert (found.ended, found.code) == (ended, code)
@@ -201,7 +201,7 @@ def test_a_forgotten_job_has_an_end(last: Observed | None, ended: bool, code: in
     assert ("/home/alice/job" in found.reason) == (code == -1404)
 
 
-def test_what_a_forgotten_job_left_is_believed() -> None:
+def test_results_of_a_job_unknown_to_slurm_are_used() -> None:
     assert job_status(LOST, SUCCEEDED).state == "SUCCEEDED"
     assert (job_status(LOST, INTERRUPTED).code, job_status(LOST, INTERRUPTED).ended) == (-210, True)
     asked = Cancelled(happened_at=NOW, attempt=0, user="alice")
@@ -210,7 +210,7 @@ def test_what_a_forgotten_job_left_is_believed() -> None:
 
 
 @pytest.mark.parametrize("ends", [{"status": 6, "signal": 0}, {"status": 0, "signal": 53}])
-def test_a_folder_that_a_node_does_not_see_is_named(ends: dict[str, int]) -> None:
+def test_a_job_folder_not_visible_on_a_node_is_named(ends: dict[str, int]) -> None:
     """By the script's own word, or by that of a slurmd which cannot open the log."""
     found = job_status(observed("FAILED", final=True, nodes="n3,n4", ended=NOW, **ends), folder="/home/alice/job")
     assert (found.state, found.code, found.ended) == ("FAILED", -1405, True)
@@ -218,7 +218,7 @@ def test_a_folder_that_a_node_does_not_see_is_named(ends: dict[str, int]) -> Non
     assert ("the disk was full when Slurm opened the log" in found.reason) is (ends["signal"] == 53)
 
 
-def test_a_script_that_had_no_room_to_write_says_so_by_its_status() -> None:
+def test_the_script_reports_a_full_disk_by_its_exit_status() -> None:
     seen = observed("FAILED", final=True, status=7, signal=0, ended=NOW - 60)
     found = job_status(seen, folder="/home/alice/job")
     assert (found.state, found.code, found.ended) == ("FAILED", -1406, True)
@@ -227,7 +227,7 @@ def test_a_script_that_had_no_room_to_write_says_so_by_its_status() -> None:
     assert (late.state, late.ended) == ("RUNNING", False)
 
 
-def test_a_site_says_what_an_end_means() -> None:
+def test_a_site_can_define_the_meaning_of_a_slurm_state() -> None:
     row = SiteRow(
         exit_code=-2000, phrase="Taken", behaviour="permanent", backend_states={"PREEMPTED": "taken by a paying job"}
     )
@@ -238,7 +238,7 @@ def test_a_site_says_what_an_end_means() -> None:
     assert job_status(observed("NODE_FAIL", final=True), table=ExitTable((row,))).code == -1001
 
 
-def test_a_lost_node_is_named_once() -> None:
+def test_the_reason_names_a_lost_node_once() -> None:
     """A reason that names n12 does not name n1."""
     failed = replace(FAILED, exit_code=-1001, reason="node n12 was lost while role worker ran")
     assert job_status(None, failed, lost=("n12",)).reason == failed.reason

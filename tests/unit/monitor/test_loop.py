@@ -92,7 +92,7 @@ def backend() -> FakeBackend:
     return FakeBackend(observed("RUNNING"))
 
 
-def test_it_asks_as_seldom_as_it_is_told_and_ends_with_the_last_job(tmp_path: Path) -> None:
+def test_the_monitor_polls_at_its_interval_and_ends_with_the_last_job(tmp_path: Path) -> None:
     job_folder(tmp_path / "jobs", CREATED, INTENT, SUBMITTED)
     asked: list[float] = []
     clock = Clock(t600=lambda: slurm.observations.update({JobId("7"): observed("CANCELLED", final=True)}))
@@ -112,7 +112,7 @@ def test_it_asks_as_seldom_as_it_is_told_and_ends_with_the_last_job(tmp_path: Pa
     assert [line.partition(":")[2].split()[0] for line in said] == ["RUNNING", "STOPPED"]
 
 
-def test_looking_at_files_costs_no_question(tmp_path: Path, backend: FakeBackend) -> None:
+def test_reading_files_needs_no_poll(tmp_path: Path, backend: FakeBackend) -> None:
     """Whatever happens in the folders of a hundred jobs, there is one question in each interval."""
     clock, happens = Clock(), []
     for number in range(100):
@@ -129,7 +129,7 @@ def test_looking_at_files_costs_no_question(tmp_path: Path, backend: FakeBackend
     assert clock.seconds <= 310
 
 
-def test_an_end_without_a_result_is_believed_after_a_while_and_one_question(tmp_path: Path) -> None:
+def test_an_end_without_a_result_is_accepted_after_a_while_with_one_poll(tmp_path: Path) -> None:
     job_folder(tmp_path / "jobs", CREATED, INTENT, SUBMITTED)
     slurm, clock = FakeBackend(observed("FAILED", final=True, status=1, ended=NOW)), Clock()
     monitor(tmp_path, slurm, clock, [], interval=300).run(sleep=clock.sleep)
@@ -137,7 +137,7 @@ def test_an_end_without_a_result_is_believed_after_a_while_and_one_question(tmp_
     assert 10 <= clock.seconds <= 14
 
 
-def test_why_a_script_was_told_to_end_is_asked_soon(tmp_path: Path, backend: FakeBackend) -> None:
+def test_the_reason_for_an_interruption_is_polled_soon(tmp_path: Path, backend: FakeBackend) -> None:
     folder = job_folder(tmp_path / "jobs", CREATED, INTENT, SUBMITTED)
     reported = partial(leave_result, folder, outcome="interrupted", exitCode=-101)
     slurm_knows = partial(ended, backend, state="PREEMPTED", ended=NOW)
@@ -148,7 +148,7 @@ def test_why_a_script_was_told_to_end_is_asked_soon(tmp_path: Path, backend: Fak
     assert "PREEMPTED" in said[-1] or "preempted" in said[-1]
 
 
-def test_the_end_of_a_job_that_is_cancelled_before_it_begins_is_asked_soon(
+def test_the_end_of_a_job_cancelled_before_its_start_is_polled_soon(
     tmp_path: Path, backend: FakeBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`cancel` leaves a sign where the monitor looks."""
@@ -169,7 +169,7 @@ def test_the_end_of_a_job_that_is_cancelled_before_it_begins_is_asked_soon(
     assert " STOPPED " in said[-1]
 
 
-def test_what_another_process_was_told_is_believed_at_once(tmp_path: Path) -> None:
+def test_a_poll_result_of_another_process_is_used_at_once(tmp_path: Path) -> None:
     """Root cancels two jobs that wait, `status` asks for all, and `wait` reads of it in the journal."""
     for number in ("7", "8", "9"):
         job_folder(tmp_path / "jobs", CREATED, INTENT, replace(SUBMITTED, job_id=number), name=f"alice~{number}")
@@ -200,9 +200,7 @@ def test_what_another_process_was_told_is_believed_at_once(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("queue", [observed("CANCELLED", ended=NOW), None], ids=["ended", "nothing"])
-def test_where_the_queue_has_a_job_no_more_the_accounts_are_asked_soon(
-    tmp_path: Path, queue: Observation | None
-) -> None:
+def test_a_job_gone_from_the_queue_is_soon_looked_up_in_accounting(tmp_path: Path, queue: Observation | None) -> None:
     """They come later than the end, and the folder has no sign: nobody is left to leave one."""
     claim(job_folder(tmp_path / "jobs", CREATED, INTENT, replace(SUBMITTED, happened_at=NOW)), "7", NOW - 1)
     slurm = FakeBackend(observed("PENDING"))
@@ -215,7 +213,7 @@ def test_where_the_queue_has_a_job_no_more_the_accounts_are_asked_soon(
     assert 48 <= clock.seconds <= 60
 
 
-def test_a_job_that_was_just_submitted_and_does_not_begin_is_asked_for_soon(tmp_path: Path) -> None:
+def test_a_newly_submitted_pending_job_is_polled_soon(tmp_path: Path) -> None:
     """A node that cannot begin it leaves no sign in its folder; of one that does a claim tells, and no question."""
     submitted_now = CREATED, INTENT, replace(SUBMITTED, happened_at=NOW)
     begins, _ = (job_folder(tmp_path / name / "jobs", *submitted_now) for name in ("begins", "fails"))
@@ -230,7 +228,7 @@ def test_a_job_that_was_just_submitted_and_does_not_begin_is_asked_for_soon(tmp_
     assert 4 <= clock.seconds <= 8
 
 
-def test_as_long_as_nothing_new_is_said_it_is_asked_later_each_time(tmp_path: Path) -> None:
+def test_poll_intervals_grow_while_nothing_changes(tmp_path: Path) -> None:
     folder = job_folder(tmp_path / "jobs", CREATED, INTENT, SUBMITTED)
     asked: list[float] = []
 
@@ -248,7 +246,7 @@ def test_as_long_as_nothing_new_is_said_it_is_asked_later_each_time(tmp_path: Pa
     assert all(bound <= pause <= 1.1 * bound + 2 for bound, pause in zip(bounds, pauses[:8], strict=True)), pauses
 
 
-def test_slurm_is_polled_as_often_as_the_profile_of_any_living_job_says(tmp_path: Path) -> None:
+def test_the_shortest_interval_of_all_job_profiles_applies(tmp_path: Path) -> None:
     """A job whose profile wants it joins another one, and is cancelled; then the other one's profile counts again."""
     job_folder(tmp_path / "jobs", CREATED, INTENT, SUBMITTED)
     asked: list[float] = []
@@ -284,9 +282,7 @@ def test_slurm_is_polled_as_often_as_the_profile_of_any_living_job_says(tmp_path
     assert [line for line in said if "gone" in line] == ["alice~b: its profile is gone"]
 
 
-def test_a_monitor_whose_cpu_time_is_nearly_spent_ends_for_another_to_go_on(
-    tmp_path: Path, backend: FakeBackend
-) -> None:
+def test_a_monitor_near_its_cpu_limit_hands_over_to_a_new_one(tmp_path: Path, backend: FakeBackend) -> None:
     job_folder(tmp_path / "jobs", CREATED, INTENT, SUBMITTED)
     clock = Clock()
     assert (
@@ -322,7 +318,7 @@ def test_a_result_and_a_new_job_are_seen_at_once(tmp_path: Path, backend: FakeBa
     assert 700 <= seen["alice~b:STOPPED"] <= 740
 
 
-def test_a_retry_is_not_overslept(tmp_path: Path) -> None:
+def test_a_retry_is_submitted_on_time(tmp_path: Path) -> None:
     folder = job_folder(tmp_path / "jobs", replace(CREATED, retry_policy=RetryPolicy()), INTENT, SUBMITTED)
     folder.script(0).write_text("")
     leave_result(folder, outcome="failed", exit_code=251, behaviour="conflict")
@@ -342,7 +338,7 @@ def test_a_retry_is_not_overslept(tmp_path: Path) -> None:
     assert due <= submitted[0] <= due + 3
 
 
-def test_that_the_hour_is_full_is_said_once_and_the_room_is_not_overslept(tmp_path: Path) -> None:
+def test_the_hourly_limit_is_reported_once_and_retries_follow_on_time(tmp_path: Path) -> None:
     folder = job_folder(tmp_path / "jobs", replace(CREATED, retry_policy=RetryPolicy(retry_limit=1)), INTENT, SUBMITTED)
     folder.script(0).write_text("")
     leave_result(folder, outcome="failed", exit_code=255, behaviour="unknown", reason="worker-0 failed")
@@ -360,7 +356,7 @@ def test_that_the_hour_is_full_is_said_once_and_the_room_is_not_overslept(tmp_pa
     assert "FAILED attempt 1" in said[-1]
 
 
-def test_a_job_that_nobody_knows_keeps_no_monitor(tmp_path: Path) -> None:
+def test_an_unknown_job_does_not_keep_the_monitor_running(tmp_path: Path) -> None:
     job_folder(tmp_path / "jobs", CREATED, INTENT, replace(SUBMITTED, happened_at=NOW - 1000))
     job_folder(tmp_path / "jobs", CREATED, INTENT, SUBMITTED, ENDED, name="alice~old")
     watching = monitor(tmp_path, FakeBackend(), Clock(), [])
@@ -368,7 +364,7 @@ def test_a_job_that_nobody_knows_keeps_no_monitor(tmp_path: Path) -> None:
     assert not watching.needs_monitor()
 
 
-def test_an_outage_is_told_once_and_outlasted(tmp_path: Path, backend: FakeBackend) -> None:
+def test_an_outage_is_reported_once_and_survived(tmp_path: Path, backend: FakeBackend) -> None:
     job_folder(tmp_path / "jobs", CREATED, INTENT, SUBMITTED)
     backend.fails = "away"
 
@@ -382,14 +378,14 @@ def test_an_outage_is_told_once_and_outlasted(tmp_path: Path, backend: FakeBacke
     assert [("timed out" in line, "STOPPED" in line) for line in said] == [(True, False), (False, True)]
 
 
-def test_what_is_no_job_is_passed_over(tmp_path: Path, backend: FakeBackend) -> None:
+def test_folders_that_are_not_jobs_are_skipped(tmp_path: Path, backend: FakeBackend) -> None:
     (tmp_path / "jobs" / "alice~nothing").mkdir(parents=True)
     job_folder(tmp_path / "jobs", name="alice~empty")
     assert monitor(tmp_path, backend, Clock(), []).step() is False
     assert monitor(tmp_path / "nowhere", backend, Clock(), []).step() is False
 
 
-def test_one_question_for_all_jobs(tmp_path: Path) -> None:
+def test_one_poll_covers_all_jobs(tmp_path: Path) -> None:
     backend = FakeBackend(*(observed("RUNNING", job_id=str(k)) for k in range(300)))
     for k in range(300):
         job_folder(tmp_path / "jobs", CREATED, INTENT, replace(SUBMITTED, job_id=str(k)), name=f"alice~{k}")
@@ -398,7 +394,7 @@ def test_one_question_for_all_jobs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("others_monitor", [False, True])
-def test_a_job_after_another_is_submitted_soon_after_its_end(
+def test_a_dependent_job_is_submitted_soon_after_the_end(
     tmp_path: Path, backend: FakeBackend, *, others_monitor: bool
 ) -> None:
     """The end is in the files: the backend is not asked once more. It may be another process that writes it down."""
@@ -431,7 +427,7 @@ def test_a_job_after_another_is_submitted_soon_after_its_end(
     assert 100 <= taken[0] <= 100 + (2 * AFTER_SECONDS if others_monitor else 5)
 
 
-def test_the_end_of_an_attempt_submits_what_waited_for_it(tmp_path: Path, backend: FakeBackend) -> None:
+def test_the_end_of_an_attempt_submits_dependent_jobs(tmp_path: Path, backend: FakeBackend) -> None:
     """Where no process stays on the login node, the script takes a step for its own job, and for those that wait."""
     first = job_folder(tmp_path / "jobs", CREATED, INTENT, SUBMITTED)
     waits = (Dependency(name=first.name, created_at=CREATED.happened_at, until="ended"),)

@@ -52,13 +52,13 @@ TOLD = Notified(happened_at=NOW, attempt=0, key=f"{INTENT.tag}/running", deliver
         ((RAN, RETRY, replace(INTENT, attempt=1, tag=f"{INTENT.tag}.1")), ["running", "retried"]),
     ],
 )
-def test_what_is_due(records: tuple[Record, ...], events: list[str]) -> None:
+def test_each_event_causes_its_notifications(records: tuple[Record, ...], events: list[str]) -> None:
     known = history([replace(CREATED, notify=ALL), INTENT, SUBMITTED, *records])
     assert [notification.event for notification in due_notifications(known)] == events
     assert due_notifications(replace(known, notify=())) == ()
 
 
-def test_each_growth_of_the_count_is_an_event_of_its_own() -> None:
+def test_each_retry_is_a_separate_event() -> None:
     begin = [replace(CREATED, notify=("retried",)), INTENT, SUBMITTED]
     first = due_notifications(history([*begin, RETRY]))[0]
     again = replace(INTENT, attempt=1, tag=f"{INTENT.tag}.1")
@@ -89,7 +89,7 @@ def reported(folder: JobFolder) -> list[tuple[str, bool]]:
     return [(r.key, r.delivered) for r in read(folder.journal).records if isinstance(r, Notified)]
 
 
-def test_events_come_as_json_and_once(tmp_path: Path, folder: JobFolder) -> None:
+def test_events_are_sent_once_as_json(tmp_path: Path, folder: JobFolder) -> None:
     sender = NotificationSender(program(tmp_path, 'cat >>"$1"'))
     assert sender.wanted(view(folder))
     sender.deliver([view(folder)], NOW)
@@ -104,7 +104,7 @@ def test_events_come_as_json_and_once(tmp_path: Path, folder: JobFolder) -> None
 
 
 @pytest.mark.parametrize("body", ["exit 1", "kill -9 $$", "exec <&-; exit 3"])
-def test_what_fails_is_told_again_later(tmp_path: Path, folder: JobFolder, body: str) -> None:
+def test_a_failed_notification_is_repeated_later(tmp_path: Path, folder: JobFolder, body: str) -> None:
     times = [0.0]
     sender = NotificationSender(program(tmp_path, f'echo x >>"$1"; {body}'), monotonic=lambda: times[-1])
     tries = []
@@ -119,7 +119,7 @@ def test_what_fails_is_told_again_later(tmp_path: Path, folder: JobFolder, body:
     assert [delivered for _, delivered in reported(folder)] == [False, False]
 
 
-def test_a_program_that_hangs_holds_up_nothing(tmp_path: Path, folder: JobFolder) -> None:
+def test_a_hanging_program_does_not_block_the_monitor(tmp_path: Path, folder: JobFolder) -> None:
     now = 0.0
     sender = NotificationSender(program(tmp_path, 'echo x >>"$1"; exec sleep 1000'), monotonic=lambda: now)
     sender.deliver([view(folder)], NOW)
@@ -131,19 +131,19 @@ def test_a_program_that_hangs_holds_up_nothing(tmp_path: Path, folder: JobFolder
     assert [process.returncode for process in running] == [-9, -9]
 
 
-def test_a_program_that_is_not_there(tmp_path: Path, folder: JobFolder) -> None:
+def test_a_missing_program_is_reported(tmp_path: Path, folder: JobFolder) -> None:
     sender = NotificationSender(lambda _: JobSite(notifier=(str(tmp_path / "missing"),)))
     sender.deliver([view(folder)], NOW)
     assert reported(folder) == []
 
 
-def test_without_a_notifier_nothing_is_left_to_tell(folder: JobFolder) -> None:
+def test_without_a_notification_program_nothing_is_pending(folder: JobFolder) -> None:
     sender = NotificationSender()
     sender.deliver([view(folder)], NOW)
     assert not sender.wanted(view(folder))
 
 
-def test_a_journal_that_cannot_be_written_has_it_told_again_by_the_next(tmp_path: Path, folder: JobFolder) -> None:
+def test_an_unrecorded_notification_is_sent_again(tmp_path: Path, folder: JobFolder) -> None:
     tell = program(tmp_path, 'cat >>"$1"')
     for _ in range(2):
         before = folder.journal.read_bytes()
@@ -155,7 +155,7 @@ def test_a_journal_that_cannot_be_written_has_it_told_again_by_the_next(tmp_path
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\x85", "\u2028", ">\n\n"])
-def test_a_mail_has_no_more_headers_than_ours(end: str) -> None:
+def test_values_cannot_add_mail_headers(end: str) -> None:
     """The journal can say anything."""
     notification = Notification(
         key=f"x{end}Bcc: z/failed", event="failed", job="a\nBcc: x", user=f"alice{end}Bcc: y, é@b", state="FAILED",
@@ -176,7 +176,7 @@ def test_a_mail_has_no_more_headers_than_ours(end: str) -> None:
         assert not mail or max(map(len, reported.partition(b"\n\n")[0].splitlines())) < 998
 
 
-def test_records_of_what_was_told_are_no_news_of_the_job(folder: JobFolder) -> None:
+def test_notification_records_do_not_change_the_job_state(folder: JobFolder) -> None:
     append(folder.journal, TOLD)
     known = folder.history()
     assert isinstance(known.ended, Ended)

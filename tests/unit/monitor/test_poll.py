@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_an_end_that_files_tell_is_written_down_and_no_question_is_asked(tmp_path: Path) -> None:
+def test_an_end_found_in_files_is_recorded_without_a_poll(tmp_path: Path) -> None:
     folder = job_folder(tmp_path, CREATED, INTENT, SUBMITTED)
     leave_result(folder)
     backend = FakeBackend()
@@ -58,7 +58,7 @@ def test_an_end_that_files_tell_is_written_down_and_no_question_is_asked(tmp_pat
         {"outcome": "failed", "exit_code": -1402},
     ],
 )
-def test_of_what_files_do_not_tell_the_backend_is_asked(tmp_path: Path, changes: dict[str, Any]) -> None:
+def test_the_backend_is_polled_if_files_do_not_suffice(tmp_path: Path, changes: dict[str, Any]) -> None:
     folder = job_folder(tmp_path, CREATED, INTENT, SUBMITTED)
     leave_result(folder, **changes)
     backend = FakeBackend(observed("RUNNING"))
@@ -69,14 +69,14 @@ def test_of_what_files_do_not_tell_the_backend_is_asked(tmp_path: Path, changes:
     assert backend.queries == 2
 
 
-def test_an_end_is_not_asked_for_again(tmp_path: Path) -> None:
+def test_finished_jobs_are_not_polled_again(tmp_path: Path) -> None:
     folder = job_folder(tmp_path, CREATED, INTENT, SUBMITTED)
     backend = FakeBackend(observed("NODE_FAIL", final=True))
     assert stepped(folder, backend, NOW).job_status == stepped(folder, backend, NOW).job_status
     assert backend.queries == 1
 
 
-def test_a_job_that_its_user_cancelled_has_ended_as_soon_as_its_script_says_so(tmp_path: Path) -> None:
+def test_a_cancelled_job_ends_when_its_script_reports_the_end(tmp_path: Path) -> None:
     asked = Cancelled(happened_at=NOW - 9, attempt=0, user="alice", job_id="7")
     folder, other = (job_folder(tmp_path / name, CREATED, INTENT, SUBMITTED) for name in "ab")
     folder.append(asked)
@@ -92,7 +92,7 @@ def test_a_job_that_its_user_cancelled_has_ended_as_soon_as_its_script_says_so(t
     ("owner", "time", "state"),
     [("7", NOW + 1, "RUNNING"), ("7", NOW - 1, "PENDING"), ("8", NOW + 1, "PENDING"), ("", NOW + 1, "PENDING")],
 )
-def test_a_claim_says_that_a_job_runs_unless_the_backend_said_later_that_it_waits(
+def test_a_claim_means_running_unless_a_later_poll_says_pending(
     tmp_path: Path, owner: str, time: int, state: str
 ) -> None:
     folder = job_folder(tmp_path, CREATED, INTENT, SUBMITTED)
@@ -103,7 +103,7 @@ def test_a_claim_says_that_a_job_runs_unless_the_backend_said_later_that_it_wait
     assert [record.backend_state for record in read(folder.journal).records if isinstance(record, Observed)] == [state]
 
 
-def test_a_claim_tells_the_number_of_a_job_whose_sbatch_gave_no_answer(tmp_path: Path) -> None:
+def test_a_claim_gives_the_job_id_if_sbatch_did_not_answer(tmp_path: Path) -> None:
     folder = job_folder(tmp_path, CREATED, INTENT)
     claim(folder, "55", NOW)
     backend = FakeBackend()
@@ -112,7 +112,7 @@ def test_a_claim_tells_the_number_of_a_job_whose_sbatch_gave_no_answer(tmp_path:
     assert (view.history.job_id, view.job_status.ended) == ("55", False)
 
 
-def test_states_are_written_down_when_they_change(tmp_path: Path) -> None:
+def test_states_are_recorded_when_they_change(tmp_path: Path) -> None:
     folder = job_folder(tmp_path, CREATED, INTENT, SUBMITTED)
     for state in ("PENDING", "PENDING", "RUNNING", "RUNNING"):
         stepped(folder, FakeBackend(observed(state)), NOW)
@@ -132,7 +132,7 @@ def test_a_backend_without_an_answer_changes_nothing(tmp_path: Path, fails: str)
     assert folder.journal.read_bytes() == before
 
 
-def test_a_job_of_which_only_the_intent_is_known_is_found_by_its_tag(tmp_path: Path) -> None:
+def test_a_job_with_only_an_intent_is_found_by_its_tag(tmp_path: Path) -> None:
     folder = job_folder(tmp_path, CREATED, INTENT)
     backend = FakeBackend(observed("RUNNING", job_id="55"))
     backend.tags[INTENT.tag] = JobId("55")
@@ -143,7 +143,7 @@ def test_a_job_of_which_only_the_intent_is_known_is_found_by_its_tag(tmp_path: P
     assert (record.job_id, record.task_count) == ("55", 2)
 
 
-def test_an_intent_that_led_to_nothing_ends_when_that_is_certain(tmp_path: Path) -> None:
+def test_an_intent_without_a_slurm_job_ends_once_that_is_certain(tmp_path: Path) -> None:
     folder = job_folder(tmp_path, CREATED, INTENT)
     backend = FakeBackend()
     soon = stepped(folder, backend, INTENT.happened_at + SETTLED_SECONDS)
@@ -163,7 +163,7 @@ def test_an_intent_that_led_to_nothing_ends_when_that_is_certain(tmp_path: Path)
         (b'{"version": 1, "outcome": "failed", "code": 1}', "written by an earlier version of paislurm"),
     ],
 )
-def test_damaged_files_are_told_and_not_believed(tmp_path: Path, left: bytes, why: str) -> None:
+def test_damaged_files_are_reported_and_ignored(tmp_path: Path, left: bytes, why: str) -> None:
     folder = job_folder(tmp_path, CREATED, INTENT, SUBMITTED)
     with folder.journal.open("ab") as file:
         file.write(b'{"ver')
@@ -176,9 +176,7 @@ def test_damaged_files_are_told_and_not_believed(tmp_path: Path, left: bytes, wh
     )
 
 
-def test_a_journal_that_cannot_be_written_does_not_hinder_looking(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unwritable_journal_does_not_prevent_polling(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = job_folder(tmp_path, CREATED, INTENT, SUBMITTED)
 
     def fails(*_: object, **__: object) -> None:
@@ -189,7 +187,7 @@ def test_a_journal_that_cannot_be_written_does_not_hinder_looking(
     assert (view.job_status.state, view.job_status.reason) == ("STOPPED", "the job was cancelled by root")
 
 
-def test_one_question_for_all_living_jobs(tmp_path: Path) -> None:
+def test_one_poll_covers_all_unfinished_jobs(tmp_path: Path) -> None:
     backend = FakeBackend(observed("RUNNING"))
     jobs = [
         open_job(job_folder(tmp_path, CREATED, INTENT, SUBMITTED, *end, name=f"alice~{k}"))
@@ -200,7 +198,7 @@ def test_one_question_for_all_living_jobs(tmp_path: Path) -> None:
     assert [view.observation is not None for view in views] == [True, True, False]
 
 
-def test_looking_alone_writes_nothing(tmp_path: Path) -> None:
+def test_a_read_only_poll_writes_nothing(tmp_path: Path) -> None:
     folder = job_folder(tmp_path, CREATED, INTENT, SUBMITTED)
     before = folder.journal.read_bytes()
     (view,) = poll_jobs([open_job(folder)], lambda _: FakeBackend(observed("NODE_FAIL", final=True)), NOW)
@@ -209,7 +207,7 @@ def test_looking_alone_writes_nothing(tmp_path: Path) -> None:
     assert folder.journal.read_bytes() == before
 
 
-def test_between_two_attempts_no_time_counts(tmp_path: Path) -> None:
+def test_time_between_attempts_does_not_count_as_run_time(tmp_path: Path) -> None:
     """Whoever looks knows that the attempt has ended, be it that a monitor has yet to submit the next one."""
     folder, backend = failed_job(tmp_path)
     ended(backend, started=NOW - 60)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 KILLED = {"outcome": "failed", "exit_code": 137, "behaviour": "transient", "reason": "worker-0 was killed"}
 
 
-def test_a_failure_within_its_budget_becomes_a_fresh_attempt_at_once(tmp_path: Path) -> None:
+def test_a_failure_within_the_retry_budget_is_retried_at_once(tmp_path: Path) -> None:
     folder, backend = failed_job(tmp_path)
     view = stepped(folder, backend, NOW)
     assert (view.job_status.state, view.history.attempt, view.history.job_id) == ("WAITING", 1, "101")
@@ -57,7 +57,7 @@ def test_a_failure_within_its_budget_becomes_a_fresh_attempt_at_once(tmp_path: P
     assert len(backend.submissions) == 1
 
 
-def test_a_retry_may_be_submitted_before_its_time_to_begin_then(tmp_path: Path) -> None:
+def test_a_retry_can_be_submitted_early_with_a_begin_time(tmp_path: Path) -> None:
     """Of the end of an attempt no process stays behind that could wait for it."""
     folder, backend = job(tmp_path), FakeBackend()
     leave_result(folder, **KILLED)
@@ -68,7 +68,7 @@ def test_a_retry_may_be_submitted_before_its_time_to_begin_then(tmp_path: Path) 
     assert [submission.delay for submission in backend.submissions] == [0, 6]
 
 
-def test_an_hour_that_is_full_is_full_for_those_that_begin_later_too(tmp_path: Path) -> None:
+def test_the_hourly_limit_also_counts_retries_with_a_later_begin_time(tmp_path: Path) -> None:
     folder, backend = job(tmp_path), FakeBackend()
     leave_result(folder, **KILLED)
     stepped(folder, backend, NOW, ahead=60)
@@ -82,7 +82,7 @@ def test_an_hour_that_is_full_is_full_for_those_that_begin_later_too(tmp_path: P
     ("later", "state", "there"),
     [(30, "WAITING", True), (100_000, "UNKNOWN", True), (UNKNOWN_SECONDS + 1, "UNKNOWN", False)],
 )
-def test_a_job_that_nobody_knows_any_more_keeps_no_secrets(tmp_path: Path, later: int, state: str, there: bool) -> None:
+def test_secrets_of_a_lost_job_are_removed(tmp_path: Path, later: int, state: str, there: bool) -> None:
     """It was killed, and Slurm has forgotten it: its user may never look again. At first it may be elsewhere."""
     folder = job(tmp_path)
     folder.secrets.mkdir()
@@ -91,7 +91,7 @@ def test_a_job_that_nobody_knows_any_more_keeps_no_secrets(tmp_path: Path, later
     assert (view.job_status.state, folder.secrets.exists()) == (state, there)
 
 
-def test_no_answer_takes_no_secrets(tmp_path: Path) -> None:
+def test_a_missing_answer_does_not_remove_secrets(tmp_path: Path) -> None:
     folder, backend = job(tmp_path), FakeBackend()
     folder.secrets.mkdir()
     backend.fails = "away"
@@ -99,7 +99,7 @@ def test_no_answer_takes_no_secrets(tmp_path: Path) -> None:
     assert folder.secrets.exists()
 
 
-def test_a_job_that_was_never_taken_keeps_no_secrets(tmp_path: Path) -> None:
+def test_secrets_of_a_never_submitted_job_are_removed(tmp_path: Path) -> None:
     """Its submit was killed before it asked."""
     folder = job_folder(tmp_path, CREATED, INTENT)
     folder.secrets.mkdir()
@@ -109,7 +109,7 @@ def test_a_job_that_was_never_taken_keeps_no_secrets(tmp_path: Path) -> None:
     assert not folder.secrets.exists()
 
 
-def test_transient_failures_come_to_a_ceiling_that_is_told(tmp_path: Path) -> None:
+def test_the_limit_of_transient_retries_is_reported(tmp_path: Path) -> None:
     folder, backend, now = job(tmp_path, max_transient_retries=2), FakeBackend(), NOW
     leave_result(folder, **KILLED)
     ended(backend)
@@ -129,7 +129,7 @@ def test_transient_failures_come_to_a_ceiling_that_is_told(tmp_path: Path) -> No
     assert len(backend.submissions) == 2
 
 
-def test_a_lost_node_is_left_out_and_the_budget_untouched(tmp_path: Path) -> None:
+def test_a_lost_node_is_excluded_without_using_the_retry_budget(tmp_path: Path) -> None:
     folder, backend = job(tmp_path, retry_limit=1), FakeBackend()
     ended(backend, state="NODE_FAIL", nodes="n1,n2")
     backend.lost = {"n2": "Not responding", "n9": ""}
@@ -153,7 +153,7 @@ CLAIM = "7 0\n"
     ],
 )
 @pytest.mark.parametrize("retries", [0, 1])
-def test_a_lost_node_is_named_though_it_is_back(
+def test_a_lost_node_is_named_even_after_its_return(
     tmp_path: Path, nodes: str, lost: dict[str, str], claim: str, named: str, retries: int
 ) -> None:
     folder, backend = job(tmp_path, retry_limit=1, max_transient_retries=retries), FakeBackend()
@@ -174,7 +174,7 @@ def test_a_lost_node_is_named_though_it_is_back(
         assert view.job_status.reason == end.reason
 
 
-def test_a_node_that_the_script_has_not_named(tmp_path: Path) -> None:
+def test_a_lost_node_not_named_by_the_script_is_added_to_the_reason(tmp_path: Path) -> None:
     folder, backend = job(tmp_path, max_transient_retries=0), FakeBackend()
     leave_result(folder, outcome="failed", exit_code=-1001, behaviour="transient", reason="a node was lost")
     ended(backend, state="NODE_FAIL", nodes="n1,n2")
@@ -183,7 +183,7 @@ def test_a_node_that_the_script_has_not_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("spare_nodes", "exclude"), [(None, ("n2", "n1")), (1, ("n2",)), (0, ())])
-def test_no_more_nodes_are_left_out_than_can_be_spared(
+def test_no_more_than_the_spare_nodes_are_excluded(
     tmp_path: Path, spare_nodes: int | None, exclude: tuple[str, ...]
 ) -> None:
     folder, backend = job(tmp_path, spare_nodes=spare_nodes), FakeBackend()
@@ -203,9 +203,7 @@ def test_no_more_nodes_are_left_out_than_can_be_spared(
     assert folder.history().excluded_nodes(NOW + 24 * 3600 + 1) == ()
 
 
-def test_a_refusal_of_the_exclusion_is_no_refusal_of_the_attempt(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_refused_exclusion_does_not_refuse_the_attempt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, backend = job(tmp_path), FakeBackend()
     ended(backend, state="NODE_FAIL", nodes="n1")
     backend.lost = {"n1": ""}
@@ -220,7 +218,7 @@ def test_a_refusal_of_the_exclusion_is_no_refusal_of_the_attempt(
     assert [submission.exclude for submission in backend.submissions] == [()]
 
 
-def test_a_fresh_attempt_that_is_refused_is_tried_for_an_hour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refused_retry_is_tried_for_an_hour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, backend = failed_job(tmp_path)
     submit = backend.submit
 
@@ -241,7 +239,7 @@ def test_a_fresh_attempt_that_is_refused_is_tried_for_an_hour(tmp_path: Path, mo
     assert "no such qos" in last.job_status.reason
 
 
-def test_an_attempt_that_finds_the_hour_full_waits_for_room(tmp_path: Path) -> None:
+def test_an_attempt_over_the_hourly_limit_waits(tmp_path: Path) -> None:
     folder, backend = failed_job(tmp_path)
     full = stepped(folder, backend, NOW, room_at=NOW + 500)
     assert (full.job_status.state, full.job_status.ended, full.room_at) == ("RUNNING", False, NOW + 500)
@@ -256,7 +254,7 @@ def test_an_attempt_that_finds_the_hour_full_waits_for_room(tmp_path: Path) -> N
     assert kinds(folder) == ["Retry", "Intent", "Submitted"]
 
 
-def test_an_attempt_that_waited_for_room_is_still_tried_for_an_hour(
+def test_an_attempt_that_waited_for_the_limit_is_still_tried_for_an_hour(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, backend = failed_job(tmp_path)
@@ -271,7 +269,7 @@ def test_an_attempt_that_waited_for_room_is_still_tried_for_an_hour(
     assert stepped(folder, backend, NOW + 9000 + 3800).job_status.ended
 
 
-def test_a_cancelled_job_waits_for_no_room(tmp_path: Path) -> None:
+def test_a_cancelled_job_does_not_wait_for_the_hourly_limit(tmp_path: Path) -> None:
     folder, backend = failed_job(tmp_path)
     stepped(folder, backend, NOW, room_at=NOW + 500)
     folder.append(Cancelled(happened_at=NOW, attempt=0, user="alice"))
@@ -279,7 +277,7 @@ def test_a_cancelled_job_waits_for_no_room(tmp_path: Path) -> None:
     assert (view.job_status.state, view.room_at) == ("STOPPED", None)
 
 
-def test_a_requeue_by_hand_is_a_fresh_attempt(tmp_path: Path) -> None:
+def test_a_manual_requeue_becomes_a_new_attempt(tmp_path: Path) -> None:
     folder, backend = job(tmp_path), FakeBackend()
     leave_result(folder, outcome="requeued", exit_code=-100, behaviour="transient", reason="Slurm restarted the job")
     ended(backend, status=3)
@@ -288,13 +286,13 @@ def test_a_requeue_by_hand_is_a_fresh_attempt(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("canceller", "state"), [("CANCELLED by 0", "WAITING"), ("CANCELLED by 12345", "STOPPED")])
-def test_roots_scancel_where_the_site_retries_it(tmp_path: Path, canceller: str, state: str) -> None:
+def test_a_root_cancel_is_retried_if_the_site_allows_it(tmp_path: Path, canceller: str, state: str) -> None:
     folder, backend = job(tmp_path, on_root_cancel="retry"), FakeBackend()
     ended(backend, state="CANCELLED", raw_state=canceller)
     assert stepped(folder, backend, NOW).job_status.state == state
 
 
-def test_the_first_word_about_an_end_counts(tmp_path: Path) -> None:
+def test_the_first_record_of_an_end_counts(tmp_path: Path) -> None:
     folder, backend = failed_job(tmp_path)
     stepped(folder, backend, NOW)
     late = Ended(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_no_answer_to_sbatch_is_looked_up_before_a_second_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unanswered_sbatch_is_looked_up_before_a_new_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether the controller accepted or not: one attempt, and never a second sbatch before that is certain."""
     folder, backend = failed_job(tmp_path)
 
@@ -70,7 +70,7 @@ def killed_at(monkeypatch: pytest.MonkeyPatch, number: int, backend: FakeBackend
 
 
 @pytest.mark.parametrize("number", range(1, 6))
-def test_killed_before_any_effect_the_next_step_goes_on(
+def test_after_a_kill_before_any_effect_the_next_step_continues(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     folder, backend = failed_job(tmp_path)
@@ -85,7 +85,7 @@ def test_killed_before_any_effect_the_next_step_goes_on(
     assert [submission.tag for submission in backend.submissions] == [f"{INTENT.tag}.1"]
 
 
-def test_who_is_not_the_owner_any_more_does_nothing(tmp_path: Path) -> None:
+def test_a_process_that_lost_the_lock_does_nothing(tmp_path: Path) -> None:
     folder, backend = failed_job(tmp_path)
     before = folder.journal.read_bytes()
     view = stepped(folder, backend, NOW, held=lambda: False)
@@ -94,7 +94,7 @@ def test_who_is_not_the_owner_any_more_does_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("answers", range(1, 5))
-def test_an_owner_that_is_replaced_in_the_middle_leaves_off(tmp_path: Path, answers: int) -> None:
+def test_a_process_that_loses_the_lock_stops_midway(tmp_path: Path, answers: int) -> None:
     """Two monitors that both take themselves for the owner still submit one attempt."""
     folder, backend = failed_job(tmp_path)
     left = answers
@@ -130,7 +130,7 @@ def test_a_job_that_is_cancelled_between_two_attempts_ends(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_cancel_that_meets_a_fresh_attempt_reaches_it(
+def test_a_cancel_during_a_new_attempt_cancels_that_attempt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str
 ) -> None:
     folder, backend = failed_job(tmp_path)
@@ -149,7 +149,7 @@ def test_a_cancel_that_meets_a_fresh_attempt_reaches_it(
     assert (last.job_status.state, last.job_status.code, len(backend.submissions)) == ("STOPPED", -210, 1)
 
 
-def test_a_duplicate_that_was_taken_for_the_attempt_gives_way_to_its_owner(tmp_path: Path) -> None:
+def test_a_duplicate_job_is_replaced_by_the_job_that_owns_the_claim(tmp_path: Path) -> None:
     folder, backend = job(tmp_path), FakeBackend(observed("RUNNING", job_id="6"))
     folder.claim(0).parent.mkdir()
     folder.claim(0).write_text("6 0\n")
@@ -160,9 +160,7 @@ def test_a_duplicate_that_was_taken_for_the_attempt_gives_way_to_its_owner(tmp_p
     assert [record.job_id for record in read(folder.journal).records if isinstance(record, Submitted)] == ["7", "6"]
 
 
-def test_a_journal_that_cannot_be_written_stops_what_would_follow(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unwritable_journal_stops_further_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, backend = failed_job(tmp_path)
 
     def full(*_: object, **__: object) -> None:

@@ -88,7 +88,7 @@ def change(now: int = NOW, **values: str) -> Changed:
     return Changed(happened_at=now, attempt=0, user="alice", values=values, old_values={})
 
 
-def test_a_first_attempt_that_is_wrong_by_itself_ends_the_job_as_a_submit_would(tmp_path: Path) -> None:
+def test_an_invalid_first_attempt_ends_the_job_as_submit_does(tmp_path: Path) -> None:
     folder, backend = after_another(tmp_path), Refusing(NICE)
     view = stepped(folder, backend, NOW)
     assert (view.job_status.state, view.job_status.code, view.job_status.ended) == ("FAILED", -200, True)
@@ -99,7 +99,7 @@ def test_a_first_attempt_that_is_wrong_by_itself_ends_the_job_as_a_submit_would(
     assert backend.tries == 1
 
 
-def test_a_retry_that_is_wrong_by_itself_ends_the_job(tmp_path: Path) -> None:
+def test_an_invalid_retry_ends_the_job(tmp_path: Path) -> None:
     folder, failing = failed_job(tmp_path)
     backend = Refusing("sbatch: unrecognized option '--nonsense'\n")
     backend.observations = failing.observations
@@ -107,7 +107,7 @@ def test_a_retry_that_is_wrong_by_itself_ends_the_job(tmp_path: Path) -> None:
     assert (view.job_status.state, view.job_status.reason) == ("FAILED", f"attempt 1 cannot be submitted: {WORDS}")
 
 
-def test_what_may_pass_is_waited_for_and_told(tmp_path: Path) -> None:
+def test_temporary_refusals_are_retried_and_reported(tmp_path: Path) -> None:
     folder, backend = after_another(tmp_path), Refusing(LIMIT)
     view = stepped(folder, backend, NOW)
     says = f"attempt 0 is not submitted yet: {WORDS}; retrying for an hour"
@@ -127,7 +127,7 @@ def test_what_may_pass_is_waited_for_and_told(tmp_path: Path) -> None:
     assert seen(folder, backend, NOW + 999).job_status.reason.startswith("Priority")
 
 
-def test_a_retry_whose_controller_is_not_reached_is_submitted_soon_after_it_is_back(tmp_path: Path) -> None:
+def test_a_retry_is_submitted_soon_after_the_controller_returns(tmp_path: Path) -> None:
     """Nothing was sent, as `submit` says of the same words; so the tag is not looked up, and an outage has no end."""
     folder, failing = failed_job(tmp_path)
     backend = Refusing(AWAY)
@@ -157,7 +157,7 @@ def test_a_retry_whose_controller_is_not_reached_is_submitted_soon_after_it_is_b
     assert (backend.submissions[0].attempt, backend.queries) == (1, asked)
 
 
-def test_while_a_controller_is_not_reached_one_attempt_at_a_time_is_tried(tmp_path: Path) -> None:
+def test_only_one_attempt_at_a_time_is_tried_during_an_outage(tmp_path: Path) -> None:
     """An sbatch that nobody answers takes ten seconds or more."""
     folders = [failed_job(tmp_path / str(number))[0] for number in range(5)]
     backend, now = Refusing(AWAY), NOW
@@ -177,7 +177,7 @@ def test_while_a_controller_is_not_reached_one_attempt_at_a_time_is_tried(tmp_pa
     assert [view.history.job_id for view in views] == ["101", "102", "103", "104", "105"]
 
 
-def test_a_controller_that_is_asked_too_often_is_left_alone_for_longer(tmp_path: Path) -> None:
+def test_a_rate_limit_increases_the_pause(tmp_path: Path) -> None:
     folder, failing = failed_job(tmp_path)
     backend = Refusing(NICE.replace("Invalid --nice value", "RPC limit exceeded"))
     backend.observations = failing.observations
@@ -186,7 +186,7 @@ def test_a_controller_that_is_asked_too_often_is_left_alone_for_longer(tmp_path:
     assert backend.tries == 1
 
 
-def test_a_change_is_tried_at_once(tmp_path: Path) -> None:
+def test_a_changed_attempt_is_tried_at_once(tmp_path: Path) -> None:
     folder, backend = after_another(tmp_path), Refusing(LIMIT)
     stepped(folder, backend, NOW)
     backend.says = ""
@@ -197,7 +197,7 @@ def test_a_change_is_tried_at_once(tmp_path: Path) -> None:
     assert backend.submissions[0].held
 
 
-def test_a_change_is_tried_once(tmp_path: Path) -> None:
+def test_a_changed_attempt_is_tried_once(tmp_path: Path) -> None:
     folder, backend = after_another(tmp_path), Refusing(LIMIT)
     stepped(folder, backend, NOW)
     folder.append(change(NOW + 5, time="00:30:00"))
@@ -206,7 +206,7 @@ def test_a_change_is_tried_once(tmp_path: Path) -> None:
     assert backend.tries == 2
 
 
-def test_a_cancel_ends_it_at_once(tmp_path: Path) -> None:
+def test_a_cancel_ends_a_refused_attempt_at_once(tmp_path: Path) -> None:
     folder, backend = after_another(tmp_path), Refusing(LIMIT)
     stepped(folder, backend, NOW)
     folder.append(Cancelled(happened_at=NOW + 1, attempt=0, user="alice"))
@@ -217,14 +217,14 @@ def test_a_cancel_ends_it_at_once(tmp_path: Path) -> None:
     assert backend.tries == 1
 
 
-def test_a_refusal_that_comes_after_the_number_means_nothing(tmp_path: Path) -> None:
+def test_a_refusal_after_the_job_id_is_ignored(tmp_path: Path) -> None:
     refused = Refused(happened_at=NOW, attempt=0, reason=WORDS)
     folder = job_folder(tmp_path, CREATED, INTENT, SUBMITTED, refused)
     assert open_job(folder).history.refused is None
 
 
 @pytest.mark.parametrize("held", ["yes", "no"])
-def test_a_job_that_is_to_be_held_says_so_before_it_is_submitted(tmp_path: Path, held: str) -> None:
+def test_a_hold_is_shown_before_submission(tmp_path: Path, held: str) -> None:
     folder = after_another(tmp_path)
     (tmp_path / "alice~first" / "journal.jsonl").unlink()
     job_folder(tmp_path / "x", CREATED).journal.rename(tmp_path / "alice~first" / "journal.jsonl")
@@ -234,14 +234,14 @@ def test_a_job_that_is_to_be_held_says_so_before_it_is_submitted(tmp_path: Path,
     assert reason == expected
 
 
-def test_a_retry_that_is_to_be_held_says_so(tmp_path: Path) -> None:
+def test_a_hold_of_the_next_retry_is_shown(tmp_path: Path) -> None:
     folder, backend = failed_job(tmp_path)
     stepped(folder, backend, NOW, room_at=NOW + 500)
     folder.append(change(held="yes"))
     assert seen(folder, backend).job_status.reason.endswith("; its user holds it when it is submitted")
 
 
-def test_the_monitor_tries_again_in_time_whenever_backends_are_asked(tmp_path: Path) -> None:
+def test_the_monitor_retries_on_time_whatever_the_poll_interval(tmp_path: Path) -> None:
     """A change wakes it at once; else it tries after three minutes, where backends are asked every two hours."""
     tries: list[int] = []
     backend, seconds = Refusing(LIMIT), 0.0

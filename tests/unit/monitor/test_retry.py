@@ -62,7 +62,7 @@ def attempts(code: int, policy: RetryPolicy) -> tuple[int, RetryCounters]:
         (-77, RetryPolicy(retry_limit=1), 2, 1),
     ],
 )
-def test_how_often_a_job_runs(code: int, policy: RetryPolicy, runs: int, used: int) -> None:
+def test_the_retry_count_limits_the_runs(code: int, policy: RetryPolicy, runs: int, used: int) -> None:
     counted, counters = attempts(code, policy)
     assert (counted, counters.used, counters.total) == (runs, used, runs - 1)
 
@@ -84,12 +84,12 @@ def test_budgets_are_not_touched_by_transient_failures() -> None:
 @pytest.mark.parametrize(
     ("policy", "again"), [(RetryPolicy(on_root_cancel="stop"), False), (RetryPolicy(on_root_cancel="retry"), True)]
 )
-def test_who_cancelled_matters_where_the_site_says_so(policy: RetryPolicy, *, again: bool) -> None:
+def test_only_a_root_cancel_is_retried_if_the_site_allows_it(policy: RetryPolicy, *, again: bool) -> None:
     assert isinstance(decide_retry(ending(-210, "root"), RetryCounters(), policy, "t"), RetryAfter) == again
     assert isinstance(decide_retry(ending(-210, "alice"), RetryCounters(), policy, "t"), StopRetrying)
 
 
-def test_the_end_of_patience_is_told() -> None:
+def test_reaching_the_transient_limit_is_reported() -> None:
     most = "the limit of the site (`retry.maxTransientRetries`)"
     full = decide_retry(ending(137), RetryCounters(transient=10, total=10), RetryPolicy(), "t")
     assert full == StopRetrying(rule=f"retried 10 times without using its budget, {most}")
@@ -108,7 +108,7 @@ def test_the_end_of_patience_is_told() -> None:
     assert decide_retry(ending(255), RetryCounters(), RetryPolicy(), "t") == StopRetrying()
 
 
-def test_delays() -> None:
+def test_retry_delays_are_within_their_range() -> None:
     assert [back_off(n) for n in range(9)] == [0, 10, 20, 40, 80, 160, 320, 600, 600]
     assert back_off(10_000) == 600
     delays = {conflict_delay(f"paislurm-{n}") for n in range(20_000)}
@@ -145,7 +145,7 @@ def model(
     max_transient_retries=some.integers(0, 5),
     restarts=some.integers(0, 12),
 )
-def test_against_the_model(
+def test_decisions_match_the_model(
     code: int, used: int, transient: int, limit: int, max_transient_retries: int, restarts: int
 ) -> None:
     before = RetryCounters(total=used + transient, used=used, transient=transient)

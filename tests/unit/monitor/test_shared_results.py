@@ -41,7 +41,7 @@ def pass_time(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
     return go_on
 
 
-def test_an_answer_is_shared_until_it_is_too_old(tmp_path: Path, pass_time: Callable[[float], None]) -> None:
+def test_a_poll_result_is_shared_until_it_is_too_old(tmp_path: Path, pass_time: Callable[[float], None]) -> None:
     backend = FakeBackend(observed("PENDING", reason="Resources", reasons=("Resources", "")))
     backend.tags["tag"] = EIGHT
     first, other = (SharedPollResults(lambda: backend, tmp_path) for _ in range(2))
@@ -58,7 +58,7 @@ def test_an_answer_is_shared_until_it_is_too_old(tmp_path: Path, pass_time: Call
     assert backend.queries == 2
 
 
-def test_what_another_process_was_told_is_news_once(tmp_path: Path, pass_time: Callable[[float], None]) -> None:
+def test_a_poll_result_of_another_process_is_new_once(tmp_path: Path, pass_time: Callable[[float], None]) -> None:
     backend = FakeBackend(observed("RUNNING"))
     first, other = (SharedPollResults(lambda: backend, tmp_path) for _ in range(2))
     assert (first.ask({SEVEN}, (), 15).asked, first.news()) == ({SEVEN}, None)
@@ -67,20 +67,20 @@ def test_what_another_process_was_told_is_news_once(tmp_path: Path, pass_time: C
     assert [first.news(), first.news(), other.news()] == [said, None, None]
 
 
-def test_who_asks_asks_for_all_jobs_of_the_user(tmp_path: Path) -> None:
+def test_a_poll_covers_all_jobs_of_the_user(tmp_path: Path) -> None:
     backend = FakeBackend(observed("RUNNING"), observed("RUNNING", job_id="8"))
     answers = SharedPollResults(lambda: backend, tmp_path)
     assert answers.ask({SEVEN}, (), 15, lambda: ({EIGHT}, {"tag"})).asked == {SEVEN, EIGHT}
     assert EIGHT in SharedPollResults(lambda: backend, tmp_path).ask({EIGHT}, (), 15).observations
 
 
-def test_a_job_that_came_later_is_one_of_which_nothing_was_said(tmp_path: Path) -> None:
+def test_a_job_submitted_after_the_poll_has_no_result(tmp_path: Path) -> None:
     backend = FakeBackend(observed("RUNNING"))
     SharedPollResults(lambda: backend, tmp_path).ask({SEVEN}, (), 15)
     assert EIGHT not in SharedPollResults(lambda: backend, tmp_path).ask({EIGHT}, (), 15).asked
 
 
-def test_an_outage_is_shared_too_and_asked_about_again(tmp_path: Path, pass_time: Callable[[float], None]) -> None:
+def test_an_outage_is_shared_and_polled_again(tmp_path: Path, pass_time: Callable[[float], None]) -> None:
     backend = FakeBackend(observed("RUNNING"))
     backend.fails = "away"
     first, other = (SharedPollResults(lambda: backend, tmp_path) for _ in range(2))
@@ -102,7 +102,7 @@ class Throttling(FakeBackend):
         return found
 
 
-def test_a_backend_that_is_asked_too_often_is_left_alone(tmp_path: Path, pass_time: Callable[[float], None]) -> None:
+def test_a_rate_limited_backend_is_not_polled(tmp_path: Path, pass_time: Callable[[float], None]) -> None:
     """By persons, too, and without a word that could be read as an end."""
     backend = Throttling(observed("RUNNING"))
     backend.slurm = "throttles"
@@ -126,7 +126,7 @@ def test_a_backend_that_is_asked_too_often_is_left_alone(tmp_path: Path, pass_ti
     assert json.loads((tmp_path / FILE).read_text())["throttled"] == 0
 
 
-def test_of_many_that_want_to_know_at_once_one_asks(tmp_path: Path) -> None:
+def test_only_one_of_many_processes_polls(tmp_path: Path) -> None:
     backend = FakeBackend(observed("RUNNING"))
     said: list[PollResult] = []
     start = threading.Barrier(6)
@@ -144,9 +144,7 @@ def test_of_many_that_want_to_know_at_once_one_asks(tmp_path: Path) -> None:
     assert [SEVEN in each.observations for each in said] == [True] * 6
 
 
-def test_who_waits_in_vain_for_the_answer_of_another_is_told_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_waiting_for_the_poll_of_another_process_times_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared_results, "OTHER_SECONDS", 0.3)
     backend = FakeBackend(observed("RUNNING"))
     answers = SharedPollResults(lambda: backend, tmp_path)
@@ -157,13 +155,13 @@ def test_who_waits_in_vain_for_the_answer_of_another_is_told_nothing(
 
 
 @pytest.mark.parametrize("text", ["", "no JSON", "{}", '{"asked": 1}', '{"asked": [], "observations": [{}]}', "[]"])
-def test_a_file_that_is_no_answer_is_none(tmp_path: Path, text: str) -> None:
+def test_an_invalid_file_is_ignored(tmp_path: Path, text: str) -> None:
     (tmp_path / FILE).write_text(text)
     backend = FakeBackend(observed("RUNNING"))
     assert SharedPollResults(lambda: backend, tmp_path).ask({SEVEN}, (), 15).observations
 
 
-def test_a_file_from_the_future_tells_no_age(tmp_path: Path, pass_time: Callable[[float], None]) -> None:
+def test_a_file_from_the_future_is_outdated(tmp_path: Path, pass_time: Callable[[float], None]) -> None:
     backend = FakeBackend(observed("RUNNING"))
     SharedPollResults(lambda: backend, tmp_path).ask({SEVEN}, (), 15)
     pass_time(-3600)
@@ -171,7 +169,7 @@ def test_a_file_from_the_future_tells_no_age(tmp_path: Path, pass_time: Callable
     assert backend.queries == 2
 
 
-def test_where_nothing_can_be_written_a_process_remembers_its_own_answer(tmp_path: Path) -> None:
+def test_without_a_writable_folder_a_process_caches_its_own_result(tmp_path: Path) -> None:
     blocked = tmp_path / "monitor"
     blocked.write_text("")
     backend = FakeBackend(observed("RUNNING"))
@@ -180,7 +178,7 @@ def test_where_nothing_can_be_written_a_process_remembers_its_own_answer(tmp_pat
     assert backend.queries == 1
 
 
-def test_an_observation_comes_back_as_it_was(tmp_path: Path) -> None:
+def test_an_observation_is_restored_unchanged(tmp_path: Path) -> None:
     seen = replace(observed("CANCELLED", final=True, raw_state="CANCELLED by 0", nodes="n[1-2]"), signal=9, started=5)
     backend = FakeBackend(seen)
     SharedPollResults(lambda: backend, tmp_path).ask({SEVEN}, (), 15)
@@ -189,7 +187,7 @@ def test_an_observation_comes_back_as_it_was(tmp_path: Path) -> None:
 
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(looks=st.lists(st.tuples(st.sampled_from([1, 5, 16, 40, 61]), st.sampled_from([15.0, 60.0])), max_size=25))
-def test_however_many_look_there_is_one_question_in_its_time(
+def test_any_number_of_processes_make_one_poll_per_interval(
     tmp_path_factory: pytest.TempPathFactory, pass_time: Callable[[float], None], looks: list[tuple[int, float]]
 ) -> None:
     """Each look is by a process of its own, after some seconds, which takes an answer that is so old at most."""

@@ -14,7 +14,7 @@ DECIDED = left(
 )
 
 
-def test_tasks_while_the_job_runs() -> None:
+def test_tasks_of_a_running_job_have_their_states() -> None:
     reports = {
         "0-worker": {
             0: Report(index=0, attempt=1, node="n1", started=5, status=0, code=0, behaviour="success", ended=9),
@@ -27,7 +27,7 @@ def test_tasks_while_the_job_runs() -> None:
     assert task_views(ROLES, None, running, ended=False)[1].state == "RUNNING"
 
 
-def test_tasks_that_the_end_of_the_job_stopped() -> None:
+def test_unfinished_tasks_of_a_finished_job_are_stopped() -> None:
     running = {"0-worker": {1: Report(index=1, attempt=0, node="n2", started=5)}}
     first, second = task_views(ROLES, None, running, ended=True)
     assert (first.state, first.exit_code) == ("STOPPED", -220)
@@ -38,7 +38,7 @@ def test_tasks_that_the_end_of_the_job_stopped() -> None:
     assert stopped.state == "STOPPED"
 
 
-def test_a_result_names_no_tasks_but_those_of_the_job() -> None:
+def test_tasks_unknown_to_the_job_are_ignored_in_a_result() -> None:
     liar = left(tasks=[task(0), task(99), task(0, role="\x1b[2J")])
     assert [(t.role, t.index) for t in task_views(ROLES, liar, {}, ended=True)] == [
         ("worker", 0),
@@ -46,7 +46,7 @@ def test_a_result_names_no_tasks_but_those_of_the_job() -> None:
     ]
 
 
-def test_a_task_that_never_began_is_none_that_completed() -> None:
+def test_a_task_that_never_started_is_not_completed() -> None:
     """Its node is to blame: it failed with that node's name, and without a start."""
     never = task(1, state="FAILED", started_at=None, ended_at=None, exit_status=None, exit_code=-1402, node="n2")
     views = task_views(ROLES, left(outcome="failed", exit_code=-1402, tasks=[task(0), never]), {}, ended=True)

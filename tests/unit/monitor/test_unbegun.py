@@ -46,7 +46,7 @@ def end(view: View) -> Retry | Ended:
 
 @pytest.mark.parametrize("why", ["Prolog error", "Duplicate jobid", "batch job complete, prolog failed"])
 @pytest.mark.parametrize("interrupted", [False, True])
-def test_a_node_that_could_not_begin_the_job(tmp_path: Path, why: str, interrupted: bool) -> None:
+def test_a_cancel_after_a_failed_launch_blames_the_node(tmp_path: Path, why: str, interrupted: bool) -> None:
     """Transient, with Slurm's reason, on other nodes; the nodes are asked for once."""
     folder, backend = job(tmp_path), cancelled()
     backend.lost = {"n1": why, "n2": "Kill task failed", "n9": why}
@@ -76,7 +76,7 @@ def test_a_node_that_could_not_begin_the_job(tmp_path: Path, why: str, interrupt
         {"outcome": "failed", "exit_code": -1402, "behaviour": "transient", "tasks": NOTHING_BEGAN},
     ],
 )
-def test_srun_has_said_that_the_prolog_failed(tmp_path: Path, result: dict[str, Any] | None) -> None:
+def test_a_failed_prolog_reported_by_srun_is_recognized(tmp_path: Path, result: dict[str, Any] | None) -> None:
     """Even if tasks had begun on other nodes, and though nobody is asked."""
     folder, backend = job(tmp_path), cancelled()
     said(folder, PROLOG)
@@ -98,7 +98,7 @@ def test_srun_has_said_that_the_prolog_failed(tmp_path: Path, result: dict[str, 
         ({"nodes": "", "started": None}, {"n1": "Prolog error"}),
     ],
 )
-def test_root_itself_cancelled(tmp_path: Path, changes: dict[str, Any], lost: dict[str, str]) -> None:
+def test_a_cancel_by_root_is_recognized(tmp_path: Path, changes: dict[str, Any], lost: dict[str, str]) -> None:
     folder, backend = job(tmp_path), cancelled(**changes)
     backend.lost = lost
     record = end(stepped(folder, backend, NOW))
@@ -106,7 +106,7 @@ def test_root_itself_cancelled(tmp_path: Path, changes: dict[str, Any], lost: di
     assert (record.state, record.exit_code) == ("STOPPED", -210)
 
 
-def test_slurm_cancelled_a_job_that_it_began_twice(tmp_path: Path) -> None:
+def test_a_cancel_by_slurm_after_two_starts_is_recognized(tmp_path: Path) -> None:
     """Its first script was killed in the middle: a task had begun, and there is no result."""
     folder, backend = job(tmp_path), cancelled()
     (folder.attempt(0) / "tasks").mkdir(parents=True)
@@ -117,7 +117,7 @@ def test_slurm_cancelled_a_job_that_it_began_twice(tmp_path: Path) -> None:
     assert (record.exit_code, record.blamed_nodes) == (-1402, ("n2",))
 
 
-def test_root_cancelled_a_job_that_had_begun(tmp_path: Path) -> None:
+def test_a_cancel_of_a_started_job_is_a_root_cancel(tmp_path: Path) -> None:
     """A node of it may be drained for another job's sake."""
     folder, backend = job(tmp_path), cancelled()
     backend.lost = {"n1": "Prolog error"}
@@ -127,7 +127,7 @@ def test_root_cancelled_a_job_that_had_begun(tmp_path: Path) -> None:
     assert backend.node_queries == 0
 
 
-def test_what_the_user_cancelled_or_the_script_decided_stands(tmp_path: Path) -> None:
+def test_a_cancel_by_the_user_or_a_script_result_takes_precedence(tmp_path: Path) -> None:
     asked = Cancelled(happened_at=NOW, attempt=0, user="alice", job_id="7")
     for name, records, outcome, code in (
         ("user", (SUBMITTED, asked), None, -210),
@@ -154,7 +154,7 @@ def test_a_node_is_drained_a_moment_after_the_job_has_ended(tmp_path: Path) -> N
     assert end(stepped(folder, backend, NOW + 10)).exit_code == -210
 
 
-def test_no_answer_about_the_nodes_is_no_ending(tmp_path: Path) -> None:
+def test_without_node_states_the_job_does_not_end(tmp_path: Path) -> None:
     class Silent(FakeBackend):
         def unavailable_nodes(self, nodes: str) -> Mapping[str, str]:
             self.fails = "away"
@@ -166,7 +166,7 @@ def test_no_answer_about_the_nodes_is_no_ending(tmp_path: Path) -> None:
     assert not [each for each in read(folder.journal).records if isinstance(each, Retry | Ended)]
 
 
-def test_what_stands_in_the_place_of_the_logs_does_no_harm(tmp_path: Path) -> None:
+def test_unreadable_srun_logs_are_ignored(tmp_path: Path) -> None:
     folder, backend = job(tmp_path), cancelled()
     said(folder, "srun: error: Task launch for StepId=2.0 failed on node \x1b[31m: Job prolog failed\n" + "x" * 99)
     os.mkfifo(folder.attempt(0) / "srun" / "a.log")
@@ -175,7 +175,7 @@ def test_what_stands_in_the_place_of_the_logs_does_no_harm(tmp_path: Path) -> No
     assert end(stepped(folder, backend, NOW)).exit_code == -210
 
 
-def test_the_site_may_retry_what_root_cancels(tmp_path: Path) -> None:
+def test_the_site_can_retry_a_root_cancel(tmp_path: Path) -> None:
     """That is another thing, and stays as it is."""
     folder, backend = job(tmp_path, replace(SUBMITTED), on_root_cancel="retry"), cancelled()
     record = end(stepped(folder, backend, NOW))

@@ -25,7 +25,7 @@ THREE = history([replace(CREATED, roles=ROLES), SUBMITTED])
 STUCK = ("Resources", "PartitionTimeLimit", "PartitionTimeLimit")
 
 
-def test_components_are_called_by_their_roles_and_those_with_one_reason_go_together() -> None:
+def test_components_are_named_by_role_and_grouped_by_reason() -> None:
     found = waits(STUCK, THREE)
     assert [(wait.role_names, wait.kind) for wait in found] == [(("ps",), "turn"), (("worker", "eval"), "stuck")]
     assert sentence(found) == (
@@ -37,7 +37,7 @@ def test_components_are_called_by_their_roles_and_those_with_one_reason_go_toget
     assert sentence(waits(("None", "BeginTime", ""), THREE)).startswith("BeginTime (worker): ")
 
 
-def test_one_reason_of_all_needs_no_names() -> None:
+def test_a_common_reason_names_no_components() -> None:
     found = waits(("Resources",) * 3, THREE)
     assert (found[0].role_names, sentence(found)) == ((), "Resources: other jobs use the resources that it requests")
     assert "its 3 components need separate nodes" in advice(found)
@@ -45,13 +45,13 @@ def test_one_reason_of_all_needs_no_names() -> None:
     assert "`paislurm update demo --release`" in advice(waits(("JobHeldUser",), THREE))
 
 
-def test_a_job_of_another_number_of_components_names_them_by_number() -> None:
+def test_an_unexpected_number_of_components_is_named_by_number() -> None:
     assert sentence(waits(("Priority", "BeginTime"), THREE)).endswith(
         "BeginTime (component 1): its earliest start time has not come"
     )
 
 
-def test_a_word_that_is_not_known_stays_as_it_is() -> None:
+def test_an_unknown_reason_is_unchanged() -> None:
     assert sentence(waits(("TeaBreak",), THREE)) == "TeaBreak"
     assert sentence(waits(("",), THREE)) == sentence(waits(("None",), THREE)) == advice(()) == ""
 
@@ -77,7 +77,7 @@ def test_a_heterogeneous_job_without_a_reason_waits_for_the_backfill_scheduler(
     assert waits(("None",), THREE) == ()
 
 
-def test_a_reason_is_written_down_when_it_becomes_another_and_told_from_then_on(tmp_path: Path) -> None:
+def test_a_changed_reason_is_recorded_and_reported(tmp_path: Path) -> None:
     folder = job_folder(tmp_path, replace(CREATED, roles=ROLES), INTENT, SUBMITTED)
     reported = []
     steps = (("None",), ("Priority", "Priority", "Resources"), ("Resources",) * 3, STUCK, STUCK)
@@ -96,7 +96,7 @@ def test_a_reason_is_written_down_when_it_becomes_another_and_told_from_then_on(
     )
 
 
-def test_what_the_journal_tells_who_does_not_ask() -> None:
+def test_reasons_for_waiting_can_be_read_from_the_journal() -> None:
     pending = Observed(
         happened_at=NOW, attempt=0, backend_state="PENDING", backend_reason="Resources", backend_reasons=STUCK
     )
@@ -111,7 +111,7 @@ words = st.sampled_from(("None", "", "Priority", "Resources", "Dependency", "Par
 
 
 @given(st.lists(st.tuples(st.integers(1, 30), st.lists(words, min_size=2, max_size=2)), max_size=60))
-def test_words_that_come_and_go_are_few_in_the_journal(looks: list[tuple[int, list[str]]]) -> None:
+def test_alternating_reasons_are_recorded_rarely(looks: list[tuple[int, list[str]]]) -> None:
     known, now, kept = history([CREATED, SUBMITTED]), NOW, 0
     for seconds, reasons in looks:
         now += seconds
@@ -127,14 +127,14 @@ def test_words_that_come_and_go_are_few_in_the_journal(looks: list[tuple[int, li
 @pytest.mark.parametrize(
     "change", [lambda seen: replace(seen, backend_state="RUNNING"), lambda seen: replace(seen, backend_state="FAILED")]
 )
-def test_another_state_is_news_and_its_reason_alone_is_none(change: Callable[[Observed], Observed]) -> None:
+def test_a_new_state_is_a_change_but_a_new_reason_is_not(change: Callable[[Observed], Observed]) -> None:
     last = change(Observed(happened_at=NOW, attempt=0, backend_state="", backend_reason="a"))
     known = history([CREATED, SUBMITTED, last])
     assert not is_change(known, observed(last.backend_state, reason="b"), NOW + 999)
     assert is_change(known, observed("COMPLETED"), NOW)
 
 
-def test_a_better_reason_is_written_down_at_once_and_one_that_comes_again_after_a_while() -> None:
+def test_a_better_reason_is_recorded_at_once_and_a_repeated_one_later() -> None:
     """As observed on 22.05: PartitionConfig right after the submission, PartitionTimeLimit from then on."""
     first = Observed(happened_at=NOW, attempt=0, backend_state="PENDING", backend_reason="PartitionConfig")
     second = replace(first, happened_at=NOW + 2, backend_reason="PartitionTimeLimit")

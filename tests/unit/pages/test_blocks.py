@@ -78,7 +78,7 @@ def environment(home: Path) -> dict[str, str]:
 
 @pytest.mark.slow("real jobs on this machine")
 @pytest.mark.parametrize("page", BLOCKS)
-def test_the_commands_of_a_page(page: str, here: Path) -> None:
+def test_commands_of_a_page_print_the_documented_output(page: str, here: Path) -> None:
     for block in BLOCKS[page]:
         if not block.not_run:
             run(block, here, page)
@@ -104,13 +104,13 @@ def call(text: str, here: Path, page: str) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-def test_every_block_that_is_not_run_is_known() -> None:
+def test_every_skipped_block_is_listed() -> None:
     found = {page: sum(bool(block.not_run) for block in each) for page, each in BLOCKS.items()}
     assert {page: number for page, number in found.items() if number} == NOT_RUN
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_commands_have_their_sign(page: str) -> None:
+def test_commands_start_with_a_dollar_sign(page: str) -> None:
     """A block of commands without `$ ` would not be run."""
     shown = [line for text in texts(PAGES[page]) if not text.is_of_commands for line in text.lines]
     assert [line for line in shown if PROGRAMS.match(line)] == []

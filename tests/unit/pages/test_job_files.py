@@ -56,13 +56,13 @@ def section(title: str) -> str:
 
 
 @pytest.mark.parametrize("protocol", ["v1", "v2"])
-def test_every_key_has_its_row(protocol: str) -> None:
+def test_every_key_has_a_row(protocol: str) -> None:
     rows = ROW.findall(section(f"Protocol {protocol}"))
     assert [(key, note) for key, note, _ in rows] == list(dict.fromkeys(keys(protocol)))
     assert [key for key, _, becomes in rows if not becomes.strip()] == []
 
 
-def test_every_parameter_of_a_plugin_has_its_row() -> None:
+def test_every_plugin_parameter_has_a_row() -> None:
     rows = ROW.findall(section("Runtime plugins"))
     found = {(plugin, key) for plugin, names, _ in rows for key in re.findall(r"`(\w+)`", names)}
     assert found == {

@@ -36,7 +36,7 @@ Text between a comment and a block parts them.
 """
 
 
-def test_blocks_of_a_page() -> None:
+def test_blocks_of_a_page_are_parsed() -> None:
     first, large, last = blocks(PAGE)
     assert first.commands == (Command("ls a            # a comment", ("one", "two")), Command("cat \\\n    b", ("",)))
     assert (first.line, first.first, first.status, first.not_run) == (10, ("mkdir a", "cd a"), 1, "")
@@ -49,7 +49,7 @@ def test_output_without_a_command_is_refused() -> None:
         blocks("    out\n    $ true\n")
 
 
-def test_blocks_without_commands_are_looked_at_too() -> None:
+def test_blocks_without_commands_are_checked_too() -> None:
     assert [text.lines for text in texts("    paislurm list\n\n```yaml\na: 1\n```\n")] == [
         ["paislurm list", ""],
         ["a: 1"],
@@ -71,5 +71,5 @@ def test_what_a_page_shows_is_compared_loosely(line: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("line", "said"), [("job a", "the job a"), ("state RUNNING", "state FAILED"), ("one", ""), ("a … c", "a b d")]
 )
-def test_another_output_is_noticed(line: str, said: str) -> None:
+def test_different_output_is_reported(line: str, said: str) -> None:
     assert not prints(said, line, "root")

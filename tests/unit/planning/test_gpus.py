@@ -48,19 +48,19 @@ def sku(**types: str) -> dict[str, Any]:
     return {"hivedScheduler": {"taskRoles": {name: {"skuType": kind} for name, kind in types.items()}}}
 
 
-def test_gpus_are_counted_by_node_where_all_are_alike() -> None:
+def test_gpus_are_requested_per_node_if_all_nodes_are_equal() -> None:
     assert asked(compiled({"w": role(4, 4)})) == {
         "nodes": "2", "ntasks": "4", "ntasks-per-node": "2", "gres": "gpu:8", "mem": "272M",
     }  # fmt: skip
 
 
-def test_gpus_of_a_last_node_that_is_not_full_are_not_taken() -> None:
+def test_unused_gpus_of_a_partly_filled_node_are_not_requested() -> None:
     assert asked(compiled({"w": role(3, 4)})) == {
         "nodes": "2", "ntasks": "3", "gpus-per-task": "4", "mem-per-cpu": "172M",
     }  # fmt: skip
 
 
-def test_what_slurm_calls_otherwise_is_divided_by_the_tasks() -> None:
+def test_gpus_with_another_gres_name_are_divided_by_the_tasks() -> None:
     found = compiled({"w": role(3, 4)}, more="gpus: {gres: hip, vendor: amd}\n")
     assert asked(found)["gres"] == "hip:8"
     assert (step(found)["gres"], "gpus-per-task" in step(found)) == ("hip:8", False)
@@ -76,7 +76,7 @@ def needed(found: Compiled) -> list[str]:
     return [diagnostic.message.partition(", because")[0] for diagnostic in found.warnings if diagnostic.code == "W403"]
 
 
-def test_slurm_packs_gpus_where_the_nodes_are_not_known() -> None:
+def test_slurm_distributes_gpus_if_nodes_are_unknown() -> None:
     """No number of nodes is stated, and GPUs are counted by task: so does the step."""
     found = without_nodes({"a": role(2, 1), "b": role(4, 1), "c": role(1, 0)})
     assert [asked(found, k) for k in (1, 2)] == [
@@ -89,7 +89,7 @@ def test_slurm_packs_gpus_where_the_nodes_are_not_known() -> None:
     assert needed(without_nodes({"a": role(2, 1)})) == []
 
 
-def test_the_warning_has_the_number_of_nodes_that_the_plan_has() -> None:
+def test_the_warning_contains_the_number_of_planned_nodes() -> None:
     """A node has a fixed port once; GPUs of another name, and those of several ranks, are counted by node."""
     fixed = {"slurm": {"v1": {"fixedPorts": {"a": {"http": 7000}}}}}
     ports = {**role(4, 1), "resourcePerInstance": {"cpu": 1, "memoryMB": 100, "gpu": 1, "ports": {"http": 1}}}
@@ -112,7 +112,7 @@ def test_the_warning_has_the_number_of_nodes_that_the_plan_has() -> None:
 
 
 @pytest.mark.parametrize(("kind", "gres"), [("DGX", "gpu:a100:4"), ("V100", "gpu:v100:4"), ("a100", "gpu:a100:4")])
-def test_a_node_type_is_a_type_of_gpu(kind: str, gres: str) -> None:
+def test_a_node_type_selects_a_gpu_type(kind: str, gres: str) -> None:
     assert asked(compiled({"w": role(1, 4)}, sku(w=kind)))["gres"] == gres
 
 
@@ -130,7 +130,7 @@ defaultPartition: gpu
 
 
 @pytest.mark.parametrize("kind", ["K80", "v10"])
-def test_a_type_that_the_site_has_not_is_refused_unless_any_will_do(kind: str) -> None:
+def test_an_unknown_gpu_type_is_refused_unless_any_type_is_accepted(kind: str) -> None:
     """It is enough that the profile says of which type its GPUs are. The job's word goes before the site's."""
     site = load_site(TYPED, file="site.yaml")
     with pytest.raises(PlanError) as caught:
@@ -151,7 +151,7 @@ def test_a_type_that_the_site_has_not_is_refused_unless_any_will_do(kind: str) -
 
 
 @pytest.mark.parametrize("site", [None, load_site("partitions: {gpu: {}}\n", file="site.yaml")])
-def test_where_no_types_are_known_a_type_changes_nothing(site: Site | None) -> None:
+def test_a_type_has_no_effect_if_no_types_are_known(site: Site | None) -> None:
     found = without_nodes({"w": role(1, 4)}, sku(w="K80"), site)
     [said] = [each.message for each in found.warnings if each.code == "W408"]
     assert said == "the node type 'K80' has no effect: the site has no node types"
@@ -163,7 +163,7 @@ def test_only_nodes_with_the_type_count() -> None:
         compiled({"w": role(1, 8)}, sku(w="V100"))
 
 
-def test_roles_share_nodes_only_if_their_gpus_are_alike() -> None:
+def test_roles_share_nodes_only_with_equal_gpu_types() -> None:
     roles = {f"r{number}": role(1, 1) for number in range(9)}
     assert compiled(roles).plan.layout.kind == "shared"
     found = compiled({**roles, "cpu": role(1, 0)}, sku(**dict.fromkeys([*roles, "cpu"], "V100")))
@@ -183,7 +183,7 @@ def test_tasks_take_whole_cores() -> None:
     assert dict(found.plan.roles[0].environment)["PAI_TASK_CPU_NUM"] == "3"
 
 
-def test_a_cpu_can_be_a_core() -> None:
+def test_the_cpu_unit_can_be_a_core() -> None:
     found = compiled({"w": role(1, 0)}, more="cpuUnit: core\n")
     assert (asked(found)["hint"], step(found)["hint"]) == ("nomultithread", "nomultithread")
     assert "hint" not in asked(compiled({"w": role(1, 0)}))
@@ -199,5 +199,5 @@ def test_a_cpu_can_be_a_core() -> None:
         (4, "", False),
     ],
 )
-def test_the_script_knows_where_a_step_may_count_half_a_core_too_much(cpus: int, more: str, odd: bool) -> None:
+def test_the_script_marks_steps_that_may_count_half_a_core_too_much(cpus: int, more: str, odd: bool) -> None:
     assert ("\nPSL_ODD_CPUS[0]=1\n" in compiled({"w": role(2, 0, cpus)}, more=more).script) == odd

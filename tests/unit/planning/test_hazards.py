@@ -67,16 +67,16 @@ def warned(found: Compiled) -> list[str]:
 
 
 @pytest.mark.parametrize("version", BY_VERSION)
-def test_the_table_answers_for_a_version(version: str) -> None:
+def test_the_hazards_of_a_version_are_found(version: str) -> None:
     assert {hazard.name for hazard in hazards(version)} == BY_VERSION[version]
 
 
 @pytest.mark.parametrize("version", ["", "new", "24.11"])
-def test_of_an_unknown_version_nothing_is_assumed(version: str) -> None:
+def test_an_unknown_version_has_no_hazards(version: str) -> None:
     assert hazards(version) == ()
 
 
-def test_every_row_can_be_met_and_says_where_it_is_from() -> None:
+def test_every_hazard_is_reachable_and_has_a_source() -> None:
     assert {hazard.name for hazard, _ in _table()} == set().union(*BY_VERSION.values())
     for hazard, ranges in _table():
         assert hazard.source
@@ -86,14 +86,14 @@ def test_every_row_can_be_met_and_says_where_it_is_from() -> None:
         assert all(first < fixed for first, fixed in ranges)
 
 
-def test_without_a_version_everything_is_as_it_was() -> None:
+def test_without_a_version_the_plan_does_not_change() -> None:
     found = compiled("")
     assert (found.plan.layout.kind, found.plan.slurm.hazards, warned(found)) == ("het", (), [])
     assert "slurm" not in plan_text(found.plan)
 
 
 @pytest.mark.parametrize("version", ["24.11.0", "24.11.3", "25.11.0", "25.11.6"])
-def test_where_components_crash_the_controller_all_roles_share_an_allocation(version: str) -> None:
+def test_the_shared_layout_avoids_components_that_crash_the_controller(version: str) -> None:
     found = compiled(version)
     assert (found.plan.layout.kind, warned(found)) == ("shared", [])
     assert f"with Slurm {version}, " in found.plan.layout.reason
@@ -107,12 +107,12 @@ def test_where_components_crash_the_controller_all_roles_share_an_allocation(ver
 
 
 @pytest.mark.parametrize("version", ["24.11.4", "25.05.8", "25.11.7", "26.05.0", "26.05.5"])
-def test_where_that_is_mended_components_are_preferred(version: str) -> None:
+def test_fixed_versions_use_components(version: str) -> None:
     found = compiled(version)
     assert (found.plan.layout.kind, warned(found)) == ("het", [])
 
 
-def test_what_the_job_asks_for_it_gets_with_a_warning() -> None:
+def test_a_layout_requested_by_the_job_is_used_with_a_warning() -> None:
     found = compiled("24.11.3", layout="het")
     assert (found.plan.layout.kind, warned(found)) == ("het", ["W430"])
     assert compiled("24.11.3", layout="shared").plan.layout.kind == "shared"
@@ -122,51 +122,51 @@ def test_what_the_job_asks_for_it_gets_with_a_warning() -> None:
 @pytest.mark.parametrize(
     ("site", "slurm"), [(UNKNOWN, {}), (SITE, {"taskRoles": {"worker": {"partition": "b"}}})], ids=["shapes", "places"]
 )
-def test_a_job_that_cannot_share_an_allocation_is_warned(site: Site, slurm: dict[str, Any]) -> None:
+def test_a_job_that_cannot_share_an_allocation_gets_a_warning(site: Site, slurm: dict[str, Any]) -> None:
     found = compiled("24.11.3", site, **slurm)
     assert (found.plan.layout.kind, warned(found)) == ("het", ["W431"])
 
 
-def test_ranks_by_pmix_share_an_allocation_where_components_hang() -> None:
+def test_pmix_ranks_use_the_shared_layout_if_components_hang() -> None:
     assert compiled("24.11.5").plan.layout.kind == "het"
     assert compiled("24.11.5", mpi={}).plan.layout.kind == "shared"
     assert compiled("24.11.5", taskRoles={"worker": {"mpi": {}}}).plan.layout.kind == "shared"
     assert compiled("25.05.8", mpi={}).plan.layout.kind == "het"
 
 
-def test_ranks_by_another_plugin_do_not() -> None:
+def test_ranks_with_another_plugin_use_components() -> None:
     assert compiled("24.11.5", taskRoles={"worker": {"mpi": {"plugin": "pmi2"}}}).plan.layout.kind == "het"
 
 
 @pytest.mark.parametrize("version", ["22.05.8", "24.11.3", "25.11.6"])
-def test_ranks_that_the_shared_layout_cannot_have_stay_in_components(version: str) -> None:
+def test_ranks_impossible_in_the_shared_layout_use_components(version: str) -> None:
     found = compiled(version, gpu=2, mpi={"ranksPerInstance": 2})
     assert found.plan.layout.kind == "het"
     assert "W431" in warned(found)
 
 
-def test_one_version_on_all_nodes_is_asked_for() -> None:
+def test_a_warning_asks_for_one_slurm_version_on_all_nodes() -> None:
     found = compiled("25.05.3")
     assert (found.plan.layout.kind, warned(found)) == ("het", ["W432"])
     assert "srun of Slurm 24.11 or older" in found.warnings[-1].message
     assert "one version on all nodes" in found.warnings[-1].hint
 
 
-def test_components_in_several_partitions_are_warned_of_on_22_05() -> None:
+def test_components_in_several_partitions_get_a_warning_on_22_05() -> None:
     where = {"worker": {"partition": "b"}}
     assert warned(compiled("22.05.8", taskRoles=where)) == ["W432"]
     assert warned(compiled("24.11.5", taskRoles=where)) == []
     assert warned(compiled("22.05.8")) == []
 
 
-def test_exit_codes_of_sacct_are_told_and_warned_of_by_nobody() -> None:
+def test_wrong_sacct_exit_codes_are_listed_without_a_warning() -> None:
     found = compiled("22.05.8")
     assert [hazard.name for hazard in found.plan.slurm.hazards] == ["exit-codes"]
     assert "Slurm 22.05.8: sacct shows wrong exit codes above 127" in plan_text(found.plan)
 
 
 @given(st.sampled_from(sorted(BY_VERSION)), st.sampled_from((None, "het", "shared")))
-def test_no_version_changes_more_than_the_layout(version: str, layout: str | None) -> None:
+def test_a_version_changes_only_the_layout(version: str, layout: str | None) -> None:
     slurm_options = {} if layout is None else {"layout": layout}
     found = compiled(version, **slurm_options)
     assert found.script == compiled("", layout=found.plan.layout.kind).script

@@ -30,12 +30,12 @@ def test_requirements_come_first_depth_first_and_once() -> None:
     assert names(Hooks(requested=("nothing", "b"), resolved=known)) == "d b"
 
 
-def test_a_long_chain_is_no_recursion() -> None:
+def test_a_long_chain_does_not_exceed_the_recursion_limit() -> None:
     known = tuple(prerequisite(str(number), str(number + 1)) for number in range(5000))
     assert names(Hooks(requested=("0",), resolved=known)).split() == [str(number) for number in range(4999, -1, -1)]
 
 
-def test_what_runs_after_the_commands_is_in_reverse() -> None:
+def test_hooks_after_the_commands_run_in_reverse_order() -> None:
     before, after = hook_scripts((prerequisite("a"), prerequisite("b")))
     assert [(step.phase, step.number, step.name) for step in before] == [("start", 0, "a"), ("start", 1, "b")]
     assert [(step.phase, step.number) for step in after] == [
@@ -47,7 +47,7 @@ def test_what_runs_after_the_commands_is_in_reverse() -> None:
 
 
 @given(st.lists(st.sets(st.integers(0, 11)), min_size=1, max_size=12), st.lists(st.integers(0, 11), max_size=5))
-def test_every_order_is_right(graph: list[set[int]], listed: list[int]) -> None:
+def test_any_order_respects_the_requirements(graph: list[set[int]], listed: list[int]) -> None:
     """Edges lead to higher numbers only, so that there is no cycle."""
     edges = {
         number: sorted(each for each in wanted if number < each < len(graph)) for number, wanted in enumerate(graph)

@@ -49,14 +49,14 @@ def compiled(
         (f"a@{DIGEST}", f"registry-1.docker.io/library/a@{DIGEST}"),
     ],
 )  # fmt: skip
-def test_forms_of_references(uri: str, shown: str) -> None:
+def test_all_forms_of_image_references_are_parsed(uri: str, shown: str) -> None:
     assert str(reference_of(uri)) == shown
 
 
 @pytest.mark.parametrize(
     "uri", ["", "A/b", "a b", "a:", "a@sha256:0", "a/../b", "-r.io/$(id)", "r.io/a:b/c", "https://r.io/a", "r.io;x/a"]
 )  # fmt: skip
-def test_what_is_no_reference(uri: str) -> None:
+def test_invalid_image_references_are_rejected(uri: str) -> None:
     assert reference_of(uri) is None
 
 
@@ -72,7 +72,7 @@ def test_what_is_no_reference(uri: str) -> None:
         ("charliecloud", "a", "images: {a: /x/a.sif}", "E419"),
     ],
 )
-def test_images_that_a_site_cannot_have(runtime: str, uri: str, containers: str, code: str) -> None:
+def test_images_unavailable_at_the_site_are_refused(runtime: str, uri: str, containers: str, code: str) -> None:
     with pytest.raises(PlanError) as caught:
         compiled(uri, containers, runtime)
     (diagnostic,) = caught.value.diagnostics
@@ -80,14 +80,14 @@ def test_images_that_a_site_cannot_have(runtime: str, uri: str, containers: str,
     assert diagnostic.hint
 
 
-def test_a_reference_of_the_site_is_a_path() -> None:
+def test_a_reference_is_mapped_to_a_path_of_the_site() -> None:
     made = compiled("docker://a/b:c", 'images: {"a/b:c": /x}')
     assert made.plan.roles[0].image_plan.path == "/x"
     assert not made.plan.fetches_images
     assert made.plan.secrets == ("word",)
 
 
-def test_credentials_are_a_secret_of_the_job_and_in_nothing_else() -> None:
+def test_credentials_are_stored_only_as_a_secret_of_the_job() -> None:
     made = compiled()
     assert made.secrets == {"word": "a'b", "auth@image": "https://r.io\nme\nxa'b\n"}
     assert made.plan.secrets == ("word", "auth@image")
@@ -95,18 +95,18 @@ def test_credentials_are_a_secret_of_the_job_and_in_nothing_else() -> None:
     assert "LOGINS='auth@image'" in made.script
 
 
-def test_credentials_are_no_secret_of_a_job_without_containers() -> None:
+def test_a_job_without_containers_stores_no_credentials() -> None:
     assert compiled(containers="mounts: []", runtime="none").secrets == {"word": "a'b"}
 
 
-def test_credentials_of_more_than_one_line() -> None:
+def test_credentials_with_newlines_are_refused() -> None:
     with pytest.raises(ProtocolError) as caught:
         compiled(auth='{username: a, password: "b\\nc"}')
     assert [diagnostic.code for diagnostic in caught.value.diagnostics] == ["E319"]
     assert "b\nc" not in str(caught.value)
 
 
-def test_the_file_of_credentials_of_protocol_v1() -> None:
+def test_the_credentials_file_of_protocol_v1_is_read() -> None:
     site = load_site("containers: {runtime: charliecloud, cache: ~/images}\ndefaultFileSystem: /fs", file="site.yaml")
     job = '{"jobName": "j", "image": "a/b", "authFile": "$PAI_DEFAULT_FS_URI/$PAI_USER_NAME/it\'s", "taskRoles": [{"name": "r", "command": "true"}]}'  # noqa: E501
     made = compile_job(job, file="job.json", site=site)

@@ -28,7 +28,7 @@ def refused(instances: int, gpus: int, cpus: int, extras: dict[str, Any] | None 
     ("gpus", "cpus", "most"),
     [(9, 1, "8 GPUs"), (0, 17, "16 CPUs"), (9, 17, "16 CPUs and 8 GPUs")],
 )
-def test_what_a_task_can_have_at_most(gpus: int, cpus: int, most: str) -> None:
+def test_the_error_names_the_maximum_per_task(gpus: int, cpus: int, most: str) -> None:
     said = refused(1, gpus, cpus)
     assert (
         said
@@ -36,17 +36,17 @@ def test_what_a_task_can_have_at_most(gpus: int, cpus: int, most: str) -> None:
     )
 
 
-def test_only_nodes_of_the_type_are_told_of() -> None:
+def test_the_error_names_only_nodes_of_the_requested_type() -> None:
     assert "at most 4 v100 GPUs there" in refused(1, 5, 1, sku(w="V100"))
 
 
 @pytest.mark.parametrize(("gpus", "fit"), [(1, 40), (3, 10), (8, 2)])
-def test_how_many_tasks_fit_at_a_time(gpus: int, fit: int) -> None:
+def test_the_error_names_how_many_tasks_fit(gpus: int, fit: int) -> None:
     said = refused(fit + 1, gpus, 1)
     assert said.startswith(f"at most {fit} of these tasks fit at a time: request fewer, or set extras.gangAllocation")
 
 
-def test_slurm_packs_what_only_an_uneven_spread_holds() -> None:
+def test_slurm_distributes_tasks_that_only_fit_unevenly() -> None:
     """Ten tasks of three GPUs: two on each node of eight GPUs, one on each of four."""
     found = compiled({"w": role(10, 3)})
     assert asked(found) == {"ntasks": "10", "gpus-per-task": "3", "mem-per-cpu": "172M"}
@@ -54,7 +54,7 @@ def test_slurm_packs_what_only_an_uneven_spread_holds() -> None:
     assert asked(compiled({"w": role(8, 3)}))["nodes"] == "8"
 
 
-def test_a_partition_that_has_room_is_named() -> None:
+def test_the_error_names_a_partition_with_room() -> None:
     big = "  big: {nodes: [{count: 1, cpus: 64, memoryMB: 100000, gpus: 16}]}\n"
     more = PROFILE.replace("defaultPartition", f"{big}defaultPartition")
     job = changed(JOB, "taskRoles", {"w": role(1, 0, 17)})

@@ -35,7 +35,7 @@ def codes(found: Compiled) -> set[str]:
     return {fault.code for fault in found.warnings} & {"W411", "W412"}
 
 
-def test_a_role_on_the_infiniband_and_one_beside_it() -> None:
+def test_infiniband_is_set_per_role() -> None:
     found = compiled({"worker": ON, "ps": ROLE})
     assert (asked(found)["constraint"], asked(found)["gres"]) == ("hdr", "hca:mlx:2")
     assert dict(found.plan.roles[0].step_options)["gres"] == "hca:mlx:2"
@@ -49,7 +49,7 @@ def test_roles_that_share_nodes_share_the_infiniband() -> None:
     assert (asked(found)["constraint"], asked(found)["gres"]) == ("hdr", "hca:mlx:4")
 
 
-def test_a_job_off_the_infiniband() -> None:
+def test_a_job_without_infiniband_disables_it() -> None:
     found = compiled({"a": ROLE, "b": ROLE})
     assert "constraint" not in asked(found)
     assert {variables(found, position)["NCCL_IB_DISABLE"] for position in (0, 1)} == {"1"}
@@ -58,7 +58,7 @@ def test_a_job_off_the_infiniband() -> None:
     assert codes(found) == set()
 
 
-def test_a_site_that_says_nothing_of_it() -> None:
+def test_a_site_without_infiniband_settings_sets_no_variables() -> None:
     found = compiled({"worker": ON}, site=PARTITION)
     assert (codes(found), variables(found), "FABRIC[0]" in found.script) == ({"W411"}, {}, False)
     assert codes(compiled({"worker": ROLE}, site=PARTITION)) == set()
@@ -67,11 +67,11 @@ def test_a_site_that_says_nothing_of_it() -> None:
 @pytest.mark.parametrize(
     ("own", "both"), [("rack1", "rack1&hdr"), ("a|b", "(a|b)&hdr"), ("hdr", "hdr"), ("[a|b]", "([a|b])&hdr")]
 )
-def test_a_constraint_of_the_job_holds_too(own: str, both: str) -> None:
+def test_the_constraint_of_the_job_is_combined(own: str, both: str) -> None:
     assert asked(compiled({"worker": ON}, constraint=own))["constraint"] == both
 
 
-def test_two_lists_of_interfaces_are_never_made_of_one_that_the_command_has() -> None:
+def test_an_interface_list_in_the_command_is_not_duplicated() -> None:
     """Open MPI refuses to have both."""
     excluded = "OMPI_MCA_btl_tcp_if_exclude"
     mpirun = {**ROLE, "commands": ["mpirun -mca btl_tcp_if_include eth1 ./a"]}
@@ -80,7 +80,7 @@ def test_two_lists_of_interfaces_are_never_made_of_one_that_the_command_has() ->
     assert excluded not in variables(found, 0).keys() | variables(found, 1).keys()
 
 
-def test_gpus_have_transports_of_their_own() -> None:
+def test_gpu_jobs_have_additional_transports() -> None:
     with_gpus = {**ON, "resourcePerInstance": {"cpu": 1, "memoryMB": 100, "gpu": 1}}
     """UCX itself takes the best transports of an InfiniBand; off it, it must not lose those of the GPUs."""
     assert "UCX_TLS" not in variables(compiled({"worker": with_gpus}))
@@ -90,7 +90,7 @@ def test_gpus_have_transports_of_their_own() -> None:
     assert variables(compiled({"worker": off}, site=amd))["UCX_TLS"] == "tcp,sm,self,rocm"
 
 
-def test_what_is_not_known_is_left_out() -> None:
+def test_variables_with_unknown_values_are_omitted() -> None:
     found = variables(compiled({"a": ROLE}, site=PARTITION + "infiniband: {adapters: [mlx5_0]}\n"))
     assert not {"NCCL_SOCKET_IFNAME", "UCX_NET_DEVICES", "FI_TCP_IFACE", "OMPI_MCA_btl_tcp_if_exclude"} & found.keys()
     assert found["UCX_TLS"] == "tcp,sm,self"
@@ -98,7 +98,7 @@ def test_what_is_not_known_is_left_out() -> None:
     assert without["NCCL_SOCKET_IFNAME"] == "^lo,docker,ib0"
 
 
-def test_the_site_has_the_last_word_of_the_sites() -> None:
+def test_variables_of_the_profile_override_the_defaults() -> None:
     own = "infiniband: {adapters: [mlx5_0], variables: {enabled: {I_MPI_OFI_PROVIDER: null, A: 1}, "
     own += "disabled: {NCCL_IB_DISABLE: 2}}}\n"
     found = variables(compiled({"a": ON}, site=PARTITION + own))

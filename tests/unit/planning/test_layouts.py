@@ -20,12 +20,12 @@ def test_small_roles_share_a_node(count: int) -> None:
     assert (kind, why) == ("shared", f"{nodes} and the backfill scheduler")
 
 
-def test_the_interval_of_the_backfill_scheduler_is_named() -> None:
+def test_the_reason_contains_the_backfill_interval() -> None:
     found = chosen({"a": (1, 0, 1), "b": (1, 0, 1)}, "scheduler: {backfillInterval: 30}\n")
     assert found[1].endswith("the backfill scheduler, which runs every 30 s")
 
 
-def test_at_a_tie_roles_of_one_size_share_and_others_do_not() -> None:
+def test_with_equal_node_counts_only_equal_roles_share_an_allocation() -> None:
     assert chosen({"a": (1, 0, 16), "b": (1, 0, 16)})[0] == "shared"
     kind, why = chosen({"a": (1, 0, 16), "b": (1, 0, 15)})
     assert (kind, why) == (
@@ -33,18 +33,18 @@ def test_at_a_tie_roles_of_one_size_share_and_others_do_not() -> None:
     )  # fmt: skip
 
 
-def test_no_gpu_is_left_idle_for_a_node_less_unless_nodes_are_given_whole() -> None:
+def test_gpus_are_not_left_idle_to_save_a_node_except_on_whole_nodes() -> None:
     roles = {"a": (1, 3, 1), "b": (1, 3, 1), "c": (1, 3, 1)}
     assert chosen(roles) == ("het", "one allocation for all roles would leave 3 GPUs idle")
     assert chosen(roles, "wholeNodes: true\n")[0] == "shared"
 
 
-def test_roles_that_need_different_nodes_have_components() -> None:
+def test_roles_with_different_nodes_use_components() -> None:
     features = {"taskRoles": {"b": {"constraint": "big"}}}
     assert chosen({"a": (1, 0, 1), "b": (1, 0, 1)}, **features)[0] == "het"
 
 
-def test_the_word_of_the_site_and_that_of_the_job() -> None:
+def test_the_layout_of_the_job_overrides_that_of_the_site() -> None:
     two = {"a": (1, 0, 1), "b": (1, 0, 1)}
     assert chosen(two, "layout: het\n") == ("het", "the site prefers it")
     assert chosen(two, "layout: het\n", layout="shared") == ("shared", "the job requests it")

@@ -41,7 +41,7 @@ ROLE = """  r{number}:
         (KNOWN, [1, 2], 0, None, ""),
     ],
 )
-def test_added_memory_is_told_as_it_is_asked_for(
+def test_the_note_and_the_request_agree_about_added_memory(
     site: Site, instances: list[int], memory: int, asked: tuple[str, str] | None, note: str
 ) -> None:
     roles = (ROLE.format(number=k, instances=count, memory=memory) for k, count in enumerate(instances))

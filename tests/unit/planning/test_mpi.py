@@ -51,17 +51,17 @@ def refusal(slurm: dict[str, Any], site: Site = SITE, **more: Any) -> tuple[str,
     return diagnostic.code, diagnostic.message
 
 
-def test_without_a_wish_there_are_none() -> None:
+def test_without_mpi_settings_there_are_no_ranks() -> None:
     assert ranks(compiled({})) == [(0, "", ())] * 3
 
 
-def test_all_roles_are_one_world_unless_it_names_some() -> None:
+def test_all_roles_form_one_mpi_world_unless_roles_are_named() -> None:
     assert ranks(compiled({"mpi": {}})) == [(1, "pmix", (0, 1, 2))] * 3
     some = {"mpi": {"plugin": "pmix", "roles": ["worker", "master"], "ranksPerInstance": 2}}
     assert ranks(compiled(some)) == [(2, "pmix", (0, 1)), (2, "pmix", (0, 1)), (0, "", ())]
 
 
-def test_a_role_has_a_word_of_its_own() -> None:
+def test_mpi_settings_of_a_role_override_those_of_the_job() -> None:
     own = {"taskRoles": {"worker": {"mpi": {"plugin": "pmi2", "ranksPerInstance": 4}}}}
     assert ranks(compiled(own)) == [(0, "", ()), (4, "pmi2", (1,)), (0, "", ())]
     both = {"mpi": {"roles": ["master", "worker"], "ranksPerInstance": 2}} | {
@@ -70,7 +70,7 @@ def test_a_role_has_a_word_of_its_own() -> None:
     assert ranks(compiled(both)) == [(2, "pmix", (0, 1)), (3, "pmix", (0, 1)), (1, "pmi2", (2,))]
 
 
-def test_ranks_divide_the_cpus_and_see_all_gpus() -> None:
+def test_ranks_share_the_cpus_and_see_all_gpus() -> None:
     found = compiled({"mpi": {"ranksPerInstance": 3}}, worker={"gpu": 2})
     assert [dict(role.step_options) for role in found.plan.roles] == [
         {"cpus-per-task": "1", "gres": "none"},
@@ -79,7 +79,7 @@ def test_ranks_divide_the_cpus_and_see_all_gpus() -> None:
     ]
 
 
-def test_without_a_list_of_plugins_nobody_knows() -> None:
+def test_without_a_plugin_list_the_mpi_plugin_gets_a_warning() -> None:
     found = compiled({"mpi": {}}, load_site(NODES + "layout: het\n", file="site.yaml"))
     assert [diagnostic.code for diagnostic in found.warnings if diagnostic.code not in ("W402", "W202")] == [
         "W414",
@@ -108,13 +108,13 @@ def test_without_a_list_of_plugins_nobody_knows() -> None:
         ),
     ],
 )
-def test_what_cannot_be(slurm: dict[str, Any], code: str, text: str) -> None:
+def test_impossible_mpi_settings_are_refused(slurm: dict[str, Any], code: str, text: str) -> None:
     found, message = refusal(slurm)
     assert found == code
     assert text in message
 
 
-def test_what_cannot_be_with_gpus_turns_and_containers() -> None:
+def test_mpi_is_refused_with_shared_gpus_slots_or_containers() -> None:
     gpus = {name: {"gpu": 1} for name in ("master", "worker", "other")}
     assert "cannot share its GPUs" in refusal({"layout": "shared", "mpi": {"ranksPerInstance": 2}}, **gpus)[1]
     assert "tasks take turns" in refusal({"mpi": {}}, gang=False)[1]

@@ -21,18 +21,18 @@ def test_the_first_component_names_the_cluster() -> None:
     assert "PSL_CLUSTER='far'" in script
 
 
-def test_without_one_nothing_names_a_cluster() -> None:
+def test_without_a_cluster_the_script_names_none() -> None:
     script = compile_job(TWO, file="job.yaml", site=load_site("name: near\n", file="site.yaml")).script
     assert "--clusters" not in script
 
 
 @pytest.mark.parametrize("name", ["a.b", "a b", "a;b", "7/8"])
-def test_what_is_no_name_of_a_cluster(name: str) -> None:
+def test_invalid_cluster_names_are_refused(name: str) -> None:
     with pytest.raises(PaislurmError, match="the name of a cluster"):
         load_site(f"cluster: '{name}'\n", file="site.yaml")
 
 
-def test_a_retry_is_looked_for_where_the_first_attempt_was() -> None:
+def test_a_retry_is_queried_on_the_cluster_of_the_first_attempt() -> None:
     first = new_intent(0, 1, cluster="far")
     assert first.tag.endswith("@far")
     assert new_intent(2, 1, before=first.tag).tag == f"{first.tag}.2"
@@ -42,5 +42,5 @@ def test_a_retry_is_looked_for_where_the_first_attempt_was() -> None:
     ("word", "is_one"),
     [("7", True), ("7;far", True), ("7;", False), ("7;a.b", False), (";far", False), ("x;far", False)],
 )
-def test_the_number_of_a_job_has_its_cluster_behind_it(word: str, is_one: bool) -> None:
+def test_the_job_id_contains_the_cluster(word: str, is_one: bool) -> None:
     assert is_job_number(word) == is_one

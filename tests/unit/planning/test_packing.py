@@ -74,7 +74,7 @@ def evenly(shape: Shape, demands: list[Demand]) -> list[list[int]] | None:
 
 @settings(deadline=None, max_examples=150)
 @given(SHAPES, st.lists(DEMANDS, min_size=1, max_size=7))
-def test_tasks_are_where_looking_at_every_node_puts_them(shape: Shape, demands: list[Demand]) -> None:
+def test_packing_equals_the_node_by_node_reference(shape: Shape, demands: list[Demand]) -> None:
     found, expected = pack([shape], demands), evenly(shape, demands)
     if found is None or expected is None:
         assert found is expected
@@ -92,7 +92,7 @@ def test_tasks_are_where_looking_at_every_node_puts_them(shape: Shape, demands: 
     assert [found.cpus, found.memory_mib, found.gpus] == needed
 
 
-def test_nodes_that_follow_each_other_with_as_many_slots_are_one_range() -> None:
+def test_consecutive_nodes_with_equal_slots_form_one_range() -> None:
     half = replace(NOTHING, cpus=2)
     demands = [Demand(slots=7, resources=half), Demand(slots=1, resources=half)]
     found = pack([Shape.of(count=1000, cpus=4, memory_mib=1000)], demands)

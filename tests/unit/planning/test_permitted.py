@@ -84,7 +84,9 @@ def refused(roles: dict[str, Any], extras: dict[str, Any], profile: str = NODES 
         ({"account": "extra", "time": "31"}, "E427", "time", "than the account extra allows (00:30:00)", "00:30:00"),
     ],
 )  # fmt: skip
-def test_words_of_a_job(extras: dict[str, Any], code: str, path: str, message: str, hint: str) -> None:
+def test_options_that_the_site_does_not_permit_are_refused(
+    extras: dict[str, Any], code: str, path: str, message: str, hint: str
+) -> None:
     (found,) = refused(ONE, {"slurm": extras})
     assert found.code == code
     assert message in found.message
@@ -121,14 +123,16 @@ def test_words_of_a_job(extras: dict[str, Any], code: str, path: str, message: s
         ({"w": role(1, 5)}, {}, "E410", "a task of 1 CPU, 100 MiB and 5 GPUs does not fit", "at most 4 GPUs there"),
     ],
 )  # fmt: skip
-def test_sizes(roles: dict[str, Any], extras: dict[str, Any], code: str, message: str, hint: str) -> None:
+def test_sizes_beyond_the_limits_are_refused(
+    roles: dict[str, Any], extras: dict[str, Any], code: str, message: str, hint: str
+) -> None:
     found = refused(roles, {"slurm": extras})
     assert [each.code for each in found][:1] == ([code] if code else [])
     assert not found or message in found[0].message
     assert not found or hint in found[0].hint
 
 
-def test_an_account_that_may_run_nothing() -> None:
+def test_an_account_without_permissions_is_refused() -> None:
     (found,) = refused(
         ONE, {"slurm": {"qos": "tiny"}}, (NODES + NAMES).replace("[normal, high]", "[normal, high, tiny]")
     )
@@ -138,7 +142,7 @@ def test_an_account_that_may_run_nothing() -> None:
 HET = {"slurm": {"layout": "het"}}
 
 
-def test_newer_slurms_count_a_job_in_the_queue_once() -> None:
+def test_newer_slurm_versions_count_a_pending_job_once() -> None:
     roles = {"a": role(1, 0), "b": role(1, 0), "c": role(1, 0)}
     for version in ("25.05.1", "26.05.5"):
         assert refused(roles, HET, (NODES + NAMES).replace("24.11.5", version)) == ()
@@ -147,7 +151,7 @@ def test_newer_slurms_count_a_job_in_the_queue_once() -> None:
     assert "allows 2 at a time" in found.message
 
 
-def test_a_qos_that_goes_over_its_partition() -> None:
+def test_a_qos_can_override_partition_limits() -> None:
     profile = (NODES + NAMES).replace(
         "{perJob: {cpus: 64, nodes: 4}", "{overPartitionTime: true, overPartitionNodes: true"
     )
@@ -157,7 +161,7 @@ def test_a_qos_that_goes_over_its_partition() -> None:
     assert codes == ["E424"]
 
 
-def test_types_of_gpus_and_other_resources() -> None:
+def test_limits_on_gpu_types_and_other_resources_apply() -> None:
     (found,) = refused({"w": role(1, 1)}, sku(w="A"))
     assert (found.code, found.path) == ("E421", "$.extras.hivedScheduler.taskRoles.w")
     assert found.message == "no node of partition normal has GPUs of the type 'a100'; they have v100"
@@ -175,14 +179,14 @@ def test_types_of_gpus_and_other_resources() -> None:
     assert (found.code, found.path) == ("E421", "$.taskRoles.w")
 
 
-def test_what_the_profile_itself_names() -> None:
+def test_invalid_names_in_the_profile_are_reported_as_such() -> None:
     wrong = NODES + NAMES + "virtualClusters: {default: {partition: normal, account: gone}}\n"
     (found,) = refused(ONE, {}, wrong)
     assert (found.code, found.path) == ("E407", "$.defaults.virtualCluster")
     assert found.hint.startswith("it comes from the site profile; ")
 
 
-def test_each_role_has_its_words_and_all_are_told() -> None:
+def test_errors_of_all_roles_are_reported() -> None:
     extras = {"slurm": {"taskRoles": {"b": {"account": "x"}}, "reservation": "y", "constraint": "z"}}
     found = refused({"a": role(1, 0), "b": role(1, 0)}, extras)
     assert [(each.code, each.path) for each in found] == [
@@ -192,7 +196,7 @@ def test_each_role_has_its_words_and_all_are_told() -> None:
     ]
 
 
-def test_a_site_that_wants_time_limits() -> None:
+def test_a_site_can_require_time_limits() -> None:
     profile = f"{NODES}requireTimeLimit: true\n"
     (found,) = refused(ONE, {}, profile)
     assert (found.code, "time: 1:00:00" in found.hint) == ("E422", True)
@@ -200,14 +204,14 @@ def test_a_site_that_wants_time_limits() -> None:
     assert refused(ONE, {}, f"{profile}time: {{default: 60}}\n") == ()
 
 
-def test_a_runtime_that_nodes_do_not_have() -> None:
+def test_a_container_runtime_missing_on_nodes_is_refused() -> None:
     containers = "containers: {{runtime: podman, installed: [{}]}}\n"
     (found,) = refused(ONE, {}, NODES + containers.format("apptainer"))
     assert (found.code, "podman is not on the nodes; they have apptainer" in found.message) == ("E426", True)
     assert refused(ONE, {}, NODES + containers.format("apptainer, podman")) == ()
 
 
-def test_roles_in_one_allocation_are_one_job_to_limits() -> None:
+def test_roles_in_one_allocation_count_as_one_job() -> None:
     roles = {"a": role(1, 0), "b": role(1, 0), "c": role(1, 0)}
     assert refused(roles, {"slurm": {"layout": "shared"}}) == ()
     (found,) = refused({**roles, "d": role(40, 0)}, {"slurm": {"layout": "shared"}})
@@ -215,7 +219,7 @@ def test_roles_in_one_allocation_are_one_job_to_limits() -> None:
     assert found.path == "$.taskRoles"
 
 
-def test_nodes_of_one_size_hold_a_shared_allocation_whatever_their_features() -> None:
+def test_nodes_of_equal_size_can_share_despite_different_features() -> None:
     roles = {f"r{number}": role(8, 0) for number in range(9)}
     assert refused(roles, {"slurm": {"layout": "shared"}}, NODES.replace("maxNodes: 5", "maxNodes: 6")) == ()
 
@@ -231,7 +235,7 @@ def test_nodes_of_one_size_hold_a_shared_allocation_whatever_their_features() ->
         ("gpu-a100_80.g=x", ["gpu-a100_80.g=x"]),
     ],
 )
-def test_which_features_an_expression_names(expression: str, features: list[str]) -> None:
+def test_features_in_an_expression_are_found(expression: str, features: list[str]) -> None:
     assert features_of(expression) == features
 
 
@@ -258,7 +262,7 @@ def test_which_features_an_expression_names(expression: str, features: list[str]
         ("", "", True),
     ],
 )
-def test_whether_a_node_has_what_is_asked(expression: str, features: str, satisfied: bool) -> None:
+def test_feature_expressions_are_matched_against_nodes(expression: str, features: str, satisfied: bool) -> None:
     """Mixtures without parentheses, brackets and counts are Slurm's to read."""
     assert is_satisfied(expression, list(features)) == satisfied
     assert is_satisfied(expression, None)

@@ -40,7 +40,7 @@ def test_all_roles_share_one_allocation(scheduler: str, why: str) -> None:
 
 
 @pytest.mark.parametrize("scheduler", ["", "scheduler: {}\n", "scheduler: {type: backfill, backfillInterval: 30}\n"])
-def test_with_backfill_each_role_can_have_a_component(scheduler: str) -> None:
+def test_backfill_allows_a_component_per_role(scheduler: str) -> None:
     layout = compiled(SHAPES + scheduler + "layout: het\n").plan.layout
     assert (layout.kind, layout.reason.partition("; ")[2]) == ("het", "the site prefers it")
 
@@ -72,6 +72,6 @@ def test_a_job_that_needs_components_is_refused(
     assert hint in fault.hint
 
 
-def test_a_job_that_does_not_fit_together_is_told_that() -> None:
+def test_a_job_that_does_not_fit_one_allocation_is_refused() -> None:
     with pytest.raises(PlanError, match="E414"):
         compiled(SHAPES.replace("count: 8", "count: 1") + BUILTIN, roles=5)

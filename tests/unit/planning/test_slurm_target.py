@@ -51,14 +51,14 @@ def storages(found: Compiled) -> list[str]:
     return dict(step.script.settings)["MOUNTS"].split("\n")
 
 
-def test_storages_are_where_the_site_has_them() -> None:
+def test_storages_use_the_paths_of_the_site() -> None:
     found = compiled({"storages": [{"name": "nfs"}, {"name": "home", "mountPath": "/h"}, {"name": "same"}]})
     assert storages(found) == ["all\t/data/nfs\t/mnt/nfs", "own\t/data/home\t/h", "all\t/mnt/same\t/mnt/same"]
     assert new_codes(found) == ["W406"]
     assert "nfs at /mnt/nfs, home at /h" in found.warnings[0].message
 
 
-def test_a_storage_in_its_place_needs_no_warning() -> None:
+def test_a_storage_at_its_default_path_gets_no_warning() -> None:
     assert new_codes(compiled({"storages": [{"name": "nfs", "mountPath": "/data/nfs"}, {"name": "same"}]})) == []
 
 
@@ -93,7 +93,7 @@ def test_an_unknown_storage_is_refused_where_the_site_lists_them() -> None:
         ("crit", ("normal", None)),
     ],
 )
-def test_priorities(priority: str | None, expected: tuple[str, str | None]) -> None:
+def test_priorities_are_mapped_to_slurm_options(priority: str | None, expected: tuple[str, str | None]) -> None:
     found = compiled({"hivedScheduler": {"jobPriorityClass": priority}} if priority else {})
     options = directives(found)
     assert (options.get("qos"), options.get("nice")) == expected
@@ -107,7 +107,7 @@ def test_without_a_profile_opportunistic_jobs_wait_for_others() -> None:
     assert (directives(found)["nice"], new_codes(found)) == ("1000", [])
 
 
-def test_kinds_of_nodes() -> None:
+def test_node_types_are_mapped_to_slurm_options() -> None:
     def hived(**roles: Any) -> dict[str, Any]:
         return {"hivedScheduler": {"taskRoles": roles}}
 
@@ -122,7 +122,7 @@ def test_kinds_of_nodes() -> None:
     assert new_codes(compiled(hived(worker={"skuNum": 1, "skuType": None}))) == []
 
 
-def test_roles_that_ask_for_different_nodes_do_not_share_an_allocation() -> None:
+def test_roles_with_different_node_types_do_not_share_an_allocation() -> None:
     """One allocation has the constraint of all its nodes or of none."""
     roles = {f"r{number}": ROLE for number in range(5)}
     alike = {"constraint": "ib"}

@@ -59,7 +59,7 @@ def test_the_plan_shows_paths_retries_and_notifications() -> None:
     )["notify"] == ("running, failed")
 
 
-def test_tasks_with_fixed_ports_have_nodes_of_their_own() -> None:
+def test_tasks_with_fixed_ports_get_separate_nodes() -> None:
     assert compiled().plan.components[0].nodes == 1
     found = compiled("taskRoles/0/portList", FIXED)
     assert (found.plan.components[0].nodes, found.plan.roles[0].tasks_per_node) == (2, 1)
@@ -67,7 +67,7 @@ def test_tasks_with_fixed_ports_have_nodes_of_their_own() -> None:
     assert ("ntasks-per-node", "1") in compile_job(job("taskRoles/0/portList", FIXED)).plan.components[0].directives
 
 
-def test_more_tasks_with_fixed_ports_than_nodes_never_start() -> None:
+def test_more_tasks_with_fixed_ports_than_nodes_are_refused() -> None:
     many = {**ROLE, "taskNumber": 5, "portList": FIXED}
     with pytest.raises(PlanError, match="each on a separate node because of their fixed ports"):
         compiled("taskRoles", [many])
@@ -79,7 +79,7 @@ def test_more_tasks_with_fixed_ports_than_nodes_never_start() -> None:
     assert diagnostic.location.line == 13
 
 
-def test_a_job_that_is_restarted_for_ever_needs_a_bound() -> None:
+def test_endless_restarts_need_a_limit() -> None:
     for_ever = changed(JOB, "extras", {"slurm": {"v1": {"retryCount": -2}}})
     jobs = {"$.retryCount": job("retryCount", -2), "$.extras.slurm.v1.retryCount": yaml.safe_dump(for_ever)}
     for path, text in jobs.items():
@@ -91,7 +91,7 @@ def test_a_job_that_is_restarted_for_ever_needs_a_bound() -> None:
         assert [diagnostic.path for diagnostic in compile_job(text).warnings if diagnostic.code == "W410"] == [path]
 
 
-def test_one_fixed_port_for_two_roles_of_one_allocation_is_warned_of() -> None:
+def test_one_fixed_port_for_two_roles_in_an_allocation_gets_a_warning() -> None:
     roles: list[dict[str, Any]] = [{**ROLE, "name": name, "taskNumber": 2, "portList": FIXED} for name in "abc"]
     found = compiled("taskRoles", roles)
     assert found.plan.layout.kind == "shared"
@@ -112,7 +112,7 @@ def test_one_fixed_port_for_two_roles_of_one_allocation_is_warned_of() -> None:
         ("/${PAI_USER_NAME}/$HOME/`id`", ("/${PAI_USER_NAME}/$HOME/`id`",)),
     ],
 )
-def test_paths(written: str, parts: tuple[str, ...]) -> None:
+def test_paths_are_mapped_to_the_site(written: str, parts: tuple[str, ...]) -> None:
     """Only the names of the reference are resolved, and the shell sees nothing to resolve."""
     found = compiled("dataDir", written)
     assert dict(found.plan.environment.paths)["PAI_DATA_DIR"] == parts
@@ -120,7 +120,7 @@ def test_paths(written: str, parts: tuple[str, ...]) -> None:
     assert line in found.script.splitlines()
 
 
-def test_the_default_output_is_a_folder_of_the_user_and_the_job() -> None:
+def test_the_default_output_folder_contains_user_and_job() -> None:
     assert dict(compiled().plan.environment.paths) == {
         "PAI_DATA_DIR": ("",),
         "PAI_OUTPUT_DIR": ("hdfs://host:9000/Output/", "/demo"),
@@ -129,7 +129,7 @@ def test_the_default_output_is_a_folder_of_the_user_and_the_job() -> None:
     assert "W422" not in [diagnostic.code for diagnostic in compile_job(job()).warnings]
 
 
-def test_paths_without_a_file_system_are_warned_of() -> None:
+def test_paths_without_a_file_system_get_a_warning() -> None:
     [diagnostic] = [f for f in compile_job(job("dataDir", "$PAI_DEFAULT_FS_URI/x")).warnings if f.code == "W422"]
     assert "dataDir" in diagnostic.message
     assert diagnostic.location is not None
@@ -137,7 +137,7 @@ def test_paths_without_a_file_system_are_warned_of() -> None:
     assert "W422" not in [diagnostic.code for diagnostic in compiled("dataDir", "$PAI_DEFAULT_FS_URI/x").warnings]
 
 
-def test_a_type_of_gpu_is_a_kind_of_nodes() -> None:
+def test_gpu_type_selects_a_node_type() -> None:
     assert ("constraint", "k80") in compiled("gpuType", "K80").plan.components[0].directives
     with pytest.raises(PlanError) as caught:
         compiled("gpuType", "K8")
@@ -147,7 +147,7 @@ def test_a_type_of_gpu_is_a_kind_of_nodes() -> None:
     assert "W408" in [diagnostic.code for diagnostic in compile_job(job("gpuType", "K80")).warnings]
 
 
-def test_what_tasks_are_told() -> None:
+def test_tasks_get_the_variables_of_openpai() -> None:
     found = variables(compiled())
     assert found["PAI_DEFAULT_FS_URI"] == "hdfs://host:9000"
     assert found["PAI_RESOURCE_worker"] == "0,1,1024,64"
@@ -164,7 +164,7 @@ def test_what_tasks_are_told() -> None:
     assert "\nPSL_MIN_SUCCEEDED_OF_JOB=2 " in killing.script
 
 
-def test_names_that_no_variable_can_have_are_left_out() -> None:
+def test_invalid_variable_names_are_omitted() -> None:
     found = compiled("taskRoles", [{**ROLE, "name": "ps.1"}, {**ROLE, "name": ".."}])
     assert [role.variable_names for role in found.plan.roles] == [("ps1",), ()]
     assert variables(found)["PAI_TASK_ROLE_LIST"] == "ps.1,.."

@@ -16,7 +16,7 @@ from ..protocol.jobs import JOB, changed
 RUNTIME = Path(__file__).parents[3] / "templates" / "runtime"
 
 
-def test_the_script_exports_as_much_as_the_planner_says() -> None:
+def test_the_planner_predicts_the_size_of_the_exports() -> None:
     texts = "".join(file.read_text(encoding="utf-8") for file in sorted(RUNTIME.rglob("*.sh")))
     limits = dict(re.findall(r"\bPSL_MAX_(PEER_VARIABLES|LIST_VARIABLES|LIST_BYTES)=(\d+)", texts))
     assert limits == {
@@ -27,7 +27,7 @@ def test_the_script_exports_as_much_as_the_planner_says() -> None:
 
 
 @pytest.mark.parametrize(("instances", "reported"), [(2, False), (60, False), (100, True), (10_000, True)])
-def test_an_environment_that_is_not_exported_is_told(instances: int, *, reported: bool) -> None:
+def test_an_environment_that_is_not_exported_gets_a_warning(instances: int, *, reported: bool) -> None:
     many = changed(JOB, "taskRoles/worker/instances", instances)
     text = yaml.safe_dump(changed(many, "taskRoles/worker/resourcePerInstance/ports", {"http": 1}))
     warnings = compile_job(text).warnings

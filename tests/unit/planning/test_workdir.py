@@ -28,7 +28,7 @@ def compiled(slurm: dict[str, Any], runtime: str = "podman", more: str = "") -> 
     return compile_job(yaml.safe_dump(job, sort_keys=False), site=load_site(profile, file="site.yaml"))
 
 
-def test_a_role_goes_before_the_job() -> None:
+def test_the_folder_of_a_role_overrides_that_of_the_job() -> None:
     found = compiled({"workdir": "submit", "taskRoles": {"other": {"workdir": "/scratch/x"}}})
     assert [role.workdir for role in found.plan.roles] == ["submit", "/scratch/x"]
     assert "PSL_WORKDIR[0]='submit' " in found.script
@@ -39,14 +39,14 @@ def test_a_role_goes_before_the_job() -> None:
 
 
 @pytest.mark.parametrize("folder", [None, "task", "submit", "./x", "/scratch", "/scratch/a/b", "/fs/x", "/mnt/nfs"])
-def test_what_the_site_mounts(folder: str | None) -> None:
+def test_folders_mounted_by_the_site_are_accepted(folder: str | None) -> None:
     found = compiled({"workdir": folder})
     assert "W424" not in [fault.code for fault in found.warnings]
     assert ("PSL_WORKDIR[0]=" in found.script) == (folder not in (None, "task"))
 
 
 @pytest.mark.parametrize("folder", ["/", "/scratching", "/data/nfs", "/workspace"])
-def test_what_only_the_image_can_have(folder: str) -> None:
+def test_a_folder_that_only_the_image_can_contain_gets_a_warning(folder: str) -> None:
     (fault,) = [fault for fault in compiled({"workdir": folder}).warnings if fault.code == "W424"]
     assert fault.path == "$.extras.slurm.workdir"
     assert fault.message == (
@@ -55,7 +55,7 @@ def test_what_only_the_image_can_have(folder: str) -> None:
     assert "W424" not in [fault.code for fault in compiled({"workdir": folder}, "none").warnings]
 
 
-def test_what_the_image_of_one_role_can_have() -> None:
+def test_the_warning_names_the_role_concerned() -> None:
     found = compiled({"workdir": "submit", "taskRoles": {"other": {"workdir": "/workspace"}}})
     (fault,) = [fault for fault in found.warnings if fault.code == "W424"]
     assert fault.path == "$.extras.slurm.taskRoles.other.workdir"
@@ -63,7 +63,7 @@ def test_what_the_image_of_one_role_can_have() -> None:
 
 
 @pytest.mark.parametrize(("slurm", "expected"), [({}, "/site"), ({"workdir": "task"}, "task")])
-def test_the_default_of_the_site(slurm: dict[str, Any], expected: str) -> None:
+def test_the_site_can_set_the_default_folder(slurm: dict[str, Any], expected: str) -> None:
     found = compiled(slurm, "podman", "workdir: /site\n")
     assert [role.workdir for role in found.plan.roles] == [expected, expected]
     assert [fault.path for fault in found.warnings if fault.code == "W424"] == ["$.taskRoles"] * (expected == "/site")

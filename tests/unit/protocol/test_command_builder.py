@@ -69,13 +69,13 @@ def test_commands_are_assembled() -> None:
 
 
 @pytest.mark.parametrize("commands", [["", "a"], ["\n\n", "a", " "], ["a", ""]])
-def test_the_whole_is_stripped(commands: list[str]) -> None:
+def test_the_assembled_command_is_stripped(commands: list[str]) -> None:
     command = check(job("taskRoles/worker/commands", commands)).job.roles[0].command
     assert command.text == "a"
     assert dict(command.lines)[0] > 0
 
 
-def test_parameters_of_the_command_line_take_the_place_of_the_files() -> None:
+def test_command_line_parameters_override_those_of_the_file() -> None:
     text = job("taskRoles/worker/commands", ["echo <% $parameters.x %>"])
     text += "parameters: {x: 1, y: 2}\n"
     found = validate(read(text, file="j"), parameters={"x": "1e-3"}, name="other").job
@@ -99,5 +99,5 @@ def test_parameters_of_the_command_line_take_the_place_of_the_files() -> None:
         ("'", "'"),
     ],
 )
-def test_words_of_the_command_line(word: str, value: object) -> None:
+def test_command_line_values_are_parsed(word: str, value: object) -> None:
     assert value_of(word) == value

@@ -55,7 +55,7 @@ def test_time_limits(written: str, limit: timedelta | None) -> None:
 
 @pytest.mark.parametrize("value", ["a b", "a\nb", "a'b", 'a"b', "a\\b", "a#b", "", "\x1b", "a\u2028b", 5, None])
 @pytest.mark.parametrize("key", ["account", "partition", "constraint"])
-def test_values_that_cannot_stand_in_an_sbatch_line(key: str, value: object) -> None:
+def test_values_invalid_in_an_sbatch_line_are_refused(key: str, value: object) -> None:
     text = job(f"extras/slurm/{key}", value)
     if value is None:
         assert check(text).job.slurm_options.job == RoleSlurmOptions()
@@ -76,7 +76,7 @@ def test_host_lists(hosts: str) -> None:
 
 
 @pytest.mark.parametrize("hosts", ["", ",", "a,", "a,,b", "node[1-", "node]", "/etc/hosts", "a b", "-x", "node[]"])
-def test_no_host_lists(hosts: str) -> None:
+def test_invalid_host_lists_are_refused(hosts: str) -> None:
     assert error_codes(job("extras/slurm/exclude", hosts)) == ["E203"]
 
 
@@ -88,12 +88,12 @@ def test_raw_options(option: str) -> None:
 @pytest.mark.parametrize(
     "option", ["nice=5", "-N4", "--", "--nice 5", "--nice=5\n--wrap=id", "--nice=", "--Nice=5", 5, "--x=a'b"]
 )
-def test_no_raw_options(option: object) -> None:
+def test_invalid_raw_options_are_refused(option: object) -> None:
     assert error_codes(job("extras/slurm/options", [option])) == ["E203"]
 
 
 @pytest.mark.parametrize("name", sorted(SBATCH))
-def test_options_of_ours_and_their_abbreviations_are_refused(name: str) -> None:
+def test_options_set_by_paislurm_and_their_abbreviations_are_refused(name: str) -> None:
     assert error_codes(job("extras/slurm/options", [f"--{name}", f"--{name}=1", f"--{name[:-1]}=1"])) == ["E207"] * 3
 
 
@@ -101,7 +101,7 @@ UNDER_BINDING = "write it under `extras.slurm.binding` or `extras.slurm.srun`"
 
 
 @pytest.mark.parametrize("name", sorted(SRUN))
-def test_options_of_srun_that_a_job_cannot_have_say_why(name: str) -> None:
+def test_forbidden_srun_options_are_refused_with_a_reason(name: str) -> None:
     for option in (f"--{name}", f"--{name}=1"):
         (found,) = faults(job("extras/slurm/srun", [option]))
         assert (found.code, bool(found.hint)) == ("E207", True)
@@ -118,7 +118,7 @@ def test_options_of_srun_that_a_job_cannot_have_say_why(name: str) -> None:
         ("srun", "--mpi=none", "`mpi` under `extras.slurm` sets the plugin"),
     ],
 )
-def test_why_an_option_is_refused(key: str, option: str, hint: str) -> None:
+def test_refused_options_have_a_reason(key: str, option: str, hint: str) -> None:
     (found,) = faults(job(f"extras/slurm/{key}", [option]))
     assert (found.code, found.hint) == ("E207", hint)
 
@@ -136,7 +136,7 @@ def test_options_of_srun_reach_the_step(option: str) -> None:
     assert plan.roles[0].step_options[-2:] == ((name, value), ("cpu-freq", "high"))
 
 
-def test_wishes_of_a_role() -> None:
+def test_slurm_options_of_a_role_are_read() -> None:
     slurm = {
         "layout": "shared",
         "partition": "cpu",
@@ -152,7 +152,7 @@ def test_wishes_of_a_role() -> None:
 
 
 @pytest.mark.parametrize("name", PASS_THROUGH)
-def test_every_option_that_is_passed_on_is_a_key_of_the_job_and_of_its_roles(name: str) -> None:
+def test_every_forwarded_option_is_a_key_of_jobs_and_roles(name: str) -> None:
     extras = {name: "a", "taskRoles": {"worker": {name: "b"}}}
     job_of_both = check(job("extras/slurm", extras)).job
     assert job_of_both.slurm_options.job.pass_through == {name: "a"}
@@ -161,7 +161,7 @@ def test_every_option_that_is_passed_on_is_a_key_of_the_job_and_of_its_roles(nam
         assert model.model_fields[name].description == PASS_THROUGH[name].note
 
 
-def test_every_option_that_is_passed_on_has_a_row() -> None:
+def test_every_forwarded_option_has_a_row() -> None:
     passed = {name for name, field in SlurmRole.model_fields.items() if field.description}
     assert passed == set(PASS_THROUGH)
 
@@ -178,7 +178,7 @@ def test_every_option_that_is_passed_on_has_a_row() -> None:
         (["A", "MY_*", "_x1", "A"], ("A", "MY_*", "_x1")),
     ],
 )
-def test_variables_that_tasks_get(written: object, names: tuple[str, ...] | None) -> None:
+def test_exported_variables_can_be_selected(written: object, names: tuple[str, ...] | None) -> None:
     assert check(job("extras/slurm/exportEnv", written)).job.slurm_options.export_env == names
 
 
@@ -199,24 +199,24 @@ def test_how_long_a_failed_task_is_held(written: object, held: timedelta | None)
 
 
 @pytest.mark.parametrize("value", ["soon", "", 0, -1, 1.5, [30], "30m"])
-def test_no_time_for_which_a_task_is_held(value: object) -> None:
+def test_invalid_hold_times_are_refused(value: object) -> None:
     assert error_codes(job("extras/slurm/isDebug", value)) == ["E203"]
 
 
 @pytest.mark.parametrize("name", ["*", "A=1", "", "A B", "A|B", "1A", "A*B", "$A", "\u00c4", "A\n", 5, None, ["A"]])
-def test_no_names_of_variables(name: object) -> None:
+def test_invalid_variable_names_are_refused(name: object) -> None:
     assert error_codes(job("extras/slurm/exportEnv", ["HOME", name])) == ["E203"]
 
 
 @pytest.mark.parametrize("value", ["some", "HOME", 1, {}, {"HOME": "/"}])
-def test_no_choice_of_variables(value: object) -> None:
+def test_invalid_export_env_values_are_refused(value: object) -> None:
     assert error_codes(job("extras/slurm/exportEnv", value)) == ["E203"]
 
 
 @pytest.mark.parametrize(
     "folder", ["task", "submit", "/", "/data/it's $HOME #1", "/daten/\u00fcber", "./", "./a b/c", "./..a"]
 )
-def test_folders_in_which_commands_start(folder: str) -> None:
+def test_valid_workdirs_are_accepted(folder: str) -> None:
     slurm = {"workdir": folder, "taskRoles": {"worker": {"workdir": "/role"}}}
     checked = check(job("extras/slurm", slurm)).job
     assert (checked.slurm_options.job.workdir, checked.roles[0].slurm_options.workdir) == (folder, "/role")
@@ -241,5 +241,5 @@ def test_folders_in_which_commands_start(folder: str) -> None:
         ["/a"],
     ],
 )
-def test_no_folders_in_which_commands_start(folder: object) -> None:
+def test_invalid_workdirs_are_refused(folder: object) -> None:
     assert error_codes(job("extras/slurm/workdir", folder)) == ["E203"]

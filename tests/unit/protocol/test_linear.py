@@ -97,7 +97,7 @@ def block(line: str, count: int) -> str:
         pytest.param("# a comment\n" * 1_250_000 + V2 + "      - x\n", "compiled", id="comments of YAML"),
     ],
 )
-def test_compiling(text: str, result: str, tmp_path: Path) -> None:
+def test_compiling_takes_linear_time(text: str, result: str, tmp_path: Path) -> None:
     (tmp_path / "job").write_text(text, encoding="utf-8")
     assert bounded([sys.executable, "-c", COMPILE, str(tmp_path / "job")]) == result
 
@@ -111,7 +111,7 @@ def test_compiling(text: str, result: str, tmp_path: Path) -> None:
         pytest.param("echo a >b\n", 40_000, 400_000, id="without secrets"),
     ],
 )
-def test_putting_secrets_in(text: str, count: int, length: int, tmp_path: Path) -> None:
+def test_inserting_secrets_takes_linear_time(text: str, count: int, length: int, tmp_path: Path) -> None:
     (tmp_path / "a").write_text("secret", encoding="utf-8")
     (tmp_path / "commands").write_text(text * count, encoding="utf-8")
     runtime = str(files("paislurm").joinpath("templates", "runtime"))

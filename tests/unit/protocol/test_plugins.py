@@ -26,7 +26,7 @@ def programs(plugin: dict[str, object]) -> list[str]:
 
 
 @pytest.mark.parametrize("parameters", [{}, {"parameters": {}}, {"parameters": None}])
-def test_tensorboard_without_parameters_is_none(parameters: dict[str, object]) -> None:
+def test_tensorboard_without_parameters_is_ignored(parameters: dict[str, object]) -> None:
     assert programs({"plugin": "tensorboard", **parameters}) == []
 
 
@@ -48,7 +48,7 @@ def test_switches_of_ssh_may_be_text(job_ssh: object, barrier: object, waits: bo
 
 
 @pytest.mark.parametrize("value", ["yes", 1, None, ["true"]])
-def test_other_words_are_no_switches(value: object) -> None:
+def test_invalid_switch_values_are_refused(value: object) -> None:
     with pytest.raises(ProtocolError) as error:
         with_plugin({"plugin": "ssh", "parameters": {"jobssh": value}})
     assert [diagnostic.code for diagnostic in error.value.diagnostics] == ["E203"]
@@ -65,7 +65,7 @@ def test_other_words_are_no_switches(value: object) -> None:
         (5, False, ["W312"]),
     ],
 )
-def test_the_case_of_a_failure_policy_means_nothing(policy: object, ignores: bool, warned: list[str]) -> None:
+def test_a_failure_policy_is_case_insensitive(policy: object, ignores: bool, warned: list[str]) -> None:
     found = with_plugin({"plugin": "cmd", "failurePolicy": policy, "parameters": {"preCommands": ["ls"]}})
     assert [each.ignore_failure for each in found.job.roles[0].hooks.plugins] == [ignores]
     assert codes(found) == warned
@@ -88,7 +88,7 @@ def started(text: str) -> str:
     return made.scripts[0].text
 
 
-def test_a_prerequisite_inherits_keys_from_those_that_it_requires() -> None:
+def test_a_prerequisite_inherits_keys_from_its_requirements() -> None:
     """Its own key counts, then what the required ones have, depth-first and in their order."""
     keys = ("own", "first", "deep", "uri[0]")
     callbacks = saying(" ".join(f"<% this.parameters.{key} %>" for key in keys))
@@ -102,7 +102,7 @@ def test_a_prerequisite_inherits_keys_from_those_that_it_requires() -> None:
 
 
 @pytest.mark.parametrize("key", ["description", "version", "preCommands", "nowhere"])
-def test_what_a_prerequisite_is_itself_is_not_inherited(key: str) -> None:
+def test_the_identity_of_a_prerequisite_is_not_inherited(key: str) -> None:
     text = with_data(
         {"name": "a", "require": ["b"], "callbacks": saying(f"<% this.parameters.{key} %>")},
         {"name": "b", "description": "d", "version": "1", "preCommands": ["true"]},

@@ -160,7 +160,9 @@ def test_rejected(path: str, value: object) -> None:
         ("taskRoles/[key]/instances", 1, ('$.taskRoles["[key]"]', "expected a role name")),
     ],
 )
-def test_a_key_that_looks_like_a_word_of_the_validator(path: str, value: object, diagnostic: tuple[str, str]) -> None:
+def test_a_key_that_resembles_a_validator_keyword_is_located(
+    path: str, value: object, diagnostic: tuple[str, str]
+) -> None:
     with pytest.raises(ProtocolError) as error:
         check(job(path, value))
     assert any(

@@ -60,7 +60,7 @@ ROOTS: dict[str, Value] = {
         ("50% < 60%", "50% < 60%"),
     ],
 )
-def test_values(text: str, result: str) -> None:
+def test_references_are_replaced_by_values(text: str, result: str) -> None:
     rendered = render(text, ROOTS)
     assert rendered.text == result
     assert not rendered.problems
@@ -106,7 +106,7 @@ def test_values(text: str, result: str) -> None:
         ("$secrets", "E313"),
     ],
 )
-def test_faults(name: str, code: str) -> None:
+def test_invalid_references_are_reported(name: str, code: str) -> None:
     rendered = render(f"a <% {name} %> b", ROOTS)
     assert [(problem.offset, problem.code) for problem in rendered.problems] == [(2, code)]
     assert rendered.text == f"a <% {name} %> b"
@@ -120,20 +120,20 @@ def test_an_unclosed_reference_ends_the_search() -> None:
 @pytest.mark.parametrize(
     ("text", "codes"), [('printf "<%s>"', []), ("<% $parameters.model", ["E311"]), ("<%this.parameters.x", ["E311"])]
 )
-def test_in_prerequisites_and_plugins_other_text_can_begin_so(text: str, codes: list[str]) -> None:
+def test_partial_references_in_prerequisites_and_plugins_are_text(text: str, codes: list[str]) -> None:
     """OpenPAI's runtime looks there for whole references alone."""
     rendered = render(text, {**ROOTS, "this": {"parameters": {}}})
     assert ([problem.code for problem in rendered.problems], rendered.text) == (codes, text)
 
 
-def test_references_to_nothing_can_be_kept_as_openpai_left_them() -> None:
+def test_unknown_references_can_be_kept_as_in_openpai() -> None:
     rendered = render("<%$parameters.x[0].y%> <% this.parameters.z %>", ROOTS, keep=True)
     assert rendered.text == "<% $parameters.x.0.y %> <% this.parameters.z %>"
     assert [problem.code for problem in rendered.problems] == ["W305", "W305"]
 
 
 @given(st.text(max_size=80).filter(lambda text: "<%" not in text))
-def test_text_without_references_is_left_alone(text: str) -> None:
+def test_text_without_references_is_unchanged(text: str) -> None:
     assert render(text, ROOTS).text == text
 
 
@@ -147,7 +147,7 @@ def test_values_are_not_rendered_again(value: str, around: str) -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from("ab<\n"), st.booleans(), st.text("xy", max_size=4)), max_size=12))
-def test_characters_are_followed_there_and_back(parts: list[tuple[str, bool, str]]) -> None:
+def test_offsets_are_mapped_in_both_directions(parts: list[tuple[str, bool, str]]) -> None:
     old, new = "".join(part for part, _, _ in parts), ""
     replaced, expected = [], []
     for offset, (part, goes, value) in enumerate(parts):
@@ -161,7 +161,7 @@ def test_characters_are_followed_there_and_back(parts: list[tuple[str, bool, str
 
 
 @given(st.lists(st.sampled_from(["a", "\n", "<% $parameters.model %>", "<% $parameters.sizes %>"]), max_size=12))
-def test_what_is_not_replaced_can_be_followed(parts: list[str]) -> None:
+def test_offsets_of_unreplaced_text_are_mapped(parts: list[str]) -> None:
     text = "".join(parts)
     rendered = render(text, ROOTS)
     for offset, char in enumerate(text):

@@ -60,7 +60,7 @@ def as_the_task_runs_it(found: Checked, folder: Path, text: str | None = None) -
     return subprocess.run(argv, cwd=str(RUNTIME), capture_output=True, check=True).stdout.decode()
 
 
-def test_only_names_are_in_the_job() -> None:
+def test_the_job_contains_only_names_of_secrets() -> None:
     secrets: dict[str, Value] = {"token": "v4lue", "db": {"users": ["alice", {"key/é": 7.0}]}, "unused": "1"}
     found = checked("a <%$secrets.token%> b <% $secrets.db.users[1].key/é %> <% $secrets.db.users.0 %>", secrets)
     assert found.job.secrets == ("token", "db.users.1.key%2F%C3%A9", "db.users.0")
@@ -76,7 +76,7 @@ def test_a_job_without_references_has_no_secrets() -> None:
     assert (found.job.secrets, found.secrets) == ((), {})
 
 
-def test_the_space_around_a_secret_is_its_own(tmp_path: Path) -> None:
+def test_whitespace_around_a_secret_is_kept(tmp_path: Path) -> None:
     found = checked("<% $secrets.token %>", {"token": "\n a\n\n"})
     assert as_the_task_runs_it(found, tmp_path) == "\n a\n\n"
 
@@ -99,7 +99,7 @@ def put_in(text: str, secrets: dict[str, str]) -> str | None:
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(NASTY, NASTY, NASTY)
-def test_what_is_put_in_is_what_was_written(tmp_path: Path, a: str, b: str, parameter: str) -> None:
+def test_inserted_secrets_equal_the_given_values(tmp_path: Path, a: str, b: str, parameter: str) -> None:
     secrets: dict[str, Value] = {"a": a, "b": b}
     command = "x <% $secrets.a %>-<% $parameters.p %>% $secrets.a %><% $secrets.b %> y"
     expected = put_in(f"-{parameter}% $secrets.a %>", {"a": a, "b": b})
@@ -122,7 +122,7 @@ def test_what_is_put_in_is_what_was_written(tmp_path: Path, a: str, b: str, para
         ("<% $parameters.open %> $secrets.token %>", "v4lue"),
     ],
 )
-def test_a_secret_in_a_value_is_put_in(command: str, result: str, tmp_path: Path) -> None:
+def test_a_secret_in_a_value_is_inserted(command: str, result: str, tmp_path: Path) -> None:
     parameters: dict[str, Value] = {
         "url": "https://user:<% $secrets.token %>@host/x",
         "list": ["a", "<%$secrets.token%>"],
@@ -135,7 +135,7 @@ def test_a_secret_in_a_value_is_put_in(command: str, result: str, tmp_path: Path
     assert as_the_task_runs_it(found, tmp_path) == result
 
 
-def test_a_secret_in_a_value_of_a_prerequisite_is_put_in(tmp_path: Path) -> None:
+def test_a_secret_in_a_prerequisite_is_inserted(tmp_path: Path) -> None:
     commands = ["clone <% $parameters.url %> <% this.parameters.more %>"]
     data: dict[str, Value] = {
         "name": "set",

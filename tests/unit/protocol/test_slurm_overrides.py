@@ -31,23 +31,23 @@ def directives(source: bytes | str, **given: str) -> dict[str, Any]:
     return dict(compiled.plan.components[0].directives)
 
 
-def test_they_go_before_the_job_file_its_roles_and_the_profile() -> None:
+def test_command_line_options_override_job_file_roles_and_profile() -> None:
     slurm = {"time": "0:10:00", "partition": "batch", "qos": "low", "taskRoles": {"worker": {"partition": "batch"}}}
     found = directives(text({"slurm": slurm}), time="30", partition="other", account="us")
     assert (found["time"], found["partition"], found["account"], found["qos"]) == ("00:30:00", "other", "us", "low")
 
 
-def test_a_job_of_protocol_v1_has_them_too() -> None:
+def test_command_line_options_apply_to_protocol_v1() -> None:
     assert directives(job_v1(), time="30", partition="other")["time"] == "00:30:00"
 
 
-def test_the_lines_of_the_script_say_where_a_value_comes_from() -> None:
+def test_script_lines_name_the_option_as_source() -> None:
     compiled = compile_job(text({"slurm": {"time": "0:10:00"}}), site=SITE, slurm={"time": "30"})
     (line,) = (each for each in origins(compiled.plan, compiled.document) if "--time=" in each.text)
     assert (line.rule, line.job_lines) == ("--time of the command line", ())
 
 
-def test_what_cannot_be_meant_is_told_all_at_once() -> None:
+def test_all_invalid_option_values_are_reported_at_once() -> None:
     with pytest.raises(UsageError) as error:
         directives(text(), time="soon", partition="a b", account="x\ny", qos="ok")
     assert [(each.code, each.message.partition(":")[0]) for each in error.value.diagnostics] == [
@@ -57,7 +57,7 @@ def test_what_cannot_be_meant_is_told_all_at_once() -> None:
     ]
 
 
-def test_the_plan_checks_them_as_those_of_the_file() -> None:
+def test_the_plan_checks_options_like_job_file_values() -> None:
     with pytest.raises(PlanError) as error:
         directives(text(), partition="nowhere")
     assert error.value.diagnostics[0].code == "E402"
@@ -67,6 +67,6 @@ def test_the_plan_checks_them_as_those_of_the_file() -> None:
 
 
 @pytest.mark.parametrize("extras", ["text", ["list"], {"slurm": 3}])
-def test_what_is_wrong_with_the_file_is_still_told(extras: object) -> None:
+def test_errors_in_the_file_are_still_reported(extras: object) -> None:
     with pytest.raises(ProtocolError):
         directives(text(extras), time="30")

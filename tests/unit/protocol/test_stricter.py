@@ -67,7 +67,7 @@ def said(row: Row, job: dict[str, Any]) -> list[Diagnostic]:
 
 
 @pytest.mark.parametrize(("row", "key"), CASES)
-def test_openpai_takes_the_example_and_paislurm_says_what_is_wrong(row: Row, key: str) -> None:
+def test_openpai_accepts_the_example_and_paislurm_reports_an_error(row: Row, key: str) -> None:
     job = at_key(row, key, row.example)
     assert refusal(job) == ""
     found = said(row, job)
@@ -82,14 +82,14 @@ def test_openpai_takes_the_example_and_paislurm_says_what_is_wrong(row: Row, key
 
 
 @pytest.mark.parametrize(("row", "key"), [case for case in CASES if case.values[0].instead])
-def test_what_the_row_says_instead_is_right(row: Row, key: str) -> None:
+def test_the_suggested_replacement_is_valid(row: Row, key: str) -> None:
     job = at_key(row, key, row.instead)
     assert refusal(job) == ""
     assert [each for each in said(row, job) if each.code == row.code or each.code[0] == "E"] == []
 
 
 @pytest.mark.parametrize("protocol", ["1", "2"])
-def test_the_jobs_that_are_changed_have_every_key_that_means_something(protocol: str) -> None:
+def test_the_base_jobs_contain_every_effective_key(protocol: str) -> None:
     page = PAGE.with_name("job-file.md").read_text(encoding="utf-8")
     _, _, section = page.partition(f"## Protocol v{protocol}\n")
     keys = set(
@@ -101,7 +101,7 @@ def test_the_jobs_that_are_changed_have_every_key_that_means_something(protocol:
 
 @pytest.mark.parametrize("number", [1, pytest.param(10, marks=pytest.mark.slow("thousands of jobs"))])
 @pytest.mark.parametrize("name", JOBS)
-def test_the_page_has_every_rule_that_is_stricter_and_no_rule_is_laxer(name: str, number: int) -> None:
+def test_the_page_lists_every_stricter_rule_and_no_rule_is_laxer(name: str, number: int) -> None:
     """Try some changes of each value; `python -m tests.unit.protocol.openpai.mutations` tries all."""
     chooser = random.Random(number)
     for _, changes in groupby(mutants(JOBS[name]), key=itemgetter(0)):
@@ -117,7 +117,7 @@ UNSEEN = {"E102", "E103", "E321", "W305", "W320"}
 
 
 @pytest.mark.parametrize("file", sorted(REJECTED.glob("[EW][23]*.yaml")), ids=lambda file: file.stem)
-def test_what_openpai_took_of_the_rejected_files_has_a_row(file: Path) -> None:
+def test_rejected_files_that_openpai_accepts_have_a_row(file: Path) -> None:
     """Keys below extras.slurm are none of OpenPAI's."""
     job = yaml.safe_load(file.read_text(encoding="utf-8"))
     if not refusal(job):
@@ -126,7 +126,7 @@ def test_what_openpai_took_of_the_rejected_files_has_a_row(file: Path) -> None:
 
 
 @pytest.mark.parametrize("row", TEXTS, ids=lambda row: f"{row.code} {row.example}"[:60])
-def test_a_text_that_openpai_read_is_refused(row: Row) -> None:
+def test_a_file_that_openpai_could_parse_is_refused(row: Row) -> None:
     meant = read("{" + row.instead + "}", file="page").root
     assert isinstance(meant, dict)
     assert row.keys

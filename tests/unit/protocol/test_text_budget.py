@@ -58,7 +58,7 @@ FILES = {
 
 
 @pytest.mark.parametrize("kind", FILES)
-def test_a_small_file_that_stands_for_gigabytes(tmp_path: Path, kind: str) -> None:
+def test_a_small_file_that_expands_to_gigabytes_is_refused(tmp_path: Path, kind: str) -> None:
     (tmp_path / "job.yaml").write_text(FILES[kind], encoding="utf-8")
     assert (tmp_path / "job.yaml").stat().st_size < 3_000_000
     done = subprocess.run(
@@ -71,7 +71,7 @@ def test_a_small_file_that_stands_for_gigabytes(tmp_path: Path, kind: str) -> No
     assert "16 MB" in done.stderr
 
 
-def test_the_line_is_that_of_the_reference_that_goes_too_far() -> None:
+def test_the_error_is_at_the_reference_that_exceeds_the_limit() -> None:
     with pytest.raises(ProtocolError) as error:
         validate(read(FILES["references"], file="job.yaml"))
     (fault,) = error.value.diagnostics
@@ -81,7 +81,7 @@ def test_the_line_is_that_of_the_reference_that_goes_too_far() -> None:
     assert fault.location.line == first + ((16 << 20) - 10_000 * len("echo <% $parameters.x %>")) // len(BIG)
 
 
-def test_what_is_no_more_than_the_bound_is_built() -> None:
+def test_text_within_the_limit_is_built() -> None:
     text = (
         FILES["references"].partition("taskRoles")[0] + "taskRoles:\n" + ROLE % 0 + commands("<% $parameters.x %>", 66)
     )

@@ -21,12 +21,12 @@ FOLDER = os.environ.get("PAISLURM_OPENPAI_JOBS")
 PUBLISHED = sorted(Path(FOLDER).glob("v1/*.json")) if FOLDER else []
 
 
-def test_thresholds_of_null_never_fire() -> None:
+def test_null_thresholds_have_no_effect() -> None:
     assert role("minFailedTaskCount", None).completion == Completion(min_failed=-1, min_succeeded=-1)
     assert role("minSucceededTaskCount", 2).completion == Completion(min_failed=1, min_succeeded=2)
 
 
-def test_shared_memory_that_is_stated_is_shown() -> None:
+def test_given_shared_memory_is_shown() -> None:
     found = role("shmMB", 256).resources
     assert (found.shm_mib, found.declared_shm_mib) == (256, 256)
     found = role("shmMB", 0).resources
@@ -56,7 +56,7 @@ def test_declared_ports_come_first_and_may_be_fixed() -> None:
         ("a\nb", "a\nb"),
     ],
 )
-def test_commands_are_taken_as_they_are_but_for_a_shell_alone(command: str, text: str) -> None:
+def test_commands_are_unchanged_except_for_a_lone_shell(command: str, text: str) -> None:
     found = role("command", command).command
     assert (found.text, found.errexit, found.nounset, found.pipefail) == (text, False, False, False)
     assert found.lines == ((0, 11),)
@@ -71,14 +71,14 @@ def test_kill_all_counts_the_tasks_of_all_roles() -> None:
 
 
 @pytest.mark.parametrize("key", ["minFailedTaskCount", "minSucceededTaskCount"])
-def test_kill_all_has_no_effect_beside_thresholds_of_roles(key: str) -> None:
+def test_kill_all_has_no_effect_with_role_thresholds(key: str) -> None:
     base = job("killAllOnCompletedTaskNumber", 1).replace('"gpuNumber"', f'"{key}": null, "gpuNumber"')
     checked = check(base)
     assert checked.job.min_succeeded == -1
     assert [diagnostic.code for diagnostic in checked.warnings] == ["W333"]
 
 
-def test_variables_are_text_as_javascript_writes_it() -> None:
+def test_variables_are_converted_to_text_like_javascript() -> None:
     envs = {"i": 32, "f": 0.10, "e": 1e-7, "t": True, "n": None, "s": "a $HOME 'b'\n", "big": 2**60, "1st": 1}
     assert meant("jobEnvs", envs).variables == (
         ("i", "32"),
@@ -93,14 +93,14 @@ def test_variables_are_text_as_javascript_writes_it() -> None:
 
 
 @pytest.mark.parametrize(("value", "on"), [(True, True), ("true", True), (False, False), ("yes", False), (1, False)])
-def test_switches_among_the_variables(value: object, on: bool) -> None:
+def test_switches_in_the_variables_are_applied(value: object, on: bool) -> None:
     found = meant("jobEnvs", {"isDebug": value, "paiAzRDMA": value})
     assert (found.debug_hold is not None, found.roles[0].resources.infiniband) == (on, on)
     assert {name for name, _ in found.variables} == {"isDebug", "paiAzRDMA"}
     assert codes("jobEnvs", {"isDebug": value}).count("W332") == (value == "true")
 
 
-def test_wishes_stand_under_extras() -> None:
+def test_slurm_options_are_read_from_extras() -> None:
     slurm = {
         "time": "1:00:00",
         "layout": "het",
@@ -115,7 +115,7 @@ def test_wishes_stand_under_extras() -> None:
     assert codes("extras/slurm", slurm) == []
 
 
-def test_a_site_may_choose_between_readings() -> None:
+def test_a_site_can_set_compat_options() -> None:
     document = read(job(), file="job.json")
     assert validate(document, defaults=CompatOptions(job_name="full")).job.compat.job_name == "full"
 
@@ -132,11 +132,11 @@ def test_the_name_can_be_changed() -> None:
         '{jobName: demo, image: "python:3.11", taskRoles: [{name: worker, command: "true"}]}',
     ],
 )
-def test_a_job_of_v1_written_as_yaml_is_one(text: str) -> None:
+def test_a_v1_job_can_be_written_as_yaml(text: str) -> None:
     assert check(text).job.protocol == "1"
 
 
-def test_a_job_of_v2_written_as_json_is_one() -> None:
+def test_a_v2_job_can_be_written_as_json() -> None:
     text = """{"protocolVersion": 2, "name": "demo", "type": "job",
         "prerequisites": [{"type": "dockerimage", "name": "image", "uri": "python:3.11"}],
         "taskRoles": {"worker": {"dockerImage": "image", "resourcePerInstance": {"cpu": 1, "memoryMB": 1, "gpu": 0},
@@ -145,7 +145,7 @@ def test_a_job_of_v2_written_as_json_is_one() -> None:
 
 
 @pytest.mark.parametrize("file", PUBLISHED, ids=lambda file: file.stem)
-def test_published_files_compile_or_name_their_fault(file: Path) -> None:
+def test_published_files_compile_or_report_their_error(file: Path) -> None:
     """Role names with a hyphen are the one fault that they have."""
     try:
         compiled = compile_job(file.read_bytes(), file=file.name)

@@ -41,7 +41,7 @@ def test_defaults() -> None:
 
 
 @pytest.mark.parametrize(("key", "value"), [("taskNumber", 1), ("cpuNumber", 1), ("memoryMB", 100), ("gpuNumber", 0)])
-def test_what_the_documents_require_has_the_servers_default(key: str, value: int) -> None:
+def test_missing_required_keys_get_the_server_default(key: str, value: int) -> None:
     found = role(key, GONE)
     amounts = {
         "taskNumber": found.instances,
@@ -160,7 +160,7 @@ REFUSED: list[tuple[str, Any, str]] = [
 
 
 @pytest.mark.parametrize(("path", "value"), ACCEPTED)
-def test_accepted(path: str, value: object) -> None:
+def test_valid_values_are_accepted(path: str, value: object) -> None:
     assert meant(path, value).protocol == "1"
 
 
@@ -172,12 +172,12 @@ def without_lines(found: Job) -> Job:
 
 
 @pytest.mark.parametrize(("path", "text", "number"), AS_TEXT)
-def test_numbers_as_text_mean_the_number(path: str, text: object, number: object) -> None:
+def test_numbers_can_be_given_as_text(path: str, text: object, number: object) -> None:
     assert without_lines(meant(path, text)) == without_lines(meant(path, number))
 
 
 @pytest.mark.parametrize(("path", "value", "code"), REFUSED)
-def test_refused(path: str, value: object, code: str) -> None:
+def test_invalid_values_are_refused(path: str, value: object, code: str) -> None:
     with pytest.raises(ProtocolError) as caught:
         meant(path, value)
     assert code in [diagnostic.code for diagnostic in caught.value.diagnostics]

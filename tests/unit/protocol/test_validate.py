@@ -63,7 +63,7 @@ def test_a_virtual_cluster_without_a_name_is_the_default() -> None:
         ("deployments", "[{name: d, taskRoles: {worker: {}}}, {name: d, taskRoles: {worker: {}}}]", "E302"),
     ],
 )
-def test_names_on_one_line_are_told_apart(key: str, names: str, code: str) -> None:
+def test_equal_names_on_one_line_are_distinguished(key: str, names: str, code: str) -> None:
     assert error_codes(f"{job(key, None).replace(f'{key}: null', f'{key}: {names}')}") == [code]
 
 
@@ -97,7 +97,7 @@ def test_shared_memory(shm: int, effective: int, declared: int) -> None:
     assert (resources.shm_mib, resources.declared_shm_mib) == (effective, declared)
 
 
-def test_ports_stand_in_their_order_and_the_implicit_ones_follow() -> None:
+def test_ports_keep_their_order_and_implicit_ones_follow() -> None:
     ports = {"web": 2, "none": 0, "http": 0, "tf": 1}
     checked = check(job("taskRoles/worker/resourcePerInstance/ports", ports))
     found = [(port.label, port.count) for port in checked.job.roles[0].ports]
@@ -114,7 +114,9 @@ def test_ports_stand_in_their_order_and_the_implicit_ones_follow() -> None:
         ({"minFailedInstances": 5}, (5, -1), ["W203"]),
     ],
 )
-def test_completion(completion: dict[str, Any], expected: tuple[int, int], warnings: list[str]) -> None:
+def test_completion_policies_are_read(
+    completion: dict[str, Any], expected: tuple[int, int], warnings: list[str]
+) -> None:
     checked = check(job("taskRoles/worker/completion", completion))
     found = checked.job.roles[0].completion
     assert (found.min_failed, found.min_succeeded) == expected
@@ -132,7 +134,7 @@ def test_min_succeeded_can_be_the_number_of_instances() -> None:
     assert [role.completion.min_succeeded for role in by_site.job.roles] == [3, 1]
 
 
-def test_switches_of_the_job_overrule_those_of_the_site() -> None:
+def test_switches_of_the_job_override_those_of_the_site() -> None:
     site = CompatOptions(job_name="full", nounset=False, exit_patterns="original", unresolved="keep", gpu_type="any")
     assert validate(read(job(), file="j"), defaults=site).job.compat.job_name == "full"
     text = job("extras/slurm/compat", {"jobName": "plain", "nounset": True, "exitPatterns": "fixed"})
@@ -169,18 +171,18 @@ def test_switches_of_the_job_overrule_those_of_the_site() -> None:
     ],
     ids=str,
 )
-def test_what_does_nothing_does_not_keep_a_job_from_being_submitted(extras: dict[str, Any]) -> None:
+def test_keys_without_effect_do_not_prevent_submission(extras: dict[str, Any]) -> None:
     assert not check(job("extras", extras)).warnings
 
 
-def test_prerequisites_that_do_nothing() -> None:
+def test_prerequisites_without_effect_get_no_warning() -> None:
     text = changed(JOB, "prerequisites/1", {"name": "set", "type": "data", "uri": ["x"]})
     text = changed(text, "prerequisites/2", {"name": "tools", "type": "script", "plugin": "com.x", "callbacks": []})
     text = changed(text, "taskRoles/worker/prerequisites", ["set", "image"])
     assert not check(yaml.safe_dump(text)).warnings
 
 
-def test_storages_take_the_place_of_the_storage_plugin() -> None:
+def test_extras_storages_replaces_the_storage_plugin() -> None:
     plugin = {"plugin": "teamwise_storage", "parameters": {"storageConfigNames": ["a", "b"]}}
 
     def storages(**extras: object) -> list[tuple[str, str]] | None:

@@ -36,7 +36,7 @@ class Commented(json.JSONEncoder):
 
 
 @given(st.dictionaries(TEXT, DATA, max_size=4), st.booleans(), st.lists(NOTHING, min_size=1, max_size=5))
-def test_what_was_dumped_is_read(data: dict[str, Any], ascii_only: bool, between: list[str]) -> None:
+def test_dumped_values_are_read_back(data: dict[str, Any], ascii_only: bool, between: list[str]) -> None:
     wanted = {**data, "jobName": "demo"}
     writer = Commented(ensure_ascii=ascii_only)
     writer.between = between
@@ -48,14 +48,14 @@ def test_what_was_dumped_is_read(data: dict[str, Any], ascii_only: bool, between
 
 @given(JSON_LIKE)
 @settings(max_examples=500)
-def test_nonsense_is_a_fault_with_a_place(nonsense: str) -> None:
+def test_invalid_json_is_an_error_with_a_location(nonsense: str) -> None:
     try:
         check_places(read('{"jobName": ' + nonsense, file="job.json"))
     except ProtocolError as error:
         check_faults(error)
 
 
-def test_places_are_those_of_the_file() -> None:
+def test_locations_match_the_file() -> None:
     document = read('// a job\n{"jobName":\t"demo", /* x\n*/ "taskRoles": [\n  {"name": "a"}]}', file="job.json")
     assert str(document.location(("jobName",))) == "job.json:2:13"
     assert str(document.location(("jobName",), key=True)) == "job.json:2:2"
@@ -99,7 +99,7 @@ def test_values(written: str, value: object) -> None:
     ],
     ids=["deep", "many", "backslashes", "comment", "comments", "quotes", "commas"],
 )
-def test_megabytes_of_nonsense_are_soon_done_with(text: str) -> None:
+def test_megabytes_of_invalid_json_are_refused_quickly(text: str) -> None:
     with pytest.raises(ProtocolError) as caught:
         read(text, file="job.json")
     check_faults(caught.value)

@@ -14,12 +14,12 @@ from ..protocol.jobs import JOB
 from ..protocol.jobs_v1 import job as job_v1
 
 
-def test_keys_by_which_a_profile_is_known_are_its_own() -> None:
+def test_keys_that_identify_a_profile_occur_in_no_job_file() -> None:
     assert {each.alias for each in Site.model_fields.values()} >= SITE_KEYS
     assert not SITE_KEYS & JOB.keys()
 
 
-def test_no_job_file_is_taken_for_another() -> None:
+def test_job_files_are_not_mistaken_for_other_kinds() -> None:
     assert error_of_mapping(JOB, "job.yaml") is None
     assert error_of_mapping({**JOB, "services": {}, "partitions": {}}, "job.yaml") is None
     assert error_of_mapping(yaml.safe_load(job_v1()), "job.json") is None
@@ -28,11 +28,11 @@ def test_no_job_file_is_taken_for_another() -> None:
 
 
 @pytest.mark.parametrize("text", ["#!/bin/sh\n#SBATCH -N 1\nprotocolVersion: 2\n", "a: b: c\n", "", "import: [x\n"])
-def test_what_is_wrong_with_a_job_file_is_said(text: str) -> None:
+def test_errors_of_a_job_file_are_reported(text: str) -> None:
     assert error_of_text(text, "job.yaml") is None
 
 
-def test_a_broken_job_file_with_a_line_of_sbatch_is_no_script() -> None:
+def test_an_invalid_job_file_with_an_sbatch_line_is_not_a_script() -> None:
     with pytest.raises(ProtocolError) as error:
         read("protocolVersion: 2\n#SBATCH -N 1\na: b: c\n", file="job.yaml")
     assert [each.code for each in error.value.diagnostics] == ["E104"]

@@ -160,7 +160,7 @@ def test_a_mapping_is_refused(value: Value) -> None:
         (r'{"\ud83d\ude00": 1}', {"😀": 1}),
     ],
 )
-def test_what_js_yaml_reads_besides(text: str, value: Value) -> None:
+def test_additional_numbers_of_js_yaml_are_read(text: str, value: Value) -> None:
     assert value_of(text) == value
 
 
@@ -185,12 +185,12 @@ def test_what_js_yaml_reads_besides(text: str, value: Value) -> None:
         (r'"\ud83d \ude00"', "E102"),
     ],
 )
-def test_what_js_yaml_does_not_read_either(text: str, code: str) -> None:
+def test_texts_that_js_yaml_refuses_are_not_numbers(text: str, code: str) -> None:
     with pytest.raises(ProtocolError) as error:
         value_of(text)
     assert [diagnostic.code for diagnostic in error.value.diagnostics] == [code]
 
 
-def test_bytes_are_text_in_commands_alone() -> None:
+def test_binary_values_are_text_only_in_commands() -> None:
     assert js_string(value_of("!!binary aGVsbG8=")) == "hello"
     assert isinstance(value_of("!!binary aGVsbG8="), Bytes)

@@ -59,7 +59,7 @@ def test_no_line_with_a_secret_is_shown(text: str) -> None:
     assert "hunter2" not in message
 
 
-def test_where_secrets_have_an_alias_no_line_is_shown() -> None:
+def test_no_line_is_shown_if_secrets_have_an_alias() -> None:
     text = JOB.replace("[ls]", "[ls, &a hunter2]") + "secrets: {token: *a}\n"
     message = said(text)
     assert "job.yaml:9:16" in message
@@ -71,6 +71,6 @@ def test_other_lines_are_shown() -> None:
     assert "  9 |     instances: none\n    |                ^" in said(JOB + SECRETS)
 
 
-def test_a_file_that_cannot_be_read_is_shown_up_to_its_secrets() -> None:
+def test_an_unparsable_file_is_shown_up_to_its_secrets() -> None:
     assert "  2 | name: `demo\n    |       ^" in said(JOB.replace("name: demo", "name: `demo") + SECRETS)
     assert " | " not in said(SECRETS + JOB.replace("name: demo", "name: `demo"))

@@ -83,11 +83,11 @@ def of(found: list[Origin], text: str) -> Origin:
         ("END_OF_COMMANDS", (28,)),
     ],
 )
-def test_lines_of_the_job_file(line: str, job_lines: tuple[int, ...]) -> None:
+def test_script_lines_name_their_job_file_lines(line: str, job_lines: tuple[int, ...]) -> None:
     assert of(explained(), line).job_lines == job_lines
 
 
-def test_a_default_names_its_rule_and_a_value_none() -> None:
+def test_only_defaults_name_a_rule() -> None:
     found = explained()
     assert of(found, "#SBATCH --ntasks=1").rule.startswith("default 1: PAI protocol, instances; ")
     assert of(found, "PSL_INSTANCES[1]=2").rule is None
@@ -128,17 +128,17 @@ JOB_V1 = """\
         ("PSL_PORT_COUNTS[0]='http:1 ssh:1'", (), "default none: PAI protocol, ports; `ssh` and `http` are added"),
     ],
 )
-def test_of_protocol_v1(line: str, job_lines: tuple[int, ...], rule: str) -> None:
+def test_script_lines_of_protocol_v1_are_explained(line: str, job_lines: tuple[int, ...], rule: str) -> None:
     found = of(explained(JOB_V1), line)
     assert found.job_lines == job_lines
     assert rule in (found.rule or "")
 
 
-def test_the_time_limit_of_protocol_v1() -> None:
+def test_the_time_limit_of_protocol_v1_is_explained() -> None:
     assert {origin.job_lines for origin in explained(JOB_V1) if "--time=" in origin.text} == {(17,)}
 
 
-def test_line_numbers_are_those_of_the_script() -> None:
+def test_line_numbers_match_the_script() -> None:
     compiled = compile_job(JOB)
     lines = compiled.script.split("\n")
     found = origins(compiled.plan, compiled.document)
@@ -153,7 +153,7 @@ def jobs() -> list[Path]:
 
 
 @pytest.mark.parametrize("file", jobs(), ids=lambda file: file.stem)
-def test_every_line_that_varies_is_explained(file: Path) -> None:
+def test_every_variable_line_is_explained(file: Path) -> None:
     """What has neither an origin nor a rule is bash that holds the parts together."""
     try:
         compiled = compile_job(file.read_bytes())
@@ -169,7 +169,7 @@ def test_every_line_that_varies_is_explained(file: Path) -> None:
             assert line in ours or line.endswith("() {"), f"line {number} is not explained: {line}"
 
 
-def test_the_table_has_the_fields_that_are_named_and_no_others() -> None:
+def test_the_table_contains_exactly_the_named_fields() -> None:
     used = {
         name for part in ("options", "lines", "exports") for entry in TABLE[part].values()
         for name in entry.get("from", ())

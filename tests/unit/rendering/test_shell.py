@@ -66,20 +66,20 @@ def bash(script: str, folder: Path) -> list[str]:
 
 @MADE
 @given(st.lists(TEXTS, min_size=50, max_size=50))
-def test_words(tmp_path: Path, texts: list[str]) -> None:
+def test_quoted_words_are_unchanged_by_bash(tmp_path: Path, texts: list[str]) -> None:
     assert bash("".join(f"printf '%s\\0' {quote(text)}\n" for text in texts), tmp_path) == texts
 
 
 @MADE
 @given(st.lists(TEXTS, min_size=50, max_size=50))
-def test_variables(tmp_path: Path, texts: list[str]) -> None:
+def test_variables_are_quoted(tmp_path: Path, texts: list[str]) -> None:
     script = "".join(f"{export('X', text)}\nprintf '%s\\0' \"$X\"\n" for text in texts)
     assert bash(script, tmp_path) == texts
 
 
 @MADE
 @given(st.lists(TEXTS, min_size=50, max_size=50))
-def test_here_documents(tmp_path: Path, texts: list[str]) -> None:
+def test_here_documents_are_quoted(tmp_path: Path, texts: list[str]) -> None:
     """As commands stand in a script, and as the runtime reads them."""
     documents = []
     for text in texts:
@@ -91,7 +91,7 @@ def test_here_documents(tmp_path: Path, texts: list[str]) -> None:
 
 @MADE
 @given(st.lists(TEXTS, min_size=50, max_size=50))
-def test_comments(tmp_path: Path, texts: list[str]) -> None:
+def test_comments_are_single_lines(tmp_path: Path, texts: list[str]) -> None:
     assert bash("".join(f"# {comment(text)}\n" for text in texts) + "printf 'end\\0'\n", tmp_path) == ["end"]
 
 

@@ -35,7 +35,7 @@ def hello() -> str:
 
 
 @pytest.mark.parametrize("position", range(len(CASES)), ids=[case.name for case in CASES])
-def test_what_the_compiler_writes_is_genuine(position: int) -> None:
+def test_compiled_scripts_are_genuine(position: int) -> None:
     verdict = verify(script(position), VERSION)
     assert verdict.faults == ()
     assert not verdict.is_edited
@@ -53,7 +53,7 @@ CHANGES = (
 )
 
 
-def test_a_change_of_any_line_is_noticed() -> None:
+def test_a_change_of_any_line_is_detected() -> None:
     """In the runtime as a fault of its line, in the head by the digest."""
     dice = random.Random(12)
     for _ in range(1000):
@@ -156,7 +156,7 @@ def test_scripts_of_examples_and_published_jobs_are_genuine(file: Path) -> None:
     assert (verdict.faults, verdict.is_edited) == ((), False)
 
 
-def test_a_seal_in_the_commands_deceives_nobody() -> None:
+def test_a_seal_in_the_commands_does_not_hide_edits() -> None:
     whole = hello()
     seal = whole[whole.index(SEAL) :]
     assert verify(whole.replace("\nEND_OF_COMMANDS\n", f"\n{seal}\nEND_OF_COMMANDS\n", 1), VERSION).is_edited
@@ -168,17 +168,17 @@ def test_a_seal_in_the_commands_deceives_nobody() -> None:
     ("text", "message"),
     [("", "no seal"), ("#!/bin/bash\nid\n", "no seal"), (f"x\n{SEAL}1.0 and more\n", "not have paislurm's format")],
 )
-def test_what_is_no_script_of_ours_is_told(text: str, message: str) -> None:
+def test_other_scripts_are_reported(text: str, message: str) -> None:
     ((_, reported),) = verify(text, VERSION).faults
     assert message in reported
 
 
-def test_the_runtime_of_another_version_is_not_judged() -> None:
+def test_the_runtime_of_another_version_is_not_verified() -> None:
     ((_, reported),) = verify(script(0), "7.0").faults
     assert "paislurm 1.0, and this is 7.0" in reported
 
 
-def test_a_runtime_has_only_what_is_asked_for() -> None:
+def test_a_runtime_contains_only_the_requested_parts() -> None:
     assert len(runtime(())) < len(runtime(("slots",))) < len(runtime(tuple(use for use in ALL_USES if use != "podman")))
 
 
@@ -196,6 +196,6 @@ def test_a_runtime_has_only_what_is_asked_for() -> None:
         ("#!/bin/bash\n# protocolVersion: 2\n", "the file has no seal of a paislurm runtime"),
     ],
 )
-def test_a_file_of_another_kind_is_told_as_such(text: str, says: str) -> None:
+def test_other_kinds_of_files_are_named(text: str, says: str) -> None:
     [(line, message)] = verify(text, VERSION).faults
     assert (line, message[: len(says)]) == (1, says)

@@ -74,7 +74,7 @@ def test_a_task_without_a_folder_of_its_own_ends(shared: Path, kind: str) -> Non
     assert list((shared / "calls").iterdir()) == []
 
 
-def test_a_bell_of_another_user_is_neither_heard_nor_rung(shared: Path) -> None:
+def test_a_fifo_of_another_user_is_neither_read_nor_written(shared: Path) -> None:
     calls = made_by(BOB, shared / "calls")
     os.mkfifo(calls / "0.0")
     (calls / "0.0").chmod(0o666)
@@ -91,7 +91,7 @@ def test_a_bell_of_another_user_is_neither_heard_nor_rung(shared: Path) -> None:
     assert [path.name for path in calls.iterdir()] == ["0.0"]
 
 
-def test_what_a_link_leads_to_is_left_alone(shared: Path) -> None:
+def test_the_target_of_a_link_is_not_changed(shared: Path) -> None:
     calls = made_by(BOB, shared / "calls")
     hers = shared / "hers"
     hers.write_text("text")
@@ -120,7 +120,7 @@ def test_shared_memory_of_another_user_is_not_used(shared: Path) -> None:
         memory.rmdir()
 
 
-def test_the_folder_for_calls_has_a_name_that_nobody_knows(shared: Path) -> None:
+def test_the_folder_for_calls_has_an_unpredictable_name(shared: Path) -> None:
     """Not even who knows the number of the process and the time, of which bash makes its own random numbers."""
     printed, _ = run_as_alice(
         shared, "PSL_RUN_ID=7-0; for n in 1 2 3; do RANDOM=1; name_node_folder; echo $PSL_NODE_FOLDER; done"
@@ -143,7 +143,7 @@ def test_the_folder_for_calls_has_a_name_that_nobody_knows(shared: Path) -> None
         (ALICE, 0o700, 0o777, "other users can write to ABOVE"),
     ],
 )
-def test_a_place_for_a_run_by_hand(shared: Path, owner: int, mode: int, above: int, said: str) -> None:
+def test_the_folder_of_a_manual_run_is_checked(shared: Path, owner: int, mode: int, above: int, said: str) -> None:
     place = made_by(owner, made_by(0, shared / "a b") / "c")
     place.chmod(mode)
     place.parent.chmod(above)
@@ -153,7 +153,7 @@ def test_a_place_for_a_run_by_hand(shared: Path, owner: int, mode: int, above: i
     assert bool(expected) == bool(words)
 
 
-def test_the_group_of_a_user_alone_is_nobody_else(shared: Path) -> None:
+def test_a_private_group_counts_as_the_user(shared: Path) -> None:
     """As where a umask of 002 is usual."""
     place = made_by(ALICE, shared / "place")
     os.chown(place, ALICE, 65534)
@@ -161,7 +161,7 @@ def test_the_group_of_a_user_alone_is_nobody_else(shared: Path) -> None:
     assert run_as_alice(shared, f"SLURM_JOB_USER='{place.group()}'; check_place '{place}'")[1] == ""
 
 
-def test_a_run_by_hand_opens_nothing_to_who_inherits_it(shared: Path) -> None:
+def test_a_manual_run_ignores_a_default_acl(shared: Path) -> None:
     """A default ACL goes before the umask."""
     place = made_by(ALICE, shared / "place")
     place.chmod(0o755)
@@ -198,7 +198,7 @@ def test_an_output_folder_of_another_user_is_not_written_to(shared: Path, kind: 
     assert status == "4"
 
 
-def test_an_output_folder_of_ones_own(shared: Path) -> None:
+def test_an_own_output_folder_is_used(shared: Path) -> None:
     """Be it by a link that the site has made."""
     made_by(0, shared / "Output")
     made_by(ALICE, shared / "large")
@@ -222,7 +222,7 @@ def test_a_private_storage_of_another_user_is_not_mounted(shared: Path, owner: i
 
 
 @pytest.mark.parametrize("kind", ["own", "het", "folder", "attempts", "open", "link", "script", "changed"])
-def test_a_folder_that_was_put_in_place_runs_nothing(shared: Path, kind: str) -> None:
+def test_a_substituted_job_folder_is_not_executed(shared: Path, kind: str) -> None:
     """Bob could rename alice's folder while her job waited: what her script finds there is his.
 
     `het`: sbatch has left out the empty lines of what it was given, as it does with a heterogeneous job.

@@ -51,14 +51,14 @@ kill -KILL "$pid"
 """
 
 
-def test_what_has_a_terminal_is_killed_when_only_a_part_of_its_caller_is_gone(tmp_path: Path) -> None:
+def test_a_process_with_terminal_is_killed_when_its_caller_is_gone(tmp_path: Path) -> None:
     """The process that made the terminal ends by TERM at once, and says so to who still listens."""
     folder = tmp_path / "call"
     folder.mkdir()
     assert run(IN_A_SESSION_OF_ITS_OWN, str(folder)).splitlines() == ["open folder gone", "process gone"]
 
 
-def test_what_a_command_leaves_running_outlives_a_caller_who_has_heard_of_the_end(tmp_path: Path) -> None:
+def test_background_processes_outlive_the_caller_after_a_reported_end(tmp_path: Path) -> None:
     folder = tmp_path / "call"
     folder.mkdir()
     word, state = run(LEFT_RUNNING, str(folder)).split()

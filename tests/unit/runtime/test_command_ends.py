@@ -161,7 +161,7 @@ def bash(request: pytest.FixtureRequest) -> list[str]:
 
 
 @pytest.mark.slow("hundreds of scripts for each bash, which is made first where it is missing")
-def test_the_lines_of_which_one_failed(bash: list[str], tmp_path: Path) -> None:
+def test_the_failed_lines_are_recorded(bash: list[str], tmp_path: Path) -> None:
     wrong = []
     for name, case in CASES.items():
         folder = tmp_path / name.replace(" ", "-")
@@ -175,7 +175,7 @@ def test_the_lines_of_which_one_failed(bash: list[str], tmp_path: Path) -> None:
 
 
 @pytest.mark.slow("hundreds of scripts for each bash, which is made first where it is missing")
-def test_commands_do_the_same_with_the_traps_as_without(bash: list[str], tmp_path: Path) -> None:
+def test_traps_do_not_change_the_behaviour_of_commands(bash: list[str], tmp_path: Path) -> None:
     texts = {name: (case.text, case.options) for name, case in CASES.items()}
     texts |= {name: (text, V2) for name, text in SAME.items()}
     for name, (text, options) in texts.items():
@@ -183,7 +183,7 @@ def test_commands_do_the_same_with_the_traps_as_without(bash: list[str], tmp_pat
         assert with_traps == commands(tmp_path, bash, text, options, traps=False), name
 
 
-def test_what_is_no_end_of_commands(tmp_path: Path) -> None:
+def test_invalid_records_of_command_ends_are_ignored(tmp_path: Path) -> None:
     log = tmp_path / "log"
     assert read_command_ends(log) == ()
     lines = (

@@ -107,7 +107,9 @@ def _as_apptainer(folder: Path) -> list[list[str]]:
         ("/usr", "submit", []),
     ],
 )
-def test_the_folder_of_the_submit_in_a_container(tmp_path: Path, folder: str, workdirs: str, bound: list[str]) -> None:
+def test_the_submit_folder_is_available_in_a_container(
+    tmp_path: Path, folder: str, workdirs: str, bound: list[str]
+) -> None:
     """It comes first, so that it hides nothing else that is mounted."""
     here = str(tmp_path)
     settings = f"PSL_WORKDIR=([0]='{workdirs}') PSL_SUBMIT_DIR={folder.replace('HERE', here)}\n"
@@ -117,7 +119,7 @@ def test_the_folder_of_the_submit_in_a_container(tmp_path: Path, folder: str, wo
     assert bash(tmp_path, "podman", code).splitlines() == expected
 
 
-def test_variables_of_the_node_in_a_container(tmp_path: Path) -> None:
+def test_variables_of_the_node_are_set_in_a_container(tmp_path: Path) -> None:
     """Those of devices, networks and MPI, and of the others what the job lists; the image has a PATH of its own."""
     code = """
         export LICENSE=a MY_KEY=b OTHER=c NCCL_DEBUG=INFO LD_LIBRARY_PATH=/x; PSL_PORT_LINES=()
@@ -134,7 +136,7 @@ def test_variables_of_the_node_in_a_container(tmp_path: Path) -> None:
         ("pyxis", "/i.sqsh", ["--env=NVIDIA_VISIBLE_DEVICES", "--env=NVIDIA_DRIVER_CAPABILITIES=all"]),
     ],
 )
-def test_the_devices_of_a_task(tmp_path: Path, name: str, image: str, added: list[str]) -> None:
+def test_a_container_gets_the_devices_of_its_task(tmp_path: Path, name: str, image: str, added: list[str]) -> None:
     code = "PSL_ROLE_GPUS[1]=2; find_devices() { PSL_DEVICES=(/dev/null /dev/zero); }; "
     bash(tmp_path, name, code + ENTER.replace("ROOT", str(tmp_path / "root")), image)
     (call,) = standin.calls(tmp_path)
@@ -143,7 +145,7 @@ def test_the_devices_of_a_task(tmp_path: Path, name: str, image: str, added: lis
 
 @pytest.mark.parametrize("path", ["/with:colon", "/with,comma", "/with\\\\backslash"])
 @pytest.mark.parametrize("name", ["podman", "apptainer", "pyxis"])
-def test_a_path_that_the_options_cannot_hold_is_refused(tmp_path: Path, name: str, path: str) -> None:
+def test_a_path_invalid_in_container_options_is_refused(tmp_path: Path, name: str, path: str) -> None:
     code = f"PSL_BINDS=('{path}' /data); prepare_runtime {tmp_path} 2>&1 && echo taken; true"
     assert "can mount no path with a comma, colon or backslash" in bash(tmp_path, name, code, str(tmp_path))
 
@@ -161,7 +163,7 @@ PULLS = {
 
 
 @pytest.mark.parametrize("name", PULLS)
-def test_how_an_image_is_fetched(tmp_path: Path, name: str) -> None:
+def test_an_image_is_fetched_with_the_runtime_command(tmp_path: Path, name: str) -> None:
     assert bash(tmp_path, name, FETCH.replace("ROOT", str(tmp_path))) == ""
     (call,) = standin.calls(tmp_path)
     shown = ["--authfile=" if word.startswith("--authfile=") else word for word in call]
@@ -193,7 +195,7 @@ def test_how_an_image_is_fetched(tmp_path: Path, name: str) -> None:
         ("charliecloud", "Traceback (most recent call last):", "permanent"),
     ],
 )
-def test_what_a_failed_fetch_means(tmp_path: Path, name: str, says: str, kind: str) -> None:
+def test_failed_fetches_are_classified(tmp_path: Path, name: str, says: str, kind: str) -> None:
     (tmp_path / "says").write_text(says + "\n")
     assert bash(tmp_path, name, FETCH.replace("ROOT", str(tmp_path))).startswith(f"{kind}: ")
 
@@ -211,7 +213,9 @@ def test_what_a_failed_fetch_means(tmp_path: Path, name: str, says: str, kind: s
         ("n1 n2", "rc,sm,self", "rc,sm,self"),
     ],
 )
-def test_what_containers_of_one_node_do_not_share(tmp_path: Path, nodes: str, given: str, wanted: str) -> None:
+def test_ucx_transports_are_limited_for_containers_on_one_node(
+    tmp_path: Path, nodes: str, given: str, wanted: str
+) -> None:
     """Two tasks of a job on the node of this one, or it alone."""
     code = f"PSL_NODES_OF=('{nodes}') {f'UCX_TLS={given}' if given else ''}\n" + 'limit_ucx; echo "${UCX_TLS-unset}"'
     assert bash(tmp_path, "charliecloud", code) == f"{wanted}\n"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         ("nvidia", 2, "", 0, "unset all"),
     ],
 )
-def test_devices(vendor: str, want: int, given: str, local: int, seen: str) -> None:
+def test_visible_devices_are_set_per_task(vendor: str, want: int, given: str, local: int, seen: str) -> None:
     name = "ROCR_VISIBLE_DEVICES" if vendor == "amd" else "CUDA_VISIBLE_DEVICES"
     code = f"""
         PSL_SYSFS=/none PSL_GPU_VENDOR={vendor} PSL_ROLE_GPUS=({want}) PSL_SLOT={local}
@@ -47,9 +47,7 @@ def test_devices(vendor: str, want: int, given: str, local: int, seen: str) -> N
         ("mlx5_1", "", "mlx5_1"),
     ],
 )
-def test_nccl_takes_no_adapter_that_only_begins_with_a_listed_name(
-    tmp_path: Path, listed: str, there: str, given: str
-) -> None:
+def test_nccl_matches_adapter_names_exactly(tmp_path: Path, listed: str, there: str, given: str) -> None:
     for name in there.split():
         (tmp_path / "infiniband" / name).mkdir(parents=True)
     code = f"PSL_SYSFS={tmp_path} NCCL_IB_HCA={listed}; name_adapters_exactly; echo $NCCL_IB_HCA"
@@ -69,7 +67,7 @@ SCONTROL = r"""
 """
 
 
-def test_gpus_of_another_name_are_those_that_slurm_gave_the_job() -> None:
+def test_gpus_with_another_gres_name_are_those_allocated_by_slurm() -> None:
     assert bash(SCONTROL + "print_gpus_on_nodes | sort") == [
         "PSL_GPUS_ON['n1']=0,2,3",
         "PSL_GPUS_ON['n2']=0,2,3",
@@ -86,7 +84,7 @@ def test_gpus_of_another_name_are_those_that_slurm_gave_the_job() -> None:
         ("amd", "true", 0, "0 0"),
     ],
 )
-def test_devices_of_another_name(vendor: str, constrained: str, local: int, seen: str) -> None:
+def test_devices_with_another_gres_name_are_divided(vendor: str, constrained: str, local: int, seen: str) -> None:
     """Whatever the shell that submits has; and counted from 0 where a task cannot open the others of its node."""
     name = "ROCR_VISIBLE_DEVICES" if vendor == "amd" else "CUDA_VISIBLE_DEVICES"
     code = f"""
@@ -145,7 +143,7 @@ LITTLE = "tasks can lock only 64 KiB of memory, and InfiniBand needs"
         ("memlock:unlimited", f"{LITTLE} unlimited (site profile: infiniband.memlockMB)"),
     ],
 )
-def test_what_a_node_lacks(sysfs: Path, check: str, problem: str) -> None:
+def test_missing_infiniband_features_of_a_node_are_reported(sysfs: Path, check: str, problem: str) -> None:
     """Of the roles that run there; twice the same is said once."""
     code = f"""
         ulimit -l 64
@@ -155,7 +153,7 @@ def test_what_a_node_lacks(sysfs: Path, check: str, problem: str) -> None:
     assert bash(code) == ([f"n1 {problem}".replace("SYSFS", str(sysfs))] if problem else [])
 
 
-def test_tasks_raise_their_limit_to_that_of_the_node() -> None:
+def test_tasks_raise_their_soft_limit_to_the_hard_limit() -> None:
     """Only those that need it."""
     code = """
         ulimit -S -l 8 && ulimit -H -l 64
@@ -186,7 +184,7 @@ eno1\t00014D0A\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0
         ("127.0.0.1 localhost\n10.77.1.17 NAME", "10.77.1.17", ""),
     ],
 )
-def test_gloo_is_told_its_interface(tmp_path: Path, hosts: str, address: str, found: str) -> None:
+def test_the_interface_for_gloo_is_set(tmp_path: Path, hosts: str, address: str, found: str) -> None:
     (tmp_path / "hosts").write_text(hosts.replace("NAME", socket.gethostname()) + "\n")
     (tmp_path / "route").write_text(ROUTES)
     code = f"""

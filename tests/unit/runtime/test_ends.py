@@ -23,7 +23,7 @@ def run(command: str, monitor_runs: int, before: str = "") -> subprocess.Complet
 
 
 @pytest.mark.parametrize(("command", "status"), [("exit 0", "0"), ("exit 7", "7"), ("trap 'exit 3' TERM; exit", "0")])
-def test_no_signal_hides_the_status_of_a_command(command: str, status: str) -> None:
+def test_signals_do_not_hide_the_exit_status_of_a_command(command: str, status: str) -> None:
     """Bash itself loses it, when a child ends and a signal comes at once: here signals come every few milliseconds."""
     done = run(command, ROUNDS, before="(while kill -TERM $$ 2>/dev/null; do sleep 0.001; done) &\nstorm=$!")
     assert done.stdout.split() == [status] * ROUNDS
@@ -33,7 +33,7 @@ def test_no_signal_hides_the_status_of_a_command(command: str, status: str) -> N
     ("command", "status"),
     [("kill -KILL 0", "137"), ("kill -KILL $$", "137"), ("kill -SEGV $$", "139"), ("kill 0", "143")],
 )
-def test_what_a_command_that_is_killed_ended_with(command: str, status: str) -> None:
+def test_the_exit_status_of_a_killed_command_is_kept(command: str, status: str) -> None:
     """It may kill the shell that keeps its status, too."""
     assert run(command, 3).stdout.split() == [status] * 3
 

@@ -24,7 +24,7 @@ read_all_events
 
 
 @pytest.mark.parametrize("size", [65536, 1000, 7])
-def test_events_in_blocks(tmp_path: Path, size: int) -> None:
+def test_events_are_read_across_block_boundaries(tmp_path: Path, size: int) -> None:
     """A block may end within a line."""
     code = f"dd() {{ command dd bs={size} count=1; }}\n{READ}"
     assert run(code, str(tmp_path)).splitlines() == [*map(str, range(200)), "n1 no * here"]
@@ -52,5 +52,5 @@ def test_events_in_blocks(tmp_path: Path, size: int) -> None:
         ("", False),
     ],
 )
-def test_what_is_an_event(event: str, is_one: bool) -> None:
+def test_events_are_recognized(event: str, is_one: bool) -> None:
     assert run("is_event $1 && echo yes || echo no", event) == ("yes" if is_one else "no") + "\n"

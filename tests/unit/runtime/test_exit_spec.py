@@ -43,7 +43,7 @@ def model(status: int, text: str) -> tuple[int, str]:
 @pytest.mark.slow("texts for each row of the exit specification")
 @settings(deadline=None, max_examples=1, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
 @given(data=st.data())
-def test_every_row_is_found(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+def test_every_row_matches_its_output(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     folder = tmp_path_factory.mktemp("cases")
     wanted = []
     for number, rule in enumerate(rule for rule in RULES if rule.status != "ecc"):
@@ -61,7 +61,7 @@ def test_every_row_is_found(tmp_path_factory: pytest.TempPathFactory, data: st.D
     assert [(int(line.split()[0]), line.split()[1]) for line in said] == wanted
 
 
-def test_blanks_at_the_ends_of_an_expression_count(tmp_path: Path) -> None:
+def test_blanks_around_an_expression_are_significant(tmp_path: Path) -> None:
     for name, text in (("0", "no argument  to"), ("1", "argument to 5"), ("2", "no argument to 5")):
         (tmp_path / name).mkdir()
         (tmp_path / name / "stdout").write_text(text)
@@ -73,9 +73,7 @@ def test_blanks_at_the_ends_of_an_expression_count(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("wanted", ["fixed", "original"])
-def test_an_input_output_error_of_python_is_no_fault_of_the_data(
-    tmp_path: Path, wanted: Literal["fixed", "original"]
-) -> None:
+def test_a_python_io_error_is_not_a_data_error(tmp_path: Path, wanted: Literal["fixed", "original"]) -> None:
     """OpenPAI gave its rule up, since a disk or a network may be at fault. The others of its kind stand."""
     said = ("OSError: [Errno 5] Input/output error", "cp: failed to close 'x': Input/output error")
     for name, text in zip("01", said, strict=True):
@@ -87,7 +85,7 @@ def test_an_input_output_error_of_python_is_no_fault_of_the_data(
     assert codes == ["255 unknown", "229 permanent"]
 
 
-def test_what_the_script_itself_says_is_not_searched(tmp_path: Path) -> None:
+def test_messages_of_the_script_itself_are_not_searched(tmp_path: Path) -> None:
     """Its messages have names of the job's in them."""
     ours = (
         "paislurm: error: UnpicklingError failed with status 1 (start); what it printed is in /core dumped/runtime.log"
@@ -139,7 +137,7 @@ GPU 00000000:3B:00.0
 
 @pytest.mark.parametrize("layout", [CLASSIC, NEW], ids=["classic", "new"])
 @pytest.mark.parametrize(("device", "before", "code"), [(0, 0, 255), (0, 3, 255), (2, 2, 128), (10, 0, 128)])
-def test_a_gpu_with_a_memory_error(tmp_path: Path, layout: str, device: int, before: int, code: int) -> None:
+def test_a_gpu_memory_error_is_detected(tmp_path: Path, layout: str, device: int, before: int, code: int) -> None:
     """Errors since the driver was loaded count, those of the card's whole life do not. The second GPU has it."""
     said = layout.format(device=0, before=before) + layout.format(device=device, before=before)
     (tmp_path / "nvidia-smi").write_text(f"#!/bin/sh\ncat <<'END'\n{said}END\n")

@@ -47,9 +47,7 @@ def test_without_gang_allocation_tasks_take_turns_in_slots(tmp_path: Path, host:
 
 @pytest.mark.parametrize(("port", "slot"), [("100", "0.0"), ("102", "0.2"), ("101", ""), ("999", ""), ("", "0.2")])
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "::1"])
-def test_localhost_with_a_port_is_the_task_of_this_node_that_has_it(
-    tmp_path: Path, host: str, port: str, slot: str
-) -> None:
+def test_localhost_with_a_port_finds_the_task_on_this_node(tmp_path: Path, host: str, port: str, slot: str) -> None:
     """Task 2 asks, on n1, where task 0 is too."""
     ports = "".join(f"PAI_PORT_LIST_w_{index}_ssh={100 + index}\n" for index in range(4))
     (tmp_path / "peers.sh").write_text(ports)

@@ -27,7 +27,7 @@ forget_secrets
 """
 
 
-def test_what_comes_last_goes_to_the_folder_that_was_its_own(tmp_path: Path) -> None:
+def test_the_result_goes_to_the_renamed_job_folder(tmp_path: Path) -> None:
     for folder in ("attempts/0", "secrets"):
         (tmp_path / "demo" / folder).mkdir(parents=True)
     run(TIDY, str(tmp_path))
@@ -46,7 +46,7 @@ def test_a_folder_that_cannot_be_entered_gets_no_result(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_where_the_job_was_submitted(tmp_path: Path) -> None:
+def test_the_first_submit_folder_is_kept(tmp_path: Path) -> None:
     """A retry is submitted by a monitor from anywhere, and the first folder counts."""
     code = """SLURM_SUBMIT_DIR=/elsewhere; PSL_SECRET_NAMES=''
     enter_attempt() { :; }; claim_attempt() { :; }; handle_pending_signals() { :; }
@@ -69,7 +69,7 @@ run_task 3 0 2>&1
 """
 
 
-def test_a_task_whose_folder_cannot_be_made_says_so(tmp_path: Path) -> None:
+def test_a_task_without_writable_folder_reports_it(tmp_path: Path) -> None:
     (tmp_path / "logs/0-w").mkdir(parents=True)
     (tmp_path / "work").mkdir()
     (tmp_path / "work/0-w").touch()
@@ -78,7 +78,7 @@ def test_a_task_whose_folder_cannot_be_made_says_so(tmp_path: Path) -> None:
     assert f"error: the task's folder {tmp_path / 'work/0-w/3'} cannot be made on n1\n" in said
 
 
-def test_a_task_that_cannot_write_to_its_logs_says_so(tmp_path: Path) -> None:
+def test_a_task_without_writable_logs_reports_it(tmp_path: Path) -> None:
     start, *_, said, end = run(TASK, str(tmp_path)).splitlines()
     assert (start, end) == ("start 0 3 3 0 n1 0 7", "exit 0 3 3 0 1 255 unknown 7")
     assert said == "paislurm: error: task w-3 cannot write to its logs on n1"

@@ -34,24 +34,24 @@ def ended(folder: Path, code: str, *, full: bool) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize(("outcome", "status"), [("failed", 7), ("succeeded", 0), ("interrupted", 3)])
-def test_a_result_that_cannot_be_written(tmp_path: Path, outcome: str, status: int) -> None:
+def test_an_unwritable_result_is_reported(tmp_path: Path, outcome: str, status: int) -> None:
     """What sacct can tell by itself, it tells: that it succeeded, or was ended from outside."""
     code, errors = ended(tmp_path, f"PSL_OUTCOME={outcome}; finish", full=True)
     assert code == status
     assert f"error: cannot write {tmp_path}/result.json: {SAYS}\n" in errors
 
 
-def test_a_result_that_can_be_written(tmp_path: Path) -> None:
+def test_a_written_result_gives_the_usual_exit_code(tmp_path: Path) -> None:
     assert ended(tmp_path, "PSL_OUTCOME=failed; finish", full=False) == (1, "")
 
 
-def test_a_script_that_could_not_begin(tmp_path: Path) -> None:
+def test_a_start_failure_on_a_full_disk_has_its_own_code(tmp_path: Path) -> None:
     code, errors = ended(tmp_path, 'die "cannot write to here"', full=True)
     assert code == 7
     assert f"error: cannot write to here: {SAYS}\n" in errors
     assert "failed (code -1406)" in errors
 
 
-def test_a_script_that_could_not_begin_for_another_reason(tmp_path: Path) -> None:
+def test_other_start_failures_have_the_general_code(tmp_path: Path) -> None:
     code, errors = ended(tmp_path, 'die "cannot write to here" 254', full=False)
     assert (code, "failed (code 254): cannot write to here\n" in errors, SAYS in errors) == (4, True, False)

@@ -47,7 +47,7 @@ printf '%s\\n' "$PSL_LAUNCH_WORDS"
 
 
 @pytest.mark.parametrize(("log", "status", "means"), ENDS)
-def test_what_srun_says_of_a_launch(tmp_path: Path, log: str, status: int, means: str) -> None:
+def test_launch_errors_of_srun_are_recognized(tmp_path: Path, log: str, status: int, means: str) -> None:
     (tmp_path / "log").write_text(log)
     code, node, words = run(CODE, str(tmp_path / "log"), str(status)).splitlines()
     assert code == (means or "-1402 transient")
@@ -66,7 +66,7 @@ def test_what_srun_says_of_a_launch(tmp_path: Path, log: str, status: int, means
         ("", 1),
     ],
 )
-def test_a_step_that_began_is_no_failed_launch(tmp_path: Path, log: str, status: int) -> None:
+def test_a_started_step_is_not_a_failed_launch(tmp_path: Path, log: str, status: int) -> None:
     (tmp_path / "log").write_text(log)
     assert len(run(CODE, str(tmp_path / "log"), str(status)).splitlines()) == 1
 
@@ -74,7 +74,7 @@ def test_a_step_that_began_is_no_failed_launch(tmp_path: Path, log: str, status:
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.binary(max_size=400), max_size=8))
 @example([b"srun: error: \x1b[31m\xff\xfe\x00 " + b"x" * 5000] * 50)
-def test_words_of_any_kind_are_short_and_fit_into_the_result(
+def test_any_srun_message_is_shortened_and_fits_into_the_result(
     tmp_path_factory: pytest.TempPathFactory, lines: list[bytes]
 ) -> None:
     file = tmp_path_factory.mktemp("srun") / "log"
@@ -89,7 +89,7 @@ def test_words_of_any_kind_are_short_and_fit_into_the_result(
 @pytest.mark.parametrize("failed", [-1, 1, 2])
 @pytest.mark.parametrize("gang", [True, False])
 @pytest.mark.parametrize(("log", "status", "means"), [ENDS[0], ENDS[-1], ("", 137, "")])
-def test_a_step_in_which_nothing_began(
+def test_a_step_without_started_tasks_is_a_failed_launch(
     tmp_path: Path, log: str, status: int, means: str, gang: bool, failed: int
 ) -> None:
     """Neither a threshold nor a retry counts; srun's words are the reason."""
@@ -103,7 +103,7 @@ def test_a_step_in_which_nothing_began(
 
 @pytest.mark.parametrize("failed", [-1, 1, 2])
 @pytest.mark.parametrize("status", [0, 1])
-def test_a_step_in_which_one_of_two_began(tmp_path: Path, failed: int, status: int) -> None:
+def test_a_step_with_one_of_two_tasks_started_is_reported(tmp_path: Path, failed: int, status: int) -> None:
     """That the other succeeded, or was killed when the launch failed, does not count."""
     for kind, end in (("good", FIRST_SUCCEEDS), ("killed", "exit 0 0 0 0 137 137 transient 1")):
         folder = tmp_path / kind
@@ -114,26 +114,26 @@ def test_a_step_in_which_one_of_two_began(tmp_path: Path, failed: int, status: i
         assert "on node n2" in reported.reason
 
 
-def test_srun_says_at_once_that_a_node_starts_nothing(tmp_path: Path) -> None:
+def test_a_launch_failure_reported_by_srun_ends_the_job_at_once(tmp_path: Path) -> None:
     """Before its step ends, and before the tasks that it kills for that do."""
     reported = lose(tmp_path, BOTH_START[0], "unlaunched 0 n2", "died 0 0 0 137", log=PROLOG, failed=1)
     assert reported.outcome == "failed -1403 transient"
     assert reported.tasks == {"0.0": "ended", "0.1": "failed -1403"}
 
 
-def test_a_shell_that_dies_before_its_task_begins(tmp_path: Path) -> None:
+def test_a_shell_that_dies_before_its_task_starts_is_reported(tmp_path: Path) -> None:
     reported = lose(tmp_path, BOTH_START[0], "died 0 1 1 137", log="srun: error: n2: task 1: Killed\n", failed=-1)
     assert (reported.outcome, reported.tasks["0.1"]) == ("failed -1402 transient", "failed -1402")
     assert reported.reason == "role w could not be started on node n2: n2: task 1: Killed"
 
 
-def test_a_step_in_which_memory_was_not_even_enough_to_begin(tmp_path: Path) -> None:
+def test_a_step_out_of_memory_at_its_start_is_reported(tmp_path: Path) -> None:
     reported = lose(tmp_path, "step 0 1", log="srun: error: n1: task 0: Out Of Memory\n", failed=-1)
     assert reported.outcome == "failed -1200 permanent"
 
 
 @pytest.mark.parametrize(("log", "status", "means"), [ENDS[0], ENDS[-1], ("", 137, "")])
-def test_a_step_before_the_tasks_that_never_began(tmp_path: Path, log: str, status: int, means: str) -> None:
+def test_a_preparation_step_that_never_started_is_reported(tmp_path: Path, log: str, status: int, means: str) -> None:
     """Its end has a cause of its own, too; the node that is to blame stands in the result."""
     code = """
         cd "$1" && mkdir srun && PSL_SCRATCH=$1 PSL_GANG=1 PSL_LAYOUT=shared

@@ -59,7 +59,7 @@ def lose(
 
 @pytest.mark.parametrize("failed", [-1, 1, 2])
 @pytest.mark.parametrize("gang", [True, False])
-def test_a_lost_node_ends_the_job_whatever_it_tolerates(tmp_path: Path, failed: int, gang: bool) -> None:
+def test_a_lost_node_ends_the_job_despite_tolerated_failures(tmp_path: Path, failed: int, gang: bool) -> None:
     reported = lose(tmp_path, *BOTH_START, "lost 0 n2", gang=gang, failed=failed, retries=1)
     assert (reported.outcome, reported.tasks) == ("failed -1001 transient", {"0.0": "running", "0.1": "failed -1001"})
     assert reported.reason == "node n2 was lost while role w ran"
@@ -73,7 +73,7 @@ def test_a_lost_node_ends_the_job_whatever_it_tolerates(tmp_path: Path, failed: 
         "slurmstepd-n1: error: *** STEP 2.3 ON n1 CANCELLED AT 2026-11-21T07:50:46 DUE TO NODE FAILURE, SEE\n",
     ],
 )
-def test_a_step_that_ended_because_a_node_was_lost(tmp_path: Path, log: str, failed: int) -> None:
+def test_a_step_ended_by_a_lost_node_is_recognized(tmp_path: Path, log: str, failed: int) -> None:
     reported = lose(tmp_path, *BOTH_START, FIRST_SUCCEEDS, "step 0 1", log=log, failed=failed)
     assert (reported.outcome, reported.reason) == ("failed -1001 transient", "a node was lost while role w ran")
 
@@ -89,7 +89,7 @@ def test_a_step_that_ended_because_a_node_was_lost(tmp_path: Path, log: str, fai
         ("0 0 0", "0 1", ""),
     ],
 )
-def test_a_step_that_slurm_finds_no_room_for(answers: str, begun: str, said: str) -> None:
+def test_a_step_without_free_resources_is_given_up(answers: str, begun: str, said: str) -> None:
     """It is given up when Slurm has answered twice meanwhile; `answers` are statuses of scontrol, a look each."""
     code = """
         PSL_ROLE_NAME=(v w) PSL_STEP_RUNNING=(1 1) SLURM_JOB_ID=7 PSL_NOW=1000 PSL_STEP_DEADLINE=1150
@@ -112,7 +112,9 @@ def test_a_step_that_slurm_finds_no_room_for(answers: str, begun: str, said: str
         (2, " after 2 transient retries, the most that the site allows"),
     ],
 )
-def test_the_end_of_patience_with_a_task_is_told(tmp_path: Path, max_transient_retries: int, words: str) -> None:
+def test_reaching_the_transient_limit_of_a_task_is_reported(
+    tmp_path: Path, max_transient_retries: int, words: str
+) -> None:
     events = []
     for attempt in range(max_transient_retries + 1):
         events += [f"start 0 0 0 {attempt} n1 1 1", f"exit 0 0 0 {attempt} 130 130 transient 1"]
@@ -124,7 +126,7 @@ def test_the_end_of_patience_with_a_task_is_told(tmp_path: Path, max_transient_r
     ("limit", "words"),
     [(0, " and is not retried, because the site allows no retries"), (1, " after 1 retry"), (2, " after 2 retries")],
 )
-def test_the_end_of_restarts_of_a_task_is_told(tmp_path: Path, limit: int, words: str) -> None:
+def test_reaching_the_restart_limit_of_a_task_is_reported(tmp_path: Path, limit: int, words: str) -> None:
     events = []
     for attempt in range(limit + 1):
         events += [f"start 0 0 0 {attempt} n1 1 1", f"exit 0 0 0 {attempt} 3 255 unknown 1"]
@@ -133,27 +135,27 @@ def test_the_end_of_restarts_of_a_task_is_told(tmp_path: Path, limit: int, words
     assert reported.reason.startswith(f"task w-0 failed with status 3{words}")
 
 
-def test_the_shell_of_a_task_dies(tmp_path: Path) -> None:
+def test_the_death_of_a_task_shell_fails_the_task(tmp_path: Path) -> None:
     """Its task has failed while its step goes on."""
     reported = lose(tmp_path, *BOTH_START, "died 0 1 1 137", failed=1)
     assert (reported.outcome, reported.tasks) == ("failed 255 unknown", {"0.0": "running", "0.1": "failed 255"})
 
 
-def test_the_shell_of_a_task_is_killed_for_memory(tmp_path: Path) -> None:
+def test_a_task_shell_killed_for_memory_is_reported(tmp_path: Path) -> None:
     reported = lose(
         tmp_path, *BOTH_START, "died 0 0 1 137", log="srun: error: n1: tasks 0-1: Out Of Memory\n", failed=1
     )
     assert reported.outcome == "failed -1200 permanent"
 
 
-def test_the_shell_of_a_task_dies_after_its_report(tmp_path: Path) -> None:
+def test_the_death_of_a_task_shell_after_its_report_is_ignored(tmp_path: Path) -> None:
     """What came to the node's file, and never to the channel, is a report."""
     reported = lose(tmp_path, BOTH_START[0], "died 0 1 1 137", report=SECOND_FAILED, failed=1)
     assert (reported.outcome, reported.tasks["0.1"]) == ("failed 255 unknown", "failed 255")
     assert "with status 7" in reported.reason
 
 
-def test_the_task_of_a_slot_that_dies_is_retried_in_another(tmp_path: Path) -> None:
+def test_the_task_of_a_dead_slot_is_retried_in_another_slot(tmp_path: Path) -> None:
     """And the dead slot is given nothing any more."""
     events = ("free 0 0", "free 0 1", *BOTH_START, "died 0 1 1 137", FIRST_SUCCEEDS, "free 0 0")
     reported = lose(tmp_path, *events, gang=False, retries=1)
@@ -161,7 +163,7 @@ def test_the_task_of_a_slot_that_dies_is_retried_in_another(tmp_path: Path) -> N
     assert reported.orders == ["run 0 0 0", "run 1 1 0", "run 0 1 1", "quit"]
 
 
-def test_a_task_that_had_not_begun_in_the_slot_that_dies_uses_up_no_retry(tmp_path: Path) -> None:
+def test_an_unstarted_task_of_a_dead_slot_uses_no_retry(tmp_path: Path) -> None:
     """Another slot takes it as it is."""
     events = ("free 0 0", "free 0 1", "died 0 1 1 137", BOTH_START[0], FIRST_SUCCEEDS, "free 0 0")
     reported = lose(tmp_path, *events, gang=False, retries=0, max_transient_retries=0, failed=1)
@@ -169,7 +171,7 @@ def test_a_task_that_had_not_begun_in_the_slot_that_dies_uses_up_no_retry(tmp_pa
     assert reported.orders == ["run 0 0 0", "run 1 1 0", "run 0 1 0", "quit"]
 
 
-def test_a_slot_that_dies_with_nothing_to_do_is_given_nothing(tmp_path: Path) -> None:
+def test_a_dead_idle_slot_gets_no_task(tmp_path: Path) -> None:
     events = ("free 0 0", "free 0 1", *BOTH_START, FIRST_SUCCEEDS, "free 0 0", "died 0 0 0 137")
     reported = lose(tmp_path, *events, "exit 0 1 1 0 7 255 unknown 1", "free 0 1", gang=False, retries=1)
     assert reported.outcome == "succeeded 0 success"
@@ -190,7 +192,7 @@ def test_a_slot_that_dies_with_nothing_to_do_is_given_nothing(tmp_path: Path) ->
         ("paislurm: error: srun: error: n1: task 0: Killed", []),
     ],
 )
-def test_what_srun_says_is_an_event(tmp_path: Path, line: str, events: list[str]) -> None:
+def test_messages_of_srun_become_events_and_are_logged(tmp_path: Path, line: str, events: list[str]) -> None:
     """All of it is in the log, a last line without an end as well."""
     done = subprocess.run(
         ["bash", "-c", f'set -u\n{sourced()}\nwatch_srun 3 "$1"', "bash", tmp_path / "log"],
@@ -204,7 +206,7 @@ def test_what_srun_says_is_an_event(tmp_path: Path, line: str, events: list[str]
     assert (tmp_path / "log").read_text() == f"before\n{line}\n"
 
 
-def test_srun_is_heard_where_its_log_cannot_be_written(tmp_path: Path) -> None:
+def test_srun_messages_are_read_even_without_a_writable_log(tmp_path: Path) -> None:
     done = subprocess.run(
         ["bash", "-c", f'set -u\n{sourced()}\nwatch_srun 3 "$1"', "bash", tmp_path / "missing" / "log"],
         input="srun: error: Node failure on n4\n",

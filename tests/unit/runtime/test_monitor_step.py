@@ -46,19 +46,21 @@ def ended(
         ("failed", "", False),
     ],
 )
-def test_after_which_ends_there_is_a_step(tmp_path: Path, outcome: str, after: str, wanted: bool) -> None:
+def test_a_monitor_step_runs_after_the_configured_outcomes(
+    tmp_path: Path, outcome: str, after: str, wanted: bool
+) -> None:
     code = f"PSL_OUTCOME='{outcome}' PSL_MONITOR_AFTER='{after}'; end_script"
     said = ended(tmp_path / "job/attempts/0", code, "echo", "step of")
     assert (said.returncode, said.stdout) == (0, "step of alice~it's mine\n" if wanted else "")
 
 
-def test_scripts_without_the_setting_and_runs_by_hand_take_none(tmp_path: Path) -> None:
+def test_without_the_setting_or_in_manual_runs_no_monitor_step_runs(tmp_path: Path) -> None:
     attempt = tmp_path / "job/attempts/0"
     said = ended(attempt, 'rm ../../monitor-call; end_script; unset PSL_MONITOR_AFTER; end_script; echo "$?"')
     assert (said.stdout, said.stderr) == ("0\n", "")
 
 
-def test_the_call_has_its_words_and_nothing_of_the_job(tmp_path: Path) -> None:
+def test_the_monitor_call_gets_its_arguments_and_no_job_variables(tmp_path: Path) -> None:
     env = {"SLURM_JOB_ID": "7", "SLURM_MEM_PER_NODE": "5", "SLURMD_NODENAME": "n1", "SLURM_CONF": "/c", "HERE": "1"}
     said = ended(tmp_path / "job/attempts/0", "end_script", "A=b c", "sh", "-c", SHOW, "sh", "*", "$HOME", env=env)
     assert said.stdout.splitlines() == ["/", "*", "$HOME", "alice~it's mine", "HERE=1", "SLURM_CONF=/c"]
@@ -73,13 +75,15 @@ def test_the_call_has_its_words_and_nothing_of_the_job(tmp_path: Path) -> None:
         (("sh", "-c", "exit 4"), "the monitor ended with status 4"),
     ],
 )
-def test_what_goes_wrong_is_said_and_changes_no_status(tmp_path: Path, call: tuple[str, ...], words: str) -> None:
+def test_a_failed_monitor_step_is_reported_and_keeps_the_status(
+    tmp_path: Path, call: tuple[str, ...], words: str
+) -> None:
     said = ended(tmp_path / "job/attempts/0", "trap end_script EXIT; exit 3", *call)
     assert said.returncode == 3
     assert f"paislurm: {words}: cron or scrontab must do the rest" in said.stderr
 
 
-def test_a_step_that_takes_too_long_is_ended(tmp_path: Path) -> None:
+def test_a_monitor_step_times_out(tmp_path: Path) -> None:
     """TERM is ignored here, as by the shell that leads a job."""
     code = "PSL_MONITOR_SECONDS=1; trap '' TERM; trap end_script EXIT; exit 1"
     library = sourced(PSL_MONITOR_SECONDS="MONITOR_SECONDS")

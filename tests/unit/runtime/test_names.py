@@ -42,7 +42,7 @@ def test_all_variables_have_the_prefix() -> None:
     assert {name for name in assigned() if not FOREIGN.match(name)} == set()
 
 
-def test_locals_reach_no_command_in_place_of_what_was_exported() -> None:
+def test_local_variables_do_not_replace_exported_ones() -> None:
     """Bash exports a local variable that has the name of an exported one."""
     exported = {"index": "5", "status": "it's\n$(here)", "http_proxy": "p:1", "MINE": "stays"}
     printed = 'printf \'%s\\0\' "$index" "$status" "$http_proxy" "$MINE" "${BASH_ENV-none}"'
@@ -54,7 +54,7 @@ def test_locals_reach_no_command_in_place_of_what_was_exported() -> None:
     assert run(later, env=exported).split("\0")[0] == "9"
 
 
-def test_variables_with_the_prefix_come_from_no_environment() -> None:
+def test_prefixed_variables_are_not_taken_from_the_environment() -> None:
     script = compile_job(HELLO).script
     probe = script[: script.index("# The job: settings")] + 'echo "${PSL_GANG-none} ${PSL_ROLE_NAME-none}"\n'
     done = subprocess.run(
@@ -67,7 +67,7 @@ def test_variables_with_the_prefix_come_from_no_environment() -> None:
     assert (done.stdout, done.stderr) == ("none none\n", "")
 
 
-def test_what_may_not_be_written_to_is_removed() -> None:
+def test_read_only_files_are_removed() -> None:
     """As nobody, who has no rights beyond those of the folders."""
     with TemporaryDirectory() as name:
         folder = Path(name)

@@ -120,7 +120,7 @@ SELECTIONS = [
 
 
 @pytest.mark.parametrize("uses", SELECTIONS, ids=",".join)
-def test_a_script_has_what_it_calls(uses: tuple[str, ...]) -> None:
+def test_a_script_contains_the_functions_that_it_calls(uses: tuple[str, ...]) -> None:
     has_containers = bool(set(uses) & set(BASH_PARTS))
     absent = [use for use in GUARDED if use not in uses and not (use == "containers" and has_containers)]
     allowed = set().union(*(GUARDED[use] for use in absent)) if absent else set()
@@ -140,12 +140,12 @@ def test_a_script_has_what_it_calls(uses: tuple[str, ...]) -> None:
         assert missing(read + found, every_function()) <= allowed | others
 
 
-def test_what_is_missing_is_found() -> None:
+def test_missing_functions_are_found() -> None:
     text = "f() {\n  x=1 # g\n  ! [[ $x ]] || { g; }\n}\nh() {\n  f\n}\n"
     assert missing(text, {"f", "g", "h"}) == {"g"}
 
 
-def test_functions_come_before_what_runs() -> None:
+def test_functions_are_defined_before_the_code_that_runs() -> None:
     """But for what runs at the end, and the dispatch of tasks, lines outside of functions only set variables."""
     text = runtime(tuple(use for use in ALL_USES if use not in BASH_PARTS[1:] and not use.startswith("plugin-")))
     for part in DISPATCHES:
@@ -164,7 +164,7 @@ def unread(text: str) -> set[str]:
 
 
 @pytest.mark.parametrize("uses", SELECTIONS, ids=",".join)
-def test_a_script_reads_the_variables_that_it_sets(uses: tuple[str, ...]) -> None:
+def test_a_script_sets_no_unused_variables(uses: tuple[str, ...]) -> None:
     """A part that reads a variable also declares it. Without GPUs nothing reads what divides them."""
     assert unread(runtime(uses)) <= (set() if "gpus" in uses else {"PSL_CPU_MASKS", "PSL_GPUS_ON"})
 

@@ -59,7 +59,7 @@ def exported(folder: Path) -> dict[str, str]:
     return {name: value for name, _, value in pairs if name.startswith("PAI_")}
 
 
-def test_a_small_job_exports_everything(tmp_path: Path) -> None:
+def test_a_small_job_exports_all_task_variables(tmp_path: Path) -> None:
     roles = (("ps", "ps", 2, "http ssh"), ("worker", "worker Worker", 3, "http ssh my.label"))
     run(f"cd {tmp_path}" + job(*roles, many=0))
     found = exported(tmp_path)
@@ -108,7 +108,7 @@ def test_a_task_with_many_labels_exports_none_of_them(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("begun", "lists"), [(300, True), (9000, False)])
-def test_without_gang_allocation_as_little_is_exported(tmp_path: Path, begun: int, *, lists: bool) -> None:
+def test_without_gang_allocation_a_job_exports_as_little(tmp_path: Path, begun: int, *, lists: bool) -> None:
     """A list of 9,000 hosts would be longer than a variable can be that a program is started with."""
     lines = [f"peer 0 {index} 0 10.0.0.{index % 4} 3 http:{20000 + index},2 ssh:7" for index in range(begun)]
     again = "peer 0 2 1 10.0.0.9 3 http:29999 ssh:7"
@@ -130,7 +130,7 @@ def test_without_gang_allocation_as_little_is_exported(tmp_path: Path, begun: in
         )
 
 
-def test_one_task_is_asked_for(tmp_path: Path) -> None:
+def test_peer_main_prints_one_task(tmp_path: Path) -> None:
     (tmp_path / "attempts/0").mkdir(parents=True)
     (tmp_path / "attempts/0/placement.sh").touch()
     roles = job(("w", "w", 1, "http ssh"), ("my_worker", "my_worker myworker", 12, "http ssh"))
@@ -160,7 +160,9 @@ def test_commands_that_name_other_tasks_are_recognized(name: str) -> None:
     ("instances", "command", "reported"),
     [(100, "$PAI_HOST_IP_w_99", True), (100, "$HOME", False), (9, "$PAI_HOST_IP_w_1", False)],
 )
-def test_the_head_says_whose_commands_name_other_tasks(instances: int, command: str, *, reported: bool) -> None:
+def test_the_head_marks_roles_with_commands_that_name_other_tasks(
+    instances: int, command: str, *, reported: bool
+) -> None:
     text = f"""
 protocolVersion: 2
 name: many

@@ -50,7 +50,7 @@ def argv(found: Packing) -> list[str]:
 
 @settings(deadline=None, max_examples=30)
 @given(st.lists(st.tuples(st.integers(1, 40), st.integers(1, 16)), min_size=1, max_size=6))
-def test_slots_are_on_the_nodes_of_the_plan(roles: list[tuple[int, int]]) -> None:
+def test_slots_match_the_nodes_of_the_plan(roles: list[tuple[int, int]]) -> None:
     found = packed(roles)
     expected = [
         " ".join(
@@ -66,7 +66,7 @@ def test_an_allocation_with_too_few_nodes_is_refused() -> None:
     assert said == "given up: role r0 needs 4 slots and Slurm granted 2 on n0 n1\n"
 
 
-def test_commands_are_in_proportion_to_the_nodes_that_roles_have() -> None:
+def test_work_is_proportional_to_the_nodes_of_roles() -> None:
     """A role that has one of a thousand nodes does not look at the others."""
     few, many = (int(run(PLACE + COUNT, *argv(packed([(1, 16)] * roles)))) for roles in (50, 300))
     assert many < 6.3 * few
@@ -92,7 +92,7 @@ for node in n1 n2 n3 n4; do echo "$node ${PSL_ADDRESS_OF[$node]-none}"; done
 """
 
 
-def test_slurm_is_asked_once_for_the_addresses_of_all_nodes() -> None:
+def test_the_addresses_of_all_nodes_need_one_slurm_query() -> None:
     asked, *found = run(ASK).splitlines()
     assert asked == "scontrol --oneliner show node n1,n2,n3,n4"
     assert found == ["n1 10.0.0.1", "n2 10.0.0.2", "n3 10.0.0.3", "n4 none"]
@@ -120,7 +120,7 @@ def test_a_hosts_file_gives_the_first_address_of_a_name() -> None:
 
 
 @pytest.mark.parametrize(("suffix", "said"), [("", "n1 10.0.0.1"), ("-ib0", "no address for node n1-ib0")])
-def test_without_getent_slurm_is_asked_for_what_no_file_has(suffix: str, said: str) -> None:
+def test_without_getent_slurm_gives_the_missing_addresses(suffix: str, said: str) -> None:
     """But not for names of another network."""
     code = f"PSL_ADDRESS_METHOD={'suffix' if suffix else 'getent'} PSL_NODE_SUFFIX={suffix} SLURMD_NODENAME=n1\n"
     code += "die() { printf '%s\\n' \"$*\"; exit; }\nPSL_NODES_OF=('n1 n2')\n"

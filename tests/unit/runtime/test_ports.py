@@ -50,7 +50,9 @@ def hashed(uid: str, label: str, number: int, first: int, end: int) -> int:
 
 
 @pytest.mark.parametrize(("uid", "label", "ports", "within"), WORKED)
-def test_worked_values(uid: str, label: str, ports: tuple[int, ...], within: tuple[int, int]) -> None:
+def test_ports_match_the_reference_values(
+    uid: str, label: str, ports: tuple[int, ...], within: tuple[int, int]
+) -> None:
     texts = [f"[{uid}][{label}][{number}]" for number in range(len(ports))]
     digests = [hashlib.md5(text.encode(), usedforsecurity=False).hexdigest() for text in texts]
     code = f'PSL_FIRST_PORT={within[0]} PSL_LAST_PORT={within[1] - 1}; for d; do hash_port "$d"; echo "$PSL_PORT"; done'
@@ -103,7 +105,7 @@ def test_the_next_free_port_is_taken_around_the_end_of_the_range() -> None:
         assert bash(code) == [str(port + 1), str(port - 1), "1"]
 
 
-def test_no_port_is_free() -> None:
+def test_an_exhausted_port_range_is_reported() -> None:
     settings = "PSL_FIRST_PORT=20000 PSL_LAST_PORT=20001 PSL_PORT_TAKEN=([20000]=1 [20001]=1) PSL_PORT=20000"
     code = f"{settings}; take_free_port 2>&1; echo $?"
     assert bash(code) == ["paislurm: no free port from 20000 to 20001 on n1", "1"]
@@ -119,7 +121,7 @@ def test_one_md5sum_for_all_ports_of_a_node(tmp_path: Path) -> None:
     assert (tmp_path / "calls").read_text() == "call\n"
 
 
-def test_a_long_list_of_ports_arrives_in_pieces_that_slurm_does_not_cut(tmp_path: Path) -> None:
+def test_a_long_list_of_ports_is_split_below_the_slurm_limit(tmp_path: Path) -> None:
     """Slurm cuts lines of more than 1024 bytes."""
     lists = {"http": "20000", "many": ",".join(str(port) for port in range(30000, 30400)), "ssh": "20001"}
     line = "1 7 " + " ".join(f"{label}:{ports}" for label, ports in lists.items())

@@ -159,7 +159,7 @@ def login(server: Server, password: str = PASSWORD) -> str:
 
 
 @pytest.mark.parametrize("scheme", ["Basic", "Bearer"])
-def test_a_user_is_known(server: Server, scheme: str) -> None:
+def test_credentials_are_sent_to_the_registry(server: Server, scheme: str) -> None:
     server.scheme = scheme
     assert resolve(server, login=login(server)) == DIGEST
     image = "SERVER/team/tiny:1.0" if scheme == "Basic" else "SERVER/team/tiny"
@@ -167,19 +167,19 @@ def test_a_user_is_known(server: Server, scheme: str) -> None:
     assert resolve(server, login=login(server, "other")) == refused
 
 
-def test_an_image_for_all_needs_no_user(server: Server) -> None:
+def test_a_public_image_needs_no_credentials(server: Server) -> None:
     server.anonymous = True
     assert resolve(server) == DIGEST
 
 
 @pytest.mark.parametrize("other", [None, "docker.io\nme\nword\n"])
-def test_credentials_of_another_registry_are_not_shown_to_this_one(server: Server, other: str | None) -> None:
+def test_credentials_of_another_registry_are_not_sent(server: Server, other: str | None) -> None:
     found = resolve(server, login=other)
     assert found.startswith("permanent: the registry SERVER gives the image SERVER/team/tiny only to users")
     assert found.endswith("the job has no credentials for SERVER")
 
 
-def test_errors_of_the_registry_are_waited_out(server: Server) -> None:
+def test_temporary_registry_errors_are_retried(server: Server) -> None:
     server.statuses = [503, 429]
     assert resolve(server, login=login(server)).splitlines() == ["slept 1", "slept 4", DIGEST]
     server.statuses = [500, 500, 500]
@@ -188,7 +188,7 @@ def test_errors_of_the_registry_are_waited_out(server: Server) -> None:
     ]
 
 
-def test_a_missing_image_is_missing_at_once(server: Server) -> None:
+def test_a_missing_image_is_not_retried(server: Server) -> None:
     assert resolve(server, "2.0", login(server)) == "permanent: there is no image SERVER/team/tiny:2.0"
 
 
@@ -197,13 +197,13 @@ def test_a_digest_needs_no_registry(server: Server) -> None:
     assert server.asked == []
 
 
-def test_a_certificate_that_is_not_trusted(server: Server) -> None:
+def test_an_untrusted_certificate_is_refused(server: Server) -> None:
     assert resolve(server, login=login(server), trusted=False) == (
         "permanent: the certificate of SERVER is not trusted (site profile: containers.certificates)"
     )
 
 
-def test_a_file_of_credentials_by_the_name_of_the_user(server: Server) -> None:
+def test_the_path_of_the_credentials_file_may_contain_the_user_name(server: Server) -> None:
     user = subprocess.run(["id", "-un"], capture_output=True, text=True, check=True).stdout.strip()
     (server.folder / f"{user}'s").write_text(login(server))
     assert resolve(server, settings=f"PSL_LOGIN_FILE=('file://{server.folder}/' \"'s\")\n") == DIGEST
@@ -212,17 +212,17 @@ def test_a_file_of_credentials_by_the_name_of_the_user(server: Server) -> None:
 @pytest.mark.parametrize(
     "digest", ["", "sha256:$(id)", "../../x", "sha256:", "sha256:" + "4" * 63, "sha256:" + "4" * 65]
 )
-def test_a_digest_that_is_none_is_not_believed(server: Server, digest: str) -> None:
+def test_an_invalid_digest_is_refused(server: Server, digest: str) -> None:
     server.digest = digest
     assert resolve(server, login=login(server)).startswith("permanent: the registry SERVER reports no digest")
 
 
 @pytest.mark.parametrize("text", ["docker.io\nme\n", "one line", "a\nb\nc\nd\n"])
-def test_a_file_that_holds_no_credentials(server: Server, text: str) -> None:
+def test_an_invalid_credentials_file_is_reported(server: Server, text: str) -> None:
     assert resolve(server, login=text).startswith("permanent: not three lines (server, user, password) in ")
 
 
-def test_a_digest_in_the_job_file_that_is_none_is_asked_for(server: Server) -> None:
+def test_an_invalid_digest_in_the_job_file_is_looked_up(server: Server) -> None:
     """It would be a part of a path."""
     assert resolve(server, "sha256:../../../x", login(server)) == (
         "permanent: there is no image SERVER/team/tiny:sha256:../../../x"
@@ -230,7 +230,7 @@ def test_a_digest_in_the_job_file_that_is_none_is_asked_for(server: Server) -> N
 
 
 @pytest.mark.parametrize("realm", ["http://127.0.0.1:9/token", "file:///etc/passwd", "ftp://127.0.0.1/x"])
-def test_only_https_is_spoken(server: Server, realm: str) -> None:
+def test_redirects_to_http_are_refused(server: Server, realm: str) -> None:
     """Neither where tokens come from, nor where the registry says that an image has moved."""
     refused = "permanent: the registry SERVER redirects to an address that is not https"
     server.realm = realm
@@ -242,13 +242,13 @@ def test_only_https_is_spoken(server: Server, realm: str) -> None:
     assert resolve(server, login=login(server)) == DIGEST
 
 
-def test_the_users_settings_of_curl_mean_nothing(server: Server) -> None:
+def test_the_curl_settings_of_the_user_are_ignored(server: Server) -> None:
     (server.folder / ".curlrc").write_text(f"output = {server.folder}/taken\nproxy = http://127.0.0.1:9\n")
     assert resolve(server, login=login(server)) == DIGEST
     assert not (server.folder / "taken").exists()
 
 
-def test_brackets_in_an_address_are_no_pattern(server: Server) -> None:
+def test_brackets_in_an_address_are_not_expanded_by_curl(server: Server) -> None:
     """Of a pattern curl would ask for every one."""
     server.realm = f"https://{server.name}/token{{1,2,3}}[1-9]"
     assert resolve(server, login=login(server)).startswith("permanent: the registry SERVER refuses the image")
@@ -256,12 +256,12 @@ def test_brackets_in_an_address_are_no_pattern(server: Server) -> None:
 
 
 @pytest.mark.parametrize("size", [65_600, 5_000_000])
-def test_an_answer_without_end_is_not_read_to_it(server: Server, size: int) -> None:
+def test_an_endless_answer_is_cut_off(server: Server, size: int) -> None:
     server.token = "x" * size
     assert resolve(server, login=login(server)) == ("permanent: the registry SERVER answers with more than 65536 bytes")
 
 
-def test_a_token_is_one_word(server: Server) -> None:
+def test_a_token_with_newlines_is_refused(server: Server) -> None:
     """What curl is told stands on lines."""
     server.token = f'{{"token": "abc.def-1\noutput = {server.folder}/taken\n"}}'
     assert resolve(server, login=login(server)) == "permanent: the registry SERVER gives no token"

@@ -36,7 +36,7 @@ complete_by_C2 0 1
         (10, "exit.1.prerequisite.ssh.fail", "0,,"),
     ],
 )
-def test_what_a_script_that_fails_means(status: int, word: str, ends: str) -> None:
+def test_script_failures_have_exit_codes(status: int, word: str, ends: str) -> None:
     assert run(ENDS, str(status), word) == ends
 
 
@@ -54,7 +54,7 @@ def test_what_a_script_that_fails_means(status: int, word: str, ends: str) -> No
         ("failed 0 1 1 1 start PLUGIN a", ""),
     ],
 )
-def test_a_report_of_a_script_that_failed(line: str, where: str) -> None:
+def test_a_failed_script_is_reported(line: str, where: str) -> None:
     assert run(TAKEN, line) == f"task w-1 failed with status 3{where}: 1 failed task of role w ends the job"
 
 
@@ -83,7 +83,9 @@ print_task_result 0 1 w
         ("waiting", 3, "unknown", "", "STOPPED"),
     ],
 )
-def test_the_state_of_a_task_in_a_result(state: str, status: int, behaviour: str, term: str, shown: str) -> None:
+def test_the_result_contains_the_state_of_a_task(
+    state: str, status: int, behaviour: str, term: str, shown: str
+) -> None:
     words = run(SHOWN, state, str(status), behaviour, term)
     assert f'"state": "{shown}", "exit_status": {status}, ' in words
     assert f'"exit_code": {-220 if shown == "STOPPED" else status}, ' in words

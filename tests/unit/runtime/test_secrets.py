@@ -32,11 +32,13 @@ PIECES = st.lists(
 
 @settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
 @given(before=PIECES, secret=PIECES, after=PIECES)
-def test_a_secret_is_data(tmp_path_factory: pytest.TempPathFactory, before: str, secret: str, after: str) -> None:
+def test_a_secret_is_inserted_as_data(
+    tmp_path_factory: pytest.TempPathFactory, before: str, secret: str, after: str
+) -> None:
     check(tmp_path_factory.mktemp("case"), before, secret, after)
 
 
-def test_a_secret_with_the_line_that_once_ended_it(tmp_path: Path) -> None:
+def test_a_secret_with_the_former_end_marker_is_inserted_as_data(tmp_path: Path) -> None:
     check(tmp_path, "https://", "x\nEND_OF_VALUE\nRAN=1\n", "@host")
 
 

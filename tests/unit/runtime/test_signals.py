@@ -31,7 +31,7 @@ def is_small(action: str) -> bool:
 
 
 @pytest.mark.parametrize("file", sorted(TEMPLATES.rglob("*.*")), ids=lambda file: str(file.relative_to(TEMPLATES)))
-def test_a_trap_does_no_work(file: Path) -> None:
+def test_traps_only_set_variables(file: Path) -> None:
     """It runs in the middle of what the shell does, as of a `read` with a time limit; at EXIT of nothing any more."""
     for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
         # What begins with `builtin` is text that another bash gets.
@@ -46,14 +46,14 @@ def test_a_trap_does_no_work(file: Path) -> None:
 
 
 @pytest.mark.parametrize("action", ["''", "':'", "'A=1'", """'A=1; printf "stop\\n" >&"$PSL_CONTROL_FD"'"""])
-def test_what_a_trap_may_do(action: str) -> None:
+def test_allowed_trap_actions_are_accepted(action: str) -> None:
     assert is_small(action)
 
 
 @pytest.mark.parametrize(
     "action", ["on_term", "'on_term'", '"A=1"', "'A=$(date)'", "'printf a >file'", "'A=1; kill 1'"]
 )
-def test_what_a_trap_may_not_do(action: str) -> None:
+def test_other_trap_actions_are_refused(action: str) -> None:
     assert not is_small(action)
 
 

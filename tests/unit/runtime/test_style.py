@@ -29,7 +29,7 @@ def code_lines(file: Path) -> list[tuple[int, str]]:
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: f"{file.parent.name}/{file.stem}")
-def test_style(file: Path) -> None:
+def test_scripts_follow_the_style_rules(file: Path) -> None:
     text = file.read_text(encoding="utf-8")
     found = [f"{number}: longer than {WIDTH}" for number, line in enumerate(text.split("\n"), 1) if len(line) > WIDTH]
     for number, line in code_lines(file):
@@ -45,12 +45,12 @@ def test_style(file: Path) -> None:
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: f"{file.parent.name}/{file.stem}")
-def test_the_first_line_says_what_the_file_is_for(file: Path) -> None:
+def test_the_first_line_states_the_purpose_of_the_file(file: Path) -> None:
     first = next(line for line in file.read_text(encoding="utf-8").split("\n") if line)
     assert re.match(r"# [A-Z=]", first), first
 
 
-def test_what_the_rules_see() -> None:
+def test_each_style_rule_finds_its_violation() -> None:
     """Each rule finds its fault."""
     assert TWO.search("a; b")
     assert TWO.search("if x; then y; fi")

@@ -57,7 +57,7 @@ def gang_cases(draw: st.DrawFn) -> Case:
 
 @settings(MADE, max_examples=12)
 @given(st.lists(gang_cases(), min_size=BATCH, max_size=BATCH))
-def test_completion(cases: list[Case]) -> None:
+def test_completion_matches_the_model(cases: list[Case]) -> None:
     run(cases)
     for case in cases:
         expected = decide(case.roles, case.exits, case.of_job)
@@ -72,7 +72,7 @@ def test_completion(cases: list[Case]) -> None:
 
 @settings(MADE, max_examples=5)
 @given(st.lists(st.tuples(gang_cases(), st.integers(1, 12)), min_size=BATCH, max_size=BATCH))
-def test_an_end_from_outside(drawn: list[tuple[Case, int]]) -> None:
+def test_an_external_termination_matches_the_model(drawn: list[tuple[Case, int]]) -> None:
     """TERM to the script is the reason for deaths of the last two seconds, and for nothing that was decided before."""
     cases = [case for case, _ in drawn]
     for case, moment in drawn:
@@ -94,7 +94,7 @@ def test_an_end_from_outside(drawn: list[tuple[Case, int]]) -> None:
 
 @settings(MADE, max_examples=5)
 @given(st.lists(st.tuples(gang_cases(), st.integers(1, 12)), min_size=BATCH, max_size=BATCH))
-def test_a_lost_node(drawn: list[tuple[Case, int]]) -> None:
+def test_a_lost_node_ends_the_job_at_once(drawn: list[tuple[Case, int]]) -> None:
     """It ends a job that nothing has ended before, at once and whatever the thresholds are."""
     cases = [case for case, _ in drawn]
     for case, moment in drawn:
@@ -117,7 +117,7 @@ def test_a_lost_node(drawn: list[tuple[Case, int]]) -> None:
         st.tuples(gang_cases(), st.integers(1, 12), st.none() | st.integers(1, 14)), min_size=BATCH, max_size=BATCH
     )
 )
-def test_a_launch_that_fails(drawn: list[tuple[Case, int, int | None]]) -> None:
+def test_a_failed_launch_matches_the_model(drawn: list[tuple[Case, int, int | None]]) -> None:
     """It ends a job that nothing has ended before, unless TERM comes within two seconds; nothing counts meanwhile."""
     cases = [case for case, _, _ in drawn]
     for case, moment, term in drawn:
@@ -136,7 +136,7 @@ def test_a_launch_that_fails(drawn: list[tuple[Case, int, int | None]]) -> None:
             assert case.outcome() == decide(case.roles, case.exits, case.of_job)
 
 
-def test_a_line_that_comes_when_the_second_is_up_is_whole(tmp_path: Path) -> None:
+def test_a_line_split_by_a_read_timeout_is_not_lost(tmp_path: Path) -> None:
     """`read -t` gives up in the middle of a line; what it has read by then must not be lost."""
     code = """
         mkfifo "$0" && exec {PSL_EVENT_FD}<>"$0"
@@ -159,7 +159,7 @@ def test_a_line_that_comes_when_the_second_is_up_is_whole(tmp_path: Path) -> Non
         ("USR1", "failed (code -1004): the time limit is near: tasks were told to end"),
     ],
 )
-def test_the_log_names_a_code_only_where_the_script_knows_it(name: str, says: str) -> None:
+def test_the_log_names_an_exit_code_only_if_the_script_knows_it(name: str, says: str) -> None:
     """Of a time limit that comes without a warning Slurm alone knows: the job has its code, not that of a cancel."""
     script = f'set -u\n{sourced()}\nfinish() {{ echo "$PSL_OUTCOME_CODE"; }}; on_signal {name}'
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True, timeout=30)

@@ -37,7 +37,7 @@ def slot_cases(draw: st.DrawFn) -> Case:
 
 @settings(MADE, max_examples=10)
 @given(st.lists(slot_cases(), min_size=BATCH, max_size=BATCH))
-def test_task_retry(cases: list[Case]) -> None:
+def test_task_retries_match_the_model(cases: list[Case]) -> None:
     """Every attempt that was ordered had to be, in time, and none is missing; the outcome is that of the last exits."""
     run(cases)
     for case in cases:

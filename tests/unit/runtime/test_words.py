@@ -59,7 +59,7 @@ def compressed(counts: list[int]) -> str:
 
 @FEW
 @given(COUNTS)
-def test_what_slurm_compresses_is_expanded(counts: list[int]) -> None:
+def test_compressed_slurm_lists_are_expanded(counts: list[int]) -> None:
     said = run('expand_counts "$1" 3; printf "%s\\n" "${!PSL_COUNTS[*]}" "${PSL_COUNTS[@]}"', compressed(counts))
     assert said.split() == [str(word) for word in (*range(3, 3 + len(counts)), *counts)]
 
@@ -85,7 +85,7 @@ def test_slots_fill_nodes_in_order(counts: list[int], data: st.DataObject) -> No
 @pytest.mark.parametrize("locale", ["C", "C.UTF-8"])
 @FEW
 @given(text=st.text(st.characters(min_codepoint=1, exclude_categories=["Cs"])))
-def test_any_text_is_a_text_of_json(locale: str, text: str) -> None:
+def test_any_text_becomes_a_json_string(locale: str, text: str) -> None:
     said = run('escape_json "$1"; printf "%s" "$PSL_ESCAPED"', text, env={"LC_ALL": locale})
     found = json.loads(f'"{said}"')
     assert len(found) == len(text)

@@ -16,7 +16,7 @@ OF_ALL = {"containers", "container_side", "own_part", "images", "cache", "regist
 
 
 @pytest.mark.parametrize("folder", ["containers", "images"])
-def test_every_runtime_has_its_bash(folder: str) -> None:
+def test_every_runtime_has_a_bash_template(folder: str) -> None:
     found = {file.stem for file in (ROOT / "templates" / "runtime" / folder).glob("*.sh")}
     assert found - OF_ALL == set(BASH_PARTS)
 
@@ -45,5 +45,5 @@ def test_a_profile_can_name_every_runtime(name: str) -> None:
         ("enroot", "/images/one.sif", False),
     ],
 )
-def test_which_images_a_runtime_reads(name: str, path: str, *, reads: bool) -> None:
+def test_image_formats_of_each_runtime_are_known(name: str, path: str, *, reads: bool) -> None:
     assert CONTAINER_RUNTIMES[name].reads(path) is reads

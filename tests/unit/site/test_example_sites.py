@@ -17,13 +17,13 @@ RUNTIMES = {"cloud": "podman", "centre-apptainer": "apptainer", "centre-pyxis": 
 OWN = "storages: {mine: {path: /scratch/mine}}\n"
 
 
-def test_there_is_a_profile_for_each_kind_of_site() -> None:
+def test_each_kind_of_site_has_an_example_profile() -> None:
     assert [path.stem for path in PROFILES] == ["centre-apptainer", "centre-pyxis", "cloud", "laptop", "small-lab"]
     assert len(JOBS) >= 4
 
 
 @pytest.mark.parametrize("profile", PROFILES, ids=lambda path: path.stem)
-def test_a_profile_of_the_examples_is_valid(profile: Path) -> None:
+def test_each_example_profile_is_valid(profile: Path) -> None:
     site = load_site(profile.read_bytes(), file=str(profile))
     assert site.default_partition in site.partitions
     assert site.containers.runtime == RUNTIMES.get(profile.stem, "none")
@@ -32,7 +32,7 @@ def test_a_profile_of_the_examples_is_valid(profile: Path) -> None:
 
 @pytest.mark.parametrize("profile", PROFILES, ids=lambda path: path.stem)
 @pytest.mark.parametrize("job", JOBS, ids=lambda path: path.stem)
-def test_the_examples_compile_for_it(profile: Path, job: Path) -> None:
+def test_the_example_jobs_compile_for_each_profile(profile: Path, job: Path) -> None:
     site = load_site(profile.read_bytes(), file=str(profile))
     script = compile_job(job.read_bytes(), file=job.name, site=site).script
     assert f"#SBATCH --partition={site.default_partition}\n" in script
@@ -40,7 +40,7 @@ def test_the_examples_compile_for_it(profile: Path, job: Path) -> None:
 
 
 @pytest.mark.parametrize("profile", PROFILES, ids=lambda path: path.stem)
-def test_a_user_adds_to_it(profile: Path) -> None:
+def test_a_user_profile_can_extend_an_example(profile: Path) -> None:
     lower = read_layer(profile.read_bytes(), file=str(profile))
     site = load_layers([lower, read_layer(OWN, file="own.yaml")])
     assert site.storages["mine"].path == "/scratch/mine"

@@ -50,7 +50,7 @@ def refused(*texts: str) -> tuple[Diagnostic, ...]:
     return caught.value.diagnostics
 
 
-def test_each_profile_adds_to_those_below_it() -> None:
+def test_each_profile_extends_the_lower_ones() -> None:
     found = site(ORGANISATION, SYSTEM, "containers: {mounts: [/home]}\nstorages: {mine: {path: /scratch}}\n")
     assert (found.name, found.retry.max_transient_retries) == ("centre", 3)
     settings = found.containers
@@ -69,7 +69,7 @@ def test_each_profile_adds_to_those_below_it() -> None:
         ("workdir: submit\n", "$.workdir", (1, 1)),
     ],
 )
-def test_what_is_locked_stays(text: str, path: str, place: tuple[int, int]) -> None:
+def test_locked_settings_cannot_be_changed(text: str, path: str, place: tuple[int, int]) -> None:
     found = [each for each in refused(SYSTEM, text) if each.code == "E466"]
     assert [each.path for each in found] == [path]
     assert found[0].location is not None
@@ -77,12 +77,12 @@ def test_what_is_locked_stays(text: str, path: str, place: tuple[int, int]) -> N
     assert found[0].message.endswith("is locked by 0.yaml, line 7")
 
 
-def test_what_is_locked_may_be_said_again() -> None:
+def test_locked_settings_may_be_repeated() -> None:
     again = "partitions: {gpu: {nodes: [{count: 4, cpus: 16, memoryMB: 64000}]}}\ncontainers: {runtime: apptainer}\n"
     assert site(SYSTEM, again) == site(SYSTEM)
 
 
-def test_locks_of_all_profiles_hold_for_those_above_them() -> None:
+def test_locks_of_all_profiles_apply_to_higher_ones() -> None:
     found = site(ORGANISATION + "locked: [retry]\n", SYSTEM, "locked: [compat]\n")
     assert found.locked == ("retry", "partitions", "containers.runtime", "workdir", "compat")
     (fault,) = refused("locked: [retry]\n", SYSTEM, "retry: {submitWait: 1}\n")
@@ -90,7 +90,7 @@ def test_locks_of_all_profiles_hold_for_those_above_them() -> None:
 
 
 @pytest.mark.parametrize("text", ["locked: none\n", "locked: [[retry]]\n", "locked: {retry: true}\n"])
-def test_locks_that_are_no_list_of_texts_are_refused(text: str) -> None:
+def test_locks_that_are_not_a_list_of_texts_are_refused(text: str) -> None:
     assert "E453" in {each.code for each in refused(SYSTEM, text)}
     assert "E453" in {each.code for each in refused(text)}
 
@@ -105,7 +105,7 @@ def test_locks_that_are_no_list_of_texts_are_refused(text: str) -> None:
         ("", ""),
     ],
 )
-def test_a_lock_is_a_key(lock: str, hint: str) -> None:
+def test_a_lock_that_is_not_a_key_is_refused(lock: str, hint: str) -> None:
     (fault,) = refused(f"name: x\nlocked: [{lock!r}]\n")
     assert (fault.code, fault.message) == ("E469", f"`{lock}` is not a key of a site profile")
     assert fault.location is not None
@@ -118,7 +118,7 @@ def test_keys_of_all_kinds_can_be_locked(lock: str) -> None:
     assert load_site(f"locked: [{lock}]\n", file="site.yaml").locked == (lock,)
 
 
-def test_faults_have_the_file_that_they_are_in() -> None:
+def test_errors_name_the_file_that_contains_them() -> None:
     faults = refused("nmae: x\nports: {first: 20000}\n", "retry: {submitWait: soon}\nports: {last: 19000}\n")
     places = {(each.code, each.location.file, each.location.line) for each in faults if each.location}
     assert places == {("E451", "0.yaml", 1), ("E453", "1.yaml", 1), ("E462", "1.yaml", 2)}
@@ -141,7 +141,7 @@ def over(lower: object, upper: object) -> object:
 
 
 @given(st.lists(PROFILES, min_size=1, max_size=3))
-def test_what_profiles_come_to_together(profiles: list[dict[str, object]]) -> None:
+def test_merged_profiles_equal_the_model(profiles: list[dict[str, object]]) -> None:
     document, faults = layered(layers(*(yaml.safe_dump(each) for each in profiles)))
     wanted: object = {}
     for each in profiles:
@@ -151,7 +151,7 @@ def test_what_profiles_come_to_together(profiles: list[dict[str, object]]) -> No
 
 
 @given(PROFILES, PROFILES)
-def test_a_place_is_where_the_uppermost_has_the_value(lower: dict[str, object], upper: dict[str, object]) -> None:
+def test_a_value_has_the_location_of_the_highest_profile(lower: dict[str, object], upper: dict[str, object]) -> None:
     document, _ = layered(layers(yaml.safe_dump(lower), yaml.safe_dump(upper)))
     for key in {**lower, **upper}:
         assert document.location((key,)).file == ("1.yaml" if key in upper else "0.yaml")
@@ -193,7 +193,7 @@ WITH_CLUSTERS = OPEN.replace("workdir", "virtualClusters")
         ),
     ],
 )
-def test_a_job_changes_nothing_that_is_locked(extras: str, said: list[tuple[str, str]]) -> None:
+def test_a_job_cannot_change_locked_settings(extras: str, said: list[tuple[str, str]]) -> None:
     found = plan_error(WITH_CLUSTERS, f"extras: {{slurm: {{{extras}}}}}\n")
     assert [(each.path, each.message) for each in found] == said
     assert {each.code for each in found} == {"E467"}
@@ -201,7 +201,7 @@ def test_a_job_changes_nothing_that_is_locked(extras: str, said: list[tuple[str,
     assert found[0].location.line == JOB.count("\n") + 1
 
 
-def test_a_job_goes_to_no_partition_by_a_virtual_cluster_that_a_locked_table_lacks() -> None:
+def test_a_virtual_cluster_missing_in_a_locked_table_is_refused() -> None:
     job = JOB + "defaults: {virtualCluster: gpu}\n"
     with pytest.raises(PlanError) as caught:
         compile_job(job, site=load_site(WITH_CLUSTERS, file="site.yaml"))
@@ -218,12 +218,12 @@ def test_a_job_goes_to_no_partition_by_a_virtual_cluster_that_a_locked_table_lac
 
 
 @pytest.mark.parametrize("extras", ["qos: long", "account: research", "compat: {nounset: true}", "time: 1:00:00"])
-def test_what_is_open_or_says_the_same_is_the_jobs(extras: str) -> None:
+def test_a_job_may_set_unlocked_or_equal_values(extras: str) -> None:
     site = load_site(WITH_CLUSTERS, file="site.yaml")
     assert compile_job(JOB + f"extras: {{slurm: {{{extras}}}}}\n", site=site).job.name == "demo"
 
 
-def test_what_is_not_locked_is_the_jobs() -> None:
+def test_a_job_may_change_unlocked_settings() -> None:
     site = load_site(OPEN, file="site.yaml")
     found = compile_job(JOB + "extras: {slurm: {account: other}}\n", site=site).plan
     assert dict(found.components[0].directives)["account"] == "other"

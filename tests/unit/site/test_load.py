@@ -36,7 +36,7 @@ compat: {minSucceeded: instances, nounset: false}
 """
 
 
-def test_a_whole_profile() -> None:
+def test_a_complete_profile_is_read() -> None:
     assert (
         load_site(PROFILE, file="site.yaml")
         == Site.of(
@@ -71,7 +71,7 @@ def test_a_whole_profile() -> None:
     )
 
 
-def test_what_is_left_out_has_the_defaults() -> None:
+def test_omitted_settings_have_defaults() -> None:
     assert load_site("{}\n", file="site.yaml") == Site.of().known()
 
 
@@ -79,7 +79,7 @@ def test_what_is_left_out_has_the_defaults() -> None:
     ("written", "method"),
     [("getent", "getent"), ("nodeAddress", "node-address"), ("{suffix: .ib}", "suffix")],
 )
-def test_address(written: str, method: str) -> None:
+def test_the_address_method_is_read(written: str, method: str) -> None:
     assert load_site(f"address: {written}\n", file="site.yaml").address.method == method
 
 
@@ -107,12 +107,12 @@ def test_address(written: str, method: str) -> None:
         "5\n",
     ],
 )
-def test_faults_are_those_of_the_site(text: str) -> None:
+def test_errors_belong_to_the_site_profile(text: str) -> None:
     with pytest.raises(SiteError):
         load_site(text, file="site.yaml")
 
 
-def test_what_a_profile_says_of_the_monitor() -> None:
+def test_settings_of_the_monitor_are_read() -> None:
     site = load_site(
         """\
 retry: {maxRestarts: 50, onRootCancel: retry}

@@ -34,18 +34,18 @@ def test_versions_are_found(text: str, version: str) -> None:
 @pytest.mark.parametrize(
     "text", ["", "slurm", "slurm 24.11", "slurm 2.6.9", "20240501", "v124.11.5", "24.11.1234", "2٤.11.5"]
 )
-def test_what_names_no_whole_version_is_none(text: str) -> None:
+def test_incomplete_versions_are_ignored(text: str) -> None:
     assert slurm_version(text) is None
 
 
-def test_a_candidate_comes_before_its_release_and_ten_after_nine() -> None:
+def test_versions_are_ordered_numerically_with_candidates_first() -> None:
     ordered = ["24.11.9", "24.11.10", "25.05.0rc1", "25.05.0", "25.05.1"]
     found = [slurm_version(text) for text in ordered]
     assert all(a is not None and b is not None and a < b for a, b in pairwise(found))
 
 
 @given(st.text())
-def test_any_text_is_read(text: str) -> None:
+def test_any_text_is_parsed(text: str) -> None:
     found = slurm_version(text)
     assert found is None or slurm_version(str(found)) == found
 
@@ -55,12 +55,12 @@ def test_any_version_is_found(year: int, month: int, micro: int, name: str) -> N
     assert slurm_version(f"{name}{year:02}.{month:02}.{micro}-Debian\n") == SlurmVersion(year, month, micro)
 
 
-def test_the_profile_has_it() -> None:
+def test_the_profile_can_set_the_version() -> None:
     assert load_site("slurmVersion: slurm-wlm 22.05.8", file="site.yaml").slurm_version == "22.05.8"
     assert load_site("name: x", file="site.yaml").slurm_version == ""
 
 
 @pytest.mark.parametrize("value", ["24.11", "new", "[24.11.5]", "null"])
-def test_the_profile_has_a_whole_one(value: str) -> None:
+def test_an_incomplete_version_in_the_profile_is_refused(value: str) -> None:
     with pytest.raises(SiteError, match="E453: expected a version of Slurm with three numbers"):
         load_site(f"slurmVersion: {value}", file="site.yaml")

@@ -53,7 +53,7 @@ def entries(home: Path) -> dict[str, EndedJob | Living]:
     return found
 
 
-def test_ended_jobs_are_kept_for_the_next_one(home: Path) -> None:
+def test_finished_jobs_are_cached(home: Path) -> None:
     assert all(isinstance(job, Living) for job in entries(home).values())
     kept = entries(home)
     assert kept["u~j1"] == EndedJob(
@@ -85,7 +85,7 @@ def test_a_journal_that_has_changed_is_read_again(home: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"version": 9}', '{"version": 1, "jobs": 3}'])
-def test_a_damaged_file_tells_nothing(home: Path, text: str) -> None:
+def test_a_damaged_cache_file_is_ignored(home: Path, text: str) -> None:
     entries(home)
     file = home / "monitor" / FILE
     sound = file.read_bytes()
@@ -94,7 +94,7 @@ def test_a_damaged_file_tells_nothing(home: Path, text: str) -> None:
     assert json.loads(file.read_bytes()) == json.loads(sound)
 
 
-def test_a_file_with_a_row_of_another_kind_tells_nothing(home: Path) -> None:
+def test_a_cache_file_with_an_invalid_row_is_ignored(home: Path) -> None:
     entries(home)
     file = home / "monitor" / FILE
     document = json.loads(file.read_bytes())
@@ -103,6 +103,6 @@ def test_a_file_with_a_row_of_another_kind_tells_nothing(home: Path) -> None:
     assert all(isinstance(job, Living) for job in entries(home).values())
 
 
-def test_where_nothing_can_be_kept(home: Path) -> None:
+def test_without_a_cache_folder_all_journals_are_read(home: Path) -> None:
     (home / "monitor").touch()
     assert all(isinstance(job, Living) for job in [*entries(home).values(), *entries(home).values()])

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pytest
 
 
-def test_a_job_from_its_first_to_its_last_record() -> None:
+def test_all_records_of_a_job_are_applied() -> None:
     seen = Observed(happened_at=NOW, attempt=0, backend_state="RUNNING", backend_reason="")
     asked = Cancelled(happened_at=NOW, attempt=0, user="alice")
     assert history([]) == History()
@@ -29,20 +29,20 @@ def test_a_job_from_its_first_to_its_last_record() -> None:
     assert known.roles == ROLES
 
 
-def test_an_attempt_begins_afresh_and_late_records_of_the_one_before_change_nothing() -> None:
+def test_late_records_of_an_earlier_attempt_are_ignored() -> None:
     retry = Intent(happened_at=NOW, attempt=1, tag="paislurm-2")
     known = history([CREATED, INTENT, SUBMITTED, ENDED, retry, ENDED, SUBMITTED])
     assert (known.attempt, known.tag, known.job_id, known.ended) == (1, "paislurm-2", "", None)
     assert known.roles == ROLES
 
 
-def test_the_end_of_a_journal_tells_who_and_where() -> None:
+def test_the_last_records_contain_user_and_backend() -> None:
     known = history([SUBMITTED, ENDED])
     assert (known.full_name, known.backend, known.tasks) == ("alice~demo", "slurm", 2)
     assert known.ended == ENDED
 
 
-def test_taking_in_a_record_copies_nothing_of_those_before(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_applying_a_record_copies_no_earlier_records(monkeypatch: pytest.MonkeyPatch) -> None:
     """A journal of 64 MB holds hundreds of thousands of records of one kind."""
     copied = 0
 

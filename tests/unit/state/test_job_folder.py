@@ -34,7 +34,7 @@ def test_a_job_is_found_by_name_full_name_and_id(tmp_path: Path) -> None:
     assert store.find("7+1", user="alice") == mine
 
 
-def test_of_two_jobs_with_one_id_the_living_then_the_newest_is_meant(tmp_path: Path) -> None:
+def test_of_two_jobs_with_one_id_the_unfinished_or_newest_is_found(tmp_path: Path) -> None:
     store = Store(tmp_path)
     old = job_folder(store.jobs, SUBMITTED, ENDED, name="alice~a")
     new = job_folder(
@@ -47,7 +47,7 @@ def test_of_two_jobs_with_one_id_the_living_then_the_newest_is_meant(tmp_path: P
 
 
 @pytest.mark.parametrize("address", ["", ".", "..", "../jobs", "/etc", "alice~", "a\0b", "99", "demp", "~"])
-def test_what_is_not_there_is_not_found(tmp_path: Path, address: str) -> None:
+def test_a_missing_job_is_not_found(tmp_path: Path, address: str) -> None:
     store = Store(tmp_path)
     job_folder(store.jobs, CREATED, INTENT, SUBMITTED)
     with pytest.raises(NotFoundError) as caught:
@@ -62,7 +62,7 @@ def test_an_empty_home_has_no_jobs(tmp_path: Path) -> None:
     assert Store(tmp_path / "nothing").all() == []
 
 
-def test_a_folder_is_staged_private_and_placed_once(tmp_path: Path) -> None:
+def test_a_folder_is_created_privately_and_moved_into_place_once(tmp_path: Path) -> None:
     store = Store(tmp_path / "home")
     staged = stage(store, {"job.yaml": b"x", "attempts/0/job.sbatch": b"y"})
     folder = store.folder("alice", "demo")
@@ -75,7 +75,7 @@ def test_a_folder_is_staged_private_and_placed_once(tmp_path: Path) -> None:
     assert (folder.path / "job.yaml").read_bytes() == b"x"
 
 
-def test_a_finished_folder_makes_room_and_can_come_back(tmp_path: Path) -> None:
+def test_a_finished_folder_is_archived_and_can_be_restored(tmp_path: Path) -> None:
     folder = job_folder(tmp_path, CREATED, name="alice~demo")
     job_folder(tmp_path, CREATED, name="alice~demo.1")
     with opened(folder) as checked:
@@ -88,7 +88,7 @@ def test_a_finished_folder_makes_room_and_can_come_back(tmp_path: Path) -> None:
     assert not (folder.path / "retired").exists()
 
 
-def test_of_two_who_retire_a_folder_one_does(tmp_path: Path) -> None:
+def test_only_one_of_two_processes_archives_a_folder(tmp_path: Path) -> None:
     folder = job_folder(tmp_path, CREATED)
     with opened(folder) as first, opened(folder) as second:
         assert archive(folder, first) is not None
@@ -97,7 +97,7 @@ def test_of_two_who_retire_a_folder_one_does(tmp_path: Path) -> None:
     assert new.journal.exists()
 
 
-def test_a_mark_that_a_dead_process_left_is_taken_over_later(tmp_path: Path) -> None:
+def test_a_stale_archive_mark_is_taken_over(tmp_path: Path) -> None:
     folder = job_folder(tmp_path, CREATED)
     mark = folder.path / "retired"
     mark.mkdir()
@@ -121,7 +121,7 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyte
     assert list(tmp_path.iterdir()) == [target]
 
 
-def test_a_home_that_cannot_be_made_is_a_fault_that_names_it(tmp_path: Path) -> None:
+def test_a_home_that_cannot_be_created_is_an_error_with_its_path(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(FolderError) as caught:
         stage(Store(tmp_path / "file" / "home"), {"job.yaml": b""})

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @given(st.lists(any_record, min_size=1, max_size=6), st.data())
-def test_a_cut_loses_at_most_the_last_record(
+def test_truncation_loses_at_most_the_last_record(
     tmp_path_factory: pytest.TempPathFactory, records: list[Record], data: st.DataObject
 ) -> None:
     journal = tmp_path_factory.mktemp("cut") / "journal.jsonl"
@@ -69,7 +69,7 @@ def test_a_slow_monitor_writes_nothing_about_the_job_that_took_the_name(tmp_path
     assert not second.secrets.exists()
 
 
-def test_damage_is_told(tmp_path: Path) -> None:
+def test_damage_is_reported(tmp_path: Path) -> None:
     journal = tmp_path / "journal.jsonl"
     later = dump(CREATED).replace(b'"version": 2', b'"version": 3')
     unknown = dump(INTENT).replace(b'"intent"', b'"dream"')
@@ -96,7 +96,7 @@ def test_the_end_of_a_long_journal_is_enough(tmp_path: Path) -> None:
     assert not found.read_errors
 
 
-def test_a_journal_whose_end_says_little_is_read_whole(tmp_path: Path) -> None:
+def test_a_journal_with_an_uninformative_end_is_read_completely(tmp_path: Path) -> None:
     journal = tmp_path / "journal.jsonl"
     seen = [Observed(happened_at=NOW, attempt=0, backend_state="RUNNING", backend_reason="x" * 80)] * 1000
     journal.write_bytes(b"".join(map(dump, [CREATED, INTENT, SUBMITTED, *seen])))
@@ -109,7 +109,7 @@ def test_a_journal_is_private(tmp_path: Path) -> None:
     assert journal.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_journal_of_rubbish_is_told_in_few_lines(tmp_path: Path) -> None:
+def test_a_journal_of_invalid_lines_is_reported_briefly(tmp_path: Path) -> None:
     journal = tmp_path / "journal.jsonl"
     journal.write_bytes(dump(INTENT) + b"\n" * 1000 + b"x\n" * 9_000 + dump(SUBMITTED))
     found = read(journal)
@@ -137,7 +137,7 @@ LONG = {
 
 @pytest.mark.parametrize("kind", LONG)
 @pytest.mark.parametrize("begins", [dump(CREATED), b"["], ids=["record", "list"])
-def test_a_long_journal_is_not_read_whole(
+def test_a_long_journal_is_not_read_completely(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, begins: bytes
 ) -> None:
     """What is at its end counts, with the first record and changes from before; so much work is bounded."""
@@ -159,7 +159,7 @@ def test_a_long_journal_is_not_read_whole(
     assert len(found.read_errors) <= 21
 
 
-def test_what_stays_true_is_kept_of_a_long_journal(tmp_path: Path) -> None:
+def test_lasting_records_of_a_long_journal_are_kept(tmp_path: Path) -> None:
     """As of a job that is restarted for ever: what its user changed, and which events were told."""
     journal = tmp_path / "journal.jsonl"
     change = Changed(happened_at=NOW, attempt=0, user="x", values={"time": "1"}, old_values={})

@@ -133,7 +133,7 @@ OPERATIONS = 6
 
 @pytest.mark.slow("every order of two processes, with a thread each")
 @pytest.mark.parametrize("before", ["nothing", "given up", "stale"])
-def test_of_two_that_want_it_one_gets_it_in_every_order(before: str) -> None:
+def test_only_one_of_two_processes_gets_the_lock_in_every_order(before: str) -> None:
     for order in orders(OPERATIONS, OPERATIONS):
         server = Server()
         if before != "nothing":
@@ -144,7 +144,7 @@ def test_of_two_that_want_it_one_gets_it_in_every_order(before: str) -> None:
         assert [name for name in server.names if name != "lock.7"] == ["lock.8" if before != "nothing" else "lock.1"]
 
 
-def test_an_owner_that_lives_keeps_it_in_every_order() -> None:
+def test_a_live_owner_keeps_the_lock_in_every_order() -> None:
     for order in orders(OPERATIONS, 3):
         server = Server()
         owner = Lock(Client(server))
@@ -158,7 +158,7 @@ def test_an_owner_that_lives_keeps_it_in_every_order() -> None:
 
 
 @pytest.mark.slow("every order of two processes, with a thread each")
-def test_an_owner_that_gives_up_while_others_look() -> None:
+def test_a_lock_released_during_other_attempts_has_one_owner() -> None:
     """Whoever gets it, nobody gets it beside the first, and somebody can have it afterwards."""
     for order in orders(OPERATIONS + 2, OPERATIONS):
         server = Server()
@@ -172,7 +172,7 @@ def test_an_owner_that_gives_up_while_others_look() -> None:
     some.lists(some.tuples(some.integers(0, 2), some.sampled_from([0, 0, 0, STALE_SECONDS // 2, STALE_SECONDS + 1]))),
     some.booleans(),
 )
-def test_halted_processes_never_both_hold_it(schedule: list[tuple[int, int]], left: bool) -> None:
+def test_suspended_processes_never_both_hold_the_lock(schedule: list[tuple[int, int]], left: bool) -> None:
     """Three processes, any of which may stand still until it is stale: `holds_lock` is true for one at most."""
     server = Server()
     if left:
@@ -199,7 +199,7 @@ def test_halted_processes_never_both_hold_it(schedule: list[tuple[int, int]], le
         assert id(server.owner()) == held[0]._inode
 
 
-def test_who_was_replaced_learns_of_it() -> None:
+def test_a_replaced_owner_notices_the_loss() -> None:
     server = Server()
     first, second = Lock(Client(server)), Lock(Client(server))
     assert first.take()
@@ -215,7 +215,7 @@ def test_who_was_replaced_learns_of_it() -> None:
     assert first.take()
 
 
-def test_a_heartbeat_keeps_it_and_a_time_ahead_does_not() -> None:
+def test_a_heartbeat_keeps_the_lock_and_a_future_time_does_not() -> None:
     server = Server()
     owner = Lock(Client(server))
     assert owner.take()
@@ -228,7 +228,7 @@ def test_a_heartbeat_keeps_it_and_a_time_ahead_does_not() -> None:
     assert Lock(Client(server)).take()
 
 
-def test_on_a_real_file_system(tmp_path: Path) -> None:
+def test_the_lock_works_on_a_real_file_system(tmp_path: Path) -> None:
     files = SharedFiles(tmp_path / "monitor")
     first, second = Lock(files, "first"), Lock(files, "second")
     assert not first.owned()
@@ -245,7 +245,7 @@ def test_on_a_real_file_system(tmp_path: Path) -> None:
     assert (tmp_path / "monitor" / "lock.2").read_text() == "second"
 
 
-def test_a_folder_that_cannot_be_written_has_no_owner(tmp_path: Path) -> None:
+def test_a_lock_in_an_unwritable_folder_cannot_be_taken(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     lock = Lock(SharedFiles(tmp_path / "file" / "monitor"))
     with lock.taken() as mine:
@@ -253,7 +253,7 @@ def test_a_folder_that_cannot_be_written_has_no_owner(tmp_path: Path) -> None:
     assert lock.problem == "Not a directory"
 
 
-def test_a_full_disk_has_an_owner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lock_can_be_taken_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def write(*_: object) -> int:
         raise OSError(28, "No space left on device")
 
@@ -263,7 +263,7 @@ def test_a_full_disk_has_an_owner(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert (mine, lock.problem) == (True, "")
 
 
-def test_of_many_threads_one_gets_it(tmp_path: Path) -> None:
+def test_only_one_of_many_threads_gets_the_lock(tmp_path: Path) -> None:
     locks = [Lock(SharedFiles(tmp_path)) for _ in range(16)]
     start = threading.Barrier(len(locks))
     taken: list[bool] = []
@@ -281,7 +281,7 @@ def test_of_many_threads_one_gets_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("age", [0, 3600])
-def test_a_pipe_in_place_of_a_lock_is_not_waited_for(tmp_path: Path, age: int) -> None:
+def test_a_named_pipe_in_place_of_a_lock_does_not_block(tmp_path: Path, age: int) -> None:
     """A lock it is, and one of its age: where it is a heartbeat's, it is somebody's."""
     os.mkfifo(tmp_path / "lock.3")
     then = time.time() - age

@@ -29,7 +29,7 @@ def every(seconds: int, number: int, who: Who = "cron", until: int = NOW) -> lis
     return [MonitorRun(until - seconds * back, who) for back in reversed(range(number))]
 
 
-def test_rounds_are_kept_in_their_order(tmp_path: Path) -> None:
+def test_monitor_runs_are_stored_in_order(tmp_path: Path) -> None:
     wanted = [MonitorRun(NOW, "submit"), MonitorRun(NOW + 5, "cron"), MonitorRun(NOW + 9, "person")]
     for each in (wanted[1], wanted[0], wanted[2]):
         add(tmp_path / "monitor", each)
@@ -37,13 +37,13 @@ def test_rounds_are_kept_in_their_order(tmp_path: Path) -> None:
     assert (tmp_path / "monitor" / FILE).stat().st_mode & 0o777 == 0o600
 
 
-def test_what_is_no_round_is_passed_over(tmp_path: Path) -> None:
+def test_invalid_entries_are_skipped(tmp_path: Path) -> None:
     (tmp_path / FILE).write_bytes(b"\xff cron\n5\n7 nobody\n-1 cron\n8 cron\n9 cr")
     assert monitor_runs(tmp_path) == [MonitorRun(8, "cron")]
     assert monitor_runs(tmp_path / "nowhere") == []
 
 
-def test_the_file_does_not_grow_for_ever(tmp_path: Path) -> None:
+def test_the_file_size_is_limited(tmp_path: Path) -> None:
     (tmp_path / FILE).write_bytes(b"1700000000 cron\n" * (MAX_BYTES // 16))
     add(tmp_path, MonitorRun(NOW + 300, "cron"))
     assert len(monitor_runs(tmp_path)) == KEPT
@@ -64,18 +64,18 @@ def test_the_file_does_not_grow_for_ever(tmp_path: Path) -> None:
         ([*every(600, 5), *every(1, 9, "person")], 1800),
     ],
 )
-def test_what_is_usual_tells_what_is_late(found: list[MonitorRun], seconds: int) -> None:
+def test_a_run_is_overdue_after_the_usual_interval(found: list[MonitorRun], seconds: int) -> None:
     assert expected_seconds(found) == seconds
     if found:
         assert overdue(found, found[-1].time + seconds) is None or found[-1].who == "person"
         assert overdue(found, NOW + seconds + 1) is not None
 
 
-def test_nobody_waits_for_a_round_where_none_was_written_down() -> None:
+def test_without_recorded_runs_none_is_overdue() -> None:
     assert overdue([], NOW) is None
 
 
-def test_the_first_submit_begins_to_wait_and_a_person_does_not_end_it() -> None:
+def test_the_first_submit_starts_the_wait_and_manual_runs_do_not_end_it() -> None:
     begun = MonitorRun(NOW, "submit")
     assert overdue([begun], NOW + 900) is None
     assert overdue([begun, MonitorRun(NOW + 890, "person")], NOW + 901) == begun

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_the_last_attempt_of_a_task_counts(tmp_path: Path) -> None:
+def test_the_last_attempt_of_a_task_is_used(tmp_path: Path) -> None:
     (tmp_path / "n1.log").write_text(
         "peer 0 0 1 10.0.0.1 0 http:5000,5001 ssh:5002\nstart 0 0 0 1 n1 4 9\npeer 0 1 0 10.0.0.1 1 http:1\npeer 0 2 0",
         encoding="utf-8",
@@ -27,7 +27,7 @@ def test_the_last_attempt_of_a_task_counts(tmp_path: Path) -> None:
     assert read_peers(tmp_path / "none") == {}
 
 
-def test_an_address_is_none_that_ssh_takes_for_an_option(tmp_path: Path) -> None:
+def test_addresses_that_ssh_reads_as_options_are_ignored(tmp_path: Path) -> None:
     words = ["-oProxyCommand=x", "10.0.0.1\x1b[31m", "a;b", "$(x)", "fe80::1%ib0", "::1", "node-1.site", "a" * 256]
     lines = [f"peer 0 {index} 0 {word} 0 http:5000" for index, word in enumerate(words)]
     (tmp_path / "n1.log").write_text("\n".join([*lines, ""]), encoding="utf-8")
@@ -36,7 +36,7 @@ def test_an_address_is_none_that_ssh_takes_for_an_option(tmp_path: Path) -> None
 
 
 @given(st.lists(st.binary(max_size=60)))
-def test_nonsense_names_no_port_that_is_none(lines: list[bytes]) -> None:
+def test_invalid_lines_give_no_invalid_ports(lines: list[bytes]) -> None:
     found: dict[tuple[int, int], Peer] = {}
     apply_peers(found, [b"peer 0 0 0 host 0 " + line for line in lines])
     ports = [port for peer in found.values() for numbers in peer.ports.values() for port in numbers]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @given(any_record)
-def test_a_record_is_one_line_and_comes_back(record: Record) -> None:
+def test_a_record_is_one_line_and_is_read_back(record: Record) -> None:
     line = dump(record)
     assert line.count(b"\n") == 1
     assert line.endswith(b"\n")
@@ -41,12 +41,12 @@ def test_a_record_is_one_line_and_comes_back(record: Record) -> None:
         b"\xff\xfe",
     ],
 )
-def test_what_is_no_record_is_damage(line: bytes) -> None:
+def test_invalid_records_count_as_damage(line: bytes) -> None:
     with pytest.raises(CorruptDataError):
         parse(line)
 
 
-def test_a_job_whose_journal_names_no_policy_is_never_retried() -> None:
+def test_a_job_without_a_recorded_policy_is_never_retried() -> None:
     line = (
         b'{"version": 2, "kind": "created", "happened_at": 1, "job": "j", "user": "u", "backend": "slurm", '
         b'"roles": [{"name": "w", "folder": "0-w", "instances": 2}]}'
@@ -57,7 +57,7 @@ def test_a_job_whose_journal_names_no_policy_is_never_retried() -> None:
 
 
 @pytest.mark.parametrize(("version", "which"), [(1, "an earlier"), (3, "a later")])
-def test_what_another_version_wrote_is_left_alone(version: int, which: str) -> None:
+def test_records_of_another_version_are_refused(version: int, which: str) -> None:
     with pytest.raises(CorruptDataError, match=f"written by {which} version"):
         parse(line(CREATED, version=version))
 
@@ -74,7 +74,7 @@ def test_what_another_version_wrote_is_left_alone(version: int, which: str) -> N
         b'"notify": [1]',
     ],
 )
-def test_what_a_policy_cannot_be(wrong: bytes) -> None:
+def test_invalid_policies_are_refused(wrong: bytes) -> None:
     line = b'{"version": 2, "kind": "created", "happened_at": 1, "job": "", "user": "", "backend": "", "roles": [], %s}'
     with pytest.raises(CorruptDataError):
         parse(line % wrong)
@@ -87,7 +87,7 @@ def line(record: Record, **changes: object) -> bytes:
 @pytest.mark.parametrize(
     "word", ["--user=root", "7,8", "7 8", "-1", "0", "7+1", "7_1", "²", "٣", "2147483648", "9" * 5000]
 )
-def test_the_number_of_a_job_is_one(word: str) -> None:
+def test_an_invalid_job_id_is_refused(word: str) -> None:
     """It comes to scancel and squeue: an option would be obeyed, a number that is too large stops a query for all."""
     for record in (SUBMITTED, Cancelled(happened_at=NOW, attempt=0, user="alice", job_id="7")):
         assert parse(line(record)) == record
@@ -110,7 +110,9 @@ def test_the_number_of_a_job_is_one(word: str) -> None:
         (ENDED, {"completed": -1}),
     ],
 )
-def test_counts_have_limits_and_folders_are_below_the_jobs(record: Record, changes: dict[str, object]) -> None:
+def test_counts_out_of_range_and_folders_outside_the_job_are_refused(
+    record: Record, changes: dict[str, object]
+) -> None:
     assert parse(line(record)) == record
     with pytest.raises(CorruptDataError):
         parse(line(record, **changes))

@@ -51,7 +51,7 @@ def test_bytes_are_read_or_refused(data: bytes) -> None:
         parse_result(data)
 
 
-def test_a_result_that_is_not_there_or_not_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_or_special_result_file_gives_no_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "result.json"
     assert read_result(path) is None
     os.mkfifo(path)
@@ -64,7 +64,7 @@ def test_a_result_that_is_not_there_or_not_a_file(tmp_path: Path, monkeypatch: p
         read_result(path)
 
 
-def test_a_folder_or_a_pipe_is_no_file(tmp_path: Path) -> None:
+def test_a_folder_or_named_pipe_is_refused(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     for path in (pipe, tmp_path, tmp_path / "nothing"):
@@ -83,7 +83,7 @@ def taken(*lines: bytes) -> dict[int, Report]:
     return latest.get(0, {})
 
 
-def test_what_a_task_reports() -> None:
+def test_reports_of_a_task_are_read() -> None:
     assert taken(START) == {3: Report(index=3, attempt=0, node="n1", started=1000, step=4)}
     ended = Report(
         index=3, attempt=0, node="n1", started=1000, step=4, status=1, code=255, behaviour="unknown", ended=1010
@@ -108,12 +108,12 @@ def test_what_a_task_reports() -> None:
         "start 0 0 ٣ 0 n1 4 1000".encode(),
     ],
 )
-def test_what_is_no_report_is_passed_over(line: bytes) -> None:
+def test_invalid_reports_are_skipped(line: bytes) -> None:
     assert taken(START, line) == taken(START)
 
 
 @given(st.lists(st.binary(max_size=60)))
-def test_any_bytes_are_passed_over(lines: list[bytes]) -> None:
+def test_any_bytes_are_read_as_reports_without_error(lines: list[bytes]) -> None:
     taken(*lines)
 
 
@@ -130,7 +130,7 @@ def test_report_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert read_reports(tmp_path) == {}, "the beginning of the first line is missing"
 
 
-def test_scripts_that_are_none_are_passed_over(tmp_path: Path) -> None:
+def test_invalid_records_of_scripts_are_skipped(tmp_path: Path) -> None:
     good = ["0 start 0 10 12 install-git", "1 commands 3 12 13 -"]
     bad = [
         "0 start 0 10 12",
@@ -152,7 +152,7 @@ def test_scripts_that_are_none_are_passed_over(tmp_path: Path) -> None:
     assert read_scripts(tmp_path / "nowhere") == {}
 
 
-def test_of_a_large_record_of_scripts_the_end_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_end_of_a_large_record_of_scripts_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reports_module, "MAX_SCRIPT_BYTES", 50)
     lines = [f"{attempt} start 0 10 12 name\n" for attempt in range(9)]
     (tmp_path / "0.scripts").write_text("".join(lines))
@@ -160,7 +160,7 @@ def test_of_a_large_record_of_scripts_the_end_is_read(tmp_path: Path, monkeypatc
 
 
 @given(st.binary(max_size=200))
-def test_any_bytes_are_a_record_of_scripts(data: bytes) -> None:
+def test_any_bytes_are_read_as_script_records_without_error(data: bytes) -> None:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "0.scripts").write_bytes(data)
         assert all(isinstance(each, ScriptRun) for each in read_scripts(Path(folder))[0])

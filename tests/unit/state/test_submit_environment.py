@@ -17,7 +17,7 @@ NAMES = st.binary(max_size=20).map(lambda data: os.fsdecode(data.translate(None,
 
 
 @given(st.dictionaries(NAMES, VALUES, min_size=1))
-def test_what_goes_in_comes_out(environment: dict[str, str]) -> None:
+def test_a_saved_environment_is_read_back_unchanged(environment: dict[str, str]) -> None:
     with TemporaryDirectory() as folder:
         Path(folder, ENVIRONMENT).write_bytes(as_bytes(environment))
         assert kept_environment(Path(folder)) == environment
@@ -27,16 +27,16 @@ def test_what_goes_in_comes_out(environment: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"A=1", b"A=1\0B=", b"x" * (17 << 20) + b"\0"])
-def test_what_is_not_whole_is_none(tmp_path: Path, data: bytes) -> None:
+def test_an_incomplete_file_is_ignored(tmp_path: Path, data: bytes) -> None:
     (tmp_path / ENVIRONMENT).write_bytes(data)
     assert kept_environment(tmp_path) is None
 
 
-def test_what_is_no_file_is_none(tmp_path: Path) -> None:
+def test_a_special_file_is_ignored(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / ENVIRONMENT)
     assert kept_environment(tmp_path) is None
 
 
-def test_lines_that_set_nothing_are_passed_over(tmp_path: Path) -> None:
+def test_lines_without_an_assignment_are_skipped(tmp_path: Path) -> None:
     (tmp_path / ENVIRONMENT).write_bytes(b"A=1\0\0=x\0B\0C=\0")
     assert kept_environment(tmp_path) == {"A": "1", "C": ""}

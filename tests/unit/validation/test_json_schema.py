@@ -160,13 +160,13 @@ def changed(value: Any, path: tuple[str | int, ...], to: object, *, key: str | N
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
-def test_schemas_are_schemas(name: str) -> None:
+def test_schemas_are_valid_json_schemas(name: str) -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMAS[name])
     assert accepts(name, FULL[name]) == (True, True)
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
-def test_every_key_has_a_note(name: str) -> None:
+def test_every_key_has_a_description(name: str) -> None:
     for definition in (SCHEMAS[name], *SCHEMAS[name]["$defs"].values()):
         assert [key for key, schema in definition.get("properties", {}).items() if "description" not in schema] == []
 

@@ -71,7 +71,7 @@ def changed(*path: str | int, to: object) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("strict_first", [True, False])
-def test_what_is_right_stays_as_it_is(strict_first: bool) -> None:
+def test_valid_values_are_kept(strict_first: bool) -> None:
     if strict_first:
         Garden.model_validate(RIGHT)
     partial = partial_model(Garden, RIGHT)
@@ -105,7 +105,7 @@ def test_what_is_right_stays_as_it_is(strict_first: bool) -> None:
         (changed("unknown", to=1), "lists", ["z"]),
     ],
 )
-def test_what_is_faulty_is_empty(file: dict[str, Any], at: str, left: object) -> None:
+def test_invalid_values_become_empty(file: dict[str, Any], at: str, left: object) -> None:
     with pytest.raises(ValidationError):
         Garden.model_validate(file)
     found: Any = partial_model(Garden, file)

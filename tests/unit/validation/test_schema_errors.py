@@ -20,7 +20,7 @@ from ..protocol.jobs import JOB, ROLE, changed, check, error_codes, job
 PLUGINS = "extras/com.microsoft.pai.runtimeplugin"
 
 
-def test_faults_of_all_kinds_are_told_at_once_and_in_order() -> None:
+def test_all_kinds_of_errors_are_reported_at_once_in_order() -> None:
     text = """\
 protocolVersion: 2
 name: my.job
@@ -42,7 +42,7 @@ defaults: {deployment: prod}
     ("old", "new"),
     [("taskRoles", "taskRole"), ("commands", "command"), ("memoryMB", "memory"), ("type: job", "typ: job")],
 )
-def test_a_misspelt_key_is_not_missing_as_well(old: str, new: str) -> None:
+def test_a_misspelt_key_is_not_also_reported_as_missing(old: str, new: str) -> None:
     text = yaml.safe_dump(JOB, sort_keys=False).replace(old, new, 1)
     with pytest.raises(ProtocolError) as error:
         check(text)
@@ -50,7 +50,7 @@ def test_a_misspelt_key_is_not_missing_as_well(old: str, new: str) -> None:
     assert (found.code, found.hint) == ("E201", f"did you mean `{old.partition(':')[0]}`?")
 
 
-def test_one_name_stands_for_one_key_that_is_missing() -> None:
+def test_a_misspelt_key_replaces_only_one_missing_key() -> None:
     text = yaml.safe_dump(JOB, sort_keys=False).replace("cpu: ", "gpux: ", 1).replace(" gpu: ", " other: ", 1)
     assert sorted(error_codes(text)) == ["E201", "E201", "E202"]
 
@@ -92,7 +92,7 @@ def test_one_name_stands_for_one_key_that_is_missing() -> None:
         *("extras/hivedScheduler/taskRoles", "extras/jobStatusChangeNotification", "extras/slurm/time"),
     ],
 )
-def test_any_value_anywhere_is_right_or_refused(path: str, value: object) -> None:
+def test_any_value_anywhere_is_accepted_or_refused(path: str, value: object) -> None:
     try:
         diagnostics = check(job(path, value)).warnings
     except ProtocolError as error:
@@ -108,7 +108,7 @@ def published() -> list[Path]:
 
 @pytest.mark.skipif(not published(), reason="PAISLURM_OPENPAI_JOBS names no folder of published job files")
 @pytest.mark.parametrize("file", published(), ids=lambda file: file.stem)
-def test_published_job_files(file: Path) -> None:
+def test_published_job_files_are_accepted(file: Path) -> None:
     document = read(file.read_bytes(), file=file.name)
     found = validate(document).job
     root = document.root
@@ -129,7 +129,7 @@ def _timed(root: dict[str, Any]) -> float:
 
 
 @pytest.mark.slow("thousands of tasks and roles")
-def test_large_jobs_end_in_time() -> None:
+def test_large_jobs_are_validated_in_time() -> None:
     many = 3000
     chain = [{"name": f"p{n}", "type": "script", "require": [f"p{(n + 1) % many}"]} for n in range(many)]
     assert _timed(changed(JOB, "prerequisites", [*JOB["prerequisites"], *chain])) < 10

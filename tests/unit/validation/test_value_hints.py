@@ -27,11 +27,11 @@ NUMBER = "a whole number"
         (2.5, ""),
     ],
 )
-def test_memory_with_a_unit(value: object, hint: str) -> None:
+def test_memory_with_a_unit_gets_a_hint(value: object, hint: str) -> None:
     assert hint_at_value("memoryMB", NUMBER, value) == hint
 
 
-def test_a_unit_elsewhere_is_no_memory() -> None:
+def test_a_unit_in_another_value_gets_no_memory_hint() -> None:
     assert hint_at_value("gpu", NUMBER, "2GB") == ""
 
 
@@ -49,7 +49,7 @@ def test_a_unit_elsewhere_is_no_memory() -> None:
         ("2weeks", "14-00:00:00"),
     ],
 )
-def test_a_time_in_words(text: str, time: str) -> None:
+def test_a_time_in_words_gets_a_hint(text: str, time: str) -> None:
     assert hint_at_time(text) == f"write `{time}`"
 
 

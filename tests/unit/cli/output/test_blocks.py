@@ -28,7 +28,7 @@ def afresh() -> None:
     forget_reported()
 
 
-def test_diagnostics_that_come_one_after_the_other_stand_apart(capfd: pytest.CaptureFixture[str]) -> None:
+def test_consecutive_diagnostics_are_separated_by_a_blank_line(capfd: pytest.CaptureFixture[str]) -> None:
     log_diagnostics([WARNING])
     log_diagnostics([ERROR])
     apart = capfd.readouterr().err
@@ -37,7 +37,7 @@ def test_diagnostics_that_come_one_after_the_other_stand_apart(capfd: pytest.Cap
     assert capfd.readouterr().err == apart == "warning W402: no image\n\nerror E350: no bash\n"
 
 
-def test_nothing_stands_before_the_first_or_behind_other_words(capfd: pytest.CaptureFixture[str]) -> None:
+def test_no_blank_line_before_the_first_diagnostic_or_after_a_message(capfd: pytest.CaptureFixture[str]) -> None:
     log_diagnostics([ERROR])
     log("hello")
     log_diagnostics([ERROR])
@@ -45,13 +45,13 @@ def test_nothing_stands_before_the_first_or_behind_other_words(capfd: pytest.Cap
     assert capfd.readouterr().err == "error E350: no bash\nhello\nerror E350: no bash\n"
 
 
-def test_warnings_are_printed_once_a_call(capfd: pytest.CaptureFixture[str]) -> None:
+def test_warnings_are_printed_once_per_call(capfd: pytest.CaptureFixture[str]) -> None:
     for _ in range(2):
         log_diagnostics([WARNING])
     assert capfd.readouterr().err == "warning W402: no image\n"
 
 
-def test_a_session_is_told_a_hint_once_and_warnings_each_time() -> None:
+def test_a_session_reports_a_hint_once_and_warnings_each_time() -> None:
     reported: list[Event] = []
     session = Session(say=reported.append)
     for _ in range(2):
@@ -60,14 +60,14 @@ def test_a_session_is_told_a_hint_once_and_warnings_each_time() -> None:
     assert reported == ["hint: rest", WARNING, WARNING]
 
 
-def test_bash_that_is_wrong_stands_apart_from_the_warnings(run: Runner, tmp_path: Path, profile: Path) -> None:
+def test_bash_errors_are_separated_from_warnings(run: Runner, tmp_path: Path, profile: Path) -> None:
     assert profile
     said = run("check", job_file(tmp_path, f"{JOB}      - if\n")).err
     assert "warning W" in said
     assert "\n\n" in said[said.index("warning W") : said.index("error E350")]
 
 
-def test_two_jobs_of_one_call_hint_once(run: Runner, tmp_path: Path) -> None:
+def test_a_hint_is_printed_once_for_two_jobs(run: Runner, tmp_path: Path) -> None:
     file = job_file(tmp_path, JOB)
     assert run("diff", file, file).err.count("note: no site profile") <= 1
     first, again = run("plan", file).err, run("plan", file).err

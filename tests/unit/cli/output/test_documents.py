@@ -42,7 +42,7 @@ def test_schemas_are_strict_and_describe_every_key(run: Runner, name: str) -> No
             assert all(each["description"] for each in definition["properties"].values())
 
 
-def test_the_page_is_made_of_the_records() -> None:
+def test_the_page_matches_the_document_classes() -> None:
     """`make golden` remakes it."""
     assert PAGE.read_text(encoding="utf-8") == page()
 
@@ -60,7 +60,7 @@ def test_a_key_has_one_type_everywhere() -> None:
     assert {key for key, found in several.items() if not (key.endswith("_at") and found == {"time", "number"})} == set()
 
 
-def test_records_have_names_of_their_own() -> None:
+def test_document_classes_have_unique_names() -> None:
     names = [record.__name__ for record in structs([*documents(), *FILES])]
     assert sorted(names) == sorted(set(names))
     assert all(fields(record) for record in documents())
@@ -76,7 +76,7 @@ def test_records_have_names_of_their_own() -> None:
         (VERSION | {"paislurm_version": None}, "None is not of type"),
     ],
 )
-def test_another_document_is_refused(document: dict[str, object], why: str) -> None:
+def test_a_document_that_violates_its_schema_is_refused(document: dict[str, object], why: str) -> None:
     assert faults("version", VERSION) == []
     assert any(why in line for line in faults("version", document))
 
@@ -87,7 +87,7 @@ def test_an_error_is_a_document_of_every_command() -> None:
     assert faults("error", error | {"diagnostics": [{"code": "E1", "severity": "bad", "message": "a"}]})
 
 
-def test_plans_keep_to_their_schema() -> None:
+def test_plans_match_their_schema() -> None:
     plans = [json.loads(document_text(compiled(case).plan)) for case in CASES]
     assert plans
     assert [faults("plan", plan) for plan in plans if faults("plan", plan)] == []
@@ -101,7 +101,7 @@ def test_plans_keep_to_their_schema() -> None:
         (["v1", "list"], "COMMAND can only be used with `output`: paislurm schema output list"),
     ],
 )
-def test_what_has_no_schema_is_wrong_usage(run: Runner, words: list[str], says: str) -> None:
+def test_names_without_a_schema_are_wrong_usage(run: Runner, words: list[str], says: str) -> None:
     said = run("schema", *words)
     assert (said.code, said.out) == (2, "")
     assert says in said.err

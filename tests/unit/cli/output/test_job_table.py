@@ -44,7 +44,7 @@ def line(**changes: Any) -> JobLine:
         ("user", "alice"), ("folder", "/home/alice"), ("ended", "-"), ("param.lr", "0.1"), ("param.x", "-"),
     ],
 )  # fmt: skip
-def test_what_a_column_says(name: str, text: str) -> None:
+def test_each_column_shows_its_value(name: str, text: str) -> None:
     assert cells([line()], [name], NOW) == [(text,)]
 
 
@@ -58,13 +58,13 @@ def test_an_unreadable_job_has_dashes() -> None:
     assert cells([unknown], ["done", "tasks", "submitted", "age", "elapsed", "attempt"], NOW) == [("-",) * 6]
 
 
-def test_a_job_whose_tasks_have_not_begun_has_not_run() -> None:
+def test_a_job_without_started_tasks_has_no_run_time() -> None:
     waits = line(state="WAITING", reason="the nodes are allocated, the tasks are starting")
     assert cells([waits], ["elapsed"], NOW) == [("-",)]
     assert sorted_lines([waits, line(name="alice~runs")], "elapsed", NOW)[0].name == "alice~runs"
 
 
-def test_there_is_no_other_column() -> None:
+def test_unknown_columns_are_refused() -> None:
     assert [column(name) for name in ("", "nme", "param.", "param")] == [None] * 4
 
 
@@ -75,7 +75,7 @@ def test_jobs_are_sorted_by_every_column_and_none_is_lost(name: str) -> None:
         assert sorted(each.name for each in sorted_lines(jobs, by, NOW)) == ["alice~demo", "alice~x", "b~y"]
 
 
-def test_the_order_of_ids_is_that_of_numbers_and_unknown_ones_are_last() -> None:
+def test_job_ids_are_sorted_as_numbers_with_unknown_ones_last() -> None:
     jobs = [line(name=f"a~{word}", job_id=word) for word in ("100", "", "9", "20;far")]
     assert [each.job_id for each in sorted_lines(jobs, "id", NOW)] == ["9", "20;far", "100", ""]
     assert [each.job_id for each in sorted_lines(jobs, "-id", NOW)] == ["100", "20;far", "9", ""]
@@ -90,7 +90,7 @@ def test_long_names_are_cut_on_a_terminal_of_80_characters() -> None:
     assert _width(columns, rows) <= 80
 
 
-def test_a_wide_terminal_has_reasons() -> None:
+def test_a_wide_terminal_shows_reasons() -> None:
     jobs = [line(reason="r" * 300), line(reason="why")]
     columns, rows = fitted(DEFAULT_COLUMNS, cells(jobs, DEFAULT_COLUMNS, NOW), 160)
     assert columns == DEFAULT_COLUMNS
@@ -99,7 +99,7 @@ def test_a_wide_terminal_has_reasons() -> None:
 
 
 @given(st.text("ab…", max_size=200), st.text("cd", max_size=200), st.integers(0, 300))
-def test_what_is_cut_was_there(name: str, reason: str, width: int) -> None:
+def test_cut_names_are_prefixes_of_the_full_names(name: str, reason: str, width: int) -> None:
     rows = cells([line(name=f"a~{name}", reason=reason)], ("name", "state", "reason"), NOW)
     columns, [row] = fitted(("name", "state", "reason"), rows, width)
     assert columns[0] == "name"

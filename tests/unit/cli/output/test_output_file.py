@@ -25,7 +25,7 @@ def refusal(path: Path) -> tuple[str, str]:
     return found.message, found.hint
 
 
-def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_folder_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "nowhere" / "page.html"
     message, hint = refusal(path)
     assert message == f"cannot write {path}: No such file or directory"
@@ -38,7 +38,7 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     ("number", "hint"),
     [(errno.EACCES, "you cannot write to"), (errno.EROFS, "you cannot write to"), (errno.ENOSPC, "free disk space")],
 )
-def test_the_name_of_the_file_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, hint: str) -> None:
+def test_the_file_name_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, hint: str) -> None:
     def refuse(path: Path, _: bytes) -> None:
         raise OSError(number, "refused", str(path.with_name(".page.html.new-1234")))
 
@@ -48,7 +48,7 @@ def test_the_name_of_the_file_is_said(tmp_path: Path, monkeypatch: pytest.Monkey
     assert said.startswith(hint)
 
 
-def test_commands_that_write_files_say_it_so(run: Runner, job: str, tmp_path: Path) -> None:
+def test_commands_that_write_files_report_write_errors(run: Runner, job: str, tmp_path: Path) -> None:
     path = tmp_path / "nowhere" / "job.sbatch"
     said = run("script", job, "-o", str(path))
     assert said.code == 4

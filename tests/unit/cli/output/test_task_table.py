@@ -17,7 +17,7 @@ def task(index: int, **changes: Any) -> TaskView:
     return TaskView(**{**values, "node": f"gpu{index // 4 + 1:03}", "started_at": 1000 + index, **changes})
 
 
-def test_five_hundred_equal_tasks_are_one_row() -> None:
+def test_five_hundred_equal_tasks_share_one_row() -> None:
     [row] = task_rows([task(index) for index in range(500)])
     assert row[:3] == ("worker-[0-499]", "RUNNING", "gpu[001-125]")
     assert row[3:6] == ("-", "-", "-")
@@ -30,7 +30,7 @@ def test_few_tasks_are_shown_one_by_one_in_their_order() -> None:
     assert [row[0] for row in task_rows(tasks)] == [f"worker-{index}" for index in range(FEW)]
 
 
-def test_failed_tasks_stand_first_and_alone() -> None:
+def test_failed_tasks_come_first_in_their_own_rows() -> None:
     tasks = [task(index) for index in range(90)] + [task(0, role="ps")]
     tasks[40] = task(40, state="FAILED", exit_status=1, exit_code=255)
     rows = [row[:2] for row in task_rows(tasks)]
@@ -38,12 +38,12 @@ def test_failed_tasks_stand_first_and_alone() -> None:
     assert len(task_rows(tasks, every=True)) == 91
 
 
-def test_of_many_failed_tasks_some_stand_alone() -> None:
+def test_only_some_of_many_failed_tasks_have_their_own_row() -> None:
     rows = task_rows([task(index, state="FAILED", exit_status=1, exit_code=255) for index in range(100)])
     assert [row[0] for row in rows] == [*(f"worker-{k}" for k in range(MAX_FAILED)), f"worker-[{MAX_FAILED}-99]"]
 
 
-def test_a_task_that_is_retried_or_held_is_like_no_other() -> None:
+def test_a_retried_or_held_task_has_its_own_row() -> None:
     tasks = [task(index) for index in range(60)]
     tasks[5], tasks[6] = task(5, task_attempt=2), task(6, hold_ends_at=2000)
     assert [row[0] for row in task_rows(tasks)] == ["worker-[0-4,7-59]", "worker-5", "worker-6"]
@@ -72,7 +72,7 @@ def test_every_task_is_in_one_row(states: list[Any]) -> None:
     assert sorted(found) == list(range(len(states)))
 
 
-def test_tasks_are_chosen_by_state_and_name() -> None:
+def test_tasks_are_selected_by_state_and_name() -> None:
     tasks = [task(0), task(1, state="FAILED"), task(0, role="ps", state="FAILED"), task(12)]
 
     def chosen(*states: str, of: tuple[str, ...] = ()) -> list[str]:

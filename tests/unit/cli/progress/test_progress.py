@@ -55,7 +55,7 @@ def touch(path: Path, text: str = "") -> None:
     path.write_text(text, encoding="utf-8")
 
 
-def test_stages_are_told_by_what_is_there(waiting: JobFolder) -> None:
+def test_stages_are_recognized_by_their_files(waiting: JobFolder) -> None:
     known, attempt = waiting.history(), waiting.attempt(0)
     assert progress_of(waiting, known, ()) == Progress(words="waits for its nodes")
     marks = (
@@ -70,7 +70,7 @@ def test_stages_are_told_by_what_is_there(waiting: JobFolder) -> None:
         assert progress_of(waiting, known, ()) == Progress(words=words, done=step, total=4, staging=True)
 
 
-def test_files_are_read_when_they_change(waiting: JobFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_are_read_only_after_a_change(waiting: JobFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     reader = ProgressReader(waiting)
     assert reader.poll().words == "waits for its nodes"
     touch(waiting.claim(0))
@@ -82,7 +82,7 @@ def test_files_are_read_when_they_change(waiting: JobFolder, monkeypatch: pytest
     assert reader.poll().total == 2
 
 
-def test_a_new_attempt_begins_anew(waiting: JobFolder) -> None:
+def test_a_new_attempt_resets_the_progress(waiting: JobFolder) -> None:
     reader = ProgressReader(waiting)
     touch(waiting.reports(0) / "n1.log", "start 0 0 0 0 n1 0 100\nexit 0 0 0 0 1 255 unknown 110\n")
     assert reader.poll() == Progress(words="1 of 2 tasks completed, 1 failed", done=1, total=2, failed=1)
@@ -102,7 +102,7 @@ def test_the_line_is_written_when_it_changes_and_cleared() -> None:
     assert tty.written() == f"{CLEAR}{'█' * 5}{'░' * 15} demo 1/4 tasks{CLEAR}"
 
 
-def test_the_line_is_short_and_acts_on_nothing() -> None:
+def test_the_line_is_short_and_control_characters_are_escaped() -> None:
     tty = Tty("ascii")
     line = ProgressLine(tty)
     line.show("a\x1b[2J\n" * 100, 3, 4)
@@ -113,7 +113,7 @@ def test_the_line_is_short_and_acts_on_nothing() -> None:
 
 
 @pytest.mark.parametrize(("name", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
-def test_no_line_where_it_is_not_welcome(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_line_is_shown_without_a_suitable_terminal(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(name, value)
     tty = Tty()
     line = ProgressLine(tty)
@@ -124,9 +124,7 @@ def test_no_line_where_it_is_not_welcome(name: str, value: str, monkeypatch: pyt
 
 
 @pytest.mark.parametrize("both", [True, False])
-def test_what_tasks_print_takes_the_place_of_the_line(
-    waiting: JobFolder, monkeypatch: pytest.MonkeyPatch, both: bool
-) -> None:
+def test_task_output_replaces_the_line(waiting: JobFolder, monkeypatch: pytest.MonkeyPatch, both: bool) -> None:
     tty = Tty()
     monkeypatch.setattr(shown.sys, "stderr", tty)
     monkeypatch.setattr(shown.sys, "stdout", tty if both else io.StringIO())
@@ -141,7 +139,7 @@ def test_what_tasks_print_takes_the_place_of_the_line(
     assert tty.written().split(CLEAR)[3:] == ([] if both else [f"{'░' * 20} alice~demo 0 of 2 tasks completed"])
 
 
-def test_of_several_jobs_those_that_ended_are_counted(waiting: JobFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_line_counts_the_finished_jobs(waiting: JobFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     tty = Tty()
     monkeypatch.setattr(shown.sys, "stderr", tty)
     progress = ShownProgress([waiting, waiting])

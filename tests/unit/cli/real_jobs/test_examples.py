@@ -48,11 +48,11 @@ ENDS_ANYHOW = {"rl": "actor"}
 """A role whose tasks succeed or are stopped: each ends when it sees that another role has."""
 
 
-def test_every_example_is_looked_at() -> None:
+def test_every_example_is_tested() -> None:
     assert {file.stem for file in EXAMPLES} == set(PRINTED) | NOT_RUN
 
 
-def test_every_example_says_what_it_is_for() -> None:
+def test_every_example_states_its_purpose() -> None:
     assert [file.name for file in EXAMPLES if not file.read_text().startswith(("# ", "// "))] == []
 
 

@@ -27,7 +27,7 @@ def test_a_command_that_is_not_found(run: Runner, ran: Callable[..., Ran]) -> No
     assert "names no container runtime" in shown["cause"]
 
 
-def test_a_command_that_prints_nothing(run: Runner, ran: Callable[..., Ran]) -> None:
+def test_a_command_without_output_is_named(run: Runner, ran: Callable[..., Ran]) -> None:
     """What bash printed of a line before is no sign that this one failed."""
     done = ran(
         ["echo begins", "nosuchprogram || true", "f() {\n  test -e /nosuch\n}", "echo prepared >&2\nf\necho never"]
@@ -39,7 +39,7 @@ def test_a_command_that_prints_nothing(run: Runner, ran: Callable[..., Ran]) -> 
     assert f"job.yaml:{shown['line']}: test -e /nosuch" in done.said.err
 
 
-def test_a_secret_is_in_no_note(run: Runner, ran: Callable[..., Ran]) -> None:
+def test_recorded_command_ends_contain_no_secrets(run: Runner, ran: Callable[..., Ran]) -> None:
     """Nor is the line of a script in which a secret has lines."""
     secrets = {"one": "s3cret-one", "two": "s3cret\ntwo"}
     done = ran(["echo a", "test <% $secrets.one %> = b", "echo c"], secrets=secrets)
@@ -51,14 +51,14 @@ def test_a_secret_is_in_no_note(run: Runner, ran: Callable[..., Ran]) -> None:
     assert shown["line"] == shown["last_line"]
 
 
-def test_lines_in_a_secret_are_no_lines_of_the_job_file(run: Runner, ran: Callable[..., Ran]) -> None:
+def test_newlines_in_a_secret_do_not_shift_job_file_lines(run: Runner, ran: Callable[..., Ran]) -> None:
     done = ran(["echo '<% $secrets.two %>' >/dev/null", "false", "echo c"], secrets={"two": "a\nb"})
     shown = json.loads(run("status", "demo", "--json").out)["failure"]
     assert shown["last_line"] - shown["line"] == 2
     assert not (done.attempt / "logs" / "0-worker" / "0.end.log").exists()
 
 
-def test_a_task_that_failed_by_itself_is_no_task_that_was_stopped(ran: Callable[..., Ran]) -> None:
+def test_a_failed_task_is_not_reported_as_stopped(ran: Callable[..., Ran]) -> None:
     """Both failed in the same moment: one decided, and the other one is FAILED all the same."""
     together = "touch ../$FC_TASK_INDEX; until [ -e ../0 ] && [ -e ../1 ]; do :; done; exit 4"
     done = ran([together], taskRoles__worker__instances=2)
@@ -67,7 +67,7 @@ def test_a_task_that_failed_by_itself_is_no_task_that_was_stopped(ran: Callable[
     assert done.result["reason"].endswith("with status 4: 1 failed task of role worker ends the job")
 
 
-def test_a_task_that_fails_while_it_is_stopped_was_stopped(ran: Callable[..., Ran]) -> None:
+def test_a_task_that_fails_while_stopping_is_reported_as_stopped(ran: Callable[..., Ran]) -> None:
     waits = "trap 'exit 7' TERM; touch ../ready; while :; do sleep 1 & wait $!; done"
     fails = "until [ -e ../ready ]; do :; done; exit 4"
     done = ran([f'if [ "$FC_TASK_INDEX" = 0 ]; then {waits}; fi; {fails}'], taskRoles__worker__instances=2)

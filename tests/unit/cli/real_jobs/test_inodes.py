@@ -60,7 +60,7 @@ def submitted(
     [("{}", TWO_LOGS, 4), ("{gangAllocation: false}", TWO_LOGS, 4), ("{}", ONE_LOG, 3)],
     ids=["gang", "no-gang", "one-log"],
 )
-def test_a_task_costs_four_inodes_all_told(
+def test_a_task_uses_four_inodes(
     run: Runner, tmp_path: Path, surroundings: Path, extras: str, site: str, most: int
 ) -> None:
     """Those of the job itself, the same for any number of tasks, are among them."""
@@ -84,7 +84,7 @@ def test_a_finished_job_of_one_task_keeps_12_inodes_and_40_kb(run: Runner, tmp_p
 
 
 @pytest.mark.slow("a whole job")
-def test_a_tidied_job_that_is_requeued_runs_nothing(run: Runner, tmp_path: Path, surroundings: Path) -> None:
+def test_a_requeued_job_that_was_tidied_runs_no_tasks(run: Runner, tmp_path: Path, surroundings: Path) -> None:
     """Slurm has a copy of the script of its own."""
     code, folder = submitted(run, tmp_path, surroundings, tasks=1, site=TWO_LOGS)
     assert code == 0
@@ -101,7 +101,7 @@ def test_a_tidied_job_that_is_requeued_runs_nothing(run: Runner, tmp_path: Path,
 
 
 @pytest.mark.slow("a whole job")
-def test_one_file_has_both_streams(run: Runner, tmp_path: Path, surroundings: Path) -> None:
+def test_one_file_contains_both_streams(run: Runner, tmp_path: Path, surroundings: Path) -> None:
     code, folder = submitted(run, tmp_path, surroundings, tasks=2, command="echo out; echo err >&2", site=ONE_LOG)
     assert code == 0
     logs = sorted((folder / "attempts/0/logs/0-worker").iterdir())

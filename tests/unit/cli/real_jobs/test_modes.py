@@ -30,7 +30,7 @@ def usual_umask() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("usual_umask", "profile")
-def test_all_that_is_written_is_the_users_alone(run: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_written_files_are_private(run: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before the attempt is tidied, and after."""
     text = JOB.replace("echo and bye", "echo <% $secrets.token %> | wc -c")
     file = job_file(tmp_path, f"{text}secrets: {{token: {SECRET}}}\n")

@@ -78,7 +78,7 @@ def test_the_plugin_tensorboard_runs_beside_the_first_task(
     assert not (done.attempt / "tasks" / "1-other" / "0.scripts").exists()
 
 
-def test_storages_are_looked_for_before_anything_else(ran: Callable[..., Ran], tmp_path: Path) -> None:
+def test_storages_are_checked_before_other_hooks(ran: Callable[..., Ran], tmp_path: Path) -> None:
     for name in ("nfs", "home"):
         (tmp_path / "data" / name).mkdir(parents=True)
     (tmp_path / "mnt-nfs").symlink_to(tmp_path / "data" / "nfs")
@@ -104,9 +104,7 @@ storages:
     assert done.order == ["start storages 0", "start a 0", "commands - 0"]
 
 
-def test_a_storage_that_is_elsewhere_fails_the_task_where_the_site_knows_it(
-    ran: Callable[..., Ran], tmp_path: Path
-) -> None:
+def test_a_storage_at_another_path_fails_the_task_if_the_site_lists_it(ran: Callable[..., Ran], tmp_path: Path) -> None:
     plugin = {"plugin": "teamwise_storage", "parameters": {"storageConfigNames": ["no-such-storage"]}}
     done = ran(["true"], None, extras=plugins(plugin))
     assert (done.code, done.order) == (0, ["start storages 1", "commands - 0"])

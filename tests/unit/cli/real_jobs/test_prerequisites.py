@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..running import Runner
 
 
-def test_order_exports_and_places(ran: Callable[..., Ran]) -> None:
+def test_prerequisites_run_in_order_and_pass_on_exports(ran: Callable[..., Ran]) -> None:
     """One job shows the order of everything, what is carried from script to script, and what is not."""
     done = ran(
         ['echo "$C:$DATA_DIR:$LATE:$PWD:${BASH_ENV-none}:$#:$0"', "cat daemon", "exit 0"],
@@ -117,7 +117,7 @@ def test_a_failing_start_fails_the_task_with_its_status(ran: Callable[..., Ran],
     assert "error: a failed with status 1 (start)" in done.log("stderr")
 
 
-def test_actions_after_a_failure_know_its_status_and_change_nothing(ran: Callable[..., Ran]) -> None:
+def test_failure_scripts_get_the_exit_status_and_cannot_change_it(ran: Callable[..., Ran]) -> None:
     """An alert and an upload of logs: OpenPAI's issue 5145 wants both after a failure."""
     alert = "echo alert $PAISLURM_EXIT_STATUS; exit 4; echo never"
     done = ran(
@@ -146,7 +146,7 @@ def test_a_failing_start_or_success_script_is_a_failure_too(ran: Callable[..., R
     assert (done.order, done.log("runtime")) == (["start a 3", "failure a 0"], "alert 3\n")
 
 
-def test_nothing_has_failed_where_the_commands_succeed(ran: Callable[..., Ran]) -> None:
+def test_failure_scripts_do_not_run_after_success(ran: Callable[..., Ran]) -> None:
     done = ran(
         ["true"],
         [script("a", ("taskFails", "echo never"), ("containerExit", "echo $PAISLURM_EXIT_STATUS"))],
@@ -155,7 +155,7 @@ def test_nothing_has_failed_where_the_commands_succeed(ran: Callable[..., Ran]) 
     assert (done.order, done.log("runtime")) == (["commands - 0", "exit a 0"], "0\n")
 
 
-def test_failures_that_are_ignored_and_exits_after_a_failure(ran: Callable[..., Ran]) -> None:
+def test_ignored_failures_do_not_fail_the_task_and_exit_scripts_run(ran: Callable[..., Ran]) -> None:
     done = ran(
         ["echo ran", "exit 9"],
         [
@@ -188,7 +188,7 @@ def test_a_failing_success_script_fails_the_task_and_an_exit_script_does_not(ran
     assert "b ended with status 5 (exit), which has no effect" in done.log("stderr")
 
 
-def test_a_stopped_task_runs_what_is_for_any_end(run: Runner, tmp_path: Path, surroundings: Path) -> None:
+def test_a_stopped_task_runs_its_exit_scripts(run: Runner, tmp_path: Path, surroundings: Path) -> None:
     """The command ends well after TERM, but it was stopped, so nothing has succeeded; TERM comes more than once."""
     again = "read -r _ _ _ task _ </proc/$PPID/stat; kill -TERM $task"
     job = changed(JOB, "taskRoles/worker/commands", ["trap 'exit 0' TERM; touch ready; sleep 60 & wait"])
@@ -211,7 +211,7 @@ def test_a_stopped_task_runs_what_is_for_any_end(run: Runner, tmp_path: Path, su
     assert done.order == ["commands - 0", "exit a 0"]
 
 
-def test_own_parameters_and_those_of_the_role(ran: Callable[..., Ran]) -> None:
+def test_prerequisites_use_their_parameters_and_those_of_the_role(ran: Callable[..., Ran]) -> None:
     done = ran(
         ["cat out"],
         [

@@ -90,7 +90,7 @@ def clone_and(command: str, run: Runner, server: str, tmp_path: Path, jobs: Path
     return (logs / "0.stdout.log").read_text()
 
 
-def test_the_clone_shows_nothing(run: Runner, server: str, tmp_path: Path, surroundings: Path) -> None:
+def test_the_clone_contains_no_credentials(run: Runner, server: str, tmp_path: Path, surroundings: Path) -> None:
     printed = clone_and("env | grep -c -e CLONE_ -e home: || true", run, server, tmp_path, surroundings)
     assert printed == "10\n"
     assert f"Basic {TOKEN}" in Private.asked
@@ -100,7 +100,7 @@ def test_the_clone_shows_nothing(run: Runner, server: str, tmp_path: Path, surro
     assert [line for line in Private.seen if any(word.encode() in line for word in words)] == []
 
 
-def test_what_the_commands_do_with_the_clone_shows_nothing(
+def test_commands_in_the_clone_find_no_credentials(
     run: Runner, server: str, tmp_path: Path, surroundings: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They need no password, and find none where it would be kept after the job."""

@@ -40,7 +40,7 @@ def nothing_left() -> Iterator[None]:
             paislurm("cancel", line["name"])
 
 
-def test_a_job_from_its_file_to_its_end(tmp_path: Path) -> None:
+def test_a_job_runs_from_submission_to_success(tmp_path: Path) -> None:
     done = paislurm("submit", job_file(tmp_path), "--backend", "local", "--follow")
     assert done.returncode == 0, done.stderr
     assert sorted(done.stdout.splitlines()) == [
@@ -55,7 +55,7 @@ def test_a_job_from_its_file_to_its_end(tmp_path: Path) -> None:
     assert (document["state"], [task["exit_code"] for task in document["tasks"]]) == ("SUCCEEDED", [0, 0])
 
 
-def test_ssh_by_address_reaches_the_task_that_has_the_port(tmp_path: Path, surroundings: Path) -> None:
+def test_ssh_by_address_reaches_the_task_with_that_port(tmp_path: Path, surroundings: Path) -> None:
     """All tasks have the address 127.0.0.1 here, which without a port is the task that calls."""
     file = tmp_path / "job.yaml"
     file.write_text(job_text("calls", roles_by_address(tmp_path)))
@@ -72,9 +72,7 @@ def test_tasks_know_all_tasks(tmp_path: Path) -> None:
     assert done.stdout.splitlines().count("worker-1 | worker:0,worker:1") == 1
 
 
-def test_variables_of_the_submitting_shell_mean_nothing_to_the_script(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_script_ignores_variables_of_the_submitting_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They have names of its own settings and state; commands, and what is called in a task, see them as they were."""
     lowercase = dict.fromkeys(("role", "each", "index", "word", "script", "process"), "mine")
     uppercase = {"FABRIC": "ib", "BEFORE": "x", "RANK": "7", "NODES": "4", "OUT": "it's"}
@@ -104,7 +102,7 @@ def submitted_and_ended(job: str) -> None:
     wait_until(lambda: bool([*home.glob("jobs/*/attempts/0/result.json")]), "the result")
 
 
-def test_a_job_that_gives_up_leaves_nothing_in_tmp(tmp_path: Path) -> None:
+def test_a_failing_job_leaves_no_files_in_tmp(tmp_path: Path) -> None:
     """It has ports and pipes for its tasks already when it finds that there is no code."""
     text = JOB + "extras: {slurm: {v1: {codeDir: /nowhere/code}}}\n"
     submitted_and_ended(job_file(tmp_path, text))
@@ -130,7 +128,7 @@ def test_the_shell_of_a_task_is_killed_while_a_peer_runs(tmp_path: Path) -> None
     assert "worker-1 failed with status 137" in shown["reason"]
 
 
-def test_a_job_that_fails(tmp_path: Path) -> None:
+def test_a_failing_job_is_reported(tmp_path: Path) -> None:
     job = job_file(tmp_path, JOB.replace("echo and bye", "exit 3"))
     done = paislurm("submit", job, "--backend", "local", "--wait", "--json")
     assert done.returncode == 1
@@ -138,7 +136,7 @@ def test_a_job_that_fails(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow("a whole job, or two")
-def test_a_monitor_stays_behind_and_retries(tmp_path: Path) -> None:
+def test_a_background_monitor_submits_retries(tmp_path: Path) -> None:
     """Nobody asks, and the job comes to its end; the monitor ends with it."""
     job = job_file(tmp_path, JOB.replace("echo and bye", "exit 3") + "jobRetryCount: 1\n")
     assert paislurm("submit", job, "--backend", "local").returncode == 0
@@ -157,14 +155,14 @@ def test_a_monitor_stays_behind_and_retries(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow("a whole job, or two")
-def test_following_goes_on_with_the_next_attempt(tmp_path: Path) -> None:
+def test_follow_continues_with_the_next_attempt(tmp_path: Path) -> None:
     text = JOB.replace("instances: 2", "instances: 1").replace("echo and bye", 'test "$FC_FRAMEWORK_ATTEMPT_ID" = 1')
     done = paislurm("submit", job_file(tmp_path, text + "jobRetryCount: 1\n"), "--backend", "local", "--follow")
     assert (done.returncode, done.stdout) == (0, "hello from 0\n" * 2)
     assert "attempt 1 of" in done.stderr
 
 
-def test_attempts_submit_the_next_one_where_no_process_may_stay(tmp_path: Path) -> None:
+def test_without_a_monitor_each_attempt_submits_the_next_one(tmp_path: Path) -> None:
     """No command is called from the submit to the end."""
     (tmp_path / "site.yaml").write_text("partitions: {local: {}}\ndefaultPartition: local\nmonitor: none\n")
     job = job_file(tmp_path, JOB.replace("echo and bye", "exit 3") + "jobRetryCount: 1\n")
@@ -179,7 +177,7 @@ def test_attempts_submit_the_next_one_where_no_process_may_stay(tmp_path: Path) 
     assert "attempt 1 has been submitted" in log
 
 
-def test_ctrl_c_leaves_the_job_alone_and_cancel_ends_it(tmp_path: Path) -> None:
+def test_ctrl_c_does_not_stop_the_job_and_cancel_does(tmp_path: Path) -> None:
     job = job_file(tmp_path, JOB.replace("echo and bye", "sleep 60"))
     # Whoever runs the tests in the background has SIGINT ignored, and children would inherit that.
     argv = ["env", "--default-signal=INT", *PROGRAM, "submit", job, "--backend", "local", "--follow"]

@@ -15,7 +15,7 @@ SYNTAX_ERROR = "echo 'SyntaxError: invalid syntax'; echo run >>runs; exit 1"
 """A failure that is permanent: 231."""
 
 
-def test_a_barrier_is_the_plugins_own(ran: Callable[..., Ran]) -> None:
+def test_a_prerequisite_named_ssh_is_not_the_barrier_of_the_plugin(ran: Callable[..., Ran]) -> None:
     """A prerequisite has the name and the status of the plugin's, and what it says."""
     command = "echo SSH barrier reaches max retry count; exit 10"
     done = ran(["echo never"], [script("ssh", ("taskStarts", command))], taskRoles__worker__prerequisites=["ssh"])
@@ -47,7 +47,7 @@ def test_the_reason_names_the_script_that_failed(ran: Callable[..., Ran], event:
     assert words in done.said.err
 
 
-def test_commands_that_fail_after_a_script_failed_before_are_the_reason(ran: Callable[..., Ran]) -> None:
+def test_commands_that_fail_after_an_ignored_script_are_the_reason(ran: Callable[..., Ran]) -> None:
     done = ran(
         ["exit 7"],
         [script("bad", ("taskStarts", "[[ -e again ]] || { touch again; exit 4; }"))],
@@ -58,12 +58,12 @@ def test_commands_that_fail_after_a_script_failed_before_are_the_reason(ran: Cal
     assert done.result["reason"] == "task worker-0 failed with status 7: 1 failed task of role worker ends the job"
 
 
-def test_a_plugin_is_named_too(ran: Callable[..., Ran]) -> None:
+def test_the_reason_names_a_failed_plugin(ran: Callable[..., Ran]) -> None:
     done = ran(["true"], extras=plugins({"plugin": "cmd", "parameters": {"preCommands": ["exit 9"]}}))
     assert "failed with status 9 in the plugin cmd, before its commands" in done.result["reason"]
 
 
-def test_only_what_the_commands_print_makes_a_code(ran: Callable[..., Ran]) -> None:
+def test_only_output_of_the_commands_decides_the_exit_code(ran: Callable[..., Ran]) -> None:
     """Before, between and after them others print what would make 232."""
     harmless = "echo ImportError: harmless; echo ImportError: harmless >&2"
     done = ran(
@@ -79,14 +79,14 @@ def test_only_what_the_commands_print_makes_a_code(ran: Callable[..., Ran]) -> N
     assert [line for line in done.log("stderr").splitlines() if not line.startswith("paislurm: ")] == ["mine"]
 
 
-def test_a_start_script_that_fails_has_printed_nothing_of_the_commands(ran: Callable[..., Ran]) -> None:
+def test_output_of_a_failed_start_script_is_not_that_of_the_commands(ran: Callable[..., Ran]) -> None:
     start = script("a", ("taskStarts", "echo ImportError: here >&2; exit 1"))
     done = ran(["echo never"], [start], taskRoles__worker__prerequisites=["a"])
     assert (done.result["exit_code"], done.log("runtime")) == (255, "ImportError: here\n")
     assert f"what it printed is in {done.attempt}/logs/0-worker/0.runtime.log" in done.log("stderr")
 
 
-def test_what_the_commands_print_makes_a_code(ran: Callable[..., Ran]) -> None:
+def test_output_of_the_commands_decides_the_exit_code(ran: Callable[..., Ran]) -> None:
     assert ran(["echo ImportError: mine >&2; exit 1"]).result["exit_code"] == 232
 
 
@@ -102,7 +102,7 @@ def test_an_input_output_error_of_python_is_retried(ran: Callable[..., Ran], wan
 
 
 @pytest.mark.parametrize("count", [-2, -1, 3])
-def test_a_permanent_failure_ends_a_task_whatever_its_count(ran: Callable[..., Ran], count: int) -> None:
+def test_a_permanent_failure_is_not_retried_whatever_the_retry_count(ran: Callable[..., Ran], count: int) -> None:
     done = ran([SYNTAX_ERROR], taskRoles__worker__taskRetryCount=count, extras={"gangAllocation": False})
     assert (done.code, done.result["exit_code"]) == (1, 231), done.said
     assert (done.work() / "runs").read_text() == "run\n"

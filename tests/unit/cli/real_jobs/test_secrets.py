@@ -68,7 +68,7 @@ class Seen:
     said: str
 
 
-def test_a_secret_is_in_the_command_and_nowhere_else(
+def test_a_secret_appears_only_in_the_command(
     ran: Callable[..., Ran], run: Runner, tmp_path: Path, surroundings: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While the job runs, all that is stored is searched for the secret, and so are all processes."""
@@ -128,7 +128,7 @@ def _exported(process: str) -> bool:
     return "/environ: " in process and "srun" not in process and "job.sbatch" not in process
 
 
-def test_a_failed_job_keeps_no_secrets_and_its_environment_had_none(ran: Callable[..., Ran]) -> None:
+def test_a_failed_job_keeps_no_secrets_in_files_or_environment(ran: Callable[..., Ran]) -> None:
     commands = ["true '<% $secrets.token %>'; env", "exit <% $secrets.status %>"]
     done = ran(commands, None, secrets={"status": 7, "token": VALUE})
     assert (done.code, done.result["tasks"][0]["exit_status"]) == (1, 7)
@@ -151,7 +151,7 @@ def test_a_secret_in_a_parameter_or_a_uri_reaches_the_commands(ran: Callable[...
 
 
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o660])
-def test_a_file_of_secrets_is_for_nobody_else(run: Runner, tmp_path: Path, mode: int) -> None:
+def test_the_file_of_secrets_must_be_private(run: Runner, tmp_path: Path, mode: int) -> None:
     beside = tmp_path / "secrets.yaml"
     beside.write_text("token: x\n")
     beside.chmod(mode)
@@ -160,7 +160,7 @@ def test_a_file_of_secrets_is_for_nobody_else(run: Runner, tmp_path: Path, mode:
     assert f"error E115: the file of secrets has mode {mode:04o}" in said.err
 
 
-def test_what_is_wrong_with_a_file_of_secrets_quotes_nothing(run: Runner, tmp_path: Path) -> None:
+def test_errors_in_a_file_of_secrets_quote_no_content(run: Runner, tmp_path: Path) -> None:
     beside = tmp_path / "secrets.yaml"
     beside.write_text(f"token: *{VALUE}\nother: !!int {VALUE}\n")
     beside.chmod(0o400)
@@ -170,7 +170,7 @@ def test_what_is_wrong_with_a_file_of_secrets_quotes_nothing(run: Runner, tmp_pa
     assert VALUE not in said.err
 
 
-def test_by_hand_the_script_says_where_secrets_go(run: Runner, tmp_path: Path) -> None:
+def test_a_script_run_by_hand_names_the_folder_for_secrets(run: Runner, tmp_path: Path) -> None:
     """Called without arguments, as sbatch calls a script by hand."""
     job = changed(changed(JOB, "secrets", {"token": "x"}), "taskRoles/worker/commands", ["echo <% $secrets.token %>"])
     target = tmp_path / "job.sbatch"
@@ -201,7 +201,7 @@ def test_by_hand_the_script_says_where_secrets_go(run: Runner, tmp_path: Path) -
     assert secret.exists()
 
 
-def test_a_secret_in_a_parameter_of_a_plugin_runs_nothing(ran: Callable[..., Ran]) -> None:
+def test_a_secret_in_a_plugin_parameter_is_not_executed(ran: Callable[..., Ran]) -> None:
     """What the plugin says of a folder that is not empty comes before it looks at the address."""
     git = {"repo_uri": "<% $secrets.address %>", "clone_dir": "full"}
     done = ran(
@@ -238,7 +238,7 @@ main(["submit", sys.argv[2]])
 
 
 @pytest.mark.parametrize(("moment", "left"), [("placing", set()), ("submitting", {"token"})])
-def test_a_submit_that_is_killed_leaves_no_secret_that_nobody_knows_of(
+def test_a_killed_submit_leaves_no_unknown_secret_files(
     tmp_path: Path, profile: Path, demo: JobFolder, moment: str, left: set[str]
 ) -> None:
     """Before its folder has its name there is none; from then on there is an intent, and with it the monitor's work."""
@@ -254,7 +254,7 @@ def test_a_submit_that_is_killed_leaves_no_secret_that_nobody_knows_of(
     assert containing(VALUE, jobs) == []
 
 
-def test_a_submit_that_is_refused_leaves_no_secret(
+def test_a_refused_submit_leaves_no_secrets(
     run: Runner, tmp_path: Path, profile: Path, slurm: FakeBackend, demo: JobFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The folder is out of its name, and cannot be removed any more, as if the process were killed there."""

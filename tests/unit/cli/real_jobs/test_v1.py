@@ -44,7 +44,7 @@ def free_port() -> int:
         return number
 
 
-def test_what_a_task_sees(ran: Callable[..., Ran]) -> None:
+def test_a_task_gets_the_variables_of_protocol_v1(ran: Callable[..., Ran]) -> None:
     """Every variable of protocol v1, under the names of the role and of the controller; a command without errexit."""
     fixed = free_port()
     ports = [{"label": "web", "beginAt": fixed, "portNumber": 1}, {"label": "a.b", "beginAt": 0, "portNumber": 2}]
@@ -146,12 +146,12 @@ def test_what_a_task_sees(ran: Callable[..., Ran]) -> None:
     assert done.log("stderr", "2-..") == ""
 
 
-def test_a_role_that_a_shell_takes_for_a_home(ran: Callable[..., Ran]) -> None:
+def test_a_role_named_tilde_is_not_expanded(ran: Callable[..., Ran]) -> None:
     done = ran([{"name": "~", "taskNumber": 1, "command": 'echo "$PAI_TASK_ROLE_INSTANCES"'}])
     assert (done.code, done.log("stdout", "0-_")) == (0, "~:0\n")
 
 
-def test_as_many_tasks_of_any_role_as_kill_all_says(ran: Callable[..., Ran]) -> None:
+def test_kill_all_counts_succeeded_tasks_of_all_roles(ran: Callable[..., Ran]) -> None:
     """The tasks that succeed are of two roles; the shells wait, and are stopped."""
     done = ran(
         [
@@ -177,7 +177,7 @@ def test_with_kill_all_the_first_failure_fails_the_job(ran: Callable[..., Ran]) 
     assert (done.result["outcome"], done.result["trigger"]["completion_rule"]) == ("failed", "C2")
 
 
-def test_a_fixed_port_that_is_taken_ends_the_attempt(ran: Callable[..., Ran]) -> None:
+def test_an_occupied_fixed_port_ends_the_attempt(ran: Callable[..., Ran]) -> None:
     """As on OpenPAI: a transient failure, which another node may not have; this site has no patience."""
     partition = "partitions: {p: {nodes: [{count: 1, cpus: 8, memoryMB: 8000}]}}\ndefaultPartition: p\n"
     site = f"{partition}retry: {{maxTransientRetries: 0}}\n"

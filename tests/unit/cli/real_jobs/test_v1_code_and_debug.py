@@ -42,7 +42,7 @@ def code(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow("a whole job")
-def test_each_task_has_a_copy_of_what_a_link_leads_to(tmp_path: Path, code: Path, surroundings: Path) -> None:
+def test_each_task_gets_a_copy_of_the_link_target(tmp_path: Path, code: Path, surroundings: Path) -> None:
     link = tmp_path / "link"
     link.symlink_to(code)
     command = "bash link/deep/train.sh && touch link/mine"
@@ -68,7 +68,7 @@ def test_code_is_in_the_working_directory_of_each_task(
 
 
 @pytest.mark.slow("whole jobs, which wait")
-def test_code_that_cannot_be_had(tmp_path: Path, code: Path, surroundings: Path) -> None:
+def test_missing_code_fails_the_job(tmp_path: Path, code: Path, surroundings: Path) -> None:
     cases = {
         "is not there": str(code / "nowhere"),
         "names no folder": "/",
@@ -82,7 +82,7 @@ def test_code_that_cannot_be_had(tmp_path: Path, code: Path, surroundings: Path)
         assert words in json.loads((folder / "attempts/0/result.json").read_text())["reason"]
 
 
-def test_code_from_hdfs(tmp_path: Path, code: Path, surroundings: Path) -> None:
+def test_code_is_fetched_from_hdfs(tmp_path: Path, code: Path, surroundings: Path) -> None:
     """Stood in for: a program `hdfs` that copies."""
     programs = tmp_path / "bin"
     programs.mkdir()
@@ -121,7 +121,7 @@ def test_the_default_output_folder_is_made(tmp_path: Path, surroundings: Path, f
 
 
 @pytest.mark.slow("whole jobs, which wait")
-def test_a_failed_task_keeps_its_place(tmp_path: Path, surroundings: Path) -> None:
+def test_a_failed_task_is_held(tmp_path: Path, surroundings: Path) -> None:
     file = job(tmp_path, 'exit "$((PAI_TASK_INDEX * 3))"', jobEnvs={"isDebug": True})
     assert paislurm("submit", file, "--backend", "local").returncode == 0
 
@@ -154,7 +154,7 @@ def test_a_failed_task_keeps_its_place(tmp_path: Path, surroundings: Path) -> No
 
 
 @pytest.mark.slow("whole jobs, which wait")
-def test_the_site_bounds_how_long(tmp_path: Path, surroundings: Path) -> None:
+def test_the_site_limits_how_long_a_task_is_held(tmp_path: Path, surroundings: Path) -> None:
     site = tmp_path / "site.yaml"
     site.write_text(
         "partitions: {p: {nodes: [{count: 1, cpus: 4, memoryMB: 4000}]}}\ndefaultPartition: p\ntime: {debugHold: 1}\n"

@@ -43,7 +43,7 @@ def refused(said: Said, code: str, words: str) -> None:
     assert words in said.err
 
 
-def test_the_same_once_more(
+def test_again_submits_the_same_job(
     run: Runner, slurm: FakeBackend, jobs: Path, demo: JobFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = job_file(tmp_path, WITH_PARAMETERS)
@@ -63,7 +63,7 @@ def test_the_same_once_more(
     assert (new.path / SUBMIT_DIR).read_text(encoding="utf-8") == str(tmp_path / "there")
 
 
-def test_options_go_before(run: Runner, slurm: FakeBackend, jobs: Path, tmp_path: Path) -> None:
+def test_options_override_those_of_the_earlier_run(run: Runner, slurm: FakeBackend, jobs: Path, tmp_path: Path) -> None:
     file = job_file(tmp_path, WITH_PARAMETERS)
     assert run("submit", file, "--set", "lr=1", "--set", "epochs=2", "--suffix", "-a").code == 0
     assert run("submit", "--again", "demo-a", "--set", "lr=3", "--suffix", "-b").code == 0
@@ -73,7 +73,7 @@ def test_options_go_before(run: Runner, slurm: FakeBackend, jobs: Path, tmp_path
     assert len(slurm.submissions) == 2
 
 
-def test_a_dry_run(run: Runner, slurm: FakeBackend, jobs: Path, job: str) -> None:
+def test_a_dry_run_of_again_submits_nothing(run: Runner, slurm: FakeBackend, jobs: Path, job: str) -> None:
     assert jobs
     run("submit", job)
     assert "demo-2" in run("submit", "--again", "demo", "--suffix", "-2", "--dry-run").err
@@ -81,12 +81,12 @@ def test_a_dry_run(run: Runner, slurm: FakeBackend, jobs: Path, job: str) -> Non
 
 
 @pytest.mark.parametrize("words", [("submit",), ("submit", "job.yaml", "--again", "demo")])
-def test_either_a_file_or_a_job(run: Runner, words: tuple[str, ...]) -> None:
+def test_a_job_file_and_again_exclude_each_other(run: Runner, words: tuple[str, ...]) -> None:
     assert run(*words).code == 2
 
 
 @pytest.mark.parametrize("fate", ["has changed since", "no longer exists"])
-def test_the_file_of_then_is_taken(
+def test_again_uses_the_recorded_job_file(
     run: Runner, slurm: FakeBackend, jobs: Path, job: str, demo: JobFolder, fate: str
 ) -> None:
     assert jobs
@@ -101,7 +101,9 @@ def test_the_file_of_then_is_taken(
     assert (demo.path / "job.yaml").read_text(encoding="utf-8") == JOB
 
 
-def test_a_changed_copy_is_not_taken(run: Runner, slurm: FakeBackend, jobs: Path, job: str, demo: JobFolder) -> None:
+def test_a_changed_copy_of_the_job_file_is_refused(
+    run: Runner, slurm: FakeBackend, jobs: Path, job: str, demo: JobFolder
+) -> None:
     assert jobs
     run("submit", job)
     finish(demo, slurm)
@@ -111,7 +113,7 @@ def test_a_changed_copy_is_not_taken(run: Runner, slurm: FakeBackend, jobs: Path
     refused(run("submit", "--again", "demo"), "E578", "neither")
 
 
-def test_secrets_of_an_unchanged_file(run: Runner, slurm: FakeBackend, jobs: Path, tmp_path: Path) -> None:
+def test_secrets_come_from_an_unchanged_job_file(run: Runner, slurm: FakeBackend, jobs: Path, tmp_path: Path) -> None:
     job = job_file(tmp_path, USES_SECRET + f"secrets: {{token: {TOKEN}}}\n")
     assert run("submit", job).code == 0
     said = run("submit", "--again", "demo", "--suffix", "-2")
@@ -122,7 +124,9 @@ def test_secrets_of_an_unchanged_file(run: Runner, slurm: FakeBackend, jobs: Pat
     assert len(slurm.submissions) == 2
 
 
-def test_secrets_of_a_changed_file_must_be_given(run: Runner, slurm: FakeBackend, jobs: Path, tmp_path: Path) -> None:
+def test_secrets_must_be_given_if_the_job_file_changed(
+    run: Runner, slurm: FakeBackend, jobs: Path, tmp_path: Path
+) -> None:
     job = job_file(tmp_path, USES_SECRET + f"secrets: {{token: {TOKEN}}}\n")
     assert run("submit", job).code == 0
     Path(job).write_text("nonsense", encoding="utf-8")
@@ -136,7 +140,7 @@ def test_secrets_of_a_changed_file_must_be_given(run: Runner, slurm: FakeBackend
     assert len(slurm.submissions) == 3
 
 
-def test_logins_of_registries_need_the_file(run: Runner, slurm: FakeBackend, jobs: Path, tmp_path: Path) -> None:
+def test_registry_credentials_need_the_job_file(run: Runner, slurm: FakeBackend, jobs: Path, tmp_path: Path) -> None:
     assert slurm
     assert jobs
     auth = "auth: {username: me, password: <% $secrets.token %>, registryuri: docker.io}"
@@ -155,7 +159,7 @@ def test_logins_of_registries_need_the_file(run: Runner, slurm: FakeBackend, job
     refused(run("submit", "--again", "demo", "--suffix", "-3"), "E576", "logins of registries")
 
 
-def test_the_file_of_secrets_is_read_once_more(run: Runner, slurm: FakeBackend, jobs: Path, tmp_path: Path) -> None:
+def test_the_file_of_secrets_is_read_again(run: Runner, slurm: FakeBackend, jobs: Path, tmp_path: Path) -> None:
     secrets = secrets_file(tmp_path)
     assert run("submit", job_file(tmp_path, USES_SECRET), "--secrets", secrets).code == 0
     said = run("submit", "--again", "demo", "--suffix", "-2")
@@ -189,7 +193,7 @@ def test_a_secret_in_a_parameter_must_be_given(run: Runner, slurm: FakeBackend, 
         ("ssh:me@login1", {"backend": "local"}, "local", None),
     ],
 )
-def test_the_backend_and_the_host_of_then(
+def test_again_uses_the_recorded_backend_and_host(
     run: Runner, slurm: FakeBackend, jobs: Path, job: str, demo: JobFolder,
     then: str, named: dict[str, str], backend: str, host: str | None,
 ) -> None:  # fmt: skip
@@ -207,7 +211,7 @@ def test_the_backend_and_the_host_of_then(
     assert (source.backend, source.host, source.text) == (backend, host, JOB.encode())
 
 
-def test_what_is_another_today(
+def test_again_reports_what_has_changed_since(
     run: Runner, slurm: FakeBackend, jobs: Path, job: str, profile: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert slurm
@@ -224,7 +228,7 @@ def test_what_is_another_today(
     assert f"the site profile was {profile} and is now " in said.err
 
 
-def test_the_profile_of_then_is_taken(
+def test_again_uses_the_recorded_profile(
     run: Runner, slurm: FakeBackend, jobs: Path, job: str, profile: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert slurm
@@ -235,7 +239,7 @@ def test_the_profile_of_then_is_taken(
     assert [each.file for each in run_of(JobFolder(path=new)).site_profiles] == [str(profile)]
 
 
-def test_the_folder_of_then_is_gone(
+def test_a_missing_submit_folder_is_reported(
     run: Runner, slurm: FakeBackend, jobs: Path, job: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert slurm
@@ -250,13 +254,13 @@ def test_the_folder_of_then_is_gone(
     assert (new / SUBMIT_DIR).read_text(encoding="utf-8") == str(tmp_path)
 
 
-def test_a_job_of_before_says_so(run: Runner, slurm: FakeBackend, profile: Path, folder: JobFolder) -> None:
+def test_a_job_without_run_record_is_refused(run: Runner, slurm: FakeBackend, profile: Path, folder: JobFolder) -> None:
     assert slurm
     assert profile
     refused(run("submit", "--again", folder.name), "E575", f"{folder.path}/job.yaml")
 
 
-def test_a_job_that_there_is_not(run: Runner, slurm: FakeBackend, profile: Path) -> None:
+def test_an_unknown_job_is_refused(run: Runner, slurm: FakeBackend, profile: Path) -> None:
     assert slurm
     assert profile
     assert "error E520" in run("submit", "--again", "none").err

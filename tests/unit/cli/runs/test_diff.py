@@ -35,7 +35,7 @@ def two(run: Runner, slurm: FakeBackend, profile: Path, demo: JobFolder, tmp_pat
     return demo
 
 
-def test_two_jobs(run: Runner, two: JobFolder) -> None:
+def test_two_jobs_are_compared(run: Runner, two: JobFolder) -> None:
     said = run("diff", "demo", "demo-2")
     assert said.code == 1
     assert f"--- {two.name}: parameters\n+++ {two.name}-2: parameters\n-lr: 0.1\n+lr: 0.2\n" in said.out
@@ -48,7 +48,7 @@ def test_two_jobs(run: Runner, two: JobFolder) -> None:
     assert "+lr: 0.2\n" in document["parameter_difference"]
 
 
-def test_nothing_differs(run: Runner, two: JobFolder, tmp_path: Path) -> None:
+def test_equal_jobs_have_no_differences(run: Runner, two: JobFolder, tmp_path: Path) -> None:
     assert two
     for other in ("demo", str(tmp_path / "job.yaml")):
         said = run("diff", "demo", other)
@@ -56,7 +56,7 @@ def test_nothing_differs(run: Runner, two: JobFolder, tmp_path: Path) -> None:
     assert json.loads(run("diff", "demo", "demo", "--json").out)["same"] is True
 
 
-def test_a_file_is_compiled_as_the_job_was(run: Runner, two: JobFolder, tmp_path: Path) -> None:
+def test_a_file_is_compiled_with_the_options_of_the_job(run: Runner, two: JobFolder, tmp_path: Path) -> None:
     file = job_file(tmp_path, USES_LR.replace("instances: 2", "instances: 3"))
     said = run("diff", "demo-2", file)
     assert said.code == 1
@@ -65,7 +65,7 @@ def test_a_file_is_compiled_as_the_job_was(run: Runner, two: JobFolder, tmp_path
     assert "lr" not in said.out
 
 
-def test_trouble(run: Runner, two: JobFolder, tmp_path: Path) -> None:
+def test_jobs_or_files_that_cannot_be_compared_exit_with_2(run: Runner, two: JobFolder, tmp_path: Path) -> None:
     assert run("diff", "demo", "none").code == 2
     assert run("diff", "none", "demo").code == 2
     assert run("diff", "demo", job_file(tmp_path, "name: [", name="wrong.yaml")).code == 2
@@ -91,7 +91,7 @@ def side(**values: Any) -> Compared:
     return Compared(**{"name": "a", "parameters": {}, "plan": {}, "script": "", **values})
 
 
-def test_another_runtime_is_one_line() -> None:
+def test_a_different_runtime_is_one_line() -> None:
     scripts = [f"head\n# ---- paislurm runtime {version}, sha256 1 ----\n{version}\n" for version in ("1", "2")]
     found = differences(side(script=scripts[0]), side(script=scripts[1]))
     assert (found.script_difference, found.plan_difference, found.parameter_difference) == (None, None, None)
@@ -108,13 +108,13 @@ values = st.recursive(
 
 
 @given(st.dictionaries(st.text(max_size=5), values, max_size=4))
-def test_lines_of_a_plan_are_lines(plan: dict[str, Any]) -> None:
+def test_lines_of_any_plan_are_printable(plan: dict[str, Any]) -> None:
     lines = [*plan_lines(plan)]
     assert all(line.isprintable() for line in lines)
     assert differences(side(plan=plan), side(plan=plan)).texts == ()
 
 
-def test_colours_are_for_terminals(run: Runner, two: JobFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_terminals_get_colours(run: Runner, two: JobFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     assert two
     assert "\x1b" not in run("diff", "demo", "demo-2").out
     monkeypatch.setattr(diff_module, "colourful", lambda _: True)

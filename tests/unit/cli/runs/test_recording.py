@@ -43,7 +43,7 @@ def sha(path: Path | str) -> str:
     return sha256(Path(path).read_bytes()).hexdigest()
 
 
-def test_all_that_a_submit_was(
+def test_the_run_record_contains_all_inputs_of_a_submit(
     run: Runner, slurm: FakeBackend, demo: JobFolder, profile: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert slurm
@@ -71,7 +71,7 @@ def test_all_that_a_submit_was(
     assert parameter(None, "lr") is None
 
 
-def test_no_secret_is_kept(run: Runner, slurm: FakeBackend, demo: JobFolder, profile: Path, tmp_path: Path) -> None:
+def test_no_secret_is_recorded(run: Runner, slurm: FakeBackend, demo: JobFolder, profile: Path, tmp_path: Path) -> None:
     assert slurm
     assert profile
     more = tmp_path / "more.yaml"
@@ -92,7 +92,7 @@ def test_no_secret_is_kept(run: Runner, slurm: FakeBackend, demo: JobFolder, pro
     assert "=bob" not in journal
 
 
-def test_a_path_is_absolute_and_means_the_same_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_recorded_path_is_absolute_and_names_the_same_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a" / "b").mkdir(parents=True)
     (tmp_path / "link").symlink_to(tmp_path / "a" / "b")
     monkeypatch.chdir(tmp_path)
@@ -106,7 +106,7 @@ def test_a_path_is_absolute_and_means_the_same_file(tmp_path: Path, monkeypatch:
 
 @example(["0", "000="], "", "0")
 @given(st.lists(st.text(min_size=1, max_size=9), max_size=4), st.text(max_size=9), st.text(max_size=9))
-def test_a_masked_word_has_none_of_the_longer_secrets(secrets: list[str], before: str, after: str) -> None:
+def test_a_masked_argument_contains_no_longer_secret(secrets: list[str], before: str, after: str) -> None:
     hide = masking(secrets)
     for secret in secrets:
         assert hide(secret) == HIDDEN
@@ -115,11 +115,11 @@ def test_a_masked_word_has_none_of_the_longer_secrets(secrets: list[str], before
             assert secret not in hide(f"{before}{secret}{after}")
 
 
-def test_a_word_without_secrets_stays() -> None:
+def test_an_argument_without_secrets_is_unchanged() -> None:
     assert [masking(["abcd", "xy", ""])(word) for word in ("lr=0.1", "taxy", "")] == ["lr=0.1", "taxy", ""]
 
 
-def test_a_journal_of_before_is_read(tmp_path: Path) -> None:
+def test_a_journal_without_run_record_is_read(tmp_path: Path) -> None:
     line = json.loads(dump(CREATED))
     del line["run"]
     assert parse(json.dumps(line).encode()) == CREATED
@@ -128,13 +128,13 @@ def test_a_journal_of_before_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", [b"", b"{}\n", b"\xff\n"])
-def test_a_journal_that_does_not_begin_with_its_job(tmp_path: Path, text: bytes) -> None:
+def test_a_journal_without_created_record_has_no_run_record(tmp_path: Path, text: bytes) -> None:
     folder = job_folder(tmp_path, CREATED)
     folder.journal.write_bytes(text)
     assert folder.created() is None
 
 
-def test_status_shows_what_matters(run: Runner, slurm: FakeBackend, profile: Path, tmp_path: Path) -> None:
+def test_status_shows_the_run_record_in_short(run: Runner, slurm: FakeBackend, profile: Path, tmp_path: Path) -> None:
     assert slurm
     assert profile
     file = job_file(tmp_path, WITH_PARAMETERS.replace("mnist", f'"\\e[2J{"m" * 100}"'))
@@ -148,7 +148,7 @@ def test_status_shows_what_matters(run: Runner, slurm: FakeBackend, profile: Pat
     assert json.loads(run("status", "demo", "--json").out)["run"]["parameters"]["epochs"] == "3"
 
 
-def test_status_of_a_job_of_before(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
+def test_status_of_a_job_without_run_record(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
     assert slurm
     assert "\nparameters" not in run("status", folder.name).out
     assert json.loads(run("status", folder.name, "--json").out)["run"] is None

@@ -32,7 +32,7 @@ def shown(world: World, state: State, width: int = 80, height: int = 24, **optio
     return [text.plain.rstrip() for text in lines]
 
 
-def test_what_is_urgent_comes_first_and_what_does_not_fit_is_counted() -> None:
+def test_urgent_jobs_come_first_and_hidden_rows_are_counted() -> None:
     rows = shown(World(polled=True, jobs=many_jobs(200)), State())
     assert rows[0] == "200 jobs   X 1 failed   r 160 running   . 39 waiting"
     assert rows[2].startswith("> X sweep-0")
@@ -42,13 +42,13 @@ def test_what_is_urgent_comes_first_and_what_does_not_fit_is_counted() -> None:
     assert any("why sweep-0 is so" in row for row in rows)
 
 
-def test_the_chosen_job_is_in_the_window() -> None:
+def test_the_selected_job_is_visible() -> None:
     rows = shown(World(polled=True, jobs=many_jobs(200)), State(job=f"{user_name()}~sweep-150"))
     assert sum(row.startswith("> ") for row in rows) == 1
     assert any(row.startswith("> . sweep-150") for row in rows)
 
 
-def test_only_jobs_that_fit_the_words_are_shown() -> None:
+def test_only_jobs_that_match_the_filter_are_shown() -> None:
     world = World(polled=True, jobs=(line("bert", "RUNNING"), line("gpt", "FAILED"), line("gpt-2", "RUNNING")))
     rows = shown(world, State(words="gpt runn"))
     assert rows[0] == "1 job   r 1 running"
@@ -56,7 +56,7 @@ def test_only_jobs_that_fit_the_words_are_shown() -> None:
     assert "no matching job" in shown(world, State(words="nothing"))[0]
 
 
-def test_a_group_has_a_row_until_it_is_opened() -> None:
+def test_a_closed_group_has_one_row() -> None:
     swept = tuple(line(f"lr-{k}", state, group="lr") for k, state in enumerate(("FAILED", "RUNNING", "WAITING")))  # type: ignore[arg-type]
     world = World(polled=True, jobs=(*swept, line("bert", "RUNNING"), line("alone", "WAITING", group="other")))
     rows = shown(world, State(), 160)
@@ -85,7 +85,7 @@ def test_a_group_has_a_row_until_it_is_opened() -> None:
 
 
 @pytest.mark.parametrize("width", [80, 160])
-def test_beside_a_job_that_failed_is_why_and_no_bar(width: int) -> None:
+def test_a_failed_job_shows_its_reason_instead_of_a_bar(width: int) -> None:
     why = "task worker-3 failed with status 1: 1 failed task of role worker ends the job"
     jobs = (line("bert", "FAILED", reason=why, completed=10), line("gpt", "SUCCEEDED", completed=10))
     failed, succeeded = shown(World(polled=True, jobs=jobs), State(), width)[2:4]
@@ -95,7 +95,7 @@ def test_beside_a_job_that_failed_is_why_and_no_bar(width: int) -> None:
     assert "██████████" in succeeded
 
 
-def test_a_wide_window_has_how_long_of_the_limit_jobs_run() -> None:
+def test_a_wide_window_shows_run_time_and_time_limit() -> None:
     jobs = (
         line("bert", "RUNNING", started_at=NOW - 754, time_limit=3600),
         line("gpt", "RUNNING", started_at=NOW - 61),
@@ -112,7 +112,7 @@ def test_a_wide_window_has_how_long_of_the_limit_jobs_run() -> None:
     assert shown(opened, State(page="job", job=JOB))[0].endswith("submitted 1h ago  ran 00:12:34 of 01:00:00")
 
 
-def test_what_roles_use_is_above_their_tasks() -> None:
+def test_usage_of_roles_is_shown_above_their_tasks() -> None:
     used = Usage(
         role="worker", index=None, running_tasks=55, node="7 nodes", cpus_busy=3.4, cpu_time=100,
         used_memory_mib=2048, max_memory_mib=3072, gpu_percent=71, gpu_memory_mib=512,
@@ -155,7 +155,7 @@ def test_five_hundred_tasks_leave_room_for_the_log(width: int, height: int) -> N
         assert marks + sum(hidden) == 502
 
 
-def test_all_about_a_task() -> None:
+def test_the_page_of_a_task_shows_all_its_details() -> None:
     rows = shown(training(), State(page="task", job=JOB, task="worker-33"))
     said = "\n".join(rows)
     for words in ("node      node5 (10.0.0.7)", "ports     ssh 30143, http 18344", "exit      status 3, code 255"):
@@ -164,7 +164,7 @@ def test_all_about_a_task() -> None:
     assert rows[-2] == "RuntimeError: CUDA out of memory"
 
 
-def test_a_long_name_leaves_the_state_to_be_seen() -> None:
+def test_a_long_name_does_not_hide_the_state() -> None:
     name = "grid-" * 12
     rows = shown(
         World(polled=True, view=view([task(0, "RUNNING")], name)), State(page="job", job=f"{user_name()}~{name}")
@@ -172,7 +172,7 @@ def test_a_long_name_leaves_the_state_to_be_seen() -> None:
     assert rows[:2] == [name, "RUNNING  job 1234  submitted 1h ago"]
 
 
-def test_a_long_path_is_whole() -> None:
+def test_a_long_path_is_not_cut() -> None:
     path = "/home/jobs/" + "train/" * 30 + "33.stderr.log"
     world = training()
     rows = shown(replace(world, tail=replace(world.tail, path=path)), State(page="task", job=JOB, task="worker-33"))
@@ -182,7 +182,7 @@ def test_a_long_path_is_whole() -> None:
     assert "".join(row[10:] for row in rows[first:last]) == path
 
 
-def test_an_attempt_that_runs_says_how_the_last_one_ended() -> None:
+def test_a_running_attempt_shows_how_the_previous_one_ended() -> None:
     retry = Retry(
         happened_at=NOW, attempt=0, exit_code=255, behaviour="unknown", reason="task worker-1 failed with status 3",
         retry_rule="retry 1 of 2", retry_at=NOW, retries=1, used_retries=1, transient_retries=0, blamed_nodes=(),
@@ -198,14 +198,14 @@ def test_an_attempt_that_runs_says_how_the_last_one_ended() -> None:
     assert not any("ended" in row for row in rows)
 
 
-def test_a_log_is_scrolled_no_further_than_it_goes() -> None:
+def test_a_log_is_not_scrolled_past_its_ends() -> None:
     state = State(page="log", job=JOB, task="worker-33", back=1 << 30)
     rows = shown(training(), state)
     assert rows[1] == "step 0"
     assert "179 lines before the end" in rows[0]
 
 
-def test_a_task_of_which_nothing_is_read_yet_has_no_others_lines() -> None:
+def test_a_task_without_log_does_not_show_lines_of_another_task() -> None:
     rows = shown(training(), State(page="job", job=JOB, task="worker-3"))
     assert not any("step" in row for row in rows)
 
@@ -217,12 +217,12 @@ def test_help_explains_keys_and_marks() -> None:
 
 
 @pytest.mark.parametrize("width", [80, 160])
-def test_help_is_whole(width: int) -> None:
+def test_help_is_not_cut(width: int) -> None:
     said = " ".join(" ".join(shown(World(polled=True), State(question="help"), width)).split())
     assert all(f"{keys} {what}" in said for keys, what in HELP)
 
 
-def test_what_is_asked_stands_at_the_bottom() -> None:
+def test_a_question_is_shown_at_the_bottom() -> None:
     world = World(polled=True, jobs=(line("gpt", "RUNNING"),), problem="Slurm does not respond")
     rows = shown(world, State(job=f"{user_name()}~gpt", question="cancel"))
     assert rows[-1] == "cancel gpt? y: yes, any other key: no"
@@ -230,7 +230,7 @@ def test_what_is_asked_stands_at_the_bottom() -> None:
 
 
 @pytest.mark.parametrize("page", ["jobs", "job", "task", "log"])
-def test_nothing_acts_on_the_terminal(page: str) -> None:
+def test_control_characters_are_escaped(page: str) -> None:
     bad = view([task(0, "FAILED", HOSTILE, node=HOSTILE)], HOSTILE)
     name = bad.folder.name
     jobs = (line(HOSTILE, "FAILED", reason=HOSTILE, job_id=HOSTILE, advice=HOSTILE),)
@@ -251,7 +251,7 @@ def test_without_unicode_all_is_ascii() -> None:
     assert any("gr\\xf6\\xdfe" in row for row in shown(world, State(), unicode=False))
 
 
-def test_without_colours_the_chosen_task_is_still_to_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_selected_task_is_visible_without_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     console = Console(file=io.StringIO(), force_terminal=True, width=80, color_system="standard")
     assert console.no_color
@@ -263,11 +263,11 @@ def test_without_colours_the_chosen_task_is_still_to_be_seen(monkeypatch: pytest
 
 
 @given(st.binary(max_size=300))
-def test_of_a_log_nothing_acts(data: bytes) -> None:
+def test_control_characters_in_a_log_are_removed(data: bytes) -> None:
     assert all(text.isprintable() for text in shown_lines(data))
 
 
-def test_a_bar_of_a_log_has_its_last_state() -> None:
+def test_a_progress_bar_in_a_log_shows_its_last_state() -> None:
     assert shown_lines(b"10%\r50%\r100%\r\nnext\r\n") == ("100%", "next")
     assert shown_lines(b"a\tb\n\n") == ("a       b", "")
     assert shown_lines(b"") == ()

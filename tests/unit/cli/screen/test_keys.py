@@ -32,14 +32,14 @@ def typed(*pieces: bytes) -> list[str]:
         (b"\x1b[" + b"1;" * 40 + b"A", ["escape"][:0]),
     ],
 )
-def test_what_is_sent_is_keys(sent: bytes, keys: list[str]) -> None:
+def test_input_bytes_are_parsed_into_keys(sent: bytes, keys: list[str]) -> None:
     found = typed(sent)
     assert found[: len(keys)] == keys
     assert len(sent) > 40 or found == keys
 
 
 @given(st.lists(st.sampled_from([*SEQUENCES, "q", "\r", "ü", "7"]), max_size=8), st.data())
-def test_pieces_make_no_difference(words: list[str], data: st.DataObject) -> None:
+def test_keys_do_not_depend_on_how_input_is_split(words: list[str], data: st.DataObject) -> None:
     sent = "".join(f"\x1b{word}" if word in SEQUENCES else word for word in words).encode()
     cut = data.draw(st.integers(0, len(sent)))
     whole = [SEQUENCES.get(word) or SINGLE.get(word, word) for word in words]
@@ -47,7 +47,7 @@ def test_pieces_make_no_difference(words: list[str], data: st.DataObject) -> Non
 
 
 @given(st.binary(max_size=200))
-def test_whatever_is_sent_every_key_is_one_that_is_known(sent: bytes) -> None:
+def test_any_input_gives_only_known_keys(sent: bytes) -> None:
     keys = Keys()
     found = keys.feed(sent) + keys.flush()
     assert all(key in NAMES or (len(key) == 1 and key.isprintable()) for key in found)

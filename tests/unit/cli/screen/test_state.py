@@ -24,11 +24,11 @@ def after(*keys: str, state: State | None = None, sight: Sight = SIGHT) -> tuple
     ("keys", "job"),
     [(["down"], "b"), (["j", "j", "j", "j"], "c"), (["j", "k"], "a"), (["end", "up"], "b"), (["pagedown"], "c")],
 )
-def test_jobs_are_chosen_by_arrows_and_letters(keys: list[str], job: str) -> None:
+def test_arrows_and_letters_select_jobs(keys: list[str], job: str) -> None:
     assert after(*keys) == (State(job=job), [])
 
 
-def test_a_job_that_is_chosen_stays_so_when_others_come_before_it() -> None:
+def test_the_selection_stays_when_new_jobs_appear_above() -> None:
     state, _ = after("down")
     more = Sight(jobs=("new", "a", "b", "c"))
     assert after("down", state=state, sight=more)[0].job == "c"
@@ -47,12 +47,12 @@ def test_a_job_that_is_chosen_stays_so_when_others_come_before_it() -> None:
         (["left"] * 40, "worker-0"),
     ],
 )
-def test_tasks_are_chosen_from_the_one_that_failed_last(keys: list[str], name: str) -> None:
+def test_the_selection_starts_at_the_task_that_failed_last(keys: list[str], name: str) -> None:
     state, asked = after("enter", *keys)
     assert (state.page, state.task, asked) == ("job", name, [])
 
 
-def test_pages_lead_to_one_another_and_back() -> None:
+def test_keys_navigate_between_pages_and_back() -> None:
     task_page, _ = after("enter", "enter")
     assert (task_page.page, task_page.task) == ("task", "worker-27")
     log_page, _ = after("l", state=task_page)
@@ -66,12 +66,12 @@ def test_pages_lead_to_one_another_and_back() -> None:
     assert after("l", "escape")[0].page == "jobs"
 
 
-def test_of_a_single_job_nothing_leads_to_a_list() -> None:
+def test_the_page_of_a_single_job_has_no_way_to_a_list() -> None:
     single = Sight(jobs=(), tasks=TASKS)
     assert after("escape", "escape", state=State(page="job", job="a"), sight=single)[0].page == "job"
 
 
-def test_a_group_is_opened_and_left() -> None:
+def test_a_group_can_be_opened_and_closed() -> None:
     rows = Sight(jobs=("group sweep", "b"))
     opened, _ = after("enter", sight=rows)
     assert (opened.page, opened.group, opened.job) == ("jobs", "sweep", "")
@@ -83,38 +83,38 @@ def test_a_group_is_opened_and_left() -> None:
     assert after("c", "y", sight=rows)[1] == [Request("cancel", "group sweep")]
 
 
-def test_a_shell_is_for_tasks_that_run() -> None:
+def test_a_shell_opens_only_for_running_tasks() -> None:
     state, asked = after("enter", "s")
     assert (state.message, asked) == ("no shell: worker-27 is FAILED", [])
     assert after("right", "s", state=state)[1] == [Request("shell", "a", "worker-28")]
 
 
 @pytest.mark.parametrize(("answer", "asked"), [("y", [Request("cancel", "b")]), ("n", []), ("escape", []), ("q", [])])
-def test_cancel_asks_first(answer: str, asked: list[Request]) -> None:
+def test_cancel_asks_for_confirmation(answer: str, asked: list[Request]) -> None:
     state, found = after("down", "c", answer)
     assert (state.question, found) == ("", asked)
     assert bool(state.message) is not bool(asked)
 
 
-def test_what_has_ended_is_not_cancelled() -> None:
+def test_finished_jobs_are_not_cancelled() -> None:
     state, asked = after("end", "c", "y")
     assert (state.question, asked) == ("", [])
     assert after("end", "c")[0].message == "it has already ended"
 
 
-def test_the_filter_is_typed() -> None:
+def test_the_filter_can_be_typed() -> None:
     state, asked = after("/", "q", "c", "backspace", "x", "enter")
     assert (state.words, state.question, asked) == ("qx", "", [])
     assert after("escape", state=state)[0].words == ""
     assert after("/", "z", "escape")[0].words == ""
 
 
-def test_what_no_job_fits_can_be_typed_again() -> None:
+def test_a_filter_without_matches_can_be_changed() -> None:
     nothing = Sight(jobs=())
     assert after("enter", "c", "/", state=State(words="zz"), sight=nothing) == (State(words="zz", question="words"), [])
 
 
-def test_a_log_is_scrolled_and_errors_are_shown() -> None:
+def test_keys_scroll_a_log_and_switch_to_stderr() -> None:
     state, _ = after("enter", "l", "up", "up", "pageup", "down")
     assert state.back == 6
     assert after("end", state=state)[0].back == 0
@@ -126,11 +126,11 @@ def test_a_log_is_scrolled_and_errors_are_shown() -> None:
 
 @pytest.mark.parametrize("page", ["jobs", "job", "task", "log"])
 @pytest.mark.parametrize(("key", "kind"), [("q", "quit"), ("ended", "ended"), ("stop", "stop"), ("redraw", "redraw")])
-def test_quitting_works_everywhere(page: str, key: str, kind: str) -> None:
+def test_quit_works_on_every_page(page: str, key: str, kind: str) -> None:
     (asked,) = after(key, state=State(page=page, job="a"))[1]  # type: ignore[arg-type]
     assert asked.kind == kind
 
 
-def test_help_goes_with_any_key() -> None:
+def test_any_key_closes_the_help() -> None:
     assert after("?")[0].question == "help"
     assert after("?", "q") == (State(), [])

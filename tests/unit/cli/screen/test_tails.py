@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from paislurm.translator.state.history import History
 
 
-def test_a_log_is_brought_when_its_task_is_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_log_is_fetched_when_its_task_is_selected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """While it is on the way, nobody says that nothing is printed."""
     folder = JobFolder(path=tmp_path / "train")
     shown = view([task(0, "RUNNING"), task(1, "RUNNING")], folder=folder)

@@ -80,7 +80,7 @@ def finish(terminal: Terminal) -> tuple[int, bool]:
     return code, terminal.settings() == terminal.before
 
 
-def test_keys_work_while_slurm_does_not_answer(started: Start, silent: Path, folder: JobFolder) -> None:
+def test_keys_work_while_slurm_does_not_respond(started: Start, silent: Path, folder: JobFolder) -> None:
     before = folder.journal.read_bytes()
     terminal = started()
     terminal.expect("loading jobs")
@@ -93,9 +93,7 @@ def test_keys_work_while_slurm_does_not_answer(started: Start, silent: Path, fol
 
 
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_leaves_the_terminal_as_it_was(
-    started: Start, folder: JobFolder, sent: signal.Signals, code: int
-) -> None:
+def test_a_signal_restores_the_terminal(started: Start, folder: JobFolder, sent: signal.Signals, code: int) -> None:
     before = folder.journal.read_bytes()
     terminal = started("old", "demo")
     terminal.expect("loading jobs")
@@ -107,7 +105,7 @@ def test_a_signal_leaves_the_terminal_as_it_was(
     assert folder.journal.read_bytes() == before
 
 
-def test_a_job_that_failed_is_shown_and_left_behind(started: Start) -> None:
+def test_a_failed_job_is_shown_and_stays_on_the_terminal_after_quit(started: Start) -> None:
     terminal = started("old")
     terminal.expect(r"FAILED \(exit code 255")
     terminal.resize(50, 160)
@@ -120,7 +118,7 @@ def test_a_job_that_failed_is_shown_and_left_behind(started: Start) -> None:
 
 
 @pytest.mark.parametrize("term", ["dumb", ""])
-def test_where_no_cursor_can_be_moved_lines_are_printed(
+def test_a_dumb_terminal_gets_lines(
     started: Start, folder: JobFolder, monkeypatch: pytest.MonkeyPatch, term: str
 ) -> None:
     shutil.rmtree(folder.path)
@@ -130,7 +128,7 @@ def test_where_no_cursor_can_be_moved_lines_are_printed(
     assert terminal.ended() == 0
 
 
-def test_without_colours_there_is_a_screen_all_the_same(started: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_colours_the_screen_is_still_shown(started: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     terminal = started("old")
     shown = terminal.expect("(?s).*q quit")

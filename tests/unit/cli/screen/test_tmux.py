@@ -74,7 +74,7 @@ def _of_program(window: Callable[..., Tmux], width: int, height: int, *argv: str
 
 @pytest.mark.usefixtures("training")
 @pytest.mark.parametrize(("width", "height"), [(80, 24), (160, 50)])
-def test_a_job_is_watched(tmux: Callable[..., Tmux], width: int, height: int, tmp_path: Path) -> None:
+def test_watch_shows_a_job(tmux: Callable[..., Tmux], width: int, height: int, tmp_path: Path) -> None:
     window = tmux(width, height, "watch", "training")
     window.see("X 1 failed   r 10 running   + 1 succeeded")
     pane = window.see("CUDA out of memory")
@@ -93,7 +93,7 @@ def test_a_job_is_watched(tmux: Callable[..., Tmux], width: int, height: int, tm
 
 
 @pytest.mark.usefixtures("training")
-def test_keys_lead_through_a_job_into_a_shell_and_to_its_end(tmux: Callable[..., Tmux]) -> None:
+def test_keys_navigate_a_job_and_open_a_shell(tmux: Callable[..., Tmux]) -> None:
     window = tmux(80, 24, "watch")
     window.see("> r training")
     window.press("Enter")
@@ -122,7 +122,7 @@ def test_keys_lead_through_a_job_into_a_shell_and_to_its_end(tmux: Callable[...,
 
 
 @pytest.mark.usefixtures("training")
-def test_a_group_is_opened_and_cancelled(tmux: Callable[..., Tmux], tmp_path: Path) -> None:
+def test_a_group_can_be_opened_and_cancelled(tmux: Callable[..., Tmux], tmp_path: Path) -> None:
     text = JOB.format(workers=1).replace("name: training", "name: swept\nparameters: {lr: 1}")
     file = job_file(tmp_path, text, name="swept.yaml")
     sweep = ("submit", "--backend", "local", file, "--sweep", "lr=1,2")
@@ -147,7 +147,7 @@ def test_a_group_is_opened_and_cancelled(tmux: Callable[..., Tmux], tmp_path: Pa
 
 
 @pytest.mark.usefixtures("training")
-def test_ctrl_c_leaves_the_job_alone(tmux: Callable[..., Tmux]) -> None:
+def test_ctrl_c_does_not_cancel_the_job(tmux: Callable[..., Tmux]) -> None:
     window = tmux(80, 24, "watch", "training")
     window.see("r 10 running")
     window.press("C-c")

@@ -59,7 +59,9 @@ def write_reports(folder: JobFolder, text: str) -> None:
     (folder.reports(0) / "n1.log").write_text(text, encoding="utf-8")
 
 
-def test_all_jobs_are_looked_at_and_then_one(watching: Callable[[State], Watcher], folder: JobFolder) -> None:
+def test_the_watcher_polls_all_jobs_and_then_the_open_one(
+    watching: Callable[[State], Watcher], folder: JobFolder
+) -> None:
     write_reports(folder, f"{REPORTS}peer 0 1 0 10.0.0.1 1 ssh:1,2\n")
     (folder.attempt(0) / "logs" / "0-worker").mkdir(parents=True)
     (folder.attempt(0) / "logs" / "0-worker" / "1.stderr.log").write_text("no such file\n", encoding="utf-8")
@@ -77,7 +79,7 @@ def test_all_jobs_are_looked_at_and_then_one(watching: Callable[[State], Watcher
     assert (tail.address, tail.ports) == ("10.0.0.1", (("ssh", "1,2"),))
 
 
-def test_the_list_says_what_the_page_of_a_job_said(
+def test_the_list_shows_the_same_state_as_the_page_of_a_job(
     watching: Callable[[State], Watcher], slurm: FakeBackend, folder: JobFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_reports(folder, REPORTS)
@@ -97,7 +99,7 @@ def test_the_list_says_what_the_page_of_a_job_said(
     never_again.set()
 
 
-def test_a_page_that_was_left_is_looked_at_anew(watching: Callable[[State], Watcher], folder: JobFolder) -> None:
+def test_a_page_is_refreshed_when_it_is_reopened(watching: Callable[[State], Watcher], folder: JobFolder) -> None:
     write_reports(folder, REPORTS)
     watcher = watching(State(page="job", job=ME))
     for _ in range(2):
@@ -108,7 +110,7 @@ def test_a_page_that_was_left_is_looked_at_anew(watching: Callable[[State], Watc
     wait_until(lambda: watcher.world.view, "the job to be looked at again")
 
 
-def test_a_report_is_seen_at_once_and_nothing_else_is_read_again(
+def test_a_task_report_is_shown_at_once_without_other_reads(
     watching: Callable[[State], Watcher], slurm: FakeBackend, folder: JobFolder
 ) -> None:
     write_reports(folder, REPORTS)
@@ -124,7 +126,7 @@ def test_a_report_is_seen_at_once_and_nothing_else_is_read_again(
     ("state", "later", "asked"), [("PENDING", 20, True), ("PENDING", 400, False), ("RUNNING", 20, False)]
 )
 @pytest.mark.parametrize("page", ["jobs", "job"])
-def test_why_a_job_waits_is_as_fresh_as_in_the_list_while_somebody_looks(
+def test_the_reason_for_waiting_is_refreshed_on_the_page_of_a_job(
     slurm: FakeBackend,
     folder: JobFolder,
     monkeypatch: pytest.MonkeyPatch,
@@ -153,7 +155,7 @@ def test_why_a_job_waits_is_as_fresh_as_in_the_list_while_somebody_looks(
     assert ages == [15.0, *([15.0 if asked else JobSites(Session()).interval()] * 2)]
 
 
-def test_slurm_is_asked_what_an_open_job_uses_no_more_often_than_it_knows(
+def test_usage_is_queried_no_more_often_than_slurm_samples_it(
     slurm: FakeBackend, folder: JobFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_reports(folder, REPORTS)
@@ -176,7 +178,7 @@ def test_slurm_is_asked_what_an_open_job_uses_no_more_often_than_it_knows(
     assert [argv[0] for argv in calls] == ["sstat", "sstat"]
 
 
-def test_what_goes_wrong_is_a_problem_and_no_end(watching: Callable[[State], Watcher], slurm: FakeBackend) -> None:
+def test_errors_are_shown_and_do_not_end_the_watcher(watching: Callable[[State], Watcher], slurm: FakeBackend) -> None:
     slurm.fails = "away"
     watcher = watching(State())
     wait_until(lambda: watcher.world.problem, "the outage to be seen")
@@ -186,7 +188,7 @@ def test_what_goes_wrong_is_a_problem_and_no_end(watching: Callable[[State], Wat
     assert watcher.error is None
 
 
-def test_an_internal_error_reaches_who_paints(
+def test_an_internal_error_reaches_the_screen_thread(
     watching: Callable[[State], Watcher], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object, **__: object) -> None:
@@ -198,7 +200,7 @@ def test_an_internal_error_reaches_who_paints(
     assert isinstance(watcher.error, ZeroDivisionError)
 
 
-def test_while_slurm_is_asked_other_work_is_done_and_logs_are_read(
+def test_logs_are_read_during_a_slurm_query(
     watching: Callable[[State], Watcher], slurm: FakeBackend, folder: JobFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_reports(folder, REPORTS)

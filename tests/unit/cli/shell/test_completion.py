@@ -192,7 +192,7 @@ def test_zsh_completes(place: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("what", ["bash_source", "perl_complete", "zsh", ""])
-def test_other_questions_of_a_shell_have_no_answer(what: str) -> None:
+def test_unknown_completion_requests_print_nothing(what: str) -> None:
     environment = {**os.environ, "_PAISLURM_COMPLETE": what, "COMP_WORDS": "paislurm st", "COMP_CWORD": "1"}
     argv = [str(PROGRAM / "paislurm")]
     done = subprocess.run(argv, env=environment, capture_output=True, text=True, check=True)

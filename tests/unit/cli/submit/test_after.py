@@ -44,7 +44,7 @@ def test_a_job_waits_without_a_slurm_job_until_the_other_has_succeeded(
     assert JobFolder(path=surroundings / f"{ME}~demo-2").history().first_tag == slurm.submissions[1].tag
 
 
-def test_a_look_at_the_last_of_a_chain_sees_the_end_of_the_first(
+def test_status_of_the_last_job_of_a_chain_reflects_a_failed_first_job(
     run: Runner, job: str, slurm: FakeBackend, demo: JobFolder
 ) -> None:
     run("submit", job)
@@ -58,7 +58,7 @@ def test_a_look_at_the_last_of_a_chain_sees_the_end_of_the_first(
     assert run("wait", "demo-2").code == 1
 
 
-def test_what_has_ended_well_is_not_waited_for_and_what_has_not_is_refused(
+def test_after_ignores_succeeded_jobs_and_refuses_failed_ones(
     run: Runner, job: str, slurm: FakeBackend, surroundings: Path
 ) -> None:
     records = [replace(record, user=ME, happened_at=clock()) for record in (CREATED, SUBMITTED)]
@@ -72,7 +72,7 @@ def test_what_has_ended_well_is_not_waited_for_and_what_has_not_is_refused(
     assert run("submit", job, "--suffix", "-2", "--after", "good:well").code == 2
 
 
-def test_a_cancel_ends_a_job_that_waits(run: Runner, job: str, slurm: FakeBackend) -> None:
+def test_a_waiting_job_can_be_cancelled(run: Runner, job: str, slurm: FakeBackend) -> None:
     run("submit", job)
     run("submit", job, "--suffix", "-2", "--after", "demo:ended")
     assert run("cancel", "demo-2").out == f"{ME}~demo-2 is cancelled\n"
@@ -80,20 +80,22 @@ def test_a_cancel_ends_a_job_that_waits(run: Runner, job: str, slurm: FakeBacken
     assert slurm.cancelled == []
 
 
-def test_the_jobs_of_others_are_not_waited_for(run: Runner, job: str, slurm: FakeBackend, surroundings: Path) -> None:
+def test_jobs_of_other_users_are_refused_as_dependencies(
+    run: Runner, job: str, slurm: FakeBackend, surroundings: Path
+) -> None:
     job_folder(surroundings, replace(CREATED, user="bob"), replace(SUBMITTED, user="bob"), name="bob~theirs")
     said = run("submit", job, "--after", "bob~theirs")
     assert (said.code, "E584" in said.err, slurm.submissions) == (4, True, [])
 
 
-def test_a_dry_run_says_what_would_be_waited_for(run: Runner, job: str, slurm: FakeBackend) -> None:
+def test_a_dry_run_names_the_dependencies(run: Runner, job: str, slurm: FakeBackend) -> None:
     run("submit", job)
     document = json.loads(run("submit", job, "--suffix", "-2", "--after", "demo", "--dry-run", "--json").out)
     assert (document["dry_run"], document["dependencies"]) == (True, [{"name": f"{ME}~demo", "until": "succeeded"}])
     assert len(slurm.submissions) == 1
 
 
-def test_it_is_said_what_submits_a_job_that_waits_where_no_monitor_does(
+def test_without_a_monitor_submit_says_what_submits_a_waiting_job(
     run: Runner, job: str, slurm: FakeBackend, profile: Path
 ) -> None:
     profile.write_text(profile.read_text().replace("monitor: {background: false}", "monitor: none"))

@@ -56,7 +56,7 @@ def refusing(monkeypatch: pytest.MonkeyPatch, slurm: FakeBackend, words: str, ti
     monkeypatch.setattr(slurm, "submit", picky)
 
 
-def test_it_tries_again_with_growing_pauses_and_submits_once(
+def test_submit_retries_with_growing_pauses_and_submits_once(
     run: Runner, job: str, slurm: FakeBackend, surroundings: Path, monkeypatch: pytest.MonkeyPatch, pauses: list[float]
 ) -> None:
     refusing(monkeypatch, slurm, LIMIT, 6)
@@ -71,7 +71,7 @@ def test_it_tries_again_with_growing_pauses_and_submits_once(
     assert kinds == ["created", "intent", "submitted"], "no attempt before has left anything"
 
 
-def test_it_ends_after_a_time(
+def test_submit_gives_up_after_a_time(
     run: Runner, tmp_path: Path, slurm: FakeBackend, surroundings: Path, monkeypatch: pytest.MonkeyPatch,
     pauses: list[float],
 ) -> None:  # fmt: skip
@@ -84,7 +84,7 @@ def test_it_ends_after_a_time(
     assert not list(surroundings.iterdir())
 
 
-def test_it_can_be_interrupted(
+def test_ctrl_c_interrupts_the_retries(
     run: Runner, job: str, slurm: FakeBackend, surroundings: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupt(_: float) -> None:
@@ -99,7 +99,7 @@ def test_it_can_be_interrupted(
     assert not list(surroundings.iterdir())
 
 
-def test_other_refusals_are_final_and_tell_what_slurm_has(
+def test_other_refusals_are_final_and_list_the_values_of_the_site(
     run: Runner, job: str, slurm: FakeBackend, monkeypatch: pytest.MonkeyPatch, pauses: list[float]
 ) -> None:
     monkeypatch.setattr(ask_module, "ask", lambda *_: recorded("24.11"))
@@ -136,11 +136,11 @@ reservations: []
         ("licenses", ""),
     ],
 )
-def test_what_the_site_has(options: str, values: str) -> None:
+def test_site_values_lists_the_values_for_the_refused_option(options: str, values: str) -> None:
     assert site_values(options.split(), VALUES) == values
 
 
-def test_of_nodes_only_those_of_the_job_s_partitions_are_told() -> None:
+def test_only_nodes_of_the_partitions_of_the_job_are_listed() -> None:
     nodes = "{nodes: [{count: 2, cpus: %s, memoryMB: 100, features: [%s]}]}"
     text = f"partitions: {{a: {nodes % (8, 'ib')}, b: {nodes % (16, 'eth')}, c: {{}}}}\n"
     site = load_site(text, file="site.yaml")
@@ -150,7 +150,7 @@ def test_of_nodes_only_those_of_the_job_s_partitions_are_told() -> None:
     assert site_values(["partition"], site, ["a"]) == "partitions are a, b, c"
 
 
-def test_what_is_not_known_is_not_told() -> None:
+def test_unknown_values_are_not_listed() -> None:
     nothing = load_site("name: nothing\n", file="site.yaml")
     for option in ("account", "qos", "partition", "time", "reservation", "constraint", "gres", "nodes"):
         assert site_values([option], nothing) == ""
@@ -158,7 +158,7 @@ def test_what_is_not_known_is_not_told() -> None:
                                                  file="site.yaml")) == ""  # fmt: skip
 
 
-def test_a_limit_of_jobs_is_a_refusal_of_its_own() -> None:
+def test_a_job_limit_has_its_own_error_code() -> None:
     error = failure(["sbatch"], Completed(status=1, stdout="", stderr=LIMIT))
     assert isinstance(error, RejectedError)
     assert error.diagnostics[0].code == back_off.LIMIT_REACHED

@@ -57,13 +57,13 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str]
     return install
 
 
-def test_auto_takes_a_pyslurm_of_slurms_own_version(installed: Callable[[str], None], session: Session) -> None:
+def test_auto_uses_a_pyslurm_that_matches_the_slurm_version(installed: Callable[[str], None], session: Session) -> None:
     installed("25.11.0")
     assert (choose_backend(session, "auto"), choose_backend(session, "pyslurm")) == ("pyslurm", "pyslurm")
 
 
 @pytest.mark.parametrize("version", ["24.11.0", ""])
-def test_auto_takes_no_other(installed: Callable[[str], None], session: Session, version: str) -> None:
+def test_auto_uses_no_other_pyslurm_version(installed: Callable[[str], None], session: Session, version: str) -> None:
     if version:
         installed(version)
     assert choose_backend(session, "auto") == "slurm"
@@ -72,7 +72,7 @@ def test_auto_takes_no_other(installed: Callable[[str], None], session: Session,
 
 
 @pytest.mark.usefixtures("installed")
-def test_a_pyslurm_that_is_not_there_leaves_nothing_behind(run: Runner, job: str, surroundings: Path) -> None:
+def test_a_missing_pyslurm_leaves_no_files(run: Runner, job: str, surroundings: Path) -> None:
     done = run("submit", job, "--backend", "pyslurm")
     assert done.code == 6
     assert "error E509: pyslurm cannot be used: it is not installed for" in done.err
@@ -83,14 +83,14 @@ def test_a_pyslurm_that_is_not_there_leaves_nothing_behind(run: Runner, job: str
     assert not surroundings.exists()
 
 
-def test_a_name_that_no_backend_has() -> None:
+def test_an_unknown_backend_is_refused() -> None:
     with pytest.raises(UsageError, match="unknown backend 'slrum'") as caught:
         choose_backend(Session(), "slrum")
     assert caught.value.diagnostics[0].hint == "use one of: auto, local, pyslurm, slurm"
 
 
 @pytest.mark.usefixtures("installed")
-def test_a_job_stays_readable_where_pyslurm_is_gone(run: Runner, surroundings: Path) -> None:
+def test_a_job_stays_readable_after_pyslurm_is_removed(run: Runner, surroundings: Path) -> None:
     created = replace(CREATED, backend="pyslurm", user=user_name())
     submitted = replace(SUBMITTED, backend="pyslurm", user=user_name())
     job_folder(surroundings, created, INTENT, submitted, name=f"{user_name()}~demo")
@@ -102,7 +102,7 @@ def test_a_job_stays_readable_where_pyslurm_is_gone(run: Runner, surroundings: P
     assert line.endswith("; using Slurm's programs instead")
 
 
-def test_backends_do_not_share_an_answer() -> None:
+def test_backends_do_not_share_poll_results() -> None:
     """One that was asked for the jobs of the one says nothing of those of the other."""
     files = {polling._shared(Session(), name)._file for name in ("slurm", "pyslurm")}
     assert len(files) == 2

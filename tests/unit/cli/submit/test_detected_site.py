@@ -48,7 +48,7 @@ def submit(run: Runner, file: str) -> str:
     return said.err
 
 
-def test_slurm_is_asked_once_and_plans_know_it_from_then_on(run: Runner, tmp_path: Path, asked: list[str]) -> None:
+def test_the_site_is_detected_once_and_used_by_later_plans(run: Runner, tmp_path: Path, asked: list[str]) -> None:
     file = job_file(tmp_path)
     assert HINT in run("plan", file).err
     first = submit(run, file)
@@ -60,7 +60,7 @@ def test_slurm_is_asked_once_and_plans_know_it_from_then_on(run: Runner, tmp_pat
     assert detected_path(Session()).stat().st_mode & 0o777 == 0o600
 
 
-def test_a_dry_run_plans_as_a_submit_and_keeps_nothing(run: Runner, tmp_path: Path, asked: list[str]) -> None:
+def test_a_dry_run_plans_as_submit_and_saves_nothing(run: Runner, tmp_path: Path, asked: list[str]) -> None:
     file = job_file(tmp_path)
     tried = run("submit", file, "--dry-run")
     assert (tried.code, len(asked), tried.err.count(ASKED), HINT in tried.err) == (0, 1, 1, False)
@@ -69,7 +69,7 @@ def test_a_dry_run_plans_as_a_submit_and_keeps_nothing(run: Runner, tmp_path: Pa
     assert run("plan", file).out in tried.out + "\n"
 
 
-def test_it_is_asked_again_after_a_day(run: Runner, tmp_path: Path, asked: list[str]) -> None:
+def test_the_site_is_detected_again_after_a_day(run: Runner, tmp_path: Path, asked: list[str]) -> None:
     file = job_file(tmp_path)
     submit(run, file)
     before = detected_path(Session()).stat().st_mtime - DAY - 2
@@ -78,7 +78,7 @@ def test_it_is_asked_again_after_a_day(run: Runner, tmp_path: Path, asked: list[
     assert len(asked) == 2
 
 
-def test_a_profile_that_somebody_wrote_comes_first(run: Runner, tmp_path: Path, asked: list[str]) -> None:
+def test_a_written_profile_overrides_the_detected_one(run: Runner, tmp_path: Path, asked: list[str]) -> None:
     (tmp_path / "site.yaml").write_text(SITE)
     run("submit", job_file(tmp_path), "--site", str(tmp_path / "site.yaml"), "--dry-run")
     (tmp_path / "config/paislurm").mkdir(parents=True)
@@ -89,7 +89,7 @@ def test_a_profile_that_somebody_wrote_comes_first(run: Runner, tmp_path: Path, 
     assert not detected_path(Session()).exists()
 
 
-def test_a_job_that_it_refuses_has_slurm_asked_again(
+def test_a_refusal_by_an_old_detected_profile_detects_the_site_again(
     run: Runner, tmp_path: Path, asked: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An account, or a reservation, may be an hour old."""
@@ -109,7 +109,9 @@ def test_a_job_that_it_refuses_has_slurm_asked_again(
 
 
 @pytest.mark.parametrize("mode", [0o620, 0o602])
-def test_one_that_others_can_write_to_is_none(run: Runner, tmp_path: Path, asked: list[str], mode: int) -> None:
+def test_a_detected_profile_writable_by_others_is_ignored(
+    run: Runner, tmp_path: Path, asked: list[str], mode: int
+) -> None:
     file = job_file(tmp_path)
     submit(run, file)
     assert asked
@@ -117,7 +119,7 @@ def test_one_that_others_can_write_to_is_none(run: Runner, tmp_path: Path, asked
     assert HINT in run("plan", file).err
 
 
-def test_a_slurm_that_does_not_answer_leaves_no_profile(
+def test_without_an_answer_no_profile_is_saved(
     run: Runner, tmp_path: Path, asked: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def silent(*_: object) -> object:
@@ -130,7 +132,7 @@ def test_a_slurm_that_does_not_answer_leaves_no_profile(
     assert not detected_path(Session()).exists()
 
 
-def test_a_check_knows_from_then_on_what_slurm_said(run: Runner, tmp_path: Path, asked: list[str]) -> None:
+def test_check_uses_the_detected_profile(run: Runner, tmp_path: Path, asked: list[str]) -> None:
     large = job_file(tmp_path, JOB.replace("gpu: 0", "gpu: 800"))
     assert run("check", large).code == 0
     submit(run, job_file(tmp_path, name="small.yaml"))

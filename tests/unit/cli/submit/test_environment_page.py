@@ -70,7 +70,7 @@ EXPECTED = {
 
 @pytest.mark.slow("a whole job each")
 @pytest.mark.parametrize("part", EXPECTED)
-def test_an_example(here: Path, part: str) -> None:
+def test_the_example_prints_the_documented_output(here: Path, part: str) -> None:
     (example,) = [text for text in EXAMPLES if part in f"{text}```"]
     if "module" in example and not MODULES.exists():
         pytest.skip("needs Environment Modules (environment-modules of Debian)")

@@ -56,7 +56,7 @@ def test_a_retry_has_the_environment_of_the_submit(tmp_path: Path, monitor: str)
     assert [path.name for path in kept if b"s3cr3t" in path.read_bytes()] == []
 
 
-def test_it_is_the_users_alone_while_the_job_lives(tmp_path: Path) -> None:
+def test_the_saved_environment_is_private_and_removed_with_the_job_end(tmp_path: Path) -> None:
     """Without a retry nothing is kept."""
     (tmp_path / "never.yaml").write_text("retry: {maxTransientRetries: 0}\nmonitor: {background: false}\n")
     job = job_file(tmp_path, JOB.replace("echo and bye", "exec sleep 60"))

@@ -39,7 +39,7 @@ def strict(profile: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return profile
 
 
-def test_it_leaves_nothing_behind_and_says_what_else_is_needed(
+def test_submit_starts_no_process_and_says_what_is_needed(
     run: Runner, job: str, strict: Path, slurm: FakeBackend, demo: JobFolder
 ) -> None:
     assert strict
@@ -56,7 +56,7 @@ def test_it_leaves_nothing_behind_and_says_what_else_is_needed(
     )
 
 
-def test_the_call_is_that_of_this_program_with_its_home_and_its_profile(
+def test_the_monitor_call_contains_program_home_and_profile(
     run: Runner, job: str, strict: Path, slurm: FakeBackend, demo: JobFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert slurm
@@ -76,7 +76,7 @@ def test_the_call_is_that_of_this_program_with_its_home_and_its_profile(
 
 
 @pytest.mark.parametrize("more", ["jobRetryCount: 1\n", "extras: {jobStatusChangeNotification: {failed: true}}\n"])
-def test_who_is_to_be_told_is_told_of_any_end(
+def test_with_notifications_every_end_runs_a_monitor_step(
     run: Runner, strict: Path, slurm: FakeBackend, demo: JobFolder, tmp_path: Path, more: str
 ) -> None:
     assert strict and slurm  # noqa: PT018 - they only have to be there
@@ -85,7 +85,9 @@ def test_who_is_to_be_told_is_told_of_any_end(
     assert f"\nPSL_MONITOR_AFTER='{after}'" in demo.script(0).read_text()
 
 
-def test_scripts_of_other_sites_have_nothing_of_it(run: Runner, job: str, slurm: FakeBackend, demo: JobFolder) -> None:
+def test_scripts_of_other_sites_have_no_monitor_step(
+    run: Runner, job: str, slurm: FakeBackend, demo: JobFolder
+) -> None:
     assert slurm
     said = run("submit", job)
     assert "no process" not in said.err
@@ -95,7 +97,7 @@ def test_scripts_of_other_sites_have_nothing_of_it(run: Runner, job: str, slurm:
     assert "take_monitor_step() {" not in text
 
 
-def test_a_cron_that_has_stopped_is_said_at_once(run: Runner, job: str, strict: Path, slurm: FakeBackend) -> None:
+def test_a_stopped_cron_job_is_reported_at_once(run: Runner, job: str, strict: Path, slurm: FakeBackend) -> None:
     assert strict and slurm  # noqa: PT018
     add(Session().monitor_folder, MonitorRun(int(time.time()) - 7300, "cron"))
     said = run("submit", job).err
@@ -105,7 +107,7 @@ def test_a_cron_that_has_stopped_is_said_at_once(run: Runner, job: str, strict: 
     )
 
 
-def test_a_round_counts_though_only_the_profile_of_a_job_waits_for_it(
+def test_a_monitor_run_counts_even_if_only_a_job_profile_expects_it(
     run: Runner, job: str, strict: Path, slurm: FakeBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Cron calls `monitor --once` without the profile that `submit --site` named."""
@@ -116,7 +118,7 @@ def test_a_round_counts_though_only_the_profile_of_a_job_waits_for_it(
     assert [each.who for each in monitor_runs(Session().monitor_folder)][1:] in (["cron"], ["person"], ["scrontab"])
 
 
-def test_a_site_that_has_a_monitor_again_waits_for_no_cron(run: Runner, job: str, slurm: FakeBackend) -> None:
+def test_a_site_with_a_monitor_again_expects_no_monitor_runs(run: Runner, job: str, slurm: FakeBackend) -> None:
     assert slurm
     add(Session().monitor_folder, MonitorRun(int(time.time()) - 7300, "cron"))
     said = run("submit", job).err
@@ -124,7 +126,9 @@ def test_a_site_that_has_a_monitor_again_waits_for_no_cron(run: Runner, job: str
     assert not (Session().monitor_folder / FILE).exists()
 
 
-def test_a_job_that_is_refused_hears_nothing_of_it(run: Runner, job: str, strict: Path, slurm: FakeBackend) -> None:
+def test_a_refused_submission_does_not_mention_monitor_runs(
+    run: Runner, job: str, strict: Path, slurm: FakeBackend
+) -> None:
     assert strict
     slurm.fails = "refuses"
     said = run("submit", job)

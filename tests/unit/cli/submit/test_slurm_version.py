@@ -36,7 +36,7 @@ def kept(surroundings: Path) -> list[Path]:
     return sorted((surroundings.parent / "slurm-version").glob("*"))
 
 
-def test_it_is_asked_once(slurm: FakeBackend, surroundings: Path) -> None:
+def test_the_version_is_queried_once(slurm: FakeBackend, surroundings: Path) -> None:
     slurm.slurm = "slurm-wlm 22.05.8\n"
     assert [installed_version(Session(), "slurm") for _ in range(3)] == ["22.05.8"] * 3
     assert slurm.asked == 1
@@ -45,7 +45,7 @@ def test_it_is_asked_once(slurm: FakeBackend, surroundings: Path) -> None:
     assert file.parent.stat().st_mode & 0o777 == 0o700
 
 
-def test_it_is_asked_again_after_a_day(slurm: FakeBackend, surroundings: Path) -> None:
+def test_the_version_is_queried_again_after_a_day(slurm: FakeBackend, surroundings: Path) -> None:
     slurm.slurm = "slurm 22.05.8"
     installed_version(Session(), "slurm")
     slurm.slurm = "slurm 24.11.5"
@@ -58,7 +58,7 @@ def test_it_is_asked_again_after_a_day(slurm: FakeBackend, surroundings: Path) -
 
 
 @pytest.mark.parametrize("data", [b"", b"\xff\xfe", b"what?\n", b"24.11\n"])
-def test_what_cannot_be_read_is_asked_again(slurm: FakeBackend, surroundings: Path, data: bytes) -> None:
+def test_an_unreadable_cache_is_replaced(slurm: FakeBackend, surroundings: Path, data: bytes) -> None:
     slurm.slurm = "slurm 22.05.8"
     installed_version(Session(), "slurm")
     (file,) = kept(surroundings)
@@ -67,7 +67,7 @@ def test_what_cannot_be_read_is_asked_again(slurm: FakeBackend, surroundings: Pa
     assert file.read_text() == "22.05.8\n"
 
 
-def test_backends_are_kept_apart(slurm: FakeBackend, surroundings: Path) -> None:
+def test_each_backend_has_its_own_cache(slurm: FakeBackend, surroundings: Path) -> None:
     slurm.slurm = "slurm 22.05.8"
     installed_version(Session(), "slurm")
     installed_version(Session(), "other")
@@ -75,17 +75,17 @@ def test_backends_are_kept_apart(slurm: FakeBackend, surroundings: Path) -> None
 
 
 @pytest.mark.parametrize("fails", ["away", "missing", "refuses"])
-def test_without_an_answer_nothing_is_assumed_or_kept(slurm: FakeBackend, surroundings: Path, fails: str) -> None:
+def test_without_an_answer_no_version_is_assumed_or_cached(slurm: FakeBackend, surroundings: Path, fails: str) -> None:
     slurm.fails = fails
     assert (installed_version(Session(), "slurm"), kept(surroundings)) == ("", [])
 
 
-def test_an_answer_without_a_version_is_not_kept(slurm: FakeBackend, surroundings: Path) -> None:
+def test_an_answer_without_a_version_is_not_cached(slurm: FakeBackend, surroundings: Path) -> None:
     slurm.slurm = "welcome\n"
     assert (installed_version(Session(), "slurm"), kept(surroundings)) == ("", [])
 
 
-def test_a_home_that_cannot_be_written_is_no_failure(
+def test_an_unwritable_home_is_not_an_error(
     slurm: FakeBackend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slurm.slurm = "slurm 22.05.8"
@@ -94,7 +94,7 @@ def test_a_home_that_cannot_be_written_is_no_failure(
     assert installed_version(Session(), "slurm") == "22.05.8"
 
 
-def test_before_the_first_job_nothing_is_made(slurm: FakeBackend, surroundings: Path) -> None:
+def test_before_the_first_job_no_folder_is_created(slurm: FakeBackend, surroundings: Path) -> None:
     slurm.slurm = "slurm 22.05.8"
     surroundings.rmdir()
     surroundings.parent.rmdir()
@@ -129,7 +129,9 @@ def nodes(tmp_path: Path) -> str:
     return str(tmp_path / "nodes.yaml")
 
 
-def test_submit_chooses_by_it(run: Runner, slurm: FakeBackend, surroundings: Path, two_roles: str, nodes: str) -> None:
+def test_submit_chooses_the_layout_by_version(
+    run: Runner, slurm: FakeBackend, surroundings: Path, two_roles: str, nodes: str
+) -> None:
     slurm.slurm = DANGEROUS
     assert run("submit", two_roles, "--site", nodes).code == 0
     (submission,) = slurm.submissions
@@ -138,14 +140,16 @@ def test_submit_chooses_by_it(run: Runner, slurm: FakeBackend, surroundings: Pat
     assert json.loads((folder / "plan.json").read_text())["slurm"]["slurm_version"] == "24.11.3"
 
 
-def test_plan_and_script_ask_nobody(run: Runner, slurm: FakeBackend, two_roles: str, nodes: str) -> None:
+def test_plan_and_script_do_not_query_slurm(run: Runner, slurm: FakeBackend, two_roles: str, nodes: str) -> None:
     slurm.slurm = DANGEROUS
     assert "#SBATCH hetjob" in run("script", two_roles, "--site", nodes).out
     assert "24.11.3" not in run("plan", two_roles, "--site", nodes).out
     assert slurm.asked == 0
 
 
-def test_the_profiles_word_comes_first(run: Runner, slurm: FakeBackend, tmp_path: Path, two_roles: str) -> None:
+def test_the_version_in_the_profile_takes_precedence(
+    run: Runner, slurm: FakeBackend, tmp_path: Path, two_roles: str
+) -> None:
     slurm.slurm = DANGEROUS
     site = tmp_path / "nodes.yaml"
     site.write_text(
@@ -157,7 +161,7 @@ def test_the_profiles_word_comes_first(run: Runner, slurm: FakeBackend, tmp_path
     assert slurm.asked == 0
 
 
-def test_sbatch_is_asked_and_not_the_controller() -> None:
+def test_the_version_comes_from_sbatch_and_not_the_controller() -> None:
     argv = tuple(commands.sbatch_version())
     answer = Recording(argv, Completed(status=0, stdout="slurm-wlm 22.05.8\n", stderr=""))
     assert SlurmBackend(Replay([answer])).version() == "slurm-wlm 22.05.8\n"

@@ -40,9 +40,7 @@ def test_a_job_gets_a_folder_and_a_journal(run: Runner, job: str, slurm: FakeBac
     assert sorted(path.name for path in demo.path.parent.iterdir()) == [demo.name]
 
 
-def test_that_the_image_is_not_used_is_said_once_an_hour(
-    run: Runner, job: str, slurm: FakeBackend, demo: JobFolder
-) -> None:
+def test_an_unused_image_is_reported_once_an_hour(run: Runner, job: str, slurm: FakeBackend, demo: JobFolder) -> None:
     """Not at each submit; `check`, and who submits nothing, ask."""
     assert slurm
     said = [run("submit", job, "--suffix", f"-{k}") for k in range(2)]
@@ -57,7 +55,7 @@ def test_that_the_image_is_not_used_is_said_once_an_hour(
     assert "W402" in run("submit", job, "--suffix", "-3").err
 
 
-def test_the_intent_is_on_the_disk_before_the_backend_is_asked(
+def test_the_intent_is_recorded_before_the_backend_is_called(
     run: Runner, job: str, slurm: FakeBackend, demo: JobFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kinds: list[str] = []
@@ -71,7 +69,7 @@ def test_the_intent_is_on_the_disk_before_the_backend_is_asked(
     assert kinds == ["Created", "Intent"]
 
 
-def test_as_json(run: Runner, job: str, slurm: FakeBackend, demo: JobFolder) -> None:
+def test_submit_prints_json(run: Runner, job: str, slurm: FakeBackend, demo: JobFolder) -> None:
     assert slurm
     document = json.loads(run("submit", job, "--json").out)
     assert document["job"] == "demo"
@@ -82,7 +80,7 @@ def test_as_json(run: Runner, job: str, slurm: FakeBackend, demo: JobFolder) -> 
     assert document["dry_run"] is False
 
 
-def test_a_dry_run_leaves_nothing(run: Runner, job: str, slurm: FakeBackend, surroundings: Path) -> None:
+def test_a_dry_run_leaves_no_files(run: Runner, job: str, slurm: FakeBackend, surroundings: Path) -> None:
     said = run("submit", job, "--dry-run")
     assert said.code == 0
     assert "would create" in said.err
@@ -91,7 +89,7 @@ def test_a_dry_run_leaves_nothing(run: Runner, job: str, slurm: FakeBackend, sur
     assert not surroundings.parent.exists()
 
 
-def test_a_refusal_leaves_nothing(run: Runner, job: str, slurm: FakeBackend, surroundings: Path) -> None:
+def test_a_refusal_leaves_no_files(run: Runner, job: str, slurm: FakeBackend, surroundings: Path) -> None:
     slurm.fails = "refuses"
     said = run("submit", job)
     assert said.code == 4
@@ -99,13 +97,13 @@ def test_a_refusal_leaves_nothing(run: Runner, job: str, slurm: FakeBackend, sur
     assert list(surroundings.iterdir()) == []
 
 
-def test_without_slurm_nothing_is_left(run: Runner, job: str, slurm: FakeBackend, surroundings: Path) -> None:
+def test_without_slurm_no_files_are_left(run: Runner, job: str, slurm: FakeBackend, surroundings: Path) -> None:
     slurm.fails = "missing"
     assert run("submit", job).code == 6
     assert list(surroundings.iterdir()) == []
 
 
-def test_a_refusal_brings_the_finished_job_back(run: Runner, job: str, slurm: FakeBackend, demo: JobFolder) -> None:
+def test_a_refusal_restores_the_finished_job(run: Runner, job: str, slurm: FakeBackend, demo: JobFolder) -> None:
     run("submit", job)
     finish(demo, slurm)
     assert "SUCCEEDED" in run("status", "demo").out
@@ -118,7 +116,7 @@ def test_a_refusal_brings_the_finished_job_back(run: Runner, job: str, slurm: Fa
     assert run("submit", job).code == 0
 
 
-def test_no_answer_keeps_the_intent_and_the_name(run: Runner, job: str, slurm: FakeBackend, demo: JobFolder) -> None:
+def test_without_an_answer_intent_and_name_are_kept(run: Runner, job: str, slurm: FakeBackend, demo: JobFolder) -> None:
     slurm.fails = "away"
     said = run("submit", job)
     assert said.code == 6
@@ -137,7 +135,7 @@ def test_no_answer_keeps_the_intent_and_the_name(run: Runner, job: str, slurm: F
     assert run("submit", job).code == 4
 
 
-def test_a_job_is_cancelled_of_which_nobody_knows_whether_it_was_taken(
+def test_a_job_with_unknown_submission_can_be_cancelled(
     run: Runner, job: str, slurm: FakeBackend, demo: JobFolder
 ) -> None:
     slurm.fails = "away"
@@ -161,7 +159,7 @@ def test_an_unknown_backend_is_wrong_usage(run: Runner, job: str, surroundings: 
     assert not surroundings.exists() or not list(surroundings.iterdir())
 
 
-def test_a_job_id_that_cannot_be_written_down_is_found_again(
+def test_a_job_id_that_cannot_be_recorded_is_found_by_its_tag(
     run: Runner, job: str, slurm: FakeBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(*_: object, **__: object) -> None:
@@ -177,7 +175,7 @@ def test_a_job_id_that_cannot_be_written_down_is_found_again(
     assert len(slurm.submissions) == 1
 
 
-def test_ctrl_c_while_submitting_says_that_nobody_knows(
+def test_ctrl_c_during_submit_says_that_the_result_is_unknown(
     run: Runner, job: str, slurm: FakeBackend, demo: JobFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def submit(_: object) -> None:

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from ..running import Runner
 
 
-def test_a_living_job_keeps_its_name(run: Runner, job: str, slurm: FakeBackend, demo: JobFolder) -> None:
+def test_the_name_of_an_unfinished_job_cannot_be_reused(
+    run: Runner, job: str, slurm: FakeBackend, demo: JobFolder
+) -> None:
     run("submit", job)
     before = everything(demo.path.parent)
     said = run("submit", job)
@@ -39,7 +41,7 @@ def test_a_living_job_keeps_its_name(run: Runner, job: str, slurm: FakeBackend, 
     assert run("submit", job, "--suffix", "-2").code == 0
 
 
-def test_a_finished_job_makes_room(run: Runner, job: str, slurm: FakeBackend, demo: JobFolder) -> None:
+def test_a_finished_job_is_archived_for_a_new_one(run: Runner, job: str, slurm: FakeBackend, demo: JobFolder) -> None:
     for number in range(3):
         assert run("submit", job).code == 0
         finish(demo, slurm, reason=f"run {number}")
@@ -51,7 +53,7 @@ def test_a_finished_job_makes_room(run: Runner, job: str, slurm: FakeBackend, de
     assert run("list", "--all").out.count("SUCCEEDED") == 3
 
 
-def test_a_folder_that_is_no_job_is_not_touched(run: Runner, job: str, slurm: FakeBackend, demo: JobFolder) -> None:
+def test_a_folder_that_is_not_a_job_is_not_changed(run: Runner, job: str, slurm: FakeBackend, demo: JobFolder) -> None:
     demo.path.mkdir(parents=True)
     (demo.path / "precious").write_text("x", encoding="utf-8")
     said = run("submit", job)
@@ -60,7 +62,7 @@ def test_a_folder_that_is_no_job_is_not_touched(run: Runner, job: str, slurm: Fa
     assert not slurm.submissions
 
 
-def test_a_full_disk_leaves_nothing(
+def test_a_full_disk_leaves_no_files(
     run: Runner, job: str, slurm: FakeBackend, surroundings: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -78,7 +80,7 @@ def test_a_full_disk_leaves_nothing(
     assert run("submit", job).code == 0
 
 
-def test_a_full_disk_brings_the_finished_job_back(
+def test_a_full_disk_restores_the_finished_job(
     run: Runner, job: str, slurm: FakeBackend, demo: JobFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run("submit", job)
@@ -95,7 +97,7 @@ def test_a_full_disk_brings_the_finished_job_back(
     assert everything(demo.path.parent) == before
 
 
-def test_a_home_without_permission_is_told(
+def test_a_home_without_permission_is_reported(
     run: Runner, job: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     closed = tmp_path / "closed"
@@ -115,7 +117,7 @@ def denied(path: Path, *_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied", str(path))
 
 
-def test_a_home_that_is_a_file_is_told(
+def test_a_home_that_is_a_file_is_reported(
     run: Runner, job: str, slurm: FakeBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PAISLURM_HOME", job)
@@ -125,7 +127,7 @@ def test_a_home_that_is_a_file_is_told(
     assert 'hint: export PAISLURM_HOME="$HOME/.paislurm"' in said.err
 
 
-def test_a_name_that_is_too_long_is_told(run: Runner, tmp_path: Path, slurm: FakeBackend) -> None:
+def test_a_too_long_name_is_reported(run: Runner, tmp_path: Path, slurm: FakeBackend) -> None:
     said = run("submit", job_file(tmp_path, JOB.replace("name: demo", f"name: {'x' * 254}")))
     assert said.code in (3, 4)
     assert "Traceback" not in said.err
@@ -154,7 +156,7 @@ sys.exit(main(["submit", sys.argv[1]]))
 
 @pytest.mark.slow("five programs, four of them at once")
 @pytest.mark.parametrize("finished", [False, True])
-def test_of_submits_at_the_same_moment_one_wins(
+def test_only_one_of_simultaneous_submits_succeeds(
     run: Runner, job: str, slurm: FakeBackend, demo: JobFolder, *, finished: bool
 ) -> None:
     if finished:

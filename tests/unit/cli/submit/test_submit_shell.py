@@ -75,7 +75,7 @@ def shell(tmp_path: Path) -> Iterator[Shell]:
 
 @pytest.mark.slow("a whole job for each set of options")
 @pytest.mark.parametrize("options", ["xtrace:verbose", "noexec", "errexit:noglob:posix:noclobber", "nounset:onecmd"])
-def test_its_options_reach_no_bash_of_ours(shell: Shell, options: str) -> None:
+def test_options_of_the_shell_do_not_reach_the_runtime(shell: Shell, options: str) -> None:
     """Nor does what bash starts with, which the commands have. A job with a secret, a script and a call."""
     start, started = shell.folder / "start", shell.folder / "started"
     start.write_text(f'echo "$0" >>{started}')
@@ -108,7 +108,7 @@ def test_its_options_reach_no_bash_of_ours(shell: Shell, options: str) -> None:
     )
 
 
-def test_its_functions_are_the_commands_alone(shell: Shell) -> None:
+def test_functions_of_the_shell_reach_only_the_commands(shell: Shell) -> None:
     names = ("cd", "local", "rm", "read", "printf", "mkdir", "unset", "export", "set", "exec", "source", "quote", "say")
     functions = {f"BASH_FUNC_{name}%%": f"() {{  echo my {name}\n}}" for name in names}
     assert shell.submit("cd; rm -rf /nowhere; say; type -t emit || echo none", functions) == (
@@ -117,7 +117,7 @@ def test_its_functions_are_the_commands_alone(shell: Shell) -> None:
 
 
 @pytest.mark.slow("a whole job")
-def test_its_idea_of_who_the_user_is(shell: Shell) -> None:
+def test_uid_and_euid_in_the_environment_are_ignored(shell: Shell) -> None:
     """Bash takes UID and EUID from its environment; what a script before the commands exports comes back by name."""
     printed = shell.submit(
         "echo '<% $secrets.token %>' $UID $EUID $A",
@@ -130,7 +130,7 @@ def test_its_idea_of_who_the_user_is(shell: Shell) -> None:
 
 
 @pytest.mark.slow("a whole job")
-def test_its_values_stand_on_no_command_line(shell: Shell) -> None:
+def test_values_of_the_environment_appear_on_no_command_line(shell: Shell) -> None:
     """The program that would be given them writes down how it is called."""
     programs = shell.folder / "bin"
     programs.mkdir()
@@ -145,7 +145,7 @@ def test_its_values_stand_on_no_command_line(shell: Shell) -> None:
 
 
 @pytest.mark.slow("a whole job")
-def test_an_environment_of_a_megabyte(shell: Shell) -> None:
+def test_a_large_environment_reaches_the_commands(shell: Shell) -> None:
     """Under names of the script's own, and others; a single value has at most 128 KiB."""
     big = "x" * 120_000
     names = ("OUT", "NODES", "TEXT", *(f"BIG_{number}" for number in range(6)))
@@ -178,7 +178,7 @@ LOOK = f"{NAMES}; echo; env | grep -c {VALUE[:-1]}.; type -t module other || ech
         (["OUT", "name", "module"], {"OUT", "name"}, {"LICENSE", "NODES"}, ["1", "function", "none", "mine UTC"]),
     ],
 )
-def test_of_it_commands_have_what_the_job_says(
+def test_commands_get_the_variables_selected_by_export_env(
     shell: Shell, wish: object, has: set[str], lacks: set[str], rest: list[str]
 ) -> None:
     """Under names of the script's own, too."""
@@ -191,7 +191,7 @@ def test_of_it_commands_have_what_the_job_says(
 
 
 @pytest.mark.slow("a whole job")
-def test_calls_and_scripts_have_no_more(shell: Shell) -> None:
+def test_calls_and_scripts_get_no_other_variables(shell: Shell) -> None:
     printed = shell.submit(
         "echo ${A-no} ${B-no} $START; ssh -n worker-0 'echo ${A-no} ${B-no}'",
         {"A": "a", "B": "b"},
@@ -213,7 +213,7 @@ def test_calls_and_scripts_have_no_more(shell: Shell) -> None:
         (["HERE"], "{}/start file", "no one - no two ehuB"),
     ],
 )
-def test_the_start_file_of_a_bash_that_is_not_interactive(shell: Shell, wish: object, value: str, printed: str) -> None:
+def test_bash_env_is_sourced_for_the_commands(shell: Shell, wish: object, value: str, printed: str) -> None:
     """As `module` of Lmod comes to scripts: by BASH_ENV. What fails in it does not end the commands."""
     here = shell.folder
     (here / "start file").write_text('say() { echo "hello $1"; }\nfalse\n: $NOBODY_HAS_SET\n')
@@ -230,7 +230,7 @@ WHERE = 'pwd; echo "$PAISLURM_SUBMIT_DIR"; [ ! "$PWD" -ef "$PAI_WORK_DIR" ] || e
 
 @pytest.mark.slow("two whole jobs each")
 @pytest.mark.parametrize("name", ["here", "it's $(a) folder\n"])
-def test_the_folder_in_which_commands_start(shell: Shell, name: str) -> None:
+def test_commands_start_in_the_configured_folder(shell: Shell, name: str) -> None:
     """It is the submitting shell's, one that the job names, or the task's own; a role's word goes before the job's."""
     here, there = shell.folder / name, shell.folder / "there"
     here.mkdir()
@@ -257,7 +257,7 @@ def test_the_folder_in_which_commands_start(shell: Shell, name: str) -> None:
 
 @pytest.mark.slow("a whole job")
 @pytest.mark.parametrize(("name", "says"), [("missing", "there is no folder"), ("file", "there is no folder")])
-def test_a_folder_that_is_not_there(shell: Shell, name: str, says: str) -> None:
+def test_a_missing_start_folder_is_reported(shell: Shell, name: str, says: str) -> None:
     (shell.folder / "file").touch()
     folder = shell.folder / name
     assert shell.submit("echo ran", {}, code=1, extras__slurm={"workdir": str(folder)}) == ""
@@ -268,7 +268,7 @@ def test_a_folder_that_is_not_there(shell: Shell, name: str, says: str) -> None:
 
 
 @pytest.mark.slow("a whole job")
-def test_whatever_its_umask_nothing_is_for_others_to_write(shell: Shell) -> None:
+def test_with_any_umask_no_file_is_writable_by_others(shell: Shell) -> None:
     site = shell.folder / "site.yaml"
     site.write_text("{}")
     shell.submit("umask; touch made", {}, umask=0)
@@ -281,7 +281,7 @@ def test_whatever_its_umask_nothing_is_for_others_to_write(shell: Shell) -> None
     assert stat.S_IMODE(target.stat().st_mode) == 0o644
 
 
-def test_a_colon_in_the_home(shell: Shell) -> None:
+def test_a_home_with_a_colon_in_its_path_works(shell: Shell) -> None:
     """In PATH it stands between folders, and the task's ssh is found all the same."""
     home = shell.folder / "a:b"
     job = yaml.safe_dump(JOB)

@@ -34,7 +34,7 @@ def keys_of(detection: Detection) -> list[str]:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_what_was_recorded_on_each_slurm(version: str) -> None:
+def test_recordings_of_each_slurm_version_are_detected(version: str) -> None:
     detection = detect(recorded(version))
     slurm, plugins = PLUGINS[version]
     shape = Shape.of(count=1, cpus=16, memory_mib=1000000, gpus=4, gpu_type="v100", features=("v100",), gres=())
@@ -69,21 +69,21 @@ def test_what_was_recorded_on_each_slurm(version: str) -> None:
     assert load_site(profile_text(detection), file="site.yaml") == detection.site
 
 
-def test_the_text_as_a_person_gets_it() -> None:
+def test_the_profile_text_matches_the_expected_file() -> None:
     assert profile_text(detect(recorded("22.05"))) == EXPECTED.read_text(encoding="utf-8")
 
 
-def test_a_cluster_without_partitions() -> None:
+def test_a_cluster_without_partitions_leaves_gaps() -> None:
     detection = detected(partitions="No partitions in the system\n", nodes="No nodes in the system\n")
     assert {"partitions", "partitions.NAME.nodes", "address"} <= set(keys_of(detection))
 
 
-def test_a_partition_that_has_the_name_of_the_usual_virtual_cluster() -> None:
+def test_a_partition_named_like_the_default_virtual_cluster_is_accepted() -> None:
     assert detected("default").site.virtual_clusters == {}
     assert detected("other").site.virtual_clusters == {"default": VirtualCluster.of(partition="other")}
 
 
-def test_a_cluster_that_says_little() -> None:
+def test_missing_answers_become_gaps() -> None:
     detection = detect(Answers(config="", refused={"nodes": "scontrol refuses: no", "mpi": "`srun` is not on PATH"}))
     assert detection.site == Site.of().known()
     reasons = {gap.key: gap.reason for gap in detection.gaps}
@@ -95,7 +95,7 @@ def test_a_cluster_that_says_little() -> None:
 
 
 @pytest.mark.parametrize("name", ["a b", "a,b", "it's", 'say"', "a#b", "back\\slash", "a`b", "\x1b[2J"])
-def test_a_partition_that_sbatch_cannot_be_given_is_named_alone(name: str) -> None:
+def test_a_partition_with_an_invalid_name_is_only_mentioned(name: str) -> None:
     detection = detected(name)
     assert detection.site.partitions == {}
     assert "partitions" in keys_of(detection)
@@ -105,7 +105,7 @@ def test_a_partition_that_sbatch_cannot_be_given_is_named_alone(name: str) -> No
 @pytest.mark.parametrize(
     "name", ["yes", "No", "null", "1e3", "0x1F", "1:30", "~", "<<", "*a", "&a", "-", "a:", "{a}", "é", "1"]
 )
-def test_a_partition_with_a_name_that_yaml_would_read_otherwise(name: str) -> None:
+def test_a_partition_name_that_yaml_could_misread_is_quoted(name: str) -> None:
     detection = detected(name, gres=f"gpu:{name}:2" if ":" not in name else "gpu:2")
     (partition,) = detection.site.partitions.values()
     assert partition.name == detection.site.default_partition == name
@@ -113,20 +113,20 @@ def test_a_partition_with_a_name_that_yaml_would_read_otherwise(name: str) -> No
     assert load_site(profile_text(detection), file="site.yaml") == detection.site
 
 
-def test_words_of_slurm_stay_in_their_comment() -> None:
+def test_texts_of_slurm_stay_within_their_comment() -> None:
     detection = detected(gres="hca\x1b[2J:1\u2028x: y", refused={"mpi": "no\n\ndefaultPartition: evil\x85x: 1"})
     text = profile_text(detection)
     assert "\x1b" not in text
     assert load_site(text, file="site.yaml") == detection.site
 
 
-def test_a_node_that_is_away_is_counted_and_told() -> None:
+def test_an_unavailable_node_is_counted_and_reported() -> None:
     detection = detected(state="DOWN*+DRAIN")
     assert detection.site.partitions["all"].node_count == 1
     assert "all: 1 of 1 node is currently down or drained." in detection.remarks["partitions"]
 
 
-def test_several_types_of_gpus_in_a_node_are_none() -> None:
+def test_several_gpu_types_in_a_node_give_no_type() -> None:
     detection = detected(gres="gpu:a100:2,gpu:v100:3")
     (shape,) = detection.site.partitions["all"].nodes
     assert (shape.gpus, shape.gpu_type) == (5, "")
@@ -137,29 +137,29 @@ def test_several_types_of_gpus_in_a_node_are_none() -> None:
     ("gres", "vendor", "gap"),
     [("gpu:mi250:4", "amd", False), ("gpu:a100:4", "nvidia", True), ("gpu:4", "nvidia", True)],
 )
-def test_whose_gpus(gres: str, vendor: GpuVendor, gap: bool) -> None:
+def test_the_gpu_vendor_is_detected(gres: str, vendor: GpuVendor, gap: bool) -> None:
     detection = detected(gres=gres)
     assert detection.site.gpus == Gpus.of(vendor=vendor)
     assert ("gpus.vendor" in keys_of(detection)) == gap
 
 
-def test_gpus_under_another_name_are_asked_for() -> None:
+def test_gpus_with_another_gres_name_are_detected() -> None:
     assert "gpus.gres" in keys_of(detected(gres="rtx:4"))
 
 
-def test_a_partition_bounds_what_a_job_has_of_a_node() -> None:
+def test_partition_limits_per_node_are_applied() -> None:
     bounds = "PartitionName=all MaxCPUsPerNode=4 MaxMemPerNode=500 MaxNodes=3 MaxTime=UNLIMITED"
     detection = detected(partitions=bounds)
     assert detection.site.partitions["all"].nodes == (Shape.of(count=1, cpus=4, memory_mib=500, features=(), gres=()),)
     assert detection.site.partitions["all"].max_nodes == 3
 
 
-def test_where_names_do_not_resolve_slurm_has_the_addresses() -> None:
+def test_slurm_addresses_are_used_if_names_do_not_resolve() -> None:
     assert detected(node_resolves=False).site.address.method == "node-address"
     assert detected(node_resolves=True).site.address.method == "getent"
 
 
-def test_ports_keep_off_those_of_slurm_and_the_system() -> None:
+def test_ports_avoid_those_of_slurm_and_the_system() -> None:
     config = f"{CONFIG}SrunPortRange = 20000-21000\n"
     assert detected(config=config, ephemeral_ports="32768 60999").site.ports == Ports.of(first=21001, last=32767)
     detection = detected(config=config, ephemeral_ports="1024 65535")
@@ -167,23 +167,23 @@ def test_ports_keep_off_those_of_slurm_and_the_system() -> None:
     assert "ports" in keys_of(detection)
 
 
-def test_memory_that_slurm_does_not_know_is_told() -> None:
+def test_memory_unknown_to_slurm_is_reported() -> None:
     answers = recorded("24.11")
     unknown = replace(answers, nodes=answers.nodes.replace("RealMemory=1000000", "RealMemory=1"))
     assert "partitions.NAME.nodes.memoryMB" in keys_of(detect(unknown))
 
 
-def test_without_accounts_it_is_said() -> None:
+def test_missing_accounts_are_reported() -> None:
     (said,) = detected().remarks["virtualClusters"]
     assert said.startswith("Slurm has no accounting here")
 
 
-def test_root_writes_a_profile_for_others() -> None:
+def test_root_gets_a_profile_without_own_accounts() -> None:
     detection = detect(replace(recorded("24.11"), user="root"))
     assert (detection.site.accounts, detection.site.default_account, detection.site.qos) == (None, None, None)
 
 
-def test_accounts_that_slurm_does_not_look_at_are_only_named() -> None:
+def test_accounts_not_enforced_by_slurm_are_only_listed() -> None:
     answers = recorded("24.11")
     lax = replace(answers, config=answers.config.replace("associations,limits,qos", "none"))
     detection = detect(lax)
@@ -191,13 +191,13 @@ def test_accounts_that_slurm_does_not_look_at_are_only_named() -> None:
     assert "Accounts of alice: extra, research." in detection.remarks["virtualClusters"]
 
 
-def test_reservations_that_nobody_tells_of_are_not_known() -> None:
+def test_reservations_without_an_answer_are_unknown() -> None:
     assert detected(refused={"reservations": "denied"}).site.reservations is None
     reported = detected(reservations="ReservationName=held StartTime=x\nReservationName=a#b Users=x\n")
     assert reported.site.reservations == ("held",)
 
 
-def test_a_plugin_that_requires_time_limits_is_told() -> None:
+def test_a_plugin_that_requires_time_limits_is_reported() -> None:
     detection = detected(config=f"{CONFIG}JobSubmitPlugins = lua,require_timelimit\n")
     assert detection.site.require_time_limit
     assert "requireTimeLimit: true" in profile_text(detection)

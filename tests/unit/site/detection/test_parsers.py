@@ -37,7 +37,7 @@ def test_only_lines_of_the_wanted_kind_are_read() -> None:
     assert records("slurm_load_partitions: warning\nNo partitions in the system\n", "PartitionName") == []
 
 
-def test_the_first_setting_of_a_name_counts() -> None:
+def test_the_first_setting_of_a_name_is_used() -> None:
     text = "KillWait    = 30 sec\nAccountingStorageType = (null)\n\nCgroup Support:\nKillWait = 99\n"
     assert slurm_config(text) == SlurmConfig(kill_wait=30)
 
@@ -69,7 +69,7 @@ def test_ranges_of_ports(text: str, ports: tuple[int, int] | None) -> None:
         ([(10000, 65000)], None),
     ],
 )
-def test_ports_that_nobody_hands_out(taken: list[tuple[int, int]], free: Ports | None) -> None:
+def test_free_port_ranges_are_found(taken: list[tuple[int, int]], free: Ports | None) -> None:
     assert free_ports(taken) == free
 
 
@@ -89,7 +89,7 @@ def test_generic_resources(text: str, found: tuple[Gres, ...]) -> None:
     assert gres(text) == found
 
 
-def test_a_node_gives_what_is_not_set_aside() -> None:
+def test_reserved_resources_of_a_node_are_subtracted() -> None:
     (found,) = nodes(
         node("p", "RealMemory=1000", "RealMemory=1000 MemSpecLimit=200").replace("CPUEfctv=8", "CPUEfctv=6")
     )
@@ -99,7 +99,7 @@ def test_a_node_gives_what_is_not_set_aside() -> None:
 
 
 @pytest.mark.parametrize(("cores", "threads", "reported"), [(4, 2, 2), (8, 2, 1), (8, 1, 1), (2, 4, 4)])
-def test_threads_count_where_slurm_counts_them_as_cpus(cores: int, threads: int, reported: int) -> None:
+def test_threads_count_if_slurm_counts_them_as_cpus(cores: int, threads: int, reported: int) -> None:
     text = node("p", "CoresPerSocket=8", f"CoresPerSocket={cores}").replace("PerCore=1", f"PerCore={threads}")
     (found,) = nodes(text)
     assert found.shape.threads_per_core == reported
@@ -149,7 +149,7 @@ USERS = "Def Acct|Account|Partition|QOS|Def QOS|MaxJobs|MaxSubmit|MaxWall|MaxTRE
 QOS = "Name|Flags|MaxWall|MaxJobsPU|MaxSubmitPU|MaxTRES|MaxTRESPU|GrpTRES|GrpJobs|GrpSubmit\n"
 
 
-def test_accounts_come_in_order_with_their_limits() -> None:
+def test_accounts_are_sorted_and_have_their_limits() -> None:
     users = USERS + "b|b||normal,high|high|7|3|01:30:00|cpu=8,gres/gpu=2,mem=10G,node=1|cpu=100|2|\n"
     users += "b|a||normal|||||||\nb|c|debug|odd|||9|||||\n"
     found = accounts(
@@ -178,14 +178,14 @@ def test_accounts_come_in_order_with_their_limits() -> None:
     assert found.qos == {"high": high, "normal": Qos(), "odd": Qos()}
 
 
-def test_limits_that_slurm_does_not_enforce_are_none() -> None:
+def test_limits_not_enforced_by_slurm_are_ignored() -> None:
     users = USERS + "b|b||high||7|3|01:30:00|cpu=8|cpu=100|2|\n"
     found = accounts(users, QOS + "high||1-00:00:00|4|5|||||\n", limited=False)
     assert (found.accounts, found.qos) == ({"b": Account.of(qos=("high",))}, {"high": Qos()})
 
 
 @pytest.mark.parametrize("text", ["", "\n", "|\n", "sacctmgr: nothing\n"])
-def test_no_accounts(text: str) -> None:
+def test_missing_accounts_give_an_empty_result(text: str) -> None:
     assert accounts(text, text, limited=True) == Accounts()
 
 
@@ -201,14 +201,14 @@ def test_no_accounts(text: str) -> None:
         ("ALL", {"associations", "limits", "qos"}),
     ],
 )
-def test_what_is_enforced(text: str, enforced: set[str]) -> None:
+def test_enforced_limits_are_parsed(text: str, enforced: set[str]) -> None:
     assert slurm_config(f"AccountingStorageEnforce = {text}\n").enforced == enforced
 
 
 @pytest.mark.parametrize(
     ("plugins", "required"), [("lua,require_timelimit", True), ("job_submit/require_timelimit", True), ("lua", False)]
 )
-def test_a_plugin_that_requires_a_time_limit(plugins: str, required: bool) -> None:
+def test_a_plugin_that_requires_a_time_limit_is_recognized(plugins: str, required: bool) -> None:
     assert slurm_config(f"JobSubmitPlugins = {plugins}\n").requires_time == required
 
 
@@ -224,7 +224,7 @@ def test_a_plugin_that_requires_a_time_limit(plugins: str, required: bool) -> No
         ("", Scheduler()),
     ],
 )  # fmt: skip
-def test_which_scheduler_there_is(text: str, scheduler: Scheduler) -> None:
+def test_the_scheduler_is_recognized(text: str, scheduler: Scheduler) -> None:
     assert slurm_config(text).scheduler == scheduler
 
 
@@ -236,7 +236,7 @@ def test_features_and_other_resources_of_a_node() -> None:
     assert (many.shape.features, many.shape.gres) == ((), None), "a profile has no numbers that long"
 
 
-def test_whose_jobs_a_partition_takes() -> None:
+def test_allowed_accounts_and_qos_of_a_partition_are_parsed() -> None:
     text = PARTITION.format("a") + " AllowAccounts=ALL AllowQos=high,normal\n"
     text += PARTITION.format("b").replace("AllowGroups=ALL", "AllowAccounts=research AllowQos=ALL")
     first, second = partition_records(text)

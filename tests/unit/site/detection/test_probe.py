@@ -46,7 +46,7 @@ shared home
 """
 
 
-def test_all_that_a_node_can_say() -> None:
+def test_a_complete_probe_output_is_parsed() -> None:
     assert probe(SAID) == Probe(
         node="n1",
         adapters=("mlx5_0",),
@@ -70,20 +70,20 @@ def test_all_that_a_node_can_say() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "\n", "srun: nothing\n", "port\n"])
-def test_a_node_that_says_nothing(text: str) -> None:
+def test_an_empty_probe_output_is_accepted(text: str) -> None:
     assert probe(text) is None
 
 
 @pytest.mark.parametrize(
     "line", ["port", "port a", "net", "net x", "address", "mount x", "runtime", "memlock", "ports"]
 )
-def test_half_a_line_does_no_harm(line: str) -> None:
+def test_truncated_probe_lines_are_ignored(line: str) -> None:
     found = probe(f"node n1\n{line}\n")
     assert found is not None
     assert (found.adapters, found.interfaces, found.mounts) == ((), (), ())
 
 
-def test_the_profile_of_such_a_node() -> None:
+def test_the_profile_contains_the_probed_values() -> None:
     detection = detected(probe=SAID, gres="gpu:2")
     site = detection.site
     assert site.infiniband == Infiniband.of(adapters=("mlx5_0",), interface="ib1", ethernet="eth0", memlock_mib=64)
@@ -98,7 +98,7 @@ def test_the_profile_of_such_a_node() -> None:
     assert [gap.key for gap in detection.gaps] == ["storages"]
 
 
-def test_a_node_that_has_little() -> None:
+def test_a_node_with_few_features_is_detected() -> None:
     detection = detected(
         probe="node n2\nmemlock unlimited\ndevice /dev/kfd\nports 20000 60999\nshared tmp\n", gres="gpu:1"
     )
@@ -111,7 +111,7 @@ def test_a_node_that_has_little() -> None:
     assert load_site(profile_text(detection), file="site.yaml") == site
 
 
-def test_words_of_a_node_stay_in_their_comments() -> None:
+def test_texts_of_a_node_stay_within_their_comments() -> None:
     evil = "node n1\nport a;b 1 InfiniBand 4: ACTIVE\nnet e\x1b[2J 1 up\nmount nfs /a\u2028x:\nruntime evil\n"
     detection = detected(probe=evil)
     text = profile_text(detection)
@@ -119,14 +119,14 @@ def test_words_of_a_node_stay_in_their_comments() -> None:
     assert load_site(text, file="site.yaml") == detection.site
 
 
-def test_no_node_could_be_looked_at() -> None:
+def test_a_failed_probe_becomes_a_gap() -> None:
     detection = detected(refused={"probe": "srun refuses: nodes are busy"})
     reasons = {gap.key: gap.reason for gap in detection.gaps}
     assert reasons["infiniband"] == "no node could be probed: srun refuses: nodes are busy"
     assert detection.site.containers.installed is None
 
 
-def test_the_script_on_this_machine(tmp_path: Path) -> None:
+def test_the_probe_script_runs_on_this_machine(tmp_path: Path) -> None:
     port = tmp_path / "sys/infiniband/mlx5_0/ports/1"
     port.mkdir(parents=True)
     (port / "link_layer").write_text("InfiniBand\n")

@@ -101,7 +101,7 @@ def sites(draw: st.DrawFn) -> Site:
     st.dictionaries(st.sampled_from(("partitions", "gpus", "mpi", "accounts", "reservations")), st.tuples(ANY)),
     ANY,
 )
-def test_a_site_reads_back_as_it_was(site: Site, remarks: dict[str, tuple[str, ...]], words: str) -> None:
+def test_a_written_profile_is_read_back_unchanged(site: Site, remarks: dict[str, tuple[str, ...]], words: str) -> None:
     gaps = (Gap(key="mpi", reason=words, command="srun --mpi=list"),)
     text = profile_text(Detection(site=site, remarks=remarks, gaps=gaps, runtimes=("podman",)))
     assert load_site(text, file="site.yaml") == site

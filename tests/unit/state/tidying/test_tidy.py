@@ -41,7 +41,7 @@ def anew() -> Iterator[None]:
     kept_script._body.cache_clear()
 
 
-def test_what_people_read_stays_and_the_rest_goes(tmp_path: Path) -> None:
+def test_tidying_keeps_readable_files_and_removes_the_rest(tmp_path: Path) -> None:
     folder = left(tmp_path)
     before = (folder.journal.read_bytes(), folder.result(0).read_bytes())
     assert not is_tidy(folder)
@@ -55,7 +55,7 @@ def test_what_people_read_stays_and_the_rest_goes(tmp_path: Path) -> None:
     assert files(folder) == {**STAYS, **HEAD}
 
 
-def test_a_runtime_is_kept_once(tmp_path: Path) -> None:
+def test_a_shared_runtime_is_stored_once(tmp_path: Path) -> None:
     first = left(tmp_path / "a")
     assert tidied(first)
     (kept,) = (tmp_path / "a" / "runtime").iterdir()
@@ -75,7 +75,7 @@ def test_a_runtime_is_kept_once(tmp_path: Path) -> None:
     ],
     ids=["a moment ago", "not ended", "given up"],
 )
-def test_what_may_still_run_is_left_alone(
+def test_attempts_that_may_still_run_are_not_tidied(
     tmp_path: Path, records: tuple[Record, ...], with_result: bool, now: int
 ) -> None:
     folder = left(tmp_path, *records, result=with_result)
@@ -84,14 +84,14 @@ def test_what_may_still_run_is_left_alone(
     assert files(folder) == before
 
 
-def test_a_script_that_says_that_it_has_ended_is_not_waited_for(tmp_path: Path) -> None:
+def test_a_script_that_reported_its_end_is_tidied_at_once(tmp_path: Path) -> None:
     folder = left(tmp_path, replace(ENDED, backend_state=""))
     folder.claim(0).with_name("ended").touch()
     assert tidied(folder, ENDED.happened_at)
     assert files(folder) == {**STAYS, **HEAD}
 
 
-def test_a_result_in_which_a_task_still_runs_is_no_end(tmp_path: Path) -> None:
+def test_a_result_with_a_running_task_is_not_final(tmp_path: Path) -> None:
     folder = left(tmp_path)
     leave_result(folder, tasks=[task(0), task(1, ended_at=None)])
     before = files(folder)
@@ -106,7 +106,7 @@ def test_without_a_result_the_reports_stay(tmp_path: Path) -> None:
     assert files(folder) == {**STAYS, **HEAD, "attempts/0/tasks/n1.log": GOES["attempts/0/tasks/n1.log"]}
 
 
-def test_a_job_at_a_login_node_is_left_alone(tmp_path: Path) -> None:
+def test_a_job_on_a_login_node_is_not_tidied(tmp_path: Path) -> None:
     folder = left(tmp_path)
     job = open_job(folder)
     before = files(folder)
@@ -147,7 +147,7 @@ def test_a_job_is_not_tidy_before_its_last_attempt_is(tmp_path: Path) -> None:
     assert not folder.script(1).exists()
 
 
-def test_a_script_that_somebody_changed_stays(tmp_path: Path) -> None:
+def test_an_edited_script_is_kept(tmp_path: Path) -> None:
     changed = SCRIPT + b"echo mine\n"
     folder = left(tmp_path, script=changed)
     assert not tidied(folder)
@@ -155,14 +155,14 @@ def test_a_script_that_somebody_changed_stays(tmp_path: Path) -> None:
     assert folder.claim(0).exists()
 
 
-def test_a_text_of_the_job_like_the_seal_is_no_seal(tmp_path: Path) -> None:
+def test_a_job_text_that_resembles_the_seal_is_kept(tmp_path: Path) -> None:
     script = b"#!/bin/bash\n" + SEAL + b"x\n" + SEAL + BODY
     folder = left(tmp_path, script=script)
     assert tidied(folder)
     assert read_script(folder, 0) == script
 
 
-def test_the_mark_of_an_archived_job_goes(tmp_path: Path) -> None:
+def test_the_archive_mark_is_removed(tmp_path: Path) -> None:
     folder = left(tmp_path)
     (folder.path / RETIRED).mkdir()
     assert tidied(folder)
@@ -177,14 +177,14 @@ def test_the_mark_of_an_archived_job_goes(tmp_path: Path) -> None:
 
 
 @given(head=st.binary(max_size=200), body=st.binary(max_size=200).filter(lambda body: b"# ---- " not in body))
-def test_whatever_a_script_holds_it_is_split_at_its_seal(head: bytes, body: bytes) -> None:
+def test_any_script_is_split_at_its_seal(head: bytes, body: bytes) -> None:
     found = split(head + b"\n" + SEAL + body)
     assert found is not None
     assert found[0] + found[1] == head + b"\n" + SEAL + body
     assert found[1] == body
 
 
-def test_another_jobs_folder_of_the_name_is_not_touched(tmp_path: Path) -> None:
+def test_the_folder_of_a_newer_job_with_the_same_name_is_not_tidied(tmp_path: Path) -> None:
     folder = left(tmp_path)
     job = open_job(folder)
     folder.path.rename(folder.path.with_name("alice~demo.1"))
@@ -194,7 +194,7 @@ def test_another_jobs_folder_of_the_name_is_not_touched(tmp_path: Path) -> None:
     assert files(newer) == before
 
 
-def test_no_symbolic_link_is_followed(tmp_path: Path) -> None:
+def test_symbolic_links_are_not_followed(tmp_path: Path) -> None:
     folder, outside = left(tmp_path), tmp_path / "outside"
     (outside / "0").mkdir(parents=True)
     (outside / "env.sh").write_bytes(b"mine")
@@ -215,7 +215,7 @@ class Killed(BaseException):
     """Stands for kill -9."""
 
 
-def test_whatever_step_it_is_killed_at_the_next_one_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_tidying_continues_from_any_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The script can be read after each step, and nothing that people read is ever gone."""
     steps = 0
     while True:
@@ -254,7 +254,7 @@ def _killed_after(call: Callable[..., object], counter: Iterator[int]) -> Callab
     return called
 
 
-def test_several_processes_at_once_come_to_the_same(tmp_path: Path) -> None:
+def test_concurrent_processes_give_the_same_result(tmp_path: Path) -> None:
     for number in range(10):
         folder = left(tmp_path / str(number))
         with ThreadPoolExecutor(4) as pool:
@@ -279,7 +279,7 @@ def test_a_full_disk_leaves_the_script_and_the_claim(tmp_path: Path, monkeypatch
     assert read_script(folder, 0) == SCRIPT
 
 
-def test_a_damaged_runtime_is_written_anew(tmp_path: Path) -> None:
+def test_a_damaged_runtime_is_replaced(tmp_path: Path) -> None:
     assert tidied(left(tmp_path))
     (kept,) = (tmp_path / "runtime").iterdir()
     kept.write_bytes(b"nonsense")
@@ -290,7 +290,7 @@ def test_a_damaged_runtime_is_written_anew(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [b"nonsense", b"", None])
-def test_a_runtime_that_is_lost_is_told(tmp_path: Path, damage: bytes | None) -> None:
+def test_a_lost_runtime_is_reported(tmp_path: Path, damage: bytes | None) -> None:
     folder = left(tmp_path)
     assert tidied(folder)
     (kept,) = (tmp_path / "runtime").iterdir()
@@ -303,14 +303,14 @@ def test_a_runtime_that_is_lost_is_told(tmp_path: Path, damage: bytes | None) ->
         read_script(folder, 0)
 
 
-def test_an_attempt_without_a_script_has_none(tmp_path: Path) -> None:
+def test_a_missing_script_raises_file_not_found(tmp_path: Path) -> None:
     folder = left(tmp_path)
     folder.script(0).unlink()
     with pytest.raises(FileNotFoundError):
         read_script(folder, 0)
 
 
-def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+def test_a_named_pipe_does_not_block(tmp_path: Path) -> None:
     folder = left(tmp_path)
     folder.script(0).unlink()
     os.mkfifo(folder.script(0))

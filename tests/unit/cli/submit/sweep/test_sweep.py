@@ -38,7 +38,7 @@ def job(tmp_path: Path, profile: Path) -> str:
     return job_file(tmp_path, TEXT)
 
 
-def test_each_point_is_a_job_of_its_own(run: Runner, job: str, slurm: FakeBackend, surroundings: Path) -> None:
+def test_each_point_is_a_separate_job(run: Runner, job: str, slurm: FakeBackend, surroundings: Path) -> None:
     said = run("submit", job, *FOUR)
     assert (said.code, said.out.splitlines()) == (0, [f"{name} is job {101 + k}" for k, name in enumerate(NAMES)])
     assert "group train: 4 jobs submitted" in said.err
@@ -51,7 +51,7 @@ def test_each_point_is_a_job_of_its_own(run: Runner, job: str, slurm: FakeBacken
     assert jobs_of_group(store, "", user=ME) == []
 
 
-def test_the_same_command_submits_only_what_is_missing(run: Runner, job: str, slurm: FakeBackend) -> None:
+def test_repeating_the_command_submits_only_missing_jobs(run: Runner, job: str, slurm: FakeBackend) -> None:
     taken: list[Submission] = []
 
     def submit(submission: Submission) -> JobId:
@@ -78,7 +78,7 @@ def test_the_same_command_submits_only_what_is_missing(run: Runner, job: str, sl
     assert "to submit all of them again under other names" in third.err
 
 
-def test_a_dry_run_says_what_is_there_already(run: Runner, job: str, slurm: FakeBackend) -> None:
+def test_a_dry_run_names_the_existing_jobs(run: Runner, job: str, slurm: FakeBackend) -> None:
     first = run("submit", job, "--sweep", "lr=1", "--dry-run")
     assert (first.code, first.out) == (0, f"{ME}~train-lr1 would be submitted\n")
     assert first.err.splitlines()[-1] == "group train: dry run: 1 job would be submitted"
@@ -93,7 +93,7 @@ def test_a_dry_run_says_what_is_there_already(run: Runner, job: str, slurm: Fake
     assert len(slurm.submissions) == 1
 
 
-def test_a_job_that_never_reached_slurm_is_missing(
+def test_a_job_that_never_reached_slurm_counts_as_missing(
     run: Runner, job: str, slurm: FakeBackend, surroundings: Path
 ) -> None:
     """As after kill -9 between the intent and sbatch: it has ended by the time that somebody looks again."""
@@ -111,7 +111,7 @@ def test_a_job_that_never_reached_slurm_is_missing(
     )
 
 
-def test_nothing_is_submitted_if_any_job_is_wrong_or_its_name_taken(
+def test_nothing_is_submitted_if_any_job_is_invalid_or_its_name_taken(
     run: Runner, job: str, slurm: FakeBackend, tmp_path: Path
 ) -> None:
     said = run("submit", job, "--sweep", "lr=1,2", "--sweep", "sed=1,2")
@@ -125,7 +125,7 @@ def test_nothing_is_submitted_if_any_job_is_wrong_or_its_name_taken(
     assert f"{ME}~train-lr2 has not ended yet" in taken.err
 
 
-def test_a_job_that_was_made_of_another_text_is_no_job_of_the_sweep(
+def test_a_job_from_a_different_job_file_is_not_part_of_the_sweep(
     run: Runner, job: str, slurm: FakeBackend, tmp_path: Path, surroundings: Path
 ) -> None:
     assert run("submit", job, "--sweep", "lr=1").code == 0
@@ -139,9 +139,7 @@ def test_a_job_that_was_made_of_another_text_is_no_job_of_the_sweep(
     ]
 
 
-def test_groups_of_other_parameters_and_jobs_have_their_names_to_themselves(
-    run: Runner, job: str, slurm: FakeBackend
-) -> None:
+def test_group_names_differ_by_job_and_parameters(run: Runner, job: str, slurm: FakeBackend) -> None:
     assert slurm
 
     def group(*words: str) -> str:
@@ -154,7 +152,7 @@ def test_groups_of_other_parameters_and_jobs_have_their_names_to_themselves(
     assert group("--suffix", "-x", "--sweep", "lr=1") == "train-x-2", "a living job has the name"
 
 
-def test_a_group_has_the_name_of_a_job_that_has_ended(
+def test_a_group_may_have_the_name_of_a_finished_job(
     run: Runner, job: str, slurm: FakeBackend, surroundings: Path
 ) -> None:
     def meant() -> list[str]:
@@ -173,7 +171,7 @@ def test_a_group_has_the_name_of_a_job_that_has_ended(
     assert meant() == [f"{ME}~train"], "it was submitted after the sweep"
 
 
-def test_many_jobs_are_asked_for_twice(run: Runner, job: str, slurm: FakeBackend) -> None:
+def test_many_jobs_need_confirmation(run: Runner, job: str, slurm: FakeBackend) -> None:
     said = run("submit", job, "--sweep", "lr=1..101")
     assert (said.code, slurm.submissions) == (2, [])
     assert "E582: the sweep has 101 jobs" in said.err
@@ -183,7 +181,7 @@ def test_many_jobs_are_asked_for_twice(run: Runner, job: str, slurm: FakeBackend
 
 
 @pytest.mark.parametrize("count", [3, 9])
-def test_waiting_for_a_sweep_ends_with_causes_and_totals(
+def test_wait_for_a_sweep_ends_with_causes_and_totals(
     run: Runner, job: str, slurm: FakeBackend, surroundings: Path, count: int
 ) -> None:
     sweep = ("submit", job, "--sweep", f"lr=1..{count}")
@@ -201,11 +199,11 @@ def test_waiting_for_a_sweep_ends_with_causes_and_totals(
         assert ("train-lr1, train-lr2 failed: node n7 was lost" in lines) == (count > 5)
 
 
-def test_follow_is_for_one_job(run: Runner, job: str, slurm: FakeBackend) -> None:
+def test_follow_is_refused_for_a_sweep(run: Runner, job: str, slurm: FakeBackend) -> None:
     assert (run("submit", job, *FOUR, "--follow").code, slurm.submissions) == (2, [])
 
 
-def test_a_refusal_says_what_was_submitted_as_json_too(
+def test_a_refusal_lists_the_submitted_jobs_in_text_and_json(
     run: Runner, job: str, slurm: FakeBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(_: Submission) -> JobId:
@@ -237,7 +235,7 @@ def test_the_table_has_a_column_for_each_parameter(
     assert run("list", "--group", "none").code == 5
 
 
-def test_the_group_of_an_ended_job_is_kept_with_the_others(
+def test_the_cache_of_finished_jobs_contains_their_group(
     run: Runner, job: str, slurm: FakeBackend, surroundings: Path
 ) -> None:
     run("submit", job, "--sweep", "lr=1..20")
