@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
@@ -29,13 +29,22 @@ if TYPE_CHECKING:
     from .gpus import Pool
 
 
+class GpuQuery(NamedTuple):
+    """The cluster whose GPUs are counted, "" for the default one, and the name of their GRES."""
+
+    cluster: str = ""
+    gres_name: str = GPU
+
+
+ANY_GPUS = GpuQuery()
+
+
 def ask_start(
     session: Session,
     runner: CommandRunner,
     script: str,
     partitions: Sequence[str],
-    cluster: str = "",
-    gres_name: str = GPU,
+    gpus: GpuQuery = ANY_GPUS,
     components: Sequence[Sequence[tuple[str, str | None]]] = (),
 ) -> tuple[Start, tuple[Pool, ...]]:
     """Return when a script would start, and the GPUs of its partitions (default: Slurm's default partition).
@@ -53,10 +62,10 @@ def ask_start(
             WAITS_FOR_NODES.search(done.stderr) or WAITS.search(done.stderr)
         ):
             raise error
-        found = _pools(session, runner, each, cluster, gres_name)
+        found = _pools(session, runner, each, gpus)
         return _waits(done, found, error), found
     start = start_of(done)
-    found = _pools(session, runner, each or tuple(filter(None, [start.partition])), cluster, gres_name)
+    found = _pools(session, runner, each or tuple(filter(None, [start.partition])), gpus)
     start = replace(start, resources_free=fits_now(components, found))
     return _as_partitions_are(start, partitions, found), found
 
@@ -77,12 +86,10 @@ def ask_gpus(
     return pools(nodes, waiting, gres_name)
 
 
-def _pools(
-    session: Session, runner: CommandRunner, partitions: Sequence[str], cluster: str, gres_name: str
-) -> tuple[Pool, ...]:
+def _pools(session: Session, runner: CommandRunner, partitions: Sequence[str], gpus: GpuQuery) -> tuple[Pool, ...]:
     """Return the GPUs of a job's partitions; none, with an event, if Slurm does not answer."""
     try:
-        found = ask_gpus(runner, partitions, cluster, gres_name)
+        found = ask_gpus(runner, partitions, gpus.cluster, gpus.gres_name)
     except BackendError as error:
         session.say(f"cannot query the free GPUs from Slurm: {error.diagnostics[0].message}")
         return ()

@@ -13,7 +13,7 @@ from ...times import aware
 from ..submit.prepare import prepare
 from ..submit.refusal_location import located
 from ..submit.submit import described
-from .ask import ask_start
+from .ask import GpuQuery, ask_start
 from .start import Start, StartEstimate
 
 if TYPE_CHECKING:
@@ -92,8 +92,7 @@ def _asked(
             runner,
             compiled.script,
             partitions,
-            compiled.plan.slurm.cluster or "",
-            compiled.site.gpus.gres,
+            GpuQuery(compiled.plan.slurm.cluster or "", compiled.site.gpus.gres),
             _options(compiled),
         )
     except RejectedError as error:

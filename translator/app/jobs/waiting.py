@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import math
 import time
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ...errors import Diagnostic, InterruptedWaitError, NotFoundError, WaitTimeoutError
 from ...monitor.poll import open_job
@@ -121,7 +121,7 @@ def wait_for_ends(
     WaitTimeoutError after `timeout` seconds.
     """
     until = math.inf if timeout is None else time.monotonic() + timeout
-    sites = JobSites(session)
+    pauses = _Pauses(JobSites(session) if max_age is None else max_age, shortest)
     gc.enable()
     ends: dict[str, View | NotFoundError] = {}
     tick = FIRST_TICK
@@ -129,9 +129,7 @@ def wait_for_ends(
         # A command that shows logs reports the next attempt itself.
         attempts = [ReportedAttempts(session, folder.name, quiet=quiet, starts=between is None) for folder in folders]
         waiting = [
-            _Waiter(
-                session, folder, sites if max_age is None else max_age, shortest, tasks, progress, reported_attempts
-            )
+            _Waiter(session, folder, pauses, Fetcher(session, folder, tasks), progress, reported_attempts)
             for folder, reported_attempts in zip(folders, attempts, strict=True)
         ]
         while waiting:
@@ -201,6 +199,13 @@ class Progress(Protocol):
         """Clear the display."""
 
 
+class _Pauses(NamedTuple):
+    """The seconds after which a poll result is too old, or the profiles that state them, and those between checks."""
+
+    max_age: float | JobSites
+    shortest: float
+
+
 class _Waiter:
     """The wait for one job, with polls when they are due."""
 
@@ -208,18 +213,17 @@ class _Waiter:
         self,
         session: Session,
         folder: JobFolder,
-        max_age: float | JobSites,
-        shortest: float,
-        tasks: Sequence[tuple[JobRole, int]],
+        pauses: _Pauses,
+        fetch: Fetcher,
         progress: Progress | None,
         attempts: ReportedAttempts,
     ) -> None:
-        self._session = session
+        self._session, self.fetch = session, fetch
         self._progress, self._attempts = progress, attempts
         known = folder.history()
-        self._folder, self._shortest = folder, shortest
-        self._max_age = max_age.of(known).poll_interval if isinstance(max_age, JobSites) else max_age
-        self.fetch = Fetcher(session, folder, tasks)
+        self._folder, self._shortest = folder, pauses.shortest
+        sites = pauses.max_age
+        self._max_age = sites.of(known).poll_interval if isinstance(sites, JobSites) else sites
         self._waits = ReportedWaits(session, folder.name)
         self._outage, self._state, self._expects_change = "", "", False
         self._follow(known.attempt)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from .job_page import job_page, log_page, task_page
-from .jobs_page import jobs_page, rows_that_fit, short_name
+from .jobs_page import job_rows, rows_that_fit, short_name, totals
 from .paint import ASCII, UNICODE, Brush
 from .rows import fitting, rows_of
 from .state import Sight, chosen_job
@@ -75,7 +75,10 @@ def page(session: Session, world: World, state: State, brush: Brush, height: int
             return [brush.line("loading jobs ...")]
         jobs = fitting(world.jobs, state)
         rows = rows_of(jobs)
-        return jobs_page(session, jobs, rows, chosen_job(state, [row.name for row in rows]), brush, height, now)
+        if not rows:
+            return [brush.line("no matching job")]
+        chosen = chosen_job(state, [row.name for row in rows])
+        return [brush.line(*totals(jobs)), *job_rows(session, rows, chosen, brush, height, now)]
     if world.view is not None and world.view.folder.name != state.job:
         return [brush.line(f"loading {short_name(session, state.job)} ...")]
     if state.page == "task":

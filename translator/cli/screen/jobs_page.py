@@ -32,18 +32,13 @@ def rows_that_fit(height: int) -> int:
     return max(1, height - HEAD_LINES - DETAIL_LINES)
 
 
-def jobs_page(
-    session: Session, jobs: Sequence[JobLine], rows: Sequence[JobLine], chosen: str, brush: Brush, height: int, now: int
-) -> list[Text]:
-    """Return the lines of the page: the number of jobs, and their rows."""
-    if not rows:
-        return [brush.line("no matching job")]
+def job_rows(session: Session, rows: Sequence[JobLine], chosen: str, brush: Brush, height: int, now: int) -> list[Text]:
+    """Return the lines below the number of jobs: their rows, and details of the chosen one."""
     place = next((k for k, row in enumerate(rows) if row.name == chosen), 0)
     room = rows_that_fit(height)
     shown = window(place, len(rows), room if len(rows) <= room else room - 1)
     columns = _columns(_name_width(session, rows, brush.width), brush.width)
     lines = [
-        brush.line(*_totals(jobs)),
         brush.columns([(title if title != "JOB" else "  JOB", size, "") for title, size in columns], style="bold"),
         *(_row(session, rows[k], columns, brush, now, chosen=k == place) for k in shown),
     ]
@@ -59,7 +54,7 @@ def short_name(session: Session, job: str) -> str:
     return job.removeprefix(f"{session.user}~")
 
 
-def _totals(jobs: Sequence[JobLine]) -> list[str | tuple[str, str]]:
+def totals(jobs: Sequence[JobLine]) -> list[str | tuple[str, str]]:
     return [(f"{counted(len(jobs), 'job')}", "bold"), "   ", *counts_pieces(counts_of(jobs))]
 
 

@@ -70,17 +70,13 @@ def attempt_logs(
     if not folder.attempt(attempt).is_dir():
         message = f"{folder.name} has no attempt {attempt}; the last one is {known.attempt}"
         raise NotFoundError(Diagnostic(code="E522", message=message))
-    owner = folder.path.stat().st_uid
     chosen_tasks = chosen(known.roles, selection.tasks)
     roles = {role.name: role for role, _ in chosen_tasks}
-    folders = {name: LogFolder(folder.logs(attempt, role)) for name, role in roles.items()}
+    folders = {name: LogFolder(folder, attempt, role) for name, role in roles.items()}
     logs = [
-        TaskLog(
-            folder, attempt, role, index, streams=selection.streams, task_attempt=selection.task_attempt,
-            logs=folders[role.name], owner=owner,
-        )
+        TaskLog(folders[role.name], index, streams=selection.streams, task_attempt=selection.task_attempt)
         for role, index in chosen_tasks
-    ]  # fmt: skip
+    ]
     if not may_come:
         _begin(folder, logs, selection)
     return AttemptLogs(logs=logs, folders=folders)

@@ -32,20 +32,9 @@ class Piece(NamedTuple):
 class TaskLog:
     """The output of one task: of the selected task attempt, else of the newest, following retries."""
 
-    def __init__(
-        self,
-        folder: JobFolder,
-        attempt: int,
-        role: JobRole,
-        index: int,
-        *,
-        streams: Sequence[Stream],
-        task_attempt: int | None,
-        logs: LogFolder,
-        owner: int,
-    ) -> None:
-        self._job, self._role, self._logs, self._owner = folder, role, logs, owner
-        self.attempt, self.role, self.index = attempt, role.name, index
+    def __init__(self, logs: LogFolder, index: int, *, streams: Sequence[Stream], task_attempt: int | None) -> None:
+        self._logs = logs
+        self.attempt, self.role, self.index = logs.attempt, logs.role.name, index
         self._streams = streams
         self._moves = task_attempt is None
         self.task_attempt = max(self._numbers(), default=0) if task_attempt is None else task_attempt
@@ -80,18 +69,15 @@ class TaskLog:
         found: list[tuple[Stream, bool]] = [(stream, (stream, self.task_attempt) in there) for stream in self._streams]
         # A task creates the file of standard error first: without it, one file contains both streams.
         one_file = ("stdout", self.task_attempt) in there and ("stderr", self.task_attempt) not in there
-        if one_file and "stderr" in self._streams and has_one_log(self._job, self.attempt):
+        if one_file and "stderr" in self._streams and has_one_log(self._logs.job, self.attempt):
             found = [("stdout", True)]
-        return [
-            (stream, self._job.log(self.attempt, self._role, self.index, self.task_attempt, stream), exists)
-            for stream, exists in found
-        ]
+        return [(stream, self._logs.file(self.index, self.task_attempt, stream), exists) for stream, exists in found]
 
     def skip_to_last_lines(self, count: int) -> None:
         """Start at the last `count` lines of each stream."""
         for stream, path, exists in self.files():
             if exists:
-                self._offsets[stream] = start_of_last_lines(path, count, self._owner)
+                self._offsets[stream] = start_of_last_lines(path, count, self._logs.owner)
 
     def skip_older(self, since: float) -> None:
         """Start at the end of each file whose last write is before `since`, in seconds since 1970."""
@@ -131,7 +117,7 @@ class TaskLog:
             # Most files have nothing new.
             if path.stat().st_size == self._offsets.get(stream, 0):
                 return
-            descriptor = open_log(path, self._owner)
+            descriptor = open_log(path, self._logs.owner)
         except OSError:
             return
         try:
@@ -169,14 +155,21 @@ _NAME = re.compile(r"([0-9]{1,9})\.(stdout|stderr|runtime)(?:\.([0-9]{1,9}))?\.l
 
 
 class LogFolder:
-    """The folder of the logs of a role's tasks. It is listed after a change, once for all tasks."""
+    """The logs of a role's tasks in one attempt. Their folder is listed after a change, once for all tasks."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, job: JobFolder, attempt: int, role: JobRole) -> None:
+        self.job, self.attempt, self.role = job, attempt, role
+        self.owner = job.path.stat().st_uid
+        """The owner of the job: logs of others are not read."""
+        self.path = job.logs(attempt, role)
         self._changed = -1
         self._next = 0.0
         self._files: Mapping[int, frozenset[tuple[str, int]]] = {}
         self.refresh()
+
+    def file(self, index: int, task_attempt: int, stream: Stream) -> Path:
+        """Return the path of a log."""
+        return self.job.log(self.attempt, self.role, index, task_attempt, stream)
 
     def files(self, index: int) -> frozenset[tuple[str, int]]:
         """Return the logs of a task at the last check, as streams and task attempts."""

@@ -172,8 +172,10 @@ def test_a_retry_with_any_number_is_found_at_once(run: Runner, folder: JobFolder
     assert run("logs", JOB, "worker-0").out == "far\n"
 
 
-def test_the_log_folder_reports_each_new_file(tmp_path: Path) -> None:
-    logs = LogFolder(tmp_path)
+def test_the_log_folder_reports_each_new_file(folder: JobFolder) -> None:
+    logs = LogFolder(folder, 0, folder.history().roles[0])
+    tmp_path = logs.path
+    tmp_path.mkdir(parents=True, exist_ok=True)
     assert logs.refresh() == []
     for name in ("0.stdout.log", "0.stderr.log", "12.stdout.3.log", "x.stdout.log", "1.stdout.log.new"):
         (tmp_path / name).touch()
