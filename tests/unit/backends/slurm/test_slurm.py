@@ -291,7 +291,7 @@ def test_a_rate_limited_query_returns_no_job_states(said: Completed) -> None:
         [Recording(queue, NOTHING), accounts],
         [Recording(queue, ended), accounts],
     ):
-        with pytest.raises(ThrottledError, match="called too often") as caught:
+        with pytest.raises(ThrottledError, match="limits the rate of requests") as caught:
             SlurmBackend(Replay(recordings)).observe(ids)
         assert caught.value.diagnostics[0].code == "E507"
     with pytest.raises(ThrottledError):
