@@ -76,8 +76,8 @@ def compile_job(
     `file` is the name in messages and in the script. `parameters` and `secrets` override those of the file.
     `suffix` is appended to the job's name. `slurm` contains keys of `extras.slurm` from the command line, with their
     values. `version` is the version that the script names. `templates` is a folder that only the user can write to, for
-    compiled templates. Raises `ProtocolError` for a faulty file, and `PlanError` for a job that the site cannot run or
-    whose settings it locks. Each has all errors that its stage finds.
+    compiled templates. Raises `ProtocolError` for a faulty file, and `PlanError` for a job that the site cannot run, or
+    that sets what the site locks. Each has all errors that its stage finds.
     """
     document = with_slurm_options(read(text, file=file), slurm)
     checked = _checked(document, site, parameters, suffix, secrets)

@@ -82,7 +82,7 @@ def failure(argv: Sequence[str], done: Completed) -> BackendError:
     """Return the error for a program that failed. A missing answer is never reported as a refusal."""
     done = replace(done, stderr=done.stderr[:MAX_MESSAGE_CHARACTERS])
     verdict = _verdict(done)
-    # A site's messages may contain anything, so the controller's own message decides if it is present.
+    # A site's messages may contain anything, so if the controller's own answer is present, it decides.
     if THROTTLED.search(verdict[1] if verdict else done.stderr):
         return _throttled(argv, done)
     if UNREACHABLE.search(verdict[1] if verdict else done.stderr):

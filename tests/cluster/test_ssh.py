@@ -44,7 +44,7 @@ def test_a_command_runs_in_the_task_that_is_named(installed: Cluster, workdir: P
 def test_killing_ssh_kills_its_remote_processes(installed: Cluster, workdir: Path, signal: str) -> None:
     """The command, its children, and what carried it."""
     remote = f"trap : TERM; sleep 301 & {{ echo $$ $!; {PLACE}; }} >$PAI_WORK_DIR/where; while :; do sleep 1; done"
-    wait = "until grep -q worker-0 ../../1-worker/0/where 2>/dev/null; do sleep 0.1; done"
+    wait = "until grep -q ' paislurm-' ../../1-worker/0/where 2>/dev/null; do sleep 0.1; done"
     command = f"ssh worker-0 '{remote}' & {wait}; kill -{signal} $!; sleep 300"
     nodes = "{slurm: {layout: het, nodelist: n5, taskRoles: {worker: {nodelist: n6}}}}"
     job = submit(installed, workdir, role("master", 1, command) + role("worker", 1, WAITS), nodes, partition="watched")

@@ -176,7 +176,7 @@ class Session:
         return backend(name, dependencies)
 
     def slurm_runner(self, backend_name: str = "slurm") -> CommandRunner:
-        """Return a runner for Slurm's programs, on this machine or the backend's login node, that logs their calls."""
+        """Return a runner that runs Slurm's programs here, or at the backend's login node, and logs each call."""
         from paislurm.backends.registry import is_remote
 
         if is_remote(backend_name):

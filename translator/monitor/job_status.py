@@ -63,9 +63,9 @@ QUEUE_LAG = 60
 class Evidence(Struct, frozen=True, kw_only=True):
     """Hold all facts about a job's last attempt.
 
-    `backend_reachable` tells whether the backend answered: if so, it does not know a job without `observation`.
-    `polled_at` is the time of that poll, 0 if there was none. `now` and `polled_at` are seconds since 1970. `folder`
-    is the job's folder. `started` tells whether any task ever ran. `canceller` is the user who cancelled the job,
+    `backend_reachable` tells whether the backend answered. If it did and `observation` is None, it does not
+    know the job. `polled_at` is the time of that poll, 0 if there was none. `now` and `polled_at` are seconds since
+    1970. `folder` is the job's folder. `started` tells whether any task ever ran. `canceller` is the user who cancelled the job,
     according to the backend. `unbegun` explains a cancellation by Slurm itself. `lost` are the nodes whose failure
     ended the job. `table` maps codes and states on this site.
     """
@@ -151,7 +151,7 @@ def determine_status(evidence: Evidence) -> JobStatus:
     The first of these that applies decides: the backend has forgotten the job, and there is no result; a node could not
     start the job; an end from outside before the script decided an outcome; the user's cancel; the result; the
     backend's final state; its current state; the last known state. A result with a code of NEEDS_BACKEND waits for
-    a later poll. No answer is never an end.
+    a later poll. A missing answer never counts as an end.
     """
     if evidence.observation is not None and evidence.observation.state == FORGOTTEN:
         if evidence.result is None:
@@ -224,7 +224,7 @@ def _is_backend_done(evidence: Evidence) -> bool:
 
 
 def _from_result(result: Result, evidence: Evidence) -> JobStatus:
-    """The outcome is valid once it is written; the job has ended when its last task has."""
+    """Return the status from a result. Its outcome is final; the job ends when its last task has ended."""
     seen = evidence.observation
     gone = seen.final if seen is not None else evidence.backend_reachable
     if result.outcome == "interrupted" and seen is not None and evidence.history.cancelled is None:
@@ -244,7 +244,8 @@ def _from_result(result: Result, evidence: Evidence) -> JobStatus:
 def has_just_ended(seen: Observation, known: History, now: int) -> bool:
     """Return whether more facts of an end may follow.
 
-    That is so for RESULT_LAG seconds after the reported end, and after the journal recorded it: clocks may differ.
+    That is so until RESULT_LAG seconds have passed since the reported end or since the journal recorded it, the
+    earlier of both: clocks may differ. It is not so if the backend reports no time of the end.
     """
     last = known.observed
     waited = now - last.happened_at if last is not None and last.backend_state == seen.state else 0
@@ -275,7 +276,7 @@ def _without_result(seen: Observation, evidence: Evidence) -> JobStatus:
 
 
 def _forgotten(evidence: Evidence) -> JobStatus:
-    """Return the status of a forgotten job. Its last known end decides when a result can no longer follow.
+    """Return the status of a forgotten job. After RESULT_LAG seconds its last reported end decides.
 
     The job may still run somewhere, so it is not retried.
     """

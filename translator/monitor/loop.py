@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 CHECK_SECONDS, MAX_CHECK_SECONDS = 1.0, 5.0
 """Seconds between two checks of files: the minimum, or more if checks cost too much CPU time."""
 CPU_PART = 0.55 / 3600
-"""The share of time that file checks may compute: 0.55 CPU seconds per hour; with the steps, about 1 s."""
+"""The CPU time of file checks as a share of the elapsed time. Checks and steps together use about 1 s an hour."""
 WAKING = 80e-6
 """CPU seconds for one sleep and wake-up."""
 CHECKS_IN_AVERAGE = 10
@@ -44,7 +44,7 @@ POLL_SLACK = 1.0
 JITTER = 0.1
 """The largest random delay of a poll, as a share of the interval."""
 AFTER_SECONDS = 15
-"""Seconds between two checks of a job that waits for another job, whose end this monitor may not watch."""
+"""Seconds between two checks of a job that waits for another one, which this monitor may not watch."""
 SOON = 5.0
 """Seconds until a poll if files show that the backend has news; the time doubles each time."""
 _ALL = "/"

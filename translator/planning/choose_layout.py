@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from ..errors import Diagnostic, PlanError
 from ..plural import counted
 from .layout.capacity import Demand, Nodes, allocate_disjoint, node_capacity, nodes_for
 from .layout.infeasible import components_refused, infeasible, names, node_count, role_too_large
 from .layout.layout import Allocation, Conditions, Layout, LayoutKind, pack
-from .layout.prefer import prefer
+from .layout.prefer import prefer, with_reason
 from .mpi import has_several_ranks, is_feasible
 from .slurm.components import batch_memory_mib
 from .slurm.hazards import danger_of
@@ -26,13 +24,13 @@ if TYPE_CHECKING:
 
 MAX_COMPONENTS = 128
 """`srun --het-group` refuses 128 and above. Source: observed on Slurm 22.05 and 24.11."""
-_OF_SEVERAL_ROLES: tuple[LayoutKind, ...] = ("het", "shared")
+_LAYOUTS_OF_SEVERAL_ROLES: tuple[LayoutKind, ...] = ("het", "shared")
 
 
 def allocate(request: Request) -> Allocation:
     """Return the allocation of a job; PlanError if it can never start."""
     job, site = request.job, request.site
-    feasible = [kind for kind in _OF_SEVERAL_ROLES if is_feasible(job, site, kind)]
+    feasible = [kind for kind in _LAYOUTS_OF_SEVERAL_ROLES if is_feasible(job, site, kind)]
     conditions = Conditions(
         batch_memory_mib=batch_memory_mib(len(job.roles)),
         gpu_types=tuple(each.target.gpu_type or "" for each in request.asked),
@@ -68,14 +66,14 @@ def _choose_layout(job: Job, partitions: Sequence[Partition], conditions: Condit
         return _as_requested(job, partitions, het if requested == "het" else shared, requested)
     if het is not None and shared is not None and conditions.only_layout:
         het, shared = (found if found.layout.kind == conditions.only_layout else None for found in (het, shared))
-    return _choose(job, partitions, conditions, het, shared)
+    return _choose_feasible(job, partitions, conditions, het, shared)
 
 
 def _for_unknown_nodes(job: Job, conditions: Conditions) -> Allocation:
     """Leave the packing to Slurm.
 
-    A task with fixed ports, or with GPUs that Slurm counts only by node, gets a node of its own: two tasks on a node
-    would share the ports. Raises PlanError for the layout `shared`, or for too many roles.
+    A task with fixed ports gets a node of its own, because two tasks on a node would share the ports. So does a task
+    with GPUs that Slurm counts only by node. Raises PlanError for the layout `shared`, or for too many roles.
     """
     slots = _stated_slots(job)
     if job.slurm_options.layout == "shared" and len(job.roles) > 1:
@@ -215,7 +213,7 @@ def _shared(
     return Allocation(layout=layout, slots=slots, nodes=(None,) * len(slots), packing=packing)
 
 
-def _choose(
+def _choose_feasible(
     job: Job,
     partitions: Sequence[Partition],
     conditions: Conditions,
@@ -231,20 +229,11 @@ def _choose(
         why = "its MPI world cannot span components"
     else:
         why = f"a component for each role needs more than {_nodes(partitions)}"
-    if het is None and shared is None:
-        raise PlanError(infeasible(job, partitions, conditions))
-    if het is None and shared is not None:
-        return _with_reason(shared, why)
-    if shared is None and het is not None:
-        return het
-    assert het is not None
-    assert shared is not None
-    return prefer(job.roles, het, shared, conditions)
-
-
-def _with_reason(allocation: Allocation, why: str) -> Allocation:
-    layout = allocation.layout
-    return replace(allocation, layout=Layout(kind=layout.kind, reason=f"{layout.reason}; {why}"))
+    if het is None:
+        if shared is None:
+            raise PlanError(infeasible(job, partitions, conditions))
+        return with_reason(shared, why)
+    return het if shared is None else prefer(job.roles, het, shared, conditions)
 
 
 def _as_requested(job: Job, partitions: Sequence[Partition], found: Allocation | None, requested: str) -> Allocation:
@@ -259,4 +248,4 @@ def _as_requested(job: Job, partitions: Sequence[Partition], found: Allocation |
                 hint="remove extras.slurm.layout, so that the planner chooses the layout",
             )
         )
-    return _with_reason(found, "the job requests it")
+    return with_reason(found, "the job requests it")

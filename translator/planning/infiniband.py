@@ -171,9 +171,3 @@ def infiniband_warnings(job: Job, site: Site) -> tuple[Diagnostic, ...]:
     message = f"on InfiniBand: {names}; perhaps on nodes without it: {', '.join(others)}"
     hint = "set `infiniband: true` for each role that uses it"
     return (Diagnostic(code="W412", message=message, path=path, hint=hint),)
-
-
-@cache
-def infiniband_names() -> frozenset[str]:
-    """Return the names of the variables of the table; site profiles need not name them."""
-    return frozenset(row["name"] for row in _table())

@@ -64,9 +64,10 @@ def mpi_warnings(job: Job, site: Site, layout: LayoutKind, found: Worlds) -> Ite
     """
     if layout == "het" and any(len(ranks.mpi_world.roles) > 1 for ranks in found.values()):
         message = (
-            "ranks of several components may wait for each other for ever: some versions of Slurm mistake their nodes"
+            "ranks in different components may wait for each other for ever: some versions of Slurm confuse the nodes "
+            "of components"
         )
-        hint = "set `layout: shared` under `extras.slurm` for one component"
+        hint = "write `layout: shared` under `extras.slurm`: the job then has one component"
         yield Diagnostic(code="W414", message=message, path=_path_of_first(job), hint=hint)
     if found and site.mpi is None:
         plugins = ", ".join(dict.fromkeys(ranks.mpi_world.plugin for ranks in found.values()))

@@ -124,8 +124,8 @@ def _nodes_not_known(job: Job, allocation: Allocation) -> tuple[Diagnostic, ...]
         return ()
     least = sum(nodes.count if nodes else 1 for nodes in allocation.nodes)
     message = (
-        f"the {len(job.roles)} task roles become {len(job.roles)} components of the Slurm job, which need at least "
-        f"{least} nodes, because components never share a node; in a partition with fewer nodes the job never starts"
+        f"each of the {len(job.roles)} task roles becomes a component of the Slurm job, and components never share a "
+        f"node: in a partition with fewer than {least} nodes the job never starts"
     )
     hint = "describe the partition's nodes in a site profile, so that the planner finds a layout that fits"
     return (Diagnostic(code="W403", message=message, path="$.taskRoles", hint=hint),)

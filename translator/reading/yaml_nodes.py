@@ -207,7 +207,10 @@ class Composer:
             last = max(last, end.line + 1)
         node.size, node.length, node.depth, node.last_line = size, length, depth + 1, last
         if bound := _bound_broken(node):
-            message, hint = f"the aliases (`*name`) in this value expand to {bound}", "write the value out"
+            message, hint = (
+                f"the aliases (`*name`) in this value expand to {bound}",
+                "use fewer aliases, or put the data into a file",
+            )
             raise FatalReadError(self._diagnostic_at(node, "E109", message, hint))
         if node.pairs is not None:
             node.value = {key: pair[0].value for key, pair in node.pairs.items()}

@@ -96,7 +96,7 @@ def environment(plan: Plan) -> HereDocument:
 
 
 def _exports(variables: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str, list[str]]]:
-    """Yield each variable with its value, and with the second names directly after it that have the same value."""
+    """Yield each variable with its value and its second names, which follow it directly and have the same value."""
     found: tuple[str, str, list[str]] | None = None
     for name, value in variables:
         if found and name in SECOND_NAMES and value == found[1]:
@@ -110,7 +110,7 @@ def _exports(variables: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str, l
 
 
 _LINES_AROUND = 4
-"""Lines of a function of the head beside its body, with the comment above it."""
+"""The lines that a function adds to the head besides its body, including the comment above it."""
 
 
 def variables_of_every_role(plan: Plan) -> Mapping[str, str]:
@@ -123,7 +123,7 @@ def variables_of_every_role(plan: Plan) -> Mapping[str, str]:
 
 
 def environment_of_every_role(plan: Plan, same: Mapping[str, str]) -> list[Line]:
-    """Return lines that belong to all task roles."""
+    """Return the lines that export the variables `same`; they belong to all task roles."""
     roles = tuple(range(len(plan.roles)))
     return _variables(same.items(), plan.roles[0], roles)
 

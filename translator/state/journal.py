@@ -1,4 +1,4 @@
-"""The journal of a job: JSON lines, only appended. One write adds each line, and it is synced to disk."""
+"""The journal of a job: JSON lines, only appended. Each line is added by one write and synced to disk."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ SECRETS = "secrets"
 MAX_BYTES = 64 << 20
 """The most bytes of a journal that are read."""
 MAX_LINES, MAX_TAIL = 20_000, 8 << 20
-"""Limits in lines and bytes for the end of a journal that is read completely.
+"""The tail of a long journal, in lines and bytes: every line of it is read.
 
 From the part before it, only the first record and records of a few kinds are read.
 """
 MAX_EARLIER = 2_000
-"""The most records that are read from before the end."""
+"""The most records that are read from the part before the tail."""
 MAX_FIRST = 32 << 20
 """Limit in bytes for the first record, which contains all parameters of a job file."""
 _LASTING_PREFIXES = tuple(
     f'\n{{"version": {VERSION}, "kind": "{kind}", '.encode() for kind in ("cancelled", "changed", "notified")
 )
-"""How the lines of records start that no later record replaces."""
+"""The starts of lines whose records stay valid: no later record replaces them."""
 MAX_REPORTED = 20
 """The number of invalid lines that are reported one by one."""
 _LINE = re.compile(rb"[^\n]+")
@@ -55,9 +55,9 @@ class JournalContents(Struct, frozen=True, kw_only=True):
 def append(journal: Path, record: Record, *, inode: int | None = None) -> None:
     """Append a record and sync it to disk. Raises OSError.
 
-    First end a last line that a crash or a full disk left incomplete, so that it damages no other record. `inode` is
-    that of the expected journal: raise OSError if another job has taken its name. Before an `Ended` record, remove
-    the job's secrets and its submit environment: no later attempt needs them.
+    If a crash or a full disk left the last line incomplete, end that line first: the record then has a line of its own.
+    `inode` is that of the expected journal: raise OSError if another job has taken its name. Before an `Ended` record,
+    remove the job's secrets and its submit environment: no later attempt needs them.
     """
     descriptor = os.open(journal, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
@@ -151,7 +151,7 @@ def read_first(journal: Path) -> Created | None:
 
 
 def _records(data: bytes, start: int = 0, *, first: int) -> JournalContents:
-    """Parse the lines from offset `start`. With `first` 2, skip the first line, which may be incomplete."""
+    """Parse the lines from offset `start`. `first` is the number of the first line to parse."""
     records: list[Record] = []
     read_errors: list[str] = []
     before = data.count(b"\n", 0, start)

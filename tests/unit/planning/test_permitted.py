@@ -183,7 +183,7 @@ def test_invalid_names_in_the_profile_are_reported_as_such() -> None:
     wrong = NODES + NAMES + "virtualClusters: {default: {partition: normal, account: gone}}\n"
     (found,) = refused(ONE, {}, wrong)
     assert (found.code, found.path) == ("E407", "$.defaults.virtualCluster")
-    assert found.hint.startswith("it comes from the site profile; ")
+    assert found.hint.startswith("the name comes from the site profile: ")
 
 
 def test_errors_of_all_roles_are_reported() -> None:

@@ -20,7 +20,7 @@ HELLO = (Path(__file__).parents[3] / "examples" / "hello-world.yaml").read_text(
 TEMPLATES = Path(__file__).parents[3] / "templates"
 FOREIGN = re.compile(
     "(BASH_ENV|CURL_CA_BUNDLE|FRAMEWORK_NAME|GLOO_SOCKET_IFNAME|HOME|IFS|LANG|LC_ALL|OPTIND|PATH|REQUESTS_CA_BUNDLE|"
-    "NCCL_IB_HCA|SHELL|SSL_CERT_FILE|TERM|TMPDIR|UCX_TLS|USER)$|"
+    "NCCL_IB_HCA|OMP_NUM_THREADS|SHELL|SSL_CERT_FILE|TERM|TMPDIR|UCX_TLS|USER)$|"
     "(PAI|FC|SLURM|CUDA|NVIDIA|MELLANOX|PAISLURM|PSL|CH_IMAGE|ENROOT|OMPI|PRTE|ROCR|HIP|HYDRA|I_MPI)_"
 )
 """What scripts set for others to read, and their own."""

@@ -16,6 +16,9 @@ from .bash import run
 RUNTIME = Path(__file__).parents[3] / "templates" / "runtime"
 NEVER_EMPTY = {
     "BASH_LINENO",
+    "PSL_NODES",
+    "found",
+    "sorted",
     "PSL_BINDS",
     "PSL_CALL_FDS",
     "PSL_EVERY_COMPONENT",

@@ -65,7 +65,7 @@ def hazard_warnings(request: Request, layout: LayoutKind) -> Iterator[Diagnostic
         hint = "remove extras.slurm.layout, or set it to `shared`"
         yield Diagnostic(code="W430", message=message, path="$.extras.slurm.layout", hint=hint)
     elif danger:
-        message = f"{danger}; and this job cannot have one allocation for all roles"
+        message = f"{danger}; the roles of this job cannot share one allocation"
         hint = (
             "describe the nodes in the site profile and send all roles to the same nodes, "
             "or ask the site for a newer Slurm"

@@ -83,7 +83,7 @@ def asked_of(job: Job, cluster: VirtualCluster, site: Site) -> tuple[Asked, ...]
 
 
 _OUT_OF_DATE = "update the site profile with `paislurm site detect`"
-_OF_SITE = "it comes from the site profile; "
+_OF_SITE = "the name comes from the site profile: "
 
 
 def refusals(job: Job, site: Site, asked: Sequence[Asked], limit: timedelta | None) -> tuple[Diagnostic, ...]:
@@ -189,7 +189,7 @@ def _resources(site: Site, asked: Asked) -> Iterator[Diagnostic]:
     there = sorted({text.rpartition(":")[0] for shape in partition.nodes for text in shape.gres or ()})
     for name, path in wanted:
         if name not in there and name not in {text.partition(":")[0] for text in there}:
-            message = f"no node of partition {partition.name} has the generic resource {name!r}; they have "
+            message = f"the nodes of partition {partition.name} have no generic resource {name!r}; they have "
             hint = _OF_SITE + (did_you_mean(name, there) or _OUT_OF_DATE)
             yield Diagnostic(code="E421", message=message + _listed(there), path=path, hint=hint)
 

@@ -159,7 +159,10 @@ def ignored_hints(job: Job, site: Site) -> tuple[Diagnostic, ...]:
     if _priority(job, site) is None:
         message = f"the priority class {job.priority!r} has no effect: the site profile does not map it"
         path = "$.extras.hivedScheduler.jobPriorityClass"
-        hint = "set extras.slurm.qos, or ask the administrator to add it under priorities of the site profile"
+        hint = (
+            "write `qos` under `extras.slurm`, or ask the administrator to add the class under priorities of the site "
+            "profile"
+        )
         diagnostics.append(Diagnostic(code="W407", message=message, path=path, hint=hint))
     for role in job.roles:
         if role.node_type is not None and _node_type(role, job, site) is None:

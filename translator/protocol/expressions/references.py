@@ -126,7 +126,7 @@ def render(text: str, roots: Mapping[str, Value], *, keep: bool = False, budget:
     except _TooLongError:
         return Rendered("", tuple(problems), ())
     if unclosed is not None and ("this" not in roots or _BEGINS_REFERENCE.match(text, unclosed)):
-        message = "`<%` starts a reference without `%>`"
+        message = "the reference that begins with `<%` has no `%>`"
         hint = "add `%>`; to pass the two characters to the shell, write `<''%`"
         problems.append(Problem(unclosed, "E311", message, hint))
     first = Moves(replaced)

@@ -81,7 +81,9 @@ def _check_roles(file: JobFile, index: PrerequisiteIndex, collector: DiagnosticC
             collector.add("E307", path, message, hint="rename it, as in `worker`", key=True)
         elif seen.setdefault(short, name) != name:
             message = f"the roles `{seen[short]}` and `{name}` are both `{short}` in variable names"
-            collector.add("E307", path, message, hint="rename one; differ in more than case and `_`", key=True)
+            collector.add(
+                "E307", path, message, hint="rename one: the names must differ in more than case and `_`", key=True
+            )
         _check_amounts(role, path, collector)
         for key, kind, selected in role.selections:
             if selected is not None and index.find(kind, selected) is None:
