@@ -63,11 +63,11 @@ QUEUE_LAG = 60
 class Evidence(Struct, frozen=True, kw_only=True):
     """Hold all facts about a job's last attempt.
 
-    `backend_reachable` tells whether the backend answered. If it did and `observation` is None, it does not
-    know the job. `polled_at` is the time of that poll, 0 if there was none. `now` and `polled_at` are seconds since
-    1970. `folder` is the job's folder. `started` tells whether any task ever ran. `canceller` is the user who cancelled the job,
-    according to the backend. `unbegun` explains a cancellation by Slurm itself. `lost` are the nodes whose failure
-    ended the job. `table` maps codes and states on this site.
+    `backend_reachable` tells whether the backend answered. If it did and `observation` is None, it does not know the
+    job. `polled_at` is the time of that poll, 0 if there was none. `now` and `polled_at` are seconds since 1970.
+    `folder` is the job's folder. `started` tells whether any task ever ran. `canceller` is the user who cancelled the
+    job, according to the backend. `unbegun` explains a cancellation by Slurm itself. `lost` are the nodes whose
+    failure ended the job. `table` maps codes and states on this site.
     """
 
     history: History

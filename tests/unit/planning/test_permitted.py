@@ -172,7 +172,7 @@ def test_limits_on_gpu_types_and_other_resources_apply() -> None:
     fast = {"w": {**role(1, 0), "extraContainerOptions": {"infiniband": True}}}
     (found,) = refused(fast, {}, other)
     assert (found.code, found.path) == ("E421", "$.taskRoles.w.extraContainerOptions.infiniband")
-    assert "has the generic resource 'hcb'; they have hca" in found.message
+    assert "have no generic resource 'hcb'; they have hca" in found.message
     assert "did you mean `hca`?" in found.hint
     assert refused(fast, {}) == ()
     (found,) = refused({"w": role(1, 1)}, {}, NODES + "gpus: {gres: rtx}\n")

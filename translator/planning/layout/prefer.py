@@ -20,8 +20,8 @@ def prefer(roles: Sequence[Role], het: Allocation, shared: Allocation, condition
 
     The criteria in order: safety, the site's preference, roles that differ in the feature for InfiniBand, more tasks
     at a time, no idle GPUs (unless jobs get whole nodes), fewer nodes. At a tie, roles of one size share an
-    allocation, because the main scheduler starts it at once. Roles of different sizes get a component each, so that nodes need
-    not be larger than a role requires.
+    allocation, because the main scheduler starts it at once. Roles of different sizes get a component each, so that
+    nodes need not be larger than a role requires.
     Source: Slurm's documentation, heterogeneous jobs: only the backfill scheduler starts them.
     """
     if conditions.danger:
