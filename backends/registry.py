@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from .base import Backend, JobId, RunFolder
-    from .runner import Charge
+    from .runner import LogCall
 
     Components: TypeAlias = Callable[[JobId], int]
     Say: TypeAlias = Callable[[str], None]
@@ -31,7 +31,7 @@ def is_remote(name: str) -> bool:
 class BackendDependencies(Struct, frozen=True, kw_only=True):
     """Hold the dependencies of backends.
 
-    `home` is the folder for their records. `components` returns the number of components in a job's script. `charge`
+    `home` is the folder for their records. `components` returns the number of components in a job's script. `log_call`
     logs each call of a Slurm program (see `LoggingRunner`). `say` reports a message to the user. `run_folders`
     returns the run folders of jobs by ids and tags. `transport` is the way to reach login nodes: `auto`, `fabric` or
     `ssh`.
@@ -39,7 +39,7 @@ class BackendDependencies(Struct, frozen=True, kw_only=True):
 
     home: Path
     components: Components = lambda _: 1
-    charge: Charge = lambda _, __, ___: None
+    log_call: LogCall = lambda _, __, ___: None
     say: Say = lambda _: None
     run_folders: RunFolders = lambda _, __: ()
     transport: str = "auto"
@@ -49,7 +49,7 @@ def _slurm(dependencies: BackendDependencies) -> Backend:
     from .runner import LocalRunner, LoggingRunner
     from .slurm.backend import SlurmBackend
 
-    return SlurmBackend(LoggingRunner(LocalRunner(), dependencies.charge), dependencies.components)
+    return SlurmBackend(LoggingRunner(LocalRunner(), dependencies.log_call), dependencies.components)
 
 
 def _pyslurm(dependencies: BackendDependencies) -> Backend:
@@ -57,7 +57,7 @@ def _pyslurm(dependencies: BackendDependencies) -> Backend:
     from .pyslurm.process import Process
     from .runner import LocalRunner, LoggingRunner
 
-    runner, process = LoggingRunner(LocalRunner(), dependencies.charge), Process(dependencies.charge)
+    runner, process = LoggingRunner(LocalRunner(), dependencies.log_call), Process(dependencies.log_call)
     return PyslurmBackend(runner, process, dependencies.components, dependencies.say)
 
 
@@ -75,7 +75,7 @@ def _ssh(host: str, dependencies: BackendDependencies) -> Backend:
     address = parse_address(host)
     transport = choose_transport(address, dependencies.transport)
     removals = Removals(dependencies.home / "ssh" / str(address) / "to-remove")
-    callbacks = dependencies.components, dependencies.charge, dependencies.run_folders
+    callbacks = dependencies.components, dependencies.log_call, dependencies.run_folders
     return SshBackend(address, transport, removals, *callbacks)
 
 

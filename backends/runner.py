@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     CallEnd: TypeAlias = Literal["ok", "failed", "unreached"]
     """How a call ended; `unreached` if no Slurm daemon received the request."""
-    Charge: TypeAlias = Callable[[Sequence[str], float, CallEnd], None]
+    LogCall: TypeAlias = Callable[[Sequence[str], float, CallEnd], None]
 
 OF_THE_SHELL = ("BASHOPTS", "BASH_ENV", "ENV", "PS4", "SHELLOPTS")
 """Variables that change how a shell runs a script: with `noexec` it runs nothing and succeeds.
@@ -122,11 +122,11 @@ def call_end(status: int | None, stderr: str) -> CallEnd:
 
 
 class LoggingRunner:
-    """Run programs by another runner. Call `charge` for each with its arguments, CPU seconds and end."""
+    """Run programs by another runner. Call `log_call` for each with its arguments, CPU seconds and end."""
 
-    def __init__(self, runner: CommandRunner, charge: Charge) -> None:
+    def __init__(self, runner: CommandRunner, log_call: LogCall) -> None:
         self._runner = runner
-        self._charge = charge
+        self._log_call = log_call
 
     def run(
         self,
@@ -144,7 +144,7 @@ class LoggingRunner:
             end = call_end(done.status, done.stderr)
             return done
         finally:
-            self._charge(argv, _children_cpu_seconds() - before, end)
+            self._log_call(argv, _children_cpu_seconds() - before, end)
 
 
 def _children_cpu_seconds() -> float:

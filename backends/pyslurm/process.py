@@ -22,7 +22,7 @@ from ..slurm.refusals import failure
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..runner import Charge
+    from ..runner import LogCall
 
 PYTHON = "PAISLURM_PYSLURM_PYTHON"
 """The variable with the path of a Python that has pyslurm, if this one has not."""
@@ -48,16 +48,16 @@ class Reply(Struct, frozen=True):
 
 
 class Process:
-    """Query a process that imports pyslurm. `charge` logs each call, as for `LoggingRunner`."""
+    """Query a process that imports pyslurm. `log_call` logs each call, as for `LoggingRunner`."""
 
     def __init__(
         self,
-        charge: Charge = lambda _, __, ___: None,
+        log_call: LogCall = lambda _, __, ___: None,
         *,
         argv: Sequence[str] = (),
         timeout: float = CALL_SECONDS,
     ) -> None:
-        self._charge = charge
+        self._log_call = log_call
         self._argv = tuple(argv) or (os.environ.get(PYTHON) or sys.executable, str(CHILD))
         self._timeout = timeout
         self._child: subprocess.Popen[bytes] | None = None
@@ -86,7 +86,7 @@ class Process:
             cpu, failed = found.cpu, bool(found.error)
         finally:
             if name != "begin":
-                self._charge(("pyslurm", name), cpu, "failed" if failed else "ok")
+                self._log_call(("pyslurm", name), cpu, "failed" if failed else "ok")
         if not failed:
             return cast("T", answer)
         if found.error == "unusable":

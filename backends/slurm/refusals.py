@@ -89,7 +89,7 @@ def failure(argv: Sequence[str], done: Completed) -> BackendError:
         return _unreachable(argv, done, slurm_messages(done))
     if done.status < 0 and not verdict:
         return _killed(argv, done)
-    words, sites = _slurm_and_site_messages(done)
+    words, site_messages = _slurm_and_site_messages(done)
     code, lasting = "E503", False
     found = next(((refusal, match) for refusal in REFUSALS if (match := refusal.pattern.search(words))), None)
     if found is not None:
@@ -98,12 +98,12 @@ def failure(argv: Sequence[str], done: Completed) -> BackendError:
         code, lasting = refusal.code, refusal.lasting
     elif verdict and verdict[1] == NO_REASON:
         words = "a rule of the site (job_submit) refuses the job"
-        options = tuple(dict.fromkeys(long or _SHORT[short] for long, short in _MENTIONED.findall(sites)))
-        hint = _hint_of_rule(sites, options)
+        options = tuple(dict.fromkeys(long or _SHORT[short] for long, short in _MENTIONED.findall(site_messages)))
+        hint = _hint_of_rule(site_messages, options)
     else:
         options, hint = (), f"look up this message in the manual of `{argv[0]}`, or ask the site"
     named = named_options(options)
-    site_part = f'; message of the site: "{sites}"' if sites else ""
+    site_part = f'; message of the site: "{site_messages}"' if site_messages else ""
     message = f"{argv[0]} refuses{f' {named}' if named else ''}: {words}{site_part}"
     diagnostic = Diagnostic(code=code, message=message, hint=hint)
     return RejectedError(
@@ -116,9 +116,9 @@ def named_options(options: Sequence[str]) -> str:
     return " or ".join(f"--{option}" for option in options)
 
 
-def _hint_of_rule(sites: str, options: Sequence[str]) -> str:
+def _hint_of_rule(site_messages: str, options: Sequence[str]) -> str:
     """Return the hint for a refusal by a site's rule, which may have printed messages."""
-    if not sites:
+    if not site_messages:
         return "ask the site for the reason; its slurmctld.log may have it"
     keys = [f"`{option}`" for option in options if option in _SHORT.values()]
     others = [f"`options: [--{option}=...]`" for option in options if option not in _SHORT.values()]
@@ -145,11 +145,15 @@ def _slurm_and_site_messages(done: Completed) -> tuple[str, str]:
     if verdict is None:
         return slurm_messages(done), ""
     lines = done.stderr[: verdict.start()].splitlines()
-    ruled = verdict[1] == NO_REASON
-    sites = [line for line in lines if ruled or not any(known.pattern.search(line) for known in REFUSALS)]
-    said = (re.sub(r"^\d+: ", "", _without_program(line)) for line in sites)
-    own = (_without_program(line) for line in (*(line for line in lines if line not in sites), verdict[0]))
-    return "; ".join(dict.fromkeys(own)), " ".join(line for line in dict.fromkeys(said) if line)
+    by_site_rule = verdict[1] == NO_REASON
+    site_messages = [
+        line for line in lines if by_site_rule or not any(known.pattern.search(line) for known in REFUSALS)
+    ]
+    without_numbers = (re.sub(r"^\d+: ", "", _without_program(line)) for line in site_messages)
+    own_messages = (
+        _without_program(line) for line in (*(line for line in lines if line not in site_messages), verdict[0])
+    )
+    return "; ".join(dict.fromkeys(own_messages)), " ".join(line for line in dict.fromkeys(without_numbers) if line)
 
 
 _NO_SLURM_HINTS = {
@@ -199,8 +203,8 @@ def _nothing_done(argv: Sequence[str]) -> str:
 def slurm_messages(done: Completed) -> str:
     """Return a program's messages in one line, without repetitions and program names."""
     lines = map(_without_program, done.stderr.splitlines())
-    said = "; ".join(line for line in dict.fromkeys(lines) if line and not line.startswith("Try "))
-    return said or f"exit status {done.status} without a message"
+    messages = "; ".join(line for line in dict.fromkeys(lines) if line and not line.startswith("Try "))
+    return messages or f"exit status {done.status} without a message"
 
 
 def _without_program(line: str) -> str:

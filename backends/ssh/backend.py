@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from ..base import JobId, Observation, Submission
-    from ..runner import Charge, CommandRunner, Completed
+    from ..runner import CommandRunner, Completed, LogCall
     from .mirrored import Brought
     from .remote_files import Removals
     from .runner import Outcome
@@ -56,7 +56,7 @@ _ROOT = re.compile(r"(/[^\0\n]*)\n([0-9]{1,11}(?:\.[0-9]{1,20})?)\n?")
 class SshBackend(SlurmBackend):
     """Submit, observe and cancel through Slurm's programs at a login node.
 
-    `run_folders` returns the run folders of jobs by ids and tags; `charge` logs each call, as for BilledRunner.
+    `run_folders` returns the run folders of jobs by ids and tags; `log_call` logs each call, as for BilledRunner.
     """
 
     def __init__(
@@ -65,16 +65,16 @@ class SshBackend(SlurmBackend):
         transport: Transport,
         removals: Removals,
         components: Callable[[JobId], int],
-        charge: Charge,
+        log_call: LogCall,
         run_folders: Callable[[Collection[JobId], Collection[str]], Sequence[RunFolder]],
     ) -> None:
         self._ssh = SshRunner(address, transport)
-        super().__init__(LoggingRunner(self._ssh, charge), components)
+        super().__init__(LoggingRunner(self._ssh, log_call), components)
         self.name = f"{SSH}{address}"
         self._address = address
         self._transport = transport
         self._removals = removals
-        self._charge = charge
+        self._log_call = log_call
         self._run_folders = run_folders
         self._remote_clock = 0.0
         """The remote time minus our monotonic clock."""
@@ -161,7 +161,7 @@ class SshBackend(SlurmBackend):
                 time.sleep(pause)
                 continue
             finally:
-                self._charge(argv, 0.0, end)
+                self._log_call(argv, 0.0, end)
             return done
         raise errors.broken(self._address, argv[0])
 

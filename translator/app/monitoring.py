@@ -22,7 +22,7 @@ from .input.sites import find_site
 from .jobs.folders.housekeeping import tidy_up
 from .jobs.job_sites import JobSites
 from .jobs.monitor_runs import note_monitor_run
-from .jobs.polling import seldom
+from .jobs.polling import poll_at_most_every
 from .jobs.refresh import dependencies, everything, monitor_lock
 from .jobs.step_at_end import MAX_AGE, ahead, take_step
 from .own_call import own_call
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ..state.lock import Lock
     from .session import Session
 
-MIN_CHARGE = 0.02
+MIN_LOGGED = 0.02
 """The least CPU seconds that are worth a line of the call log."""
 TRIES = 10
 """Seconds during which a command that only shows a job may have the lock."""
@@ -60,7 +60,7 @@ def run_monitor(session: Session, site: str | None = None, *, once: bool = False
     profile = find_site(session, site)
     sites, lock = JobSites(session, profile, for_all=site is not None), monitor_lock(session)
     monitor = _monitor(
-        session, sites, lock, lambda interval: seldom(session, min(ROUND, interval) if once else interval)
+        session, sites, lock, lambda interval: poll_at_most_every(session, min(ROUND, interval) if once else interval)
     )
     if once:
         note_monitor_run(session, profile)
@@ -98,7 +98,9 @@ def monitor_job(session: Session, job: str, site: str | None = None, *, once: bo
         raise UsageError(Diagnostic(code="E547", message=message))
     sites = JobSites(session, find_site(session, site), for_all=site is not None)
     folder, lock = session.store.find(job, user=session.user), monitor_lock(session)
-    monitor = _monitor(session, sites, lock, lambda _: seldom(session, MAX_AGE, partial(everything, session)), ahead)
+    monitor = _monitor(
+        session, sites, lock, lambda _: poll_at_most_every(session, MAX_AGE, partial(everything, session)), ahead
+    )
     worked = take_step(folder, monitor, lock)
     if not worked:
         _log(session, f"{folder.name}: another process is monitoring it, or nothing is due")
@@ -127,7 +129,7 @@ def _monitor(
     ahead: Callable[[str], int] = lambda _: 0,
 ) -> Monitor:
     log = partial(_log, session)
-    means = dependencies(session, lock, sites, seldom=_charging(session, ask), ahead=ahead)
+    means = dependencies(session, lock, sites, poll_at_most_every=_charging(session, ask), ahead=ahead)
     tidy = partial(tidy_up, session, sites.own.jobs.remove_after, log)
     return Monitor(session.store, means, NotificationSender(sites.of), log, tidy)
 
@@ -153,7 +155,7 @@ def _charging(session: Session, ask: Callable[[float], Ask]) -> Callable[[float]
     def asked(interval: float, name: str, ids: Collection[JobId], tags: Collection[str]) -> PollResult:
         nonlocal charged
         now = used()
-        if now - charged >= MIN_CHARGE:
+        if now - charged >= MIN_LOGGED:
             with suppress(OSError):
                 session.call_log.add(Call(time=time.time(), program=MONITOR, cpu=now - charged))
             charged = now

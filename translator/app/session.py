@@ -156,10 +156,10 @@ class Session:
         Raises UsageError for an unknown name, and FolderError for an unsafe home.
         """
         if name not in self._backends:
-            self._backends[name] = self._choose(name)
+            self._backends[name] = self._new_backend(name)
         return self._backends[name]
 
-    def _choose(self, name: str) -> Backend:
+    def _new_backend(self, name: str) -> Backend:
         from paislurm.backends.registry import BackendDependencies, backend
 
         kind = name.partition(":")[0]
@@ -168,7 +168,7 @@ class Session:
         dependencies = BackendDependencies(
             home=self.store.home,
             components=lambda job_id: self._components(name, job_id),
-            charge=self._charge,
+            log_call=self._log_call,
             say=self.say,
             run_folders=lambda ids, tags: self._run_folders(name, ids, tags),
             transport=self._transport() if kind == "ssh" else "auto",
@@ -187,7 +187,7 @@ class Session:
             return remote.runner
         from paislurm.backends.runner import LocalRunner, LoggingRunner
 
-        return LoggingRunner(LocalRunner(), self._charge)
+        return LoggingRunner(LocalRunner(), self._log_call)
 
     def scrontab(self) -> list[str]:
         """Return the lines of the user's scrontab; none if it is missing or Slurm does not answer."""
@@ -218,7 +218,7 @@ class Session:
                         found.append(known.run_folder(job.folder.path))
         return found
 
-    def _charge(self, argv: Sequence[str], cpu: float, end: CallEnd) -> None:
+    def _log_call(self, argv: Sequence[str], cpu: float, end: CallEnd) -> None:
         """Log a call of a program that queries a Slurm daemon, if the home exists. Ignore errors while writing."""
         from ..monitor.polling.call_log import RETRIES, Call
 

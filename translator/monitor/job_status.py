@@ -157,14 +157,14 @@ def determine_status(evidence: Evidence) -> JobStatus:
         if evidence.result is None:
             return _forgotten(evidence)
         evidence = replace(evidence, observation=None)
-    seen, result = evidence.observation, evidence.result
+    observation, result = evidence.observation, evidence.result
     if evidence.unbegun is not None:
         return JobStatus(state="FAILED", code=evidence.unbegun.code, reason=evidence.unbegun.reason, ended=True)
     undecided = result is None or result.outcome == "interrupted"
-    if seen is not None and seen.final and undecided and seen.state not in SCRIPT_ENDED:
-        outside = evidence.table.states.get(seen.state)
-        if outside is not None:
-            return _from_outside(seen.state, *outside, evidence)
+    if observation is not None and observation.final and undecided and observation.state not in SCRIPT_ENDED:
+        external = evidence.table.states.get(observation.state)
+        if external is not None:
+            return _from_outside(observation.state, *external, evidence)
     if result is not None and undecided and result.complete and _is_cancelled(evidence.history):
         assert evidence.history.cancelled is not None
         reason = f"the job was cancelled by {evidence.history.cancelled.user}"
@@ -174,13 +174,13 @@ def determine_status(evidence: Evidence) -> JobStatus:
     if result is not None and (not undecided or _is_backend_done(evidence)):
         return _from_result(result, evidence)
     if result is not None:
-        asked = evidence.history.cancelled
+        cancel = evidence.history.cancelled
         unexplained = f"ended from outside; {evidence.history.backend_label} has not reported the cause yet"
-        return _status("STOPPING", f"cancelled by {asked.user}" if asked else unexplained)
-    if seen is not None and seen.final:
-        return _without_result(seen, evidence)
-    if seen is not None:
-        return _active(seen.state, seen, evidence)
+        return _status("STOPPING", f"cancelled by {cancel.user}" if cancel else unexplained)
+    if observation is not None and observation.final:
+        return _without_result(observation, evidence)
+    if observation is not None:
+        return _active(observation.state, observation, evidence)
     return _unknown_to_backend(evidence)
 
 
@@ -195,11 +195,11 @@ def state_of(code: int) -> State:
     return "STOPPED" if code in STOP_CODES else "FAILED"
 
 
-def _from_outside(word: str, row: ExitCode, sentence: str, evidence: Evidence) -> JobStatus:
-    asked = evidence.history.cancelled
+def _from_outside(state: str, row: ExitCode, sentence: str, evidence: Evidence) -> JobStatus:
+    cancel = evidence.history.cancelled
     # The backend may not name the user, but the journal records the user's own cancel.
-    canceller = evidence.canceller or (asked.user if asked is not None and _is_cancelled(evidence.history) else "")
-    by = f" by {canceller}" if word == "CANCELLED" and canceller else ""
+    canceller = evidence.canceller or (cancel.user if cancel is not None and _is_cancelled(evidence.history) else "")
+    by = f" by {canceller}" if state == "CANCELLED" and canceller else ""
     reason = _with_lost(sentence + by, evidence.lost)
     return JobStatus(state=state_of(row.code), code=row.code, reason=reason, ended=True)
 
@@ -225,52 +225,52 @@ def _is_backend_done(evidence: Evidence) -> bool:
 
 def _from_result(result: Result, evidence: Evidence) -> JobStatus:
     """Return the status from a result. Its outcome is final; the job ends when its last task has ended."""
-    seen = evidence.observation
-    gone = seen.final if seen is not None else evidence.backend_reachable
-    if result.outcome == "interrupted" and seen is not None and evidence.history.cancelled is None:
+    observation = evidence.observation
+    is_done = observation.final if observation is not None else evidence.backend_reachable
+    if result.outcome == "interrupted" and observation is not None and evidence.history.cancelled is None:
         # Slurm usually reports CANCELLED, TIMEOUT and so on. It reports FAILED if only the script got a signal, and
         # rarely after a requeue: observed on 22.05, the end of the first run counted as that of the second.
         reason = (
-            f"the job was ended from outside, and {evidence.history.backend_label} reports {seen.raw_state} "
+            f"the job was ended from outside, and {evidence.history.backend_label} reports {observation.raw_state} "
             "without the cause"
         )
         return JobStatus(state=state_of(UNEXPLAINED), code=UNEXPLAINED, reason=reason, ended=True)
-    if result.complete or gone:
+    if result.complete or is_done:
         reason = _with_lost(result.reason, evidence.lost)
         return JobStatus(state=state_of(result.exit_code), code=result.exit_code, reason=reason, ended=True)
     return _status("RUNNING", f"{result.outcome}, the remaining tasks are being stopped: {result.reason}")
 
 
-def has_just_ended(seen: Observation, known: History, now: int) -> bool:
+def has_just_ended(observation: Observation, known: History, now: int) -> bool:
     """Return whether more facts of an end may follow.
 
     That is so until RESULT_LAG seconds have passed since the reported end or since the journal recorded it, the
     earlier of both: clocks may differ. It is not so if the backend reports no time of the end.
     """
     last = known.observed
-    waited = now - last.happened_at if last is not None and last.backend_state == seen.state else 0
-    return waited < RESULT_LAG and now - (seen.ended or 0) < RESULT_LAG
+    waited = now - last.happened_at if last is not None and last.backend_state == observation.state else 0
+    return waited < RESULT_LAG and now - (observation.ended or 0) < RESULT_LAG
 
 
-def _without_result(seen: Observation, evidence: Evidence) -> JobStatus:
+def _without_result(observation: Observation, evidence: Evidence) -> JobStatus:
     """Return the status of a script that ended by itself without a result."""
-    report = f"{evidence.history.backend_label} reports {seen.raw_state}"
-    has_no_log = not seen.status and seen.signal == NO_LOG
-    if seen.status == NOT_SHARED or has_no_log:
-        where = f"node {seen.nodes.partition(',')[0]}" if seen.nodes else "the batch node"
+    report = f"{evidence.history.backend_label} reports {observation.raw_state}"
+    has_no_log = not observation.status and observation.signal == NO_LOG
+    if observation.status == NOT_SHARED or has_no_log:
+        where = f"node {observation.nodes.partition(',')[0]}" if observation.nodes else "the batch node"
         rest = "; or the disk was full when Slurm opened the log" if has_no_log else ""
         reason = f"{where} cannot access the job's folder {evidence.folder}, which all nodes must share{rest}"
         return JobStatus(state="FAILED", code=FOLDER_NOT_SHARED, reason=reason, ended=True)
-    if has_just_ended(seen, evidence.history, evidence.now):
+    if has_just_ended(observation, evidence.history, evidence.now):
         return _status("RUNNING", f"{report}; the result does not exist yet")
-    if seen.status == NO_ROOM:
+    if observation.status == NO_ROOM:
         reason = f"{report}: {evidence.folder} could not be written: its file system or a quota was full"
         return JobStatus(state="FAILED", code=FOLDER_FULL, reason=reason, ended=True)
-    if seen.state == "COMPLETED" and not seen.status and not seen.signal:
+    if observation.state == "COMPLETED" and not observation.status and not observation.signal:
         return JobStatus(state="SUCCEEDED", code=0, reason=f"{report}; there is no result", ended=True)
-    code = 128 + seen.signal if seen.signal else 255
-    known = "an unknown status" if seen.status is None else f"status {seen.status}"
-    how = f"by signal {seen.signal}" if seen.signal else f"with {known}"
+    code = 128 + observation.signal if observation.signal else 255
+    known = "an unknown status" if observation.status is None else f"status {observation.status}"
+    how = f"by signal {observation.signal}" if observation.signal else f"with {known}"
     reason = f"{report}: the batch script ended {how} and left no result"
     return JobStatus(state="FAILED", code=code, reason=reason, ended=True)
 
@@ -288,9 +288,9 @@ def _forgotten(evidence: Evidence) -> JobStatus:
         return _status("RUNNING", f"{label} has forgotten the job; the result does not exist yet")
     if known.cancelled is not None:
         return JobStatus(state="STOPPED", code=STOP_CODES[0], reason=f"cancelled by {known.cancelled.user}", ended=True)
-    outside = evidence.table.states.get(last.backend_state)
-    if outside is not None and last.backend_state not in SCRIPT_ENDED:
-        return JobStatus(state=state_of(outside[0].code), code=outside[0].code, reason=outside[1], ended=True)
+    external = evidence.table.states.get(last.backend_state)
+    if external is not None and last.backend_state not in SCRIPT_ENDED:
+        return JobStatus(state=state_of(external[0].code), code=external[0].code, reason=external[1], ended=True)
     reported = f"reported {last.backend_state} and " if last.backend_state != FORGOTTEN else ""
     reason = (
         f"{label} {reported}has forgotten job {known.job_id}, accounting has no record of its end, and there is no "
@@ -299,29 +299,29 @@ def _forgotten(evidence: Evidence) -> JobStatus:
     return JobStatus(state="FAILED", code=JOB_FORGOTTEN, reason=reason, ended=True)
 
 
-def _active(word: str, seen: Observation | None, evidence: Evidence) -> JobStatus:
+def _active(state: str, observation: Observation | None, evidence: Evidence) -> JobStatus:
     """Return the status of an active job: RUNNING once one of its tasks ran. Source: OpenPAI job states."""
     if evidence.history.cancelled is not None:
         return _status("STOPPING", f"cancelled by {evidence.history.cancelled.user}")
-    match phase(word):
+    match phase(state):
         case Phase.PENDING:
-            return _waiting(seen, evidence)
+            return _waiting(observation, evidence)
         case Phase.RUNNING if not evidence.started:
             return _status("WAITING", "the nodes are allocated, the tasks are starting")
         case Phase.RUNNING | Phase.ENDED:
-            return _status("RUNNING", "" if evidence.started else f"{evidence.history.backend_label} reports {word}")
+            return _status("RUNNING", "" if evidence.started else f"{evidence.history.backend_label} reports {state}")
         case Phase.UNKNOWN:
-            return _status("UNKNOWN", f"{evidence.history.backend_label} reports the unknown state {word}")
+            return _status("UNKNOWN", f"{evidence.history.backend_label} reports the unknown state {state}")
 
 
-def _waiting(seen: Observation | None, evidence: Evidence) -> JobStatus:
+def _waiting(observation: Observation | None, evidence: Evidence) -> JobStatus:
     """Return the status of a waiting job. `since` is when the journal recorded its reason, or now for a new reason."""
     last = evidence.history.observed
-    latest = seen or last
+    latest = observation or last
     found = waits(reasons_of(latest), evidence.history) if latest else ()
     if not found:
         return _status("WAITING", "")
-    new = last is None or (seen is not None and is_change(evidence.history, seen, evidence.now))
+    new = last is None or (observation is not None and is_change(evidence.history, observation, evidence.now))
     since = evidence.now if last is None or new else last.happened_at
     return replace(_status("WAITING", sentence(found)), waits=found, since=since)
 

@@ -43,9 +43,9 @@ POLL_SLACK = 1.0
 """Seconds to wait beyond the interval: another process's poll result may come just when the next poll is due."""
 JITTER = 0.1
 """The largest random delay of a poll, as a share of the interval."""
-AFTER_SECONDS = 15
-"""Seconds between two checks of a job that waits for another one, which this monitor may not watch."""
-SOON = 5.0
+DEPENDENCY_CHECK_SECONDS = 15
+"""Seconds between two checks of a job that waits for another job: this monitor may not watch that other job."""
+NEWS_POLL_SECONDS = 5.0
 """Seconds until a poll if files show that the backend has news; the time doubles each time."""
 _ALL = "/"
 """The name of the folder of all jobs in the watch; new jobs appear there. No job has this name."""
@@ -70,7 +70,7 @@ class Monitor:
         self._sender = sender
         self._say = say
         self._tidy_up = tidy_up
-        self._known: dict[str, tuple[tuple[int, int, int], Opened]] = {}
+        self._opened: dict[str, tuple[tuple[int, int, int], Opened]] = {}
         self._finished: dict[str, tuple[int, int, int]] = {}
         self._logged: dict[str, str] = {}
         self._views: dict[str, View] = {}
@@ -134,8 +134,8 @@ class Monitor:
 
     def _ask(self, name: str, ids: Collection[JobId], tags: Collection[str]) -> PollResult:
         dependencies, interval = self._dependencies, self._interval
-        if dependencies.seldom is not None:
-            ask = dependencies.seldom(min(SOON, interval) if self._has_news else interval)
+        if dependencies.poll_at_most_every is not None:
+            ask = dependencies.poll_at_most_every(min(NEWS_POLL_SECONDS, interval) if self._has_news else interval)
         else:
             ask = asking(dependencies.backend, dependencies.clock())
         self._poll_results[name] = ask(name, ids, tags)
@@ -148,7 +148,7 @@ class Monitor:
         """Use poll results of other processes. Return the names of the jobs that they change."""
         names: set[str] = set()
         for backend in self._backends:
-            answer = self._dependencies.overheard(backend)
+            answer = self._dependencies.new_shared_result(backend)
             if answer is not None and not answer.error:
                 self._poll_results[backend] = answer
                 names |= {name for name, view in self._views.items() if _is_change(answer, backend, view)}
@@ -174,10 +174,10 @@ class Monitor:
             stamp = _stamp(folder)
             if self._finished.get(folder.name) == stamp:
                 return None
-            known = self._known.get(folder.name)
+            known = self._opened.get(folder.name)
             if known is None or known[0] != stamp:
                 known = (stamp, open_job(folder))
-                self._known[folder.name] = known
+                self._opened[folder.name] = known
             return known[1]
         return None
 
@@ -212,29 +212,31 @@ class Monitor:
         Poll the backends once per interval. If files show that a backend has news, poll after SOON seconds, then after
         twice as long. Return True if this process has used most of its CPU time and another one must continue.
         """
-        soon = SOON
+        soon = NEWS_POLL_SECONDS
         while self._dependencies.holds_lock():
             hurried = self._has_news
             if not self.step():
                 break
-            part = random.uniform(1, 1 + JITTER)  # noqa: S311 - spread the polls of all users
-            if self._watch_files(part, soon, sleep, spent):
+            factor = random.uniform(1, 1 + JITTER)  # noqa: S311 - spread the polls of all users
+            if self._watch_files(factor, soon, sleep, spent):
                 return True
-            soon = min(2 * soon, self._interval) if hurried else SOON
+            soon = min(2 * soon, self._interval) if hurried else NEWS_POLL_SECONDS
         return False
 
     def finish(self) -> None:
         """Wait for running notification programs."""
         self._sender.finish(self._dependencies.clock())
 
-    def _watch_files(self, part: float, soon: float, sleep: Callable[[float], None], spent: Callable[[], bool]) -> bool:
+    def _watch_files(
+        self, factor: float, soon: float, sleep: Callable[[float], None], spent: Callable[[], bool]
+    ) -> bool:
         """Check files until the next poll is due or no job is left. Return whether the CPU time is spent.
 
-        A poll is due after the interval, or after `soon` seconds if a backend has news, both multiplied by `part`.
+        A poll is due after the interval, or after `soon` seconds if a backend has news, both multiplied by `factor`.
         """
         while self._views:
             seconds = min(soon, self._interval) if self._has_news else self._interval
-            if self._elapsed >= seconds * part + POLL_SLACK:
+            if self._elapsed >= seconds * factor + POLL_SLACK:
                 break
             if spent():
                 return True
@@ -256,25 +258,25 @@ class Monitor:
         views = [self._views.pop(name) for name in names if name in self._views]
         folders = [JobFolder(path=view.folder.path) for view in views]
         if _ALL in names:
-            seen = self._views.keys() | self._ignored
-            folders += [folder for folder in self._store.all() if folder.name not in seen | names]
+            observation = self._views.keys() | self._ignored
+            folders += [folder for folder in self._store.all() if folder.name not in observation | names]
         jobs = (self._job(folder) for folder in folders)
         return [job for job in jobs if job is not None]
 
     def _schedule_check(self, view: View, now: int) -> None:
         """Schedule the next check of a job, if it is due even without a change in the job's folder."""
-        known, seen = view.history, view.observation
+        known, observation = view.history, view.observation
         self._due.pop(view.folder.name, None)
         if known.ended is not None:
             wait = 0 if self._sender.busy else None
         elif known.is_held_back:
-            wait = AFTER_SECONDS
+            wait = DEPENDENCY_CHECK_SECONDS
         elif known.refused is not None:
             wait = max(again_at(known, known.refused), view.room_at or 0) - now
         elif known.retry is not None:
             wait = max(known.retry.retry_at, view.room_at or 0) - now
         else:
-            wait = RESULT_LAG + 1 if seen is not None and phase(seen.state) is Phase.ENDED else None
+            wait = RESULT_LAG + 1 if observation is not None and phase(observation.state) is Phase.ENDED else None
         if wait is not None:
             self._due[view.folder.name] = self._elapsed + max(CHECK_SECONDS, wait)
 
@@ -292,8 +294,8 @@ def _is_change(answer: PollResult, backend: str, view: View) -> bool:
 def _watched_path(view: View) -> Path:
     """Return the path that changes with a job's events: its attempt's folder, or its journal between attempts."""
     known = view.history
-    lives = known.job_id and known.retry is None and known.ended is None
-    return view.folder.attempt(known.attempt) if lives else view.folder.journal
+    is_running = known.job_id and known.retry is None and known.ended is None
+    return view.folder.attempt(known.attempt) if is_running else view.folder.journal
 
 
 def _stamp(folder: JobFolder) -> tuple[int, int, int]:

@@ -50,11 +50,11 @@ class Dependencies(Struct, frozen=True, kw_only=True):
 
     `holds_lock` tells whether this process may still act, and `owns` whether a job is the user's own: others' jobs
     are read only. `site_of` returns the site settings of a job. `ask` polls a backend, at once if it is None;
-    `seldom` returns a poll function for the monitor's loop that polls at most once in so many seconds. `overheard`
-    returns a backend's new answer to another process. `room_at` returns the time from which a job may submit one
-    more attempt, in seconds since 1970. `ahead` returns how many seconds before its start a backend accepts an
-    attempt. `unreached` holds the last refusal of each unreachable backend: only one of the attempts due there is
-    tried at a time.
+    `poll_at_most_every` returns a poll function for the monitor's loop that polls at most once in so many seconds.
+    `new_shared_result` returns a backend's new answer to another process. `room_at` returns the time from which a job
+    may submit one more attempt, in seconds since 1970. `ahead` returns how many seconds before its start a backend
+    accepts an attempt. `unreached` holds the last refusal of each unreachable backend: only one of the attempts due
+    there is tried at a time.
     """
 
     backend: Callable[[str], Backend]
@@ -62,8 +62,8 @@ class Dependencies(Struct, frozen=True, kw_only=True):
     holds_lock: Callable[[], bool]
     owns: Callable[[View], bool]
     ask: Ask | None = None
-    seldom: Callable[[float], Ask] | None = None
-    overheard: Callable[[str], PollResult | None] = lambda _: None
+    poll_at_most_every: Callable[[float], Ask] | None = None
+    new_shared_result: Callable[[str], PollResult | None] = lambda _: None
     site_of: Callable[[History], JobSite] = lambda _: JobSite()
     room_at: Callable[[History], int] = lambda _: 0
     ahead: Callable[[str], int] = lambda _: 0

@@ -48,7 +48,7 @@ class RoleSection(Struct, frozen=True, kw_only=True):
     srun: list[Line]
     environment: list[Line]
     commands: list[HereDocument]
-    steps: list[HookSection]
+    hooks: list[HookSection]
 
 
 class ComponentSection(Struct, frozen=True, kw_only=True):
@@ -115,30 +115,30 @@ _LINES_AROUND = 4
 
 def variables_of_every_role(plan: Plan) -> Mapping[str, str]:
     """Return the variables that have the same value in all task roles; none if this would not shorten the head."""
-    same, *others = (dict(role.environment) for role in plan.roles)
+    shared, *others = (dict(role.environment) for role in plan.roles)
     for other in others:
-        same = {name: value for name, value in same.items() if other.get(name) == value}
-    saved, added = len(others) * len(list(_exports(same.items()))), len(plan.roles) + _LINES_AROUND
-    return same if saved > added else {}
+        shared = {name: value for name, value in shared.items() if other.get(name) == value}
+    saved, added = len(others) * len(list(_exports(shared.items()))), len(plan.roles) + _LINES_AROUND
+    return shared if saved > added else {}
 
 
-def environment_of_every_role(plan: Plan, same: Mapping[str, str]) -> list[Line]:
-    """Return the lines that export the variables `same`; they belong to all task roles."""
+def environment_of_every_role(plan: Plan, shared: Mapping[str, str]) -> list[Line]:
+    """Return the lines that export the variables `shared`; they belong to all task roles."""
     roles = tuple(range(len(plan.roles)))
-    return _variables(same.items(), plan.roles[0], roles)
+    return _variables(shared.items(), plan.roles[0], roles)
 
 
-def role_section(role: RolePlan, plan: Plan, same: Mapping[str, str]) -> RoleSection:
-    """Return the section of a task role. `same` are the variables that all roles share; the section leaves them out."""
+def role_section(role: RolePlan, plan: Plan, shared: Mapping[str, str]) -> RoleSection:
+    """Return the section of a task role. The section leaves out `shared`, the variables of all roles."""
     return RoleSection(
         position=role.position,
         title=_title(role, plan),
         completion=completion_sentence(role),
         settings=setting_lines(role_settings(role, plan), role=role.position),
         srun=_srun(role, plan),
-        environment=list(_environment(role, same)),
+        environment=list(_environment(role, shared)),
         commands=list(_commands(role, plan)),
-        steps=[_hook_section(step, role) for step in (*role.before, *role.after)],
+        hooks=[_hook_section(hook, role) for hook in (*role.before, *role.after)],
     )
 
 
@@ -159,10 +159,10 @@ def _srun(role: RolePlan, plan: Plan) -> list[Line]:
 _EVERY_ROLE = Line(text=our_own(["  environment_of_every_role"]), entry=("lines", "every-role"))
 
 
-def _environment(role: RolePlan, same: Mapping[str, str]) -> Iterator[Line]:
-    if same:
+def _environment(role: RolePlan, shared: Mapping[str, str]) -> Iterator[Line]:
+    if shared:
         yield _EVERY_ROLE
-    rest = [(name, value) for name, value in role.environment if name not in same]
+    rest = [(name, value) for name, value in role.environment if name not in shared]
     yield from _variables(rest, role, (role.position,))
 
 
@@ -212,21 +212,21 @@ _PHASE_TEXT = {
 }
 
 
-def _hook_section(step: HookScript, role: RolePlan) -> HookSection:
-    script = step.script
-    failure = "a failure is ignored" if step.ignore_failure else "a failure fails the task"
-    when = _PHASE_TEXT[step.phase] + ("" if step.phase in ("failure", "exit") else f"; {failure}")
+def _hook_section(hook: HookScript, role: RolePlan) -> HookSection:
+    script = hook.script
+    failure = "a failure is ignored" if hook.ignore_failure else "a failure fails the task"
+    when = _PHASE_TEXT[hook.phase] + ("" if hook.phase in ("failure", "exit") else f"; {failure}")
     if script.program:
         rule = f"what the plugin {script.program} does: PAI runtime, plugins"
-        job_lines = tuple(range(step.lines.first, step.lines.last + 1))
+        job_lines = tuple(range(hook.lines.first, hook.lines.last + 1))
         texts = [*(_setting(name, value) for name, value in script.settings), f"  program_of_{script.program}"]
         *lines, call = [Line(text=our_own([text.rstrip("\n")]), rule=rule, job_lines=job_lines) for text in texts]
         document, calls = _here_document("END_OF_SETTINGS", lines), [call]
     else:
         document, calls = _text("END_OF_SCRIPT", script.text, script.lines), []
     return HookSection(
-        title=f"{step.kind.capitalize()} {step.name}, {step.lines}, {when}.",
-        function=our_own([f"{step.phase}_{step.number}_of_role_{role.position}"]),
+        title=f"{hook.kind.capitalize()} {hook.name}, {hook.lines}, {when}.",
+        function=our_own([f"{hook.phase}_{hook.number}_of_role_{role.position}"]),
         document=document,
         program=calls,
     )

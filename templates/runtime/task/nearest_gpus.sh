@@ -6,9 +6,12 @@
 # Source: srun(1), SLURM_CPU_BIND_LIST; Linux, Documentation/ABI/testing/sysfs-bus-pci, numa_node;
 # CUDA programming guide, CUDA_DEVICE_ORDER: by default the fastest GPU is the first.
 
-# By number, the NUMA domains of the node's GPUs; empty if one is unknown. The CPUs of this
-# task. The result of find_domain_of_cpu.
-PSL_GPU_DOMAINS=() PSL_CPU_LIST='' PSL_DOMAIN=''
+# The NUMA domains of the node's GPUs, by GPU number; empty if one is unknown.
+PSL_GPU_DOMAINS=()
+# The CPUs of this task, set by read_cpu_list.
+PSL_CPU_LIST=''
+# The result of find_domain_of_cpu.
+PSL_DOMAIN=''
 
 # take_nearest_gpus ROLE: sort the GPUs in `found`, and set `first` to the position of this task's
 # first one.

@@ -74,14 +74,14 @@ def monitor(
     *,
     interval: int = 180,
     room_at: int = 0,
-    overheard: Callable[[str], PollResult | None] = lambda _: None,
+    new_shared_result: Callable[[str], PollResult | None] = lambda _: None,
     site_of: Callable[[History], JobSite] | None = None,
 ) -> Monitor:
     means = dependencies(
         backend,
         clock.now,
         room_at=lambda _: room_at,
-        overheard=overheard,
+        new_shared_result=new_shared_result,
         site_of=site_of or (lambda _: polled(interval)),
     )
     return Monitor(Store(path), means, NotificationSender(), said.append)
@@ -187,7 +187,7 @@ def test_a_poll_result_of_another_process_is_used_at_once(tmp_path: Path) -> Non
 
     clock = Clock(t50=look, t200=lambda: ended(slurm, "9", "CANCELLED"))
     watching = monitor(
-        tmp_path, slurm, clock, Log(), interval=150, overheard=lambda _: polled_at.pop() if polled_at else None
+        tmp_path, slurm, clock, Log(), interval=150, new_shared_result=lambda _: polled_at.pop() if polled_at else None
     )
     watching.run(sleep=clock.sleep)
     ends = {line: when for line, when in said.items() if "STOPPED" in line}

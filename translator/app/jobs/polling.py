@@ -27,7 +27,7 @@ SHARED = (*OF_THIS_SLURM, "ssh")
 """Backends whose poll results a user's processes share. The others are cheap to poll."""
 
 
-def seldom(
+def poll_at_most_every(
     session: Session,
     max_age: float,
     others: Callable[[str], tuple[Collection[JobId], Collection[str]]] = lambda _: ((), ()),
@@ -42,7 +42,7 @@ def seldom(
     return ask
 
 
-def overheard(session: Session, name: str) -> PollResult | None:
+def new_shared_result(session: Session, name: str) -> PollResult | None:
     """Return a new poll result of another process of the user, else None."""
     return _shared(session, name).news() if _is_shared(name) else None
 

@@ -18,7 +18,7 @@ from ...state.tidying.tidy import is_tidy, tidy
 from ..ownership import is_private
 from .job_sites import JobSites, missing_profile
 from .monitor_runs import warn_of_overdue_monitor
-from .polling import BY_A_PERSON, overheard, seldom, when_room
+from .polling import BY_A_PERSON, new_shared_result, poll_at_most_every, when_room
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -42,12 +42,12 @@ def dependencies(
     sites: JobSites,
     *,
     ask: Ask | None = None,
-    seldom: Callable[[float], Ask] | None = None,
+    poll_at_most_every: Callable[[float], Ask] | None = None,
     ahead: Callable[[str], int] = lambda _: 0,
 ) -> Dependencies:
     """Return the dependencies of a monitor's work under this lock, with the file server's time, which all share.
 
-    `ask`, `seldom` and `ahead` as in Dependencies.
+    `ask`, `poll_at_most_every` and `ahead` as in Dependencies.
     """
     return Dependencies(
         backend=session.backend,
@@ -55,8 +55,8 @@ def dependencies(
         holds_lock=lock.holds_lock,
         owns=partial(is_own, session),
         ask=ask,
-        seldom=seldom,
-        overheard=partial(overheard, session),
+        poll_at_most_every=poll_at_most_every,
+        new_shared_result=partial(new_shared_result, session),
         room_at=partial(when_room, session, sites=sites),
         site_of=sites.of,
         ahead=ahead,
@@ -105,7 +105,7 @@ def say_doubts(session: Session, views: Sequence[View]) -> None:
 
 
 def _refreshed(session: Session, jobs: Sequence[Opened], max_age: float) -> list[View]:
-    lock, ask = monitor_lock(session), seldom(session, max_age, partial(everything, session))
+    lock, ask = monitor_lock(session), poll_at_most_every(session, max_age, partial(everything, session))
     wanted, jobs, sites = len(jobs), with_awaited(jobs), JobSites(session)
     if any(job.history.ended is None and is_own(session, job) for job in jobs):
         with lock.taken() as mine:

@@ -138,11 +138,11 @@ def test_the_reason_for_waiting_is_refreshed_on_the_page_of_a_job(
     """Of a job that waits Slurm is asked every 15 s for five minutes after a key, else as seldom as by who waits."""
     now, ages = [100.0], list[float]()
 
-    def seldom(_: Session, max_age: float, *__: object) -> Ask:
+    def poll_at_most_every(_: Session, max_age: float, *__: object) -> Ask:
         ages.append(max_age)
         return lambda *_: PollResult(time=now[0], asked=frozenset({JobId("7")}), observations=dict(slurm.observations))
 
-    monkeypatch.setattr("paislurm.translator.app.jobs.refresh.seldom", seldom)
+    monkeypatch.setattr("paislurm.translator.app.jobs.refresh.poll_at_most_every", poll_at_most_every)
     monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
     slurm.observations[JobId("7")] = observed(state, reason="Priority")
     if state == "RUNNING":
