@@ -110,6 +110,6 @@ def test_the_example_passes_the_type_checker(tmp_path: Path, monkeypatch: pytest
 
 
 def test_each_session_caches_its_own_backend(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Session, "_choose", lambda *_: object())
+    monkeypatch.setattr(Session, "_new_backend", lambda *_: object())
     one, other = Session(), Session()
     assert one.backend("local") is one.backend("local") is not other.backend("local")

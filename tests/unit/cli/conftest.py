@@ -43,7 +43,7 @@ def slurm(monkeypatch: pytest.MonkeyPatch) -> FakeBackend:
     """Put a Slurm in place that says what the test wants, whenever it is asked."""
     backend = FakeBackend()
     monkeypatch.setattr(polling, "SHARED", ())
-    monkeypatch.setattr(Session, "_choose", lambda *_: backend)
+    monkeypatch.setattr(Session, "_new_backend", lambda *_: backend)
     return backend
 
 

@@ -119,7 +119,7 @@ def documents(
     retried = f"{user_name()}~retried"
     job_folder(surroundings, *records, replace(RETRY, retry_at=clock() + 500), name=retried)
     slurm = FakeBackend(observed("PENDING", reason="Resources"))
-    monkeypatch.setattr(Session, "_choose", lambda *_: slurm)
+    monkeypatch.setattr(Session, "_new_backend", lambda *_: slurm)
     job = job_file(tmp_path, JOB.replace("name: demo", "name: other"))
     old = job_file(tmp_path, job_v1(), name="old.json")
     run("script", job, "-o", str(tmp_path / "job.sbatch"))

@@ -13,7 +13,7 @@ from paislurm.backends.base import JobId
 from paislurm.translator.app.jobs import cancelling
 from paislurm.translator.app.session import Session
 from paislurm.translator.monitor.job_site import JobSite
-from paislurm.translator.monitor.loop import AFTER_SECONDS, Monitor
+from paislurm.translator.monitor.loop import DEPENDENCY_CHECK_SECONDS, Monitor
 from paislurm.translator.monitor.notify import NotificationSender
 from paislurm.translator.monitor.polling.poll_result import PollResult
 from paislurm.translator.state.job_folder import Store
@@ -424,7 +424,7 @@ def test_a_dependent_job_is_submitted_soon_after_the_end(
     said: list[str] = []
     monitor(tmp_path, backend, clock, said, interval=300).run(sleep=clock.sleep)
     assert len(taken) == 1
-    assert 100 <= taken[0] <= 100 + (2 * AFTER_SECONDS if others_monitor else 5)
+    assert 100 <= taken[0] <= 100 + (2 * DEPENDENCY_CHECK_SECONDS if others_monitor else 5)
 
 
 def test_the_end_of_an_attempt_submits_dependent_jobs(tmp_path: Path, backend: FakeBackend) -> None:

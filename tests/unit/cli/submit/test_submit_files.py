@@ -148,7 +148,7 @@ class Slow:
     def observe(self, ids): return {}
     def find(self, tags): return {}
 
-Session._choose = lambda self, name: Slow()
+Session._new_backend = lambda self, name: Slow()
 while time.time() < float(sys.argv[2]): pass
 sys.exit(main(["submit", sys.argv[1]]))
 """
