@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     Options = Sequence[Mapping[str, str]]
     """The options of each component of a job, by their sbatch names."""
 
+LOCAL = "local"
+"""The backend that runs scripts on this machine, without Slurm."""
 JobId = NewType("JobId", str)
 """The id of a submitted script: `123` for Slurm (the leader's job id), `123;far` for a job of another cluster."""
 

@@ -8,6 +8,8 @@ from msgspec import Struct
 
 from paislurm.translator.errors import Diagnostic, UsageError
 
+from .base import LOCAL
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
     from pathlib import Path
@@ -82,7 +84,7 @@ def _ssh(host: str, dependencies: BackendDependencies) -> Backend:
 BACKENDS: dict[str, Callable[[BackendDependencies], Backend]] = {
     "slurm": _slurm,
     "pyslurm": _pyslurm,
-    "local": _local,
+    LOCAL: _local,
 }
 OF_THIS_SLURM = ("slurm", "pyslurm")
 """Backends that run scripts with this machine's Slurm."""

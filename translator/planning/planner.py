@@ -102,19 +102,12 @@ def _warnings(request: Request, allocation: Allocation, worlds: Worlds) -> tuple
         *container_warnings(job, site, request.mounts),
         *mpi_warnings(job, site, allocation.layout.kind, worlds),
         *path_warnings(job, site),
-        *plan_warnings(job, site, allocation),
-        *hazard_warnings(request, allocation.layout.kind),
-        *restart_warnings(job, site),
-    )
-
-
-def plan_warnings(job: Job, site: Site, allocation: Allocation) -> tuple[Diagnostic, ...]:
-    """Return the warnings that need the whole plan."""
-    return (
         *_nodes_not_known(job, allocation),
         *_unexported_peers(job),
         *_fixed_ports(job, allocation),
         *_no_notifier(job, site),
+        *hazard_warnings(request, allocation.layout.kind),
+        *restart_warnings(job, site),
     )
 
 

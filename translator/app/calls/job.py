@@ -68,10 +68,10 @@ class JobCalls(Calls):
         """
         from ...monitor.poll import open_job
         from ..jobs.refresh import refresh_all
-        from ..waiting import statuses
+        from ..views.of_poll import job_views
 
         with self._call():
-            return statuses(self, refresh_all(self, [open_job(folder) for folder in self._folders(jobs)]))
+            return job_views(self, refresh_all(self, [open_job(folder) for folder in self._folders(jobs)]))
 
     def wait(self, *jobs: JobRun | str, first: bool = False, timeout: float | None = None) -> list[JobView]:
         """Wait for jobs and return how they ended, in their order; with `first`, return after the first end.
@@ -80,10 +80,21 @@ class JobCalls(Calls):
         not answer, the wait continues. Ctrl-C raises InterruptedWaitError, and the jobs continue. Raises NotFoundError
         for a job that the backend has forgotten.
         """
-        from ..waiting import wait
+        from ...errors import WaitTimeoutError
+        from ...monitor.poll import open_job
+        from ..jobs.job_sites import JobSites
+        from ..jobs.refresh import refresh_all
+        from ..jobs.waiting import known_ends, wait_for_ends
+        from ..views.of_poll import job_views
 
         with self._call():
-            return wait(self, self._folders(jobs), first=first, timeout=timeout)
+            folders = self._folders(jobs)
+            try:
+                ends = wait_for_ends(self, folders, first=first, between=lambda: None, timeout=timeout)
+            except WaitTimeoutError:
+                opened = [open_job(folder) for folder in folders]
+                return job_views(self, refresh_all(self, opened, max_age=JobSites(self).interval()))
+            return job_views(self, known_ends(ends))
 
     def logs(
         self,
@@ -117,11 +128,11 @@ class JobCalls(Calls):
         from ..jobs.logs.following import follow
         from ..jobs.logs.lines import LineTeller
         from ..jobs.logs.selection import LogSelection
-        from ..waiting import statuses
+        from ..views.of_poll import job_views
 
         with self._call():
             wanted = LogSelection(tasks=tasks, streams=tuple(streams))
-            return statuses(self, [follow(self, self._folder(job), wanted, LineTeller(each))])[0]
+            return job_views(self, [follow(self, self._folder(job), wanted, LineTeller(each))])[0]
 
     def cancel(self, *jobs: JobRun | str) -> list[JobView]:
         """Cancel jobs, and return their states. A job is still unfinished until its tasks have ended.
@@ -130,13 +141,13 @@ class JobCalls(Calls):
         all other jobs have been cancelled.
         """
         from ..jobs.cancelling import cancel_jobs, joined
-        from ..waiting import statuses
+        from ..views.of_poll import job_views
 
         with self._call():
             done, errors = cancel_jobs(self, self._folders(jobs))
             if errors:
                 raise joined(errors)
-            return statuses(self, [each.view for each in done])
+            return job_views(self, [each.view for each in done])
 
     def update(
         self,
@@ -155,7 +166,7 @@ class JobCalls(Calls):
         from ..jobs.cancelling import joined
         from ..update.possible import values_of
         from ..update.updating import update_jobs
-        from ..waiting import statuses
+        from ..views.of_poll import job_views
 
         with self._call():
             values = values_of(slurm or {}, nice=nice, held=held, retries=retries)
@@ -163,7 +174,7 @@ class JobCalls(Calls):
             done, errors = update_jobs(self, folders, values, several=len(folders) > 1)
             if errors:
                 raise joined(errors)
-            return statuses(self, [each.view for each in done])
+            return job_views(self, [each.view for each in done])
 
     def remove(
         self,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
-from paislurm.backends.registry import is_remote
+from paislurm.backends.base import LOCAL
 
 from ...errors import RejectedError
 from ...times import aware
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from ..session import Session
     from ..submit.result import Submitted
     from .gpus import Pool
-
-LOCAL = "local"
 
 
 class Estimate(NamedTuple):
@@ -85,7 +83,7 @@ def _asked(
     if submitted.backend == LOCAL:
         return Start(at=session.now(), resources_free=True), ()
     compiled = submitted.compiled
-    runner = session.slurm_runner(submitted.backend if is_remote(submitted.backend) else "slurm")
+    runner = session.slurm_runner(submitted.backend)
     try:
         return ask_start(
             session,

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from paislurm.backends.base import LOCAL
+
 from ...errors import Diagnostic, Location, PlanError, ProtocolError, Severity
 from ..ownership import OTHERS_WRITE
 from .source import STDIN, Source
@@ -128,7 +130,7 @@ def site_of(session: Session, source: Source) -> Site:
     from ...site.profile import local_site
     from .sites import find_site
 
-    if source.backend == "local" and source.site is None:
+    if source.backend == LOCAL and source.site is None:
         return local_site()
     return find_site(session, source.site, host=source.host)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,6 +12,7 @@ from paislurm.backends.base import JobId
 
 from ...errors import Diagnostic, FolderError, PaislurmError, UnreachableError
 from ...monitor.poll import open_job
+from ...monitor.reconcile import is_unknown
 from ...monitor.retry import STOPPED
 from ...monitor.transition import abandoned
 from ...state.records import Cancelled
@@ -118,7 +118,7 @@ def _settled(session: Session, view: View) -> Done | None:
     folder, known = view.folder, view.history
     if view.job_status.ended:
         return Done(f"{folder.name} has already ended: {view.job_status.state}", view, had_ended=True)
-    if view.job_status.state == "UNKNOWN" and not view.backend_error and view.observation is None:
+    if is_unknown(view):
         reason = f"given up by the user: {known.backend_label} does not know the job, and it has no result"
         folder.append(abandoned(known, session.now(), STOPPED, reason))
         message = f"{folder.name} is given up: {known.backend_label} does not know job {known.job_id}"
@@ -153,8 +153,7 @@ def _ask(session: Session, views: Sequence[View], errors: list[PaislurmError]) -
         for each in _cancelled(session, name, group, errors):
             with suppress(OSError):
                 each.view.folder.append(_record(session, each.view, each.job_id))
-                # Notify the monitor: no other file of a waiting job changes.
-                os.utime(each.view.folder.attempt(each.view.history.attempt))
+                each.view.folder.wake_monitor(each.view.history.attempt)
             yield each
 
 

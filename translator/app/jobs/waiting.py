@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ...errors import Diagnostic, InterruptedWaitError, NotFoundError, WaitTimeoutError
 from ...monitor.poll import open_job
+from ...monitor.reconcile import is_unknown
 from ...monitor.waits import waits_by_journal
 from ...monitor.watching.job_files import needs_answer
 from ...plural import some_of, verb
@@ -255,7 +256,7 @@ class _Waiter:
             self.fetch(now=True)
             return view
         self._tell_outage(view)
-        if view.job_status.state == "UNKNOWN" and not view.backend_error and view.observation is None:
+        if is_unknown(view):
             return _lost(view)
         if view.history.attempt != self._attempt:
             self._follow(view.history.attempt)

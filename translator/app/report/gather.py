@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from paislurm.backends.base import JobId
-from paislurm.backends.registry import is_remote
+from paislurm.backends.base import LOCAL, JobId
 from paislurm.backends.slurm import commands
 from paislurm.backends.slurm.steps import accounted_usages, sacct_steps
 
@@ -45,7 +44,6 @@ if TYPE_CHECKING:
 SECONDS = 60.0
 MAX_COMPONENTS = 128
 """Components of a heterogeneous job have consecutive numbers. Source: srun(1), --het-group."""
-LOCAL = "local"
 
 
 def usages(session: Session, known: History, records: Iterable[Record]) -> Mapping[int, Mapping[str, StepUsage]]:
@@ -56,7 +54,7 @@ def usages(session: Session, known: History, records: Iterable[Record]) -> Mappi
     jobs = {JobId(each.job_id): each.attempt for each in records if isinstance(each, Submitted) and each.job_id}
     if not jobs or known.backend == LOCAL:
         return {}
-    runner = session.slurm_runner(known.backend if is_remote(known.backend) else "slurm")
+    runner = session.slurm_runner(known.backend)
     try:
         answer = runner.run(sacct_steps(jobs), timeout=SECONDS).stdout
     except BackendError:

@@ -6,6 +6,8 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from paislurm.backends.base import LOCAL
+
 from ...errors import PaislurmError, diagnostic_text
 from ...report.links import head_of, linked
 from ...report.model import RunFacts
@@ -117,6 +119,6 @@ def _site(session: Session, known: History, site: str | None) -> Site:
     from ..input.sites import find_site
 
     kind, _, host = known.backend.partition(":")
-    if kind == "local" and site is None:
+    if kind == LOCAL and site is None:
         return local_site()
     return find_site(session, site, host=host or None)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paislurm import __version__
+from paislurm.backends.base import LOCAL
 
 from ...protocol.overrides import value_of
 from ...state.run_record import HIDDEN, FileDigest, RunRecord
@@ -67,7 +68,7 @@ def digest(data: bytes) -> str:
 
 def profiles_of(session: Session, source: Source) -> tuple[FileDigest, ...]:
     """Return the files of the source's site profile, the extending one first."""
-    if source.backend == "local" and source.site is None:
+    if source.backend == LOCAL and source.site is None:
         return ()
     try:
         return tuple(

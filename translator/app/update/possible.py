@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from paislurm.backends.base import LOCAL
 from paislurm.backends.slurm.states import Phase, phase
 
 from ...errors import Diagnostic, RejectedError, UsageError
@@ -44,7 +45,7 @@ def check_possible(session: Session, view: View, part: Mapping[str, str]) -> Non
     if is_unsettled(known) and set(part) != {RETRIES}:
         message = f"it is still unknown whether {name} reached {known.backend_label}"
         raise not_possible("E623", message, f"try again when `paislurm status {known.job}` shows its number")
-    if known.backend == "local" and set(part) != {RETRIES}:
+    if known.backend == LOCAL and set(part) != {RETRIES}:
         message = f"{name} is a job of the local backend, which has no queue, time limit or partition"
         raise not_possible("E622", message, "change only `--retries` of such a job")
     if part.get("nice", "").startswith("-") and not target_of(known, part) and session.user != ROOT:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -38,7 +36,7 @@ def write_down(session: Session, view: View, values: Mapping[str, str], target: 
         job_id="" if set(values) == {RETRIES} else target,
     )
     _append(view, change)
-    _wake(view)
+    view.folder.wake_monitor(view.history.attempt)
     return change
 
 
@@ -67,12 +65,6 @@ def _append(view: View, change: Changed) -> None:
         done = f"; job {change.job_id} was changed, but later attempts were not" if change.job_id else ""
         message = f"cannot write {view.folder.journal} ({error.strerror or error}){done}"
         raise FolderError(Diagnostic(code="E510", message=message)) from None
-
-
-def _wake(view: View) -> None:
-    """Notify the monitor: no other file of a waiting job changes."""
-    with suppress(OSError):
-        os.utime(view.folder.attempt(view.history.attempt))
 
 
 EARLY = 60

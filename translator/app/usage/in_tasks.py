@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from paislurm.backends.base import JobId
+from paislurm.backends.base import LOCAL, JobId
 from paislurm.backends.runner import LocalRunner
 from paislurm.backends.slurm import commands
 from paislurm.backends.slurm.backend import check_cluster
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from .running import RunningRole
 
 SECONDS = 60.0
-LOCAL = "local"
 _SCRIPT = "templates/usage.sh"
 _HUNDREDTHS = 100
 

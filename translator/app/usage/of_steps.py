@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from paislurm.backends.base import JobId
+from paislurm.backends.base import LOCAL, JobId
 from paislurm.backends.slurm import commands
 from paislurm.backends.slurm.backend import check_cluster
 from paislurm.backends.slurm.steps import sstat, step_usages
 
 from ...errors import BackendError, ThrottledError
-from .in_tasks import LOCAL
 from .usage import Usage
 
 if TYPE_CHECKING:

@@ -65,6 +65,11 @@ def job_view(session: Session, view: View, tasks: Sequence[TaskView] | None = No
     )
 
 
+def job_views(session: Session, views: Iterable[View]) -> list[JobView]:
+    """Return the states of jobs."""
+    return [job_view(session, view) for view in views]
+
+
 def one_or_several(
     session: Session,
     views: Sequence[View],

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...app.estimate.estimate import LOCAL
+from paislurm.backends.base import LOCAL
+
 from ...app.estimate.gpus import UP
 from ...app.submit.after import text_of
 from ...plural import counted, verb
