@@ -101,7 +101,7 @@ def boot(instance: Instance) -> None:
         database.result()
         if instance.kind.accounts:
             daemons.start(instance, "mariadbd")
-            daemons.start(instance, "slurmdbd")
+            start_slurmdbd(instance)
             register(instance)
         for name in daemons.daemons(instance):
             if name.startswith("slurmctld"):
@@ -114,6 +114,14 @@ def boot(instance: Instance) -> None:
             idle = lambda host=host: set(node_states(instance, host).values()) == {"idle"}  # noqa: E731
             wait_until(idle, "nodes do not become idle")
         venv.result()
+
+
+def start_slurmdbd(instance: Instance) -> None:
+    """Start slurmdbd, and once more if it ends: 26.05 once got no result of its first query, "No error"."""
+    try:
+        daemons.start(instance, "slurmdbd")
+    except ClusterError:
+        daemons.start(instance, "slurmdbd")
 
 
 def prepare_folder(instance: Instance) -> None:

@@ -80,6 +80,8 @@ def mariadbd(instance: Instance) -> tuple[str, ...]:
         # The data lives no longer than the cluster: spare the disk.
         "--innodb-flush-log-at-trx-commit=0", "--innodb-doublewrite=0", "--innodb-log-file-size=8M",
         "--innodb-buffer-pool-size=64M", "--innodb-lock-wait-timeout=900",
+        # slurmdbd does not support it; it is on from MariaDB 11.6.2 on, and older ones do not know it.
+        "--loose-innodb-snapshot-isolation=OFF",
     )  # fmt: skip
 
 

@@ -19,7 +19,7 @@ munged --force --key-file=/run/try/key --socket=/run/munge/munge.socket.2 --pid-
   --seed-file=/run/try/seed --log-file=/run/try/munged.log 2>/dev/null
 mariadb-install-db --no-defaults --user=root --datadir=/run/try/db --auth-root-authentication-method=normal >db.log 2>&1
 mariadbd --no-defaults --user=root --datadir=/run/try/db --skip-networking --socket=/run/mysqld/mysqld.sock \
-  --innodb-log-file-size=8M --innodb-buffer-pool-size=64M >>db.log 2>&1 &
+  --innodb-log-file-size=8M --innodb-buffer-pool-size=64M --loose-innodb-snapshot-isolation=OFF >>db.log 2>&1 &
 until mariadb --no-defaults --socket=/run/mysqld/mysqld.sock -e "select 1" >/dev/null 2>&1; do
   kill -0 $! || { tail -n 5 db.log >&2; exit 1; }
   sleep 0.1
