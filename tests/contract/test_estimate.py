@@ -76,6 +76,21 @@ def test_an_idle_cluster(site: Site, folder: Path, idle: Cluster) -> None:
     assert not idle.squeue()
 
 
+def test_both_layouts(site: Site, folder: Path, idle: Cluster) -> None:
+    site.write(folder, "site.yaml", merged(merged(site.profile, ONE_ATTEMPT), "scheduler: {backfillInterval: 30}\n"))
+    site.write(folder, "job.yaml", job_text("tried", HET))
+    env = {"PAISLURM_HOME": str(folder / "home"), "PAISLURM_SITE": str(folder / "site.yaml")}
+    words = ("paislurm", "plan", "job.yaml", "--test-only")
+    text = site.run(*words, cwd=folder, env=env, check=True).stdout
+    het, shared = (line for line in text.splitlines() if line.startswith("layout "))[-2:]
+    assert "layout het would start at once on " in het
+    assert het.endswith("; the start comes with the next run of the backfill scheduler within 30 s")
+    assert shared
+    document = json.loads(site.run(*words, "--json", cwd=folder, env=env, check=True).stdout)
+    assert [each["estimate"]["at_once"] for each in document["layouts"]] == [True, True]
+    assert not idle.squeue()
+
+
 def test_a_full_cluster(site: Site, folder: Path, idle: Cluster) -> None:
     running = [
         fill(idle, f"--ntasks={tasks}", "--nodes=1", "--gres=gpu:v100:3", "--partition=pair") for tasks in (16, 15)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
 
 from ..errors import Diagnostic, PlanError
 from ..plural import counted
 from .layout.capacity import Demand, Nodes, allocate_disjoint, node_capacity, nodes_for
 from .layout.infeasible import components_refused, infeasible, names, node_count, role_too_large
-from .layout.layout import Allocation, Conditions, Layout, LayoutKind, pack
+from .layout.layout import Allocation, Conditions, Layout, LayoutKind, OtherLayout, pack
 from .layout.prefer import prefer, with_reason
 from .mpi import has_several_ranks, is_feasible
 from .slurm.components import batch_memory_mib
@@ -57,16 +59,44 @@ def _choose_layout(job: Job, partitions: Sequence[Partition], conditions: Condit
         return _for_unknown_nodes(job, conditions)
     if len(job.roles) == 1:
         return _plain(job, partitions[0], conditions)
-    het = shared = None
-    if requested != "shared" and len(job.roles) <= MAX_COMPONENTS and not no_components:
-        het = _slots_that_fit(job, lambda slots: _het(job, partitions, slots, conditions))
-    if requested != "het" and conditions.alike:
-        shared = _slots_that_fit(job, lambda slots: _shared(job, partitions, slots, conditions))
+    het, shared = _het_candidate(job, partitions, conditions), _shared_candidate(job, partitions, conditions)
     if requested is not None:
-        return _as_requested(job, partitions, het if requested == "het" else shared, requested)
-    if het is not None and shared is not None and conditions.only_layout:
-        het, shared = (found if found.layout.kind == conditions.only_layout else None for found in (het, shared))
-    return _choose_feasible(job, partitions, conditions, het, shared)
+        chosen = _as_requested(job, partitions, het if requested == "het" else shared, requested)
+    else:
+        chosen = _choose_feasible(job, partitions, conditions, het, shared)
+    return _with_other(chosen, shared if chosen.layout.kind == "het" else het)
+
+
+class _Candidate(NamedTuple):
+    """A layout that can start, or else the reason why it cannot."""
+
+    kind: LayoutKind
+    allocation: Allocation | None
+    why_not: str
+
+
+def _het_candidate(job: Job, partitions: Sequence[Partition], conditions: Conditions) -> _Candidate:
+    if conditions.no_components:
+        why = f"Slurm starts no job with a component for each role here: {conditions.no_components}"
+        return _Candidate("het", None, why)
+    if len(job.roles) > MAX_COMPONENTS:
+        return _Candidate("het", None, f"srun cannot address the components of {len(job.roles)} roles")
+    found = _slots_that_fit(job, lambda slots: _het(job, partitions, slots, conditions))
+    return _Candidate("het", found, "" if found else f"a component for each role needs more than {_nodes(partitions)}")
+
+
+def _shared_candidate(job: Job, partitions: Sequence[Partition], conditions: Conditions) -> _Candidate:
+    if not conditions.alike or len(set(partitions)) > 1:
+        return _Candidate("shared", None, "its roles request different partitions, nodes or accounts")
+    found = _slots_that_fit(job, lambda slots: _shared(job, partitions, slots, conditions))
+    return _Candidate("shared", found, "" if found else f"the tasks do not fit on {_nodes(partitions)} of one size")
+
+
+def _with_other(chosen: Allocation, other: _Candidate) -> Allocation:
+    """Return the chosen layout, beside the other one."""
+    found = None if other.allocation is None else other.allocation.node_count
+    beside = OtherLayout(kind=other.kind, node_count=found, why_not=other.why_not or None)
+    return replace(chosen, layout=replace(chosen.layout, node_count=chosen.node_count, other=beside))
 
 
 def _for_unknown_nodes(job: Job, conditions: Conditions) -> Allocation:
@@ -102,7 +132,9 @@ def _for_unknown_nodes(job: Job, conditions: Conditions) -> Allocation:
             )
         )
     reason = "the nodes are unknown, so each role has a component that Slurm packs"
-    return Allocation(layout=Layout(kind="het", reason=reason), slots=slots, nodes=nodes, nodes_known=False)
+    other = OtherLayout(kind="shared", why_not="it needs a site profile that describes the nodes")
+    layout = Layout(kind="het", reason=reason, other=other)
+    return Allocation(layout=layout, slots=slots, nodes=nodes, nodes_known=False)
 
 
 def _stated_slots(job: Job) -> tuple[int, ...]:
@@ -199,8 +231,6 @@ def _nodes(partitions: Sequence[Partition]) -> str:
 def _shared(
     job: Job, partitions: Sequence[Partition], slots: tuple[int, ...], conditions: Conditions
 ) -> Allocation | None:
-    if len(set(partitions)) > 1:
-        return None
     shapes = [
         shape.model_copy(update={"memory_mib": shape.memory_mib - conditions.batch_memory_mib})
         for shape in partitions[0].nodes
@@ -214,30 +244,24 @@ def _shared(
 
 
 def _choose_feasible(
-    job: Job,
-    partitions: Sequence[Partition],
-    conditions: Conditions,
-    het: Allocation | None,
-    shared: Allocation | None,
+    job: Job, partitions: Sequence[Partition], conditions: Conditions, het: _Candidate, shared: _Candidate
 ) -> Allocation:
     """Return the layout that can start, or the better one. Raises PlanError if none can."""
-    if conditions.no_components:
-        why = f"Slurm starts no job with a component for each role here: {conditions.no_components}"
-    elif len(job.roles) > MAX_COMPONENTS:
-        why = f"srun cannot address the components of {len(job.roles)} roles"
-    elif conditions.only_layout == "shared":
-        why = "its MPI world cannot span components"
-    else:
-        why = f"a component for each role needs more than {_nodes(partitions)}"
-    if het is None:
-        if shared is None:
-            raise PlanError(infeasible(job, partitions, conditions))
-        return with_reason(shared, why)
-    return het if shared is None else prefer(job.roles, het, shared, conditions)
+    if het.allocation and shared.allocation:
+        if conditions.only_layout == "shared":
+            return with_reason(shared.allocation, "its MPI world cannot span components")
+        if conditions.only_layout == "het":
+            return het.allocation
+        return prefer(job.roles, het.allocation, shared.allocation, conditions)
+    if shared.allocation:
+        return with_reason(shared.allocation, het.why_not)
+    if het.allocation:
+        return het.allocation
+    raise PlanError(infeasible(job, partitions, conditions))
 
 
-def _as_requested(job: Job, partitions: Sequence[Partition], found: Allocation | None, requested: str) -> Allocation:
-    if found is None:
+def _as_requested(job: Job, partitions: Sequence[Partition], found: _Candidate, requested: LayoutKind) -> Allocation:
+    if found.allocation is None:
         why = f": its {len(job.roles)} components share no node" if requested == "het" else ""
         raise PlanError(
             Diagnostic(
@@ -248,4 +272,4 @@ def _as_requested(job: Job, partitions: Sequence[Partition], found: Allocation |
                 hint="remove extras.slurm.layout, so that the planner chooses the layout",
             )
         )
-    return with_reason(found, "the job requests it")
+    return with_reason(found.allocation, "the job requests it")

@@ -11,6 +11,7 @@ from .slurm.components import BINDING_OPTIONS
 
 if TYPE_CHECKING:
     from ..job import PortRequest
+    from .layout.layout import OtherLayout
     from .plan import HookScript, MpiWorld, Plan, RetryPlan, RolePlan
 
 _COLUMNS = ("ROLE", "TASKS", "SLOTS", "PER NODE", "CPUS", "MEMORY", "GPUS", "PORTS", "COMPLETION", "IMAGE")
@@ -27,6 +28,7 @@ def plan_text(plan: Plan) -> str:
     head = [
         ("job", f"{plan.job_name} ({plan.source}, PAI protocol v{plan.protocol})"),
         ("layout", f"{plan.layout.kind}: {plan.layout.reason}"),
+        *([("instead", _other(plan.layout.other))] if plan.layout.other else []),
         ("tasks", f"{plan.task_count} in {counted(len(plan.roles), 'role')}, {turns}"),
         *(
             [("complete", f"with {counted(plan.min_succeeded, 'succeeded task')} of all roles")]
@@ -70,6 +72,13 @@ def plan_text(plan: Plan) -> str:
     asked += [f"srun --mpi={mpi_world.plugin} starts {_ranks(plan, mpi_world)} as one world" for mpi_world in groups]
     around = [*_hazards(plan), *_fabric(plan), *(line for role in plan.roles for line in _hook_lines(role))]
     return "\n".join([pairs_text(head), "", columns_text(rows), "", *around, *asked]) + "\n"
+
+
+def _other(other: OtherLayout) -> str:
+    """Return the layout that is not chosen as text."""
+    if other.why_not:
+        return f"{other.kind} is impossible: {other.why_not}"
+    return f"`layout: {other.kind}` would use {counted(other.node_count or 0, 'node')}"
 
 
 def _ranks(plan: Plan, mpi_world: MpiWorld) -> str:

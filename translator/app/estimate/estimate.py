@@ -70,7 +70,11 @@ def estimate(session: Session, source: Source, after: tuple[Dependency, ...] = (
     Raises BackendError like a submit.
     """
     (prepared,) = prepare(session, [source], keep=False, after=after)
-    submitted = described(session, prepared, None)
+    return estimate_of(session, described(session, prepared, None), source)
+
+
+def estimate_of(session: Session, submitted: Submitted, source: Source) -> Estimate:
+    """Return when a prepared job would start."""
     named = _partitions(submitted.compiled)
     start, pools = _asked(session, submitted, source, named)
     partitions = named or tuple(each.partition for each in pools)

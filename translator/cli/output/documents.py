@@ -9,6 +9,7 @@ from ...app.compiler.checking import CheckedFiles, CheckedJob, ConvertedFile
 from ...app.compiler.scripts import ExplainedScript, Runtime, ScriptFile, Verified
 from ...app.document import DIALECT, CommandError, json_schema
 from ...app.estimate.gpus import SiteGpus
+from ...app.estimate.layouts import LayoutStarts
 from ...app.estimate.start import StartEstimate
 from ...app.exit_meaning import ExitMeaning
 from ...app.jobs.cancelling import CancelledJob, CancelledJobs
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 ERROR, SCHEMA = "error", "schema"
 COMMANDS: dict[str, tuple[type[Struct], ...]] = {
     "check": (CheckedJob, CheckedFiles),
-    "plan": (Plan,),
+    "plan": (Plan, LayoutStarts),
     "script": (ScriptFile,),
     "explain": (ExplainedScript,),
     "convert": (ConvertedFile,),

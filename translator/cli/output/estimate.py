@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from paislurm.backends.base import LOCAL
 
 from ...app.estimate.gpus import UP
+from ...app.estimate.layouts import backfill_interval
 from ...app.submit.after import text_of
 from ...plural import counted, verb
 from ...times import duration_text, format_time
@@ -29,6 +30,29 @@ def print_estimate(found: Estimate) -> None:
                 print_result(gpus_text(pool))
     if submitted.after:
         log(f"it will not be submitted before {text_of(submitted.after)}")
+
+
+def print_layouts(found: Sequence[Estimate]) -> None:
+    """Print the expected start of each layout."""
+    for each in found:
+        kind, components = each.submitted.compiled.plan.layout.kind, each.component_count
+        if each.submitted.backend == LOCAL:
+            said = f"layout {kind} would start at once on this machine: the local backend has no queue"
+        else:
+            said = start_text(f"layout {kind}", each.start, each.partitions, components=components, now=each.now)
+        print_result(said + _backfill_text(each))
+
+
+def _backfill_text(found: Estimate) -> str:
+    """Return how long a job with several components waits for the backfill scheduler, "" for other jobs.
+
+    Source: Slurm's documentation, heterogeneous jobs: only the backfill scheduler starts them.
+    """
+    if found.component_count == 1 or found.start.at is None or found.submitted.backend == LOCAL:
+        return ""
+    interval = backfill_interval(found)
+    when = f" within {interval} s" if interval else ""
+    return f"; the start comes with the next run of the backfill scheduler{when}"
 
 
 GPU_COLUMNS = ("PARTITION", "TYPE", "GPUS", "FREE", "JOBS WAITING", "NOTE")

@@ -18,6 +18,17 @@ if TYPE_CHECKING:
 LayoutKind = Literal["plain", "het", "shared"]
 
 
+class OtherLayout(Struct, frozen=True, kw_only=True):
+    """The layout of several roles that is not chosen."""
+
+    kind: LayoutKind
+    """`het` or `shared`."""
+    node_count: int | None = None
+    """The number of its nodes; None if it cannot start."""
+    why_not: str | None = None
+    """Why it cannot start."""
+
+
 class Layout(Struct, frozen=True, kw_only=True):
     """The layout: how roles share nodes."""
 
@@ -25,6 +36,10 @@ class Layout(Struct, frozen=True, kw_only=True):
     """`plain` for one role, `het` for a component per role, `shared` for one allocation for all roles."""
     reason: str
     """The reason for this layout, as text."""
+    node_count: int | None = None
+    """The number of nodes of a job with several roles; None if unknown."""
+    other: OtherLayout | None = None
+    """The layout that is not chosen, for a job with several roles."""
 
 
 class Conditions(Struct, frozen=True, kw_only=True):

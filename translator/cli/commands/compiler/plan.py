@@ -19,20 +19,36 @@ if TYPE_CHECKING:
 @click.command(
     epilog=examples(
         "paislurm plan job.yaml",
+        "paislurm plan job.yaml --test-only                   # which layout would start first?",
         "paislurm plan job.yaml --site my-cluster.yaml --json",
     )
 )
 @job_file
+@click.option("--test-only", is_flag=True, help="Ask Slurm when the job would start, in each layout that it can have.")
 @json_option
 @pass_session
-def command(session: Session, source: Source, *, as_json: bool) -> int:
+def command(session: Session, source: Source, *, test_only: bool, as_json: bool) -> int:
     """Show the request to Slurm and its reasons: layout, components, roles, ports.
 
     FILE is a job file, or - for standard input.
+
+    --test-only also shows when Slurm would start the job if it were submitted now, in each layout that it can have. It
+    calls `sbatch --test-only`, sinfo and squeue, once for each layout.
     """
     from ....app.input.job_input import compile_source
     from ....planning.plan_text import plan_text
 
+    if test_only:
+        from ....app.estimate.layouts import estimate_layouts, layout_starts
+        from ...output.estimate import print_layouts
+
+        planned, found = estimate_layouts(session, source)
+        if as_json:
+            print_json(layout_starts(planned, found))
+        else:
+            print_result(escape_control(plan_text(planned)))
+            print_layouts(found)
+        return 0
     _, compiled = compile_source(session, source)
     if as_json:
         print_json(compiled.plan)
