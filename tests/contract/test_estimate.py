@@ -81,12 +81,13 @@ def test_both_layouts(site: Site, folder: Path, idle: Cluster) -> None:
     site.write(folder, "job.yaml", job_text("tried", HET))
     env = {"PAISLURM_HOME": str(folder / "home"), "PAISLURM_SITE": str(folder / "site.yaml")}
     words = ("paislurm", "plan", "job.yaml", "--test-only")
-    text = site.run(*words, cwd=folder, env=env, check=True).stdout
-    het, shared = (line for line in text.splitlines() if line.startswith("layout "))[-2:]
-    assert "layout het would start at once on " in het
+    text = site.run(*words, cwd=folder, env=env).stdout
+    shared, het = [line for line in text.splitlines() if line.startswith("layout ")][1:]
+    assert shared.startswith("layout shared would start at once on ")
+    assert shared.endswith(" in partition normal (Slurm's estimate)")
+    assert het.startswith("layout het would start at once on ")
     assert het.endswith("; the start comes with the next run of the backfill scheduler within 30 s")
-    assert shared
-    document = json.loads(site.run(*words, "--json", cwd=folder, env=env, check=True).stdout)
+    document = json.loads(site.run(*words, "--json", cwd=folder, env=env).stdout)
     assert [each["estimate"]["at_once"] for each in document["layouts"]] == [True, True]
     assert not idle.squeue()
 
