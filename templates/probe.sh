@@ -24,6 +24,9 @@ print_adapters() {
     [[ -d $port ]] || continue
     name=${port%/ports/*}
     printf 'port %s %s %s %s\n' "${name##*/}" "${port##*/}" "$(first_of "$port/link_layer")" "$(first_of "$port/state")"
+    if [[ $(first_of "$port/link_layer") == Ethernet ]]; then
+      printf 'roce %s %s\n' "${name##*/}" "$(first_of "$port/gid_attrs/ndevs/0")"
+    fi
   done
 }
 

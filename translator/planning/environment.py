@@ -83,6 +83,7 @@ def node_plan(job: Job, site: Site) -> NodePlan:
         gpu_vendor=site.gpus.vendor,
         gpu_gres=site.gpus.gres if has_gpus and site.gpus.gres != "gpu" else None,
         sysfs=site.infiniband.sysfs if site.infiniband else None,
+        gid_index=site.infiniband.gid_index if site.infiniband else None,
     )
 
 

@@ -79,6 +79,8 @@ class NodePlan(Struct, frozen=True, kw_only=True):
     """The gres name of the job's GPUs if it is not `gpu`, else ""."""
     sysfs: str | None
     """The folder of `infiniband` and `net` on the nodes."""
+    gid_index: int | None
+    """The GID index of RoCE adapters; None: the nodes find it."""
 
 
 class TimePlan(Struct, frozen=True, kw_only=True, rename={"limit": "time_limit"}):

@@ -15,6 +15,7 @@ from ..validation.strict_model import (
     Validator,
     choice,
     expected,
+    int_range,
     integer,
     pattern,
 )
@@ -30,6 +31,7 @@ Adapter = Annotated[
 ]
 Interface = Annotated[str, pattern("the name of a network interface such as `ib0`", r"[A-Za-z0-9_.@-]{1,15}")]
 GresName = Annotated[str, pattern("the name of a generic resource, without a type or a number", WORD)]
+GidIndex = Annotated[int, int_range(0, 255)]
 SwitchCount = Annotated[
     str, pattern("a number of switches such as `1`, or with the longest wait for them `1@30:00`", r"\d+(?:@[\d:-]+)?")
 ]
@@ -91,6 +93,8 @@ class Infiniband(StrictModel):
     """The value of sbatch --network."""
     switches: SwitchCount | None = None
     """The most switches between the nodes of a role, with an optional longest wait for them (sbatch --switches)."""
+    gid_index: GidIndex | None = None
+    """The GID index of RoCE (InfiniBand over Ethernet); default: a node's first GID of RoCE v2 with an IPv4 address."""
     memlock_mib: Annotated[Memlock, Field(alias="memlockMB")] = None
     """Memory in MiB that a task must be able to lock, or `unlimited`."""
     sysfs: Folder = "/sys/class"

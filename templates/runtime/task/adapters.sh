@@ -1,4 +1,4 @@
-# Name the InfiniBand adapters of a task so that NCCL takes no others.
+# Set the variables of a task that depend on the InfiniBand adapters of its node.
 # NCCL reads names as prefixes: mlx5_1 means mlx5_10 too. Names after a = are exact, from NCCL 2.5.6
 # on; older ones find no adapter then. Source: NCCL user guide, NCCL_IB_HCA; NVIDIA/nccl#236.
 
@@ -16,5 +16,68 @@ name_adapters_exactly() {
         return
       fi
     done
+  done
+}
+
+# choose_gid ROLE: set the GID index of RoCE, if all adapters of the role are Ethernet. Without an
+# index NCCL before 2.21 takes the first GID, which is not of RoCE v2. Later ones and UCX choose by
+# themselves, adapter by adapter, and take the same one: version 2, and an IPv4 address. Beside their
+# other settings of the GID no index is set: for NCCL it would win, and for UCX be an error.
+# Source: NCCL user guide, NCCL_IB_GID_INDEX; NCCL, net_ib, ncclIbGetGidIndex; UCX, ib_device.c,
+# uct_ib_device_select_gid, and ib_iface.c, GID_INDEX beside ROCE_SUBNET_LIST.
+choose_gid() {
+  local check port index='' found
+  for check in ${PSL_INFINIBAND_CHECKS[$1]}; do
+    [[ $check == hca:* ]] || continue
+    find_port "${check#hca:}" || return 0
+    read -r found 2>/dev/null <"$PSL_PORT/link_layer" || return 0
+    [[ $found == Ethernet ]] || return 0
+    found=$PSL_GID_INDEX
+    if [[ ! $found ]]; then
+      find_gid "$PSL_PORT" || return 0
+      found=$PSL_GID
+    fi
+    # There is one variable for all adapters.
+    [[ ${index:-$found} == "$found" ]] || return 0
+    index=$found
+  done
+  [[ $index ]] || return 0
+  if [[ ! ${NCCL_IB_GID_INDEX-}${NCCL_IB_ADDR_FAMILY-}${NCCL_IB_ADDR_RANGE-}${NCCL_IB_ROCE_VERSION_NUM-} ]]; then
+    export NCCL_IB_GID_INDEX=$index
+  fi
+  if [[ ! ${UCX_IB_GID_INDEX-}${UCX_IB_ROCE_SUBNET_LIST-} ]]; then
+    export UCX_IB_GID_INDEX=$index
+  fi
+}
+
+# find_port NAME[:PORT]: set PSL_PORT to the folder of an adapter's port, or of its first active one.
+find_port() {
+  local name=${1%:*} state
+  if [[ $1 == *:* ]]; then
+    PSL_PORT=$PSL_SYSFS/infiniband/$name/ports/${1##*:}
+    return 0
+  fi
+  for PSL_PORT in "$PSL_SYSFS/infiniband/$name/ports"/*; do
+    read -r state 2>/dev/null <"$PSL_PORT/state" || continue
+    if [[ $state == *ACTIVE* ]]; then
+      return 0
+    fi
+  done
+  return 1
+}
+
+# find_gid PORT: set PSL_GID to the index of a port's first GID of RoCE v2 with an IPv4 address. Of an
+# unused index the GID is 0 and the type cannot be read. Source: Linux,
+# Documentation/ABI/testing/sysfs-class-infiniband; RFC 4291, IPv4-mapped addresses.
+find_gid() {
+  local gid type
+  for ((PSL_GID = 0; ; PSL_GID++)); do
+    read -r gid 2>/dev/null <"$1/gids/$PSL_GID" || return
+    if [[ $gid == 0000:0000:0000:0000:0000:ffff:* ]]; then
+      read -r type 2>/dev/null <"$1/gid_attrs/types/$PSL_GID"
+      if [[ $type == 'RoCE v2' ]]; then
+        return 0
+      fi
+    fi
   done
 }

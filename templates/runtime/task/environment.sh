@@ -65,6 +65,9 @@ export_task_environment() {
   if [[ ${PSL_INFINIBAND_CHECKS[role]-} && ${NCCL_IB_HCA-} == [!=^]* ]]; then
     name_adapters_exactly
   fi
+  if [[ ${PSL_INFINIBAND_CHECKS[role]-} == *hca:* ]]; then
+    choose_gid "$role"
+  fi
   # Keep values of the submitting shell or the job file.
   if [[ ! ${GLOO_SOCKET_IFNAME-} && -s $PSL_NODE_FOLDER/gloo ]]; then
     read -r GLOO_SOCKET_IFNAME <"$PSL_NODE_FOLDER/gloo"

@@ -104,3 +104,9 @@ def test_variables_of_the_profile_override_the_defaults() -> None:
     found = variables(compiled({"a": ON}, site=PARTITION + own))
     assert ("I_MPI_OFI_PROVIDER" in found, found["A"], found["NCCL_IB_DISABLE"]) == (False, "1", "0")
     assert variables(compiled({"a": ROLE}, site=PARTITION + own))["NCCL_IB_DISABLE"] == "2"
+
+
+def test_the_gid_index_of_the_profile_is_a_setting_of_the_script() -> None:
+    found = compiled({"a": ON}, site=PARTITION + "infiniband: {adapters: [mlx5_0], gidIndex: 5}\n")
+    assert "\nPSL_GID_INDEX='5'" in found.script
+    assert "\nPSL_GID_INDEX='" not in compiled({"a": ON}).script

@@ -54,6 +54,54 @@ def test_nccl_matches_adapter_names_exactly(tmp_path: Path, listed: str, there: 
     assert bash(code) == [given]
 
 
+def roce(folder: Path, name: str, index: int = 3, layer: str = "Ethernet", version: str = "RoCE v2") -> None:
+    """Write an adapter with the GIDs of a link-local address, of both versions, and then of an IPv4 address."""
+    port = folder / "infiniband" / name / "ports" / "1"
+    for part in ("gids", "gid_attrs/types"):
+        (port / part).mkdir(parents=True)
+    (port / "link_layer").write_text(f"{layer}\n")
+    (port / "state").write_text("4: ACTIVE\n")
+    for number in range(8):
+        gid, kind = "0000:0000:0000:0000:0000:0000:0000:0000", ""
+        if number < 2:
+            gid, kind = "fe80:0000:0000:0000:0a00:00ff:fe00:0001", ("IB/RoCE v1", "RoCE v2")[number]
+        elif number in (index - 1, index):
+            gid, kind = "0000:0000:0000:0000:0000:ffff:0a00:0001", version if number == index else "IB/RoCE v1"
+        (port / "gids" / str(number)).write_text(f"{gid}\n")
+        (port / "gid_attrs/types" / str(number)).write_text(f"{kind}\n" if kind else "")
+
+
+TWO = "PSL_INFINIBAND_CHECKS=('hca:mlx5_0 hca:mlx5_1:1 net:eth1')"
+
+
+@pytest.mark.parametrize(
+    ("code", "nccl", "ucx"),
+    [
+        ("", "3", "3"),
+        ("PSL_GID_INDEX=7", "7", "7"),
+        ("PSL_INFINIBAND_CHECKS=('hca:mlx5_0 hca:mlx5_2')", "", ""),
+        ("PSL_INFINIBAND_CHECKS=('hca:mlx5_0 hca:mlx5_3') PSL_GID_INDEX=7", "", ""),
+        ("PSL_INFINIBAND_CHECKS=(hca:mlx5_3)", "", ""),
+        ("PSL_INFINIBAND_CHECKS=(hca:mlx5_4)", "", ""),
+        ("PSL_INFINIBAND_CHECKS=(hca:mlx5_2)", "5", "5"),
+        ("export NCCL_IB_GID_INDEX=1 UCX_IB_GID_INDEX=2", "1", "2"),
+        ("export NCCL_IB_ADDR_FAMILY=AF_INET6", "", "3"),
+        ("export UCX_IB_ROCE_SUBNET_LIST=10.0.0.0/8", "3", ""),
+        ("echo 1: DOWN >$PSL_SYSFS/infiniband/mlx5_0/ports/1/state", "", ""),
+        ("rm -r $PSL_SYSFS/infiniband/mlx5_0", "", ""),
+    ],
+)
+def test_tasks_use_the_gid_of_roce_v2_and_ipv4(tmp_path: Path, code: str, nccl: str, ucx: str) -> None:
+    """The lowest index, only if all adapters are Ethernet and have the same; what the user set stays."""
+    roce(tmp_path, "mlx5_0")
+    roce(tmp_path, "mlx5_1")
+    roce(tmp_path, "mlx5_2", index=5)
+    roce(tmp_path, "mlx5_3", layer="InfiniBand")
+    roce(tmp_path, "mlx5_4", version="IB/RoCE v1")
+    show = 'choose_gid 0; echo "$(printenv NCCL_IB_GID_INDEX) $(printenv UCX_IB_GID_INDEX)"'
+    assert bash(f"PSL_SYSFS={tmp_path} PSL_GID_INDEX= {TWO}\n{code}\n{show}") == [f"{nccl} {ucx}"]
+
+
 SCONTROL = r"""
     scontrol() {
       [[ $* == 'show hostnames n[1-2]' ]] && printf 'n1\nn2\n' && return

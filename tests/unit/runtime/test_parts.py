@@ -38,7 +38,7 @@ GUARDED = {
     "gpu-gres": {"print_gpus_on_nodes"},
     "gpus": {"has_ecc_error", "take_gpus"},
     "hooks": {"explain_failed_hook", "remove_logins", "run_hooks_and_commands"},
-    "infiniband": {"check_infiniband", "name_adapters_exactly", "print_infiniband_problems"},
+    "infiniband": {"check_infiniband", "choose_gid", "name_adapters_exactly", "print_infiniband_problems"},
     "min-succeeded": {"note_success"},
     "many-tasks": {"print_exported_peers"},
     "monitor-step": {"needs_monitor_step", "take_monitor_step"},

@@ -163,6 +163,14 @@ OF_JOB: tuple[Row[Plan], ...] = (
         "the site profile, infiniband",
     ),
     Row(
+        "GID_INDEX",
+        "GID index of RoCE adapters",
+        lambda plan: "" if plan.nodes.gid_index is None or not plan.checks_infiniband else str(plan.nodes.gid_index),
+        "''",
+        (),
+        "the site profile, infiniband.gidIndex; default: each node's first GID of RoCE v2 with an IPv4 address",
+    ),
+    Row(
         "FETCHES_IMAGES",
         "1: fetches images from registries",
         lambda plan: "1" if plan.fetches_images else "",

@@ -83,7 +83,11 @@ def _on_probe(probe: Probe) -> Iterator[str]:
     """Yield the properties of one node; others may differ."""
     yield f"The following is from a probe of node {probe.node} (`--probe`); other nodes may differ."
     if probe.inactive:
-        yield f"Adapters without an active InfiniBand port: {', '.join(probe.inactive)}."
+        yield f"Adapters without an active port: {', '.join(probe.inactive)}."
+    if probe.roce:
+        names = ", ".join(f"{name} (interface {interface})" for name, interface in probe.roce)
+        beside = "; not among the adapters, which are InfiniBand" if probe.adapters else ""
+        yield f"Adapters of RoCE (InfiniBand over Ethernet): {names}{beside}."
     shown = [f"{each.name} ({each.address or each.state})" for each in probe.interfaces if each.is_network]
     if shown:
         yield f"Network interfaces: {', '.join(shown)}."
@@ -177,7 +181,7 @@ def _unknown_to_slurm(answers: Answers) -> Iterator[Gap]:
 
 def _of_probe(probe: Probe) -> Iterator[Gap]:
     """Yield properties that a probe of one node cannot determine for all nodes."""
-    if not probe.adapters:
+    if not probe.adapters and not probe.roce:
         command = "ls /sys/class/infiniband, on nodes that have it"
         yield Gap(key="infiniband", reason=f"{probe.node} has no active adapter", command=command)
     if not probe.runtimes:

@@ -26,6 +26,7 @@ port mlx5_0 1 InfiniBand 4: ACTIVE
 port mlx5_0 2 InfiniBand 1: DOWN
 port mlx5_1 1 InfiniBand 1: DOWN
 port mlx5_2 1 Ethernet 4: ACTIVE
+roce mlx5_2 eth0
 net eth0 1 up
 net eth1 1 down
 net ib0 32 up
@@ -50,7 +51,8 @@ def test_a_complete_probe_output_is_parsed() -> None:
     assert probe(SAID) == Probe(
         node="n1",
         adapters=("mlx5_0",),
-        inactive=("mlx5_1", "mlx5_2"),
+        roce=(("mlx5_2", "eth0"),),
+        inactive=("mlx5_1",),
         interfaces=(
             Interface(name="eth0", kind="1", state="up", address="10.0.0.5"),
             Interface(name="eth1", kind="1", state="down"),
@@ -91,11 +93,43 @@ def test_the_profile_contains_the_probed_values() -> None:
     assert site.address.method == "getent"
     text = profile_text(detection)
     assert load_site(text, file="site.yaml") == site
-    assert "# Adapters without an active InfiniBand port: mlx5_1, mlx5_2." in text
+    assert "# Adapters without an active port: mlx5_1." in text
+    assert "# Adapters of RoCE (InfiniBand over Ethernet): mlx5_2 (interface eth0); not among the adapters," in text
     assert "# Network interfaces: eth0 (10.0.0.5), ib0 (up), ib1 (192.168.0.5)." in text
     assert "# Shared file systems, for storages: /home (nfs4), /scratch (lustre)." in text
     assert "It sees your home folder of this machine, and has its own /tmp, mounted as xfs." in text
     assert [gap.key for gap in detection.gaps] == ["storages"]
+
+
+ROCE = """\
+node n1
+port mlx5_0 1 Ethernet 4: ACTIVE
+port mlx5_1 1 Ethernet 4: ACTIVE
+roce mlx5_0 ens1
+roce mlx5_1 ens2
+net ens1 1 up
+net ens2 1 up
+address ens2 10.1.0.5
+"""
+MANAGEMENT = "net eno1 1 up\naddress eno1 10.0.0.5\n"
+
+
+@pytest.mark.parametrize(
+    ("more", "interface", "ethernet"),
+    [
+        (MANAGEMENT, "ens2", "eno1"),
+        # Jobs off InfiniBand would have no interface left.
+        ("", None, None),
+    ],
+)
+def test_adapters_on_ethernet_are_listed_as_roce(more: str, interface: str | None, ethernet: str | None) -> None:
+    detection = detected(probe=ROCE + more)
+    found = detection.site.infiniband
+    assert found is not None
+    assert (found.adapters, found.interface, found.ethernet) == (("mlx5_0", "mlx5_1"), interface, ethernet)
+    wanted = "# Adapters of RoCE (InfiniBand over Ethernet): mlx5_0 (interface ens1), mlx5_1 (interface ens2)."
+    assert wanted in profile_text(detection)
+    assert "infiniband" not in {gap.key for gap in detection.gaps}
 
 
 def test_a_node_with_few_features_is_detected() -> None:
@@ -131,6 +165,10 @@ def test_the_probe_script_runs_on_this_machine(tmp_path: Path) -> None:
     port.mkdir(parents=True)
     (port / "link_layer").write_text("InfiniBand\n")
     (port / "state").write_text("4: ACTIVE\n")
+    other = tmp_path / "sys/infiniband/mlx5_1/ports/1"
+    (other / "gid_attrs/ndevs").mkdir(parents=True)
+    for name, text in (("link_layer", "Ethernet"), ("state", "4: ACTIVE"), ("gid_attrs/ndevs/0", "ens1")):
+        (other / name).write_text(text + "\n")
     (tmp_path / "sys/net/ib0").mkdir(parents=True)
     (tmp_path / "sys/net/ib0/type").write_text("32\n")
     (tmp_path / "sys/net/ib0/operstate").write_text("up\n")
@@ -144,6 +182,7 @@ def test_the_probe_script_runs_on_this_machine(tmp_path: Path) -> None:
     found = probe(done.stdout)
     assert found is not None
     assert (found.node, found.adapters, found.interface("32")) == ("n7", ("mlx5_0",), "ib0")
+    assert found.roce == (("mlx5_1", "ens1"),)
     assert "podman" in found.runtimes
     assert (found.shares_home, found.shares_tmp) == (True, False)
     assert found.ephemeral
