@@ -81,3 +81,22 @@ find_gid() {
     fi
   done
 }
+
+# include_ethernet INTERFACE: replace the list of excluded interfaces of Open MPI, if its defaults on
+# the node or in the image have a list of included ones, as those of Debian's Open MPI 6 do. It
+# refuses to have both, and then has no TCP. An Open MPI from a module has its defaults elsewhere.
+# Source: mca_base_var_check_exclusive; Open MPI documentation, setting MCA parameter values.
+include_ethernet() {
+  local file line
+  for file in "${HOME-}"/.openmpi/mca-params.conf /usr/local/etc/openmpi-mca-params.conf \
+    "${PSL_ETC:-/etc}"/openmpi*/openmpi-mca-params.conf; do
+    [[ -r $file ]] || continue
+    while read -r line || [[ $line ]]; do
+      if [[ $line == btl_tcp_if_include* ]]; then
+        unset OMPI_MCA_btl_tcp_if_exclude
+        export OMPI_MCA_btl_tcp_if_include=$1
+        return
+      fi
+    done <"$file"
+  done
+}

@@ -67,6 +67,8 @@ export_task_environment() {
   fi
   if [[ ${PSL_INFINIBAND_CHECKS[role]-} == *hca:* ]]; then
     choose_gid "$role"
+  elif [[ ${PSL_INFINIBAND_CHECKS[role]-} && ${OMPI_MCA_btl_tcp_if_exclude-} ]]; then
+    include_ethernet "${PSL_INFINIBAND_CHECKS[role]#net:}"
   fi
   # Keep values of the submitting shell or the job file.
   if [[ ! ${GLOO_SOCKET_IFNAME-} && -s $PSL_NODE_FOLDER/gloo ]]; then

@@ -240,3 +240,24 @@ def test_the_interface_for_gloo_is_set(tmp_path: Path, hosts: str, address: str,
         echo "found $(find_gloo_interface {address} {tmp_path}/hosts {tmp_path}/route)"
     """
     assert bash(code) == [f"found {found}"]
+
+
+@pytest.mark.parametrize(
+    ("text", "variables"),
+    [
+        ("# btl_tcp_if_include = x\nbtl = ^openib\n", "unset 127.0.0.1/8,ib0"),
+        ("btl = ^openib\n  btl_tcp_if_include=lo", "eth7 unset"),
+        (None, "unset 127.0.0.1/8,ib0"),
+    ],
+)
+def test_open_mpi_gets_one_list_of_interfaces(tmp_path: Path, text: str | None, variables: str) -> None:
+    """A second list beside that of its own defaults would take TCP from it."""
+    if text is not None:
+        (tmp_path / "openmpi").mkdir()
+        (tmp_path / "openmpi/openmpi-mca-params.conf").write_text(text)
+    code = f"""
+        PSL_ETC={tmp_path} OMPI_MCA_btl_tcp_if_exclude=127.0.0.1/8,ib0
+        include_ethernet eth7
+        echo "${{OMPI_MCA_btl_tcp_if_include-unset}} ${{OMPI_MCA_btl_tcp_if_exclude-unset}}"
+    """
+    assert bash(code) == [variables]
