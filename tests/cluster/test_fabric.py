@@ -6,6 +6,7 @@ Nodes n1 and n2 have the feature `ib` and a generic resource `hca`. Their adapte
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -173,3 +174,23 @@ def test_log_lists_all_infiniband_problems(tree: Tree, workdir: Path) -> None:
     log = (job.attempt / "slurm.log").read_text()
     assert "the network interface ib0 is not up but down" in log
     assert "and InfiniBand needs unlimited (site profile: infiniband.memlockMB)" in log
+
+
+@BOTH
+def test_nodes_that_differ_are_named_before_the_tasks_start(tree: Tree, workdir: Path, layout: str) -> None:
+    """A slow port, and errors of a cable; the job runs."""
+    for node, rate, errors in (("n1", "200 Gb/sec (4X HDR)", 0), ("n2", "100 Gb/sec (2X HDR)", 4321)):
+        port = "infiniband/mlx5_1/ports/1"
+        tree.run(
+            node, f"mkdir {port}/counters; echo {errors} >{port}/counters/symbol_error; echo '{rate}' >{port}/rate"
+        )
+    roles = role("worker", 2, "true", more=ON).replace("cpu: 1", "cpu: 9")
+    job = submit(tree.cluster, workdir, roles, f"{{slurm: {{layout: {layout}}}}}", tree.settings())
+    assert job.ended()[0] == 0
+    log = (job.attempt / "slurm.log").read_text()
+    differs = "warning: the nodes differ: mlx5_1 port 1 runs at"
+    assert re.search(
+        f"{differs} (200 Gb/s on node n1, and 100 Gb/s on node n2|100 .* n2, and 200 .* n1)$", log, re.MULTILINE
+    )
+    counted = "warning: node n2: mlx5_1 port 1 has counted 4321 symbol_error; the median of the 2 nodes is 0\n"
+    assert counted in log

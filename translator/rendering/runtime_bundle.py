@@ -91,6 +91,7 @@ _BATCH = (
     _section("batch/hosts", *BASH_PARTS),
     _section("batch/code", "code"),
     _section("batch/infiniband", "infiniband"),
+    _section("batch/compare_nodes", "infiniband"),
     _section("batch/steps"),
     _section("batch/shared_cores", "odd-cpus"),
     _section("batch/readiness"),

@@ -1,4 +1,5 @@
 # Check the InfiniBand of all nodes before any task starts. The site profile lists the requirements.
+# Problems end the job; differences between the nodes of a component are warnings.
 
 # check_infiniband: check all nodes at once. Log the problems of each node, and end the job if one
 # has any.
@@ -16,12 +17,16 @@ check_infiniband() {
   fi
   for component in "${asked[@]}"; do
     while read -r node problem; do
+      if [[ $node == + ]]; then
+        continue
+      fi
       count=$((count + 1))
       if ((count == 1)); then
         first="node $node: $problem"
       fi
       log "error: node $node: $problem"
     done <"$PSL_SCRATCH/fabric.$component"
+    compare_nodes "$component"
   done
   if ((count > 1)); then
     first+=", and $((count - 1)) more"

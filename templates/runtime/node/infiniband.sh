@@ -1,23 +1,76 @@
 # Check the requirements of PSL_INFINIBAND_CHECKS[role] on a node: hca:NAME[:PORT], net:NAME,
-# memlock:KIB or memlock:unlimited.
+# memlock:KIB or memlock:unlimited; and read what the batch script compares with other nodes.
 # Source: Linux, Documentation/ABI/stable/sysfs-class-infiniband and testing/sysfs-class-net.
 
+# Counters of errors of a port. Healthy ports have small numbers of some since their last reset.
+# Source: IBTA, PortCounters; Linux, Documentation/ABI/stable/sysfs-class-infiniband.
+PSL_ERROR_COUNTERS='symbol_error link_downed link_error_recovery port_rcv_errors
+  local_link_integrity_errors excessive_buffer_overrun_errors'
+
 # print_infiniband_problems: print a line "NODE PROBLEM" for each unmet requirement of the tasks of
-# this node.
+# this node, and a line "+ NODE THING QUALITY VALUE" for each reading.
 print_infiniband_problems() {
-  local role check
+  local role check has_gpus=''
   local -A seen=()
   for role in "${!PSL_INFINIBAND_CHECKS[@]}"; do
     [[ " ${PSL_NODES_OF[role]} " == *" $SLURMD_NODENAME "* ]] || continue
+    if [[ ${PSL_INFINIBAND_CHECKS[role]} == *hca:* && $PSL_GPU_VENDOR == nvidia ]] && ((PSL_ROLE_GPUS[role])); then
+      has_gpus=1
+    fi
     for check in ${PSL_INFINIBAND_CHECKS[role]}; do
       if [[ ${seen[$check]-} ]]; then
         continue
       fi
       seen[$check]=1
       "check_${check%%:*}" "${check#*:}" || printf '%s %s\n' "$SLURMD_NODENAME" "$PSL_PROBLEM"
+      if [[ $check == hca:* ]] && find_port "${check#hca:}"; then
+        print_readings_of_port "$PSL_PORT"
+      fi
     done
   done
+  if [[ $has_gpus ]]; then
+    print_modules
+  fi
 }
+
+# print_readings_of_port FOLDER: print rate, link layer, firmware and errors of a port.
+print_readings_of_port() {
+  local adapter=${1%/ports/*} port value counter
+  port=${adapter##*/}:${1##*/}
+  if read -r value 2>/dev/null <"$1/rate"; then
+    value=${value%% (*}
+    print_reading "$port" rate "${value/sec/s}"
+  fi
+  if read -r value 2>/dev/null <"$1/link_layer"; then
+    print_reading "$port" link "$value"
+  fi
+  if read -r value 2>/dev/null <"$adapter/fw_ver"; then
+    print_reading "${adapter##*/}" firmware "$value"
+  fi
+  for counter in $PSL_ERROR_COUNTERS; do
+    if read -r value 2>/dev/null <"$1/counters/$counter" && [[ $value =~ ^[1-9][0-9]{0,14}$ ]]; then
+      print_reading "$port" "$counter" "$value"
+    fi
+  done
+}
+
+# print_modules: print whether the modules are loaded that let adapters read GPU memory and CPUs map
+# it. Source: NVIDIA driver README, nvidia-peermem; Mellanox/nv_peer_memory; NVIDIA/gdrcopy.
+print_modules() {
+  local folder=${PSL_SYSFS%/*}/module state=missing
+  if [[ -d $folder/nvidia_peermem || -d $folder/nv_peer_mem ]]; then
+    state=loaded
+  fi
+  print_reading nvidia_peermem module "$state"
+  state=missing
+  if [[ -d $folder/gdrdrv ]]; then
+    state=loaded
+  fi
+  print_reading gdrdrv module "$state"
+}
+
+# print_reading THING QUALITY VALUE: print a reading of this node.
+print_reading() { printf '+ %s %s %s %s\n' "$SLURMD_NODENAME" "$1" "$2" "$3"; }
 
 # check_hca NAME[:PORT]: check that an adapter exists, and that the port, or any port, is active.
 check_hca() {

@@ -195,6 +195,7 @@ def test_missing_infiniband_features_of_a_node_are_reported(sysfs: Path, check: 
     """Of the roles that run there; twice the same is said once."""
     code = f"""
         ulimit -l 64
+        PSL_GPU_VENDOR=nvidia PSL_ROLE_GPUS=(0 0 0)
         PSL_SYSFS={sysfs} PSL_NODES_OF=(n1 'n2 n1' n2) PSL_INFINIBAND_CHECKS=({check} {check} net:elsewhere)
         print_infiniband_problems
     """
