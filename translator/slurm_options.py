@@ -104,6 +104,8 @@ class RoleSlurmOptions(Struct, frozen=True, kw_only=True):
     mpi: Mpi | None = None
     binding: tuple[tuple[str, str], ...] | None = None
     """Options of srun that bind tasks, by name: none for `auto`."""
+    on_mismatch: Literal["warn", "error"] | None = None
+    """What a task does that did not get what the binding plans; None without a binding."""
     options: tuple[str, ...] = ()
     """Raw sbatch options, each `--name` or `--name=value`."""
     srun: tuple[str, ...] = ()

@@ -117,3 +117,26 @@ def test_slurm_lists_the_cpus_of_all_tasks_of_a_node(bound: Cluster) -> None:
     first, second = found["0"].split(",")
     assert found["1"] == found["0"]
     assert int(first, 16) & int(second, 16) == 0
+
+
+def test_a_strict_task_ends_if_it_shares_its_cpu(bound: Cluster) -> None:
+    """With a CPU each, both run."""
+    for masks in ("0x1,0x2", "0x1,0x1"):
+        binding = f'{{slurm: {{binding: {{cpu: "mask_cpu:{masks}", onMismatch: error}}}}}}'
+        text = job_text("strict", role("near", 2, "echo ran", failed=2, succeeded=2), binding)
+        folder = folder_of_alice(bound.home("alice") / f"strict-{masks[-1]}")
+        script = compile_job(text, file="job.yaml", site=load_site(SITE, file="site.yaml")).script
+        (folder / "job.sbatch").write_text(script)
+        bound.run(["sbatch", "--wait", "job.sbatch"], cwd=folder, timeout=60)
+        (attempt,) = folder.glob("strict-*/attempts/0")
+        result = json.loads((attempt / "result.json").read_text())
+        logs = "".join(log.read_text() for log in sorted(attempt.glob("logs/*/*.log")))
+        if masks == "0x1,0x2":
+            assert (result["outcome"], logs) == ("succeeded", "ran\nran\n")
+            continue
+        assert (result["outcome"], result["exit_code"], result["behaviour"]) == ("failed", 252, "permanent")
+        node = result["tasks"][0]["node"]
+        shares = f"this task shares CPUs: the 2 tasks of its step on {node} need 2 CPUs and are bound to 1\n"
+        assert logs == f"paislurm: error: {shares}" * 2
+        log = "".join(file.read_text() for file in (*folder.glob("slurm-*.out"), *attempt.glob("slurm.log")))
+        assert all(f"paislurm: error: task near-{index}: {shares}" in log for index in (0, 1))

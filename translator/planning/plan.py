@@ -222,6 +222,8 @@ class RolePlan(
     """The slots on each node of the allocation, in the layout `shared`."""
     step_options: tuple[tuple[str, str | None], ...]
     """The options of the role's srun, pairs of name and value."""
+    on_mismatch: Literal["warn", "error"]
+    """What a task does that shares CPUs with others, or whose GPUs or adapters are far."""
     resources: Resources
     """The resources of a task."""
     ports: tuple[PortRequest, ...]

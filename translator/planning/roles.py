@@ -12,7 +12,7 @@ from .containers import storage_prerequisite, workdir
 from .environment import role_variables, variable_names
 from .infiniband import infiniband_of_roles
 from .plan import HookScript, RolePlan
-from .slurm.components import own_step_options, step_options
+from .slurm.components import mismatch_action, own_step_options, step_options
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -71,6 +71,7 @@ def _role(
             ),
             *own_step_options(job, role, site),
         ),
+        on_mismatch=mismatch_action(job, role, site),
         resources=role.resources,
         ports=role.ports,
         completion=role.completion,

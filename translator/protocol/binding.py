@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator
 
-from ..validation.strict_model import StrictModel, expected, int_range, pattern
+from ..validation.strict_model import StrictModel, choice, expected, int_range, pattern
 
 _TIMES = r"(?:\*[1-9][0-9]*)?"
 _NUMBERS = rf"(?:0x[0-9A-Fa-f]+|[0-9]+){_TIMES}(?:,(?:0x[0-9A-Fa-f]+|[0-9]+){_TIMES})*"
@@ -40,6 +40,7 @@ GpuBind = Annotated[
     ),
 ]
 TasksPerSocket = Annotated[int, int_range(1)]
+OnMismatch = Literal["warn", "error"]
 
 
 class SlurmBinding(StrictModel):
@@ -53,6 +54,8 @@ class SlurmBinding(StrictModel):
     """The memory that Slurm binds each task to (srun --mem-bind)."""
     tasks_per_socket: TasksPerSocket | None = None
     """The most tasks of a node whose CPUs are in one socket (srun --ntasks-per-socket)."""
+    on_mismatch: Annotated[OnMismatch, choice("warn", "error")] = "warn"
+    """What a task does that shares CPUs with others, or whose GPUs or adapters are far: `warn`, or end with `error`."""
 
     @property
     def step_options(self) -> tuple[tuple[str, str], ...]:

@@ -282,6 +282,7 @@ def slurm_options_of(slurm_options: SlurmRole) -> RoleSlurmOptions:
         slots=slurm_options.slots,
         mpi=_mpi(slurm_options.mpi) if slurm_options.mpi else None,
         binding=slurm_options.binding.step_options if slurm_options.binding else None,
+        on_mismatch=slurm_options.binding.on_mismatch if slurm_options.binding else None,
         options=tuple(slurm_options.options),
         srun=tuple(slurm_options.srun),
         workdir=slurm_options.workdir,

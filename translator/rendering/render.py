@@ -65,6 +65,7 @@ def uses_of(plan: Plan) -> tuple[str, ...]:
         "registry": plan.fetches_images and container_runtime is not None,
         "hooks": bool(steps) or bool(plan.times.debug_hold),
         "gpus": bool(plan.nodes.gpu_gres) or any(role.resources.gpus for role in plan.roles),
+        "binding": any(role.resources.gpus or role.on_mismatch == "error" for role in plan.roles),
         "gpu-gres": bool(plan.nodes.gpu_gres),
         "more-ports": any(_has_more_ports(role) for role in plan.roles),
         "many-tasks": not plan.environment.exports_all_peers,

@@ -54,7 +54,8 @@ dispatch_lines() {
 # dispatch_event WORD ...: act on an event, which is a line of the channel. Events come from
 #   the first task of a role: launched (the role's step)
 #   the first task of a node: ports (of a task), prepared, unprepared (the node)
-#   a task or its slot: start, term (it got TERM), failed (a hook of it), exit, free (the slot)
+#   a task or its slot: start, term (it got TERM), failed (a hook of it), exit, free (the slot),
+#     mismatch (of its binding)
 #   watch_srun, by what srun says: died (shells of slots), lost (a node), unlaunched (on a node)
 #   start_role: step (its end)
 #   forward_signals_to: signal (to this script)
@@ -74,6 +75,7 @@ dispatch_event() {
         on_free "$2" "$3"
       fi
       ;;
+    mismatch) on_mismatch "${@:2}" ;;
     died) on_slots_died "${@:2}" ;;
     lost) on_node_loss "$2" "$3" ;;
     unlaunched) on_launch_failure "$2" "$3" ;;
@@ -93,6 +95,7 @@ is_event() {
     8:failed)
       are_numbers "${@:2:4}" && [[ $6$7 != *[!a-z]* && $8 != *[!A-Za-z0-9_-]* ]]
       ;;
+    *:mismatch) are_numbers "${2-x}" "${3-x}" && [[ ${PSL_ROLE_NAME[$2]-} && $# -gt 4 ]] ;;
     3:lost | 3:unlaunched) are_numbers "$2" ;;
     3:launched | 5:term | 3:free | 5:died | 3:step) are_numbers "${@:2}" ;;
     *) return 1 ;;

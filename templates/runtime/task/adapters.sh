@@ -100,3 +100,41 @@ include_ethernet() {
     done <"$file"
   done
 }
+
+# note_far_adapters ROLE: add to PSL_MISMATCHES if no adapter of the role is in the NUMA domain of a
+# GPU of this task, but another active adapter of the node with the same link layer is.
+# Source: Linux, Documentation/ABI/testing/sysfs-bus-pci, numa_node.
+note_far_adapters() {
+  local item domain layer='' other domains=' '
+  for item in ${PSL_DIVIDED_GPUS[@]+"${PSL_DIVIDED_GPUS[@]}"}; do
+    domains+="${PSL_GPU_DOMAINS[item]-} "
+  done
+  [[ $domains == *[0-9]* ]] || return 0
+  for item in ${PSL_INFINIBAND_CHECKS[$1]}; do
+    [[ $item == hca:* ]] || continue
+    read_adapter "${item#hca:}" || return 0
+    if [[ $domains == *" $PSL_ADAPTER_DOMAIN "* ]]; then
+      return 0
+    fi
+    layer=$PSL_ADAPTER_LAYER
+  done
+  for other in "$PSL_SYSFS"/infiniband/*; do
+    other=${other##*/}
+    if read_adapter "$other" && [[ $PSL_ADAPTER_LAYER == "$layer" && $domains == *" $PSL_ADAPTER_DOMAIN "* ]]; then
+      PSL_MISMATCHES+="the adapter $other of $SLURMD_NODENAME is in NUMA domain $PSL_ADAPTER_DOMAIN, as is a GPU"
+      PSL_MISMATCHES+=" of this task, but no adapter of the site profile is"$'\n'
+      return 0
+    fi
+  done
+}
+
+# read_adapter NAME[:PORT]: set PSL_ADAPTER_DOMAIN and PSL_ADAPTER_LAYER. Fail if the port is not
+# active, or its NUMA domain is unknown.
+read_adapter() {
+  local state
+  find_port "$1" && read -r state 2>/dev/null <"$PSL_PORT/state" && [[ $state == *ACTIVE* ]] || return
+  read -r PSL_ADAPTER_DOMAIN 2>/dev/null <"$PSL_SYSFS/infiniband/${1%:*}/device/numa_node" || return
+  PSL_ADAPTER_LAYER=''
+  read -r PSL_ADAPTER_LAYER 2>/dev/null <"$PSL_PORT/link_layer"
+  ((PSL_ADAPTER_DOMAIN >= 0))
+}

@@ -6,6 +6,8 @@
 
 # By node, the GPUs of the job whose GRES is not called `gpu`.
 declare -A PSL_GPUS_ON=()
+# The GPUs of this task, if it took a part of those of the node.
+PSL_DIVIDED_GPUS=()
 
 # list_gpus NAME: set the variable NAME to the list of GPUs, in place of Slurm. CUDA and ROCm number
 # the GPUs that a task can open from 0.
@@ -49,7 +51,8 @@ take_gpus() {
     count_gpus_of_earlier_slots first "$2"
     take_nearest_gpus "$2"
     found=("${found[@]:first:want}")
-    warn_of_far_gpus "${found[@]}"
+    PSL_DIVIDED_GPUS=("${found[@]}")
+    note_far_gpus "${found[@]}"
   fi
   if ((${#found[@]} && ${#found[@]} != want)); then
     log "error: this task needs $want GPUs and has ${#found[@]} on $SLURMD_NODENAME:" \

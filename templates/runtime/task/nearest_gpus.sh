@@ -85,9 +85,9 @@ find_domain_of_cpu() {
   [[ -e $file ]]
 }
 
-# warn_of_far_gpus NUMBER ...: log a warning if no GPU of this task is in a NUMA domain of its CPUs,
-# but another GPU is.
-warn_of_far_gpus() {
+# note_far_gpus NUMBER ...: add to PSL_MISMATCHES if no GPU of this task is in a NUMA domain of its
+# CPUs, but another GPU is.
+note_far_gpus() {
   local item cpu domains=' ' near=''
   ((${#PSL_GPU_DOMAINS[@]})) || return 0
   read_cpu_list
@@ -109,8 +109,8 @@ warn_of_far_gpus() {
     fi
   done
   if [[ $near ]]; then
-    log "warning: this task runs on CPUs $PSL_CPU_LIST of $SLURMD_NODENAME, in NUMA" \
-      "domain${domains% }, but its GPU $1 is in NUMA domain ${PSL_GPU_DOMAINS[$1]}"
+    PSL_MISMATCHES+="this task runs on CPUs $PSL_CPU_LIST of $SLURMD_NODENAME, in NUMA domain${domains% },"
+    PSL_MISMATCHES+=" but its GPU $1 is in NUMA domain ${PSL_GPU_DOMAINS[$1]}"$'\n'
   fi
 }
 

@@ -19,6 +19,10 @@ task_main() {
   PSL_REPORT_FILE=$PSL_ATTEMPT_FOLDER/tasks/$SLURMD_NODENAME.log
   # shellcheck disable=SC2034 # for tasks with GPUs
   PSL_CPU_MASKS=${SLURM_CPU_BIND_LIST-}
+  # Masks of --cpu-bind come without a prefix, and then look like the numbers of map_cpu.
+  if [[ ${SLURM_CPU_BIND_TYPE-} == mask_cpu:* && $PSL_CPU_MASKS != 0x* ]]; then
+    PSL_CPU_MASKS=0x${PSL_CPU_MASKS//,/,0x}
+  fi
   # Steps that the commands start have their own hosts and binding.
   unset SLURM_HOSTFILE SLURM_OVERCOMMIT
   unset SLURM_CPU_BIND SLURM_CPU_BIND_LIST SLURM_CPU_BIND_TYPE SLURM_CPU_BIND_VERBOSE
@@ -171,6 +175,12 @@ prepare_task() {
   fi
   PSL_CODE=252 PSL_BEHAVIOUR=permanent
   take_devices "$PSL_ROLE" || return
+  if [[ ${PSL_INFINIBAND_CHECKS[PSL_ROLE]-} == *hca:* ]]; then
+    note_far_adapters "$PSL_ROLE"
+  fi
+  if ((PSL_ROLE_GPUS[PSL_ROLE])) || [[ ${PSL_BINDING[PSL_ROLE]-} == *strict* ]]; then
+    check_binding "$PSL_ROLE" || return
+  fi
   PSL_CODE=255 PSL_BEHAVIOUR=unknown
   # Tasks inherit the limit of the submitting shell, which is too low for InfiniBand on most login
   # nodes. Source: slurm.conf(5), PropagateResourceLimits.

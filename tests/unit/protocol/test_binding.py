@@ -7,6 +7,7 @@ import json
 import pytest
 
 from paislurm.translator.errors import SiteError
+from paislurm.translator.pipeline import compile_job
 from paislurm.translator.site.load import load_site
 
 from .jobs import check, faults, job
@@ -35,6 +36,25 @@ def test_what_srun_gets(value: object, options: tuple[tuple[str, str], ...]) -> 
     assert found.slurm_options.job.binding == options
     assert found.roles[0].slurm_options.binding == options
     assert load_site(f"binding: {json.dumps(value)}\n", file="site.yaml").binding.step_options == options
+
+
+@pytest.mark.parametrize(
+    ("extras", "site", "action"),
+    [
+        ({}, "", "warn"),
+        ({}, "binding: {onMismatch: error}", "error"),
+        ({"binding": "auto"}, "binding: {onMismatch: error}", "warn"),
+        ({"binding": {"onMismatch": "error"}}, "", "error"),
+        ({"binding": {"onMismatch": "error"}, "taskRoles": {"worker": {"binding": {"cpu": "cores"}}}}, "", "warn"),
+    ],
+)
+def test_a_mismatch_is_an_error_if_the_nearest_binding_says_so(
+    extras: dict[str, object], site: str, action: str
+) -> None:
+    """As with all keys of `binding`, a role's mapping replaces the job's, which replaces the site's."""
+    found = compile_job(job("extras/slurm", extras), site=load_site(f"name: x\n{site}\n", file="site.yaml"))
+    assert found.plan.roles[0].on_mismatch == action
+    assert ("PSL_BINDING[0]='strict'" in found.script) is (action == "error")
 
 
 def test_without_a_value_there_is_no_binding() -> None:
@@ -75,7 +95,7 @@ def test_what_cpus_are_not_bound_to(value: object) -> None:
 def test_a_distribution_of_cpus_is_no_key() -> None:
     """The planner imposes the placement by a host file, beside which srun takes no other distribution."""
     (found,) = faults(job("extras/slurm/binding", {"distribution": "block"}))
-    assert (found.code, found.hint) == ("E201", "use one of `cpu`, `gpu`, `mem`, `tasksPerSocket`")
+    assert (found.code, found.hint) == ("E201", "use one of `cpu`, `gpu`, `mem`, `tasksPerSocket`, `onMismatch`")
 
 
 def test_a_site_has_the_same_rules() -> None:

@@ -207,7 +207,7 @@ def test_tasks_raise_their_soft_limit_to_the_hard_limit() -> None:
     code = """
         ulimit -S -l 8 && ulimit -H -l 64
         PSL_INFINIBAND_CHECKS=(net:ib0 memlock:64)
-        PSL_CONTAINER_RUNTIME=apptainer PSL_GANG=1
+        PSL_CONTAINER_RUNTIME=apptainer PSL_GANG=1 PSL_ROLE_GPUS=(0 0)
         check_slot_node() { :; }
         check_node_folder() { :; }
         enter_task_folder() { :; }

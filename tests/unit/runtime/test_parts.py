@@ -26,6 +26,7 @@ IN_CONTAINERS, OF_TASKS, OF_FIRST_TASKS = (
     load(f"runtime/{name}_dispatch.sh").strip() for name in ("container", "task", "first_task")
 )
 GUARDED = {
+    "binding": {"check_binding"},
     "code": {"fetch_code", "make_output"},
     "containers": {
         "find_binds",
@@ -43,6 +44,7 @@ GUARDED = {
         "choose_gid",
         "include_ethernet",
         "name_adapters_exactly",
+        "note_far_adapters",
         "print_infiniband_problems",
     },
     "min-succeeded": {"note_success"},
@@ -172,7 +174,12 @@ def unread(text: str) -> set[str]:
 @pytest.mark.parametrize("uses", SELECTIONS, ids=",".join)
 def test_a_script_sets_no_unused_variables(uses: tuple[str, ...]) -> None:
     """A part that reads a variable also declares it. Without GPUs nothing reads what divides them."""
-    assert unread(runtime(uses)) <= (set() if "gpus" in uses else {"PSL_CPU_MASKS", "PSL_GPUS_ON"})
+    readers = {
+        "gpus": {"PSL_CPU_MASKS", "PSL_GPUS_ON"},
+        "binding": {"PSL_MISMATCHES"},
+        "infiniband": {"PSL_DIVIDED_GPUS"},
+    }
+    assert unread(runtime(uses)) <= set().union(*(names for use, names in readers.items() if use not in uses), ())
 
 
 def test_unknown_parts_are_refused() -> None:

@@ -157,8 +157,8 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
     ),
     Row(
         "BINDING",
-        "none: no binding; gpu: Slurm divides the GPUs",
-        lambda of: _binding(dict(of.role.step_options)),
+        "none: no binding; gpu: Slurm divides the GPUs; strict: a mismatch is an error",
+        lambda of: _binding(dict(of.role.step_options), of.role.on_mismatch),
         None,
         ("binding",),
         "the job file, else the site profile, binding",
@@ -248,10 +248,12 @@ def _counts_half_cores(of: RoleOfPlan) -> bool:
     return (version is None or version < _WHOLE_CORES) and any(count > 1 and count % 2 for count in cpus)
 
 
-def _binding(options: dict[str, str | None]) -> str:
-    """Return what the runtime leaves to Slurm or to the commands: the threads of a task, and its GPUs."""
+def _binding(options: dict[str, str | None], on_mismatch: str) -> str:
+    """Return what the runtime leaves to Slurm or to the commands, threads and GPUs of a task, and what it checks."""
     is_off = options.get("cpu-bind") == options.get("mem-bind") == "none"
-    return " ".join((["none"] if is_off else []) + (["gpu"] if {"gpu-bind", "tres-bind"} & options.keys() else []))
+    has_gpu = bool({"gpu-bind", "tres-bind"} & options.keys())
+    words = (("none", is_off), ("gpu", has_gpu), ("strict", on_mismatch == "error"))
+    return " ".join(word for word, applies in words if applies)
 
 
 def _names_peers(role: RolePlan) -> bool:

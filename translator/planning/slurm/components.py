@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from ...site.slurm_version import slurm_version
 from ...slurm_options import PASS_THROUGH
@@ -224,6 +224,12 @@ def step_options(
 
 BINDING_OPTIONS = ("cpu-bind", "mem-bind", "gpu-bind", "ntasks-per-socket")
 """The srun options that `binding` sets."""
+
+
+def mismatch_action(job: Job, role: Role, site: Site) -> Literal["warn", "error"]:
+    """Return what a task does that did not get what its binding plans."""
+    chosen = (role.slurm_options.on_mismatch, job.slurm_options.job.on_mismatch, site.binding.on_mismatch)
+    return next(each for each in chosen if each is not None)
 
 
 def own_step_options(job: Job, role: Role, site: Site) -> Options:
