@@ -22,6 +22,9 @@ _WORD = re.compile(r"[&|()]|[^&|()]+")
 _OF_SEVERAL_NODES = "[]{}*,"
 """Characters of expressions over several nodes, or with a meaning only for Slurm."""
 
+_OF_NO_SIZE = {"count": 1, "features": None, "gres": None, "domains": (), "sockets": None}
+"""The properties of nodes that do not change how many tasks fit on one."""
+
 
 class Demand(Struct, frozen=True, kw_only=True):
     """Up to `slots` tasks of equal size at a time, and `extra_memory_mib` free on each node beside them.
@@ -74,7 +77,7 @@ def merged(shapes: Iterable[Shape]) -> list[Shape]:
     """Return nodes with the same resources as one shape, without their other properties."""
     sizes: Counter[Shape] = Counter()
     for shape in shapes:
-        sizes[shape.model_copy(update={"count": 1, "features": None, "gres": None})] += shape.count
+        sizes[shape.model_copy(update=_OF_NO_SIZE)] += shape.count
     return [shape.model_copy(update={"count": count}) for shape, count in sizes.items()]
 
 

@@ -1,0 +1,100 @@
+"""The NUMA domains of a node in a site profile: their CPUs, GPUs and adapters."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Annotated
+
+from ..plural import counted
+from ..validation.strict_model import JsonSchema, StrictModel, Validator, expected, integer, pattern
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from .partitions import Shape
+
+_LIST = re.compile(r"\d{1,5}(?:-\d{1,5})?(?:,\d{1,5}(?:-\d{1,5})?)*", re.ASCII)
+_SCHEMA: JsonSchema = {"type": ["string", "integer"], "pattern": f"^(?:{_LIST.pattern})$", "minimum": 0}
+AdapterName = Annotated[str, pattern("the name of an adapter such as `mlx5_0`", r"[A-Za-z0-9_.-]+")]
+
+
+def _numbers(value: object) -> str:
+    text = str(value) if integer(value) is not None else value
+    if isinstance(text, str) and _LIST.fullmatch(text):
+        return text
+    raise expected("numbers such as `0-15,128-143`")
+
+
+NumberList = Annotated[str, Validator(_numbers, _SCHEMA)]
+"""Numbers in Linux's form. Source: cpuset(7), List format."""
+
+
+class Domain(StrictModel):
+    """A NUMA domain of a node. Source: Linux, Documentation/ABI/stable/sysfs-devices-node."""
+
+    cpus: NumberList
+    """Its CPUs by Linux's numbers, such as `0-15,128-143`."""
+    gpus: NumberList | None = None
+    """Its GPUs, numbered on the node from 0 in the order of their PCI addresses, such as `0-1`."""
+    adapters: tuple[AdapterName, ...] = ()
+    """Its InfiniBand adapters, such as `mlx5_0`."""
+
+    @property
+    def cpu_numbers(self) -> list[int]:
+        """The numbers of its CPUs."""
+        return numbers(self.cpus)
+
+    @property
+    def gpu_numbers(self) -> list[int]:
+        """The numbers of its GPUs."""
+        return numbers(self.gpus or "")
+
+
+def numbers(text: str) -> list[int]:
+    """Return the numbers of a list; a range whose end is before its start has none.
+
+    >>> numbers("0-2,8")
+    [0, 1, 2, 8]
+    """
+    ends = (item.split("-") for item in text.split(",") if item)
+    return [number for each in ends for number in range(int(each[0]), int(each[-1]) + 1)]
+
+
+def ranges(found: Iterable[int]) -> str:
+    """Return numbers as a list.
+
+    >>> ranges([8, 0, 2, 1])
+    '0-2,8'
+    """
+    parts: list[list[int]] = []
+    for number in sorted(found):
+        if parts and number == parts[-1][1] + 1:
+            parts[-1][1] = number
+        else:
+            parts.append([number, number])
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in parts)
+
+
+def domain_faults(shape: Shape) -> Iterator[tuple[str, str]]:
+    """Yield what cannot be true of a node's domains: the message and the hint."""
+    domains = shape.domains
+    if not domains:
+        return
+    lists: list[tuple[str, Iterable[str | int]]] = [
+        ("CPU", [number for each in domains for number in each.cpu_numbers]),
+        ("GPU", [number for each in domains for number in each.gpu_numbers]),
+        ("adapter", [name for each in domains for name in each.adapters]),
+    ]
+    for what, found in lists:
+        if twice := [str(item) for item, count in Counter(found).items() if count > 1]:
+            yield f"the domains list {what} {', '.join(twice[:4])} twice", "list each once"
+    cpus = {number for each in domains for number in each.cpu_numbers}
+    gpus = {number for each in domains for number in each.gpu_numbers}
+    if len(cpus) < shape.cpus:
+        message = f"the domains have {counted(len(cpus), 'CPU')}, fewer than the {shape.cpus} of the node"
+        yield message, "compare with `lscpu` on the node"
+    if any(each.gpus is not None for each in domains) and gpus != set(range(shape.gpus)):
+        have = f"the GPUs {ranges(gpus)}" if gpus else "no GPU"
+        message = f"the domains list {have}, but the node has {counted(shape.gpus, 'GPU')}"
+        yield message, "number them from 0 and list each once, or remove `gpus` from all domains"
