@@ -14,20 +14,20 @@ if TYPE_CHECKING:
 
     from .partitions import Shape
 
-_LIST = re.compile(r"\d{1,5}(?:-\d{1,5})?(?:,\d{1,5}(?:-\d{1,5})?)*", re.ASCII)
-_SCHEMA: JsonSchema = {"type": ["string", "integer"], "pattern": f"^(?:{_LIST.pattern})$", "minimum": 0}
+LIST = re.compile(r"\d{1,5}(?:-\d{1,5})?(?:,\d{1,5}(?:-\d{1,5})?)*", re.ASCII)
+"""Numbers in Linux's form. Source: cpuset(7), List format."""
+_SCHEMA: JsonSchema = {"type": ["string", "integer"], "pattern": f"^(?:{LIST.pattern})$", "minimum": 0}
 AdapterName = Annotated[str, pattern("the name of an adapter such as `mlx5_0`", r"[A-Za-z0-9_.-]+")]
 
 
 def _numbers(value: object) -> str:
     text = str(value) if integer(value) is not None else value
-    if isinstance(text, str) and _LIST.fullmatch(text):
+    if isinstance(text, str) and LIST.fullmatch(text):
         return text
     raise expected("numbers such as `0-15,128-143`")
 
 
 NumberList = Annotated[str, Validator(_numbers, _SCHEMA)]
-"""Numbers in Linux's form. Source: cpuset(7), List format."""
 
 
 class Domain(StrictModel):
