@@ -47,6 +47,7 @@ check: $(VENV)/ready  ## lint of Python and bash, types, and links of the docume
 golden: $(VENV)/ready  ## remake expected messages, plans and scripts, and the generated pages; read the difference before committing it
 	$(BIN)/python -m tests.rejected.remake
 	$(BIN)/python -m tests.golden.remake
+	$(BIN)/python -m tests.unit.planning.test_placement
 	$(BIN)/python -m tests.unit.test_site_page
 	$(BIN)/python -m tests.unit.test_codes_page
 	$(BIN)/python -m tests.unit.test_commands_page

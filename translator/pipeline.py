@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from .job import Job
+    from .planning.placement.model import JobPlacement
     from .planning.plan import Plan
     from .protocol.validate import Checked
     from .reading.document import Document, Value
@@ -57,6 +58,13 @@ class Compiled(Struct, frozen=True, kw_only=True, dict=True):
         from .rendering.render import render
 
         return render(self.plan, template_cache(self.templates) if self.templates else None)
+
+    @cached_property
+    def placement(self) -> JobPlacement:
+        """The tasks on each node, and the NUMA domains of their CPUs and GPUs, as far as they are known."""
+        from .planning.placement.place import placement
+
+        return placement(self.plan, self.job, self.site)
 
 
 def compile_job(

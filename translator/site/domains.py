@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Annotated
 
+from ..folded_names import ranges
 from ..plural import counted
 from ..validation.strict_model import JsonSchema, StrictModel, Validator, expected, integer, pattern
 
@@ -59,21 +60,6 @@ def numbers(text: str) -> list[int]:
     """
     ends = (item.split("-") for item in text.split(",") if item)
     return [number for each in ends for number in range(int(each[0]), int(each[-1]) + 1)]
-
-
-def ranges(found: Iterable[int]) -> str:
-    """Return numbers as a list.
-
-    >>> ranges([8, 0, 2, 1])
-    '0-2,8'
-    """
-    parts: list[list[int]] = []
-    for number in sorted(found):
-        if parts and number == parts[-1][1] + 1:
-            parts[-1][1] = number
-        else:
-            parts.append([number, number])
-    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in parts)
 
 
 def domain_faults(shape: Shape) -> Iterator[tuple[str, str]]:

@@ -30,6 +30,7 @@ from ...app.update.updating import UpdatedJob, UpdatedJobs
 from ...app.usage.usage import Measured
 from ...app.views.job import Jobs, JobView
 from ...app.views.line import JobLine, Listing
+from ...planning.placement.model import JobPlacement
 from ...planning.plan import Plan
 from .printed import HelpText, ProgramVersion, ShellCompletion
 
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 ERROR, SCHEMA = "error", "schema"
 COMMANDS: dict[str, tuple[type[Struct], ...]] = {
     "check": (CheckedJob, CheckedFiles),
-    "plan": (Plan, LayoutStarts),
+    "plan": (Plan, JobPlacement, LayoutStarts),
     "script": (ScriptFile,),
     "explain": (ExplainedScript,),
     "convert": (ConvertedFile,),

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from ...folded_names import ranges
 from ..containers import PROGRAMS
 from ..devices import Infiniband
-from ..domains import LIST, Domain, ranges
+from ..domains import LIST, Domain
 from .config import number, port_range
 
 if TYPE_CHECKING:
@@ -150,7 +151,7 @@ def _domains(found: dict[str, list[list[str]]], adapters: tuple[str, ...]) -> tu
     domains = tuple(
         Domain.of(
             cpus=cpus[name],
-            gpus=(ranges(k for k, domain in enumerate(gpus) if domain == name) or None) if known else None,
+            gpus=(ranges({k for k, domain in enumerate(gpus) if domain == name}) or None) if known else None,
             adapters=tuple(adapter for adapter, domain in near.items() if domain == name),
         )
         for name in names

@@ -19,15 +19,22 @@ if TYPE_CHECKING:
 @click.command(
     epilog=examples(
         "paislurm plan job.yaml",
+        "paislurm plan job.yaml --placement",
         "paislurm plan job.yaml --test-only                   # which layout would start first?",
         "paislurm plan job.yaml --site my-cluster.yaml --json",
     )
 )
 @job_file
+@click.option(
+    "--placement",
+    "placed",
+    is_flag=True,
+    help="Show which tasks run on which node, and near which GPUs and adapters.",
+)
 @click.option("--test-only", is_flag=True, help="Ask Slurm when the job would start, in each layout that it can have.")
 @json_option
 @pass_session
-def command(session: Session, source: Source, *, test_only: bool, as_json: bool) -> int:
+def command(session: Session, source: Source, *, placed: bool, test_only: bool, as_json: bool) -> int:
     """Show the request to Slurm and its reasons: layout, components, roles, ports.
 
     FILE is a job file, or - for standard input.
@@ -36,8 +43,11 @@ def command(session: Session, source: Source, *, test_only: bool, as_json: bool)
     calls `sbatch --test-only`, sinfo and squeue, once for each layout.
     """
     from ....app.input.job_input import compile_source
+    from ....planning.placement.text import placement_text
     from ....planning.plan_text import plan_text
 
+    if placed and test_only:
+        raise click.UsageError("--placement cannot be used with --test-only")
     if test_only:
         from ....app.estimate.layouts import estimate_layouts, layout_starts
         from ...output.estimate import print_layouts
@@ -51,7 +61,8 @@ def command(session: Session, source: Source, *, test_only: bool, as_json: bool)
         return 0
     _, compiled = compile_source(session, source)
     if as_json:
-        print_json(compiled.plan)
+        print_json(compiled.placement if placed else compiled.plan)
     else:
-        print_result(escape_control(plan_text(compiled.plan)).rstrip("\n"))
+        text = placement_text(compiled.placement) if placed else plan_text(compiled.plan)
+        print_result(escape_control(text).rstrip("\n"))
     return 0
