@@ -10,6 +10,7 @@ import pytest
 
 from paislurm.translator.app.session import user_name
 from paislurm.translator.cli.main import main
+from tests.unit.planning.test_placement import DGX
 from tests.unit.report import made, made_groups
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the pages of four jobs, and of two groups."""
+    """A folder with the pages of five jobs, and of two groups."""
     folder = tmp_path_factory.mktemp("reports")
     jobs = folder / "home" / "jobs"
     jobs.mkdir(parents=True, mode=0o700)
@@ -49,10 +50,21 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setenv("PAISLURM_HOME", str(jobs.parent))
         patch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
         patch.delenv("PAISLURM_SITE", raising=False)
-        for make in (made.retried, made.large, made.hostile, made.sweep, made_groups.long_reason, made_groups.compared):
+        for make in (
+            made.retried,
+            made.large,
+            made.hostile,
+            made.sweep,
+            made.placed,
+            made_groups.long_reason,
+            made_groups.compared,
+        ):
             make(jobs, user_name())
         for job in ("resnet-a100", "large", "hostile", "long-reason"):
             assert main(["report", job, "-o", str(folder / f"{job}.html")]) == 0
+        site = folder / "site.yaml"
+        site.write_text(f"partitions: {{gpu: {{nodes: [{DGX}]}}}}\ndefaultPartition: gpu\n")
+        assert main(["report", "placed", "--site", str(site), "-o", str(folder / "placed.html")]) == 0
         assert main(["report", "--group", "lr-sweep", "-o", str(folder / "sweep.html")]) == 0
         assert main(["report", "--group", "resnet", "-o", str(folder / "compared.html")]) == 0
     return folder

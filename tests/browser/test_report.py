@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, Page
 
-PAGES = ("resnet-a100", "large", "hostile", "sweep")
+PAGES = ("resnet-a100", "large", "hostile", "sweep", "placed")
 WIDTHS = {"wide": 1280, "phone": 390}
 Scheme = Literal["light", "dark"]
 CONTRAST = 4.5
@@ -159,7 +159,7 @@ def test_page_can_be_navigated_by_keyboard(look: Callable[..., Watched]) -> None
     keyboard = watched.page.keyboard
     keyboard.press("Tab")
     assert watched.focused() == "How it ended"
-    for _ in range(5):
+    for _ in range(6):
         keyboard.press("Tab")
     assert watched.focused() == "Job file and script"
     keyboard.press("Enter")

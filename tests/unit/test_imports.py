@@ -42,7 +42,7 @@ MAY_IMPORT = {
     "backends": {"errors", "shipped", "slurm_options", "times"},
     "state": {*BASE, "job", "backends"},
     "monitor": {*BASE, "job", "state", "backends"},
-    "report": {*BASE, "state", "monitor", "backends"},
+    "report": {*BASE, "planning", "state", "monitor", "backends"},
     "convert": {"job", "errors", "reading", "protocol", "rendering"},
     "pipeline": {"job", "errors", "reading", "protocol", "site", "planning", "rendering"},
     "app": {

@@ -14,7 +14,7 @@ WIDE, NARROW = 1040, 340
 """Widths of a chart in CSS pixels, including its labels."""
 _TICKS = {WIDE: 6, NARROW: 4}
 """The most intervals of a time axis, by chart width."""
-_LETTER = 8
+LETTER = 8
 """Width of a letter in CSS pixels, estimated for wide fonts."""
 _ROW, _BAR = 24, 16
 """Heights of a row and of the bar in it."""
@@ -22,7 +22,7 @@ _AXIS = 44
 """Height of a time axis: its numbers and its title."""
 _PLOT = 160
 """Height of the plot of a chart of counts."""
-_COLOURS = 4
+COLOURS = 4
 """The number of colours and dash patterns; the fifth role reuses the first."""
 
 
@@ -100,7 +100,7 @@ def drawn_gantt(gantt: Gantt, width: int) -> DrawnGantt:
     """Return the chart of bars, its first row at the top."""
     rows = {row: number for number, row in enumerate(gantt.rows)}
     names = [_shortened(row, width) for row in gantt.rows]
-    left = 14 + _LETTER * max(map(len, names), default=0)
+    left = 14 + LETTER * max(map(len, names), default=0)
     right = width - 8 - _right_margin(gantt, width - 8 - left)
     scale = (right - left) / (gantt.seconds or 1)
     bottom = _ROW * len(rows)
@@ -135,7 +135,7 @@ def drawn_gantt(gantt: Gantt, width: int) -> DrawnGantt:
 def drawn_counts(counts: Counts, width: int) -> DrawnCounts:
     """Return the chart of running tasks: a step line for each role, below a legend."""
     most = max((count for _, _, count in counts.points), default=0)
-    left, right = 14 + _LETTER * len(str(most)), width - 8
+    left, right = 14 + LETTER * len(str(most)), width - 8
     places, rows = _legend(counts.roles, width)
     top = 10 + _ROW * rows
     x_scale, y_scale = (right - left) / (counts.seconds or 1), _PLOT / (most or 1)
@@ -149,7 +149,7 @@ def drawn_counts(counts: Counts, width: int) -> DrawnCounts:
         axis=_time_axis(left, right, top + _PLOT, counts.seconds, counts.since, width),
         levels=tuple(Tick(top + _PLOT - level * y_scale, str(level)) for level in range(0, most + 1, step)),
         lines=tuple(
-            Line(_step_path(steps[role]), number % _COLOURS, places[number]) for number, role in enumerate(counts.roles)
+            Line(_step_path(steps[role]), number % COLOURS, places[number]) for number, role in enumerate(counts.roles)
         ),
     )
 
@@ -193,7 +193,7 @@ def _legend(roles: tuple[str, ...], width: int) -> tuple[list[Text], int]:
     x, row = 0, 0
     for role in roles:
         name = _shortened(role, width)
-        needs = 40 + _LETTER * len(name)
+        needs = 40 + LETTER * len(name)
         if x and x + needs > width:
             x, row = 0, row + 1
         places.append(Text(x + 26, _ROW * row + _ROW / 2 + 4, name))
@@ -208,11 +208,11 @@ def _right_margin(gantt: Gantt, plot: int) -> int:
 
 def _mark_margins(gantt: Gantt, plot: int) -> Iterator[int]:
     for mark in gantt.marks:
-        word = _LETTER * (len(mark.text) + 1)
+        word = LETTER * (len(mark.text) + 1)
         yield round(plot - (plot - word) * gantt.seconds / mark.at) if mark.at else word
 
 
 def _shortened(text: str, width: int) -> str:
     """Shorten a label to a third of the chart."""
-    most = width // 3 // _LETTER
+    most = width // 3 // LETTER
     return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -32,6 +32,11 @@ DGX = (
     "{cpus: '64-79,192-207'}, {cpus: '80-95,208-223', gpus: 6-7, adapters: [mlx5_4]},"
     "{cpus: '96-111,224-239'}, {cpus: '112-127,240-255', gpus: 4-5}]}"
 )
+FOUR = (
+    "{count: 4, cpus: 128, memoryMB: 1000000, gpus: 8, threadsPerCore: 2, sockets: 2, domains: ["
+    "{cpus: '0-15,64-79', gpus: 2-3, adapters: [mlx5_0, mlx5_1]}, {cpus: '16-31,80-95', gpus: 0-1},"
+    "{cpus: '32-47,96-111', gpus: 6-7, adapters: [mlx5_2, mlx5_3]}, {cpus: '48-63,112-127', gpus: 4-5}]}"
+)
 ONE_SIDE = (
     "{count: 2, cpus: 16, memoryMB: 1000000, gpus: 4, sockets: 2,"
     " domains: [{cpus: 0-7, gpus: 0-3}, {cpus: 8-15, adapters: [mlx5_0]}]}"
@@ -52,7 +57,9 @@ def ranks(plugin: str, each: int) -> dict[str, Any]:
     return {"mpi": {"plugin": plugin, "ranksPerInstance": each}}
 
 
+DOCUMENTED = "a role on InfiniBand that fills two nodes"
 CASES: dict[str, tuple[dict[str, Any], str, dict[str, Any], str]] = {
+    DOCUMENTED: ({"worker": fast(16, 1, 16)}, FOUR, {}, ""),
     "a role that fills two nodes": ({"worker": role(16, 1, 32)}, DGX, {}, ""),
     "a task for each node, and idle CPUs": ({"worker": role(3, 8, 224)}, DGX, {}, "wholeNodes: true\n"),
     "two roles in het": ({"ps": role(1, 0, 4), "worker": role(8, 1, 32)}, DGX, {"layout": "het"}, ""),
@@ -81,6 +88,11 @@ def expected() -> str:
 def test_texts_are_as_they_were_read() -> None:
     if changes := difference(EXPECTED, expected().encode()):
         pytest.fail(changes, pytrace=False)
+
+
+def test_the_page_has_the_text_of_a_case() -> None:
+    page = (Path(__file__).parents[3] / "docs/how-to/jobs/binding.md").read_text(encoding="utf-8")
+    assert f"```text\n{placement_text(placed(*CASES[DOCUMENTED]))}```\n" in page
 
 
 ROLES = st.lists(

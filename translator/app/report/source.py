@@ -6,6 +6,8 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from paislurm.backends.base import LOCAL
 
 from ...errors import PaislurmError, diagnostic_text
@@ -108,9 +110,10 @@ def _linked(text: bytes, job: list[str], script: list[str], site: Site, paramete
     from ...rendering.provenance import origins
 
     compiled = compile_job(text, file=JOB_FILE, site=site, parameters=parameters)
-    found = origins(compiled.plan, compiled.document)
-    rows = ((origin.line, origin.job_lines, origin.rule or "") for origin in found)
-    return linked(job, script, head_of(compiled.script), rows, plan=plan_text(compiled.plan))
+    lines = origins(compiled.plan, compiled.document)
+    rows = ((origin.line, origin.job_lines, origin.rule or "") for origin in lines)
+    found = linked(job, script, head_of(compiled.script), rows, plan=plan_text(compiled.plan))
+    return found if site.takes_any_name else replace(found, placement=compiled.placement)
 
 
 def _site(session: Session, known: History, site: str | None) -> Site:

@@ -35,9 +35,9 @@ class PlacedTask(Struct, frozen=True, kw_only=True):
     """The number of its CPUs."""
     gpus: int
     """The number of its GPUs."""
-    rank_domains: tuple[tuple[int, ...], ...] | None
+    rank_domains: tuple[tuple[int, ...], ...] | None = None
     """The NUMA domains of the CPUs of each rank, a single one without `mpi`; null if Slurm chooses them."""
-    gpu_numbers: tuple[int, ...] | None
+    gpu_numbers: tuple[int, ...] | None = None
     """The numbers of its GPUs; null if they are chosen on the node."""
     far: tuple[Far, ...] = ()
     """What is in other NUMA domains: `gpu` than the CPUs of a rank, or `adapter` than the GPUs, or else the CPUs."""

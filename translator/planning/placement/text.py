@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
@@ -81,11 +81,20 @@ def _domains(numbers: Iterable[int]) -> str:
     return f"domain{'s' * (len(found) > 1)} {ranges(found)}"
 
 
-def domain_rows(node: PlacedNode, domain: PlacedDomain) -> list[tuple[tuple[int, ...], str]]:
-    """Return the names of the tasks in a domain by their GPUs there, first for the lowest GPU.
+class Row(NamedTuple):
+    """GPUs of a domain, or () for none, with their tasks: the first role, and the names as text."""
 
-    GPUs that no task is known to have are in a row without names, `not used` if all tasks have others.
+    gpus: tuple[int, ...]
+    role: str
+    text: str
+
+
+def domain_rows(node: PlacedNode, domain: PlacedDomain) -> list[Row]:
+    """Return the tasks in a domain by their GPUs there, first for the lowest GPU.
+
+    GPUs that no task is known to have are in a row without a role, `not used` if all tasks have others.
     """
+    roles: dict[tuple[int, ...], str] = {}
     rows: dict[tuple[int, ...], dict[str, list[str]]] = {}
     for task in node.tasks:
         held = tuple(gpu for gpu in domain.gpus if gpu in (task.gpu_numbers or ()))
@@ -96,27 +105,38 @@ def domain_rows(node: PlacedNode, domain: PlacedDomain) -> list[tuple[tuple[int,
         elif ranks and not held and "gpu" in task.far:
             part += " (CPUs only)"
         if held or ranks:
+            roles.setdefault(held, task.role)
             rows.setdefault(held, {}).setdefault(part, []).append(task.name)
-    found = [(held, ", ".join(folded(names) + part for part, names in parts.items())) for held, parts in rows.items()]
+    found = [
+        Row(held, roles[held], ", ".join(folded(names) + part for part, names in parts.items()))
+        for held, parts in rows.items()
+    ]
     rest = tuple(gpu for gpu in domain.gpus if not any(gpu in held for held in rows))
     if rest or not found:
         known = all(task.gpu_numbers is not None for task in node.tasks)
-        found.append((rest, "not used" if rest and known else ""))
-    return sorted(found, key=lambda row: (not row[0], row[0]))
+        found.append(Row(rest, "", "not used" if rest and known else ""))
+    return sorted(found, key=lambda row: (not row.gpus, row.gpus))
+
+
+def other_rows(node: PlacedNode) -> list[Row]:
+    """Return the tasks of which no domain is known, with their sizes."""
+    sizes: dict[tuple[str, str], list[str]] = {}
+    for task in node.tasks:
+        if task.rank_domains is None and not (node.domains and task.gpu_numbers):
+            parts = [counted(number, what) for number, what in ((task.cpus, "CPU"), (task.gpus, "GPU")) if number]
+            each = " and ".join(parts)
+            sizes.setdefault((task.role, each), []).append(task.name)
+    return [
+        Row((), role, f"{folded(names)}: {each}{' each' * (len(names) > 1)}" if each else folded(names))
+        for (role, each), names in sizes.items()
+    ]
 
 
 def _node_lines(node: PlacedNode, *, whole: bool) -> Iterator[str]:
     yield from _wrapped(f"node {node.number}: {node_facts(node, whole=whole)}")
     if node.domains:
         yield from _table(("DOMAIN", "CPUS", "ADAPTERS", "GPUS", "TASKS"), list(_rows(node)))
-    # Tasks of which no part has a known domain.
-    sizes: dict[str, list[str]] = {}
-    for task in node.tasks:
-        if task.rank_domains is None and not (node.domains and task.gpu_numbers):
-            each = counted(task.cpus, "CPU") + (f" and {counted(task.gpus, 'GPU')}" if task.gpus else "")
-            sizes.setdefault(each, []).append(task.name)
-    for each, names in sizes.items():
-        yield from _wrapped(f"{folded(names)}: {each}{' each' * (len(names) > 1)}")
+    yield from (line for row in other_rows(node) for line in _wrapped(row.text))
     yield from (line for note in node.notes for line in _wrapped(note))
     yield from (line for text in far_texts(node) for line in _wrapped(f"not near: {text}"))
 
@@ -124,8 +144,8 @@ def _node_lines(node: PlacedNode, *, whole: bool) -> Iterator[str]:
 def _rows(node: PlacedNode) -> Iterator[tuple[str, ...]]:
     for domain in node.domains:
         head = (str(domain.number), _short(domain.cpus), _short(folded(domain.adapters)))
-        for gpus, names in domain_rows(node, domain):
-            yield (*head, ranges(set(gpus)), names)
+        for row in domain_rows(node, domain):
+            yield (*head, ranges(set(row.gpus)), row.text)
             head = ("", "", "")
 
 
