@@ -277,3 +277,9 @@ class Job(Struct, frozen=True, kw_only=True):
     def task_count(self) -> int:
         """Return the number of tasks of all roles."""
         return sum(role.instances for role in self.roles)
+
+    def most_per_node(self, role: Role) -> int | None:
+        """Return the most tasks of a role that may share a node, None for as many as fit."""
+        if role.has_fixed_ports:
+            return 1
+        return role.slurm_options.tasks_per_node or self.slurm_options.job.tasks_per_node

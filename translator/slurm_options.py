@@ -101,6 +101,8 @@ class RoleSlurmOptions(Struct, frozen=True, kw_only=True):
     pass_through: Mapping[str, str] = field(default_factory=dict)
     """Values of the options in `PASS_THROUGH`, by name."""
     slots: int | None = None
+    tasks_per_node: int | None = None
+    """The most tasks of a role on a node, None for as many as fit."""
     mpi: Mpi | None = None
     binding: tuple[tuple[str, str], ...] | None = None
     """Options of srun that bind tasks, by name: none for `auto`."""

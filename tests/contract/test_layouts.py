@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cluster.jobs import BOTH, WHERE, role
+from tests.cluster.jobs import BOTH, ONE_ATTEMPT, WHERE, role
 from tests.cluster.ssh_calls import ANSWERS_BY_ADDRESS, ANSWERS_ON_THE_NODE, roles_by_address
 
 if TYPE_CHECKING:
@@ -81,6 +81,30 @@ def test_tasks_without_gang_share_slots_and_are_retried(site: Site, folder: Path
     code, result = job.ended()
     assert (code, {task["state"] for task in result["tasks"]}) == (0, {"SUCCEEDED"})
     assert [task["task_attempt"] for task in result["tasks"]] == [0, 0, 0, 1, 0, 0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("layout", ["het", "shared", "unknown"])
+def test_at_most_so_many_tasks_of_a_role_share_a_node(site: Site, folder: Path, layout: str) -> None:
+    """One of the first role, and two of the second with GPUs, except on its last node; `unknown`: no known nodes."""
+    second = role("v", 3, "true").replace("gpu: 0", "gpu: 1")
+    limits = "tasksPerNode: 1, taskRoles: {v: {tasksPerNode: 2}}"
+    chosen = "" if layout == "unknown" else f", layout: {layout}"
+    settings = f"partitions: {{normal: {{}}}}\n{ONE_ATTEMPT}" if layout == "unknown" else ONE_ATTEMPT
+    job = site.submit(folder, role("w", 2, "true") + second, f"{{slurm: {{{limits}{chosen}}}}}", settings)
+    code, result = job.ended()
+    assert (code, result["outcome"]) == (0, "succeeded"), result
+    nodes = {name: [task["node"] for task in result["tasks"] if task["role"] == name] for name in ("w", "v")}
+    assert {name: max(map(used.count, used)) for name, used in nodes.items()} == {"w": 1, "v": 2}, nodes
+
+
+def test_tasks_of_a_node_of_their_own_take_turns(site: Site, folder: Path) -> None:
+    """Nine tasks on the four nodes; each would fail beside another one of the node."""
+    command = 'mkdir "busy-$SLURMD_NODENAME" && sleep 0.5 && rmdir "busy-$SLURMD_NODENAME"'
+    slurm = "{tasksPerNode: 1, workdir: submit}"
+    job = site.submit(folder, role("w", 9, command), f"{{gangAllocation: false, slurm: {slurm}}}")
+    code, result = job.ended()
+    assert (code, {task["state"] for task in result["tasks"]}) == (0, {"SUCCEEDED"}), result
+    assert len({task["node"] for task in result["tasks"]}) == 4
 
 
 @pytest.mark.exclusive

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from ..errors import Diagnostic, PlanError
 from ..plural import counted
-from .layout.capacity import Demand, Nodes, allocate_disjoint, node_capacity, nodes_for
+from .layout.capacity import Demand, Nodes, allocate_disjoint, evenly, node_capacity, nodes_for
 from .layout.infeasible import components_refused, infeasible, names, node_count, role_too_large
 from .layout.layout import Allocation, Conditions, Layout, LayoutKind, OtherLayout, pack
 from .layout.prefer import prefer, with_reason
@@ -102,8 +102,9 @@ def _with_other(chosen: Allocation, other: _Candidate) -> Allocation:
 def _for_unknown_nodes(job: Job, conditions: Conditions) -> Allocation:
     """Leave the packing to Slurm.
 
-    A task with fixed ports gets a node of its own, because two tasks on a node would share the ports. So does a task
-    with GPUs that Slurm counts only by node. Raises PlanError for the layout `shared`, or for too many roles.
+    A role with a limit of tasks per node gets nodes that each hold so many, because Slurm refuses a limit above what
+    its nodes hold (observed on 22.05, 24.11, 26.05). Each task with GPUs that Slurm counts only by node gets a node
+    of its own. Raises PlanError for the layout `shared`, or for too many roles.
     """
     slots = _stated_slots(job)
     if job.slurm_options.layout == "shared" and len(job.roles) > 1:
@@ -115,10 +116,11 @@ def _for_unknown_nodes(job: Job, conditions: Conditions) -> Allocation:
                 hint="describe the partition's nodes in the site profile, or use the layout het",
             )
         )
-    nodes = tuple(
-        Nodes(count=count, tasks_per_node=1) if role.has_fixed_ports or (role.resources.gpus and by_node) else None
-        for role, count, by_node in zip(job.roles, slots, conditions.gpus_by_node, strict=True)
-    )
+    limits = [
+        1 if role.resources.gpus and by_node else job.most_per_node(role)
+        for role, by_node in zip(job.roles, conditions.gpus_by_node, strict=True)
+    ]
+    nodes = tuple(None if most is None else evenly(count, most) for count, most in zip(slots, limits, strict=True))
     if len(job.roles) == 1:
         layout = Layout(kind="plain", reason="a job of one role")
         return Allocation(layout=layout, slots=slots, nodes=nodes, nodes_known=False)
@@ -173,7 +175,7 @@ def _demands(job: Job, slots: tuple[int, ...], conditions: Conditions, *, batch:
             slots=count,
             resources=role.resources,
             extra_memory_mib=conditions.batch_memory_mib if batch and not position else 0,
-            one_per_node=role.has_fixed_ports,
+            most_per_node=job.most_per_node(role),
             gpu_type=conditions.gpu_types[position],
             constraint=conditions.constraints[position],
         )
@@ -196,11 +198,16 @@ def _plain(job: Job, partition: Partition, conditions: Conditions) -> Allocation
 def _uneven(job: Job, partition: Partition, conditions: Conditions) -> Allocation | None:
     """Let Slurm pack the tasks of a role, with different numbers of tasks on the nodes.
 
-    Return None if they do not fit, or if Slurm counts their GPUs by node and so needs the same number on each.
+    Return None if they do not fit, or if Slurm needs the same number on each: it counts their GPUs by node, or has a
+    limit of tasks per node, which each node must hold.
     """
     (demand,) = _demands(job, _stated_slots(job), conditions)
     room = sum(shape.count * node_capacity(shape, demand) for shape in partition.nodes)
-    if demand.slots > room or demand.one_per_node or (demand.resources.gpus and conditions.gpus_by_node[0]):
+    if (
+        demand.slots > room
+        or demand.most_per_node is not None
+        or (demand.resources.gpus and conditions.gpus_by_node[0])
+    ):
         return None
     layout = Layout(kind="plain", reason="a job of one role, with different numbers of tasks on its nodes")
     return Allocation(layout=layout, slots=(demand.slots,), nodes=(None,))

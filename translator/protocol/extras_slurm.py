@@ -140,6 +140,7 @@ ExportEnv = Annotated[
     tuple[str, ...], Validator(export_env, {"anyOf": [{"enum": [True, False, "all", "none"]}, _NAMES]})
 ]
 Slots = Annotated[int, int_range(1)]
+TasksPerNode = Annotated[int, int_range(1)]
 LogPattern = Annotated[str, Validator(log_pattern, {"type": "string", "minLength": 1})]
 Plugin = Annotated[str, pattern("an MPI plugin of srun such as `pmix`", r"(?!none$)[a-z0-9_.]{1,32}")]
 RanksPerInstance = Annotated[int, int_range(1, 1024)]
@@ -207,6 +208,8 @@ class SlurmRole(StrictModel):
     nodelist: Annotated[HostList | None, _passed_on("nodelist")] = None
     slots: Slots | None = None
     """How many tasks of a role run at a time without gang allocation."""
+    tasks_per_node: TasksPerNode | None = None
+    """The most tasks of a role on a node. Default: as many as fit."""
     mpi: SlurmMpi | None = None
     """A native launch: srun starts the commands as ranks of an MPI world."""
     binding: BindingChoice | None = None
@@ -280,6 +283,7 @@ def slurm_options_of(slurm_options: SlurmRole) -> RoleSlurmOptions:
         time=slurm_options.time if isinstance(slurm_options, SlurmExtras) else None,
         pass_through={name: value for name in PASS_THROUGH if (value := getattr(slurm_options, name)) is not None},
         slots=slurm_options.slots,
+        tasks_per_node=slurm_options.tasks_per_node,
         mpi=_mpi(slurm_options.mpi) if slurm_options.mpi else None,
         binding=slurm_options.binding.step_options if slurm_options.binding else None,
         on_mismatch=slurm_options.binding.on_mismatch if slurm_options.binding else None,

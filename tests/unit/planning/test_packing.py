@@ -31,7 +31,7 @@ DEMANDS = st.builds(
         st.sampled_from([0, 10, 50, 77]),
         st.sampled_from([0, 0, 1, 2]),
     ),
-    one_per_node=st.booleans(),
+    most_per_node=st.sampled_from([None, None, 1, 2, 3]),
     gpu_type=st.sampled_from(["", "", "a"]),
 )
 

@@ -29,14 +29,14 @@ _OF_NO_SIZE = {"count": 1, "features": None, "gres": None, "domains": (), "socke
 class Demand(Struct, frozen=True, kw_only=True):
     """Up to `slots` tasks of equal size at a time, and `extra_memory_mib` free on each node beside them.
 
-    `one_per_node` keeps the tasks on different nodes, because of fixed ports. `gpu_type` is
+    `most_per_node` is the most tasks on a node, None for as many as fit. `gpu_type` is
     the gres type of their GPUs, "" for any; `constraint` are the required features, "" for none.
     """
 
     slots: int
     resources: Resources
     extra_memory_mib: int = 0
-    one_per_node: bool = False
+    most_per_node: int | None = None
     gpu_type: str = ""
     constraint: str = ""
 
@@ -70,7 +70,9 @@ def room_for(demand: Demand, gpus: int, cpus: int, memory_mib: int) -> int:
         room = min(room, (memory_mib - demand.extra_memory_mib) // wanted.memory_mib)
     if wanted.gpus:
         room = min(room, gpus // wanted.gpus)
-    return max(0, min(room, 1) if demand.one_per_node else room)
+    if demand.most_per_node is not None:
+        room = min(room, demand.most_per_node)
+    return max(0, room)
 
 
 def merged(shapes: Iterable[Shape]) -> list[Shape]:
@@ -88,12 +90,17 @@ def nodes_for(shapes: Sequence[Shape], demand: Demand) -> Nodes | None:
     """
     best: Nodes | None = None
     for most in sorted({node_capacity(shape, demand) for shape in shapes} - {0}, reverse=True):
-        count = ceil_div(demand.slots, most)
-        tasks_per_node = ceil_div(demand.slots, count)
-        able = sum(shape.count for shape in shapes if node_capacity(shape, demand) >= tasks_per_node)
-        if count <= able and (best is None or count < best.count):
-            best = Nodes(count=count, tasks_per_node=tasks_per_node)
+        nodes = evenly(demand.slots, most)
+        able = sum(shape.count for shape in shapes if node_capacity(shape, demand) >= nodes.tasks_per_node)
+        if nodes.count <= able and (best is None or nodes.count < best.count):
+            best = nodes
     return best
+
+
+def evenly(tasks: int, most: int) -> Nodes:
+    """Return the fewest nodes for tasks, at most `most` on each, with tasks spread evenly."""
+    count = ceil_div(tasks, most)
+    return Nodes(count=count, tasks_per_node=ceil_div(tasks, count))
 
 
 def allocate_disjoint(shapes: Sequence[Shape], demands: Sequence[Demand]) -> tuple[Nodes, ...] | None:

@@ -98,10 +98,14 @@ def role_too_large(job: Job, position: int, partition: Partition, conditions: Co
     nodes += f" with {one.constraint}" if one.constraint else ""
     if _fits_one(job, position, partition, conditions):
         what = f"{counted(role.instances, 'task')} of {size} each"
+        most = job.most_per_node(role)
         if role.has_fixed_ports:
             what += ", each on a separate node because of their fixed ports,"
+        elif most is not None:
+            what += f", at most {most} on a node (tasksPerNode),"
         what += " do not fit"
-        hint = _fewer_tasks(job, partition, replace(one, one_per_node=role.has_fixed_ports))
+        one = replace(one, most_per_node=most)
+        hint = _fewer_tasks(job, partition, one)
     else:
         what, hint = f"a task of {size} does not fit", _smaller_task(partition, one)
     hint += _other_partitions(role.instances, one, [each for each in conditions.all_partitions if each != partition])
@@ -114,7 +118,10 @@ def role_too_large(job: Job, position: int, partition: Partition, conditions: Co
 
 
 def _fewer_tasks(job: Job, partition: Partition, one: Demand) -> str:
-    at_a_time = sum(shape.count * node_capacity(shape, one) for shape in partition.nodes)
+    rooms = [(shape.count, node_capacity(shape, one)) for shape in partition.nodes]
+    at_a_time = sum(count * room for count, room in rooms)
+    if one.most_per_node is not None:
+        at_a_time = max(most * sum(count for count, room in rooms if room >= most) for _, most in rooms)
     in_turn = _turns_hint(job)
     what = f"or {in_turn}" if job.gang and in_turn else "or for another virtual cluster"
     return f"at most {at_a_time} of these tasks fit at a time: request fewer, {what}"

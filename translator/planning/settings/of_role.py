@@ -81,7 +81,7 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
         "node:slots; nodes count from 0",
         lambda of: placement_text(of.role.placement),
         "''",
-        ("instances", "cpus", "memory", "gpus"),
+        ("instances", "cpus", "memory", "gpus", "tasks-per-node"),
         "nodes of the allocation, and the slots on each",
     ),
     Row(

@@ -46,7 +46,7 @@ def components(request: Request, allocation: Allocation) -> tuple[Component, ...
         roles = tuple(range(len(job.roles)))
         return (Component(directives=(*first, *options), roles=roles, nodes=packing.nodes, note=note or None),)
     by_node = all(allocation.nodes) and not any(
-        _is_uneven(role, nodes, slots, request.site)
+        _is_uneven(job, role, nodes, slots, request.site)
         for role, nodes, slots in zip(job.roles, allocation.nodes, allocation.slots, strict=True)
     )
     made: list[Component] = []
@@ -79,14 +79,17 @@ def _role_component(request: Request, allocation: Allocation, position: int, *, 
     are in every component, because Slurm does not pass most of them on to the next; mail options are in the first only.
     If the last node has fewer tasks than the others, GPUs are requested by task. Then Slurm gives the last node only
     its own GPUs; a fixed number of tasks per node would give whole nodes (observed on 22.05). Without a
-    number of nodes, GPUs are requested by task too, and Slurm fills each node by its GPUs.
+    number of nodes, GPUs are requested by task too, and Slurm fills each node by its GPUs. A role with `tasksPerNode`
+    needs the number of tasks per node. Slurm 26.05 never starts a job that states it, has a last node with fewer tasks
+    and requests GPUs by task, so GPUs are requested by node then (observed).
     Source: sbatch(1), --nodes --ntasks --ntasks-per-node --cpus-per-task --mem --mem-per-cpu --gres --gpus-per-task.
     """
     job, site, target = request.sized, request.site, request.asked[position].target
     role, nodes, slots = job.roles[position], allocation.nodes[position], allocation.slots[position]
     wanted, infiniband = role.resources, infiniband_of(role, site)
-    counted_by_task = nodes is None or site.gres_style == "gpus-per-task" or _is_uneven(role, nodes, slots, site)
-    by_task = wanted.gpus > 0 and counted_by_task
+    stated = nodes is not None and job.most_per_node(role) is not None and slots % nodes.tasks_per_node > 0
+    counted_by_task = nodes is None or site.gres_style == "gpus-per-task" or _is_uneven(job, role, nodes, slots, site)
+    by_task = wanted.gpus > 0 and counted_by_task and not stated
     options: list[tuple[str, str | None]] = [*_where(target, infiniband)]
     if nodes is not None:
         options.append(("nodes", str(nodes.count)))
@@ -115,12 +118,12 @@ def _role_component(request: Request, allocation: Allocation, position: int, *, 
     )
 
 
-def _is_uneven(role: Role, nodes: Nodes | None, slots: int, site: Site) -> bool:
-    """Whether an equal number of GPUs per node would leave some of the last node idle.
+def _is_uneven(job: Job, role: Role, nodes: Nodes | None, slots: int, site: Site) -> bool:
+    """Whether an equal number of GPUs per node would leave some of the last node idle, and need not.
 
-    Slurm can count only the gres `gpu` by task. Source: sbatch(1), --gpus-per-task.
+    `tasksPerNode` accepts that. Slurm can count only the gres `gpu` by task. Source: sbatch(1), --gpus-per-task.
     """
-    uneven = nodes is not None and slots % nodes.tasks_per_node > 0
+    uneven = nodes is not None and slots % nodes.tasks_per_node > 0 and job.most_per_node(role) is None
     return uneven and role.resources.gpus > 0 and site.gpus.gres == "gpu"
 
 
