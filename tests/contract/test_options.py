@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from paislurm.translator.protocol.raw_options import SBATCH, SRUN
 from paislurm.translator.slurm_options import PASS_THROUGH
 from tests.cluster.jobs import ROOT
 from tests.cluster.processes import wait_until
+from tests.unit.protocol.test_raw_options import PASSED
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -88,6 +90,38 @@ def test_srun_takes_every_option(site: Site, folder: Path) -> None:
     done = site.run("sbatch", "--wait", f"--output={folder}/log", "options.sbatch", cwd=folder)
     log = (folder / "log").read_text()
     assert (done.returncode, done.stderr, log) == (0, "", "")
+
+
+ELSEWHERE = {"--licenses=matlab:2", "--profile=task", "--resv-ports=4"}
+"""Raw options that need what these clusters lack: a license, a plugin that collects profiles, ports to reserve."""
+SINCE_24 = {"--tres-bind=gres/gpu:closest", "--gres-flags=allow-task-sharing"}
+"""Raw options that Slurm 22.05 lacks."""
+
+
+def raw_options(site: Site, key: str) -> list[str]:
+    lacking = ELSEWHERE | (SINCE_24 if site.slurm.startswith("22.") else set())
+    return [option for where, option in PASSED if where == key and option not in lacking]
+
+
+def test_sbatch_and_srun_take_the_raw_options_that_are_passed_on(site: Site, folder: Path) -> None:
+    assert site.administrator
+    for option in raw_options(site, "options"):
+        done = site.run("sbatch", "--test-only", "--gres=gpu:v100:1", option, "--wrap=true", cwd=folder)
+        assert (done.returncode, "error" in done.stderr) == (0, False), (option, done.stderr)
+    steps = [f"srun --overlap --mem=0 {option} true || exit 1" for option in raw_options(site, "srun")]
+    script = ["#!/bin/bash", "#SBATCH -n1 --mem=200 --gres=gpu:v100:1", *steps, ""]
+    site.write(folder, "raw.sbatch", "\n".join(script))
+    done = site.run("sbatch", "--wait", f"--output={folder}/log", "raw.sbatch", cwd=folder)
+    assert done.returncode == 0, (folder / "log").read_text()
+
+
+def test_options_that_a_program_is_said_to_lack_are_unknown_to_it(site: Site, folder: Path) -> None:
+    assert site.administrator
+    for program, refused in (("sbatch", SBATCH), ("srun", SRUN)):
+        for name in (name for name, why in refused.items() if f"{program} has no such option" in why):
+            if name != "threads":  # an abbreviation of --threads-per-core
+                done = site.run(program, f"--{name}=1", "true", cwd=folder)
+                assert re.search("unrecognized option|invalid option", done.stderr), (program, name, done.stderr)
 
 
 QUESTIONS = {
