@@ -17,9 +17,7 @@ from paislurm.backends.slurm.states import Phase, phase
 from ..errors import BackendError, PaislurmError
 from ..state.changes import changed_options
 from ..state.history import apply
-from ..state.publish import remove
 from ..state.records import Cancelled, Ended, Intent, Refused
-from ..state.submit_environment import forget_environment
 from .after import may_begin
 from .attempt import again_at, is_settled, new_intent, prepare, refusal, submit_attempt
 from .job_site import JobSite
@@ -100,8 +98,7 @@ def _act(view: View, dependencies: Dependencies) -> View:
         view = _record_news(view, dependencies)
         if is_unknown(view) and dependencies.clock() - (view.history.submitted or view.history.asked) > UNKNOWN_SECONDS:
             # The backend has almost certainly lost the job, and its user may not return for long.
-            remove(view.folder.secrets)
-            forget_environment(view.folder.path)
+            view.folder.forget_secrets()
         view = _cancel_again(view, dependencies)
         ahead = dependencies.ahead(view.history.backend)
         away = dependencies.unreached.get(view.history.backend)

@@ -11,7 +11,10 @@ from msgspec import Struct
 from ..errors import Diagnostic, NotFoundError
 from .ended_jobs import EndedJobs, stamp_of
 from .history import History, history
-from .journal import SECRETS, append, read, read_first, read_last
+from .journal import append, read, read_first, read_last
+from .records import Ended
+from .submit_environment import ENVIRONMENT
+from .tidying.open_folder import open_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
 
 
 JOURNAL = "journal.jsonl"
+SECRETS = "secrets"
+"""The name of the folder with a job's secrets."""
 
 
 class JobFolder(Struct, frozen=True, kw_only=True):
@@ -38,8 +43,25 @@ class JobFolder(Struct, frozen=True, kw_only=True):
         return hash(self.path)
 
     def append(self, record: Record) -> None:
-        """Append a record to the journal. Raises OSError, also if the journal is another job's now."""
+        """Append a record to the journal. Raises OSError, also if the journal is another job's now.
+
+        Before the record of the end, remove what only later attempts need.
+        """
+        if isinstance(record, Ended):
+            self.forget_secrets()
         append(self.journal, record, inode=self.inode)
+
+    def forget_secrets(self) -> None:
+        """Remove the secrets and the submit environment as far as possible, but not those of a job of the same name."""
+        with suppress(OSError), open_folder(self.path) as opened:
+            journal = opened.status(JOURNAL)
+            if journal is None or self.inode not in (None, journal.st_ino):
+                return
+            opened.unlink(ENVIRONMENT)
+            with opened.folder(SECRETS) as secrets:
+                for name in secrets.names():
+                    secrets.unlink(name)
+            opened.rmdir(SECRETS)
 
     @property
     def name(self) -> str:

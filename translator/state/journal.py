@@ -14,15 +14,12 @@ from msgspec.structs import replace
 from ..plural import counted
 from .records import VERSION, Created, Ended, Submitted, dump, parse
 from .safe_read import CorruptDataError, open_regular, read_end
-from .submit_environment import forget_environment
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from .records import Record
 
-SECRETS = "secrets"
-"""The name of the folder with a job's secrets, beside its journal."""
 MAX_BYTES = 64 << 20
 """The most bytes of a journal that are read."""
 MAX_LINES, MAX_TAIL = 20_000, 8 << 20
@@ -56,20 +53,13 @@ def append(journal: Path, record: Record, *, inode: int | None = None) -> None:
     """Append a record and sync it to disk. Raises OSError.
 
     If a crash or a full disk left the last line incomplete, end that line first: the record then has a line of its own.
-    `inode` is that of the expected journal: raise OSError if another job has taken its name. Before an `Ended` record,
-    remove the job's secrets and its submit environment: no later attempt needs them.
+    `inode` is that of the expected journal: raise OSError if another job has taken its name.
     """
     descriptor = os.open(journal, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         status = os.fstat(descriptor)
         if inode is not None and inode != status.st_ino:
             raise OSError(errno.ESTALE, "the journal belongs to another job now", str(journal))
-        if isinstance(record, Ended):
-            from shutil import rmtree
-
-            rmtree(journal.with_name(SECRETS), ignore_errors=True)
-            with suppress(OSError):
-                forget_environment(journal.parent)
         size = status.st_size
         torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
         line = b"\n" * torn + dump(record)

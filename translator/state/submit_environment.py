@@ -36,7 +36,3 @@ def kept_environment(folder: Path) -> dict[str, str] | None:
     pairs = (os.fsdecode(line).partition("=") for line in data[:-1].split(b"\0"))
     return {name: value for name, equals, value in pairs if name and equals}
 
-
-def forget_environment(folder: Path) -> None:
-    """Remove the file if it exists."""
-    (folder / ENVIRONMENT).unlink(missing_ok=True)

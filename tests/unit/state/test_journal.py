@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import os
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
@@ -67,6 +69,31 @@ def test_a_slow_monitor_writes_nothing_about_the_job_that_took_the_name(tmp_path
     open_job(second).folder.append(ENDED)
     assert read(second.journal).records == (CREATED, INTENT, ENDED)
     assert not second.secrets.exists()
+
+
+def test_the_end_of_a_job_does_not_remove_the_secrets_of_the_job_that_takes_its_name_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The name changes hands between the check of the journal and the removal."""
+    first = open_job(job_folder(tmp_path, CREATED, INTENT, SUBMITTED)).folder
+    first.secrets.mkdir()
+    (first.secrets / "token").write_text("first")
+    real, second = os.open, []
+
+    def opened(path: object, *words: object, **others: object) -> int:
+        descriptor = real(path, *words, **others)  # type: ignore[arg-type]
+        if not second and str(path) == str(first.path):
+            first.path.rename(tmp_path / "alice~demo.1")
+            second.append(job_folder(tmp_path, CREATED, INTENT))
+            second[0].secrets.mkdir()
+            (second[0].secrets / "token").write_text("second")
+        return descriptor
+
+    monkeypatch.setattr(os, "open", opened)
+    with suppress(OSError):
+        first.append(ENDED)
+    assert (second[0].secrets / "token").read_text() == "second"
+    assert not (tmp_path / "alice~demo.1" / "secrets").exists()
 
 
 def test_damage_is_reported(tmp_path: Path) -> None:

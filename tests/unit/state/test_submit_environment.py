@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paislurm.translator.state.submit_environment import ENVIRONMENT, as_bytes, forget_environment, kept_environment
+from paislurm.translator.state.submit_environment import ENVIRONMENT, as_bytes, kept_environment
 
 VALUES = st.binary(max_size=40).map(lambda data: os.fsdecode(data.replace(b"\0", b"")))
 NAMES = st.binary(max_size=20).map(lambda data: os.fsdecode(data.translate(None, b"\0="))).filter(bool)
@@ -21,9 +21,6 @@ def test_a_saved_environment_is_read_back_unchanged(environment: dict[str, str])
     with TemporaryDirectory() as folder:
         Path(folder, ENVIRONMENT).write_bytes(as_bytes(environment))
         assert kept_environment(Path(folder)) == environment
-        forget_environment(Path(folder))
-        assert kept_environment(Path(folder)) is None
-        forget_environment(Path(folder))
 
 
 @pytest.mark.parametrize("data", [b"", b"A=1", b"A=1\0B=", b"x" * (17 << 20) + b"\0"])
