@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from paislurm.backends.base import Submission
+from paislurm.backends.base import JobId, Submission
 
 from ..errors import RejectedError, ThrottledError, UnreachableError
+from ..state.history import apply
 from ..state.publish import sync_folder, write_durably
 from ..state.records import Intent, Refused, Submitted
 from ..state.safe_read import read_end
@@ -21,7 +22,7 @@ from .transition import abandoned
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from paislurm.backends.base import Backend, JobId
+    from paislurm.backends.base import Backend
 
     from ..errors import BackendError
     from ..state.history import History
@@ -110,6 +111,20 @@ def submit_attempt(
     except OSError as error:
         return job_id, error
     return job_id, None
+
+
+def cancel_as_asked(folder: JobFolder, known: History, backend: Backend, now: int) -> History:
+    """Cancel an attempt of a job that its user cancelled before the attempt had an id. Return the new history.
+
+    Raises BackendError, and OSError if the journal cannot be written.
+    """
+    wanted = known.cancelled
+    if wanted is None or not known.job_id or wanted.job_id == known.job_id:
+        return known
+    backend.cancel(JobId(known.job_id))
+    done = replace(wanted, happened_at=now, attempt=known.attempt, job_id=known.job_id)
+    folder.append(done)
+    return apply(known, [done])
 
 
 def submitted(known: History, job_id: JobId, now: int) -> Submitted:

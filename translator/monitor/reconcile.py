@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from paislurm.backends.base import JobId
 from paislurm.backends.slurm.states import Phase, phase
 
 from ..errors import BackendError, PaislurmError
 from ..state.changes import changed_options
 from ..state.history import apply
-from ..state.records import Cancelled, Ended, Intent, Refused
+from ..state.records import Ended, Intent, Refused
 from .after import may_begin
-from .attempt import again_at, is_settled, new_intent, prepare, refusal, submit_attempt
+from .attempt import again_at, cancel_as_asked, is_settled, new_intent, prepare, refusal, submit_attempt
 from .job_site import JobSite
 from .job_status import DueAttempt, JobStatus
 from .poll import held_back, open_job, poll_jobs
@@ -129,24 +128,19 @@ def _record_news(view: View, dependencies: Dependencies) -> View:
 
 def _cancel_again(view: View, dependencies: Dependencies) -> View:
     """Cancel an active job whose user cancelled it while it was unknown, or cancelled another attempt."""
-    known, seen = view.history, view.observation
-    wanted = known.cancelled
-    if wanted is None or seen is None or wanted.job_id == known.job_id:
+    seen = view.observation
+    if seen is None or phase(seen.state) not in (Phase.PENDING, Phase.RUNNING):
         return view
-    if phase(seen.state) not in (Phase.PENDING, Phase.RUNNING):
-        return view
-    return _cancel(view, wanted, dependencies)
+    return _cancel(view, dependencies)
 
 
-def _cancel(view: View, wanted: Cancelled, dependencies: Dependencies) -> View:
+def _cancel(view: View, dependencies: Dependencies) -> View:
     known = view.history
     try:
-        dependencies.backend(known.backend).cancel(JobId(known.job_id))
+        after = cancel_as_asked(view.folder, known, dependencies.backend(known.backend), dependencies.clock())
     except BackendError as error:
         return replace(view, backend_error=error.words)
-    asked = replace(wanted, happened_at=dependencies.clock(), attempt=known.attempt, job_id=known.job_id)
-    view.folder.append(asked)
-    return replace(view, history=apply(known, [asked]))
+    return replace(view, history=after)
 
 
 def _submittable(view: View, now: int) -> int | None:
@@ -218,9 +212,7 @@ def _submit(view: View, number: int, dependencies: Dependencies) -> View:
             return _refused(view, before.refused, known, error, dependencies)
         return _after(view, open_job(folder).history, error.words)
     dependencies.unreached.pop(known.backend, None)
-    after = _after(view, open_job(folder).history, "")
-    wanted = after.history.cancelled
-    return after if wanted is None or not after.history.job_id else _cancel(after, wanted, dependencies)
+    return _cancel(_after(view, open_job(folder).history, ""), dependencies)
 
 
 def _after(view: View, known: History, backend_error: str) -> View:

@@ -35,4 +35,3 @@ def kept_environment(folder: Path) -> dict[str, str] | None:
         return None
     pairs = (os.fsdecode(line).partition("=") for line in data[:-1].split(b"\0"))
     return {name: value for name, equals, value in pairs if name and equals}
-

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from paislurm.backends.registry import is_remote
 from paislurm.backends.runner import scrubbed
 
 from ...errors import BackendError, Diagnostic, InterruptedWaitError, RejectedError, UnreachableError
-from ...monitor.attempt import new_intent, submit_attempt
+from ...monitor.attempt import cancel_as_asked, new_intent, submit_attempt
 from ...state.history import history
 from ...state.publish import stage, write_files
 from ...state.records import Created, JobRole, dump
@@ -124,6 +125,9 @@ def _submit(session: Session, prepared: Prepared, finished: View | None) -> str:
         raise
     if unwritten is not None:
         session.say(f"warning: cannot write {folder.journal} ({unwritten}); paislurm will find the job by its tag")
+    # Another process may have cancelled the job meanwhile. If this fails, a monitor tries again.
+    with suppress(BackendError, OSError):
+        cancel_as_asked(folder, folder.history(), session.backend(source.backend), session.now())
     return job_id
 
 
