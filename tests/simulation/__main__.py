@@ -29,7 +29,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.simulation", description=__doc__)
     parser.add_argument("count", nargs="?", type=int, default=1000)
     parser.add_argument("first", nargs="?", type=int, default=0)
-    parser.add_argument("--seed", type=int)
+    parser.add_argument("--seed", type=int, help="tell the story of one history")
+    parser.add_argument("--first-violation", action="store_true", help="stop at the first broken invariant")
     words = parser.parse_args()
     if words.seed is not None:
         tell(words.seed)
@@ -40,6 +41,8 @@ def main() -> int:
             if what:
                 broken += 1
                 print(f"seed {seed}: {what}", flush=True)
+                if words.first_violation:
+                    break
     seconds = time.monotonic() - began
     print(f"{words.count} histories in {seconds:.0f} s: {broken} broke an invariant")
     return int(broken > 0)

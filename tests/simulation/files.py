@@ -15,6 +15,8 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
     from .world import World
 
 FILE_SECONDS, FOLDER_SECONDS = 3.0, 30.0
@@ -422,8 +424,8 @@ class SimulatedFile(BytesIO):
     def fileno(self) -> int:
         return self._descriptor
 
-    def write(self, data: object) -> int:  # type: ignore[override]
-        encoded = data.encode() if isinstance(data, str) else bytes(data)  # type: ignore[call-overload]
+    def write(self, data: str | Buffer) -> int:
+        encoded = data.encode() if isinstance(data, str) else bytes(data)
         self._written.append(encoded)
         return len(encoded)
 

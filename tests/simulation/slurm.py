@@ -6,7 +6,6 @@ The model of the script knows of `batch/folder.sh` the claim, and of `batch/resu
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +26,10 @@ ENDS = ("succeeded", "failed", "transient", "node lost", "cancelled by root", "r
 """What may become of a job that has started."""
 MIN_JOB_AGE = 300
 """Seconds after its end for which the controller knows a job. Source: slurm.conf(5), MinJobAge."""
+
+
+def _whole(time: float | None) -> int | None:
+    return None if time is None else int(time)
 
 
 class Job:
@@ -128,7 +131,7 @@ class Slurm(SharedFolders):
         self._world.step("answer of scancel")
 
     def options(self, ids: Collection[JobId]) -> Mapping[JobId, Options]:
-        return {job_id: () for job_id in ids}
+        return dict.fromkeys(ids, ())
 
     def change(self, job_id: JobId, values: Mapping[str, str], before: Options = ()) -> None:  # noqa: ARG002 - as there
         self._ask(f"scontrol update {job_id}")
@@ -160,7 +163,7 @@ class Slurm(SharedFolders):
         return Observation(
             job_id=job.id, state=job.state, raw_state=job.state + canceller, final=final,
             status=job.status if final else None, nodes="n1" if job.started else "", submitted=int(job.submitted),
-            started=None if job.started is None else int(job.started), ended=None if job.ended is None else int(job.ended),
+            started=_whole(job.started), ended=_whole(job.ended),
         )  # fmt: skip
 
     # As the nodes
@@ -191,12 +194,12 @@ class Slurm(SharedFolders):
         world, submission = self._world, job.submission
         attempt = submission.folder / "attempts" / str(submission.attempt)
         try:
-            os.stat(attempt / "job.sbatch")
+            (attempt / "job.sbatch").stat()
         except OSError:
             return "FAILED", UNSEEN
         owner = f"{job.id} {job.restarts}"
         try:
-            os.mkdir(attempt / "claim")
+            (attempt / "claim").mkdir()
         except FileExistsError:
             return self._claimed(job, attempt)
         except OSError:

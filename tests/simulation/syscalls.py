@@ -6,7 +6,7 @@ import io
 import os
 import shutil
 import time
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 ROOT = "/simulated"
 """The folder of the simulated files."""
+
+
+_PLAIN = {"fstat": "stat", "listdir": "names", "close": "close", "pread": "read", "write": "write", "fsync": "sync"}
+"""Functions of `os` that take the words of a client's method."""
 
 
 class _Entry:
@@ -47,14 +51,6 @@ class _Entry:
         return False
 
 
-class _Scan(list[_Entry]):
-    def __enter__(self) -> _Scan:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-
 class Calls:
     """The system's calls in a world."""
 
@@ -73,12 +69,20 @@ class Calls:
         """Return a path or descriptor of the model, None for any other."""
         if isinstance(path, int):
             return path if path >= FIRST_DESCRIPTOR else None
-        text = os.fspath(path)
+        text: str | bytes = os.fspath(path)
         if isinstance(text, bytes):
             return None
         if dir_fd is not None and dir_fd >= FIRST_DESCRIPTOR:
             return text
         return text if text.startswith(ROOT) else None
+
+    def of_client(self, method: str) -> Callable[..., Any]:
+        """Return a call of a method of the current client."""
+
+        def call(*words: Any) -> Any:
+            return getattr(self.client, method)(*words)
+
+        return call
 
     def urandom(self, count: int) -> bytes:
         """Return names that differ, and are the same in each run of a history."""
@@ -102,7 +106,7 @@ class Calls:
 
         return call
 
-    def remove_tree(self, path: Any, ignore_errors: bool = False) -> None:  # noqa: FBT001, FBT002 - as in shutil
+    def remove_tree(self, path: Any, ignore_errors: bool = False) -> None:
         """Remove a folder, one effect after the other."""
         text = os.fspath(path)
         try:
@@ -169,14 +173,12 @@ def simulated(world: World, server: Server) -> Iterator[Calls]:
     fakes: dict[str, Callable[..., Any]] = {
         "stat": lambda path, *, dir_fd=None, follow_symlinks=True: calls.client.stat(path, dir_fd),  # noqa: ARG005
         "lstat": lambda path, *, dir_fd=None: calls.client.stat(path, dir_fd),
-        "fstat": lambda path: calls.client.stat(path),
         "access": lambda path, mode, **_: bool(calls.client.stat(path)) or bool(mode),
         "mkdir": lambda path, mode=0o777, *, dir_fd=None: calls.client.mkdir(path, mode, dir_fd),
         "rmdir": lambda path, *, dir_fd=None: calls.client.rmdir(path, dir_fd),
         "unlink": lambda path, *, dir_fd=None: calls.client.unlink(path, dir_fd),
         "chmod": lambda path, mode, *, dir_fd=None, follow_symlinks=True: calls.client.chmod(path, mode, dir_fd),  # noqa: ARG005
-        "listdir": lambda path: calls.client.names(path),
-        "scandir": lambda path: _Scan(_Entry(calls.client, path, name) for name in calls.client.names(path)),
+        "scandir": lambda path: nullcontext([_Entry(calls.client, path, name) for name in calls.client.names(path)]),
         "utime": lambda path, times=None, *, ns=None, dir_fd=None: calls.client.utime(  # noqa: ARG005
             path, None if times is None else times[1], dir_fd
         ),
@@ -188,13 +190,10 @@ def simulated(world: World, server: Server) -> Iterator[Calls]:
             old, os.fspath(new), src_dir_fd, dst_dir_fd
         ),
         "open": lambda path, flags, mode=0o777, *, dir_fd=None: calls.client.open(path, flags, mode, dir_fd),
-        "close": lambda path: calls.client.close(path),
         "read": lambda path, count: calls.client.read(path, count, 0),
-        "pread": lambda path, count, offset: calls.client.read(path, count, offset),
-        "write": lambda path, data: calls.client.write(path, data),
-        "fsync": lambda path: calls.client.sync(path),
         "fdopen": lambda path, mode="r", **_: calls.client.file(path, mode),
     }
+    fakes |= {name: calls.of_client(method) for name, method in _PLAIN.items()}
     patches: list[Any] = [
         patch.object(os, name, calls.wrapped(getattr(os, name), fake)) for name, fake in fakes.items()
     ]

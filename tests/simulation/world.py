@@ -28,7 +28,7 @@ class Choices:
     """Numbers from a seed, or from a list: 0, the simplest choice, follows its last one."""
 
     def __init__(self, seed: int = 0, given: Sequence[int] | None = None) -> None:
-        self._random = Random(seed)  # noqa: S311 - repeatable
+        self._random = Random(seed)
         self._given = given
         self.made: list[int] = []
 
@@ -77,6 +77,7 @@ class World:
         self.story: list[str] = []
         self.telling = telling
         self.kills = 0
+        self.stalls = 0
         self.current: Process | None = None
         self._main = getcurrent()
         self._in_step = False
@@ -129,6 +130,7 @@ class World:
             process.when_killed()
             raise Killed
         if fault:
+            self.stalls += 1
             seconds = STALLS[fault - 2]
             self.tell(f"stalls for {seconds} s before: {what}")
             process.wake = self.now + seconds

@@ -1,0 +1,119 @@
+"""Planted bugs of the protocol by which processes share jobs: the simulator has to notice each."""
+
+from __future__ import annotations
+
+from .mutant import Mutant
+
+_LOCK, _RECONCILE, _ATTEMPT = (
+    f"translator/{name}.py" for name in ("state/lock", "monitor/reconcile", "monitor/attempt")
+)
+_JOURNAL, _PUBLISH, _FOLDER = (f"translator/state/{name}.py" for name in ("journal", "publish", "job_folder"))
+_SUBMIT, _REPLACE, _CANCEL = (
+    f"translator/app/{name}.py" for name in ("submit/submit", "submit/replace_job", "jobs/cancelling")
+)
+
+PROTOCOL = (
+    Mutant(
+        "a retry is submitted after a cancel that came meanwhile", _RECONCILE,
+        "    if before.cancelled is not None or (before.attempt",
+        "    if (before.attempt",
+    ),
+    Mutant(
+        "a job between two attempts goes on after a cancel", _RECONCILE,
+        "    if view.backend_error or known.ended is not None or known.cancelled is not None:\n",
+        "    if view.backend_error or known.ended is not None:\n",
+    ),
+    Mutant(
+        "a submit does not cancel what was cancelled meanwhile", _SUBMIT,
+        "        cancel_as_asked(folder, folder.history(), session.backend(source.backend), session.now())\n",
+        "        pass\n",
+    ),
+    Mutant(
+        "the end of a job leaves its secrets", _FOLDER,
+        "            self.forget_secrets()\n",
+        "            pass\n",
+    ),
+    Mutant(
+        "the end of a job removes the secrets of the job that took its name", _FOLDER,
+        "with suppress(OSError), open_folder(self.path) as opened:\n            journal = opened.status(JOURNAL)\n"
+        "            if journal is None or self.inode not in (None, journal.st_ino):\n                return\n",
+        "with suppress(OSError), open_folder(self.path) as opened:\n",
+    ),
+    Mutant(
+        "a record after an incomplete line joins that line", _JOURNAL,
+        'torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\\n"',
+        "torn = False",
+    ),
+    Mutant(
+        "a record that was written in part counts as written", _JOURNAL,
+        "        if os.write(descriptor, line) != len(line):\n",
+        "        if os.write(descriptor, line) < 0:\n",
+    ),
+    Mutant(
+        "a late process writes into the journal of the job that took the name", _JOURNAL,
+        "        if inode is not None and inode != status.st_ino:\n",
+        "        if False:\n",
+    ),
+    Mutant(
+        "an attempt that nobody knows is given up at once", _ATTEMPT,
+        "SETTLED_SECONDS = 180\n",
+        "SETTLED_SECONDS = 1\n",
+    ),
+    Mutant(
+        "the journal has no intent before the submit", _RECONCILE,
+        "    folder.append(intent)\n",
+        "    pass\n",
+    ),
+    Mutant(
+        "a retry gets a tag of its own each time", _RECONCILE,
+        "new_intent(number, now, before=before.tag)",
+        "new_intent(number, now)",
+    ),
+    Mutant(
+        "an accepted attempt is not recorded", _ATTEMPT,
+        "        folder.append(submitted(known, job_id, clock()))\n",
+        "        submitted(known, job_id, clock())\n",
+    ),
+    Mutant(
+        "the search for a tag is not believed", _ATTEMPT,
+        "    job_id = answer.found[known.tag]\n    if job_id is not None:\n",
+        "    job_id = None\n    if job_id is not None:\n",
+    ),
+    Mutant(
+        "a cancel is not recorded", _CANCEL,
+        "            view.folder.append(_record(session, view, \"\"))\n",
+        "            pass\n",
+    ),
+    Mutant(
+        "a cancelled job is not recorded, and is retried", _CANCEL,
+        "                each.view.folder.append(_record(session, each.view, each.job_id))\n",
+        "",
+    ),
+    Mutant(
+        "an undone submit leaves its secrets", _REPLACE,
+        "    remove(folder.secrets)\n    gone = folder.path.with_name(f\".new-{os.urandom(8).hex()}\")\n"
+        "    with suppress(OSError):\n        folder.path.rename(gone)\n        remove(gone)\n",
+        "    gone = folder.path.with_name(f\".new-{os.urandom(8).hex()}\")\n"
+        "    with suppress(OSError):\n        folder.path.rename(gone)\n",
+    ),
+    Mutant(
+        "a submit replaces a job that has not ended", _REPLACE,
+        "    if view.job_status.ended:\n        return view\n",
+        "    if view.job_status.ended or view.history.retry is not None:\n        return view\n",
+    ),
+    Mutant(
+        "two submits archive one job", _PUBLISH,
+        "        if not mark(checked):\n            return None\n",
+        "        mark(checked)\n",
+    ),
+    Mutant(
+        "the lock of a living owner is free", _LOCK,
+        "STALE_SECONDS = 60\n",
+        "STALE_SECONDS = 0\n",
+    ),
+    Mutant(
+        "a job is retried beyond its budget", "translator/monitor/retry.py",
+        "    if counters.used < policy.retry_limit:\n",
+        "    if counters.used <= policy.retry_limit:\n",
+    ),
+)  # fmt: skip

@@ -1,0 +1,76 @@
+"""Histories of the simulator keep the promises: nothing is lost, and nothing runs twice.
+
+`python -m tests.simulation 100000` plays more; `--seed` tells the shortest story of one that breaks a promise.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from .files import Server
+from .history import play
+from .shrink import shrink
+from .world import Choices, World
+
+HISTORIES = int(os.environ.get("PAISLURM_HISTORIES", "2000"))
+PARTS = 8
+
+
+@pytest.mark.slow("2,000 histories")
+@pytest.mark.parametrize("part", range(PARTS))
+def test_no_history_breaks_a_promise(part: int) -> None:
+    for seed in range(part, HISTORIES, PARTS):
+        found = play(seed)
+        if found.violation:
+            told = play(given=shrink(found.choices, found.violation), telling=True)
+            pytest.fail("\n".join([f"seed {seed}", *told.story, told.violation]))
+
+
+def test_a_seed_and_its_choices_repeat_a_history() -> None:
+    first = play(7, telling=True)
+    assert first.story == play(7, telling=True).story == play(given=first.choices, telling=True).story
+
+
+def test_histories_meet_many_situations() -> None:
+    found = [play(seed) for seed in range(60)]
+    assert len({each.operations for each in found}) > 5
+    assert len({each.jobs for each in found}) > 3
+    assert any(each.jobs > 4 for each in found)
+
+
+def server(*, cached: bool) -> Server:
+    return Server(World(Choices()), cached=cached)
+
+
+def test_without_a_cache_each_client_sees_a_change_at_once() -> None:
+    shared = server(cached=False)
+    one, other = shared.client("one"), shared.client("other")
+    one.mkdir("/a", 0o700)
+    assert other.names("/") == ["a"]
+
+
+def test_a_client_keeps_a_missing_name_until_it_lists_the_folder() -> None:
+    shared = server(cached=True)
+    one, other = shared.client("one"), shared.client("other")
+    with pytest.raises(FileNotFoundError):
+        other.stat("/a")
+    one.mkdir("/a", 0o700)
+    with pytest.raises(FileNotFoundError):
+        other.stat("/a")
+    assert other.names("/") == ["a"]
+    assert other.stat("/a")
+
+
+def test_two_clients_that_append_at_once_can_lose_a_line() -> None:
+    shared = server(cached=True)
+    clients = [shared.client(name) for name in ("one", "other")]
+    opened = [each.open("/log", os.O_WRONLY | os.O_APPEND | os.O_CREAT) for each in clients]
+    for number, (each, descriptor) in enumerate(zip(clients, opened, strict=True)):
+        each.write(descriptor, f"line {number}\n".encode())
+    for each, descriptor in zip(clients, opened, strict=True):
+        each.sync(descriptor)
+    log = shared.find("/log")
+    assert log is not None
+    assert bytes(log.data) == b"line 1\n"
