@@ -106,6 +106,8 @@ include_ethernet() {
 # Source: Linux, Documentation/ABI/testing/sysfs-bus-pci, numa_node.
 note_far_adapters() {
   local item domain layer='' other domains=' '
+  # Without domains the GPUs may have names, which are no index of an array.
+  [[ ${PSL_GPU_DOMAINS[*]-} ]] || return 0
   for item in ${PSL_DIVIDED_GPUS[@]+"${PSL_DIVIDED_GPUS[@]}"}; do
     domains+="${PSL_GPU_DOMAINS[item]-} "
   done
