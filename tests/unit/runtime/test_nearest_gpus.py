@@ -5,48 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from msgspec import Struct
 
+from .machines import MACHINES, Machine, write_sysfs
 from .test_ports import bash
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-class Machine(Struct, frozen=True):
-    """Say how a node looks: the NUMA domains of its GPUs by number, and the CPUs of each domain."""
-
-    gpus: str
-    domains: int
-    cpus: int
-    order: str
-    """The GPUs by domain."""
-    vendor: str = "nvidia"
-
-
-MACHINES = {
-    "LUMI": Machine("3,3,1,1,0,0,2,2", 4, 16, "4,5,2,3,6,7,0,1", "amd"),
-    "Perlmutter": Machine("3,2,1,0", 4, 16, "3,2,1,0"),
-    "DGX A100": Machine("3,3,1,1,7,7,5,5", 8, 16, "2,3,0,1,6,7,4,5"),
-    "JUWELS Booster": Machine("3,1,7,5", 8, 6, "1,0,3,2"),
-    "HGX H100": Machine("0,0,0,0,1,1,1,1", 2, 56, "0,1,2,3,4,5,6,7"),
-    "GH200": Machine("0,1,2,3", 4, 72, "0,1,2,3"),
+ORDERS = {
+    "LUMI-G": "4,5,2,3,6,7,0,1",
+    "Perlmutter": "3,2,1,0",
+    "DGX A100": "2,3,0,1,6,7,4,5",
+    "JUWELS Booster": "1,0,3,2",
+    "DGX H100": "0,1,2,3,4,5,6,7",
+    "GH200": "0,1,2,3",
 }
-"""Source: the user guides of LUMI, NERSC and JSC; `nvidia-smi topo -m` of DGX A100, HGX H100 and quad GH200."""
-
-
-def sysfs(folder: Path, machine: Machine) -> Path:
-    """Write the sysfs of a machine, and return its class folder, which the profile names."""
-    for number, domain in enumerate(machine.gpus.split(",")):
-        device = folder / f"bus/pci/drivers/nvidia/0000:{number + 7:02x}:00.0"
-        if machine.vendor == "amd":
-            device = folder / f"class/drm/renderD{128 + number}/device"
-        device.mkdir(parents=True)
-        (device / "numa_node").write_text(f"{domain}\n")
-    for cpu in range(machine.domains * machine.cpus):
-        (folder / f"devices/system/cpu/cpu{cpu}/node{cpu // machine.cpus}").mkdir(parents=True)
-    (folder / "class").mkdir(exist_ok=True)
-    return folder / "class"
+"""The GPUs of a machine by domain."""
 
 
 def mask(first: int, count: int) -> str:
@@ -57,10 +32,10 @@ def mask(first: int, count: int) -> str:
 def taken(folder: Path, machine: Machine, masks: list[str], code: str = "", *, want: int = 1) -> list[str]:
     """Return what each task of a node prints of its GPUs, after the lines of the log."""
     name = "ROCR_VISIBLE_DEVICES" if machine.vendor == "amd" else "CUDA_VISIBLE_DEVICES"
-    every = ",".join(str(number) for number in range(machine.gpus.count(",") + 1))
+    every = ",".join(map(str, range(len(machine.gpus))))
     nodes = " ".join(["n1"] * len(masks))
     return bash(f"""
-        PSL_SYSFS={sysfs(folder, machine)} PSL_GPU_VENDOR={machine.vendor} PSL_ROLE_GPUS=({want})
+        PSL_SYSFS={write_sysfs(folder, machine)} PSL_GPU_VENDOR={machine.vendor} PSL_ROLE_GPUS=({want})
         PSL_NODES_OF=('n0 {nodes} n2') PSL_CPU_MASKS={",".join(masks)}
         {"" if "read_cpu_list" in code else "note_far_gpus() { :; }"}
         {code}
@@ -79,31 +54,31 @@ def lists(lines: list[str]) -> str:
     return ",".join(line.split(" ")[0] for line in lines)
 
 
-@pytest.mark.parametrize("name", MACHINES)
+@pytest.mark.parametrize("name", ORDERS)
 def test_tasks_side_by_side(tmp_path: Path, name: str) -> None:
     """One task for each GPU, with an equal share of the CPUs, in the order of CPUs."""
     machine = MACHINES[name]
-    count = machine.gpus.count(",") + 1
-    share = machine.domains * machine.cpus // count
+    count = len(machine.gpus)
+    share = machine.cpus // count
     found = taken(tmp_path, machine, [mask(task * share, share) for task in range(count)])
-    assert lists(found) == machine.order
+    assert lists(found) == ORDERS[name]
     order = "" if machine.vendor == "amd" else "PCI_BUS_ID"
-    assert {tuple(line.split(" ")[1:]) for line in found} == {(number, order) for number in machine.order.split(",")}
+    assert {tuple(line.split(" ")[1:]) for line in found} == {(number, order) for number in ORDERS[name].split(",")}
 
 
-@pytest.mark.parametrize("name", ["DGX A100", "HGX H100"])
+@pytest.mark.parametrize("name", ["DGX A100", "DGX H100"])
 def test_tasks_in_turns_over_two_sockets(tmp_path: Path, name: str) -> None:
     """So Slurm distributes CPUs to the tasks of a host file: task 1 is in the other socket."""
     machine = MACHINES[name]
-    share = machine.domains * machine.cpus // 8
+    share = machine.cpus // 8
     firsts = [(task % 2 * 4 + task // 2) * share for task in range(8)]
     found = lists(taken(tmp_path, machine, [mask(first, share) for first in firsts])).split(",")
-    order = machine.order.split(",")
+    order = ORDERS[name].split(",")
     assert found == [order[first // share] for first in firsts]
 
 
 def test_two_gpus_a_task(tmp_path: Path) -> None:
-    machine = MACHINES["LUMI"]
+    machine = MACHINES["LUMI-G"]
     found = taken(tmp_path, machine, [mask(16 * domain, 7) for domain in (3, 0, 2, 1)], want=2)
     assert [line.split(" ")[0] for line in found] == ["0,1", "4,5", "6,7", "2,3"]
 
@@ -140,7 +115,7 @@ def test_where_something_is_unknown_the_list_stays(tmp_path: Path, code: str, ma
 
 def test_gpus_that_slurm_divides_stay(tmp_path: Path) -> None:
     """Each task sees what Slurm lists, be it one GPU or all that are near."""
-    found = taken(tmp_path, MACHINES["HGX H100"], [mask(0, 8), mask(56, 8)], "PSL_BINDING=(gpu) LIST=4,5,6,7")
+    found = taken(tmp_path, MACHINES["DGX H100"], [mask(0, 8), mask(56, 8)], "PSL_BINDING=(gpu) LIST=4,5,6,7")
     assert [line.split(" ")[0] for line in found] == ["4,5,6,7", "4,5,6,7"]
 
 
@@ -159,10 +134,10 @@ def test_a_task_far_from_its_gpus_says_so(tmp_path: Path, name: str, cpus: str, 
     """Only if another GPU of the node is nearer: half of JUWELS Booster's domains have none."""
     machine = MACHINES[name]
     code = f"read_cpu_list() {{ PSL_CPU_LIST={cpus}; }}"
-    share = machine.domains * machine.cpus // 4
+    share = machine.cpus // 4
     lines = taken(tmp_path, machine, [mask(task * share, share) for task in range(4)], code)
     assert [line for line in lines if line.startswith("this task")] == [line for line in said if line]
-    assert lists([line for line in lines if not line.startswith("this task")]) == machine.order
+    assert lists([line for line in lines if not line.startswith("this task")]) == ORDERS[name]
 
 
 def test_the_cpus_of_a_task() -> None:
