@@ -51,6 +51,7 @@ take_gpus() {
     count_gpus_of_earlier_slots first "$2"
     take_nearest_gpus "$2"
     found=("${found[@]:first:want}")
+    # shellcheck disable=SC2034 # for roles on InfiniBand
     PSL_DIVIDED_GPUS=("${found[@]}")
     note_far_gpus "${found[@]}"
   fi
