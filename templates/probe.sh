@@ -90,6 +90,7 @@ print_domains() {
     fi
   done
   for file in "$sysfs"/infiniband/*; do
+    [[ -e $file ]] || continue
     printf 'adapter %s %s\n' "${file##*/}" "$(first_of "$file/device/numa_node")"
   done
 }
