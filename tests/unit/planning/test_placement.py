@@ -62,6 +62,7 @@ CASES: dict[str, tuple[dict[str, Any], str, dict[str, Any], str]] = {
     DOCUMENTED: ({"worker": fast(16, 1, 16)}, FOUR, {}, ""),
     "a role that fills two nodes": ({"worker": role(16, 1, 32)}, DGX, {}, ""),
     "a task for each node, and idle CPUs": ({"worker": role(3, 8, 224)}, DGX, {}, "wholeNodes: true\n"),
+    "GPUs that Slurm divides": ({"w": role(8, 1, 16)}, FOUR, {"binding": {"gpu": "closest"}}, ""),
     "two roles in het": ({"ps": role(1, 0, 4), "worker": role(8, 1, 32)}, DGX, {"layout": "het"}, ""),
     "two roles shared": ({"ps": role(2, 0, 4), "worker": role(8, 2, 8)}, DGX, {"layout": "shared"}, ""),
     "GPUs on one side, adapters on the other": ({"worker": fast(4, 1, 4)}, ONE_SIDE, {}, ""),

@@ -92,7 +92,7 @@ class Row(NamedTuple):
 def domain_rows(node: PlacedNode, domain: PlacedDomain) -> list[Row]:
     """Return the tasks in a domain by their GPUs there, first for the lowest GPU.
 
-    GPUs that no task is known to have are in a row without a role, `not used` if all tasks have others.
+    GPUs that no task is known to have are in a row without a role: not used, or chosen when the tasks start.
     """
     roles: dict[tuple[int, ...], str] = {}
     rows: dict[tuple[int, ...], dict[str, list[str]]] = {}
@@ -114,7 +114,7 @@ def domain_rows(node: PlacedNode, domain: PlacedDomain) -> list[Row]:
     rest = tuple(gpu for gpu in domain.gpus if not any(gpu in held for held in rows))
     if rest or not found:
         known = all(task.gpu_numbers is not None for task in node.tasks)
-        found.append(Row(rest, "", "not used" if rest and known else ""))
+        found.append(Row(rest, "", "" if not rest else "not used" if known else "chosen later" if found else ""))
     return sorted(found, key=lambda row: (not row.gpus, row.gpus))
 
 
