@@ -34,6 +34,8 @@ def _section(file: str, *uses: str) -> Section:
     return Section(file, frozenset(uses))
 
 
+_CONTAINED_RANKS = "contained-ranks"
+"""The use of jobs that use both `native-mpi` and a container runtime."""
 _CONTAINER = (
     _section("common/state"),
     _section("common/start"),
@@ -52,11 +54,14 @@ _CONTAINER = (
     _section("task/control_fifo"),
     _section("remote_exec/server"),
     _section("task/ranks", "native-mpi"),
+    _section("ranks/inside", _CONTAINED_RANKS),
     _section("task/slots", "slots"),
     _section("containers/container_side", *BASH_PARTS),
 )
 _TASK = (
     _section("containers/containers", *BASH_PARTS),
+    _section("ranks/ranks", _CONTAINED_RANKS),
+    *(_section(f"ranks/{name}", name) for name in BASH_PARTS),
     *(_section(f"containers/{name}", name) for name in BASH_PARTS),
     _section("task/task"),
 )
@@ -117,7 +122,9 @@ of a node needs, and what only the batch script and calls do. Functions come bef
 each of the four."""
 _USES = (section.uses for section in (*_CONTAINER, *_TASK, *_FIRST_TASK, *_BATCH))
 _NAME = re.compile(r"\bPSL_(\w+)")
-ALL_USES = tuple(sorted(frozenset({"openpai-exit-rules"}).union(*_USES)))
+_CONDITION = re.compile(r"(?m)^(?P<text>.*\S) +# (?P<when>only|unless): (?P<use>[\w-]+)\n")
+"""A line that only the scripts with a use have, or those without it; all others keep every byte."""
+ALL_USES = tuple(sorted(frozenset({"openpai-exit-rules"}).union(*_USES) - {_CONTAINED_RANKS}))
 
 
 def program(name: str) -> str:
@@ -131,6 +138,8 @@ def runtime(uses: tuple[str, ...] = ()) -> ShellWord:
     wanted = frozenset(uses)
     if unknown := wanted - frozenset(ALL_USES):
         raise ValueError(f"the runtime has no part for: {', '.join(sorted(unknown))}")
+    if "native-mpi" in wanted and wanted.intersection(BASH_PARTS):
+        wanted |= {_CONTAINED_RANKS}
     container, task, first, batch = (_chosen(part, wanted) for part in (_CONTAINER, _TASK, _FIRST_TASK, _BATCH))
     sections = (*container, *task, *first, *batch)
     names = frozenset(_NAME.findall("".join(_load(section) for section in sections)))
@@ -152,12 +161,13 @@ def runtime(uses: tuple[str, ...] = ()) -> ShellWord:
 
 
 def _chosen(sections: Iterable[Section], wanted: frozenset[str]) -> list[Section]:
-    """Return the sections for some uses; only images of a registry are fetched."""
+    """Return the sections for some uses; only images of a registry are fetched, and only some containers have ranks."""
     return [
         section
         for section in sections
         if (not section.uses or section.uses & wanted)
         and not (section.file.startswith("images/") and "registry" not in wanted)
+        and not (section.file.startswith("ranks/") and _CONTAINED_RANKS not in wanted)
         and not (section.file == "images/cache" and wanted & BASH_WITH_STORE)
     ]
 
@@ -180,7 +190,12 @@ def _text(section: Section, wanted: frozenset[str], names: frozenset[str]) -> st
         return text + _set_defaults(names)
     if section.file == "node/exit_rules":
         return text + _exit_rules("original" if "openpai-exit-rules" in wanted else "fixed")
-    return text
+    return _CONDITION.sub(lambda line: _line(line, wanted), text)
+
+
+def _line(line: re.Match[str], wanted: frozenset[str]) -> str:
+    """Return a conditional line of the runtime without its condition, or "" if the script does not have it."""
+    return f"{line['text']}\n" if (line["use"] in wanted) == (line["when"] == "only") else ""
 
 
 def _load(section: Section) -> str:

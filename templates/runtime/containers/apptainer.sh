@@ -38,6 +38,7 @@ enter_container() {
       options+=(--rocm)
     fi
   fi
+  change_options_for_ranks "$root"  # only: contained-ranks
   exec "$PSL_CONTAINER_RUNTIME" --silent exec "${options[@]}" "${PSL_IMAGE_OF[PSL_ROLE]}" \
     "${PSL_CONTAINER_COMMAND[@]}"
 }

@@ -36,7 +36,9 @@ print_fstab() {
   local root=$1 i overlay
   overlay=lowerdir=${PSL_IMAGE_OF[PSL_ROLE]},upperdir=$root/upper,workdir=$root/work
   print_mount overlay "$root/merged" overlay "$overlay"
+  print_rank_mounts "$root"  # only: contained-ranks
   # A unique source, because mount skips one that is mounted already.
+  has_ranks ||  # only: contained-ranks
   print_mount "shm-of-$PSL_ROLE.$PSL_SLOT" /dev/shm tmpfs \
     "size=${PSL_SHM_OF[PSL_ROLE]}m,mode=1777"
   # ch-run mounts /etc/hosts and TMPDIR (as /tmp) of the node.

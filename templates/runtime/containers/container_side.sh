@@ -4,12 +4,14 @@
 # PROCESS is that of the container. Use few local variables here and below, because each would hide
 # a variable of its name from exportEnv.
 container_side_main() {
+  [[ ${8-} ]] && start_in_container "$@"  # only: contained-ranks
   local status=0
   exec {PSL_REPORT_FD}>&3 3>&-
   open_attempt "$1" "$2" || exit
   PSL_ROLE=$3 PSL_SLOT=$4
   # shellcheck source=/dev/null # written by prepare_container
   source "$PSL_NODE_FOLDER/$PSL_ROLE.$PSL_SLOT.root/environment" || exit
+  start_first_rank || exit  # only: contained-ranks
   PSL_REPORT_FILE=$PSL_ATTEMPT_FOLDER/tasks/$SLURMD_NODENAME.log
   unset TMPDIR
   outlive_signals

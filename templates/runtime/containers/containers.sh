@@ -49,8 +49,10 @@ prepare_container() {
     remove_trees "$root" || return
     make_container_folders "$PSL_ROLE.$PSL_SLOT" || return
   fi
+  prepare_ranks "$root" || return  # only: contained-ranks
   prepare_runtime "$root" || return
   write_variables "$root/environment" || return
+  write_rank_variables "$root/environment" || return  # only: contained-ranks
   {
     cat_stdin </etc/hosts && cat_stdin <"$PSL_ATTEMPT_FOLDER/hosts"
   } >"$root/hosts"

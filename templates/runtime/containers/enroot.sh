@@ -31,6 +31,7 @@ enter_container() {
   if [[ ${PSL_INFINIBAND_OF[PSL_ROLE]-} ]]; then
     options+=("--env=MELLANOX_VISIBLE_DEVICES=all")
   fi
+  change_options_for_ranks "$root"  # only: contained-ranks
   # shellcheck disable=SC2016 # for the shell in there
   printf 'exec "$@"\n' >"$root/rc" || exit
   exec {PSL_EXPORTS_FD}< <(

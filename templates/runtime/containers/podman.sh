@@ -36,6 +36,7 @@ enter_container() {
   if [[ -d /dev/infiniband && ${PSL_INFINIBAND_OF[PSL_ROLE]-} ]]; then
     options+=(--device=/dev/infiniband)
   fi
+  change_options_for_ranks "$root"  # only: contained-ranks
   run_podman "$root/pid" "${options[@]}" "${store[@]}" "${PSL_CONTAINER_COMMAND[@]:1}"
 }
 

@@ -70,6 +70,7 @@ close_control_fifo() {
       return 0
     fi
   done
+  remove_trees "/dev/shm/${PSL_NODE_FOLDER##*/}-ranks"  # only: contained-ranks
   remove_trees "${files[@]}"
   command -p rmdir -- "$PSL_NODE_FOLDER"
 } 2>/dev/null

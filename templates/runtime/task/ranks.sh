@@ -19,7 +19,8 @@ run_follower_rank() {
     printf 'rank %s 0\n' "$PSL_RANK" >&"$PSL_CONTROL_FD"
     return 1
   fi
-  launch start_commands
+  launch start_commands  # unless: contained-ranks
+  launch join_container  # only: contained-ranks
   printf 'rank %s %s\n' "$PSL_RANK" "$PSL_COMMAND" >&"$PSL_CONTROL_FD"
   while kill -0 "$PSL_COMMAND" 2>/dev/null; do
     pass_on_term

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -85,6 +86,80 @@ def test_the_command_line_of_a_task(tmp_path: Path, name: str, image: str, line:
     *call, process = call
     assert call == [word.replace("ROOT", str(root)) for word in line] + ["bash"] * (name != "podman") + INSIDE
     assert process.isdigit()
+
+
+RANKS = """
+PSL_RANKS_OF[1]=2
+PSL_RANKS=2 PSL_NODE_FOLDER=/tmp/calls-@PID@ SLURM_JOB_ID=7 SLURM_STEP_ID=0 PMI_FD=10 SLURM_MPI_TYPE=x
+export PMIX_SERVER_TMPDIR=@FOLDER@/pmix.7.0/ PMIX_SYSTEM_TMPDIR=@FOLDER@ PMI_FD PMIX_RANK=3 PMI_RANK=3
+mkdir -p @ROOT@ @FOLDER@/pmix.7.0 @FOLDER@/spmix_appdir_7.0; exec 10</dev/null
+find_binds; prepare_ranks @ROOT@; write_rank_variables @ROOT@/environment
+(become_container @ROOT@ 5 0)
+cat @ROOT@/environment; rmdir "$PSL_RANK_MEMORY"
+"""
+PMIX = ("@FOLDER@/pmix.7.0", "@FOLDER@/spmix_appdir_7.0")
+MEMORY = "/dev/shm/calls-@PID@-ranks"
+NO_ROOT = "--mount=tmpfs:/dev/shm:tmpfs:x-create=dir,size=700m,mode=1777"
+
+
+@pytest.mark.parametrize(
+    ("name", "image", "added", "removed"),
+    [
+        (
+            "podman",
+            "/i",
+            ["--userns=keep-id", "--pid=host", "--ipc=host", "--env=HOME=/home/me", f"--volume={MEMORY}:/dev/shm",
+             *(f"--volume={folder}:{folder}" for folder in PMIX), "--preserve-fds=2"],
+            ["--preserve-fds=1", "--shm-size=700m", "--env=HOME=/root"],
+        ),
+        ("apptainer", "/i.sif", ["--userns", *(f"--bind={folder}:{folder}" for folder in PMIX)], []),
+        (
+            "pyxis",
+            "/i.sqsh",
+            [f"--mount={MEMORY}:/dev/shm:none:x-create=dir,bind",
+             *(f"--mount={folder}:{folder}:none:x-create=dir,bind,rw,nosuid,noexec,nodev,private" for folder in PMIX)],
+            ["--root", NO_ROOT],
+        ),
+    ],
+)  # fmt: skip
+def test_the_command_line_of_a_rank(
+    tmp_path: Path, name: str, image: str, added: list[str], removed: list[str]
+) -> None:
+    """Beside that of a task without ranks. The line is checked, and no runtime runs."""
+    places = {"@ROOT@": str(tmp_path / "root"), "@FOLDER@": str(tmp_path), "@PID@": str(os.getpid())}
+
+    def placed(text: str) -> str:
+        for word, path in places.items():
+            text = text.replace(word, path)
+        return text
+
+    code = 'mkdir() { command mkdir "$@"; }\n'
+    bash(tmp_path, name, code + ENTER.replace("ROOT", places["@ROOT@"]), image)
+    said = bash(tmp_path, name, code + placed(RANKS), image)
+    usual, call = ([word for word in each if not word.isdigit()] for each in standin.calls(tmp_path))
+    usual, call = (
+        [word.replace("/tmp/calls-" + places["@PID@"], "/tmp/calls") for word in each] for each in (usual, call)
+    )
+    assert [word for word in call if word not in usual] == [placed(word) for word in added]
+    assert [word for word in usual if word not in call] == removed
+    variables = dict(re.findall(r'^declare -x (PMI\w+)="?([^"\n]*)"?$', said, re.MULTILINE))
+    assert (variables["PMIX_RANK"], variables["PMI_FD"]) == ("3", "4" if name == "podman" else "10")
+
+
+@pytest.mark.parametrize(
+    ("settings", "reaches"),
+    [
+        ("SLURM_MPI_TYPE=pmix PMIX_RANK=0 PMIX_SERVER_TMPDIR=/tmp", True),
+        ("SLURM_MPI_TYPE=pmix_v5 PMIX_RANK=0 PMIX_SERVER_TMPDIR=/nowhere", False),
+        ("SLURM_MPI_TYPE=pmix", False),
+        ("SLURM_MPI_TYPE=pmi2 PMI_RANK=0 PMI_FD=2", True),
+        ("SLURM_MPI_TYPE=pmi2 PMI_RANK=0 PMI_FD=77", False),
+        ("SLURM_MPI_TYPE=cray_shasta", True),
+    ],
+)
+def test_a_rank_checks_that_it_can_reach_its_server(tmp_path: Path, settings: str, *, reaches: bool) -> None:
+    said = bash(tmp_path, "charliecloud", f"{settings} SLURM_PROCID=3; check_pmi 2>&1 || true")
+    assert ("error: rank 3 cannot reach the server of pmi" in said) != reaches
 
 
 def _as_apptainer(folder: Path) -> list[list[str]]:

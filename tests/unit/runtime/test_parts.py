@@ -104,7 +104,7 @@ def every_function() -> set[str]:
     return found
 
 
-ONLY_OUTSIDE = {"prepare_task", "report_launch", "run_task"}
+ONLY_OUTSIDE = {"join_container", "prepare_task", "report_launch", "run_task"}
 """What only the shell outside of a container calls, from functions that the shell inside has, too."""
 ONLY_FIRST = {
     "assign_ports",
@@ -180,6 +180,17 @@ def test_a_script_sets_no_unused_variables(uses: tuple[str, ...]) -> None:
         "infiniband": {"PSL_DIVIDED_GPUS"},
     }
     assert unread(runtime(uses)) <= set().union(*(names for use, names in readers.items() if use not in uses), ())
+
+
+def test_only_ranks_in_containers_have_lines_for_them() -> None:
+    """A script of ranks, or of containers, has every line that it had without such ranks."""
+    both = str(runtime(("charliecloud", "native-mpi")))
+    assert "join_container" in both
+    for uses in ((), ("native-mpi",), ("charliecloud",)):
+        text = str(runtime(uses))
+        assert not re.search(r"has_ranks|join_container|prepare_ranks|-ranks\"|start_first_rank", text)
+        assert ("launch start_commands\n" in text.partition("run_follower_rank() {")[2]) == (uses == ("native-mpi",))
+    assert not re.search("# (?:only|unless): ", both)
 
 
 def test_unknown_parts_are_refused() -> None:
