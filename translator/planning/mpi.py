@@ -50,14 +50,14 @@ def mpi_worlds(job: Job, site: Site, layout: LayoutKind) -> Worlds:
     """Return the ranks of each role in a world, by position; PlanError for an impossible launch."""
     found = _ranks(job, site)
     # The comparison of srun options assumes a CPU for each rank.
-    diagnostics = [*_unsupported(job, site), *_too_few_cpus(job, found)] if found else []
+    diagnostics = [*_unsupported(job, site, found), *_too_few_cpus(job, found)] if found else []
     if found and (diagnostics := diagnostics or [*_incompatible(job, site, found, layout)]):
         raise PlanError(diagnostics)
     return found
 
 
 def mpi_warnings(job: Job, site: Site, layout: LayoutKind, found: Worlds) -> Iterator[Diagnostic]:
-    """Warn of a world over components, and of plugins that srun may lack.
+    """Warn of a world over components, of plugins that srun may lack, and of images whose MPI may lack PMIx.
 
     Observed on Slurm 22.05 with PMIx 4: if the nodes of a later component sort before those of an earlier one, nodes
     do not find each other, and no rank leaves MPI_Init.
@@ -74,6 +74,17 @@ def mpi_warnings(job: Job, site: Site, layout: LayoutKind, found: Worlds) -> Ite
         message = f"the MPI plugin {plugins} may be missing on this site"
         hint = "list the plugins with `srun --mpi=list`, and add them to the site profile: `mpi: [pmix, pmi2]`"
         yield Diagnostic(code="W413", message=message, path=_path_of_first(job), hint=hint)
+    if site.containers.row is not None and "pmi2" in (site.mpi or ("pmi2",)):
+        yield from _images_without_pmix(job, found)
+
+
+def _images_without_pmix(job: Job, found: Worlds) -> Iterator[Diagnostic]:
+    pmix = [position for position, ranks in found.items() if ranks.mpi_world.plugin.startswith("pmix")]
+    if pmix:
+        images = ", ".join(dict.fromkeys(job.roles[position].image.uri for position in pmix))
+        message = f"the MPI of the image must know PMIx ({images}); otherwise each rank is rank 0 of 1"
+        hint = "if its MPI knows PMI-2, such as MPICH of Debian, write `mpi: {plugin: pmi2}`"
+        yield Diagnostic(code="W415", message=message, path=_path_of_first(job), hint=hint)
 
 
 def has_pmix(job: Job, site: Site) -> bool:
@@ -151,15 +162,16 @@ def _path(role: Role) -> str:
     return f"$.extras.slurm.taskRoles.{role.name}.mpi"
 
 
-def _unsupported(job: Job, site: Site) -> Iterator[Diagnostic]:
+def _unsupported(job: Job, site: Site, found: Worlds) -> Iterator[Diagnostic]:
     path = _path_of_first(job)
     if not job.gang:
         message = "ranks of one world start together, but without gang allocation tasks take turns"
         hint = "remove `gangAllocation: false`, or `mpi`"
         yield Diagnostic(code="E417", message=message, path=path, hint=hint)
-    if site.containers.runtime != "none":
-        message = f"srun cannot start ranks inside the tasks' containers ({site.containers.runtime})"
-        hint = "remove `mpi`, and start the ranks with mpirun in a task, by ssh"
+    row = site.containers.row
+    if row is not None and not row.ranks_can_join and any(ranks.count > 1 for ranks in found.values()):
+        message = f"several ranks cannot share the container of a task: none can join a container of {row.name}"
+        hint = "write `ranksPerInstance: 1` and more instances; or remove `mpi`, and start the ranks with mpirun by ssh"
         yield Diagnostic(code="E417", message=message, path=path, hint=hint)
 
 

@@ -16,7 +16,8 @@ class ContainerRuntime(Struct, frozen=True, kw_only=True):
     `bash` is the part of the script that runs it; several names may share it. `program` identifies a machine with the
     runtime, "" if only Slurm could tell. `image_files` are the suffixes of images in one file. With `own_store` the
     runtime stores fetched images itself on each node, without a cache. `sizes_shm` says whether a task gets a /dev/shm
-    of the requested size. `warning` is a further limitation, and `hint` a way around it.
+    of the requested size, and `ranks_can_join` whether processes can join a running container. `warning` is a further
+    limitation, and `hint` a way around it.
     """
 
     name: str
@@ -26,6 +27,7 @@ class ContainerRuntime(Struct, frozen=True, kw_only=True):
     reads_folders: bool = True
     own_store: bool = False
     sizes_shm: bool = True
+    ranks_can_join: bool = True
     warning: str = ""
     hint: str = ""
 
@@ -47,6 +49,7 @@ _ROWS = (
         program="singularity",
         image_files=(".sif", ".sqsh"),
         sizes_shm=False,
+        ranks_can_join=False,
         warning="files written into the image are kept in memory, up to `sessiondir max size` of singularity.conf",
         hint="write to the working directory of the task",
     ),

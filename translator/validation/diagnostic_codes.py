@@ -160,6 +160,7 @@ PLANNING = {
     "W412": "a role without InfiniBand beside a role with it",
     "W413": "an MPI plugin that may be missing on the site",
     "W414": "an MPI world over components",
+    "W415": "images whose MPI may not know PMIx",
     "W421": "fixed ports of tasks that share nodes",
     "W423": "a setting that the container runtime does not support",
     "W422": "a path on a file system that the site does not name",

@@ -16,7 +16,9 @@ NODES = "partitions: {batch: {nodes: [{count: 4, cpus: 16, memoryMB: 100000, gpu
 SITE = load_site(NODES + "mpi: [pmix, pmi2]\n", file="site.yaml")
 
 
-def compiled(slurm: dict[str, Any], site: Site = SITE, *, gang: bool = True, **resources: dict[str, int]) -> Compiled:
+def compiled(
+    slurm: dict[str, Any], site: Site = SITE, *, gang: bool = True, image: str = "/image", **resources: dict[str, int]
+) -> Compiled:
     roles = {
         name: {
             "instances": count,
@@ -30,7 +32,7 @@ def compiled(slurm: dict[str, Any], site: Site = SITE, *, gang: bool = True, **r
         "protocolVersion": 2,
         "name": "demo",
         "type": "job",
-        "prerequisites": [{"name": "image", "type": "dockerimage", "uri": "/image"}],
+        "prerequisites": [{"name": "image", "type": "dockerimage", "uri": image}],
         "taskRoles": roles,
         "extras": {"slurm": slurm, "gangAllocation": gang},
     }
@@ -114,10 +116,40 @@ def test_impossible_mpi_settings_are_refused(slurm: dict[str, Any], code: str, t
     assert text in message
 
 
-def test_mpi_is_refused_with_shared_gpus_slots_or_containers() -> None:
+def contained(runtime: str, *plugins: str) -> Site:
+    return SITE.model_copy(update={"containers": Containers.of(runtime=runtime), "mpi": plugins or SITE.mpi})
+
+
+@pytest.mark.parametrize("runtime", ["charliecloud", "podman", "apptainer", "pyxis", "singularity"])
+def test_ranks_run_in_containers(runtime: str) -> None:
+    """Only Singularity gives no user namespace to the container, by which other ranks would join it."""
+    image = "/image.sqsh" if runtime == "pyxis" else "/image"
+    assert ranks(compiled({"mpi": {}}, contained(runtime), image=image)) == [(1, "pmix", (0, 1, 2))] * 3
+    several = {"mpi": {"ranksPerInstance": 2}}
+    if runtime == "singularity":
+        assert "none can join a container of singularity" in refusal(several, contained(runtime))[1]
+    else:
+        assert ranks(compiled(several, contained(runtime), image=image)) == [(2, "pmix", (0, 1, 2))] * 3
+
+
+@pytest.mark.parametrize(
+    ("plugins", "plugin", "warns"),
+    [
+        (("pmix", "pmi2"), "pmix", True),
+        (("pmix_v4", "pmi2"), "pmix_v4", True),
+        (("pmix",), "pmix", False),
+        (("pmix", "pmi2"), "pmi2", False),
+    ],
+)
+def test_pmi2_is_offered_for_images_without_pmix(plugins: tuple[str, ...], plugin: str, *, warns: bool) -> None:
+    found = compiled({"mpi": {"plugin": plugin, "roles": ["worker"]}}, contained("charliecloud", *plugins))
+    hints = [diagnostic.hint for diagnostic in found.warnings if diagnostic.code == "W415"]
+    assert ["`mpi: {plugin: pmi2}`" in hint for hint in hints] == [True] * warns
+    assert ranks(found)[1][1] == plugin
+
+
+def test_mpi_is_refused_with_shared_gpus_or_slots() -> None:
     gpus = {name: {"gpu": 1} for name in ("master", "worker", "other")}
     assert "cannot share its GPUs" in refusal({"layout": "shared", "mpi": {"ranksPerInstance": 2}}, **gpus)[1]
     assert "tasks take turns" in refusal({"mpi": {}}, gang=False)[1]
-    contained = SITE.model_copy(update={"containers": Containers.of(runtime="charliecloud")})
-    assert "containers (charliecloud)" in refusal({"mpi": {}}, contained)[1]
     assert "it has none" in refusal({"mpi": {}}, SITE.model_copy(update={"mpi": ()}))[1]
