@@ -39,7 +39,7 @@ class ContainerRuntime(Struct, frozen=True, kw_only=True):
 
 _ROWS = (
     ContainerRuntime(name="charliecloud", bash="charliecloud", program="ch-run"),
-    ContainerRuntime(name="podman", bash="podman", program="podman", own_store=True),
+    ContainerRuntime(name="podman", bash="podman", program="podman", own_store=True, ranks_can_join=False),
     ContainerRuntime(
         name="apptainer", bash="apptainer", program="apptainer", image_files=(".sif", ".sqsh"), sizes_shm=False
     ),

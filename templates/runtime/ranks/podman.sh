@@ -4,17 +4,22 @@
 prepare_rank_mounts() { refuse_odd_paths ${PSL_RANK_FOLDERS[@]+"${PSL_RANK_FOLDERS[@]}"}; }
 
 # change_options_for_ranks ROOT: change the caller's array `options`. A PMIx server accepts only
-# clients with the user id of the job, so the user is not root in the container. The other ranks
-# must see the process of the first. Podman passes on only the first descriptors, so the socket of
-# pmi2 gets another number.
-# Source: podman-run(1), --userns, --pid, --ipc, --preserve-fds; PMIx, psec/native.
+# clients with the user id of the job, so there the user is not root in the container. Podman passes
+# on only the first descriptors, so the socket of pmi2 gets another number. Ranks of two containers
+# share the memory of System V, where the node has what Podman mounts for it.
+# Source: podman-run(1), --userns, --ipc, --preserve-fds; PMIx, psec/native.
 change_options_for_ranks() {
   local folder
   has_ranks || return 0
-  drop_options --preserve-fds=1 --env=HOME=/root '--shm-size=*'
-  options+=(
-    --userns=keep-id --pid=host --ipc=host "--env=HOME=$HOME" "--volume=$PSL_RANK_MEMORY:/dev/shm"
-  )
+  drop_options --preserve-fds=1 '--shm-size=*'
+  options+=("--volume=$PSL_RANK_MEMORY:/dev/shm")
+  if [[ -d /dev/mqueue ]]; then
+    options+=(--ipc=host)
+  fi
+  if [[ ${PMIX_RANK-} ]]; then
+    drop_options --env=HOME=/root
+    options+=(--userns=keep-id "--env=HOME=$HOME")
+  fi
   for folder in ${PSL_RANK_FOLDERS[@]+"${PSL_RANK_FOLDERS[@]}"}; do
     options+=("--volume=$folder:$folder")
   done

@@ -1,0 +1,73 @@
+"""Native MPI launch: srun starts ranks on two nodes as one world, with the MPI of the nodes or of an image."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cluster.boot import locked
+from tests.cluster.jobs import ONE_ATTEMPT, ROOT, role
+from tests.contract.test_calls import compiled, containers
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.contract.site import Site
+
+SHARED = (
+    'touch /tmp/rank$SLURM_PROCID "$HOME/rank$SLURM_PROCID"; '
+    'until (($(ls /tmp "$HOME" | grep -c ^rank) == 4)); do sleep 0.1; done; '
+)
+"""Each rank waits for the files of the other rank of its task, in the image and in /tmp, which no other task has."""
+RUN = {
+    "openmpi": "{}",
+    # Debian's MPICH (4.0, with UCX 1.13) often never leaves MPI_Finalize, even by itself: it has done all before.
+    "mpich": "{} >rank.$SLURM_PROCID & until (($(cat ../*/rank.* | grep -c ^rank) == 8)) || ! kill -0 $!; "
+    "do sleep 0.1; done; cat rank.$SLURM_PROCID; kill -KILL $!",
+}
+
+
+def program_of_image(site: Site, implementation: str) -> Path:
+    """Return the program, compiled with the MPI of the machine, which is the image's; the first process makes it."""
+    program = site.folder / "of-image" / implementation
+    with locked(site.administrator.instance):
+        program.parent.mkdir(exist_ok=True)
+        if not program.exists():
+            source = ROOT / "tests/cluster/allreduce.c"
+            subprocess.run([f"mpicc.{implementation}", "-o", str(program), str(source)], check=True)
+        program.chmod(0o755)
+    return program
+
+
+@pytest.mark.parametrize(
+    ("plugin", "implementation", "contained"),
+    [("pmix", "openmpi", False), ("pmix", "openmpi", True), ("pmi2", "mpich", True)],
+    ids=["pmix-openmpi", "pmix-openmpi-charliecloud", "pmi2-mpich-charliecloud"],
+)
+def test_ranks_of_two_nodes_form_one_world(
+    site: Site, folder: Path, plugin: str, implementation: str, contained: bool
+) -> None:
+    """Two tasks on each node with two ranks each, which in containers share that of their task."""
+    plugins = site.administrator.run(["srun", "--mpi=list"], user="root")
+    if plugin not in re.findall(r"\w+", plugins.stdout + plugins.stderr):
+        pytest.skip(f"this Slurm has no MPI plugin {plugin}")
+    program = program_of_image(site, implementation) if contained else compiled(site)
+    command = SHARED * contained + RUN[implementation].format(f"{program} 100000")
+    roles = role("worker", 4, command).replace("cpu: 1,", "cpu: 8,").replace("memoryMB: 100", "memoryMB: 2000")
+    settings = (containers(site, program.parent) if contained else ONE_ATTEMPT) + "mpi: [pmix, pmi2]\n"
+    extras = f"{{slurm: {{mpi: {{plugin: {plugin}, ranksPerInstance: 2}}}}}}"
+    job = site.submit(folder, roles, extras, settings, partition="pair")
+    code, result = job.ended()
+    logs = [job.log(f"0-worker/{index}") for index in range(4)]
+    errors = [job.log(f"0-worker/{index}", "stderr.log") for index in range(4)]
+    assert (code, result["outcome"]) == (0, "succeeded"), logs + errors
+    ranks = [sorted(re.findall(r"^rank (\d) of 8 on (\w+): 36 ", log, re.MULTILINE)) for log in logs]
+    assert ranks == [[(str(2 * task["index"] + k), task["node"]) for k in (0, 1)] for task in result["tasks"]]
+    assert {task["node"] for task in result["tasks"]} == {"n1", "n2"}
+    # Open MPI says nothing of the memory of other containers, which it cannot read.
+    assert implementation == "mpich" or errors == [""] * 4
+    for node in ("n1", "n2"):
+        assert "-ranks" not in site.run("ls", "/dev/shm", host=node).stdout
