@@ -25,24 +25,32 @@ SITE = load_site(
 )
 UNKNOWN = load_site("mpi: [pmix]\n", file="site.yaml")
 BY_VERSION = {
-    "20.11.8": {"pmix-names", "pmix-races", "pmix-plain-step"},
-    "22.05.8": {"pmix-names", "pmix-races", "pmix-plain-step", "overlapping-partitions", "exit-codes"},
-    "23.02.1": {"pmix-names", "pmix-races", "pmix-plain-step"},
-    "23.02.2": {"pmix-races", "pmix-plain-step"},
-    "23.11.10": {"pmix-races", "pmix-plain-step"},
-    "24.05.3": {"pmix-races", "pmix-plain-step"},
-    "24.05.4": {"pmix-plain-step"},
-    "24.11.0": {"pmix-plain-step", "crash-at-submit", "exit-codes"},
-    "24.11.3": {"pmix-plain-step", "crash-at-submit", "exit-codes"},
-    "24.11.4": {"pmix-plain-step", "exit-codes"},
-    "24.11.5": {"pmix-plain-step", "exit-codes"},
-    "25.05.0": {"crash-by-older-srun", "tls"},
-    "25.05.3": {"crash-by-older-srun"},
-    "25.05.7": {"crash-by-older-srun"},
-    "25.05.8": set(),
-    "25.11.0": {"crash-at-start", "crash-by-older-srun"},
-    "25.11.6": {"crash-at-start"},
-    "25.11.7": set(),
+    "20.11.8": {"pmix-names", "pmix-races", "pmix-plain-step", "sbcast", "limits"},
+    "22.05.8": {
+        "pmix-names",
+        "pmix-races",
+        "pmix-plain-step",
+        "overlapping-partitions",
+        "exit-codes",
+        "sbcast",
+        "limits",
+    },
+    "23.02.1": {"pmix-names", "pmix-races", "pmix-plain-step", "sbcast", "limits"},
+    "23.02.2": {"pmix-races", "pmix-plain-step", "sbcast", "limits"},
+    "23.11.10": {"pmix-races", "pmix-plain-step", "sbcast", "limits"},
+    "24.05.3": {"pmix-races", "pmix-plain-step", "sbcast", "limits"},
+    "24.05.4": {"pmix-plain-step", "sbcast", "limits"},
+    "24.11.0": {"pmix-plain-step", "crash-at-submit", "exit-codes", "sbcast", "limits"},
+    "24.11.3": {"pmix-plain-step", "crash-at-submit", "exit-codes", "sbcast", "limits"},
+    "24.11.4": {"pmix-plain-step", "exit-codes", "sbcast", "limits"},
+    "24.11.5": {"pmix-plain-step", "exit-codes", "sbcast", "limits"},
+    "25.05.0": {"crash-by-older-srun", "tls", "limits"},
+    "25.05.3": {"crash-by-older-srun", "limits"},
+    "25.05.7": {"crash-by-older-srun", "limits"},
+    "25.05.8": {"limits"},
+    "25.11.0": {"crash-at-start", "crash-by-older-srun", "limits"},
+    "25.11.6": {"crash-at-start", "limits"},
+    "25.11.7": {"limits"},
     "26.05.0": set(),
     "26.05.5": set(),
 }
@@ -159,10 +167,11 @@ def test_components_in_several_partitions_get_a_warning_on_22_05() -> None:
     assert warned(compiled("22.05.8")) == []
 
 
-def test_wrong_sacct_exit_codes_are_listed_without_a_warning() -> None:
+def test_hazards_without_a_consequence_are_listed_without_a_warning() -> None:
     found = compiled("22.05.8")
-    assert [hazard.name for hazard in found.plan.slurm.hazards] == ["exit-codes"]
+    assert [hazard.name for hazard in found.plan.slurm.hazards] == ["sbcast", "limits", "exit-codes"]
     assert "Slurm 22.05.8: sacct shows wrong exit codes above 127" in plan_text(found.plan)
+    assert warned(found) == []
 
 
 @given(st.sampled_from(sorted(BY_VERSION)), st.sampled_from((None, "het", "shared")))
