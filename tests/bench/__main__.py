@@ -10,7 +10,7 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
-from . import commands, compiling, large, logs, noticing, reading, roles, starting, tasks, watching
+from . import commands, compiling, idle, large, logs, noticing, reading, roles, starting, tasks, watching
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -19,23 +19,25 @@ if TYPE_CHECKING:
 
 BENCHES: dict[str, Callable[[], Iterator[Ratio | Note]]] = {
     module.__name__.rpartition(".")[2]: module.run
-    for module in (commands, compiling, roles, reading, tasks, large, watching, noticing, logs, starting)
+    for module in (commands, compiling, roles, reading, tasks, large, watching, noticing, logs, starting, idle)
 }
-BOOTS_A_CLUSTER = "starting"
+BOOT_CLUSTERS = ("starting", "idle")
 
 
 def main() -> int:
     """Print each ratio as it comes."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__.partition("\n")[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"run these alone: {', '.join(BENCHES)}")
-    parser.add_argument("--no-cluster", action="store_true", help=f"leave out {BOOTS_A_CLUSTER}, which boots a cluster")
+    parser.add_argument(
+        "--no-cluster", action="store_true", help=f"leave out {' and '.join(BOOT_CLUSTERS)}, which boot clusters"
+    )
     parser.add_argument("--peers", action="store_true", help="add the figures of other programs, which this installs")
     wanted = parser.parse_args()
     if unknown := set(wanted.names) - BENCHES.keys():
         parser.error(f"no such benchmark: {', '.join(sorted(unknown))}; there are {', '.join(BENCHES)}")
     over = 0
     for name, run in (BENCHES | {"roles": partial(roles.run, peers=wanted.peers)}).items():
-        if name not in (wanted.names or BENCHES) or (wanted.no_cluster and name == BOOTS_A_CLUSTER):
+        if name not in (wanted.names or BENCHES) or (wanted.no_cluster and name in BOOT_CLUSTERS):
             continue
         for ratio in run():
             print(ratio, flush=True)
