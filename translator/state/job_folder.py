@@ -12,9 +12,9 @@ from ..errors import Diagnostic, NotFoundError
 from .ended_jobs import EndedJobs, stamp_of
 from .history import History, history
 from .journal import append, read, read_first, read_last
+from .open_folder import open_folder
 from .records import Ended
 from .submit_environment import ENVIRONMENT
-from .tidying.open_folder import open_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -66,9 +66,10 @@ warn_of_minority() {
   fi
 }
 
-# warn_of_counters NODES: read lines "PORT COUNTER VALUE NODE" with the counters that are not 0, sorted
-# by port, counter and value. Log a warning for each that is at least 10 and more than ten times the
-# median of the nodes: counters count from the last reset of a port, so nodes differ a little.
+# warn_of_counters NODES: read lines "PORT COUNTER VALUE NODE" with the counters that are not 0,
+# sorted by port, counter and value. Log a warning for each that is at least 10 and more than ten
+# times the median of the nodes: counters count from the last reset of a port, so nodes differ a
+# little.
 warn_of_counters() {
   local port counter value node last='' median=0
   local -a values=() names=()

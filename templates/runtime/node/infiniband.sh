@@ -14,7 +14,8 @@ print_infiniband_problems() {
   local -A seen=()
   for role in "${!PSL_INFINIBAND_CHECKS[@]}"; do
     [[ " ${PSL_NODES_OF[role]} " == *" $SLURMD_NODENAME "* ]] || continue
-    if [[ ${PSL_INFINIBAND_CHECKS[role]} == *hca:* && $PSL_GPU_VENDOR == nvidia ]] && ((PSL_ROLE_GPUS[role])); then
+    if [[ ${PSL_INFINIBAND_CHECKS[role]} == *hca:* && $PSL_GPU_VENDOR == nvidia ]] &&
+      ((PSL_ROLE_GPUS[role])); then
       has_gpus=1
     fi
     for check in ${PSL_INFINIBAND_CHECKS[role]}; do

@@ -21,8 +21,8 @@ name_adapters_exactly() {
 
 # choose_gid ROLE: set the GID index of RoCE, if all adapters of the role are Ethernet. Without an
 # index NCCL before 2.21 takes the first GID, which is not of RoCE v2. Later ones and UCX choose by
-# themselves, adapter by adapter, and take the same one: version 2, and an IPv4 address. Beside their
-# other settings of the GID no index is set: for NCCL it would win, and for UCX be an error.
+# themselves, adapter by adapter, and take the same one: version 2, and an IPv4 address. Beside
+# their other settings of the GID no index is set: for NCCL it would win, and for UCX be an error.
 # Source: NCCL user guide, NCCL_IB_GID_INDEX; NCCL, net_ib, ncclIbGetGidIndex; UCX, ib_device.c,
 # uct_ib_device_select_gid, and ib_iface.c, GID_INDEX beside ROCE_SUBNET_LIST.
 choose_gid() {
@@ -42,7 +42,8 @@ choose_gid() {
     index=$found
   done
   [[ $index ]] || return 0
-  if [[ ! ${NCCL_IB_GID_INDEX-}${NCCL_IB_ADDR_FAMILY-}${NCCL_IB_ADDR_RANGE-}${NCCL_IB_ROCE_VERSION_NUM-} ]]; then
+  if [[ ! ${NCCL_IB_GID_INDEX-}${NCCL_IB_ADDR_FAMILY-}${NCCL_IB_ADDR_RANGE-} &&
+    ! ${NCCL_IB_ROCE_VERSION_NUM-} ]]; then
     export NCCL_IB_GID_INDEX=$index
   fi
   if [[ ! ${UCX_IB_GID_INDEX-}${UCX_IB_ROCE_SUBNET_LIST-} ]]; then
@@ -50,7 +51,8 @@ choose_gid() {
   fi
 }
 
-# find_port NAME[:PORT]: set PSL_PORT to the folder of an adapter's port, or of its first active one.
+# find_port NAME[:PORT]: set PSL_PORT to the folder of an adapter's port, or of its first active
+# one.
 find_port() {
   local name=${1%:*} state
   if [[ $1 == *:* ]]; then
@@ -66,8 +68,8 @@ find_port() {
   return 1
 }
 
-# find_gid PORT: set PSL_GID to the index of a port's first GID of RoCE v2 with an IPv4 address. Of an
-# unused index the GID is 0 and the type cannot be read. Source: Linux,
+# find_gid PORT: set PSL_GID to the index of a port's first GID of RoCE v2 with an IPv4 address. Of
+# an unused index the GID is 0 and the type cannot be read. Source: Linux,
 # Documentation/ABI/testing/sysfs-class-infiniband; RFC 4291, IPv4-mapped addresses.
 find_gid() {
   local gid type
@@ -82,8 +84,8 @@ find_gid() {
   done
 }
 
-# include_ethernet INTERFACE: replace the list of excluded interfaces of Open MPI, if its defaults on
-# the node or in the image have a list of included ones, as those of Debian's Open MPI 6 do. It
+# include_ethernet INTERFACE: replace the list of excluded interfaces of Open MPI, if its defaults
+# on the node or in the image have a list of included ones, as those of Debian's Open MPI 6 do. It
 # refuses to have both, and then has no TCP. An Open MPI from a module has its defaults elsewhere.
 # Source: mca_base_var_check_exclusive; Open MPI documentation, setting MCA parameter values.
 include_ethernet() {
@@ -122,9 +124,11 @@ note_far_adapters() {
   done
   for other in "$PSL_SYSFS"/infiniband/*; do
     other=${other##*/}
-    if read_adapter "$other" && [[ $PSL_ADAPTER_LAYER == "$layer" && $domains == *" $PSL_ADAPTER_DOMAIN "* ]]; then
-      PSL_MISMATCHES+="the adapter $other of $SLURMD_NODENAME is in NUMA domain $PSL_ADAPTER_DOMAIN, as is a GPU"
-      PSL_MISMATCHES+=" of this task, but no adapter of the site profile is"$'\n'
+    if read_adapter "$other" && [[ $PSL_ADAPTER_LAYER == "$layer" ]] &&
+      [[ $domains == *" $PSL_ADAPTER_DOMAIN "* ]]; then
+      PSL_MISMATCHES+="the adapter $other of $SLURMD_NODENAME is in NUMA domain"
+      PSL_MISMATCHES+=" $PSL_ADAPTER_DOMAIN, as is a GPU of this task, but no adapter of the site"
+      PSL_MISMATCHES+=" profile is"$'\n'
       return 0
     fi
   done
@@ -134,7 +138,8 @@ note_far_adapters() {
 # active, or its NUMA domain is unknown.
 read_adapter() {
   local state
-  find_port "$1" && read -r state 2>/dev/null <"$PSL_PORT/state" && [[ $state == *ACTIVE* ]] || return
+  find_port "$1" && read -r state 2>/dev/null <"$PSL_PORT/state" || return
+  [[ $state == *ACTIVE* ]] || return
   read -r PSL_ADAPTER_DOMAIN 2>/dev/null <"$PSL_SYSFS/infiniband/${1%:*}/device/numa_node" || return
   PSL_ADAPTER_LAYER=''
   read -r PSL_ADAPTER_LAYER 2>/dev/null <"$PSL_PORT/link_layer"

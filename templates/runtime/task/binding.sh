@@ -17,7 +17,8 @@ check_binding() {
   while IFS= read -r mismatch; do
     log "$kind: $mismatch"
     if ((PSL_RANK == 0)) && [[ ${PSL_REPORT_FD-} ]]; then
-      printf 'mismatch %s %s %s: %s\n' "$1" "${PSL_RUNNING%% *}" "$kind" "$mismatch" >&"$PSL_REPORT_FD"
+      printf 'mismatch %s %s %s: %s\n' "$1" "${PSL_RUNNING%% *}" "$kind" "$mismatch" \
+        >&"$PSL_REPORT_FD"
     fi
   done <<<"${PSL_MISMATCHES%$'\n'}"
   # A slot may run another task.
@@ -25,9 +26,9 @@ check_binding() {
   [[ $kind == warning ]]
 }
 
-# note_shared_cpus: add to PSL_MISMATCHES if this task shares CPUs, and the tasks of the step on this
-# node have fewer CPUs than they need. Tasks that Slurm binds to a whole socket share it, but have
-# enough.
+# note_shared_cpus: add to PSL_MISMATCHES if this task shares CPUs, and the tasks of the step on
+# this node have fewer CPUs than they need. Tasks that Slurm binds to a whole socket share it, but
+# have enough.
 note_shared_cpus() {
   local item position width=0 own others every shared=0 count=0 wanted=${SLURM_CPUS_PER_TASK:-1}
   local -a masks
@@ -55,13 +56,14 @@ note_shared_cpus() {
     done
   done
   if ((shared && count < wanted * ${#masks[@]})); then
-    PSL_MISMATCHES+="this task shares CPUs: the ${#masks[@]} tasks of its step on $SLURMD_NODENAME need"
-    PSL_MISMATCHES+=" $((wanted * ${#masks[@]})) CPUs and are bound to $count"$'\n'
+    PSL_MISMATCHES+="this task shares CPUs: the ${#masks[@]} tasks of its step on"
+    PSL_MISMATCHES+=" $SLURMD_NODENAME need $((wanted * ${#masks[@]})) CPUs and are bound to $count"
+    PSL_MISMATCHES+=$'\n'
   fi
 }
 
-# digits_of_mask DIGITS POSITION: set PSL_DIGITS to the number of twelve digits, from a position that
-# counts from the last one.
+# digits_of_mask DIGITS POSITION: set PSL_DIGITS to the number of twelve digits, from a position
+# that counts from the last one.
 digits_of_mask() {
   local end=$((${#1} - $2))
   PSL_DIGITS=0

@@ -109,8 +109,9 @@ note_far_gpus() {
     fi
   done
   if [[ $near ]]; then
-    PSL_MISMATCHES+="this task runs on CPUs $PSL_CPU_LIST of $SLURMD_NODENAME, in NUMA domain${domains% },"
-    PSL_MISMATCHES+=" but its GPU $1 is in NUMA domain ${PSL_GPU_DOMAINS[$1]}"$'\n'
+    PSL_MISMATCHES+="this task runs on CPUs $PSL_CPU_LIST of $SLURMD_NODENAME, in NUMA"
+    PSL_MISMATCHES+=" domain${domains% }, but its GPU $1 is in NUMA domain ${PSL_GPU_DOMAINS[$1]}"
+    PSL_MISMATCHES+=$'\n'
   fi
 }
 

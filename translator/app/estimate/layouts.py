@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ...planning.layout.layout import LayoutKind
 from ...planning.plan import Plan
 from ...planning.planner import plan
 from .estimate import estimate, estimate_of
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 class LayoutStart(Struct, frozen=True, kw_only=True):
     """The expected start of a job in one layout."""
 
-    layout: str
+    layout_kind: LayoutKind
     """`plain`, `het` or `shared`."""
     node_count: int | None
     """The number of nodes; None if unknown."""
@@ -55,7 +56,7 @@ def estimate_layouts(session: Session, source: Source) -> tuple[Plan, tuple[Esti
     return compiled.plan, (found, estimate_of(session, submitted, source))
 
 
-def _in_layout(compiled: Compiled, kind: str) -> Compiled:
+def _in_layout(compiled: Compiled, kind: LayoutKind) -> Compiled:
     """Return a job as it would be if its file requested this layout."""
     job = replace(compiled.job, slurm_options=replace(compiled.job.slurm_options, layout=kind))
     planned = compiled.plan
@@ -74,7 +75,7 @@ def layout_starts(planned: Plan, found: tuple[Estimate, ...]) -> LayoutStarts:
         plan=planned,
         layouts=tuple(
             LayoutStart(
-                layout=each.submitted.compiled.plan.layout.kind,
+                layout_kind=each.submitted.compiled.plan.layout.kind,
                 node_count=each.submitted.compiled.plan.layout.node_count,
                 backfill_interval=backfill_interval(each),
                 estimate=each.record,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from ...site.slurm_version import slurm_version
 from ...slurm_options import PASS_THROUGH
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ...job import Job, Resources, Role
+    from ...protocol.binding import OnMismatch
     from ...site.devices import Infiniband
     from ...site.profile import Site
     from ..layout.capacity import Nodes
@@ -229,7 +230,7 @@ BINDING_OPTIONS = ("cpu-bind", "mem-bind", "gpu-bind", "ntasks-per-socket")
 """The srun options that `binding` sets."""
 
 
-def mismatch_action(job: Job, role: Role, site: Site) -> Literal["warn", "error"]:
+def mismatch_action(job: Job, role: Role, site: Site) -> OnMismatch:
     """Return what a task does that did not get what its binding plans."""
     chosen = (role.slurm_options.on_mismatch, job.slurm_options.job.on_mismatch, site.binding.on_mismatch)
     return next(each for each in chosen if each is not None)

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import Diagnostic, FolderError
+from ..open_folder import open_folder
 from ..publish import RETIRED, mark
-from .open_folder import open_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
