@@ -26,7 +26,7 @@ RUN = {
     "openmpi": "{}",
     # Debian's MPICH (4.0, with UCX 1.13) often never leaves MPI_Finalize, even by itself: it has done all before.
     "mpich": "{} >rank.$SLURM_PROCID & until (($(cat ../*/rank.* | grep -c ^rank) == 8)) || ! kill -0 $!; "
-    "do sleep 0.1; done; cat rank.$SLURM_PROCID; kill -KILL $!",
+    "do sleep 0.1; done; cat rank.$SLURM_PROCID; kill -KILL $! 2>/dev/null || true",
 }
 
 
