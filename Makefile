@@ -15,7 +15,7 @@ WORKERS ?= $(shell echo $$(($$(nproc) + 4)))
 ROUNDS ?= 5
 FAULTS := tests/cluster/test_monitor.py tests/cluster/test_no_monitor.py tests/cluster/test_monitor_at_limits.py tests/unit/runtime/test_signals.py tests/cluster/test_large_job.py tests/contract/test_private_tmp.py
 
-.PHONY: demo help unit test contract check golden bench chaos fuzz horovod horovod-begun cluster-packages cluster-up cluster-down clean
+.PHONY: demo help unit test contract check golden bench chaos fuzz horovod training horovod-begun cluster-packages cluster-up cluster-down clean
 
 demo: $(VENV)/program  ## install, and run a job on this machine
 	$(BIN)/paislurm submit --backend local --follow examples/hello-world.yaml
@@ -64,6 +64,9 @@ chaos: $(VENV)/ready cluster-packages  ## provoke every fault that a monitor liv
 
 bench: $(VENV)/ready cluster-packages  ## measure what things cost, as ratios; ONLY=commands: of commands alone; PEERS=1: beside torchx and submitit
 	$(BIN)/python -m tests.bench $(ONLY) $(if $(PEERS),--peers)
+
+training: $(VENV)/ready cluster-packages  ## train by PyTorch and Ray of PyPI on three Slurms: 270 MB to download, once a machine
+	PAISLURM_TRAINING=1 PAISLURM_REQUIRE_CLUSTER=1 $(BIN)/pytest -v -n 3 tests/contract/test_training.py
 
 cluster-packages:
 	$(CLUSTER) install
