@@ -25,6 +25,10 @@ def is_plain(text: str) -> bool:
     return text.isprintable() and not any(char in " \"'`\\#" for char in text)
 
 
+OnMismatch = Literal["warn", "error"]
+"""What a task does that did not get what its binding plans."""
+
+
 class PassThroughOption(Struct, frozen=True, kw_only=True):
     """An option of sbatch that `extras.slurm` has as a key of the same name, for the job and for each role.
 
@@ -106,7 +110,7 @@ class RoleSlurmOptions(Struct, frozen=True, kw_only=True):
     mpi: Mpi | None = None
     binding: tuple[tuple[str, str], ...] | None = None
     """Options of srun that bind tasks, by name: none for `auto`."""
-    on_mismatch: Literal["warn", "error"] | None = None
+    on_mismatch: OnMismatch | None = None
     """What a task does that did not get what the binding plans; None without a binding."""
     options: tuple[str, ...] = ()
     """Raw sbatch options, each `--name` or `--name=value`."""

@@ -10,6 +10,7 @@ from msgspec import Struct
 from ..errors import Diagnostic
 from ..job import RESTART_ALWAYS, Command, Completion, Image, Lines, Phase, PortRequest, Resources, Script
 from ..site.containers import CONTAINER_RUNTIMES
+from ..slurm_options import OnMismatch
 from .images import ImagePlan
 from .infiniband import RoleInfiniband
 from .layout.layout import Layout, Placement
@@ -222,7 +223,7 @@ class RolePlan(
     """The slots on each node of the allocation, in the layout `shared`."""
     step_options: tuple[tuple[str, str | None], ...]
     """The options of the role's srun, pairs of name and value."""
-    on_mismatch: Literal["warn", "error"]
+    on_mismatch: OnMismatch
     """What a task does that shares CPUs with others, or whose GPUs or adapters are far."""
     resources: Resources
     """The resources of a task."""

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator
 
+from ..slurm_options import OnMismatch
 from ..validation.strict_model import StrictModel, choice, expected, int_range, pattern
 
 _TIMES = r"(?:\*[1-9][0-9]*)?"
@@ -40,7 +41,6 @@ GpuBind = Annotated[
     ),
 ]
 TasksPerSocket = Annotated[int, int_range(1)]
-OnMismatch = Literal["warn", "error"]
 
 
 class SlurmBinding(StrictModel):

@@ -21,7 +21,8 @@ from paislurm.translator.site.load import load_site
 from tests.compare import difference
 
 from ..protocol.jobs import JOB, changed
-from ..runtime.test_nearest_gpus import MACHINES, Machine, lists, mask, taken
+from ..runtime.machines import MACHINES, Machine
+from ..runtime.test_nearest_gpus import lists, mask, taken
 from .test_gpus import role
 
 EXPECTED = Path(__file__).with_name("placements.txt")
@@ -145,26 +146,25 @@ def check(node: PlacedNode) -> None:
 
 def shape(machine: Machine, sockets: int) -> str:
     """Return a machine as nodes of a site profile."""
-    of = machine.gpus.split(",")
-    domains = [
-        {"cpus": f"{k * machine.cpus}-{(k + 1) * machine.cpus - 1}"}
-        | ({"gpus": ",".join(str(gpu) for gpu, each in enumerate(of) if each == str(k))} if str(k) in of else {})
-        for k in range(machine.domains)
-    ]
-    cpus = machine.domains * machine.cpus
-    return str({"count": 1, "cpus": cpus, "memoryMB": 9999, "gpus": len(of), "sockets": sockets, "domains": domains})
+    domains = []
+    for domain in range(machine.domains):
+        gpus = ",".join(str(gpu) for gpu, each in enumerate(machine.gpus) if each == domain)
+        cpus = f"{domain * machine.cores}-{(domain + 1) * machine.cores - 1}"
+        domains.append({"cpus": cpus, "gpus": gpus} if gpus else {"cpus": cpus})
+    size = {"count": 1, "cpus": machine.cpus, "memoryMB": 9999, "gpus": len(machine.gpus)}
+    return str({**size, "sockets": sockets, "domains": domains})
 
 
 @pytest.mark.parametrize("sockets", [1, 2])
-@pytest.mark.parametrize("name", MACHINES)
+@pytest.mark.parametrize("name", [name for name, machine in MACHINES.items() if machine.gpus])
 def test_gpus_are_those_that_the_tasks_take_on_the_node(tmp_path: Path, name: str, sockets: int) -> None:
     """The masks are those that Slurm gave to tasks of a host file: the sockets take turns."""
     machine = MACHINES[name]
-    count = machine.gpus.count(",") + 1
-    share = machine.domains * machine.cpus // count
+    count = len(machine.gpus)
+    share = machine.cpus // count
     (node,) = placed({"w": role(count, 1, share)}, shape(machine, sockets), {}).nodes
     firsts = [(task % sockets * (count // sockets) + task // sockets) * share for task in range(count)]
-    assert [task.cpu_domains[0] for task in node.tasks] == [first // machine.cpus for first in firsts]
+    assert [task.cpu_domains[0] for task in node.tasks] == [first // machine.cores for first in firsts]
     shown = ",".join(str(gpu) for task in node.tasks for gpu in task.gpu_numbers or ())
     assert shown == lists(taken(tmp_path, machine, [mask(first, share) for first in firsts]))
 

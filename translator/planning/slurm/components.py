@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ...job import Job, Resources, Role
-    from ...protocol.binding import OnMismatch
     from ...site.devices import Infiniband
     from ...site.profile import Site
+    from ...slurm_options import OnMismatch
     from ..layout.capacity import Nodes
     from ..layout.layout import Allocation, Packing
     from .request import Request
