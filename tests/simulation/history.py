@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from paislurm.translator.state.records import Record
 
     from .slurm import Job
+    from .world import Process
 
 HOME = f"{ROOT}/home"
 NAMES = ("a", "b")
@@ -132,11 +133,12 @@ class People:
         session._backends = {"slurm": self.slurm}
         return session
 
-    def start(self, what: str, name: str, host: str, delay: float) -> None:
+    def start(self, what: str, name: str, host: str, delay: float = 0.0) -> Process:
         """Start a process that does something `delay` seconds from now."""
         self.count += 1
         call: Callable[[str], object] = getattr(self, what)
-        self.world.spawn(f"{what} {name}" if what != "monitor" else what, host, partial(self._tried, call, name), delay)
+        title = f"{what} {name}" if what != "monitor" else what
+        return self.world.spawn(title, host, partial(self._tried, call, name), delay)
 
     def _tried(self, call: Callable[[str], object], name: str) -> None:
         try:
@@ -215,8 +217,12 @@ def play(seed: int = 0, given: Sequence[int] | None = None, *, telling: bool = F
             people.start("submit", "a", "login1", 0.0)
             for _ in range(choices.choose(6)):
                 what = OPERATIONS[choices.choose(len(OPERATIONS))]
-                delay = (0.0, 0.0, 5.0, 100.0, 1000.0)[choices.choose(5)]
-                people.start(what, NAMES[choices.choose(2, 0.3)], f"login{1 + choices.choose(2)}", delay)
+                delay = (None, 0.0, 5.0, 100.0, 1000.0)[choices.choose(5)]
+                name, host = NAMES[choices.choose(2, 0.3)], f"login{1 + choices.choose(2)}"
+                if delay is None:
+                    world.waiting.append(partial(people.start, what, name, host))
+                else:
+                    people.start(what, name, host, delay)
             world.run()
             world.faults = 0
             _settle(world, people, server)

@@ -80,7 +80,8 @@ class World:
         self.stalls = 0
         self.current: Process | None = None
         self._main = getcurrent()
-        self._in_step = False
+        self.waiting: list[Callable[[], Process]] = []
+        """What starts in the middle of something: each call starts a process."""
 
     def spawn(self, name: str, host: str, call: Callable[[], object], delay: float = 0.0) -> Process:
         """Start a process `delay` seconds from now."""
@@ -100,7 +101,9 @@ class World:
 
     def run(self, until: Callable[[], bool] | None = None) -> None:
         """Let the processes run until all are over, or `until` is true."""
-        while self.processes and not (until and until()):
+        while (self.processes or self.waiting) and not (until and until()):
+            if not self.processes:
+                self.waiting.pop()()
             ready = [process for process in self.processes if process.wake <= self.now]
             if not ready:
                 self.now = min(process.wake for process in self.processes)
@@ -134,6 +137,11 @@ class World:
             seconds = STALLS[fault - 2]
             self.tell(f"stalls for {seconds} s before: {what}")
             process.wake = self.now + seconds
+            self._leave(process)
+        elif self.waiting and self.choices.choose(2, 0.02):
+            # The new process runs first.
+            self.processes.insert(0, self.processes.pop(self.processes.index(self.waiting.pop()())))
+            process.wake = self.now
             self._leave(process)
         elif self.choices.choose(2, 0.06):
             process.wake = self.now

@@ -18,7 +18,16 @@ from ..state.changes import changed_options
 from ..state.history import apply
 from ..state.records import Ended, Intent, Refused
 from .after import may_begin
-from .attempt import again_at, cancel_as_asked, is_settled, new_intent, prepare, refusal, submit_attempt
+from .attempt import (
+    SETTLED_SECONDS,
+    again_at,
+    cancel_as_asked,
+    is_settled,
+    new_intent,
+    prepare,
+    refusal,
+    submit_attempt,
+)
 from .job_site import JobSite
 from .job_status import DueAttempt, JobStatus
 from .poll import held_back, open_job, poll_jobs
@@ -118,8 +127,15 @@ def _is_quiet(view: View) -> bool:
 
 
 def _record_news(view: View, dependencies: Dependencies) -> View:
-    """Append new records. Raises OSError if the journal cannot be written; then no action may follow."""
+    """Append new records. Raises OSError if the journal cannot be written; then no action may follow.
+
+    A submit may be so slow that its job comes after all. So an attempt that has no job ends only with its claim.
+    """
     for record in view.news:
+        known = view.history
+        may_come = isinstance(record, Ended) and known.tag and not known.job_id and known.refused is None
+        if may_come and not view.folder.take_claim(known.attempt, SETTLED_SECONDS):
+            return _after(replace(view, news=()), open_job(view.folder).history, "")
         view.folder.append(record)
         if isinstance(record, Ended):
             dependencies.backend(view.history.backend).forget(view.history.run_folder(view.folder.path))

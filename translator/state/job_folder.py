@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -95,6 +96,17 @@ class JobFolder(Struct, frozen=True, kw_only=True):
     def claim(self, attempt: int) -> Path:
         """Return the path of the claim, which holds the id of the job that runs an attempt."""
         return self.attempt(attempt) / "claim" / "owner"
+
+    def take_claim(self, attempt: int, settled: int) -> bool:
+        """Claim an attempt for no job, so that none can run it any more. Return False if a job has the claim.
+
+        A claim without an owner is no job's after `settled` seconds. Raises OSError if the folder cannot be written.
+        """
+        claim = self.claim(attempt).parent
+        with suppress(FileExistsError):
+            claim.mkdir(mode=0o700)
+            return True
+        return not self.claim(attempt).exists() and time.time() - claim.stat().st_mtime > settled
 
     def result(self, attempt: int) -> Path:
         return self.attempt(attempt) / "result.json"
