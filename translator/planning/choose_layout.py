@@ -64,7 +64,10 @@ def _choose_layout(job: Job, partitions: Sequence[Partition], conditions: Condit
         chosen = _as_requested(job, partitions, het if requested == "het" else shared, requested)
     else:
         chosen = _choose_feasible(job, partitions, conditions, het, shared)
-    return _with_other(chosen, shared if chosen.layout.kind == "het" else het)
+    other = shared if chosen.layout.kind == "het" else het
+    if conditions.only_layout not in (None, other.kind):
+        other = _Candidate(other.kind, None, "srun cannot start the job's MPI ranks in it")
+    return _with_other(chosen, other)
 
 
 class _Candidate(NamedTuple):

@@ -68,6 +68,11 @@ def mpi_warnings(job: Job, site: Site, layout: LayoutKind, found: Worlds) -> Ite
             "of components"
         )
         hint = "write `layout: shared` under `extras.slurm`: the job then has one component"
+        if not is_feasible(job, site, "shared"):
+            hint = (
+                "request equal CPUs, memory and GPUs for all ranks, and one rank for each task with GPUs; then "
+                "`layout: shared` gives the job one component"
+            )
         yield Diagnostic(code="W414", message=message, path=_path_of_first(job), hint=hint)
     if found and site.mpi is None:
         plugins = ", ".join(dict.fromkeys(ranks.mpi_world.plugin for ranks in found.values()))
@@ -141,7 +146,8 @@ def _mpi_world(job: Job, site: Site, group: tuple[int, ...], whole: Mpi | None) 
     plugin = named.pop() if named else (offered or (DEFAULT_PLUGIN,))[0]
     if offered is not None and plugin not in offered:
         there = f"it has {', '.join(offered)}" if offered else "it has none"
-        hint = did_you_mean(plugin, offered) or "remove `mpi`, and start the ranks with mpirun by ssh"
+        use = f"write `plugin: {offered[0]}`; or " if offered else ""
+        hint = did_you_mean(plugin, offered) or f"{use}remove `mpi`, and start the ranks with mpirun by ssh"
         message = f"the site has no MPI plugin {plugin!r}; {there}"
         raise PlanError(Diagnostic(code="E416", message=message, path=_path_of_first(job), hint=hint))
     mpi_world = MpiWorld(plugin=plugin, roles=group)

@@ -90,6 +90,15 @@ def test_without_a_plugin_list_the_mpi_plugin_gets_a_warning() -> None:
     assert ranks(found)[0][1] == "pmix"
 
 
+@pytest.mark.parametrize("cpus", [4, 8])
+def test_no_hint_offers_a_layout_in_which_srun_cannot_start_the_ranks(cpus: int) -> None:
+    found = compiled({"mpi": {}, "layout": "het"}, worker={"cpu": cpus})
+    (hint,) = [diagnostic.hint for diagnostic in found.warnings if diagnostic.code == "W414"]
+    other = found.plan.layout.other
+    assert other is not None
+    assert (other.why_not is None) == hint.startswith("write `layout: shared`") == (cpus == 4)
+
+
 @pytest.mark.parametrize(
     ("slurm", "code", "text"),
     [
