@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..job import NEVER
 from ..planning.containers import is_of_submit
 from ..plural import counted, verb
-from ..site.containers import NO_CONTAINERS
+from ..site.containers import CONTAINER_RUNTIMES, NO_CONTAINERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -100,7 +100,8 @@ def _more_writes(plan: Plan) -> str:
 
 
 def _needs(plan: Plan) -> str:
-    return "" if plan.containers.runtime == NO_CONTAINERS else f", and {plan.containers.runtime}"
+    row = CONTAINER_RUNTIMES.get(plan.containers.runtime)
+    return f", and {row.name if row.program else row.bash}" if row else ""
 
 
 def component_comment(component: Component, plan: Plan) -> list[str]:
