@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
-from ..folded_names import ranges
+from ..folded_names import folded, ranges
 from ..plural import counted
 from ..validation.strict_model import JsonSchema, StrictModel, Validator, expected, integer, pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from .partitions import Shape
 
 LIST = re.compile(r"\d{1,5}(?:-\d{1,5})?(?:,\d{1,5}(?:-\d{1,5})?)*", re.ASCII)
 """Numbers in Linux's form. Source: cpuset(7), List format."""
 _SCHEMA: JsonSchema = {"type": ["string", "integer"], "pattern": f"^(?:{LIST.pattern})$", "minimum": 0}
+_Item = TypeVar("_Item", int, str)
 AdapterName = Annotated[str, pattern("the name of an adapter such as `mlx5_0`", r"[A-Za-z0-9_.-]+")]
 
 
 def _numbers(value: object) -> str:
     text = str(value) if integer(value) is not None else value
-    if isinstance(text, str) and LIST.fullmatch(text):
+    if isinstance(text, str) and LIST.fullmatch(text) and all(map(numbers, text.split(","))):
         return text
     raise expected("numbers such as `0-15,128-143`")
 
@@ -67,20 +68,25 @@ def domain_faults(shape: Shape) -> Iterator[tuple[str, str]]:
     domains = shape.domains
     if not domains:
         return
-    lists: list[tuple[str, Iterable[str | int]]] = [
-        ("CPU", [number for each in domains for number in each.cpu_numbers]),
-        ("GPU", [number for each in domains for number in each.gpu_numbers]),
-        ("adapter", [name for each in domains for name in each.adapters]),
+    cpus = Counter(number for each in domains for number in each.cpu_numbers)
+    gpus = Counter(number for each in domains for number in each.gpu_numbers)
+    adapters = Counter(name for each in domains for name in each.adapters)
+    repeated = [
+        ("CPU", ranges(_repeated(cpus))),
+        ("GPU", ranges(_repeated(gpus))),
+        ("adapter", folded(_repeated(adapters))),
     ]
-    for what, found in lists:
-        if twice := [str(item) for item, count in Counter(found).items() if count > 1]:
-            yield f"the domains list {what} {', '.join(twice[:4])} twice", "list each once"
-    cpus = {number for each in domains for number in each.cpu_numbers}
-    gpus = {number for each in domains for number in each.gpu_numbers}
-    if len(cpus) < shape.cpus:
+    for what, which in repeated:
+        if which:
+            yield f"the domains list {what} {which} more than once", "list each once"
+    if len(cpus) < shape.cpus and not _repeated(cpus):
         message = f"the domains have {counted(len(cpus), 'CPU')}, fewer than the {shape.cpus} of the node"
         yield message, "compare with `lscpu` on the node"
-    if any(each.gpus is not None for each in domains) and gpus != set(range(shape.gpus)):
+    if any(each.gpus is not None for each in domains) and set(gpus) != set(range(shape.gpus)):
         have = f"the GPUs {ranges(gpus)}" if gpus else "no GPU"
         message = f"the domains list {have}, but the node has {counted(shape.gpus, 'GPU')}"
         yield message, "number them from 0 and list each once, or remove `gpus` from all domains"
+
+
+def _repeated(counts: Counter[_Item]) -> list[_Item]:
+    return [item for item, count in counts.items() if count > 1]

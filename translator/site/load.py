@@ -24,7 +24,11 @@ _FIRST_CODE = 450
 """The first code for faults of a profile's form: E450, E451 and so on."""
 _OF_JOBS = ("protocolVersion", "taskRoles", "jobName")
 _WORDING = Wording(
-    missing={"memoryMB": "add `memoryMB: 1024`; the unit is MiB", "cpus": "add `cpus: 1`"},
+    missing={
+        "memoryMB": "add `memoryMB: 1024`; the unit is MiB",
+        "cpus": "add `cpus: 1`",
+        "domains.cpus": "add the CPUs of the domain: `cpus: 0-15`",
+    },
     elsewhere={
         **dict.fromkeys(("nodes", "timeLimit"), "move it into one of the `partitions`"),
         **dict.fromkeys(("cpus", "memoryMB", "gpuType", "features"), "move it under `nodes` of a partition"),

@@ -88,7 +88,9 @@ def _diagnostic_parts(
     elif kind in ("missing", "union_tag_not_found"):
         path = path if kind == "missing" else (*path, "type")
         number, message, key = 2, f"`{path[-1]}` is missing", True
-        hint = wording.missing.get(path_text(path)) or wording.missing.get(str(path[-1]), "")
+        within = ".".join([step for step in path if isinstance(step, str)][-2:])
+        hints = map(wording.missing.get, (path_text(path), within, str(path[-1])))
+        hint = next(filter(None, hints), "")
     elif kind == "too_short":
         number, message = 5, f"this {'list' if isinstance(value, list) else 'mapping'} is empty"
         hint = wording.missing.get(str(path[-1])) or "add an item, or remove the key"
