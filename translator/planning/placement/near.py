@@ -62,8 +62,10 @@ def _seats(shape: Shape, role: RolePlan, tasks: int, wanted: Resources) -> tuple
         why = f"--cpu-bind={options['cpu-bind']}"
     elif own is not None:
         why = f"--{own}"
-    elif tasks * ranks * cpus != shape.cpus or rest or (role.mpi_world and len(role.mpi_world.roles) > 1):
-        why = "its tasks do not fill the node"
+    elif role.mpi_world and len(role.mpi_world.roles) > 1:
+        why = "its MPI world has several roles"
+    elif tasks * ranks * cpus != shape.cpus or rest:
+        why = "its tasks do not use all CPUs of the node"
     elif tasks * ranks == 1:
         return [Seat(tuple(range(len(shape.domains))), 0)], ""
     elif shape.sockets is None:
@@ -111,7 +113,7 @@ def _gpus(
     by_slurm = next((name for name in ("gpu-bind", "gpus-per-task") if name in options), None)
     every = tuple(range(shape.gpus))
     if tasks * want != shape.gpus:
-        return None, "Slurm chooses the GPUs (its tasks do not use all of the node)"
+        return None, "Slurm chooses the GPUs (its tasks do not use all GPUs of the node)"
     if tasks == 1:
         return [every], ""
     if by_slurm:

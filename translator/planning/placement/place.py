@@ -42,8 +42,8 @@ def placement(plan: Plan, job: Job, site: Site) -> JobPlacement:
             )
             continue
         notes += (
-            f"Slurm chooses which nodes of {role.name} have fewer than {counted(role.tasks_per_node, 'task')};"
-            " shown is the last"
+            f"Slurm chooses which nodes get fewer than {counted(role.tasks_per_node, 'task')} of {role.name}; here the"
+            " last node does"
             for role in roles
             if role.tasks_per_node and role.slots % role.tasks_per_node
         )

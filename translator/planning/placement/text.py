@@ -21,8 +21,8 @@ _CELL = 22
 """The most characters of a list of CPUs or adapters."""
 _NAMES = 16
 """The fewest columns for the names of tasks."""
-_NO_DOMAINS = "sockets and domains unknown: describe `domains` in the site profile, `site detect --probe` reads them"
-_NO_NODES = "the site profile does not tell which kind of nodes the job gets"
+_NO_DOMAINS = "the site profile has no `domains` for these nodes: `site detect --probe` reads them, with `sockets`"
+_NO_NODES = "the job can get nodes of several kinds, so their sizes and domains are not shown"
 
 
 def placement_text(placement: JobPlacement) -> str:
@@ -99,7 +99,7 @@ def domain_rows(node: PlacedNode, domain: PlacedDomain) -> list[Row]:
     for task in node.tasks:
         held = tuple(gpu for gpu in domain.gpus if gpu in (task.gpu_numbers or ()))
         ranks = {rank for rank, domains in enumerate(task.rank_domains or ()) if domain.number in domains}
-        part = f" rank {ranges(ranks)}" if 0 < len(ranks) < len(task.rank_domains or ()) else ""
+        part = f" rank{'s' * (len(ranks) > 1)} {ranges(ranks)}" if 0 < len(ranks) < len(task.rank_domains or ()) else ""
         if held and task.rank_domains and not ranks:
             part = " (GPUs only)"
         elif ranks and not held and "gpu" in task.far:
