@@ -84,7 +84,7 @@ def _diagnostic_parts(
         known = [name for each in models for name in _fields(each)]
         number, message, key = 1, f"unknown key `{_shortened(str(path[-1]))}`", True
         near = near_hint(str(misspelled[loc][-1]) if loc in misspelled else str(path[-1]), known)
-        hint = _misplaced(path, wording) or near or "remove it"
+        hint = _cut_off(path, value) or _misplaced(path, wording) or near or "remove it"
     elif kind in ("missing", "union_tag_not_found"):
         path = path if kind == "missing" else (*path, "type")
         number, message, key = 2, f"`{path[-1]}` is missing", True
@@ -153,6 +153,12 @@ def inside(kind: Any, step: int | str) -> list[Any]:
 
 def _fields(model: type[BaseModel]) -> dict[str, FieldInfo]:
     return {key_of(model, name): field for name, field in model.model_fields.items()}
+
+
+def _cut_off(path: Path, value: object) -> str:
+    """Return the hint for a list of numbers in a flow mapping, whose comma ends the value: `{cpus: 0-15,128-143}`."""
+    is_rest = value is None and str(path[-1])[:1].isdigit()
+    return "in `{ }` a comma ends a value: put a value with a comma in quotes" if is_rest else ""
 
 
 def _misplaced(path: Path, wording: Wording) -> str:
