@@ -205,13 +205,13 @@ def test_site_show_lists_the_location_of_each_setting(run: Runner, tmp_path: Pat
     file.write_text(SITE + "time: {default: 1:30:00}\nlogs: {oneFilePerTask: true}\n", encoding="utf-8")
     said = run("site", "show", "--site", str(file))
     rows = {line.split()[0]: line for line in said.out.splitlines()}
-    assert rows["partitions.batch.nodes[0]"].split("  ")[-1].strip() == f"{file}:2"
-    assert "{count: 4, cpus: 16, memoryMB: 100000}" in rows["partitions.batch.nodes[0]"]
-    assert rows["time.default"].split() == ["time.default", "1:30:00", "named", f"{file}:5"]
-    assert rows["logs.oneFilePerTask"].split()[1:] == ["true", "named", f"{file}:6"]
-    assert rows["time.warning"].split()[1:] == ["120", "default"]
-    assert rows["address"].split()[1:] == ["getent", "default"]
-    assert rows["monitor.background"].split()[1:] == ["false", "named", f"{file}:4"]
+    assert f" {file}:2  " in rows["partitions.batch.nodes[0]"]
+    assert rows["partitions.batch.nodes[0]"].endswith("  {count: 4, cpus: 16, memoryMB: 100000}")
+    assert rows["time.default"].split() == ["time.default", "named", f"{file}:5", "1:30:00"]
+    assert rows["logs.oneFilePerTask"].split()[1:] == ["named", f"{file}:6", "true"]
+    assert rows["time.warning"].split()[1:] == ["default", "120"]
+    assert rows["address"].split()[1:] == ["default", "getent"]
+    assert rows["monitor.background"].split()[1:] == ["named", f"{file}:4", "false"]
     assert said.err == f"the profile is {file}, named by --site\n"
 
 

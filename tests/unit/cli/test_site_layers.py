@@ -51,10 +51,10 @@ def test_the_profile_of_a_user_extends_that_of_the_system(run: Runner, system: P
     assert profile_files(Session(), None) == (own, system)
     said = run("site", "show")
     rows = {line.split()[0]: line.split()[1:] for line in said.out.splitlines()}
-    assert rows["name"] == ["centre", "system", f"{system}:1"]
-    assert rows["retry.maxTransientRetries"] == ["5", "user", f"{own}:1"]
-    assert rows["retry.submitWait"] == ["60", "system,", "locked", f"{system}:2"]
-    assert rows["retry.onRootCancel"] == ["stop", "default"]
+    assert rows["name"] == ["system", f"{system}:1", "centre"]
+    assert rows["retry.maxTransientRetries"] == ["user", f"{own}:1", "5"]
+    assert rows["retry.submitWait"] == ["system,", "locked", f"{system}:2", "60"]
+    assert rows["retry.onRootCancel"] == ["default", "stop"]
     assert said.err == f"the profile is {own}, your own; it extends {system}\n"
 
 
@@ -134,7 +134,7 @@ def test_site_check_ignores_the_locks_of_the_system(run: Runner, system: Path, n
     shown = run("site", "show", "--site", str(named))
     assert shown.err == f"the profile is {named}, named by --site; the locks of {system} apply\n"
     rows = {line.split()[0]: line.split()[1:] for line in shown.out.splitlines()}
-    assert rows["retry.submitWait"] == ["60", "system,", "locked", f"{system}:2"]
+    assert rows["retry.submitWait"] == ["system,", "locked", f"{system}:2", "60"]
 
 
 def test_a_named_profile_extends_the_profile_that_it_names(run: Runner, system: Path, tmp_path: Path) -> None:

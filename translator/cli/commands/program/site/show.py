@@ -40,10 +40,10 @@ def show(session: Session, site: str | None, *, as_json: bool) -> int:
         log("no site profile found: all settings are defaults")
     else:
         log(f"the profile is {found.file}, {found.found_by}{layers_text(session, site)}")
-    print_table(("SETTING", "VALUE", "ORIGIN", "FROM"), [_row(each) for each in found.in_force])
+    print_table(("SETTING", "ORIGIN", "FROM", "VALUE"), [_row(each) for each in found.in_force])
     return 0
 
 
 def _row(each: SettingInForce) -> tuple[str, str, str, str]:
     origin = f"{each.origin}{', locked' if each.locked else ''}"
-    return each.setting, each.value, origin, f"{each.file}:{each.line}" if each.line else ""
+    return each.setting, origin, f"{each.file}:{each.line}" if each.line else "", each.value
