@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ..job import RESTART_ALWAYS
 from ..plural import counted
 from ..terminal_text import columns_text, pairs_text
+from ..times import elapsed_text
 from .slurm.components import BINDING_OPTIONS
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ def _time(plan: Plan) -> str:
     if plan.times.limit is None:
         return "the partition's default"
     warned = f", TERM {int(plan.times.warning.total_seconds())} s before it" if plan.times.warning else ""
-    return f"{plan.times.limit}{warned}"
+    return f"{elapsed_text(int(plan.times.limit.total_seconds()))}{warned}"
 
 
 def _row(role: RolePlan) -> tuple[str, ...]:
@@ -160,11 +161,12 @@ def _fabric(plan: Plan) -> list[str]:
 
 
 def _hazards(plan: Plan) -> list[str]:
-    """Return the bugs of the site's Slurm that concern the job, with their sources."""
+    """Return the bugs of the site's Slurm that the job can trigger or that its layout avoids, with their sources."""
     known = [
         f"Slurm {plan.slurm.version}: {hazard.what}"
         f"{'; this layout avoids it' if hazard.avoids_het and plan.layout.kind == 'shared' else ''} ({hazard.source})"
         for hazard in plan.slurm.hazards
+        if plan.layout.kind == "het" or hazard.concerns == "jobs" or hazard.avoids_het
     ]
     return [*known, *([""] if known else [])]
 
