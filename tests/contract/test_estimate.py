@@ -126,7 +126,7 @@ def test_estimate_of_a_heterogeneous_job_is_per_component(site: Site, folder: Pa
     wait_until(lambda: state(idle, number) == "RUNNING", "a node to be taken")
     text, document = asked(site, folder, HET, extras="{slurm: {layout: het}}")
     assert text.startswith("tried would start at once on n[2-")
-    assert "in partition normal (Slurm's estimate); Slurm estimates each of the 2 components separately" in text
+    assert "in partition normal (Slurm's estimate); the estimate is for each of the 2 components alone" in text
     assert (document["component_count"], document["expected_partition"]) == (2, None)
 
 

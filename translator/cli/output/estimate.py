@@ -88,7 +88,7 @@ def start_text(name: str, start: Start, partitions: Sequence[str], *, components
         jobs = "job" if len(start.preempts) == 1 else "jobs"
         said += f"; {jobs} {', '.join(start.preempts)} would be preempted"
     if components > 1:
-        said += f"; Slurm estimates each of the {components} components separately; together they may start later"
+        said += f"; the estimate is for each of the {components} components alone, together they may start later"
     return said
 
 

@@ -55,8 +55,8 @@ def test_components_and_waiting_jobs(version: str) -> None:
     assert start.at is not None
     said = start_text("demo", start, ["pair", "watched"], components=2, now=start.at - 7800)
     assert (
-        " (in 2 h 10 min) on n[2,5-6] in partitions pair and watched (Slurm's estimate); Slurm estimates each of the 2"
-        in said
+        " (in 2 h 10 min) on n[2,5-6] in partitions pair and watched (Slurm's estimate); the estimate is for each of"
+        " the 2 components alone" in said
     )
     free = "1 of 8 free (v100 1 of 8), 1 more on nodes without a free CPU, 4 jobs wait for 16"
     assert gpus_text(pair) == f"GPUs in partition pair now: {free}"
