@@ -161,7 +161,7 @@ _NO_SLURM_HINTS = {
     False: "run this on a login node of the cluster, or name one: `--host` on the command line, or `host` in the site "
     "profile",
 }
-"""The hints on a machine without Slurm: the first for a submit, the second for other commands."""
+"""The hints on a machine without Slurm: the first for a submit, the second for all else, also for an estimate."""
 
 
 def _throttled(argv: Sequence[str], done: Completed) -> ThrottledError:
@@ -175,7 +175,7 @@ def _unreachable(argv: Sequence[str], done: Completed, words: str) -> Unreachabl
     """Return the error for no answer. Slurm may have executed a request whose answer was lost."""
     if NOT_CONFIGURED in done.stderr:
         message = f"Slurm is not set up on this machine: `{argv[0]}` finds no slurm.conf and no controller"
-        return _no_answer(argv, done, "E506", message, _NO_SLURM_HINTS[argv[0] == "sbatch"])
+        return _no_answer(argv, done, "E506", message, _NO_SLURM_HINTS[argv[0] == "sbatch" and not is_test(argv)])
     if NOT_CONNECTED in done.stderr:
         message = f"Slurm cannot be reached: {words}"
         return _no_answer(argv, done, "E506", message, f"try again later: {_nothing_done(argv)}")
