@@ -23,6 +23,8 @@ MAX_NODES = 64
 """The most nodes of a picture; a note counts the others."""
 _GAP, _LINE = 16, 20
 """The space between nodes, and the height of a line of text."""
+_LIST_LETTER = 7
+"""Width of a letter in lists of numbers, which have many commas and dashes."""
 
 
 class Box(NamedTuple):
@@ -105,7 +107,7 @@ def drawn_placement(
             height = _LINE * (len(rows) + bool(title)) + 6
             if title:
                 boxes.append(Box(x + 6, y, size - 12, height, "domain"))
-                texts.append(Text(x + 14, y + 15, _fitting(title, size - 28), "quiet"))
+                texts.append(Text(x + 14, y + 15, _fitting(title, size - 28, _LIST_LETTER), "quiet"))
             for place, row in enumerate(rows, bool(title)):
                 said = ": ".join(filter(None, (_gpus(row), row.text)))
                 shown = _fitting(said, size - 40)
@@ -134,6 +136,6 @@ def _gpus(row: Row) -> str:
     return f"GPU{'s' * (len(row.gpus) > 1)} {ranges(set(row.gpus))}" if row.gpus else ""
 
 
-def _fitting(text: str, pixels: float) -> str:
-    most = int(pixels // LETTER)
+def _fitting(text: str, pixels: float, letter: int = LETTER) -> str:
+    most = int(pixels // letter)
     return text if len(text) <= most else f"{text[: most - 1]}…"
