@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from ..errors import Diagnostic
+from ..folded_names import folded
 from ..shipped import shipped_table
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def infiniband_of_roles(job: Job, site: Site) -> tuple[RoleInfiniband | None, ..
 
 def _enabled(rows: Rows, role: Role, site: Site, infiniband: Infiniband) -> RoleInfiniband:
     locked = "unlimited" if infiniband.memlock_mib is None else f"{infiniband.memlock_mib} MiB"
-    parts = [f"adapters {', '.join(infiniband.adapters)}"]
+    parts = [f"adapters {folded(infiniband.adapters)}"]
     if infiniband.interface:
         parts.append(f"interface {infiniband.interface}")
     parts.append(f"memory to lock {locked}")
