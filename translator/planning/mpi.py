@@ -84,12 +84,22 @@ def mpi_warnings(job: Job, site: Site, layout: LayoutKind, found: Worlds) -> Ite
 
 
 def _images_without_pmix(job: Job, found: Worlds) -> Iterator[Diagnostic]:
-    pmix = [position for position, ranks in found.items() if ranks.mpi_world.plugin.startswith("pmix")]
-    if pmix:
+    """Warn of images whose MPI may not know PMIx, unless the job file names the plugin itself."""
+    whole = job.slurm_options.job.mpi
+    pmix = [
+        position
+        for position, ranks in found.items()
+        if ranks.mpi_world.plugin.startswith("pmix") and not _names_plugin(job.roles[position].slurm_options.mpi)
+    ]
+    if pmix and not _names_plugin(whole):
         images = ", ".join(dict.fromkeys(job.roles[position].image.uri for position in pmix))
         message = f"the MPI of the image must know PMIx ({images}); otherwise each rank is rank 0 of 1"
         hint = "if its MPI knows PMI-2, such as MPICH of Debian, write `mpi: {plugin: pmi2}`"
         yield Diagnostic(code="W415", message=message, path=_path_of_first(job), hint=hint)
+
+
+def _names_plugin(requested: Mpi | None) -> bool:
+    return requested is not None and bool(requested.plugin)
 
 
 def has_pmix(job: Job, site: Site) -> bool:

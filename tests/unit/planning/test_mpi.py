@@ -142,16 +142,20 @@ def test_ranks_run_in_containers(runtime: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("plugins", "plugin", "warns"),
+    ("plugins", "named", "plugin", "warns"),
     [
-        (("pmix", "pmi2"), "pmix", True),
-        (("pmix_v4", "pmi2"), "pmix_v4", True),
-        (("pmix",), "pmix", False),
-        (("pmix", "pmi2"), "pmi2", False),
+        (("pmix", "pmi2"), {}, "pmix", True),
+        (("pmix_v4", "pmi2"), {}, "pmix_v4", True),
+        (("pmix",), {}, "pmix", False),
+        (("pmi2", "pmix"), {}, "pmi2", False),
+        (("pmix", "pmi2"), {"plugin": "pmix"}, "pmix", False),
+        (("pmix", "pmi2"), {"plugin": "pmi2"}, "pmi2", False),
     ],
 )
-def test_pmi2_is_offered_for_images_without_pmix(plugins: tuple[str, ...], plugin: str, *, warns: bool) -> None:
-    found = compiled({"mpi": {"plugin": plugin, "roles": ["worker"]}}, contained("charliecloud", *plugins))
+def test_pmi2_is_offered_for_images_without_pmix_unless_the_job_names_a_plugin(
+    plugins: tuple[str, ...], named: dict[str, str], plugin: str, *, warns: bool
+) -> None:
+    found = compiled({"mpi": {**named, "roles": ["worker"]}}, contained("charliecloud", *plugins))
     hints = [diagnostic.hint for diagnostic in found.warnings if diagnostic.code == "W415"]
     assert ["`mpi: {plugin: pmi2}`" in hint for hint in hints] == [True] * warns
     assert ranks(found)[1][1] == plugin
