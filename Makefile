@@ -13,9 +13,10 @@ FUZZ_SECONDS ?= 600
 # Tests on the cluster wait more than they compute, so that there are more processes than processors.
 WORKERS ?= $(shell echo $$(($$(nproc) + 4)))
 ROUNDS ?= 5
+HISTORIES ?= 10000
 FAULTS := tests/cluster/test_monitor.py tests/cluster/test_no_monitor.py tests/cluster/test_monitor_at_limits.py tests/unit/runtime/test_signals.py tests/cluster/test_large_job.py tests/contract/test_private_tmp.py
 
-.PHONY: demo help unit test contract check golden bench chaos fuzz horovod training horovod-begun cluster-packages cluster-up cluster-down clean
+.PHONY: demo help unit test contract check golden bench chaos fuzz simulation mutants horovod training horovod-begun cluster-packages cluster-up cluster-down clean
 
 demo: $(VENV)/program  ## install, and run a job on this machine
 	$(BIN)/paislurm submit --backend local --follow examples/hello-world.yaml
@@ -61,6 +62,12 @@ chaos: $(VENV)/ready cluster-packages  ## provoke every fault that a monitor liv
 	for round in $$(seq $(ROUNDS)); do \
 	  PAISLURM_CHAOS=1 PAISLURM_SIGNALS=200 PAISLURM_KEEP_CLUSTER=1 PAISLURM_REQUIRE_CLUSTER=1 $(BIN)/pytest -q $(FAULTS) || exit; \
 	done; $(CLUSTER) down
+
+simulation: $(VENV)/ready  ## play HISTORIES histories of processes that share jobs, and faults of Slurm and the file system
+	$(BIN)/python -m tests.simulation $(HISTORIES)
+
+mutants: $(VENV)/ready  ## plant bugs, one at a time in a copy, and list those that no test notices: hours
+	$(BIN)/python -m tests.mutants $(HISTORIES)
 
 bench: $(VENV)/ready cluster-packages  ## measure what things cost, as ratios; ONLY=commands: of commands alone; PEERS=1: beside torchx and submitit
 	$(BIN)/python -m tests.bench $(ONLY) $(if $(PEERS),--peers)
