@@ -55,6 +55,8 @@ def test_open_mpi_takes_the_variables_without_a_warning(site: Site, folder: Path
     job = site.submit(folder, roles, BARRIER.replace("LAYOUT", "het"), settings(site, folder))
     code, _ = job.ended()
     out, errors = job.log("0-w/0"), job.log("0-w/0", "stderr.log")
+    # On a busy machine Open MPI from 5 on finds a process group that its child has made already.
+    errors = re.sub(r"^.* Warning: setpgid\(.*\n", "", errors, flags=re.MULTILINE)
     assert (code, errors) == (0, ""), out + errors
     count = 4 if use == "disabled" else 2
     assert len(re.findall(rf"^rank \d of {count} on ", out, re.MULTILINE)) == count
