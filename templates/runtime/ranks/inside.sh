@@ -43,10 +43,15 @@ start_first_rank() {
 # warning in each rank.
 # Source: runs of Open MPI 4.1.4; Open MPI, pull request 6844.
 limit_open_mpi() {
-  local all=" ${PSL_NODES_OF[*]} "
-  if [[ " ${all#*" $SLURMD_NODENAME "} " == *" $SLURMD_NODENAME "* ]]; then
+  if shares_node; then
     export OMPI_MCA_btl_vader_single_copy_mechanism=${OMPI_MCA_btl_vader_single_copy_mechanism-none}
   fi
+}
+
+# shares_node: succeed if this node has several tasks of the job.
+shares_node() {
+  local all=" ${PSL_NODES_OF[*]} "
+  [[ " ${all#*" $SLURMD_NODENAME "} " == *" $SLURMD_NODENAME "* ]]
 }
 
 # check_pmi: fail if this rank cannot reach its PMI server. MPI would not: each rank would be rank 0
