@@ -57,6 +57,7 @@ KINDS = {
         Kind("private", nodes=("n1",), accounts=False, slurms=()),
         Kind("backfill", nodes=("n1", "n2"), cgroups=False, accounts=False, slurms=()),
         Kind("builtin", nodes=("n1", "n2"), cgroups=False, accounts=False, slurms=()),
+        Kind("rootless", nodes=("n1", "n2"), cgroups=False, accounts=False, slurms=()),
         Kind("guarded", nodes=("n1", "n2", "n3", "n4"), far="n4", spank=True),
     )
 }
@@ -65,7 +66,8 @@ KINDS = {
 `sparse`: what a small site leaves out. `guarded`: what a large one forbids, adds and puts in the way.
 `private`: a job has a /tmp of its own; with several nodes beside each other on one machine that fails at times.
 `backfill`: Slurm's default scheduler parameters: a heterogeneous job waits for up to 30 s on an idle cluster.
-`builtin`: the scheduler that takes no heterogeneous job. Both are small: each Slurm boots them for a few cases.
+`builtin`: the scheduler that takes no heterogeneous job. `rootless`: nodes on which Podman runs. They
+are small: each Slurm boots them for a few cases.
 """
 
 

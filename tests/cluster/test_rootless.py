@@ -1,7 +1,7 @@
 """Podman and Apptainer, rootless and real, by the backend `local`.
 
-Neither can run on the cluster's nodes: slurmd needs another control group tree than Podman does, and Apptainer is in no
-release of Debian's, so it runs in a root tree of sid.
+Neither can run on the usual cluster's nodes: slurmd needs another control group tree than Podman does, and Apptainer is
+in no release of Debian's, so it runs in a root tree of sid. tests/contract/test_rootless_ranks.py has other nodes.
 """
 
 from __future__ import annotations
