@@ -34,7 +34,7 @@ test: horovod-begun check  ## everything: lint, types, and all tests, on a real 
 	PAISLURM_OPENPAI_JOBS=$(abspath $(JOBS)) $(HELD) sh -c '$(BIN)/pytest -n $(WORKERS) || { test $$? -eq 1 && \
 	  echo "make test: once more, what failed:" && $(BIN)/pytest --last-failed --last-failed-no-failures none --maxfail=1; }'
 
-contract: $(VENV)/ready $(if $(PROFILE),,cluster-packages)  ## what must hold on every Slurm: on three of ours, which the README then names, or on yours with PROFILE=site.yaml
+contract: $(VENV)/ready $(if $(PROFILE),,horovod-begun)  ## what must hold on every Slurm: on three of ours, which the README then names, or on yours with PROFILE=site.yaml
 	$(if $(PROFILE),PAISLURM_CONTRACT_PROFILE=$(abspath $(PROFILE)),$(HELD)) $(BIN)/pytest -n $(WORKERS) tests/contract
 	$(if $(PROFILE),,$(BIN)/python -m tests.contract.tried)
 

@@ -55,14 +55,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         together = item.nodeid.startswith(TOGETHER)
         (alone if item.get_closest_marker("exclusive") and not together else waiting).append(item)
     # What needs Horovod comes when that is built, which began with all this.
-    waiting.sort(
-        key=lambda item: ("horovod_venv" in getattr(item, "fixturenames", ()), not item.nodeid.startswith(TOGETHER))
-    )
+    waiting.sort(key=lambda item: (_needs_horovod(item), not item.nodeid.startswith(TOGETHER)))
     # The last ones begin when a third is still to come, so that nobody waits for them at the end.
     between = len(others) * 2 // 3 // max(1, len(alone))
     for number, item in enumerate(alone):
         others.insert(number * (between + 1), item)
     items[:] = waiting + others
+
+
+def _needs_horovod(item: pytest.Item) -> bool:
+    return not {"horovod_venv", "image_with_horovod"}.isdisjoint(getattr(item, "fixturenames", ()))
 
 
 def _skip_what_needs_root(items: list[pytest.Item]) -> None:
@@ -90,10 +92,10 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[object]:
     Not in a conftest below: the processes of `pytest -n` call the hooks of all of them for each test.
     """
     with contextlib.ExitStack() as stack:
+        if _needs_horovod(item):
+            # Before it has its turn, which others may wait to end.
+            horovod.wait()
         if CLUSTER in item.path.parents:
-            if "horovod_venv" in getattr(item, "fixturenames", ()):
-                # Before it has its turn, which others may wait to end.
-                horovod.wait()
             stack.enter_context(in_turn(item))
         elif CONTRACT in item.path.parents:
             callspec = getattr(item, "callspec", None)

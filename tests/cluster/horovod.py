@@ -1,4 +1,4 @@
-"""Horovod, built of its sources on PyPI for Debian's PyTorch and Open MPI, for the tests of it.
+"""Horovod, built of its sources on PyPI for Debian's PyTorch and Open MPI: for tests on nodes, and in an image.
 
 `make horovod` builds it while one waits, `make test` in the background. Its wheels are in a cache that checkouts share.
 """
@@ -11,12 +11,16 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests.cluster.image import make_image
 from tests.cluster.instance import TOOL
 from tests.cluster.packages import install_debian_packages
 from tests.cluster.sharing import alone_with
+from tests.cluster.training import PYTHON, link_or_copy
 
 if TYPE_CHECKING:
     from tests.cluster.instance import Instance
@@ -28,7 +32,9 @@ CHOICES = {
     **dict.fromkeys(("HOROVOD_WITH_MPI", "HOROVOD_WITH_PYTORCH"), "1"),
     **dict.fromkeys(("HOROVOD_WITHOUT_GLOO", "HOROVOD_WITHOUT_MXNET", "HOROVOD_WITHOUT_TENSORFLOW"), "1"),
 }
-
+FOLDERS = (Path("/usr/lib/python3"), Path("/usr/lib") / PYTHON.name)
+FILES = (PYTHON, *Path("/usr/lib").glob("*-linux-gnu/libtorch*.so*"))
+"""The machine's Python and PyTorch: the folders of their modules, and the files beside these."""
 
 PATIENCE = 1200
 """Seconds after which a build in the background is ended. It takes two minutes, and eight where others compute, too."""
@@ -118,6 +124,39 @@ def install(instance: Instance) -> Path:
         pip = [*new_venv(venv), "--quiet", "--disable-pip-version-check"]
         subprocess.run([*pip, "install", "--no-index", f"--find-links={WHEELS}", REQUIREMENT], check=True)
     return venv
+
+
+def install_in_image(instance: Instance) -> Path:
+    """Return the image of the tests with the machine's PyTorch, and Horovod; the caller has the instance's lock.
+
+    Installing Debian's packages would take minutes. Root must not write to its files, which are the machine's.
+    """
+    base = make_image(instance)
+    image = instance.folder / f"horovod-{base.name}"
+    if not image.exists():
+        part = image.with_suffix(".part")
+        shutil.rmtree(part, ignore_errors=True)
+        subprocess.run(["cp", "--archive", "--link", str(base), str(part)], check=True)
+        for folder in FOLDERS:
+            into = Path(f"{part}{folder}")
+            shutil.copytree(folder, into, symlinks=True, copy_function=link_or_copy, dirs_exist_ok=True)
+        for file in (*FILES, *libraries()):
+            into = Path(f"{part}{file}")
+            into.parent.mkdir(parents=True, exist_ok=True)
+            if not into.exists():
+                link_or_copy(str(file.resolve()), str(into))
+        (part / "usr/bin/python3").symlink_to(PYTHON.name)
+        for wheel in WHEELS.glob("*.whl"):
+            zipfile.ZipFile(wheel).extractall(part / "usr/local/lib" / PYTHON.name / "dist-packages")
+        part.rename(image)
+    return image
+
+
+def libraries() -> set[Path]:
+    """Return the libraries of the machine that its Python, PyTorch and other packages of Python need."""
+    files = chain(FILES, *(folder.rglob("*.so") for folder in FOLDERS))
+    said = subprocess.run(["ldd", *map(str, files)], capture_output=True, text=True, check=False).stdout
+    return {Path(word) for word in said.split() if word.startswith("/") and not word.endswith(":")}
 
 
 def new_venv(folder: Path) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cluster import sharing
+from tests.cluster import horovod, sharing
 from tests.cluster.cluster import Cluster
 from tests.cluster.held import NOT_BOOTED
 from tests.cluster.instance import ClusterError, default_instance
@@ -64,3 +64,10 @@ def check(cluster: Cluster) -> None:
         raise ClusterError("needs root")
     if missing := missing_packages():
         raise ClusterError(f"packages are missing, run tests/cluster/cluster.py install: {' '.join(missing)}")
+
+
+def require_horovod() -> None:
+    """Skip the test that calls it if Horovod is not built; with PAISLURM_REQUIRE_CLUSTER=1 it fails."""
+    if not horovod.is_built():
+        give_up = pytest.fail if os.environ.get("PAISLURM_REQUIRE_CLUSTER") == "1" else pytest.skip
+        give_up(horovod.why_not())

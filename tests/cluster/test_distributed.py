@@ -5,7 +5,6 @@ Their training programs are stood in for, and in containers PyTorch too, since a
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import shutil
@@ -18,6 +17,7 @@ import pytest
 from tests.cluster import horovod
 from tests.cluster.boot import locked
 from tests.cluster.jobs import SITE, STANDIN, states, submit_published
+from tests.cluster.running import require_horovod
 from tests.cluster.test_fabric import Tree
 
 if TYPE_CHECKING:
@@ -51,9 +51,7 @@ exec /usr/bin/srun "$@"
 
 @pytest.fixture(scope="session")
 def horovod_venv(cluster: Cluster) -> Path:
-    if not horovod.is_built():
-        give_up = pytest.fail if os.environ.get("PAISLURM_REQUIRE_CLUSTER") == "1" else pytest.skip
-        give_up(horovod.why_not())
+    require_horovod()
     with locked(cluster.instance):
         return horovod.install(cluster.instance)
 

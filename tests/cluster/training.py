@@ -33,7 +33,7 @@ def install(instance: Instance) -> Path:
     if not folder.exists():
         part = folder.with_suffix(".part")
         shutil.rmtree(part, ignore_errors=True)
-        shutil.copytree(made(), part, symlinks=True, copy_function=_link)
+        shutil.copytree(made(), part, symlinks=True, copy_function=link_or_copy)
         (part / "programs").mkdir()
         for name, module in PROGRAMS.items():
             text = f"#!/bin/sh\nexport PYTHONHOME={folder} PYTHONPATH={folder}/site\n"
@@ -71,7 +71,8 @@ def made() -> Path:
     return folder
 
 
-def _link(source: str, target: str) -> None:
+def link_or_copy(source: str, target: str) -> None:
+    """Make a file the same as another one, or a copy of it on another file system."""
     try:
         os.link(source, target)
     except OSError:
