@@ -7,10 +7,10 @@ prepare_rank_mounts() { refuse_odd_paths ${PSL_RANK_FOLDERS[@]+"${PSL_RANK_FOLDE
 # clients with the user id of the job, so there the user is not root in the container. Podman passes
 # on only the first descriptors, so the socket of pmi2 gets another number. Ranks of two containers
 # share the memory of System V, where the node has what Podman mounts for it. Processes of two
-# containers can have the same number: Open MPI then takes the memory of the other for its own, and
-# fails, so there it uses TCP.
+# containers can have the same number: Open MPI then crashes in its shared memory, so there it uses
+# TCP.
 # Source: podman-run(1), --userns, --ipc, --preserve-fds, --pid; PMIx, psec/native; runs of Open MPI
-# 4.1.4; Open MPI, opal/mca/shmem, segment_attach.
+# 4.1.4.
 change_options_for_ranks() {
   local folder
   has_ranks || return 0
