@@ -28,6 +28,7 @@ from paislurm.translator.site.profile import Site
 from paislurm.translator.state.history import history
 from paislurm.translator.state.journal import _records
 from paislurm.translator.state.records import Created, Ended, Intent, Retry, Submitted
+from paislurm.translator.state.tidying import kept_script
 
 from .files import Node, Server
 from .slurm import Slurm
@@ -204,6 +205,8 @@ def play(seed: int = 0, given: Sequence[int] | None = None, *, telling: bool = F
     server = Server(world, cached=bool(choices.choose(2)))
     slurm = Slurm(world, server)
     people = People(world, slurm, server)
+    # What a process remembers ends with it; here all processes are one.
+    kept_script._body.cache_clear()
     violation = ""
     with simulated(world, server) as calls, ExitStack() as stack:
         for module in ("jobs.job_sites", "monitoring", "jobs.monitor_runs"):

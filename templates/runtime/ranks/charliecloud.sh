@@ -12,7 +12,7 @@ prepare_rank_mounts() {
     esac
   done
   if ((${#points[@]})); then
-    (umask 0022 && mkdir -p -- "${points[@]}")
+    (umask 0022 && mkdir -p -- ${points[@]+"${points[@]}"})
   fi
 }
 
