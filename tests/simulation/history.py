@@ -12,6 +12,7 @@ from unittest.mock import patch
 
 from msgspec import Struct
 
+from paislurm.backends.base import JobId
 from paislurm.translator.app.input.source import Source
 from paislurm.translator.app.jobs.cancelling import cancel_jobs
 from paislurm.translator.app.jobs.folders.remove import jobs_to_remove, remove_jobs
@@ -156,7 +157,7 @@ class People:
         source = Source(file="job.yaml", submit_folder="/tmp")
         prepared = Prepared(source=source, text=b"", compiled=compiled, folder=folder)
         job_id = take(session, prepared, [finished_in(session, folder)])
-        tag = self.slurm.jobs[job_id].submission.tag  # type: ignore[index]
+        tag = self.slurm.jobs[JobId(job_id)].submission.tag
         self.world.tell(f"is told: job {job_id}")
         self.submitted.append(Told(tag, job_id, self.world.now))
 

@@ -40,9 +40,8 @@ container_side_main() {
 # first use a transport that fails.
 # Source: UCX 1.13, list of main transports and aliases; process_vm_readv(2), errors.
 limit_ucx() {
-  local all=" ${PSL_NODES_OF[*]} " list=,${UCX_TLS-},
-  # Only a node with two tasks of the job needs this.
-  [[ " ${all#*" $SLURMD_NODENAME "}" == *" $SLURMD_NODENAME "* ]] || return 0
+  local list=,${UCX_TLS-},
+  shares_node || return 0
   list=${list//,sm,/,sysv,}
   list=${list//,shm,/,sysv,}
   list=${list#,}
@@ -50,4 +49,10 @@ limit_ucx() {
   if [[ ! $UCX_TLS ]]; then
     UCX_TLS=^posix,cma
   fi
+}
+
+# shares_node: succeed if this node has several tasks of the job.
+shares_node() {
+  local all=" ${PSL_NODES_OF[*]} "
+  [[ " ${all#*" $SLURMD_NODENAME "} " == *" $SLURMD_NODENAME "* ]]
 }

@@ -48,12 +48,6 @@ limit_open_mpi() {
   fi
 }
 
-# shares_node: succeed if this node has several tasks of the job.
-shares_node() {
-  local all=" ${PSL_NODES_OF[*]} "
-  [[ " ${all#*" $SLURMD_NODENAME "} " == *" $SLURMD_NODENAME "* ]]
-}
-
 # check_pmi: fail if this rank cannot reach its PMI server. MPI would not: each rank would be rank 0
 # of 1.
 check_pmi() {
