@@ -35,9 +35,8 @@ PROTOCOL = (
     ),
     Mutant(
         "the end of a job removes the secrets of the job that took its name", _FOLDER,
-        "with suppress(OSError), open_folder(self.path) as opened:\n            journal = opened.status(JOURNAL)\n"
-        "            if journal is None or self.inode not in (None, journal.st_ino):\n                return\n",
-        "with suppress(OSError), open_folder(self.path) as opened:\n",
+        "            if not self._is_in(opened):\n                return\n",
+        "",
     ),
     Mutant(
         "a record after an incomplete line joins that line", _JOURNAL,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from contextlib import suppress
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from .ended_jobs import EndedJob, Stamp
+    from .open_folder import OpenFolder
     from .records import Created, JobRole, Record
 
 
@@ -55,8 +57,7 @@ class JobFolder(Struct, frozen=True, kw_only=True):
     def forget_secrets(self) -> None:
         """Remove the secrets and the submit environment as far as possible, but not those of a job of the same name."""
         with suppress(OSError), open_folder(self.path) as opened:
-            journal = opened.status(JOURNAL)
-            if journal is None or self.inode not in (None, journal.st_ino):
+            if not self._is_in(opened):
                 return
             opened.unlink(ENVIRONMENT)
             with opened.folder(SECRETS) as secrets:
@@ -100,13 +101,24 @@ class JobFolder(Struct, frozen=True, kw_only=True):
     def take_claim(self, attempt: int, settled: int) -> bool:
         """Claim an attempt for no job, so that none can run it any more. Return False if a job has the claim.
 
-        A claim without an owner is no job's after `settled` seconds. Raises OSError if the folder cannot be written.
+        A claim without an owner is no job's after `settled` seconds. Raises OSError if the folder cannot be written,
+        or if another job has taken its name.
         """
-        claim = self.claim(attempt).parent
-        with suppress(FileExistsError):
-            claim.mkdir(mode=0o700)
-            return True
-        return not self.claim(attempt).exists() and time.time() - claim.stat().st_mtime > settled
+        with open_folder(self.path) as opened:
+            if not self._is_in(opened):
+                raise OSError(errno.ESTALE, "the folder belongs to another job now", str(self.path))
+            with opened.folder("attempts") as attempts, attempts.folder(str(attempt)) as own:
+                with suppress(FileExistsError):
+                    os.mkdir("claim", 0o700, dir_fd=own.descriptor)
+                    return True
+                with own.folder("claim") as claim:
+                    age = time.time() - os.fstat(claim.descriptor).st_mtime
+                    return claim.status("owner") is None and age > settled
+
+    def _is_in(self, opened: OpenFolder) -> bool:
+        """Return whether an open folder is this job's, and not that of a job that has taken its name."""
+        journal = opened.status(JOURNAL)
+        return journal is not None and self.inode in (None, journal.st_ino)
 
     def result(self, attempt: int) -> Path:
         return self.attempt(attempt) / "result.json"

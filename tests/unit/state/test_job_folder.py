@@ -46,6 +46,20 @@ def test_of_two_jobs_with_one_id_the_unfinished_or_newest_is_found(tmp_path: Pat
     assert store.find("7", user="alice") == old
 
 
+def test_a_claim_is_taken_for_the_own_job_only(tmp_path: Path) -> None:
+    folder = job_folder(tmp_path, CREATED, INTENT)
+    folder.attempt(0).mkdir(parents=True, exist_ok=True)
+    other = JobFolder(path=folder.path, inode=folder.journal.stat().st_ino + 1)
+    with pytest.raises(OSError, match="another job"):
+        other.take_claim(0, 180)
+    assert not folder.claim(0).parent.exists()
+    assert folder.take_claim(0, 180)
+    assert not folder.take_claim(0, 180)
+    assert folder.take_claim(0, -1)
+    folder.claim(0).write_text("7 0")
+    assert not folder.take_claim(0, -1)
+
+
 @pytest.mark.parametrize("address", ["", ".", "..", "../jobs", "/etc", "alice~", "a\0b", "99", "demp", "~"])
 def test_a_missing_job_is_not_found(tmp_path: Path, address: str) -> None:
     store = Store(tmp_path)

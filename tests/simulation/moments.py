@@ -1,0 +1,190 @@
+"""Moments of the protocol, such as "before intent", at which a history can stop one process and start others.
+
+Random switches alone seldom meet the few steps between two effects that matter. So functions of the program are
+wrapped: each tells the witness what happens, and names the moment.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
+
+from msgspec import Struct
+
+from paislurm.translator.app.jobs.folders import removing
+from paislurm.translator.app.submit import replace_job
+from paislurm.translator.monitor import poll
+from paislurm.translator.state import job_folder
+from paislurm.translator.state.job_folder import JobFolder
+from paislurm.translator.state.lock import Lock
+
+from .witness import MOMENT
+from .world import Killed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from paislurm.translator.state.records import Record
+
+    from .witness import Witness
+    from .world import World
+
+BEFORE_RECORDS = ("intent", "submitted", "cancelled", "changed", "retry", "ended")
+MOMENTS = (
+    *(f"{when} {kind}" for kind in BEFORE_RECORDS for when in ("before", "after")),
+    "after read", "before sbatch", "after sbatch", "before scancel", "after scancel", "after poll", "after search",
+    "before archive", "after archive", "after publish", "before undo", "before hide", "after hide",
+    "before forget secrets", "after lock taken", "after lock released",
+)  # fmt: skip
+"""All moments, by the effects before or after which they lie."""
+
+
+class When(Struct):
+    """At the `nth` time of a moment in a process of `title` ("": any), start others, pause, fail to write, or die."""
+
+    moment: str
+    title: str = ""
+    nth: int = 1
+    starts: tuple[Callable[[], object], ...] = ()
+    pause: float = 0.0
+    torn: int = -1
+    """Of the record that is written then, only so many bytes reach the disk; -1: all of them."""
+    dies: bool = False
+
+
+class Moments:
+    """The moments of a history, and what happens at them."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.plan: list[When] = []
+
+    def at(self, moment: str) -> When | None:
+        """Let happen what is planned for this moment in the current process, and return it."""
+        process = self.world.current
+        if process is None or not self.plan:
+            return None
+        for when in self.plan:
+            if when.moment == moment and process.name.startswith(when.title):
+                when.nth -= 1
+                if when.nth == 0:
+                    self._happens(when)
+                    return when
+        return None
+
+    def _happens(self, when: When) -> None:
+        world = self.world
+        process = world.current
+        assert process is not None
+        for start in when.starts:
+            start()
+        if when.dies:
+            world.tell(f"is killed: {when.moment}")
+            world.kills += 1
+            process.kill()
+            process.when_killed()
+            raise Killed
+        if when.pause:
+            world.tell(f"pauses for {when.pause:g} s: {when.moment}")
+            world.stalls += when.pause > MOMENT
+            world.sleep(when.pause)
+
+
+@contextmanager
+def watched(moments: Moments, witness: Witness) -> Iterator[None]:
+    """Let the functions that change what processes share name their moments, and tell the witness."""
+
+    def append(journal: Path, record: Record, *, inode: int | None = None) -> None:
+        kind = type(record).__name__.lower()
+        when = moments.at(f"before {kind}")
+        node = witness.writes(journal, record, inode)
+        try:
+            with _torn_write(when, moments.world):
+                real_append(journal, record, inode=inode)
+        finally:
+            witness.is_over(node)
+        witness.has_written(node, journal, record, inode)
+        moments.at(f"after {kind}")
+
+    def reading(real: Callable[..., Any]) -> Callable[..., Any]:
+        def read(journal: Path) -> Any:
+            began = witness.world.now
+            found = real(journal)
+            witness.has_read(journal, found.records, began)
+            moments.at("after read")
+            return found
+
+        return read
+
+    def around(what: str, real: Callable[..., Any], then: Callable[..., object] = lambda *_: None) -> Any:
+        def call(*words: Any) -> Any:
+            moments.at(f"before {what}")
+            found = real(*words)
+            then(found, *words)
+            moments.at(f"after {what}")
+            return found
+
+        return call
+
+    def take(lock: Lock) -> bool:
+        began = witness.world.now
+        mine = real_take(lock)
+        if mine:
+            witness.takes(lock, began)
+            moments.at("after lock taken")
+        return mine
+
+    def beats(real: Callable[[Lock], Any]) -> Any:
+        def beat(lock: Lock) -> Any:
+            began = witness.world.now
+            found = real(lock)
+            witness.beats(lock, began)
+            return found
+
+        return beat
+
+    def give_up(lock: Lock) -> None:
+        witness.gives_up(lock)
+        real_give_up(lock)
+        moments.at("after lock released")
+
+    real_append, real_take, real_give_up = job_folder.append, Lock.take, Lock.give_up
+    fakes: list[tuple[object, str, Any]] = [
+        (job_folder, "append", append),
+        (job_folder, "read", reading(job_folder.read)),
+        (poll, "read", reading(poll.read)),
+        (Lock, "take", take),
+        (Lock, "give_up", give_up),
+        (Lock, "beat", beats(Lock.beat)),
+        (Lock, "now", beats(Lock.now)),
+        (JobFolder, "forget_secrets", around("forget secrets", JobFolder.forget_secrets)),
+        (replace_job, "archive", around("archive", replace_job.archive, witness.archived)),
+        (replace_job, "publish", around("publish", replace_job.publish)),
+        (replace_job, "remove", around("undo", replace_job.remove)),
+        (removing, "hide", around("hide", removing.hide)),
+    ]
+    with ExitStack() as stack:
+        for owner, name, fake in fakes:
+            stack.enter_context(patch.object(owner, name, fake))
+        yield
+
+
+@contextmanager
+def _torn_write(when: When | None, world: World) -> Iterator[None]:
+    if when is None or when.torn < 0:
+        yield
+        return
+    real, process = os.write, world.current
+
+    def write(descriptor: int, data: bytes) -> int:
+        if world.current is not process or when.torn < 0:
+            return real(descriptor, data)
+        part, when.torn = data[: when.torn], -1
+        world.tell(f"the disk is full after {len(part)} bytes")
+        return real(descriptor, part) if part else 0
+
+    with patch.object(os, "write", write):
+        yield

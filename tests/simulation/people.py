@@ -1,0 +1,175 @@
+"""The people of a history: each command that they give is a process of its own."""
+
+from __future__ import annotations
+
+from functools import cache, partial
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from paislurm.backends.base import JobId
+from paislurm.translator.app.input.source import Source
+from paislurm.translator.app.jobs.cancelling import cancel_jobs
+from paislurm.translator.app.jobs.folders.remove import jobs_to_remove, remove_jobs
+from paislurm.translator.app.jobs.refresh import views_of
+from paislurm.translator.app.monitoring import run_monitor
+from paislurm.translator.app.session import Session
+from paislurm.translator.app.submit.prepare import Prepared
+from paislurm.translator.app.submit.replace_job import finished_in
+from paislurm.translator.app.submit.submit import take
+from paislurm.translator.app.update.updating import update_jobs
+from paislurm.translator.errors import PaislurmError
+from paislurm.translator.pipeline import compile_job
+from paislurm.translator.site.profile import Site
+from paislurm.translator.state.records import Cancelled, Changed, Ended, Submitted
+
+from .syscalls import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from paislurm.translator.pipeline import Compiled
+
+    from .slurm import Slurm
+    from .witness import Witness
+    from .world import Process, World
+
+HOME = f"{ROOT}/home"
+NAMES = ("a", "b")
+SECRET = "a-secret-that-nobody-may-keep"
+OPERATIONS = ("submit", "cancel", "monitor", "status", "update", "remove")
+BUDGET = 2
+"""How often the job may be retried after failures of unknown cause."""
+_JOB = """\
+protocolVersion: 2
+name: {name}
+type: job
+jobRetryCount: 2
+prerequisites: [{{name: image, type: dockerimage, uri: debian}}]
+secrets: {{key: {secret}}}
+taskRoles:
+  worker:
+    instances: 1
+    dockerImage: image
+    resourcePerInstance: {{cpu: 1, memoryMB: 100, gpu: 0}}
+    commands: ['echo <% $secrets.key %>']
+"""
+
+
+class Told(Struct):
+    """What a user was told: the tag of the last attempt, the job that was submitted, "" for a cancel, and when."""
+
+    tag: str
+    job_id: str
+    at: float
+
+
+@cache
+def _compiled(name: str) -> Compiled:
+    text = _JOB.format(name=name, secret=SECRET)
+    compiled = compile_job(text, file="job.yaml", site=site())
+    assert compiled.script
+    return compiled
+
+
+@cache
+def site() -> Site:
+    """Return the site of all histories: one without a profile."""
+    return Site.of()
+
+
+class People:
+    """Those who give commands, and what they were told."""
+
+    def __init__(self, world: World, slurm: Slurm, witness: Witness) -> None:
+        self.world = world
+        self.slurm = slurm
+        self.witness = witness
+        self.submitted: list[Told] = []
+        self.cancelled: list[Told] = []
+        self.removed: set[str] = set()
+        self.ended: dict[str, str] = {}
+        self.count = 0
+
+    def says(self, event: object) -> None:
+        """Take down what a process says."""
+        self.world.tell(f"says: {event}")
+
+    def session(self) -> Session:
+        """Return a session of a new process."""
+        session = Session(
+            home=HOME,
+            say=self.says,
+            clock=lambda: self.world.now,
+            environment={"HOME": ROOT},
+        )
+        session._backends = {"slurm": self.slurm}
+        return session
+
+    def start(self, what: str, name: str, host: str, delay: float = 0.0) -> Process:
+        """Start a process that does something `delay` seconds from now."""
+        self.count += 1
+        call: Callable[[str], object] = getattr(self, what)
+        title = f"{what} {name}" if what != "monitor" else what
+        return self.world.spawn(title, host, partial(self._tried, call, name), delay)
+
+    def _tried(self, call: Callable[[str], object], name: str) -> None:
+        try:
+            call(name)
+        except PaislurmError as error:
+            self.world.tell(f"says: {error.words}")
+        except OSError as error:
+            self.world.tell(f"says: {error}")
+        self.witness.ends()
+
+    def submit(self, name: str) -> None:
+        session = self.session()
+        folder = session.store.folder(session.user, name)
+        compiled = _compiled(name)
+        source = Source(file="job.yaml", submit_folder="/tmp")
+        prepared = Prepared(source=source, text=b"", compiled=compiled, folder=folder)
+        job_id = take(session, prepared, [finished_in(session, folder)])
+        tag = self.slurm.jobs[JobId(job_id)].submission.tag
+        self.world.tell(f"is told: job {job_id}")
+        self.submitted.append(Told(tag, job_id, self.world.now))
+        self.witness.must_have_written(Submitted, f"told of job {job_id}")
+
+    def cancel(self, name: str) -> None:
+        session = self.session()
+        done, errors = cancel_jobs(session, [session.store.find(name, user=session.user)])
+        for each in done:
+            self.world.tell(f"is told: {each.message}")
+            if not each.had_ended:
+                self.cancelled.append(Told(each.view.history.tag, "", self.world.now))
+                self.witness.must_have_written((Cancelled, Ended), f"told: {each.message}")
+        for error in errors:
+            raise error
+
+    def monitor(self, _: str) -> None:
+        run_monitor(self.session(), once=True)
+
+    def status(self, name: str) -> None:
+        session, ended = self.session(), {**self.ended}
+        for view in views_of(session, [session.store.find(name, user=session.user)]):
+            tag, state = view.history.tag, view.job_status.state
+            self.world.tell(f"sees: {view.folder.name} {state} {view.job_status.reason}")
+            before = ended.get(tag)
+            if before is not None and (not view.job_status.ended or state != before):
+                self.witness.breaks(f"a state went back: {view.folder.name} was {before}, then {state}")
+            if view.history.ended is not None and not view.news:
+                self.ended[tag] = state
+
+    def update(self, name: str) -> None:
+        session = self.session()
+        folder = session.store.find(name, user=session.user)
+        done, errors = update_jobs(session, [folder], {"retries": str(BUDGET)}, several=False)
+        if any(each.changes for each in done):
+            self.witness.must_have_written(Changed, f"told: {done[0].message}")
+        for error in errors:
+            raise error
+
+    def remove(self, name: str) -> None:
+        session = self.session()
+        found = jobs_to_remove(session, [name])
+        self.removed |= {job.history.tag.partition(".")[0] for job in found.jobs}
+        remove_jobs(session, found.jobs)

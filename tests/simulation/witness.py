@@ -1,0 +1,219 @@
+"""The witness of a history: it sees what processes read and write, and notices at once what no process may do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+
+from paislurm.translator.state.history import history
+from paislurm.translator.state.journal import _records
+from paislurm.translator.state.records import Cancelled, Ended, Intent, Submitted, dump
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from paislurm.backends.base import JobId, Submission
+    from paislurm.translator.state.job_folder import JobFolder
+    from paislurm.translator.state.lock import Lock
+    from paislurm.translator.state.records import Record
+
+    from .files import Node, Server
+    from .slurm import Slurm
+    from .world import Process, World
+
+STALE_SECONDS = 60
+"""Seconds without a heartbeat after which another process may take a lock. Source: state/lock.py."""
+SUBMIT_SECONDS, SETTLED_SECONDS = 120, 180
+"""Seconds for which sbatch tries, and after which an attempt that Slurm does not know was never accepted."""
+MOMENT = 2.0
+"""Seconds in which processes that are not stopped finish what they have begun."""
+
+
+class ViolationError(Exception):
+    """An invariant that does not hold."""
+
+
+class _Done(Struct):
+    """What a process has done: the kinds of records it tried to write, and the jobs that it knows to be cancelled."""
+
+    kinds: set[type] = field(default_factory=set)
+    cancelled: set[int] = field(default_factory=set)
+    accepted: list[JobId] = field(default_factory=list)
+
+
+class _Owner(Struct):
+    lock: Lock
+    last: float
+    stalled: bool = False
+
+
+class Witness:
+    """What is known of all processes of a history. `violation` is the first broken invariant, "" for none."""
+
+    def __init__(self, world: World, server: Server) -> None:
+        self.world = world
+        self.server = server
+        self.slurm: Slurm
+        self.violation = ""
+        self._done: dict[Process | None, _Done] = {}
+        self._owners: dict[str, _Owner] = {}
+        self._asked: dict[str, float] = {}
+        self.timely: set[str] = set()
+        """The attempts that were submitted at once after their intent."""
+        self._found: set[str] = set()
+        self._writing: dict[int, int] = {}
+        self.mixed: set[int] = set()
+        """The journals to which two hosts appended at once: on NFS a record may be lost."""
+
+    def breaks(self, what: str) -> None:
+        """Raise ViolationError."""
+        self.violation = self.violation or what
+        raise ViolationError(what)
+
+    def _of(self) -> _Done:
+        return self._done.setdefault(self.world.current, _Done())
+
+    # Journals
+
+    def journal(self, path: Path | str) -> Node | None:
+        """Return a journal as the server has it."""
+        return self.server.find(str(path))
+
+    def has_read(self, journal: Path, records: tuple[Record, ...], _: float) -> None:
+        """Note that a process knows of a cancel."""
+        node = self.journal(journal)
+        if node is not None and any(isinstance(record, Cancelled) for record in records):
+            self._of().cancelled.add(node.number)
+
+    def writes(self, journal: Path, record: Record, inode: int | None) -> Node | None:
+        """Check a record before it is written, and return its journal; None for one that will be refused."""
+        done, name, node = self._of(), journal.parent.name, self.journal(journal)
+        done.kinds.add(type(record))
+        if isinstance(record, Submitted):
+            done.accepted = [job_id for job_id in done.accepted if job_id != record.job_id]
+        if node is None or inode not in (None, node.number):
+            return None
+        self._writing[node.number] = self._writing.get(node.number, 0) + 1
+        if self._writing[node.number] > 1 and self.server.cached:
+            self.mixed.add(node.number)
+        if isinstance(record, Intent):
+            if "." in name.partition("~")[2]:
+                self.breaks(f"{name} goes on, although another job has its name")
+            if node.number in done.cancelled:
+                self.breaks(f"an attempt of {name} begins, although the process knows that it is cancelled")
+        if isinstance(record, Ended):
+            self._check_end(node, record)
+        return node
+
+    def _check_end(self, journal: Node, record: Ended) -> None:
+        known = history(_records(bytes(journal.data), first=1).records)
+        if "never reached" not in record.reason or known.attempt != record.attempt:
+            return
+        asked = self._asked.get(known.tag)
+        if asked is not None and self.world.now - asked < SUBMIT_SECONDS:
+            self.breaks(f"attempt {known.tag} is given up, and sbatch still tries")
+        if known.tag in self._found:
+            self.breaks(f"attempt {known.tag} is given up, although Slurm has named its job")
+
+    def is_over(self, node: Node | None) -> None:
+        """Note the end of a write."""
+        if node is not None:
+            self._writing[node.number] -= 1
+
+    def has_written(self, node: Node | None, journal: Path, record: Record, inode: int | None) -> None:
+        """Check a record that was written: it is a line of its own, in the journal of its job."""
+        kind, line, name = type(record).__name__, dump(record), journal.parent.name
+        if node is not None and node.number not in self.mixed and line not in node.data.splitlines(keepends=True):
+            self.breaks(f"a {kind} of {name} is written, and its journal has no such line")
+        other = self.journal(journal)
+        if inode is not None and other is not None and other.number != inode and line in other.data:
+            self.breaks(f"a {kind} of another job is written into {name}")
+
+    def must_have_written(self, kind: type | tuple[type, ...], why: str) -> None:
+        """Check that the current process has at least tried to record what its user was told."""
+        kinds = kind if isinstance(kind, tuple) else (kind,)
+        if not self._of().kinds & {*kinds}:
+            self.breaks(f"no {kinds[0].__name__} is recorded, and the user was {why}")
+
+    def ends(self) -> None:
+        """Check what the current process leaves behind at its end."""
+        done = self._of()
+        if done.accepted:
+            self.breaks(f"job {done.accepted[0]} was accepted, and its process has not recorded it")
+
+    def archived(self, old: JobFolder | None, *_: object) -> None:
+        """Check that a job whose name another one takes has ended."""
+        node = self.journal(old.journal) if old is not None else None
+        if old is None or node is None:
+            return
+        known = history(_records(bytes(node.data), first=1).records)
+        if known.ended is not None or known.cancelled is not None:
+            return
+        lost = not known.job_id and self.world.now - known.asked > SETTLED_SECONDS
+        jobs = [job for job in self.slurm.jobs.values() if job.submission.tag == known.tag]
+        over = any(job.ended is not None for job in jobs) or self.server.find(str(old.result(known.attempt)))
+        if known.retry is not None or not (over or lost):
+            self.breaks(f"another job takes the name of {old.name}, which has not ended")
+
+    # Slurm
+
+    def asks(self, submission: Submission) -> None:
+        """Check that an attempt is recorded before it is submitted, and is not being submitted already."""
+        tag, now = submission.tag, self.world.now
+        node = self.journal(submission.folder / "journal.jsonl")
+        records = _records(bytes(node.data), first=1).records if node is not None else ()
+        intents = [record for record in records if isinstance(record, Intent) and record.tag == tag]
+        if node is not None and not intents:
+            self.breaks(f"attempt {tag} is submitted without a record")
+        asked = self._asked.get(tag)
+        if asked is not None and now - asked < SUBMIT_SECONDS:
+            self.breaks(f"attempt {tag} is submitted, and an earlier sbatch still tries")
+        if tag in self._found:
+            self.breaks(f"attempt {tag} is submitted again, although Slurm has named its job")
+        # A process that stood still after its intent may submit late: the claim then lets one job run.
+        if intents and now - intents[-1].happened_at < MOMENT + 1:
+            self._asked[tag] = now
+            self.timely.add(tag)
+
+    def refuses(self, tag: str) -> None:
+        """Note that Slurm refused an attempt."""
+        self._asked.pop(tag, None)
+
+    def accepts(self, job_id: JobId) -> None:
+        """Note that the current process was told of its job."""
+        self._of().accepted.append(job_id)
+
+    def finds(self, tags: set[str]) -> None:
+        """Note that Slurm named the jobs of these tags."""
+        self._found |= tags
+
+    def runs(self, job_id: JobId, folder: Path) -> None:
+        """Check that a job that runs finds its secrets."""
+        secrets = self.server.find(str(folder / "secrets"))
+        if secrets is None or not secrets.entries:
+            self.breaks(f"job {job_id} runs without its secrets")
+
+    # Locks
+
+    def takes(self, lock: Lock, began: float) -> None:
+        """Check that a lock that is taken had no living owner; `began` is when its new owner tried to take it."""
+        now, folder = self.world.now, str(getattr(lock._files, "_folder", ""))
+        owner = self._owners.get(folder)
+        if owner is not None and owner.lock._number > lock._number:
+            # This process stood still meanwhile. It finds out before it acts.
+            return
+        if owner is not None and not owner.stalled and now - owner.last <= STALE_SECONDS:
+            self.breaks(f"the lock {folder.rpartition('/')[2]} is taken, and its owner lives")
+        self._owners[folder] = _Owner(lock, began)
+
+    def beats(self, lock: Lock, began: float) -> None:
+        """Note a heartbeat."""
+        for owner in self._owners.values():
+            if owner.lock is lock:
+                owner.stalled = owner.stalled or self.world.now - owner.last > STALE_SECONDS
+                owner.last = began
+
+    def gives_up(self, lock: Lock) -> None:
+        """Note that an owner releases its lock."""
+        self._owners = {folder: owner for folder, owner in self._owners.items() if owner.lock is not lock}
