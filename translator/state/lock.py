@@ -52,7 +52,7 @@ class Lock:
 
     def _take(self, own: str, mine: Stamp) -> bool:
         last = self._last()
-        if last and not self._is_free(last, mine.time):
+        if last and not self._is_free(last, own, mine.time):
             return False
         if not self._files.link(own, f"{_NAME}{last + 1}"):
             return False
@@ -68,9 +68,16 @@ class Lock:
         numbers = (name.removeprefix(_NAME) for name in self._files.names() if name.startswith(_NAME))
         return max((int(number) for number in numbers if number.isdecimal()), default=0)
 
-    def _is_free(self, number: int, now: float) -> bool:
-        """Return whether an owner has released the lock or is stale; a time far ahead is not a heartbeat either."""
+    def _is_free(self, number: int, own: str, now: float) -> bool:
+        """Return whether an owner has released the lock or is stale; a time far ahead is not a heartbeat either.
+
+        `now` is the time of the file `own`. If this process stalled since, a heartbeat seems far ahead of it.
+        """
         found = self._files.stamp(f"{_NAME}{number}")
+        if found is not None and found.time - now > STALE_SECONDS:
+            self._files.touch(own)
+            again = self._files.stamp(own)
+            now = again.time if again is not None else found.time
         return found is None or abs(now - found.time) > STALE_SECONDS
 
     def _clean(self, now: float) -> None:
@@ -119,7 +126,7 @@ class Lock:
         now = self._files.create(own, self._owner).time
         try:
             last = self._last()
-            return last > 0 and not self._is_free(last, now)
+            return last > 0 and not self._is_free(last, own, now)
         finally:
             self._files.remove(own)
 

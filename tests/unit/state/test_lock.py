@@ -228,6 +228,20 @@ def test_a_heartbeat_keeps_the_lock_and_a_future_time_does_not() -> None:
     assert Lock(Client(server)).take()
 
 
+def test_a_process_that_stalls_before_it_reads_the_heartbeat_does_not_take_the_lock() -> None:
+    server = Server()
+    owner = Lock(Client(server))
+    assert owner.take()
+    other = Process(server, take)
+    for _ in range(2):
+        other.step()
+    server.clock += 2 * STALE_SECONDS
+    owner.beat()
+    run([other], ())
+    assert other.answer is False
+    assert owner.holds_lock()
+
+
 def test_the_lock_works_on_a_real_file_system(tmp_path: Path) -> None:
     files = SharedFiles(tmp_path / "monitor")
     first, second = Lock(files, "first"), Lock(files, "second")
