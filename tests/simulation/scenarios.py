@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from .moments import MOMENTS, When
 from .people import NAMES, OPERATIONS
+from .witness import STALE_SECONDS
 
 if TYPE_CHECKING:
     from .moments import Moments
@@ -74,9 +75,9 @@ SCENARIOS = (
 )  # fmt: skip
 
 
-def begin(world: World, people: People, moments: Moments) -> None:
+def begin(people: People, moments: Moments) -> None:
     """Draw what happens, and start it."""
-    choices = world.choices
+    world, choices = people.world, people.world.choices
     people.start("submit", "a", "login1", 0.0)
     drawn = choices.choose(len(SCENARIOS) + 3)
     if drawn < 2:
@@ -122,7 +123,7 @@ def _aimed(scenario: Scenario, choices: Choices, people: People) -> When:
     start = scenario.starts[choices.choose(len(scenario.starts))] if scenario.starts else None
     host = HOSTS[choices.choose(2)]
     pause = scenario.pauses[choices.choose(len(scenario.pauses))] if start else 0.0
-    late = pause - 4 if pause > STALE else 0.0
+    late = pause - 4 if pause > STALE_SECONDS else 0.0
     return When(
         moment=scenario.moments[choices.choose(len(scenario.moments))],
         title=scenario.title,
@@ -132,9 +133,6 @@ def _aimed(scenario: Scenario, choices: Choices, people: People) -> When:
         torn=choices.choose(100) if scenario.tears else -1,
         dies=scenario.dies,
     )
-
-
-STALE = 60
 
 
 def _any_moment(choices: Choices, people: People) -> When:

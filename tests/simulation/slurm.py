@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from paislurm.backends.base import Options, RunFolder, Submission
 
     from .files import Server
+    from .moments import Moments
+    from .witness import Witness
     from .world import World
 
 DUPLICATE, UNSEEN, REQUEUED = 5, 6, 3
@@ -54,9 +56,13 @@ class Slurm(SharedFolders):
 
     name = "slurm"
 
-    def __init__(self, world: World, server: Server) -> None:
+    def __init__(self, world: World, server: Server, witness: Witness, moments: Moments) -> None:
         self._world = world
         self._server = server
+        self._witness = witness
+        self._moments = moments
+        self.usual_end = ""
+        """How every second job ends, "" for any way."""
         self.ran_after_end = ""
         self.jobs: dict[JobId, Job] = {}
         self.ran: list[tuple[Job, str]] = []
@@ -70,10 +76,13 @@ class Slurm(SharedFolders):
     def submit(self, submission: Submission) -> JobId:
         """Take a script. sbatch goes on when its caller is killed: the job may come up to 110 s later."""
         world = self._world
+        self._moments.at("before sbatch")
         world.step(f"sbatch attempt {submission.attempt} of {submission.folder.name}")
+        self._witness.asks(submission)
         fault = world.fault(4, 0.05)
         if fault == 1:
             world.tell("Slurm refuses the job")
+            self._witness.refuses(submission.tag)
             raise RejectedError(Diagnostic(code="E503", message="limit"), argv=("sbatch",), status=1)
         if fault == 2:
             world.tell("Slurm does not answer, and has not got the job")
@@ -95,6 +104,8 @@ class Slurm(SharedFolders):
         while not box:
             world.sleep(0.05)
         world.step(f"answer of sbatch: job {box[0]}")
+        self._moments.at("after sbatch")
+        self._witness.accepts(box[0])
         return box[0]
 
     def _take(self, submission: Submission, asked: float) -> JobId:
@@ -108,7 +119,9 @@ class Slurm(SharedFolders):
 
     def observe(self, ids: Collection[JobId]) -> Mapping[JobId, Observation]:
         self._ask(f"squeue and sacct of {', '.join(sorted(ids))}")
-        return {job_id: seen for job_id in ids if (seen := self._seen(self.jobs.get(job_id))) is not None}
+        found = {job_id: seen for job_id in ids if (seen := self._seen(self.jobs.get(job_id))) is not None}
+        self._moments.at("after poll")
+        return found
 
     def find(self, tags: Collection[str]) -> Mapping[str, JobId]:
         self._ask(f"search of {', '.join(sorted(tags))}")
@@ -116,6 +129,8 @@ class Slurm(SharedFolders):
         for job in self.jobs.values():
             if job.submission.tag in tags:
                 found[job.submission.tag] = job.id
+        self._moments.at("after search")
+        self._witness.finds({*found})
         return found
 
     def unavailable_nodes(self, nodes: str) -> Mapping[str, str]:
@@ -123,12 +138,14 @@ class Slurm(SharedFolders):
         return {}
 
     def cancel(self, *job_ids: JobId) -> None:
+        self._moments.at("before scancel")
         self._ask(f"scancel {' '.join(job_ids)}")
         for job_id in job_ids:
             job = self.jobs.get(job_id)
             if job is not None and job.ended is None:
                 job.cancelled = True
         self._world.step("answer of scancel")
+        self._moments.at("after scancel")
 
     def options(self, ids: Collection[JobId]) -> Mapping[JobId, Options]:
         return dict.fromkeys(ids, ())
@@ -179,6 +196,8 @@ class Slurm(SharedFolders):
             return
         job.started, job.state = world.now, "RUNNING"
         how = ENDS[world.choices.choose(len(ENDS))]
+        if self.usual_end and world.choices.choose(2):
+            how = self.usual_end
         while (state := self._script(job, how)) is None:
             job.restarts += 1
         self._end(job, *state)
@@ -194,6 +213,7 @@ class Slurm(SharedFolders):
         world, submission = self._world, job.submission
         attempt = submission.folder / "attempts" / str(submission.attempt)
         try:
+            list(submission.folder.parent.iterdir())
             (attempt / "job.sbatch").stat()
         except OSError:
             return "FAILED", UNSEEN
@@ -209,6 +229,7 @@ class Slurm(SharedFolders):
         except OSError:
             return "FAILED", 4
         self.ran.append((job, submission.tag))
+        self._witness.runs(job.id, submission.folder)
         journal = self._server.find(str(submission.folder / "journal.jsonl"))
         if journal is not None and b'"kind": "ended"' in journal.data:
             self.ran_after_end = str(job.id)

@@ -1,0 +1,36 @@
+"""Bugs that histories have found, each as the shortest history that showed it."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from .history import play
+from .moments import When
+
+if TYPE_CHECKING:
+    from .moments import Moments
+    from .people import People
+
+ONE_MACHINE, NFS = (0, 0), (0, 1)
+"""The first two choices: no faults, and without or with the caches of NFS. 0 follows: each job succeeds at once."""
+
+
+def test_a_submit_of_the_name_of_a_job_that_is_being_given_up_keeps_its_attempt() -> None:
+    def begin(people: People, moments: Moments) -> None:
+        people.start("submit", "a", "login1")
+        people.start("monitor", "", "login1", 500.0)
+        moments.plan += [
+            When("after publish", "submit", dies=True),
+            When("after search", "monitor", starts=(partial(people.start, "submit", "a", "login2"),), pause=5.0),
+        ]
+
+    assert play(given=ONE_MACHINE, begin=begin).violation == ""
+
+
+def test_a_job_with_the_name_of_an_earlier_one_finds_its_folder_on_nfs() -> None:
+    def begin(people: People, _: Moments) -> None:
+        people.start("submit", "a", "login1")
+        people.start("submit", "a", "login1", 6.5)
+
+    assert play(given=NFS, begin=begin).violation == ""
