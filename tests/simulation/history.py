@@ -5,9 +5,7 @@ When all is over, faults end and a monitor works until nothing is left to do. Th
 
 from __future__ import annotations
 
-from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
-from unittest.mock import patch
 
 from msgspec import Struct
 
@@ -16,7 +14,7 @@ from paislurm.translator.state.tidying import kept_script
 from .files import Server
 from .invariants import check, folders, journal
 from .moments import Moments, watched
-from .people import HOME, People, site
+from .people import HOME, People
 from .scenarios import begin as begin_any
 from .slurm import Slurm
 from .syscalls import ROOT, simulated
@@ -55,13 +53,7 @@ def play(
     # What a process remembers ends with it; here all processes are one.
     kept_script._body.cache_clear()
     violation = ""
-    with simulated(world, server) as calls, ExitStack() as stack:
-        for module in ("jobs.job_sites", "monitoring", "jobs.monitor_runs"):
-            with suppress(AttributeError):
-                stack.enter_context(patch(f"paislurm.translator.app.{module}.find_site", lambda *_, **__: site()))
-        stack.enter_context(patch("paislurm.translator.app.monitoring.used", lambda: 0.0))
-        stack.enter_context(patch("paislurm.translator.app.runs.recording.profiles_of", lambda *_: ()))
-        stack.enter_context(watched(moments, witness))
+    with simulated(world, server) as calls, watched(moments, witness):
         calls.client.mkdir(ROOT, 0o755)
         calls.client.mkdir(HOME, 0o700)
         try:
@@ -73,7 +65,9 @@ def play(
             check(people, server)
         except ViolationError as error:
             violation = str(error)
-    return Outcome(violation, choices.made, world.story, people.count, len(slurm.jobs), world.now)
+        made = choices.made
+        world.end()
+    return Outcome(violation, made, world.story, people.count, len(slurm.jobs), world.now)
 
 
 def _settle(world: World, people: People, server: Server) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from paislurm.backends.base import JobId
+from paislurm.translator.state import journal as journals
 from paislurm.translator.state.history import history
-from paislurm.translator.state.journal import _records
 from paislurm.translator.state.records import Created, Ended, Intent, Retry, Submitted
 
 from .people import BUDGET, HOME, SECRET
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from paislurm.translator.state.history import History
     from paislurm.translator.state.records import Record
 
-    from .files import Node, Server
+    from .files import Server
+    from .nodes import Node
     from .people import People
     from .slurm import Job
 
@@ -34,7 +35,7 @@ def folders(server: Server) -> Iterator[tuple[str, Node]]:
 
 def records_of(folder: Node) -> tuple[Record, ...]:
     """Return the records of a job folder."""
-    return _records(bytes(folder.entries["journal.jsonl"].data), first=1).records
+    return journals._records(folder.entries["journal.jsonl"].data, first=1).records
 
 
 def journal(folder: Node) -> History:

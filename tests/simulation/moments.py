@@ -7,7 +7,7 @@ wrapped: each tells the witness what happens, and names the moment.
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
@@ -166,10 +166,14 @@ def watched(moments: Moments, witness: Witness) -> Iterator[None]:
         (replace_job, "remove", around("undo", replace_job.remove)),
         (removing, "hide", around("hide", removing.hide)),
     ]
-    with ExitStack() as stack:
+    before = [(owner, name, getattr(owner, name)) for owner, name, _ in fakes]
+    try:
         for owner, name, fake in fakes:
-            stack.enter_context(patch.object(owner, name, fake))
+            setattr(owner, name, fake)
         yield
+    finally:
+        for owner, name, real in before:
+            setattr(owner, name, real)
 
 
 @contextmanager

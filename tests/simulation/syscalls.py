@@ -9,26 +9,27 @@ import time
 from contextlib import contextmanager, nullcontext, suppress
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
-from unittest.mock import patch
 
-from paislurm.translator.app import session
-from paislurm.translator.app.jobs import refresh
+from paislurm.translator.app import monitoring, session
+from paislurm.translator.app.jobs import job_sites, refresh
+from paislurm.translator.app.runs import recording
+from paislurm.translator.app.submit import submit
+from paislurm.translator.monitor import attempt
+from paislurm.translator.site.profile import Site
 from paislurm.translator.state import lock
 
-from .files import FIRST_DESCRIPTOR
+from .files import FIRST_DESCRIPTOR, Client
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from .files import Client, Server
+    from .files import Server
+    from .nodes import Status
     from .world import Process, World
 
 ROOT = "/simulated"
 """The folder of the simulated files."""
-
-
-_PLAIN = {"fstat": "stat", "listdir": "names", "close": "close", "pread": "read", "write": "write", "fsync": "sync"}
-"""Functions of `os` that take the words of a client's method."""
+SITE = Site.of()
 
 
 class _Entry:
@@ -39,7 +40,7 @@ class _Entry:
         self.path = f"{folder}/{name}"
         self._client = client
 
-    def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:  # noqa: ARG002 - there are no links
+    def stat(self, *, follow_symlinks: bool = True) -> Status:  # noqa: ARG002 - there are no links
         return self._client.stat(self.path)
 
     def is_dir(self, *, follow_symlinks: bool = True) -> bool:
@@ -52,9 +53,16 @@ class _Entry:
 
 
 class Calls:
-    """The system's calls in a world."""
+    """The system's calls: those about simulated files, and about time, go to the present world."""
 
-    def __init__(self, world: World, server: Server) -> None:
+    world: World
+    server: Server
+
+    def __init__(self) -> None:
+        self._random = 0
+
+    def begin(self, world: World, server: Server) -> None:
+        """Take another world."""
         self.world = world
         self.server = server
         self._random = 0
@@ -62,27 +70,11 @@ class Calls:
     @property
     def client(self) -> Client:
         """The client of the host on which the current process runs."""
-        current = self.world.current
-        return self.server.client(current.host if current else "outside")
+        return self.server.clients[self.world.host]
 
-    def simulated(self, path: Any, dir_fd: int | None = None) -> str | int | None:
-        """Return a path or descriptor of the model, None for any other."""
-        if isinstance(path, int):
-            return path if path >= FIRST_DESCRIPTOR else None
-        text: str | bytes = os.fspath(path)
-        if isinstance(text, bytes):
-            return None
-        if dir_fd is not None and dir_fd >= FIRST_DESCRIPTOR:
-            return text
-        return text if text.startswith(ROOT) else None
-
-    def of_client(self, method: str) -> Callable[..., Any]:
-        """Return a call of a method of the current client."""
-
-        def call(*words: Any) -> Any:
-            return getattr(self.client, method)(*words)
-
-        return call
+    def sleep(self, seconds: float) -> None:
+        """Let virtual time pass."""
+        self.world.sleep(seconds)
 
     def urandom(self, count: int) -> bytes:
         """Return names that differ, and are the same in each run of a history."""
@@ -90,39 +82,68 @@ class Calls:
         return self._random.to_bytes(count, "big")
 
     def wrapped(self, real: Callable[..., Any], fake: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a call that takes a path or descriptor first."""
+        """Return a call that takes a path or descriptor first: `fake` takes those of the model, `real` all others."""
 
-        def call(path: Any, *words: Any, **others: Any) -> Any:
-            if isinstance(path, int):
-                if path < FIRST_DESCRIPTOR:
-                    return real(path, *words, **others)
-            else:
-                others_fd = others.get("dir_fd") or others.get("src_dir_fd")
-                path_or_none = self.simulated(path, others_fd)
-                if path_or_none is None:
-                    return real(path, *words, **others)
-                path = path_or_none
-            return fake(path, *words, **others)
+        def call(path: Any, *words: Any, dir_fd: int | None = None, **others: Any) -> Any:
+            if type(path) is int:
+                if path >= FIRST_DESCRIPTOR:
+                    return fake(self.server.clients[self.world.host], path, *words, **others)
+                return real(path, *words, **others)
+            text = path if type(path) is str else _text(path)
+            if dir_fd is not None:
+                if dir_fd >= FIRST_DESCRIPTOR:
+                    return fake(self.server.clients[self.world.host], text, *words, at=dir_fd, **others)
+                return real(path, *words, dir_fd=dir_fd, **others)
+            if text.startswith(ROOT) or (others.get("src_dir_fd") or 0) >= FIRST_DESCRIPTOR:
+                return fake(self.server.clients[self.world.host], text, *words, **others)
+            return real(path, *words, **others)
 
         return call
 
-    def remove_tree(self, path: Any, ignore_errors: bool = False) -> None:
-        """Remove a folder, one effect after the other."""
-        text = os.fspath(path)
-        try:
-            for name in self.client.names(text):
-                below = f"{text}/{name}"
-                if self.client.stat(below).st_mode & 0o040000:
-                    self.remove_tree(below, ignore_errors)
-                else:
-                    self.client.unlink(below)
-            self.client.rmdir(text)
-        except OSError:
-            if not ignore_errors:
-                raise
+
+def _text(path: Any) -> str:
+    """Return a path as text, quickly if it is known."""
+    try:
+        text: str = path._str
+    except AttributeError:
+        text = os.fsdecode(path)
+    return text
 
 
-def _event(world: World) -> type:
+def _stat(client: Client, path: str | int, at: int | None = None, **_: bool) -> Status:
+    return client.stat(path, at)
+
+
+def _scandir(client: Client, path: str) -> nullcontext[list[_Entry]]:
+    return nullcontext([_Entry(client, path, name) for name in client.names(path)])
+
+
+def _utime(client: Client, path: str | int, times: tuple[float, float] | None = None, at: int | None = None) -> None:
+    client.utime(path, None if times is None else times[1], at)
+
+
+def _rename(
+    client: Client, old: str, new: Any, *, src_dir_fd: int | None = None, dst_dir_fd: int | None = None
+) -> None:
+    client.rename(old, _text(new), src_dir_fd, dst_dir_fd)
+
+
+def _remove_tree(client: Client, path: str, ignore_errors: bool = False) -> None:
+    """Remove a folder, one effect after the other."""
+    try:
+        for name in client.names(path):
+            below = f"{path}/{name}"
+            if client.stat(below).st_mode & 0o040000:
+                _remove_tree(client, below, ignore_errors)
+            else:
+                client.unlink(below)
+        client.rmdir(path)
+    except OSError:
+        if not ignore_errors:
+            raise
+
+
+def _event(calls: Calls) -> type:
     class Event:
         """threading.Event in virtual time."""
 
@@ -133,19 +154,19 @@ def _event(world: World) -> type:
         def set(self) -> None:
             self._is_set = True
             for process in self._waiting:
-                process.wake = min(process.wake, world.now)
+                process.wake = min(process.wake, calls.world.now)
 
         def wait(self, timeout: float) -> bool:
             if not self._is_set:
-                assert world.current is not None
-                self._waiting.append(world.current)
-                world.sleep(timeout)
+                assert calls.world.current is not None
+                self._waiting.append(calls.world.current)
+                calls.world.sleep(timeout)
             return self._is_set
 
     return Event
 
 
-def _thread(world: World) -> type:
+def _thread(calls: Calls) -> type:
     class Thread:
         """threading.Thread as a greenlet of the same process."""
 
@@ -154,84 +175,83 @@ def _thread(world: World) -> type:
             self._process: Process | None = None
 
         def start(self) -> None:
-            parent = world.current
+            parent = calls.world.current
             assert parent is not None
-            self._process = world.spawn(f"{parent.name} (heartbeat)", parent.host, self._call)
+            self._process = calls.world.spawn(f"{parent.name} (heartbeat)", parent.host, self._call)
             parent.threads.append(self._process)
 
         def join(self) -> None:
             while self._process is not None and not self._process.over:
-                world.sleep(0.01)
+                calls.world.sleep(0.01)
 
     return Thread
+
+
+def _io_open(calls: Calls) -> Callable[..., Any]:
+    real = io.open
+    flags = {
+        "r": os.O_RDONLY,
+        "w": os.O_WRONLY | os.O_CREAT | os.O_TRUNC,
+        "a": os.O_WRONLY | os.O_CREAT | os.O_APPEND,
+    }
+
+    def opened(client: Client, path: str | int, mode: str = "r", *_: object, **__: object) -> Any:
+        file = client.file(path if isinstance(path, int) else client.open(path, flags[mode[0]]), mode)
+        return file if "b" in mode or mode[0] != "r" else io.TextIOWrapper(file)
+
+    return calls.wrapped(real, opened)
+
+
+def _replacements(calls: Calls) -> list[tuple[Any, str, Any]]:
+    """Return what stands for the calls of the system, and for functions of the program: owner, name, replacement."""
+    fakes: dict[str, Callable[..., Any]] = {
+        "stat": _stat, "lstat": _stat, "fstat": Client.stat, "listdir": Client.names, "scandir": _scandir,
+        "access": lambda client, path, mode, **_: bool(client.stat(path)) or bool(mode),
+        "mkdir": lambda client, path, mode=0o777, at=None: client.mkdir(path, mode, at),
+        "rmdir": Client.rmdir, "unlink": Client.unlink, "utime": _utime,
+        "chmod": lambda client, path, mode, at=None, **_: client.chmod(path, mode, at),
+        "link": lambda client, old, new: client.link(old, _text(new)),
+        "rename": _rename, "replace": _rename,
+        "open": Client.open, "read": lambda client, path, count: client.read(path, count, 0), "pread": Client.read,
+        "write": Client.write, "fsync": Client.sync, "close": Client.close,
+        "fdopen": lambda client, path, mode="r", **_: client.file(path, mode),
+    }  # fmt: skip
+    return [
+        *((os, name, calls.wrapped(getattr(os, name), fake)) for name, fake in fakes.items()),
+        (io, "open", _io_open(calls)),
+        (shutil, "rmtree", calls.wrapped(shutil.rmtree, _remove_tree)),
+        *((owner, "urandom", calls.urandom) for owner in (os, lock, attempt)),
+        # The same on each machine: how long a text is may decide what a full disk keeps of it.
+        (os, "uname", lambda: SimpleNamespace(nodename=calls.world.host)),
+        (os, "getpid", lambda: 1),
+        (session, "user_name", lambda: "root"),
+        (submit, "scrubbed", lambda _: {"HOME": ROOT}),
+        (recording, "absolute_path", str),
+        (recording, "profiles_of", lambda *_: ()),
+        (monitoring, "used", lambda: 0.0),
+        *((owner, "find_site", lambda *_, **__: SITE) for owner in (job_sites, monitoring)),
+        (time, "time", lambda: calls.world.now),
+        (time, "monotonic", lambda: calls.world.now),
+        (time, "sleep", calls.sleep),
+        (lock, "threading", SimpleNamespace(Event=_event(calls), Thread=_thread(calls))),
+        *((session, name, lambda _: None) for name in ("check_home", "check_private", "check_usable")),
+        (refresh, "is_private", lambda _: True),
+    ]
+
+
+_CALLS = Calls()
+_REPLACED = _replacements(_CALLS)
 
 
 @contextmanager
 def simulated(world: World, server: Server) -> Iterator[Calls]:
     """Let the code under test see the simulated files and the virtual time."""
-    calls = Calls(world, server)
-    fakes: dict[str, Callable[..., Any]] = {
-        "stat": lambda path, *, dir_fd=None, follow_symlinks=True: calls.client.stat(path, dir_fd),  # noqa: ARG005
-        "lstat": lambda path, *, dir_fd=None: calls.client.stat(path, dir_fd),
-        "access": lambda path, mode, **_: bool(calls.client.stat(path)) or bool(mode),
-        "mkdir": lambda path, mode=0o777, *, dir_fd=None: calls.client.mkdir(path, mode, dir_fd),
-        "rmdir": lambda path, *, dir_fd=None: calls.client.rmdir(path, dir_fd),
-        "unlink": lambda path, *, dir_fd=None: calls.client.unlink(path, dir_fd),
-        "chmod": lambda path, mode, *, dir_fd=None, follow_symlinks=True: calls.client.chmod(path, mode, dir_fd),  # noqa: ARG005
-        "scandir": lambda path: nullcontext([_Entry(calls.client, path, name) for name in calls.client.names(path)]),
-        "utime": lambda path, times=None, *, ns=None, dir_fd=None: calls.client.utime(  # noqa: ARG005
-            path, None if times is None else times[1], dir_fd
-        ),
-        "link": lambda old, new: calls.client.link(os.fspath(old), os.fspath(new)),
-        "rename": lambda old, new, *, src_dir_fd=None, dst_dir_fd=None: calls.client.rename(
-            old, os.fspath(new), src_dir_fd, dst_dir_fd
-        ),
-        "replace": lambda old, new, *, src_dir_fd=None, dst_dir_fd=None: calls.client.rename(
-            old, os.fspath(new), src_dir_fd, dst_dir_fd
-        ),
-        "open": lambda path, flags, mode=0o777, *, dir_fd=None: calls.client.open(path, flags, mode, dir_fd),
-        "read": lambda path, count: calls.client.read(path, count, 0),
-        "fdopen": lambda path, mode="r", **_: calls.client.file(path, mode),
-    }
-    fakes |= {name: calls.of_client(method) for name, method in _PLAIN.items()}
-    patches: list[Any] = [
-        patch.object(os, name, calls.wrapped(getattr(os, name), fake)) for name, fake in fakes.items()
-    ]
-    patches += [
-        patch.object(io, "open", _io_open(calls)),
-        patch.object(shutil, "rmtree", calls.wrapped(shutil.rmtree, calls.remove_tree)),
-        patch.object(os, "urandom", calls.urandom),
-        patch.object(lock, "urandom", calls.urandom),
-        patch("paislurm.translator.monitor.attempt.urandom", calls.urandom),
-        patch.object(time, "time", lambda: world.now),
-        patch.object(time, "monotonic", lambda: world.now),
-        patch.object(time, "sleep", world.sleep),
-        patch.object(lock, "threading", SimpleNamespace(Event=_event(world), Thread=_thread(world))),
-        *(patch.object(session, name, lambda _: None) for name in ("check_home", "check_private", "check_usable")),
-        patch.object(refresh, "is_private", lambda _: True),
-    ]
-    for each in patches:
-        each.start()
+    before = [(owner, name, getattr(owner, name)) for owner, name, _ in _REPLACED]
+    _CALLS.begin(world, server)
     try:
-        yield calls
+        for owner, name, fake in _REPLACED:
+            setattr(owner, name, fake)
+        yield _CALLS
     finally:
-        for each in reversed(patches):
-            each.stop()
-
-
-def _io_open(calls: Calls) -> Callable[..., Any]:
-    real = io.open
-
-    def opened(path: Any, mode: str = "r", *words: Any, **others: Any) -> Any:
-        if calls.simulated(path) is None:
-            return real(path, mode, *words, **others)
-        flags = {
-            "r": os.O_RDONLY,
-            "w": os.O_WRONLY | os.O_CREAT | os.O_TRUNC,
-            "a": os.O_WRONLY | os.O_CREAT | os.O_APPEND,
-        }
-        descriptor = path if isinstance(path, int) else calls.client.open(os.fspath(path), flags[mode[0]])
-        file = calls.client.file(descriptor, mode)
-        return file if "b" in mode or mode[0] != "r" else io.TextIOWrapper(file)
-
-    return opened
+        for owner, name, real in before:
+            setattr(owner, name, real)

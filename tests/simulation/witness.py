@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
+from paislurm.translator.state import journal as journals
 from paislurm.translator.state.history import history
-from paislurm.translator.state.journal import _records
 from paislurm.translator.state.records import Cancelled, Ended, Intent, Submitted, dump
 
 if TYPE_CHECKING:
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from paislurm.translator.state.lock import Lock
     from paislurm.translator.state.records import Record
 
-    from .files import Node, Server
+    from .files import Server
+    from .nodes import Node
     from .slurm import Slurm
     from .world import Process, World
 
@@ -107,7 +108,7 @@ class Witness:
         return node
 
     def _check_end(self, journal: Node, record: Ended) -> None:
-        known = history(_records(bytes(journal.data), first=1).records)
+        known = history(journals._records(journal.data, first=1).records)
         if "never reached" not in record.reason or known.attempt != record.attempt:
             return
         asked = self._asked.get(known.tag)
@@ -147,7 +148,7 @@ class Witness:
         node = self.journal(old.journal) if old is not None else None
         if old is None or node is None:
             return
-        known = history(_records(bytes(node.data), first=1).records)
+        known = history(journals._records(node.data, first=1).records)
         if known.ended is not None or known.cancelled is not None:
             return
         lost = not known.job_id and self.world.now - known.asked > SETTLED_SECONDS
@@ -162,7 +163,7 @@ class Witness:
         """Check that an attempt is recorded before it is submitted, and is not being submitted already."""
         tag, now = submission.tag, self.world.now
         node = self.journal(submission.folder / "journal.jsonl")
-        records = _records(bytes(node.data), first=1).records if node is not None else ()
+        records = journals._records(node.data, first=1).records if node is not None else ()
         intents = [record for record in records if isinstance(record, Intent) and record.tag == tag]
         if node is not None and not intents:
             self.breaks(f"attempt {tag} is submitted without a record")

@@ -6,6 +6,8 @@ or it may stall. Every choice comes from `Choices`, so that a seed, or a list of
 
 from __future__ import annotations
 
+from itertools import accumulate
+from math import log
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -16,8 +18,16 @@ if TYPE_CHECKING:
 
 STEP_SECONDS = 0.002
 """Virtual seconds for each effect."""
+OUTSIDE = "outside"
+"""The host on which the world itself runs."""
 STALLS = (40, 100, 200)
 """Seconds for which a process may stand still: shorter and longer than a lock without a heartbeat lasts."""
+INTERRUPTIONS = (0, 0.03, 0.01, 0.0008, *[0.0008] * len(STALLS))
+"""How likely each is before an effect: nothing, another process goes on, a new one starts, a kill, the stalls."""
+OTHER, NEW, KILL = 1, 2, 3
+NEVER = 1 << 62
+_EACH_STEP = sum(INTERRUPTIONS)
+_LOG_NOTHING = log(1 - _EACH_STEP)
 
 
 class Killed(BaseException):
@@ -25,24 +35,65 @@ class Killed(BaseException):
 
 
 class Choices:
-    """Numbers from a seed, or from a list: 0, the simplest choice, follows its last one."""
+    """Numbers from a seed, or from a list: 0, the simplest choice, follows its last one.
+
+    Nearly all steps of processes choose 0, nothing: `quiet_until` is the position of the first choice that may differ.
+    """
 
     def __init__(self, seed: int = 0, given: Sequence[int] | None = None) -> None:
-        self._random = Random(seed)
+        self._random = Random(seed).random
         self._given = given
-        self.made: list[int] = []
+        self._made: dict[int, int] = {}
+        self.position = 0
+        self.quiet_until = 0
+        self._find_next()
+
+    @property
+    def made(self) -> list[int]:
+        """All choices until now."""
+        made = [0] * self.position
+        for position, value in self._made.items():
+            made[position] = value
+        return made
 
     def choose(self, count: int, chance: float = 1.0) -> int:
         """Return 0 to `count` - 1: with `chance` any of them, else 0."""
-        if self._given is not None:
-            position = len(self.made)
-            value = self._given[position] % count if position < len(self._given) else 0
-        elif chance < 1.0 and self._random.random() >= chance:
-            value = 0
+        position = self.position
+        self.position += 1
+        if self._given is None:
+            self.quiet_until += 1
+            if chance < 1.0 and self._random() >= chance:
+                return 0
+            value = int(self._random() * count)
         else:
-            value = int(self._random.random() * count)
-        self.made.append(value)
+            value = self._given[position] % count if position < len(self._given) else 0
+            if position == self.quiet_until:
+                self._find_next()
+        if value:
+            self._made[position] = value
         return value
+
+    def interruption(self) -> int:
+        """Return what happens to a process before its effect: 0 for nothing, else an index of INTERRUPTIONS."""
+        position = self.position
+        self.position += 1
+        if position < self.quiet_until:
+            return 0
+        if self._given is None:
+            left = self._random() * _EACH_STEP
+            value = next(index for index, end in enumerate(accumulate(INTERRUPTIONS)) if left < end)
+        else:
+            value = self._given[position] % len(INTERRUPTIONS)
+        self._find_next()
+        self._made[position] = value
+        return value
+
+    def _find_next(self) -> None:
+        if self._given is None:
+            self.quiet_until = self.position + int(log(1 - self._random()) / _LOG_NOTHING)
+            return
+        length = len(self._given)
+        self.quiet_until = next((each for each in range(self.position, length) if self._given[each]), NEVER)
 
 
 class Process:
@@ -79,6 +130,7 @@ class World:
         self.kills = 0
         self.stalls = 0
         self.current: Process | None = None
+        self.host = OUTSIDE
         self._main = getcurrent()
         self.waiting: list[Callable[[], Process]] = []
         """What starts in the middle of something: each call starts a process."""
@@ -109,13 +161,13 @@ class World:
                 self.now = min(process.wake for process in self.processes)
                 continue
             process = ready[self.choices.choose(len(ready), 0.3) if len(ready) > 1 else 0]
-            self.current = process
+            self.current, self.host = process, process.host
             process.greenlet.switch()
-            self.current = None
+            self.current, self.host = None, OUTSIDE
             if process.over:
                 self.processes.remove(process)
 
-    def step(self, what: str) -> None:
+    def step(self, *what: object) -> None:
         """Stand before an effect: the process may be killed here, may stall, or another one may go on."""
         process = self.current
         if process is None:
@@ -123,31 +175,38 @@ class World:
         if process.dead:
             raise Killed
         self.now += STEP_SECONDS
-        fault = self.choices.choose(2 + len(STALLS), 0.004) if self.faults else 0
-        if fault:
+        choices = self.choices
+        position = choices.position
+        if position < choices.quiet_until:
+            choices.position = position + 1
+        else:
+            self._interrupted(process, choices.interruption(), what)
+        if self.telling:
+            self.tell(*what)
+
+    def _interrupted(self, process: Process, how: int, what: tuple[object, ...]) -> None:
+        if how >= KILL:
+            if not self.faults:
+                return
             self.faults -= 1
-        if fault == 1:
-            self.tell(f"is killed before: {what}")
+        if how == KILL:
+            self.tell("is killed before:", *what)
             self.kills += 1
             process.kill()
             process.when_killed()
             raise Killed
-        if fault:
+        if how > KILL:
             self.stalls += 1
-            seconds = STALLS[fault - 2]
-            self.tell(f"stalls for {seconds} s before: {what}")
+            seconds = STALLS[how - KILL - 1]
+            self.tell(f"stalls for {seconds} s before:", *what)
             process.wake = self.now + seconds
             self._leave(process)
-        elif self.waiting and self.choices.choose(2, 0.02):
-            # The new process runs first.
-            self.processes.insert(0, self.processes.pop(self.processes.index(self.waiting.pop()())))
+        elif how == OTHER or (how == NEW and self.waiting):
+            if how == NEW:
+                # The new process runs first.
+                self.processes.insert(0, self.processes.pop(self.processes.index(self.waiting.pop()())))
             process.wake = self.now
             self._leave(process)
-        elif self.choices.choose(2, 0.06):
-            process.wake = self.now
-            self._leave(process)
-        if self.telling:
-            self.tell(what)
 
     def sleep(self, seconds: float) -> None:
         """Let virtual time pass for the process."""
@@ -164,6 +223,13 @@ class World:
         if process.dead:
             raise Killed
 
+    def end(self) -> None:
+        """End the processes that are left, so that none has an effect in a later history."""
+        for process in self.processes:
+            process.kill()
+        self.waiting.clear()
+        self.run()
+
     def fault(self, count: int, chance: float) -> int:
         """Return which of `count` faults comes here, 0 for none."""
         if not self.faults or self.current is None:
@@ -173,8 +239,8 @@ class World:
             self.faults -= 1
         return found
 
-    def tell(self, what: str) -> None:
+    def tell(self, *what: object) -> None:
         """Add a line to the story of this history."""
         if self.telling:
-            name = f"{self.current.name} on {self.current.host}" if self.current else "world"
-            self.story.append(f"{self.now - 1_800_000_000:9.3f} {name}: {what}")
+            name = f"{self.current.name} on {self.host}" if self.current else "world"
+            self.story.append(f"{self.now - 1_800_000_000:9.3f} {name}: {' '.join(map(str, what))}")
