@@ -53,9 +53,7 @@ class SharedFiles:
 
     def create(self, name: str, text: str) -> Stamp:
         """Write a new file. Make its folder if necessary."""
-        make_private(self._folder)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-        descriptor = os.open(self._folder / name, flags, 0o600)
+        descriptor = self._new(name)
         try:
             # Only people read the text, and a full disk must not prevent a monitor.
             with suppress(OSError):
@@ -67,14 +65,22 @@ class SharedFiles:
 
     def now(self) -> float:
         """Return the server's time in seconds since 1970, by the time of a new file."""
-        make_private(self._folder)
-        path = self._folder / f".now-{os.urandom(8).hex()}"
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        name = f".now-{os.urandom(8).hex()}"
+        descriptor = self._new(name)
         try:
             return os.fstat(descriptor).st_mtime
         finally:
             os.close(descriptor)
-            path.unlink(missing_ok=True)
+            self.remove(name)
+
+    def _new(self, name: str) -> int:
+        """Create a file and return its descriptor. Make the folder if necessary."""
+        path, flags = self._folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        try:
+            return os.open(path, flags, 0o600)
+        except FileNotFoundError:
+            make_private(self._folder)
+            return os.open(path, flags, 0o600)
 
     def link(self, old: str, new: str) -> bool:
         """Give a second name. If the server's answer is lost, the link count decides. Source: link (2), NOTES."""
