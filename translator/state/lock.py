@@ -61,7 +61,7 @@ class Lock:
             self._files.remove(f"{_NAME}{last + 1}")
             return False
         self._number, self._inode = last + 1, mine.inode
-        self._clean(mine.time)
+        self._clean(own, mine.time)
         return True
 
     def _last(self) -> int:
@@ -80,13 +80,13 @@ class Lock:
             now = again.time if again is not None else found.time
         return found is None or abs(now - found.time) > STALE_SECONDS
 
-    def _clean(self, now: float) -> None:
-        """Remove obsolete files, the oldest first."""
+    def _clean(self, own: str, now: float) -> None:
+        """Remove obsolete files, the oldest first, and not `own`, which `take` removes."""
         for name in sorted(self._files.names()):
             number = name.removeprefix(_NAME)
             if name.startswith(_NAME) and number.isdecimal() and int(number) < self._number:
                 self._files.remove(name)
-            elif name.startswith(".owner-"):
+            elif name.startswith(".owner-") and name != own:
                 left = self._files.stamp(name)
                 if left is not None and now - left.time > ABANDONED_SECONDS:
                     self._files.remove(name)
