@@ -68,7 +68,8 @@ class SharedPollResults:
         with self._lock.taken() as mine:
             if mine or self._lock.problem:
                 # Another process may have polled meanwhile.
-                return self._fresh(max_age) or self._ask(ids, tags, others)
+                new = self.news() is not None
+                return (self._fresh(max_age) if new else None) or self._ask(ids, tags, others)
         return self._of_other(max_age)
 
     def news(self) -> PollResult | None:
