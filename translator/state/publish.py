@@ -45,16 +45,21 @@ def write_durably(path: Path, data: bytes) -> None:
     """Write a file atomically and sync it to disk."""
     new = path.with_name(f".{path.name}.new-{os.urandom(4).hex()}")
     try:
-        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(descriptor)
+        _write_new(new, data)
         new.replace(path)
         sync_folder(path.parent)
     except BaseException:
         new.unlink(missing_ok=True)
         raise
+
+
+def _write_new(path: Path, data: bytes) -> None:
+    """Write a new file and sync it to disk."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(descriptor)
 
 
 def sync_folder(folder: Path) -> None:
@@ -75,21 +80,27 @@ def stage(store: Store, files: Mapping[str, bytes]) -> Path:
         staged.mkdir(mode=0o700)
     _clean_up(store.jobs)
     try:
-        write_files(staged, files)
+        write_files(staged, files, staged=True)
     except BaseException:
         remove(staged)
         raise
     return staged
 
 
-def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write files into a folder by their relative paths. Raises FolderError."""
+def write_files(folder: Path, files: Mapping[str, bytes], *, staged: bool = False) -> None:
+    """Write files into a folder by their relative paths. Raises FolderError.
+
+    Nobody reads a `staged` folder yet: its files need no rename, and each of its folders is synced once.
+    """
     with writing(folder):
         for name, data in files.items():
             file = folder / name
             for parent in reversed(file.relative_to(folder).parents[:-1]):
                 (folder / parent).mkdir(mode=0o700, exist_ok=True)
-            write_durably(file, data)
+            (_write_new if staged else write_durably)(file, data)
+        if staged:
+            for parent in dict.fromkeys((folder / name).parent for name in files):
+                sync_folder(parent)
 
 
 def _clean_up(jobs: Path) -> None:
