@@ -225,7 +225,8 @@ class Monitor:
 
     def finish(self) -> None:
         """Wait for running notification programs."""
-        self._sender.finish(self._dependencies.clock())
+        if self._sender.busy:
+            self._sender.finish(self._dependencies.clock())
 
     def _watch_files(
         self, factor: float, soon: float, sleep: Callable[[float], None], spent: Callable[[], bool]

@@ -110,8 +110,9 @@ def _act(view: View, dependencies: Dependencies) -> View:
         view = _cancel_again(view, dependencies)
         ahead = dependencies.ahead(view.history.backend)
         away = dependencies.unreached.get(view.history.backend)
-        view = held_up(view, dependencies.clock(), dependencies.room_at, ahead, away)
-        number = _submittable(view, dependencies.clock() + ahead)
+        now = dependencies.clock()
+        view = held_up(view, now, dependencies.room_at, ahead, away)
+        number = _submittable(view, now + ahead)
         return view if number is None else _submit(view, number, dependencies)
     except OSError as error:
         return replace(view, backend_error=f"{view.folder.path} cannot be written ({error.strerror or error})")
@@ -152,6 +153,8 @@ def _cancel_again(view: View, dependencies: Dependencies) -> View:
 
 def _cancel(view: View, dependencies: Dependencies) -> View:
     known = view.history
+    if known.cancelled is None:
+        return view
     try:
         after = cancel_as_asked(view.folder, known, dependencies.backend(known.backend), dependencies.clock())
     except BackendError as error:
