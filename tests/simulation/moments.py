@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from paislurm.translator.state.journal import JournalContents
     from paislurm.translator.state.records import Record
 
     from .witness import Witness
@@ -93,78 +94,94 @@ class Moments:
             world.sleep(when.pause)
 
 
-@contextmanager
-def watched(moments: Moments, witness: Witness) -> Iterator[None]:
-    """Let the functions that change what processes share name their moments, and tell the witness."""
+class _Wrapped:
+    """The functions of the program that name their moments, and tell the witness what happens."""
 
-    def append(journal: Path, record: Record, *, inode: int | None = None) -> None:
-        kind = type(record).__name__.lower()
-        when = moments.at(f"before {kind}")
-        node = witness.writes(journal, record, inode)
-        try:
-            with _torn_write(when, moments.world):
-                real_append(journal, record, inode=inode)
-        finally:
-            witness.is_over(node)
-        witness.has_written(node, journal, record, inode)
-        moments.at(f"after {kind}")
+    def __init__(self, moments: Moments, witness: Witness) -> None:
+        self.moments = moments
+        self.witness = witness
 
-    def reading(real: Callable[..., Any]) -> Callable[..., Any]:
-        def read(journal: Path) -> Any:
-            began = witness.world.now
+    def append(self, real: Callable[..., None]) -> Callable[..., None]:
+        def append(journal: Path, record: Record, *, inode: int | None = None) -> None:
+            kind = type(record).__name__.lower()
+            when = self.moments.at(f"before {kind}")
+            node = self.witness.writes(journal, record, inode)
+            try:
+                with _torn_write(when, self.moments.world):
+                    real(journal, record, inode=inode)
+            finally:
+                self.witness.is_over(node)
+            self.witness.has_written(node, journal, record, inode)
+            self.moments.at(f"after {kind}")
+
+        return append
+
+    def read(self, real: Callable[[Path], JournalContents]) -> Callable[[Path], JournalContents]:
+        def read(journal: Path) -> JournalContents:
             found = real(journal)
-            witness.has_read(journal, found.records, began)
-            moments.at("after read")
+            self.witness.has_read(journal, found.records)
+            self.moments.at("after read")
             return found
 
         return read
 
-    def around(what: str, real: Callable[..., Any], then: Callable[..., object] = lambda *_: None) -> Any:
+    def around(self, what: str, real: Callable[..., Any], then: Callable[..., object] | None = None) -> Any:
         def call(*words: Any) -> Any:
-            moments.at(f"before {what}")
+            self.moments.at(f"before {what}")
             found = real(*words)
-            then(found, *words)
-            moments.at(f"after {what}")
+            if then is not None:
+                then(found, *words)
+            self.moments.at(f"after {what}")
             return found
 
         return call
 
-    def take(lock: Lock) -> bool:
-        began = witness.world.now
-        mine = real_take(lock)
-        if mine:
-            witness.takes(lock, began)
-            moments.at("after lock taken")
-        return mine
+    def take(self, real: Callable[[Lock], bool]) -> Callable[[Lock], bool]:
+        def take(lock: Lock) -> bool:
+            began = self.witness.world.now
+            mine = real(lock)
+            if mine:
+                self.witness.takes(lock, began)
+                self.moments.at("after lock taken")
+            return mine
 
-    def beats(real: Callable[[Lock], Any]) -> Any:
+        return take
+
+    def beat(self, real: Callable[[Lock], Any]) -> Callable[[Lock], Any]:
         def beat(lock: Lock) -> Any:
-            began = witness.world.now
+            began = self.witness.world.now
             found = real(lock)
-            witness.beats(lock, began)
+            self.witness.beats(lock, began)
             return found
 
         return beat
 
-    def give_up(lock: Lock) -> None:
-        witness.gives_up(lock)
-        real_give_up(lock)
-        moments.at("after lock released")
+    def give_up(self, real: Callable[[Lock], None]) -> Callable[[Lock], None]:
+        def give_up(lock: Lock) -> None:
+            self.witness.gives_up(lock)
+            real(lock)
+            self.moments.at("after lock released")
 
-    real_append, real_take, real_give_up = job_folder.append, Lock.take, Lock.give_up
-    fakes: list[tuple[object, str, Any]] = [
-        (job_folder, "append", append),
-        (job_folder, "read", reading(job_folder.read)),
-        (poll, "read", reading(poll.read)),
-        (Lock, "take", take),
-        (Lock, "give_up", give_up),
-        (Lock, "beat", beats(Lock.beat)),
-        (Lock, "now", beats(Lock.now)),
-        (JobFolder, "forget_secrets", around("forget secrets", JobFolder.forget_secrets)),
-        (replace_job, "archive", around("archive", replace_job.archive, witness.archived)),
-        (replace_job, "publish", around("publish", replace_job.publish)),
-        (replace_job, "remove", around("undo", replace_job.remove)),
-        (removing, "hide", around("hide", removing.hide)),
+        return give_up
+
+
+@contextmanager
+def watched(moments: Moments, witness: Witness) -> Iterator[None]:
+    """Let the functions that change what processes share name their moments, and tell the witness."""
+    wrapped = _Wrapped(moments, witness)
+    fakes: list[tuple[Any, str, Any]] = [
+        (job_folder, "append", wrapped.append(job_folder.append)),
+        (job_folder, "read", wrapped.read(job_folder.read)),
+        (poll, "read", wrapped.read(poll.read)),
+        (Lock, "take", wrapped.take(Lock.take)),
+        (Lock, "give_up", wrapped.give_up(Lock.give_up)),
+        (Lock, "beat", wrapped.beat(Lock.beat)),
+        (Lock, "now", wrapped.beat(Lock.now)),
+        (JobFolder, "forget_secrets", wrapped.around("forget secrets", JobFolder.forget_secrets)),
+        (replace_job, "archive", wrapped.around("archive", replace_job.archive, witness.archived)),
+        (replace_job, "publish", wrapped.around("publish", replace_job.publish)),
+        (replace_job, "remove", wrapped.around("undo", replace_job.remove)),
+        (removing, "hide", wrapped.around("hide", removing.hide)),
     ]
     before = [(owner, name, getattr(owner, name)) for owner, name, _ in fakes]
     try:

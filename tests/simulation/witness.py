@@ -81,7 +81,7 @@ class Witness:
         """Return a journal as the server has it."""
         return self.server.find(str(path))
 
-    def has_read(self, journal: Path, records: tuple[Record, ...], _: float) -> None:
+    def has_read(self, journal: Path, records: tuple[Record, ...]) -> None:
         """Note that a process knows of a cancel."""
         node = self.journal(journal)
         if node is not None and any(isinstance(record, Cancelled) for record in records):
