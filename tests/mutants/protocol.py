@@ -25,8 +25,8 @@ PROTOCOL = (
     ),
     Mutant(
         "a submit does not cancel what was cancelled meanwhile", _SUBMIT,
-        "        cancel_as_asked(folder, folder.history(), session.backend(source.backend), session.now())\n",
-        "        pass\n",
+        "        cancel_as_asked(folder, known, backend, session.now())\n",
+        "",
     ),
     Mutant(
         "the end of a job leaves its secrets", _FOLDER,

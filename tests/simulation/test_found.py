@@ -34,3 +34,15 @@ def test_a_job_with_the_name_of_an_earlier_one_finds_its_folder_on_nfs() -> None
         people.start("submit", "a", "login1", 6.5)
 
     assert play(given=NFS, begin=begin).violation == ""
+
+
+def test_a_submit_that_stalls_until_it_is_given_up_leaves_no_secrets() -> None:
+    def begin(people: People, moments: Moments) -> None:
+        people.start("submit", "a", "login1")
+        moments.plan.append(
+            When(
+                "after publish", "submit", starts=(partial(people.start, "monitor", "", "login2", 200.0),), pause=250.0
+            )
+        )
+
+    assert play(given=ONE_MACHINE, begin=begin).violation == ""

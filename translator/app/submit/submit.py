@@ -28,6 +28,8 @@ from .retry_policy import retry_policy
 from .site_values import partitions_of
 
 if TYPE_CHECKING:
+    from paislurm.backends.base import JobId
+
     from ...monitor.poll import View
     from ...state.history import History
     from ...state.job_folder import JobFolder
@@ -125,10 +127,22 @@ def _submit(session: Session, prepared: Prepared, finished: View | None) -> str:
         raise
     if unwritten is not None:
         session.say(f"warning: cannot write {folder.journal} ({unwritten}); paislurm will find the job by its tag")
-    # Another process may have cancelled the job meanwhile. If this fails, a monitor tries again.
+    # If this fails, a monitor tries again.
     with suppress(BackendError, OSError):
-        cancel_as_asked(folder, folder.history(), session.backend(source.backend), session.now())
+        _after_submit(session, folder, job_id)
     return job_id
+
+
+def _after_submit(session: Session, folder: JobFolder, job_id: JobId) -> None:
+    """Cancel a job that another process cancelled, or gave up because this process stalled before its submit."""
+    known = folder.history()
+    backend = session.backend(known.backend)
+    if known.ended is None:
+        cancel_as_asked(folder, known, backend, session.now())
+    elif known.ended.started_at is None:
+        folder.forget_secrets()
+        session.say(f"warning: {folder.name} has already ended ({known.ended.reason}); job {job_id} runs nothing")
+        backend.cancel(job_id)
 
 
 def _unsure(error: BackendError, folder: JobFolder, known: History) -> UnreachableError:
