@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from .mutant import Mutant
 
-_LOCK, _RECONCILE, _ATTEMPT = (
-    f"translator/{name}.py" for name in ("state/lock", "monitor/reconcile", "monitor/attempt")
+_LOCK, _RECONCILE, _ATTEMPT, _TRANSITION = (
+    f"translator/{name}.py" for name in ("state/lock", "monitor/reconcile", "monitor/attempt", "monitor/transition")
 )
 _JOURNAL, _PUBLISH, _FOLDER = (f"translator/state/{name}.py" for name in ("journal", "publish", "job_folder"))
 _SUBMIT, _REPLACE, _CANCEL = (
@@ -19,9 +19,9 @@ PROTOCOL = (
         "    if (before.attempt",
     ),
     Mutant(
-        "a job between two attempts goes on after a cancel", _RECONCILE,
-        "    if view.backend_error or known.ended is not None or known.cancelled is not None:\n",
-        "    if view.backend_error or known.ended is not None:\n",
+        "a cancel between two attempts ends no job", _TRANSITION,
+        "    if known.cancelled is None:\n        return _due(retry, now, held_text(known)).status, ()\n",
+        "    return _due(retry, now, held_text(known)).status, ()\n",
     ),
     Mutant(
         "a submit does not cancel what was cancelled meanwhile", _SUBMIT,

@@ -9,8 +9,8 @@ from paislurm.translator.state import journal as journals
 from paislurm.translator.state.history import history
 from paislurm.translator.state.records import Created, Ended, Intent, Retry, Submitted
 
+from .batch import DUPLICATE
 from .people import BUDGET, HOME, SECRET
-from .slurm import DUPLICATE
 from .witness import MOMENT, ViolationError
 
 if TYPE_CHECKING:
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from paislurm.translator.state.history import History
     from paislurm.translator.state.records import Record
 
+    from .batch import Job
     from .files import Server
     from .nodes import Node
     from .people import People
-    from .slurm import Job
 
 
 def folders(server: Server) -> Iterator[tuple[str, Node]]:

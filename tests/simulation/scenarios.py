@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from .moments import MOMENTS, When
 from .people import NAMES, OPERATIONS
+from .slurm import Weather
 from .witness import STALE_SECONDS
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ SCENARIOS = (
 def begin(people: People, moments: Moments) -> None:
     """Draw what happens, and start it."""
     world, choices = people.world, people.world.choices
+    people.slurm.weather = _weather(choices, world.now)
     people.start("submit", "a", "login1", 0.0)
     drawn = choices.choose(len(SCENARIOS) + 3)
     if drawn < 2:
@@ -95,6 +97,12 @@ def begin(people: People, moments: Moments) -> None:
         if scenario.moments:
             moments.plan.append(_aimed(scenario, choices, people))
         _mix(world, people, 3)
+
+
+def _weather(choices: Choices, now: float) -> Weather:
+    kind = choices.choose(4, 0.3)
+    limit = now + (0.5, 100.0, 700.0)[choices.choose(3)] if kind == 1 else 0.0
+    return Weather(limit, lag=600.0 if kind == 2 else 0.0, age=45.0 if kind == 3 else 0.0)
 
 
 def _mix(world: World, people: People, most: int) -> None:

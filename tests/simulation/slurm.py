@@ -1,58 +1,49 @@
-"""A Slurm that takes jobs, runs a model of the batch script, answers late, wrongly told, or not at all.
+"""A Slurm of two clusters that takes jobs, and answers late, with old data, wrongly, or not at all.
 
-The model of the script knows of `batch/folder.sh` the claim, and of `batch/result.sh` the result.
+Both clusters number their jobs alike. How rows of squeue and sacct become observations is the program's own.
 """
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from paislurm.backends.base import JobId, Observation, SharedFolders
+from paislurm.backends.slurm.commands import cluster_of, cluster_of_tag
+from paislurm.backends.slurm.states import observed
 from paislurm.translator.errors import Diagnostic, RejectedError, UnreachableError
 
+from .batch import Batch, Job
+
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
     from paislurm.backends.base import Options, RunFolder, Submission
+    from paislurm.backends.slurm.output import Row
 
     from .files import Server
     from .moments import Moments
     from .witness import Witness
     from .world import World
 
-DUPLICATE, UNSEEN, REQUEUED = 5, 6, 3
-"""Exit statuses of the batch script."""
-ENDS = ("succeeded", "failed", "transient", "node lost", "cancelled by root", "requeued", "time limit")
-"""What may become of a job that has started."""
-MIN_JOB_AGE = 300
-"""Seconds after its end for which the controller knows a job. Source: slurm.conf(5), MinJobAge."""
+FIRST_NUMBER = 101
 
 
-def _whole(time: float | None) -> int | None:
-    return None if time is None else int(time)
+class Weather(Struct):
+    """Troubles of a Slurm.
 
+    Until `limit_until` sbatch refuses (QOSMaxSubmitJobPerUserLimit). The accounts `lag` by seconds. squeue and sacct
+    answer with data that are `age` seconds old.
+    """
 
-class Job:
-    """A job of Slurm."""
-
-    def __init__(self, number: int, submission: Submission, now: float) -> None:
-        self.id = JobId(str(number))
-        self.submission = submission
-        self.state = "PENDING"
-        self.status: int | None = None
-        self.submitted = now
-        self.asked = now
-        self.started: float | None = None
-        self.ended: float | None = None
-        self.accounted: float | None = None
-        self.cancelled = False
-        self.restarts = 0
+    limit_until: float = 0.0
+    lag: float = 0.0
+    age: float = 0.0
 
 
 class Slurm(SharedFolders):
-    """The controller and the database, as one. `ran` has each job that ran an attempt, and the attempt's tag."""
+    """The controllers and the database. `ran` has each job that ran an attempt, and the attempt's tag."""
 
     name = "slurm"
 
@@ -61,14 +52,19 @@ class Slurm(SharedFolders):
         self._server = server
         self._witness = witness
         self._moments = moments
+        self.weather = Weather()
         self.usual_end = ""
         """How every second job ends, "" for any way."""
+        self.drained: dict[str, str] = {}
         self.ran_after_end = ""
         self.jobs: dict[JobId, Job] = {}
         self.ran: list[tuple[Job, str]] = []
-        self.answers = 0
+        self._last: dict[str, int] = {}
 
-    # As the backend
+    @property
+    def lag(self) -> float:
+        """Seconds by which the accounts are late."""
+        return self.weather.lag
 
     def version(self) -> str:
         return "24.11.5"
@@ -80,7 +76,7 @@ class Slurm(SharedFolders):
         world.step(f"sbatch attempt {submission.attempt} of {submission.folder.name}")
         self._witness.asks(submission)
         fault = world.fault(4, 0.05)
-        if fault == 1:
+        if fault == 1 or world.now < self.weather.limit_until:
             world.tell("Slurm refuses the job")
             self._witness.refuses(submission.tag)
             raise RejectedError(Diagnostic(code="E503", message="limit"), argv=("sbatch",), status=1)
@@ -109,25 +105,43 @@ class Slurm(SharedFolders):
         return box[0]
 
     def _take(self, submission: Submission, asked: float) -> JobId:
-        job = Job(101 + len(self.jobs), submission, self._world.now)
-        job.asked = asked
+        cluster = cluster_of_tag(submission.tag)
+        number = self._last[cluster] = self._last.get(cluster, FIRST_NUMBER - 1) + 1
+        job = Job(number, submission, asked, self._world.now)
         self.jobs[job.id] = job
         self._world.tell(f"job {job.id} is attempt {submission.attempt} of {submission.folder.name}")
-        process = self._world.spawn(f"job {job.id}", "node", lambda: self._live(job))
-        process.when_killed = lambda: self._end(job, "NODE_FAIL", 0)
+        batch = Batch(job, self, self._world, self._server, self._witness)
+        process = self._world.spawn(f"job {job.id}", "node", batch.lives)
+        process.when_killed = lambda: batch.ends("NODE_FAIL", 0)
         return job.id
 
     def observe(self, ids: Collection[JobId]) -> Mapping[JobId, Observation]:
         self._ask(f"squeue and sacct of {', '.join(sorted(ids))}")
-        found = {job_id: seen for job_id in ids if (seen := self._seen(self.jobs.get(job_id))) is not None}
+        found: dict[JobId, Observation] = {}
+        for cluster in sorted({cluster_of(job_id) for job_id in ids}):
+            wanted = [job_id for job_id in ids if cluster_of(job_id) == cluster]
+            found |= observed(wanted, self._queue, self._accounts, lambda _: 1, lambda _, seen: seen)  # type: ignore[arg-type,return-value]
         self._moments.at("after poll")
         return found
 
+    def _queue(self, ids: Sequence[JobId]) -> list[Row]:
+        now = self._world.now - self.weather.age
+        rows = (self.jobs[job_id].in_queue(now) for job_id in ids if job_id in self.jobs)
+        return [row for row in rows if row is not None]
+
+    def _accounts(self, ids: Sequence[JobId], _: bool) -> list[Row]:
+        now = self._world.now - self.weather.age
+        return [self.jobs[job_id].in_accounts(now) for job_id in ids if self._is_known(job_id, now)]
+
+    def _is_known(self, job_id: JobId, now: float) -> bool:
+        return job_id in self.jobs and self.jobs[job_id].submitted + self.lag <= now
+
     def find(self, tags: Collection[str]) -> Mapping[str, JobId]:
         self._ask(f"search of {', '.join(sorted(tags))}")
+        now = self._world.now - self.weather.age
         found: dict[str, JobId] = {}
         for job in self.jobs.values():
-            if job.submission.tag in tags:
+            if job.submission.tag in tags and (job.in_queue(now) is not None or self._is_known(job.id, now)):
                 found[job.submission.tag] = job.id
         self._moments.at("after search")
         self._witness.finds({*found})
@@ -135,7 +149,7 @@ class Slurm(SharedFolders):
 
     def unavailable_nodes(self, nodes: str) -> Mapping[str, str]:
         self._ask(f"sinfo of {nodes}")
-        return {}
+        return {node: why for node, why in self.drained.items() if node == nodes}
 
     def cancel(self, *job_ids: JobId) -> None:
         self._moments.at("before scancel")
@@ -164,120 +178,6 @@ class Slurm(SharedFolders):
 
     def _ask(self, what: str) -> None:
         self._world.step(what)
-        self.answers += 1
         if self._world.fault(1, 0.02):
             self._world.tell("Slurm does not answer")
             raise self._unreachable()
-
-    def _seen(self, job: Job | None) -> Observation | None:
-        if job is None:
-            return None
-        now = self._world.now
-        final = job.accounted is not None and job.accounted <= now
-        if not final and job.ended is not None and now - job.ended > MIN_JOB_AGE:
-            return None
-        canceller = " by 0" if job.state == "CANCELLED" and not job.cancelled else ""
-        return Observation(
-            job_id=job.id, state=job.state, raw_state=job.state + canceller, final=final,
-            status=job.status if final else None, nodes="n1" if job.started else "", submitted=int(job.submitted),
-            started=_whole(job.started), ended=_whole(job.ended),
-        )  # fmt: skip
-
-    # As the nodes
-
-    def _live(self, job: Job) -> None:
-        world = self._world
-        waits = job.submission.delay + (1, 20, 200)[world.choices.choose(3)]
-        until = world.now + waits
-        while world.now < until and not job.cancelled:
-            world.sleep(min(5, until - world.now))
-        if job.cancelled:
-            self._end(job, "CANCELLED", 0)
-            return
-        job.started, job.state = world.now, "RUNNING"
-        how = ENDS[world.choices.choose(len(ENDS))]
-        if self.usual_end and world.choices.choose(2):
-            how = self.usual_end
-        while (state := self._script(job, how)) is None:
-            job.restarts += 1
-        self._end(job, *state)
-
-    def _end(self, job: Job, state: str, status: int) -> None:
-        world = self._world
-        job.state, job.status, job.ended = state, status, world.now
-        job.accounted = world.now + (0, 3, 40)[world.choices.choose(3)]
-        world.tell(f"job {job.id} ends: {state}, status {status}")
-
-    def _script(self, job: Job, how: str) -> tuple[str, int] | None:
-        """Run the script once; return the state and status of the job, None for a requeue."""
-        world, submission = self._world, job.submission
-        attempt = submission.folder / "attempts" / str(submission.attempt)
-        try:
-            list(submission.folder.parent.iterdir())
-            (attempt / "job.sbatch").stat()
-        except OSError:
-            return "FAILED", UNSEEN
-        owner = f"{job.id} {job.restarts}"
-        try:
-            (attempt / "claim").mkdir()
-        except FileExistsError:
-            return self._claimed(job, attempt)
-        except OSError:
-            return "FAILED", 4
-        try:
-            (attempt / "claim" / "owner").write_bytes(f"{owner}\n".encode())
-        except OSError:
-            return "FAILED", 4
-        self.ran.append((job, submission.tag))
-        self._witness.runs(job.id, submission.folder)
-        journal = self._server.find(str(submission.folder / "journal.jsonl"))
-        if journal is not None and b'"kind": "ended"' in journal.data:
-            self.ran_after_end = str(job.id)
-        world.tell(f"job {job.id} runs attempt {submission.attempt}")
-        world.sleep((5, 60, 600)[world.choices.choose(3)])
-        if job.cancelled:
-            self._result(attempt, job, "interrupted", -1, "unknown")
-            return "CANCELLED", 0
-        return self._become(job, attempt, how)
-
-    def _become(self, job: Job, attempt: Path, how: str) -> tuple[str, int] | None:
-        if how == "requeued":
-            return None
-        if how == "node lost":
-            return "NODE_FAIL", 0
-        if how == "cancelled by root":
-            self._result(attempt, job, "interrupted", -1, "unknown")
-            return "CANCELLED", 0
-        if how == "time limit":
-            self._result(attempt, job, "interrupted", -1, "unknown")
-            return "TIMEOUT", 0
-        if how == "succeeded":
-            written = self._result(attempt, job, "succeeded", 0, "success")
-            return ("COMPLETED", 0) if written else ("FAILED", 7)
-        behaviour, code = ("transient", -120) if how == "transient" else ("unknown", 255)
-        return ("FAILED", 1) if self._result(attempt, job, "failed", code, behaviour) else ("FAILED", 7)
-
-    def _claimed(self, job: Job, attempt: Path) -> tuple[str, int]:
-        try:
-            owner, _, restarts = (attempt / "claim" / "owner").read_bytes().decode().strip().partition(" ")
-        except OSError:
-            owner = restarts = ""
-        if owner == job.id and restarts != str(job.restarts):
-            self._result(attempt, job, "requeued", -100, "transient")
-            return "FAILED", REQUEUED
-        self._world.tell(f"job {job.id} is a duplicate of job {owner or 'unknown'}")
-        return "FAILED", DUPLICATE
-
-    def _result(self, attempt: Path, job: Job, outcome: str, code: int, behaviour: str) -> bool:
-        now = int(self._world.now)
-        document = {
-            "version": 2, "job": job.submission.job, "attempt": job.submission.attempt, "job_id": job.id,
-            "outcome": outcome, "exit_code": code, "behaviour": behaviour, "reason": f"it {outcome}", "trigger": None,
-            "started_at": int(job.started or now), "ended_at": now, "tasks": [],
-        }  # fmt: skip
-        try:
-            (attempt / ".result").write_bytes(json.dumps(document).encode())
-            (attempt / ".result").replace(attempt / "result.json")
-        except OSError:
-            return False
-        return True
