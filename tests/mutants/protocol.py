@@ -26,7 +26,7 @@ PROTOCOL = (
     Mutant(
         "a submit does not cancel what was cancelled meanwhile", _SUBMIT,
         "        cancel_as_asked(folder, known, backend, session.now())\n",
-        "",
+        "        pass\n",
     ),
     Mutant(
         "the end of a job leaves its secrets", _FOLDER,

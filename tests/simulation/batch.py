@@ -109,7 +109,7 @@ class Batch:
             self.ends("CANCELLED", 0)
             return
         how = ENDS[world.choices.choose(len(ENDS))]
-        if self._cluster.usual_end and world.choices.choose(2):
+        if self._cluster.usual_end and not world.choices.choose(2):
             how = self._cluster.usual_end
         job.started = world.now
         if how == "prolog failed":

@@ -6,6 +6,7 @@ wrapped: each tells the witness what happens, and names the moment.
 
 from __future__ import annotations
 
+import errno
 import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -198,14 +199,17 @@ def _torn_write(when: When | None, world: World) -> Iterator[None]:
     if when is None or when.torn < 0:
         yield
         return
-    real, process = os.write, world.current
+    real, process, is_full = os.write, world.current, False
 
     def write(descriptor: int, data: bytes) -> int:
-        if world.current is not process or when.torn < 0:
+        nonlocal is_full
+        if world.current is not process:
             return real(descriptor, data)
-        part, when.torn = data[: when.torn], -1
-        world.tell(f"the disk is full after {len(part)} bytes")
-        return real(descriptor, part) if part else 0
+        if is_full:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        is_full = True
+        world.tell(f"the disk is full after {when.torn} bytes")
+        return real(descriptor, data[: when.torn]) if when.torn else 0
 
     with patch.object(os, "write", write):
         yield

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from .batch import NODE
 from .history import play
 from .moments import When
 
@@ -44,5 +45,20 @@ def test_a_submit_that_stalls_until_it_is_given_up_leaves_no_secrets() -> None:
                 "after publish", "submit", starts=(partial(people.start, "monitor", "", "login2", 200.0),), pause=250.0
             )
         )
+
+    assert play(given=ONE_MACHINE, begin=begin).violation == ""
+
+
+def test_a_job_whose_name_is_taken_stays_ended_when_its_node_is_drained_later() -> None:
+    def begin(people: People, moments: Moments) -> None:
+        people.slurm.usual_end = "cancelled by root"
+        people.start("submit", "a", "login1")
+        people.start("submit", "a", "login1", 100.0)
+        people.start("monitor", "", "login2", 99.99)
+        drains = partial(people.slurm.drained.__setitem__, NODE, "Prolog error")
+        moments.plan += [
+            When("after lock taken", "monitor", pause=1.0),
+            When("after publish", "submit", nth=2, starts=(drains,)),
+        ]
 
     assert play(given=ONE_MACHINE, begin=begin).violation == ""

@@ -103,7 +103,7 @@ def _act(view: View, dependencies: Dependencies) -> View:
     if _is_quiet(view) or not dependencies.owns(view) or not dependencies.holds_lock():
         return view
     try:
-        view = _record_news(view, dependencies)
+        view = record_news(view, dependencies.backend)
         if is_unknown(view) and dependencies.clock() - (view.history.submitted or view.history.asked) > UNKNOWN_SECONDS:
             # The backend has almost certainly lost the job, and its user may not return for long.
             view.folder.forget_secrets()
@@ -127,7 +127,7 @@ def _is_quiet(view: View) -> bool:
     return bool(alive) and not view.news and known.cancelled is None
 
 
-def _record_news(view: View, dependencies: Dependencies) -> View:
+def record_news(view: View, backend: Callable[[str], Backend]) -> View:
     """Append new records. Raises OSError if the journal cannot be written; then no action may follow.
 
     A submit may be so slow that its job comes after all. So an attempt that has no job ends only with its claim.
@@ -139,7 +139,7 @@ def _record_news(view: View, dependencies: Dependencies) -> View:
             return _after(replace(view, news=()), open_job(view.folder).history, "")
         view.folder.append(record)
         if isinstance(record, Ended):
-            dependencies.backend(view.history.backend).forget(view.history.run_folder(view.folder.path))
+            backend(view.history.backend).forget(view.history.run_folder(view.folder.path))
     return replace(view, news=())
 
 

@@ -7,7 +7,8 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from ...errors import Diagnostic, FolderError, UnreachableError
-from ...state.publish import archive, publish, remove, restore
+from ...monitor.reconcile import record_news
+from ...state.publish import archive, publish, remove, restore, writing
 from ..jobs.refresh import refresh
 
 if TYPE_CHECKING:
@@ -38,22 +39,26 @@ def finished_in(session: Session, folder: JobFolder) -> View | None:
         hint = f"try again when {view.history.backend_label} answers, or submit under another name with `--suffix TEXT`"
         message = f"job {folder.name} exists, and its state is unknown: {view.backend_error}"
         raise UnreachableError(Diagnostic(code="E513", message=message, hint=hint))
-    known = view.history
+    raise _not_ended(view)
+
+
+def _not_ended(view: View) -> FolderError:
+    known, folder = view.history, view.folder
     what = f"job {known.job_id}" if known.job_id else f"it may or may not have reached {known.backend_label}"
     if known.is_held_back or known.is_between_attempts:
         what = view.job_status.reason
     message = f"{folder.name} has not ended yet: {view.job_status.state}, {what}"
     hint = f"cancel it with `paislurm cancel {known.job}`, or submit under another name with `--suffix TEXT`"
-    raise FolderError(Diagnostic(code="E511", message=message, hint=hint))
+    return FolderError(Diagnostic(code="E511", message=message, hint=hint))
 
 
-def put_in_place(staged: Path, folder: JobFolder, finished: View | None) -> JobFolder | None:
+def put_in_place(session: Session, staged: Path, folder: JobFolder, finished: View | None) -> JobFolder | None:
     """Give the new folder its name, and return the renamed folder of the finished job. On an error, undo both."""
     old: JobFolder | None = None
     placed = False
     try:
         if finished is not None:
-            old = _retire(finished)
+            old = _retire(session, finished)
         placed = publish(staged, folder)
     finally:
         if not placed:
@@ -76,13 +81,20 @@ def undo(folder: JobFolder, old: JobFolder | None) -> None:
         restore(old, folder)
 
 
-def _retire(finished: View) -> JobFolder:
-    """Rename the folder of the finished job, unless another job has replaced it."""
+def _retire(session: Session, finished: View) -> JobFolder:
+    """Rename the folder of the finished job, unless another job has replaced it.
+
+    Its end is recorded first: a monitor could judge by later evidence, and retry the job under its new name.
+    """
     folder = finished.folder
     try:
         with _opened(folder.path) as checked:
             if folder.history().tag != finished.history.tag:
                 raise _name_taken(folder)
+            with writing(folder.path):
+                view = record_news(finished, session.backend)
+            if not view.job_status.ended:
+                raise _not_ended(view)
             old = archive(folder, checked)
     except FileNotFoundError:
         raise _name_taken(folder) from None

@@ -103,7 +103,7 @@ def _submit(session: Session, prepared: Prepared, finished: View | None) -> str:
     """Create the folder, rename a finished job's, submit; undo everything if the backend rejects the job."""
     folder, compiled, source = prepared.folder, prepared.compiled, prepared.source
     files, known = _files(session, prepared)
-    old = put_in_place(stage(session.store, files), folder, finished)
+    old = put_in_place(session, stage(session.store, files), folder, finished)
     try:
         # Secrets come last: once the folder has its name, the monitor removes them even if this process is killed.
         secrets = compiled.secrets.items()
