@@ -56,7 +56,7 @@ class Client(Knowledge):
         self._world.step("stat", path)
         node = self._find(path, at)
         if isinstance(path, int) or not self._cached:
-            return node.status
+            return node.known_status or node.status()
         cached = self._attributes.get(node)
         if cached is not None and cached[1] > self._world.now:
             return cached[0]
@@ -238,7 +238,7 @@ class Client(Knowledge):
         """Return bytes as they were at the last answer of the server."""
         return self._opened[descriptor].node.data[offset : offset + count]
 
-    def file(self, descriptor: int, mode: str) -> ReadFile | WrittenFile:
+    def file(self, descriptor: int, mode: str = "r", **_: object) -> ReadFile | WrittenFile:
         """Return a file object of a descriptor."""
         if "r" in mode:
             return ReadFile(self, descriptor, self._opened[descriptor].data)

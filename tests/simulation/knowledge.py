@@ -83,27 +83,32 @@ class Knowledge:
 
     def _walk(self, path: str, at: int | None = None, *, asks: bool = False) -> tuple[Node, str, Node | None]:
         """Return the parent, the last name, and what has the path; `asks` looks the last name up on the server."""
-        parent = node = self._root if at is None else self._opened[at].node
-        names = names_in(path)
+        names = _split.get(path) or names_in(path)
+        parent = self._root if at is None else self._opened[at].node
         name = "."
-        found: Node | None = node
+        found: Node | None = parent
+        if not self._cached:
+            for name in names:
+                if found is None or not found.is_folder:
+                    raise error(errno.ENOENT if found is None else errno.ENOTDIR, path)
+                parent = found
+                found = parent.entries.get(name)
+            return parent, name, found
+        folders, now = self._folders, self._world.now
         for name in names:
             if found is None:
                 raise error(errno.ENOENT, path)
             parent = found
-            if not parent.is_folder:
-                raise error(errno.ENOTDIR, path)
-            if not self._cached:
-                found = parent.entries.get(name)
-                continue
-            known = self._folders.get(parent)
-            if known is None or known.until <= self._world.now:
+            known = folders.get(parent)
+            if known is None or known.until <= now:
+                if not parent.is_folder:
+                    raise error(errno.ENOTDIR, path)
                 known = self._refresh(parent)
             found = known.names.get(name, _UNKNOWN)
             if found is _UNKNOWN:
                 known = self._refresh(parent)
                 found = known.names[name] = parent.entries.get(name)
-        if asks and self._cached and names:
+        if asks and names:
             found = self._refresh(parent).names[name] = parent.entries.get(name)
         return parent, name, found
 
@@ -117,6 +122,7 @@ class Knowledge:
 
     def _fetch(self, node: Node) -> Status:
         """Ask the server for a file's attributes."""
+        status = node.known_status or node.status()
         if self._cached:
-            self._attributes[node] = (node.status, self._world.now + FILE_SECONDS)
-        return node.status
+            self._attributes[node] = (status, self._world.now + FILE_SECONDS)
+        return status

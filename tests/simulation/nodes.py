@@ -46,7 +46,7 @@ class Status:
 class Node:
     """A file or a folder on the server. `version` counts the changes of a folder."""
 
-    __slots__ = ("_status", "ctime", "data", "entries", "is_folder", "mode", "mtime", "nlink", "number", "version")
+    __slots__ = ("ctime", "data", "entries", "is_folder", "known_status", "mode", "mtime", "nlink", "number", "version")
 
     def __init__(self, number: int, mode: int, now: float) -> None:
         self.number = number
@@ -57,21 +57,20 @@ class Node:
         self.mtime = self.ctime = now
         self.nlink = 1
         self.version = 0
-        self._status: Status | None = None
+        self.known_status: Status | None = None
 
-    @property
     def status(self) -> Status:
-        """Its attributes now."""
-        if self._status is None:
-            self._status = Status(self)
-        return self._status
+        """Return its attributes now."""
+        if self.known_status is None:
+            self.known_status = Status(self)
+        return self.known_status
 
     def changed(self, *, mtime: float | None = None, ctime: float | None = None, links: int = 0) -> None:
         """Note new times, and names that it got or lost."""
         self.mtime = self.mtime if mtime is None else mtime
         self.ctime = self.ctime if ctime is None else ctime
         self.nlink += links
-        self._status = None
+        self.known_status = None
 
     def store(self, offset: int, data: bytes, now: float) -> None:
         """Write data."""

@@ -61,7 +61,7 @@ class Calls:
     """The system's calls: those about simulated files, and about time, go to the present world."""
 
     world: World
-    server: Server
+    clients: dict[str, Client]
 
     def __init__(self) -> None:
         self._random = 0
@@ -69,13 +69,13 @@ class Calls:
     def begin(self, world: World, server: Server) -> None:
         """Take another world."""
         self.world = world
-        self.server = server
+        self.clients = server.clients
         self._random = 0
 
     @property
     def client(self) -> Client:
         """The client of the host on which the current process runs."""
-        return self.server.clients[self.world.host]
+        return self.clients[self.world.host]
 
     def sleep(self, seconds: float) -> None:
         """Let virtual time pass."""
@@ -86,33 +86,37 @@ class Calls:
         self._random += 1
         return self._random.to_bytes(count, "big")
 
-    def wrapped(self, real: Callable[..., Any], fake: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a call that takes a path or descriptor first: `fake` takes those of the model, `real` all others."""
+    def of_path(self, real: Callable[..., Any], fake: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a call that takes a path first, or a descriptor: `fake` takes those of the model, `real` all others."""
 
         def call(path: Any, *words: Any, dir_fd: int | None = None, **others: Any) -> Any:
-            if type(path) is int:
-                if path >= FIRST_DESCRIPTOR:
-                    return fake(self.server.clients[self.world.host], path, *words, **others)
-                return real(path, *words, **others)
-            text = path if type(path) is str else _text(path)
+            try:
+                text = path._str
+            except AttributeError:
+                text = path if type(path) is int else str(path)
             if dir_fd is not None:
                 if dir_fd >= FIRST_DESCRIPTOR:
-                    return fake(self.server.clients[self.world.host], text, *words, at=dir_fd, **others)
+                    return fake(self.clients[self.world.host], text, *words, at=dir_fd, **others)
                 return real(path, *words, dir_fd=dir_fd, **others)
-            if text.startswith(ROOT) or (others.get("src_dir_fd") or 0) >= FIRST_DESCRIPTOR:
-                return fake(self.server.clients[self.world.host], text, *words, **others)
+            if type(text) is int:
+                is_simulated = text >= FIRST_DESCRIPTOR
+            else:
+                is_simulated = text.startswith(ROOT) or (others.get("src_dir_fd") or 0) >= FIRST_DESCRIPTOR
+            if is_simulated:
+                return fake(self.clients[self.world.host], text, *words, **others)
             return real(path, *words, **others)
 
         return call
 
+    def of_descriptor(self, real: Callable[..., Any], fake: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a call that takes a descriptor first: `fake` takes those of the model, `real` all others."""
 
-def _text(path: Any) -> str:
-    """Return a path as text, quickly if it is known."""
-    try:
-        text: str = path._str
-    except AttributeError:
-        text = os.fsdecode(path)
-    return text
+        def call(descriptor: int, *words: Any) -> Any:
+            if descriptor >= FIRST_DESCRIPTOR:
+                return fake(self.clients[self.world.host], descriptor, *words)
+            return real(descriptor, *words)
+
+        return call
 
 
 def _stat(client: Client, path: str | int, at: int | None = None, **_: bool) -> Status:
@@ -130,7 +134,7 @@ def _utime(client: Client, path: str | int, times: tuple[float, float] | None = 
 def _rename(
     client: Client, old: str, new: Any, *, src_dir_fd: int | None = None, dst_dir_fd: int | None = None
 ) -> None:
-    client.rename(old, _text(new), src_dir_fd, dst_dir_fd)
+    client.rename(old, str(new), src_dir_fd, dst_dir_fd)
 
 
 def _remove_tree(client: Client, path: str, ignore_errors: bool = False) -> None:
@@ -204,27 +208,29 @@ def _io_open(calls: Calls) -> Callable[..., Any]:
         file = client.file(path if isinstance(path, int) else client.open(path, flags[mode[0]]), mode)
         return file if "b" in mode or mode[0] != "r" else io.TextIOWrapper(file)
 
-    return calls.wrapped(real, opened)
+    return calls.of_path(real, opened)
 
 
 def _replacements(calls: Calls) -> list[tuple[Any, str, Any]]:
     """Return what stands for the calls of the system, and for functions of the program: owner, name, replacement."""
-    fakes: dict[str, Callable[..., Any]] = {
-        "stat": _stat, "lstat": _stat, "fstat": Client.stat, "listdir": Client.names, "scandir": _scandir,
+    of_paths: dict[str, Callable[..., Any]] = {
+        "stat": _stat, "lstat": _stat, "listdir": Client.names, "scandir": _scandir,
         "access": lambda client, path, mode, **_: bool(client.stat(path)) or bool(mode),
         "mkdir": lambda client, path, mode=0o777, at=None: client.mkdir(path, mode, at),
         "rmdir": Client.rmdir, "unlink": Client.unlink, "utime": _utime,
         "chmod": lambda client, path, mode, at=None, **_: client.chmod(path, mode, at),
-        "link": lambda client, old, new: client.link(old, _text(new)),
-        "rename": _rename, "replace": _rename,
-        "open": Client.open, "read": lambda client, path, count: client.read(path, count, 0), "pread": Client.read,
+        "link": lambda client, old, new: client.link(old, str(new)),
+        "rename": _rename, "replace": _rename, "open": Client.open, "fdopen": Client.file,
+    }  # fmt: skip
+    of_descriptors: dict[str, Callable[..., Any]] = {
+        "fstat": Client.stat, "read": lambda client, path, count: client.read(path, count, 0), "pread": Client.read,
         "write": Client.write, "fsync": Client.sync, "close": Client.close,
-        "fdopen": lambda client, path, mode="r", **_: client.file(path, mode),
     }  # fmt: skip
     return [
-        *((os, name, calls.wrapped(getattr(os, name), fake)) for name, fake in fakes.items()),
+        *((os, name, calls.of_path(getattr(os, name), fake)) for name, fake in of_paths.items()),
+        *((os, name, calls.of_descriptor(getattr(os, name), fake)) for name, fake in of_descriptors.items()),
         (io, "open", _io_open(calls)),
-        (shutil, "rmtree", calls.wrapped(shutil.rmtree, _remove_tree)),
+        (shutil, "rmtree", calls.of_path(shutil.rmtree, _remove_tree)),
         *((owner, "urandom", calls.urandom) for owner in (os, lock, attempt)),
         # The same on each machine: how long a text is may decide what a full disk keeps of it.
         (os, "uname", lambda: SimpleNamespace(nodename=calls.world.host)),
@@ -254,7 +260,7 @@ def _remembered() -> list[tuple[Any, str, Any]]:
     def below(path: PurePath, name: Any) -> PurePath:
         if type(name) is not str:
             return child(path, name)
-        key = (_text(path), name)
+        key = (str(path), name)
         found = children.get(key)
         if found is None:
             if len(children) >= MAX_REMEMBERED:
