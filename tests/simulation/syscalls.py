@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import shutil
 import time
 from contextlib import contextmanager, nullcontext, suppress
-from functools import lru_cache
-from pathlib import PurePath
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from paislurm.translator.app import monitoring, session
-from paislurm.translator.app.document import plain
 from paislurm.translator.app.jobs import job_sites, refresh
 from paislurm.translator.app.runs import recording
 from paislurm.translator.app.submit import submit
 from paislurm.translator.monitor import attempt
 from paislurm.translator.site.profile import Site
-from paislurm.translator.state import journal, lock
+from paislurm.translator.state import lock
 
 from .files import FIRST_DESCRIPTOR, Client
+from .remembered import REMEMBERED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -34,7 +31,6 @@ if TYPE_CHECKING:
 ROOT = "/simulated"
 """The folder of the simulated files."""
 SITE = Site.of()
-MAX_REMEMBERED = 10_000
 
 
 class _Entry:
@@ -87,7 +83,7 @@ class Calls:
         return self._random.to_bytes(count, "big")
 
     def of_path(self, real: Callable[..., Any], fake: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a call that takes a path first, or a descriptor: `fake` takes those of the model, `real` all others."""
+        """Return a call that takes a path or descriptor first: `fake` takes those of the model, `real` all others."""
 
         def call(path: Any, *words: Any, dir_fd: int | None = None, **others: Any) -> Any:
             try:
@@ -237,7 +233,7 @@ def _replacements(calls: Calls) -> list[tuple[Any, str, Any]]:
         (os, "getpid", lambda: 1),
         (session, "user_name", lambda: "root"),
         (submit, "scrubbed", lambda _: {"HOME": ROOT}),
-        *_remembered(),
+        *REMEMBERED,
         (recording, "absolute_path", str),
         (recording, "profiles_of", lambda *_: ()),
         (monitoring, "used", lambda: 0.0),
@@ -248,37 +244,6 @@ def _replacements(calls: Calls) -> list[tuple[Any, str, Any]]:
         (lock, "threading", SimpleNamespace(Event=_event(calls), Thread=_thread(calls))),
         *((session, name, lambda _: None) for name in ("check_home", "check_private", "check_usable")),
         (refresh, "is_private", lambda _: True),
-    ]
-
-
-def _remembered() -> list[tuple[Any, str, Any]]:
-    """Return functions that return the same for the same arguments, and remember what."""
-    children: dict[tuple[str, str], PurePath] = {}
-    plans: dict[int, str] = {}
-    child = PurePath.__truediv__
-
-    def below(path: PurePath, name: Any) -> PurePath:
-        if type(name) is not str:
-            return child(path, name)
-        key = (str(path), name)
-        found = children.get(key)
-        if found is None:
-            if len(children) >= MAX_REMEMBERED:
-                children.clear()
-            found = children[key] = child(path, name)
-        return found
-
-    def dumps(plan: Any, **words: Any) -> str:
-        # A compiled job exists as long as this process.
-        if id(plan) not in plans:
-            plans[id(plan)] = json.dumps(plain(plan), **words)
-        return plans[id(plan)]
-
-    return [
-        (PurePath, "__truediv__", below),
-        (journal, "_records", lru_cache(MAX_REMEMBERED)(journal._records)),
-        (submit, "plain", lambda plan: plan),
-        (submit, "json", SimpleNamespace(dumps=dumps)),
     ]
 
 

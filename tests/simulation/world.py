@@ -151,19 +151,22 @@ class World:
         self.processes.append(process)
         return process
 
-    def run(self, until: Callable[[], bool] | None = None) -> None:
-        """Let the processes run until all are over, or `until` is true."""
-        while (self.processes or self.waiting) and not (until and until()):
+    def run(self) -> None:
+        """Let the processes run until all are over."""
+        while self.processes or self.waiting:
             if not self.processes:
                 self.waiting.pop()()
-            ready = [process for process in self.processes if process.wake <= self.now]
+            now = self.now
+            ready = [process for process in self.processes if process.wake <= now]
             if not ready:
-                self.now = min(process.wake for process in self.processes)
-                continue
+                self.now = now = min(process.wake for process in self.processes)
+                ready = [process for process in self.processes if process.wake <= now]
             process = ready[self.choices.choose(len(ready), 0.3) if len(ready) > 1 else 0]
             self.current, self.host = process, process.host
-            process.greenlet.switch()
-            self.current, self.host = None, OUTSIDE
+            try:
+                process.greenlet.switch()
+            finally:
+                self.current, self.host = None, OUTSIDE
             if process.over:
                 self.processes.remove(process)
 
@@ -218,10 +221,15 @@ class World:
         self._leave(process)
 
     def _leave(self, process: Process) -> None:
-        # The greenlet goes on when `run` chooses this process again.
-        self._main.switch()
-        if process.dead:
-            raise Killed
+        """Let others go on until `run` chooses this process again: at once if it would be the only one."""
+        wake = process.wake
+        for other in self.processes:
+            if other.wake <= wake and other is not process:
+                self._main.switch()
+                if process.dead:
+                    raise Killed
+                return
+        self.now = max(self.now, wake)
 
     def end(self) -> None:
         """End the processes that are left, so that none has an effect in a later history."""
