@@ -51,22 +51,19 @@ class Lock:
             self._files.remove(own)
 
     def _take(self, own: str, mine: Stamp) -> bool:
-        last = self._last()
+        last = _highest(self._files.names())
         if last and not self._is_free(last, own, mine.time):
             return False
         if not self._files.link(own, f"{_NAME}{last + 1}"):
             return False
-        if self._last() != last + 1:
+        names = self._files.names()
+        if _highest(names) != last + 1:
             # Others took and removed this number while this process slept, and it has made the name again.
             self._files.remove(f"{_NAME}{last + 1}")
             return False
         self._number, self._inode = last + 1, mine.inode
-        self._clean(own, mine.time)
+        self._clean([name for name in names if name != own], mine.time)
         return True
-
-    def _last(self) -> int:
-        numbers = (name.removeprefix(_NAME) for name in self._files.names() if name.startswith(_NAME))
-        return max((int(number) for number in numbers if number.isdecimal()), default=0)
 
     def _is_free(self, number: int, own: str, now: float) -> bool:
         """Return whether an owner has released the lock or is stale; a time far ahead is not a heartbeat either.
@@ -80,13 +77,13 @@ class Lock:
             now = again.time if again is not None else found.time
         return found is None or abs(now - found.time) > STALE_SECONDS
 
-    def _clean(self, own: str, now: float) -> None:
-        """Remove obsolete files, the oldest first, and not `own`, which `take` removes."""
-        for name in sorted(self._files.names()):
+    def _clean(self, names: list[str], now: float) -> None:
+        """Remove obsolete files, the oldest first."""
+        for name in sorted(names):
             number = name.removeprefix(_NAME)
             if name.startswith(_NAME) and number.isdecimal() and int(number) < self._number:
                 self._files.remove(name)
-            elif name.startswith(".owner-") and name != own:
+            elif name.startswith(".owner-"):
                 left = self._files.stamp(name)
                 if left is not None and now - left.time > ABANDONED_SECONDS:
                     self._files.remove(name)
@@ -125,7 +122,7 @@ class Lock:
         own = f".owner-{urandom(8).hex()}"
         now = self._files.create(own, self._owner).time
         try:
-            last = self._last()
+            last = _highest(self._files.names())
             return last > 0 and not self._is_free(last, own, now)
         finally:
             self._files.remove(own)
@@ -157,3 +154,8 @@ class Lock:
         while not over.wait(BEAT_SECONDS):
             with suppress(OSError):
                 self.beat()
+
+
+def _highest(names: list[str]) -> int:
+    numbers = (name.removeprefix(_NAME) for name in names if name.startswith(_NAME))
+    return max((int(number) for number in numbers if number.isdecimal()), default=0)
