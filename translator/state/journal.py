@@ -91,6 +91,8 @@ def read(journal: Path) -> JournalContents:
 def _start_of_last(data: bytes) -> int:
     """Return the offset from which every line is read: at most MAX_LINES lines and MAX_TAIL bytes before the end."""
     start = len(data)
+    if start <= MAX_LINES:
+        return 0
     for _ in range(MAX_LINES):
         start = data.rfind(b"\n", 0, max(0, start))
         if start < 0:
