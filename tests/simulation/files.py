@@ -109,7 +109,7 @@ class Client(Knowledge):
         self._own_change(parent, name, None)
 
     def names(self, path: str | int) -> list[str]:
-        """List a folder. Opening it asks the server."""
+        """List a folder: opening it asks the server."""
         self._world.step("list", path)
         node = self._find(path)
         if not node.is_folder:
@@ -180,6 +180,8 @@ class Client(Knowledge):
             self._own_change(parent, name, node)
         elif create and flags & os.O_EXCL:
             raise error(errno.EEXIST, path)
+        if node in self._unsent:
+            self._send(node)
         if node.is_folder:
             self._refresh(node)
         elif flags & os.O_DIRECTORY:
@@ -197,9 +199,12 @@ class Client(Knowledge):
         opened = self._opened[descriptor]
         node = opened.node
         self._world.step("write", len(data), "bytes to", node.number, data[:60])
+        if self._unsent.get(node, opened) is not opened:
+            self._send(node)
         start = len(node.data) if opened.flags & os.O_APPEND and not opened.pending else opened.offset
         if self._cached:
             opened.pending.append((start, data))
+            self._unsent[node] = opened
         else:
             if self._world.fault(1, 0.02):
                 data = data[: self._world.choices.choose(len(data))]
@@ -214,17 +219,16 @@ class Client(Knowledge):
         """Send what is written to the server."""
         opened = self._opened[descriptor]
         self._world.step("sync", opened.node.number)
-        pending, opened.pending = opened.pending, []
-        if not pending:
+        if not opened.pending:
             return
         if not opened.node.nlink:
+            self._drop(opened)
             raise error(errno.ESTALE, descriptor)
         if self._world.fault(2, 0.01):
+            self._drop(opened)
             self._world.tell("the disk is full, or the server has an error")
             raise error(errno.ENOSPC if self._world.choices.choose(2) else errno.EIO, descriptor)
-        for offset, data in pending:
-            opened.node.store(offset, data, self._world.now)
-        self._fetch(opened.node)
+        self._send(opened.node)
 
     def close(self, descriptor: int) -> None:
         """Close a file. What was written goes to the server."""
@@ -232,7 +236,7 @@ class Client(Knowledge):
             if self._opened[descriptor].pending:
                 self.sync(descriptor)
         finally:
-            del self._opened[descriptor]
+            self._drop(self._opened.pop(descriptor))
 
     def read(self, descriptor: int, count: int, offset: int) -> bytes:
         """Return bytes as they were at the last answer of the server."""

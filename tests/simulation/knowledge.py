@@ -54,6 +54,8 @@ class Knowledge:
         self._folders: dict[Node, _Known] = {}
         self._attributes: dict[Node, tuple[Status, float]] = {}
         self._opened: dict[int, Opened] = {}
+        self._unsent: dict[Node, Opened] = {}
+        """The files with written data that the server does not have: another process of the host sees these, too."""
 
     def _refresh(self, folder: Node) -> _Known:
         """Ask the server for a folder's attributes."""
@@ -126,3 +128,17 @@ class Knowledge:
         if self._cached:
             self._attributes[node] = (status, self._world.now + FILE_SECONDS)
         return status
+
+    def _send(self, node: Node) -> None:
+        """Send written data of a file to the server."""
+        opened = self._unsent.pop(node)
+        for offset, data in opened.pending:
+            node.store(offset, data, self._world.now)
+        opened.pending.clear()
+        self._fetch(node)
+
+    def _drop(self, opened: Opened) -> None:
+        """Lose what is written and not sent: by an error, or by the end of the machine."""
+        if opened.pending:
+            opened.pending.clear()
+            self._unsent.pop(opened.node, None)
