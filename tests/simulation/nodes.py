@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from functools import cache
 from io import BytesIO
 from typing import TYPE_CHECKING
 
@@ -14,11 +15,12 @@ if TYPE_CHECKING:
     from .world import World
 
 _UID = os.geteuid()
+_text = cache(os.strerror)
 
 
 def error(number: int, path: object) -> OSError:
     """Return the error that the system would raise."""
-    return OSError(number, os.strerror(number), str(path))
+    return OSError(number, _text(number), str(path))
 
 
 class Status:

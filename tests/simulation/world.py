@@ -99,10 +99,11 @@ class Choices:
 class Process:
     """A simulated process, or a thread of one."""
 
-    def __init__(self, name: str, host: str, thread: greenlet) -> None:
+    def __init__(self, name: str, host: str, call: Callable[[], object]) -> None:
         self.name = name
         self.host = host
-        self.greenlet = thread
+        self.call = call
+        self.greenlet: greenlet | None = None
         self.wake = 0.0
         self.dead = False
         self.over = False
@@ -115,6 +116,25 @@ class Process:
         self.wake = 0.0
         for thread in self.threads:
             thread.kill()
+
+
+_idle: list[greenlet] = []
+"""Greenlets whose processes are over: a new one costs more than most processes."""
+
+
+def _work(process: Process) -> None:
+    """Run processes one after the other, as the main greenlet gives them."""
+    own = getcurrent()
+    assert own.parent is not None
+    while True:
+        try:
+            process.call()
+        except Killed:
+            pass
+        finally:
+            process.over = True
+        _idle.append(own)
+        process = own.parent.switch()
 
 
 class World:
@@ -137,16 +157,7 @@ class World:
 
     def spawn(self, name: str, host: str, call: Callable[[], object], delay: float = 0.0) -> Process:
         """Start a process `delay` seconds from now."""
-
-        def run() -> None:
-            try:
-                call()
-            except Killed:
-                pass
-            finally:
-                process.over = True
-
-        process = Process(name, host, greenlet(run, self._main))
+        process = Process(name, host, call)
         process.wake = self.now + delay
         self.processes.append(process)
         return process
@@ -164,7 +175,11 @@ class World:
             process = ready[self.choices.choose(len(ready), 0.3) if len(ready) > 1 else 0]
             self.current, self.host = process, process.host
             try:
-                process.greenlet.switch()
+                if process.greenlet is None:
+                    process.greenlet = _idle.pop() if _idle else greenlet(_work, self._main)
+                    process.greenlet.switch(process)
+                else:
+                    process.greenlet.switch()
             finally:
                 self.current, self.host = None, OUTSIDE
             if process.over:
