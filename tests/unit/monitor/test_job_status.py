@@ -25,6 +25,9 @@ RUNNING_TASK = task(1, state="STOPPED", ended_at=None, exit_status=None, exit_co
 SUCCEEDED = left()
 FAILED = left(outcome="failed", exit_code=255)
 DECIDED = left(outcome="failed", exit_code=255, tasks=[task(0), RUNNING_TASK])
+NEVER_STARTED = left(
+    outcome="failed", exit_code=255, tasks=[task(0), task(1, state="STOPPED", started_at=None, ended_at=None)]
+)
 INTERRUPTED = left(outcome="interrupted", exit_code=-210)
 TIMED = left(outcome="failed", exit_code=-1004)
 REQUEUED = left(outcome="requeued", exit_code=-100)
@@ -73,6 +76,7 @@ ENDINGS = [
     (observed("FAILED", final=True, status=1), FAILED, "FAILED", 255, True),
     (observed("RUNNING"), FAILED, "FAILED", 255, True),
     (observed("RUNNING"), DECIDED, "RUNNING", None, False),
+    (observed("RUNNING"), NEVER_STARTED, "FAILED", 255, True),
     (observed("FAILED", final=True), DECIDED, "FAILED", 255, True),
     (None, DECIDED, "FAILED", 255, True),
     (None, SUCCEEDED, "SUCCEEDED", 0, True),

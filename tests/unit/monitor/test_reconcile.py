@@ -187,14 +187,13 @@ def test_no_more_than_the_spare_nodes_are_excluded(
     tmp_path: Path, spare_nodes: int | None, exclude: tuple[str, ...]
 ) -> None:
     folder, backend = job(tmp_path, spare_nodes=spare_nodes), FakeBackend()
-    leave_result(
-        folder, **KILLED | {"exit_code": 223, "tasks": [task(0, exit_code=223, state="FAILED", node="n1"), task(1)]}
-    )
+    other = task(1, exit_code=1, state="FAILED", node="n3")  # its code is not the attempt's
+    failed = task(0, exit_code=223, state="FAILED", node="n1")
+    leave_result(folder, **KILLED | {"exit_code": 223, "tasks": [failed, other]})
     ended(backend)
     stepped(folder, backend, NOW)
-    leave_result(
-        folder, **KILLED | {"exit_code": 223, "tasks": [task(0, exit_code=223, state="FAILED", node="n2"), task(1)]}
-    )
+    failed = task(0, exit_code=223, state="FAILED", node="n2")
+    leave_result(folder, **KILLED | {"exit_code": 223, "tasks": [failed, other]})
     folder.result(1).write_bytes(folder.result(0).read_bytes())
     ended(backend, "101")
     stepped(folder, backend, NOW)

@@ -13,7 +13,7 @@ from paislurm.translator.monitor.attempt import SETTLED_SECONDS
 from paislurm.translator.state.journal import append, read
 from paislurm.translator.state.records import Cancelled, Intent, Retry, Submitted
 
-from .jobs import INTENT, NOW, FakeBackend, ended, failed_job, job, observed, stepped
+from .jobs import INTENT, NOW, FakeBackend, ended, failed_job, job, kinds, observed, stepped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -111,6 +111,25 @@ def test_a_process_that_loses_the_lock_stops_midway(tmp_path: Path, answers: int
         view = stepped(folder, backend, NOW)
     assert [submission.tag for submission in backend.submissions] == [f"{INTENT.tag}.1"]
     assert (view.history.attempt, view.history.counters.used) == (1, 1)
+
+
+@pytest.mark.parametrize("event", ["the lock is lost", "the job is cancelled"])
+def test_no_retry_is_submitted_if_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, event: str) -> None:
+    """The copy of the script may take long, so the lock and the journal are read again after it."""
+    folder, backend = failed_job(tmp_path)
+    holds_lock, make_copy = True, stepping.prepare
+
+    def prepare(*args: Any) -> None:
+        nonlocal holds_lock
+        make_copy(*args)
+        if event == "the lock is lost":
+            holds_lock = False
+        else:
+            append(folder.journal, Cancelled(happened_at=NOW, attempt=0, user="alice"))
+
+    monkeypatch.setattr(stepping, "prepare", prepare)
+    stepped(folder, backend, NOW, held=lambda: holds_lock)
+    assert (backend.submissions, kinds(folder).count("Intent")) == ([], 0)
 
 
 def test_a_job_that_is_cancelled_between_two_attempts_ends(tmp_path: Path) -> None:

@@ -215,6 +215,18 @@ def test_a_replaced_owner_notices_the_loss() -> None:
     assert first.take()
 
 
+def test_an_owner_whose_folder_was_removed_notices_a_new_owner() -> None:
+    """The numbers begin anew, so both locks have the same name."""
+    server = Server()
+    first, second = Lock(Client(server)), Lock(Client(server))
+    assert first.take()
+    removed = dict(server.names)
+    server.names.clear()
+    assert second.take()
+    assert server.names.keys() == removed.keys()
+    assert (first.holds_lock(), second.holds_lock()) == (False, True)
+
+
 def test_a_heartbeat_keeps_the_lock_and_a_future_time_does_not() -> None:
     server = Server()
     owner = Lock(Client(server))

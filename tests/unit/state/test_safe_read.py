@@ -89,6 +89,7 @@ def test_reports_of_a_task_are_read() -> None:
         index=3, attempt=0, node="n1", started=1000, step=4, status=1, code=255, behaviour="unknown", ended=1010
     )
     assert taken(START, EXIT) == {3: ended}
+    assert taken(START, EXIT, START) == {3: ended}, "a report that came twice"
     retry = b"start 0 0 3 1 n2 4 1020"
     assert taken(START, EXIT, retry)[3] == Report(index=3, attempt=1, node="n2", started=1020, step=4)
     assert taken(START, retry, EXIT)[3].ended is None, "the end of an attempt that is over"
