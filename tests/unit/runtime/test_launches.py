@@ -121,6 +121,28 @@ def test_a_launch_failure_reported_by_srun_ends_the_job_at_once(tmp_path: Path) 
     assert reported.tasks == {"0.0": "ended", "0.1": "failed -1403"}
 
 
+@pytest.mark.parametrize(
+    ("codes", "reason"),
+    [
+        (("-1402", "-1403"), "-1403 transient role r1 could not be started, because the Prolog failed on node n1: why"),
+        (("-1403", "-1402"), "-1403 transient role r0 could not be started, because the Prolog failed on node n0: why"),
+        (("-1402", "-1402"), "-1402 transient role r0 could not be started on node n0: why"),
+    ],
+)
+def test_the_first_failed_launch_counts_unless_a_prolog_failed(codes: tuple[str, str], reason: str) -> None:
+    """Srun may report first that another node does not answer; the reason that helps is that of the Prolog."""
+    code = """
+        PSL_ROLE_NAME=(r0 r1) PSL_NOW=1000
+        decide() { printf '%s\\n' "$*"; }
+        for role in 0 1; do
+          PSL_LAUNCH_FAILURE="$1 transient" PSL_LAUNCH_NODE=n$role PSL_LAUNCH_WORDS=why
+          note_failed_launch "$role" && shift
+        done
+        PSL_NOW=1002 && settle_failed_launch
+    """
+    assert run(code, *codes) == f"failed {reason}\n"
+
+
 def test_a_shell_that_dies_before_its_task_starts_is_reported(tmp_path: Path) -> None:
     reported = lose(tmp_path, BOTH_START[0], "died 0 1 1 137", log="srun: error: n2: task 1: Killed\n", failed=-1)
     assert (reported.outcome, reported.tasks["0.1"]) == ("failed -1402 transient", "failed -1402")

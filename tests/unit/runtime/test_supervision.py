@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from .bash import run as run_bash
 from .bash import sourced
 from .oracle import Decision, Exit, RoleModel, decide
 from .supervision_cases import BATCH, ENDS, MADE, START, Case, run
@@ -134,6 +135,17 @@ def test_a_failed_launch_matches_the_model(drawn: list[tuple[Case, int, int | No
         else:
             assert case.decided_at() <= START + moment
             assert case.outcome() == decide(case.roles, case.exits, case.of_job)
+
+
+def test_a_step_that_starts_after_the_decision_gets_term_once_and_then_kill() -> None:
+    code = """
+        PSL_OUTCOME=failed PSL_STOP_AT=1005 PSL_STEP_RUNNING=(1 1)
+        signal_steps() { printf '%s\\n' "$*"; }
+        PSL_NOW=1000 && on_start 1 0 0 0 n1 3 1000
+        stop_late_steps && stop_late_steps
+        PSL_NOW=1005 && stop_late_steps
+    """
+    assert run_bash(code) == "TERM 1\nKILL 0 1\n"
 
 
 def test_a_line_split_by_a_read_timeout_is_not_lost(tmp_path: Path) -> None:
