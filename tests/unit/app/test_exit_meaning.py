@@ -94,6 +94,8 @@ def test_a_site_changes_a_row() -> None:
     assert explained("137", table).record.retry_rule == "never retried"
     changed = explained("CANCELLED", table).record
     assert (changed.exit_code, changed.meaning, changed.behaviour) == (-1003, "taken", "transient")
+    rows = (TABLE, of_site("[{code: -1001, excludeNode: false}]"), of_site("[{code: -1001}]"))
+    assert [row.describe(-1001).exclude_node for row in rows] == [True, False, True]
 
 
 def test_issuers_and_causers_of_openpai_are_translated() -> None:

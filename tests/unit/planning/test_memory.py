@@ -27,6 +27,13 @@ ROLE = """  r{number}:
 """
 
 
+@pytest.mark.parametrize(("memory", "nodes"), [(4464, 1), (4465, 2)])
+def test_a_node_has_room_for_the_batch_script_beside_the_tasks(memory: int, nodes: int) -> None:
+    """Of the 9000 MiB of a node, it has 72."""
+    (component,) = compile_job(HEAD + ROLE.format(number=0, instances=2, memory=memory), site=KNOWN).plan.components
+    assert component.nodes == nodes
+
+
 @pytest.mark.parametrize(
     ("site", "instances", "memory", "asked", "note"),
     [

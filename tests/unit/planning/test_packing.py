@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from paislurm.translator.job import Resources
-from paislurm.translator.planning.layout.capacity import Demand, ceil_div, node_capacity
+from paislurm.translator.planning.layout.capacity import Demand, Nodes, allocate_disjoint, ceil_div, node_capacity
 from paislurm.translator.planning.layout.layout import NodeRange, pack
 from paislurm.translator.site.profile import Shape
 
@@ -101,3 +101,11 @@ def test_consecutive_nodes_with_equal_slots_form_one_range() -> None:
         (NodeRange(first=0, last=2, slots=2), NodeRange(first=3, last=3, slots=1)),
         (NodeRange(first=3, last=3, slots=1),),
     )
+
+
+def test_components_take_the_smallest_nodes_that_suffice() -> None:
+    """The GPU of the large node would cost the other role one of its two nodes."""
+    shapes = [Shape.of(count=1, cpus=cpus, memory_mib=1000, gpus=gpus) for cpus, gpus in ((64, 1), (8, 1), (64, 0))]
+    gpu, cpus = replace(NOTHING, gpus=1), replace(NOTHING, cpus=64)
+    found = allocate_disjoint(shapes, [Demand(slots=1, resources=gpu), Demand(slots=2, resources=cpus)])
+    assert found == (Nodes(count=1, tasks_per_node=1), Nodes(count=2, tasks_per_node=1))

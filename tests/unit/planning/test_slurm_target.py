@@ -102,6 +102,12 @@ def test_priorities_are_mapped_to_slurm_options(priority: str | None, expected: 
     assert directives(own)["qos"] == "mine"
 
 
+def test_an_option_of_a_role_overrides_that_of_the_job() -> None:
+    slurm = {"constraint": "job", "taskRoles": {"ps": {"constraint": "role"}}}
+    found = compiled({"slurm": slurm}, taskRoles__ps=ROLE)
+    assert [directives(found, number)["constraint"] for number in (0, 1)] == ["job", "role"]
+
+
 def test_without_a_profile_opportunistic_jobs_wait_for_others() -> None:
     found = compiled({"hivedScheduler": {"jobPriorityClass": "oppo"}}, site=Site.of())
     assert (directives(found)["nice"], new_codes(found)) == ("1000", [])
