@@ -172,6 +172,11 @@ def test_a_reference_in_a_value_can_be_kept(tmp_path: Path) -> None:
     assert as_the_task_runs_it(found, tmp_path) == "<%$secrets.no%> <%$parameters.a%> v4lue <% $parameters.none %>"
 
 
+def test_a_kept_reference_to_no_secret_is_text_beside_a_secret(tmp_path: Path) -> None:
+    found = checked("<% $secrets.none %> <% $secrets.token %>", {"token": "v4lue"}, keep=True)
+    assert as_the_task_runs_it(found, tmp_path) == "<% $secrets.none %> v4lue"
+
+
 def test_without_secrets_other_references_in_a_value_are_text() -> None:
     assert checked("<% $parameters.a %>", {}, {"a": "<% $parameters.b %>"}).job.roles[0].command.text == (
         "<% $parameters.b %>"

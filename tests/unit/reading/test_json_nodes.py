@@ -61,6 +61,9 @@ def test_locations_match_the_file() -> None:
     assert str(document.location(("jobName",), key=True)) == "job.json:2:2"
     assert str(document.location(("taskRoles", 0, "name"))) == "job.json:4:12"
     assert document.spans[("taskRoles", 0)].last_line == 4
+    with pytest.raises(ProtocolError) as caught:
+        read('{\n\t"jobName": yes}', file="job.json")
+    assert str(caught.value.diagnostics[0].location) == "job.json:2:13"
 
 
 @pytest.mark.parametrize(

@@ -89,6 +89,10 @@ def test_here_documents_are_quoted(tmp_path: Path, texts: list[str]) -> None:
     assert found == [f"{text}\n" for text in texts]
 
 
+def test_no_line_of_a_here_document_is_its_delimiter() -> None:
+    assert here_document("END\nEND_2\nEND_4", "END")[0] == "END_3"
+
+
 @MADE
 @given(st.lists(TEXTS, min_size=50, max_size=50))
 def test_comments_are_single_lines(tmp_path: Path, texts: list[str]) -> None:

@@ -55,6 +55,11 @@ def test_the_job_id_of_sbatch(stdout: str, job_id: str | None) -> None:
     assert submitted_id(stdout) == job_id
 
 
+def test_a_reason_may_contain_the_separator() -> None:
+    [row] = queue_rows("7|7|PENDING|10|N/A|N/A||ReqNodeNotAvail, (drained|by root)\n")
+    assert (row.leader, row.reason) == ("7", "ReqNodeNotAvail, (drained|by root)")
+
+
 def test_accounting_columns_are_found_by_name() -> None:
     reordered = "State|JobIDRaw|JobID|ExitCode|Reason|NodeList|Submit|Start|End\n"
     [row] = accounting_rows(f"{reordered}FAILED|8|7+1|2:0|None|n[1-2]|10|20|30\n")

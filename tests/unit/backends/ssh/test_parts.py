@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from paramiko import ECDSAKey, SSHClient
 
-from paislurm.backends.ssh import errors, openssh
+from paislurm.backends.ssh import errors, fabric_transport, openssh
 from paislurm.backends.ssh.news import GarbledError, NewsRequest, answer
 from paislurm.backends.ssh.openssh import fingerprint
 from paislurm.backends.ssh.remote_files import Removals
@@ -173,6 +176,25 @@ def test_a_socket_folder_of_another_user_is_not_used(
     own.chmod(0o777)
     with pytest.raises(UnreachableError, match="accessible to other users"):
         openssh.socket_path({}, "login1")
+
+
+@pytest.mark.skipif(not shutil.which("ssh"), reason="OpenSSH's client is not installed")
+def test_the_configuration_of_the_user_cannot_accept_new_host_keys(tmp_path: Path) -> None:
+    (tmp_path / "own").write_text("StrictHostKeyChecking accept-new\nUpdateHostKeys yes\nUser alice\n")
+    (tmp_path / "ours").write_text(openssh.CONFIG.read_text().replace("~/.ssh/config", str(tmp_path / "own")))
+    argv = ["ssh", "-G", "-F", tmp_path / "ours", "login1"]
+    said = subprocess.run(argv, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert {"stricthostkeychecking true", "updatehostkeys false", "user alice"} <= {*said}
+
+
+def test_the_library_refuses_unknown_keys_of_a_host_and_of_its_jump_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fabric_transport, "KNOWN_HOSTS", ())
+    jump = SimpleNamespace(client=SSHClient(), gateway=None)
+    connection = SimpleNamespace(client=SSHClient(), gateway=jump)
+    fabric_transport._check_keys(connection, LOGIN)
+    for client in (connection.client, jump.client):
+        with pytest.raises(UnreachableError, match="E551"):
+            client._policy.missing_host_key(client, "login1", ECDSAKey.generate())
 
 
 def test_pending_removals_are_saved(tmp_path: Path) -> None:
