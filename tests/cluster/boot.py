@@ -138,7 +138,7 @@ def prepare_folder(instance: Instance) -> None:
     # It is mounted before the hosts are made, which have a copy of all mounts, and leaves the machine then.
     instance.small.mkdir(exist_ok=True)
     alice = USERS["alice"].uid
-    options = f"size=4m,mode=755,uid={alice},gid={GROUP_ID}"
+    options = f"size={instance.kind.room},mode=755,uid={alice},gid={GROUP_ID}"
     hosts.call(["mount", "-t", "tmpfs", "-o", options, f"paislurm-{instance.tag}-small", str(instance.small)])
     for number in range(4):
         # Slurm takes a GPU's number from its device file and looks no further.

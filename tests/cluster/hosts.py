@@ -76,10 +76,10 @@ def connect(instance: Instance) -> None:
         "link add br0 type bridge",
         f"address add {instance.address(LOGIN)}/24 dev br0",
         "link set br0 up",
-        *(f"link add {node} type veth peer name eth0 netns {pids[node]}" for node in instance.nodes),
-        *(f"link set {node} master br0 up" for node in instance.nodes),
+        *(f"link add {host} type veth peer name eth0 netns {pids[host]}" for host in instance.hosts[1:]),
+        *(f"link set {host} master br0 up" for host in instance.hosts[1:]),
     ])  # fmt: skip
-    for node in instance.nodes:
+    for node in instance.hosts[1:]:
         ip_on(instance, node, [
             f"address add {instance.address(node)}/24 dev eth0",
             "link set eth0 up",

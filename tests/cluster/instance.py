@@ -38,6 +38,7 @@ USERS = {
     for user in (
         User("alice", 21001, accounts=("research", "extra"), has_venv=True),
         User("bob", 21002, accounts=("research",), has_venv=False),
+        User("dave", 21003, accounts=("research",), has_venv=False),
     )
 }
 GROUP_NAME = "users21000"
@@ -64,7 +65,7 @@ class Instance:
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        return (LOGIN, *self.nodes)
+        return (LOGIN, *self.kind.logins, *self.nodes)
 
     @property
     def near_nodes(self) -> tuple[str, ...]:
@@ -120,7 +121,7 @@ class Instance:
 
     @property
     def small(self) -> Path:
-        """A file system of 4 MiB that all hosts share, and nobody else has, and that alice can fill."""
+        """A file system of 4 MiB, or as its kind has it, that all hosts share, and nobody else, and that alice can fill."""
         return self.folder / "small"
 
     @property

@@ -29,6 +29,10 @@ class Kind:
     """Whether there is an accounting database."""
     far: str = ""
     """A host that is a cluster of its own, `far`, known to the same accounting database; "" for none."""
+    logins: tuple[str, ...] = ()
+    """Further login nodes beside `login`, with a /tmp of their own."""
+    room: str = "4m"
+    """The size of the small file system."""
     spank: bool = False
     """Whether a SPANK plugin is made for the hosts."""
     slurms: tuple[str, ...] = SLURMS
@@ -58,6 +62,7 @@ KINDS = {
         Kind("backfill", nodes=("n1", "n2"), cgroups=False, accounts=False, slurms=()),
         Kind("builtin", nodes=("n1", "n2"), cgroups=False, accounts=False, slurms=()),
         Kind("rootless", nodes=("n1", "n2"), cgroups=False, accounts=False, slurms=()),
+        Kind("logins", nodes=NODES[:4], logins=("login2",), room="3g", slurms=()),
         Kind("guarded", nodes=("n1", "n2", "n3", "n4"), far="n4", spank=True),
     )
 }
@@ -66,7 +71,7 @@ KINDS = {
 `sparse`: what a small site leaves out. `guarded`: what a large one forbids, adds and puts in the way.
 `private`: a job has a /tmp of its own; with several nodes beside each other on one machine that fails at times.
 `backfill`: Slurm's default scheduler parameters: a heterogeneous job waits for up to 30 s on an idle cluster.
-`builtin`: the scheduler that takes no heterogeneous job. `rootless`: nodes on which Podman runs. They
+`builtin`: the scheduler that takes no heterogeneous job. `logins`: two login nodes, for histories of many operations. `rootless`: nodes on which Podman runs. They
 are small: each Slurm boots them for a few cases.
 """
 
