@@ -1,0 +1,1 @@
+"""Histories of a real cluster: users on two login nodes, faults, and one checker of what must hold."""
