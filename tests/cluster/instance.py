@@ -121,7 +121,7 @@ class Instance:
 
     @property
     def small(self) -> Path:
-        """A file system of 4 MiB, or as its kind has it, that all hosts share, and nobody else, and that alice can fill."""
+        """A file system, of 4 MiB in most kinds, that all hosts share, and nobody else has, and that alice can fill."""
         return self.folder / "small"
 
     @property

@@ -71,8 +71,8 @@ KINDS = {
 `sparse`: what a small site leaves out. `guarded`: what a large one forbids, adds and puts in the way.
 `private`: a job has a /tmp of its own; with several nodes beside each other on one machine that fails at times.
 `backfill`: Slurm's default scheduler parameters: a heterogeneous job waits for up to 30 s on an idle cluster.
-`builtin`: the scheduler that takes no heterogeneous job. `logins`: two login nodes, for histories of many operations. `rootless`: nodes on which Podman runs. They
-are small: each Slurm boots them for a few cases.
+`builtin`: the scheduler that takes no heterogeneous job. `logins`: two login nodes, and room for many
+jobs. `rootless`: nodes on which Podman runs. They are small: each Slurm boots them for a few cases.
 """
 
 

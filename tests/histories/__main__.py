@@ -13,7 +13,10 @@ from tests.cluster.instance import default_instance
 from tests.cluster.kinds import KINDS, SLURMS
 from tests.cluster.versions import slurm_of
 
+from .checker import check
 from .driver import Driver, Plan, say
+from .evidence import collect, read
+from .faults import Faults
 
 
 def main() -> int:
@@ -22,8 +25,11 @@ def main() -> int:
     parser.add_argument("--operations", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--no-faults", action="store_true", help="no process is killed, and no service goes away")
-    parser.add_argument("--home", action="append", default=[], metavar="HOST=PATH", help="the folder of homes at a host")
+    parser.add_argument("--home", action="append", default=[], metavar="HOST=PATH", help="a folder of homes")
+    parser.add_argument("--check", type=Path, metavar="FOLDER", help="check what a history has left")
     words = parser.parse_args()
+    if words.check:
+        return report(words.check)
     slurm = next((each for each in SLURMS if slurm_of(each).startswith(words.version)), None)
     if slurm is None:
         parser.error(f"the tests have Slurm {', '.join(map(slurm_of, SLURMS))}")
@@ -41,11 +47,35 @@ def play(cluster: Cluster, plan: Plan) -> int:
     began = time.time()
     driver = Driver(cluster, plan, folder)
     say(f"the workers are ready after {time.time() - began:.0f} s")
-    driver.work(say)
+    faults = Faults(cluster, plan.seed)
+    if plan.faults:
+        faults.begin()
+    try:
+        driver.work(say)
+    finally:
+        faults.end()
     say(f"{driver.done} operations in {time.time() - driver.began:.0f} s")
     left = driver.settle(say)
-    say(f"settled after {time.time() - driver.began:.0f} s; left: {left}")
-    return bool(left)
+    say(f"settled after {time.time() - driver.began:.0f} s")
+    collect(driver, left)
+    for what, count in faults.counted.most_common():
+        print(f"{count:8} {what}")
+    return report(folder)
+
+
+def report(folder: Path) -> int:
+    """Print what a history came to, and return whether something does not hold."""
+    found = check(read(folder))
+    for what, count in found.counts.items():
+        print(f"{count:8} {what}")
+    print("\nends of jobs")
+    for words, count in found.ends.most_common():
+        print(f"{count:8} {words}")
+    print(f"\nends without a known cause: {len(found.unexplained)}", *found.unexplained, sep="\n")
+    print(f"\nviolations: {len(found.violations)}; evidence: {folder}")
+    for violation in found.violations:
+        print(f"{violation.invariant}: {violation.text}\n    {violation.where}")
+    return int(bool(found.violations))
 
 
 if __name__ == "__main__":

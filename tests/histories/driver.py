@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -159,6 +160,8 @@ class Driver:
         done = worker.busy.pop(result["number"])
         done.began, done.ended, done.status = result["began"], result["ended"], result["status"]
         done.out, done.err = result["out"], result["err"]
+        if done.what == "submit":
+            worker.person.knows(done)
         self.log.write(encode(done) + b"\n")
         self.done += 1
 
@@ -169,12 +172,10 @@ class Driver:
             kept = home.parent / "kept" / user
             kept.mkdir(parents=True, exist_ok=True)
             for journal in home.glob(".paislurm/jobs/*/journal.jsonl"):
-                try:
+                with suppress(FileNotFoundError):
                     name = kept / f"{journal.stat().st_ino}.jsonl"
                     if not name.exists():
                         os.link(journal, name)
-                except FileNotFoundError:
-                    pass
 
     def ask(self, user: str, host: str, *words: str) -> subprocess.CompletedProcess[str]:
         """Run a command after all operations, without faults."""

@@ -90,6 +90,11 @@ class Person:
         numbers = [value[0] if isinstance(value, tuple) else value for value in weights.values()]
         return self.random.choices(list(weights), numbers)[0]
 
+    def knows(self, done: Operation) -> None:
+        """Take down a job that the user has submitted."""
+        if done.name not in self.names:
+            self.names.append(done.name)
+
     def _words(self, done: Operation) -> None:
         match done.what:
             case "submit":
@@ -119,8 +124,6 @@ class Person:
         done.argv = ["submit", "--json", str(file)]
         if self.names and self.random.random() < 0.05:
             done.argv += ["--after", f"{self.random.choice(self.names[-RECENT:])}:ended"]
-        if not again:
-            self.names.append(done.name)
 
     def job(self, done: Operation) -> str:
         """Return a job file: each task adds a line to the ledger."""

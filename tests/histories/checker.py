@@ -1,0 +1,236 @@
+"""Check a history against what the program promises. Pure: it reads evidence and returns what does not hold.
+
+The invariants are those of the simulation: nothing is lost, nothing runs twice, and no state goes back.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+
+from paislurm.translator.state.records import Changed, Created, Ended, Intent, Retry, Submitted
+
+from .evidence import Evidence, Told, by_attempt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from paislurm.translator.state.records import Record
+
+    from .people import Operation
+
+INTERNAL_ERROR = 70
+MOMENT = 2.0
+"""Seconds that a record, which has whole ones, may be late."""
+UNEXPLAINED = re.compile(r"unknown|no longer knows|nothing is known|forgotten|unexplained|no answer")
+
+
+class Violation(Struct):
+    """What does not hold: the invariant, what broke it, and where to look."""
+
+    invariant: str
+    text: str
+    where: str = ""
+
+
+class Findings(Struct):
+    """What a history came to."""
+
+    violations: list[Violation] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
+    ends: Counter[str] = field(default_factory=Counter)
+    unexplained: list[str] = field(default_factory=list)
+
+
+def check(found: Evidence) -> Findings:
+    """Return what does not hold, and what was counted."""
+    checks = (_lost, _twice, _backward, _journals, _after_end, _after_cancel, _outputs, _left)
+    findings = Findings([violation for check in checks for violation in check(found)])
+    for number, records in found.journals.items():
+        end = next((record for record in records if isinstance(record, Ended)), None)
+        if end is not None:
+            words = f"{end.state} {end.exit_code} {plain(end.reason)}"
+            findings.ends[words] += 1
+            if UNEXPLAINED.search(end.reason) or end.exit_code is None:
+                findings.unexplained.append(f"{found.files[number]}: {end.state} {end.exit_code} {end.reason}")
+    tags = Counter(account.tag for account in found.accounts if account.job_id == account.raw_id)
+    findings.counts = {
+        "operations": len(found.operations),
+        "of them killed": sum((each.status or 0) < 0 for each in found.operations),
+        "jobs": len(found.journals),
+        "attempts": sum(isinstance(each, Intent) for records in found.journals.values() for each in records),
+        "Slurm jobs": sum(tags.values()),
+        "tags with several Slurm jobs": sum(count > 1 for count in tags.values()),
+        "tasks that began": len(found.ledger),
+        "states that users saw": len(found.told),
+    }
+    return findings
+
+
+def plain(text: str) -> str:
+    """Return a reason without names and numbers."""
+    return re.sub(r"\d+", "N", re.sub(r"\b(alice|bob|dave)~?\S*", "USER", text))
+
+
+def _lost(found: Evidence) -> Iterator[Violation]:
+    removals: dict[tuple[str, str], list[Operation]] = defaultdict(list)
+    for done in found.operations:
+        if done.what == "remove" and (done.status == 0 or (done.status or 0) < 0 or done.status == INTERNAL_ERROR):
+            removals[done.user, done.name].append(done)
+    for done in found.operations:
+        if done.what != "submit":
+            continue
+        records = found.journals.get(done.number, [])
+        may_be_gone = any(each.ended >= done.began for each in removals[done.user, done.name])
+        if done.status == 0 and not records and not may_be_gone:
+            yield Violation("lost", f"no journal of {done.user}~{done.name}, which was submitted", f"#{done.number}")
+        told = re.search(r'"job_id": "(\d+)"', done.out) if done.status == 0 else None
+        ids = {record.job_id for record in records if isinstance(record, Submitted)}
+        if told and records and told[1] not in ids:
+            yield Violation("lost", f"no journal has job {told[1]}, which its user was told of", f"#{done.number}")
+        if records and isinstance(records[0], Created):
+            key = (done.user, records[0].job, records[0].happened_at)
+            if key not in found.listed and not may_be_gone:
+                yield Violation("lost", f"{done.user}~{done.name} is not in the list", found.files[done.number])
+    tags = {record.tag for records in found.journals.values() for record in records if isinstance(record, Intent)}
+    for account in found.accounts:
+        if account.tag not in tags:
+            yield Violation("lost", f"no journal knows Slurm job {account.raw_id}", f"{account.user} {account.tag}")
+    for number in {line.number for line in found.ledger} - set(found.journals):
+        yield Violation("lost", "a job ran of which there is no journal", f"#{number}")
+
+
+def _twice(found: Evidence) -> Iterator[Violation]:
+    leaders = {account.raw_id: account.job_id for account in found.accounts}
+    for (number, attempt), lines in by_attempt(found.ledger).items():
+        runs = {(leaders.get(line.job_id, line.job_id), line.restarts) for line in lines}
+        if len(runs) > 1:
+            text = (
+                f"attempt {attempt} ran in jobs {', '.join(f'{job} (restart {count})' for job, count in sorted(runs))}"
+            )
+            yield Violation("twice", text, found.files.get(number, f"#{number}"))
+        for task, count in Counter((line.task, line.task_attempt) for line in lines).items():
+            if count > 1 and len(runs) == 1:
+                text = f"task {task[0]} of attempt {attempt} began {count} times"
+                yield Violation("twice", text, found.files.get(number, f"#{number}"))
+
+
+def _backward(found: Evidence) -> Iterator[Violation]:
+    numbers = {}
+    for number, records in found.journals.items():
+        if isinstance(records[0], Created):
+            numbers[records[0].user, records[0].job, records[0].happened_at] = number
+    tolds: dict[int, list[Told]] = defaultdict(list)
+    for told in found.told:
+        number = numbers.get((told.operation.user, told.job, told.created_at))
+        if number is not None:
+            tolds[number].append(told)
+    for number, seen in tolds.items():
+        yield from _backward_in(sorted(seen, key=lambda told: told.operation.began), found.files[number])
+        end = next((record for record in found.journals[number] if isinstance(record, Ended)), None)
+        for told in seen:
+            if told.ended and end is not None and (told.state, told.exit_code) != (end.state, end.exit_code):
+                text = f"a user saw {told.state} {told.exit_code}, recorded is {end.state} {end.exit_code}"
+                yield Violation("backward", text, f"#{told.operation.number} {found.files[number]}")
+
+
+def _backward_in(seen: Sequence[Told], where: str) -> Iterator[Violation]:
+    for place, first in enumerate(seen):
+        if not first.ended:
+            continue
+        for then in seen[place + 1 :]:
+            later = then.operation.began > first.operation.ended
+            if later and (then.ended, then.state, then.exit_code) != (True, first.state, first.exit_code):
+                text = f"{first.state} {first.exit_code}, then {then.state} {then.exit_code}"
+                yield Violation("backward", text, f"#{first.operation.number} #{then.operation.number} {where}")
+                return
+
+
+def _journals(found: Evidence) -> Iterator[Violation]:
+    for text in found.torn:
+        yield Violation("journal", text)
+    for number, records in found.journals.items():
+        for invariant, text in faults_of(records):
+            yield Violation(invariant, text, found.files[number])
+
+
+def faults_of(records: Sequence[Record]) -> Iterator[tuple[str, str]]:
+    """Yield what does not hold in the journal of a job that has ended."""
+    if not records or not isinstance(records[0], Created):
+        yield "journal", "it has lost its first record"
+        return
+    ends = [position for position, record in enumerate(records) if isinstance(record, Ended)]
+    if not ends:
+        yield "end", "it has no end"
+        return
+    for record in records[ends[0] + 1 :]:
+        if isinstance(record, (Intent, Retry)):
+            yield "end", f"it went on after its end: {type(record).__name__}"
+    end = records[ends[0]]
+    assert isinstance(end, Ended)
+    if not end.reason:
+        yield "end", "its end has no reason"
+    changes = [record.values for record in records if isinstance(record, Changed)]
+    limit = max([records[0].retry_policy.retry_limit, *(int(each["retries"]) for each in changes if "retries" in each)])
+    # Of an attempt only the first decision counts, and others may stand behind it.
+    retries = list({record.attempt: record for record in reversed(records) if isinstance(record, Retry)}.values())
+    counted = sum(record.behaviour == "unknown" for record in retries)
+    if counted > limit:
+        yield "budget", f"it was retried {counted} times, its budget is {limit}"
+    free, most = len(retries) - counted, records[0].retry_policy.max_transient_retries
+    if free > most:
+        yield "budget", f"it was retried {free} times without use of its budget, the site's limit is {most}"
+
+
+def _after_end(found: Evidence) -> Iterator[Violation]:
+    ends = {
+        number: next(record for record in records if isinstance(record, Ended))
+        for number, records in found.journals.items()
+        if any(isinstance(record, Ended) for record in records)
+    }
+    for line in found.ledger:
+        end = ends.get(line.number)
+        if end is not None and line.at > end.happened_at + MOMENT:
+            text = f"task {line.task} of job {line.job_id} began {line.at - end.happened_at:.1f} s after the end"
+            yield Violation("after the end", text, found.files[line.number])
+    began = {(line.number, line.attempt) for line in found.ledger}
+    for number, end in ends.items():
+        if end.state == "SUCCEEDED" and (number, end.attempt) not in began:
+            yield Violation("end", "it succeeded, and no task of its last attempt began", found.files[number])
+
+
+def _after_cancel(found: Evidence) -> Iterator[Violation]:
+    attempts = by_attempt(found.ledger)
+    by_id = {
+        (records[0].user, records[0].job, records[0].happened_at): number
+        for number, records in found.journals.items()
+        if isinstance(records[0], Created)
+    }
+    for told in found.told:
+        done = told.operation
+        number = by_id.get((done.user, told.job, told.created_at))
+        if done.what != "cancel" or done.status != 0 or told.ended or number is None:
+            continue
+        for record in found.journals[number]:
+            late = isinstance(record, Intent) and record.happened_at > done.ended + MOMENT
+            if late and attempts.get((number, record.attempt)):
+                text = (
+                    f"attempt {record.attempt} was submitted {record.happened_at - done.ended:.1f} s after the cancel"
+                )
+                yield Violation("after the cancel", f"{text}, and ran", f"#{done.number} {found.files[number]}")
+
+
+def _outputs(found: Evidence) -> Iterator[Violation]:
+    for done in found.operations:
+        if done.status == INTERNAL_ERROR or "Traceback" in done.err or "E599" in done.err:
+            yield Violation("error", f"{done.what}: {done.err[-400:]}", f"#{done.number}")
+    for path in found.secrets:
+        yield Violation("secret", "a secret stays", path)
+
+
+def _left(found: Evidence) -> Iterator[Violation]:
+    for name in found.left:
+        yield Violation("never ended", name)
