@@ -14,9 +14,10 @@ FUZZ_SECONDS ?= 600
 WORKERS ?= $(shell echo $$(($$(nproc) + 4)))
 ROUNDS ?= 5
 HISTORIES ?= 10000
+OPERATIONS ?= 10000
 FAULTS := tests/cluster/test_monitor.py tests/cluster/test_no_monitor.py tests/cluster/test_monitor_at_limits.py tests/unit/runtime/test_signals.py tests/cluster/test_large_job.py tests/contract/test_private_tmp.py
 
-.PHONY: demo help unit test contract check golden bench chaos fuzz simulation mutants horovod training horovod-begun cluster-packages cluster-up cluster-down clean
+.PHONY: demo help unit test contract check golden bench chaos fuzz simulation histories mutants horovod training horovod-begun cluster-packages cluster-up cluster-down clean
 
 demo: $(VENV)/program  ## install, and run a job on this machine
 	$(BIN)/paislurm submit --backend local --follow examples/hello-world.yaml
@@ -65,6 +66,9 @@ chaos: $(VENV)/ready cluster-packages  ## provoke every fault that a monitor liv
 
 simulation: $(VENV)/ready  ## play HISTORIES histories of processes that share jobs, and faults of Slurm and the file system
 	$(BIN)/python -m tests.simulation $(HISTORIES)
+
+histories: $(VENV)/ready cluster-packages  ## OPERATIONS of three users on two login nodes of two Slurms, with faults: an hour
+	for version in 22.05 26.05; do nice $(BIN)/python -m tests.histories --version $$version --operations $(OPERATIONS) || exit; done
 
 mutants: $(VENV)/ready  ## plant bugs, one at a time in a copy, and list those that no test notices: hours
 	$(BIN)/python -m tests.mutants $(HISTORIES)

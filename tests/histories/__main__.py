@@ -14,9 +14,10 @@ from tests.cluster.kinds import KINDS, SLURMS
 from tests.cluster.versions import slurm_of
 
 from .checker import check
-from .driver import Driver, Plan, say
+from .driver import Driver, say
 from .evidence import collect, read
 from .faults import Faults
+from .people import Plan
 
 
 def main() -> int:

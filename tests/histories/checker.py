@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     from .people import Operation
 
-INTERNAL_ERROR = 70
+INTERNAL_ERROR, INTERRUPTED = 70, 130
+NO_END = "it has no end"
 MOMENT = 2.0
 """Seconds that a record, which has whole ones, may be late."""
 UNEXPLAINED = re.compile(r"unknown|no longer knows|nothing is known|forgotten|unexplained|no answer")
@@ -75,31 +76,56 @@ def plain(text: str) -> str:
     return re.sub(r"\d+", "N", re.sub(r"\b(alice|bob|dave)~?\S*", "USER", text))
 
 
+def is_gone(found: Evidence, number: int) -> bool:
+    """Return whether a job is not listed at the end, as it may be: it was refused, or somebody removed it."""
+    done = next(each for each in found.operations if each.number == number)
+    return not is_listed(found, done) and (was_refused(done) or bool(removals(found, done)))
+
+
+def is_listed(found: Evidence, submit: Operation) -> bool:
+    """Return whether the job of a submit is listed at the end."""
+    created = found.journals[submit.number][0]
+    return isinstance(created, Created) and (submit.user, created.job, created.happened_at) in found.listed
+
+
+def was_refused(done: Operation) -> bool:
+    """Return whether a submit has said that nothing was submitted."""
+    return (done.status or 0) > 0 and done.status != INTERRUPTED
+
+
+def removals(found: Evidence, submit: Operation) -> list[Operation]:
+    """Return the operations that may have removed a job."""
+    return [
+        each
+        for each in found.operations
+        if (each.what, each.user, each.name) == ("remove", submit.user, submit.name)
+        and each.ended >= submit.began
+        and ((each.status or 0) <= 0 or each.status in (INTERRUPTED, INTERNAL_ERROR))
+    ]
+
+
 def _lost(found: Evidence) -> Iterator[Violation]:
-    removals: dict[tuple[str, str], list[Operation]] = defaultdict(list)
-    for done in found.operations:
-        if done.what == "remove" and (done.status == 0 or (done.status or 0) < 0 or done.status == INTERNAL_ERROR):
-            removals[done.user, done.name].append(done)
-    for done in found.operations:
-        if done.what != "submit":
-            continue
+    ran = {line.number for line in found.ledger}
+    for done in (each for each in found.operations if each.what == "submit"):
         records = found.journals.get(done.number, [])
-        may_be_gone = any(each.ended >= done.began for each in removals[done.user, done.name])
-        if done.status == 0 and not records and not may_be_gone:
-            yield Violation("lost", f"no journal of {done.user}~{done.name}, which was submitted", f"#{done.number}")
+        where = found.files.get(done.number, f"#{done.number}")
+        if was_refused(done):
+            if done.number in ran:
+                yield Violation("lost", f"{done.user}~{done.name} ran, though its submit was refused", where)
+            continue
+        if done.status == 0 and not records and not removals(found, done):
+            yield Violation("lost", f"no journal of {done.user}~{done.name}, which was submitted", where)
         told = re.search(r'"job_id": "(\d+)"', done.out) if done.status == 0 else None
         ids = {record.job_id for record in records if isinstance(record, Submitted)}
         if told and records and told[1] not in ids:
-            yield Violation("lost", f"no journal has job {told[1]}, which its user was told of", f"#{done.number}")
-        if records and isinstance(records[0], Created):
-            key = (done.user, records[0].job, records[0].happened_at)
-            if key not in found.listed and not may_be_gone:
-                yield Violation("lost", f"{done.user}~{done.name} is not in the list", found.files[done.number])
+            yield Violation("lost", f"no journal has job {told[1]}, which its user was told of", where)
+        if records and not is_listed(found, done) and not removals(found, done):
+            yield Violation("lost", f"{done.user}~{done.name} is not in the list", where)
     tags = {record.tag for records in found.journals.values() for record in records if isinstance(record, Intent)}
     for account in found.accounts:
         if account.tag not in tags:
             yield Violation("lost", f"no journal knows Slurm job {account.raw_id}", f"{account.user} {account.tag}")
-    for number in {line.number for line in found.ledger} - set(found.journals):
+    for number in ran - set(found.journals):
         yield Violation("lost", "a job ran of which there is no journal", f"#{number}")
 
 
@@ -154,7 +180,8 @@ def _journals(found: Evidence) -> Iterator[Violation]:
         yield Violation("journal", text)
     for number, records in found.journals.items():
         for invariant, text in faults_of(records):
-            yield Violation(invariant, text, found.files[number])
+            if text != NO_END or not is_gone(found, number):
+                yield Violation(invariant, text, found.files[number])
 
 
 def faults_of(records: Sequence[Record]) -> Iterator[tuple[str, str]]:
@@ -164,7 +191,7 @@ def faults_of(records: Sequence[Record]) -> Iterator[tuple[str, str]]:
         return
     ends = [position for position, record in enumerate(records) if isinstance(record, Ended)]
     if not ends:
-        yield "end", "it has no end"
+        yield "end", NO_END
         return
     for record in records[ends[0] + 1 :]:
         if isinstance(record, (Intent, Retry)):

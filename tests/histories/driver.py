@@ -10,18 +10,18 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct, field
 from msgspec.json import encode
 
-from tests.cluster.boot import node_states
 from tests.cluster.instance import GROUP_ID
 from tests.cluster.instance import USERS as ACCOUNTS
 
-from .people import PROFILE, USERS, Operation, Person
+from .people import PROFILE, USERS, Operation, Person, Plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -32,18 +32,6 @@ HOSTS = ("login", "login2")
 SETTLED = 900.0
 """Seconds in which all jobs must have ended, once the faults are over."""
 WORKER = Path(__file__).with_name("worker.py")
-
-
-class Plan(Struct, kw_only=True):
-    """What a history is made of."""
-
-    operations: int
-    seed: int = 0
-    faults: bool = True
-    at_once: int = 2
-    """How many commands a user runs at a time on each login node."""
-    homes: dict[str, Path] = field(default_factory=dict)
-    """For each login node the folder of the users' homes; by default the small file system of the cluster."""
 
 
 class Worker:
@@ -91,7 +79,7 @@ class Driver:
         shutil.rmtree(folder, ignore_errors=True)
         (folder / "journals").mkdir(parents=True)
         self.log = (folder / "operations.jsonl").open("wb")
-        people = [Person(user, plan.seed, cluster.home(user), faults=plan.faults) for user in USERS]
+        people = [Person(user, cluster.home(user), plan) for user in USERS]
         for person in people:
             self._settle_in(person)
         self.workers = [self._worker(person, host) for host in HOSTS for person in people]
@@ -159,7 +147,7 @@ class Driver:
     def _finish(self, worker: Worker, result: dict[str, Any]) -> None:
         done = worker.busy.pop(result["number"])
         done.began, done.ended, done.status = result["began"], result["ended"], result["status"]
-        done.out, done.err = result["out"], result["err"]
+        done.cpu, done.out, done.err = result["cpu"], result["out"], result["err"]
         if done.what == "submit":
             worker.person.knows(done)
         self.log.write(encode(done) + b"\n")
@@ -194,28 +182,20 @@ class Driver:
         self.log.close()
         for worker in self.workers:
             worker.end()
-        deadline = time.time() + SETTLED
-        waiting = list(USERS)
-        for number in range(1_000_000):
-            host = HOSTS[number % 2]
-            for user in list(waiting):
-                left = self.alive(user, host)
-                for job in left if number == 0 else []:
-                    self.ask(user, host, "update", "--release", job["name"])
-                if not left:
-                    waiting.remove(user)
-                elif time.time() > deadline:
-                    return [f"{job['name']} {job['state']}" for job in left]
-                else:
-                    self.ask(user, host, "monitor", "--once")
-            if not waiting:
-                return []
-            tell(f"waiting for jobs of {', '.join(waiting)}")
-            time.sleep(3)
-        return []
+        with ThreadPoolExecutor() as pool:
+            return [name for left in pool.map(lambda user: self._settle(user, tell), USERS) for name in left]
 
-    def is_well(self) -> bool:
-        return set(node_states(self.cluster.instance).values()) == {"idle"}
+    def _settle(self, user: str, tell: Callable[[str], object]) -> list[str]:
+        deadline = time.time() + SETTLED
+        self.ask(user, HOSTS[0], "update", "--release", "j*")
+        for host in cycle(HOSTS):
+            left = self.alive(user, host)
+            if not left or time.time() > deadline:
+                return [f"{job['name']} {job['state']}" for job in left]
+            tell(f"{len(left)} jobs of {user}: {left[0]['name']} {left[0]['state']} {left[0].get('reason')}")
+            self.ask(user, host, "monitor", "--once")
+            time.sleep(2)
+        return []
 
 
 def say(text: str) -> None:

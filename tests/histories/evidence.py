@@ -82,7 +82,7 @@ def collect(driver: Driver, left: list[str]) -> None:
     """Put what a history has left into its folder."""
     cluster, folder = driver.cluster, driver.folder
     driver.keep_journals()
-    begin = datetime.fromtimestamp(driver.began - 60).strftime("%Y-%m-%dT%H:%M:%S")  # noqa: DTZ006 - sacct's own
+    begin = datetime.fromtimestamp(driver.began).strftime("%Y-%m-%dT%H:%M:%S")  # noqa: DTZ006 - sacct's own
     words = ["sacct", "-a", "-D", "-X", "-P", "-n", f"--starttime={begin}", f"--format={FIELDS}"]
     (folder / "sacct.txt").write_text(cluster.admin(words))
     whole = cluster.admin(["sacct", "-a", "-D", "-P", f"--starttime={begin}", "--format=all"], check=False)
@@ -117,7 +117,10 @@ def read(folder: Path) -> Evidence:
         found.ledger += map(_line, (folder / f"ledger-{user}").read_text().splitlines())
         listed = json.loads((folder / f"listed-{user}.json").read_text())["jobs"]
         found.listed |= {(user, job["job"], _time(job["created_at"])) for job in listed}
-    found.accounts = [account for account in map(_account, (folder / "sacct.txt").read_text().splitlines()) if account]
+    # sacct also has jobs that an earlier history has submitted.
+    begin = datetime.fromtimestamp(min(each.began for each in operations)).isoformat()  # noqa: DTZ006 - sacct's own
+    rows = (line.split("|", 7) for line in (folder / "sacct.txt").read_text().splitlines())
+    found.accounts = [_account(row) for row in rows if row[2] in USERS and row[4] >= begin[:19]]
     found.told = [told for each in operations for told in _told(each)]
     found.secrets = (folder / "secrets.txt").read_text().splitlines()
     found.left = (folder / "left.txt").read_text().splitlines()
@@ -129,10 +132,8 @@ def _line(text: str) -> Line:
     return Line(int(number), int(attempt), job_id, int(restarts), task, int(task_attempt), float(at))
 
 
-def _account(text: str) -> Account | None:
-    raw, job_id, user, state, _, _, _, submit = text.split("|", 7)
-    if user not in USERS:
-        return None
+def _account(row: list[str]) -> Account:
+    raw, job_id, user, state, _, _, _, submit = row
     return Account(job_id.partition("+")[0], raw, user, state, submit.split()[-1] if submit else "")
 
 

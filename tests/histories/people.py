@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 USERS = ("alice", "bob", "dave")
 OPERATIONS = {
-    "submit": 24, "status": 24, "list": 5, "cancel": 9, "update": 8, "remove": 8, "monitor": 10, "follow": 4,
-    "wait": 3, "logs": 3,
+    "submit": 13, "status": 28, "list": 6, "cancel": 8, "update": 8, "remove": 5, "monitor": 7, "follow": 4,
+    "wait": 3, "logs": 5,
 }  # fmt: skip
-RECENT = 12
-"""Users look after their latest jobs."""
+RECENT, NEWEST = 12, 4
+"""Users look after their latest jobs, and change the newest."""
 STALL = (65.0, 100.0)
 """Seconds for which a process is stopped: longer than a lock without a heartbeat is believed."""
 SECRET = "the-secret-of"
@@ -46,6 +46,20 @@ retry: {maxTransientRetries: 3, maxAttemptsPerHour: 100000, submitWait: 5}
 """
 
 
+class Plan(Struct, kw_only=True):
+    """What a history is made of."""
+
+    operations: int
+    seed: int = 0
+    faults: bool = True
+    stalls: bool = True
+    """Whether faults stop processes for more than a minute, too."""
+    at_once: int = 3
+    """How many commands a user runs at a time on each login node."""
+    homes: dict[str, Path] = field(default_factory=dict)
+    """For each login node the folder of the users' homes; by default the small file system of the cluster."""
+
+
 class Operation(Struct):
     """A command of a user, what was done to its process, and what came of it."""
 
@@ -60,6 +74,8 @@ class Operation(Struct):
     """Seconds after the start, a signal, and whether it is sent to the whole process group."""
     began: float = 0.0
     ended: float = 0.0
+    cpu: float = 0.0
+    """CPU seconds of the process and of those that it has waited for."""
     status: int | None = None
     """The exit status, or minus the signal that ended the process."""
     out: str = ""
@@ -69,11 +85,11 @@ class Operation(Struct):
 class Person:
     """A user: what they have submitted, and what they do next."""
 
-    def __init__(self, name: str, seed: int, folder: Path, *, faults: bool) -> None:
+    def __init__(self, name: str, folder: Path, plan: Plan) -> None:
         self.name = name
         self.folder = folder
-        self.faults = faults
-        self.random = Random(f"{seed} {name}")
+        self.plan = plan
+        self.random = Random(f"{plan.seed} {name}")
         self.names: list[str] = []
 
     def next(self, number: int, host: str) -> Operation:
@@ -81,7 +97,8 @@ class Person:
         what = self.chosen(OPERATIONS) if self.names else "submit"
         done = Operation(number=number, user=self.name, host=host, what=what, argv=[])
         if what != "submit":
-            done.name = self.random.choice(self.names[-RECENT:])
+            latest = NEWEST if what in ("cancel", "update", "follow") else RECENT
+            done.name = self.random.choice(self.names[-latest:])
         self._words(done)
         self._signals(done)
         return done
@@ -160,7 +177,7 @@ class Person:
         """Choose what happens to the process."""
         if done.what == "follow":
             done.signals = [(self.random.uniform(0.2, 6.0), self.random.choice((signal.SIGINT, signal.SIGKILL)), False)]
-        if not self.faults:
+        if not self.plan.faults:
             return
         chance = self.random.random()
         moment = self.random.uniform(0.0, 0.7)
@@ -168,6 +185,6 @@ class Person:
             done.signals.append((moment, signal.SIGKILL, self.random.random() < 0.3))
         elif chance < 0.10:
             done.signals.append((moment, self.random.choice((signal.SIGINT, signal.SIGTERM)), False))
-        elif chance < 0.108:
+        elif chance < 0.108 and self.plan.stalls:
             stall = self.random.uniform(*STALL)
             done.signals += [(moment, signal.SIGSTOP, False), (moment + stall, signal.SIGCONT, False)]
