@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from paislurm.translator.state.records import Changed, Created, Ended, Intent, Retry, Submitted
+from paislurm.translator.state.records import Cancelled, Changed, Created, Ended, Intent, Retry, Submitted
 
 from .evidence import Evidence, Told, by_attempt
 
@@ -26,7 +26,7 @@ INTERNAL_ERROR, INTERRUPTED = 70, 130
 NO_END = "it has no end"
 MOMENT = 2.0
 """Seconds that a record, which has whole ones, may be late."""
-UNEXPLAINED = re.compile(r"unknown|no longer knows|nothing is known|forgotten|unexplained|no answer")
+UNEXPLAINED = re.compile(r"unknown|no longer knows|nothing is known|forgotten|unexplained|no answer|left no result")
 
 
 class Violation(Struct):
@@ -200,6 +200,8 @@ def faults_of(records: Sequence[Record]) -> Iterator[tuple[str, str]]:
     assert isinstance(end, Ended)
     if not end.reason:
         yield "end", "its end has no reason"
+    if end.state == "STOPPED" and not any(isinstance(record, Cancelled) for record in records):
+        yield "end", f"it was stopped, and its user had not cancelled it: {end.reason}"
     changes = [record.values for record in records if isinstance(record, Changed)]
     limit = max([records[0].retry_policy.retry_limit, *(int(each["retries"]) for each in changes if "retries" in each)])
     # Of an attempt only the first decision counts, and others may stand behind it.

@@ -148,8 +148,7 @@ class Driver:
         done = worker.busy.pop(result["number"])
         done.began, done.ended, done.status = result["began"], result["ended"], result["status"]
         done.cpu, done.out, done.err = result["cpu"], result["out"], result["err"]
-        if done.what == "submit":
-            worker.person.knows(done)
+        worker.person.learns(done)
         self.log.write(encode(done) + b"\n")
         self.done += 1
 

@@ -28,7 +28,7 @@ KILLS = {"kill a monitor": 1, "kill a process of a job": 4}
 PROCESSES = {**KILLS, "stop a monitor": 1}
 SERVICES = {
     "kill slurmctld": 4, "restart slurmctld": 2, "stop slurmdbd": 3, "kill slurmdbd": 2, "kill slurmd": 3,
-    "cut a node off": 2, "fill the disk": 5,
+    "cut a node off": 2, "fill the disk": 3,
 }  # fmt: skip
 MONITOR = " monitor"
 
@@ -174,7 +174,7 @@ class Faults:
         status = os.statvfs(self.cluster.seen(self.cluster.instance.small))
         used = (status.f_blocks - status.f_bfree) * status.f_frsize
         self._resize(str(used + random.choice((0, 16384))))
-        self.over.wait(random.uniform(1, 8))
+        self.over.wait(random.uniform(1, 6))
         self._resize(self.cluster.instance.kind.room)
 
     def _resize(self, size: str) -> None:

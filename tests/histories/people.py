@@ -107,10 +107,13 @@ class Person:
         numbers = [value[0] if isinstance(value, tuple) else value for value in weights.values()]
         return self.random.choices(list(weights), numbers)[0]
 
-    def knows(self, done: Operation) -> None:
-        """Take down a job that the user has submitted."""
-        if done.name not in self.names:
+    def learns(self, done: Operation) -> None:
+        """Take down which jobs there may be."""
+        known = done.name in self.names
+        if done.what == "submit" and (done.status or 0) <= 0 and not known:
             self.names.append(done.name)
+        elif done.what == "remove" and not done.status and known:
+            self.names.remove(done.name)
 
     def _words(self, done: Operation) -> None:
         match done.what:
