@@ -99,7 +99,16 @@ class Monitor:
         self._process(jobs, fresh=True)
         if only is None:
             self._tidy_up()
+            self._forget_removed()
         return bool(self._views)
+
+    def _forget_removed(self) -> None:
+        """Forget jobs that were removed, and the records of finished jobs: a monitor may live for months."""
+        names = {folder.name for folder in self._store.all()}
+        self._finished = {name: stamp for name, stamp in self._finished.items() if name in names}
+        self._logged = {name: text for name, text in self._logged.items() if name in names}
+        names -= self._finished.keys()
+        self._opened = {name: job for name, job in self._opened.items() if name in names}
 
     def _process(self, jobs: list[Opened], *, fresh: bool) -> None:
         """Run a step for some jobs. With `fresh`, poll the backends; otherwise use the last poll results."""
@@ -178,6 +187,8 @@ class Monitor:
             if known is None or known[0] != stamp:
                 known = (stamp, open_job(folder))
                 self._opened[folder.name] = known
+                # A new job may have the name of a finished one.
+                self._finished.pop(folder.name, None)
             return known[1]
         return None
 

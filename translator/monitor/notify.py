@@ -53,7 +53,7 @@ class NotificationSender:
         self._monotonic = monotonic
         self._running: dict[str, _Delivery] = {}
         self._pauses: dict[str, tuple[float, float]] = {}
-        self._done: set[str] = set()
+        self._done: dict[str, float] = {}
 
     @property
     def busy(self) -> bool:
@@ -67,6 +67,7 @@ class NotificationSender:
     def deliver(self, views: Iterable[View], now: int) -> None:
         """Record delivered notifications and start those that are due; `now` is in seconds since 1970."""
         self._reap(now)
+        self._forget()
         for view in views:
             for notification in due_notifications(view.history):
                 if notification.key in self._done or not (site := self._site_of(view.history)).notifier:
@@ -115,10 +116,16 @@ class NotificationSender:
             del self._running[key]
             if status == 0:
                 # The journal records it too, but an older view may still be in use.
-                self._done.add(key)
+                self._done[key] = self._monotonic()
                 _record(running.folder, running.notification, now, delivered=True)
             else:
                 self._postpone(key)
+
+    def _forget(self) -> None:
+        """Forget what is older than a day, after which an event notifies nobody."""
+        since = self._monotonic() - OLDEST_SECONDS
+        self._done = {key: when for key, when in self._done.items() if when > since}
+        self._pauses = {key: pause for key, pause in self._pauses.items() if pause[1] > since}
 
     def _postpone(self, key: str) -> None:
         pause, _ = self._pauses.get(key, (FIRST_PAUSE / 2, 0.0))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import pairwise
+from shutil import rmtree
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -87,6 +88,11 @@ def monitor(
     return Monitor(Store(path), means, NotificationSender(), said.append)
 
 
+def tables(watching: Monitor) -> list[list[str]]:
+    """Return the names of the jobs that a monitor keeps something of."""
+    return [sorted(table) for table in (watching._opened, watching._finished, watching._logged)]
+
+
 @pytest.fixture
 def backend() -> FakeBackend:
     return FakeBackend(observed("RUNNING"))
@@ -127,6 +133,18 @@ def test_reading_files_needs_no_poll(tmp_path: Path, backend: FakeBackend) -> No
     assert backend.queries == 1
     assert sum("SUCCEEDED" in line for line in said) == 100
     assert clock.seconds <= 310
+
+
+def test_a_monitor_keeps_nothing_of_jobs_that_were_removed(tmp_path: Path, backend: FakeBackend) -> None:
+    job_folder(tmp_path / "jobs", CREATED, INTENT, SUBMITTED, name="alice~stays")
+    gone = job_folder(tmp_path / "jobs", CREATED, INTENT, replace(SUBMITTED, job_id="8"), name="alice~gone")
+    backend.observations[JobId("8")] = observed("RUNNING", job_id="8")
+    clock = Clock(t20=lambda: leave_result(gone), t300=lambda: rmtree(gone.path))
+    watching = monitor(tmp_path, backend, clock, [], interval=100)
+    watching.run(sleep=clock.sleep, spent=lambda: clock.seconds > 200)
+    assert tables(watching) == [["alice~stays"], ["alice~gone"], ["alice~gone", "alice~stays"]]
+    watching.run(sleep=clock.sleep, spent=lambda: clock.seconds > 500)
+    assert tables(watching) == [["alice~stays"], [], ["alice~stays"]]
 
 
 def test_an_end_without_a_result_is_accepted_after_a_while_with_one_poll(tmp_path: Path) -> None:

@@ -103,6 +103,19 @@ def test_events_are_sent_once_as_json(tmp_path: Path, folder: JobFolder) -> None
     assert not sender.wanted(view(folder))
 
 
+@pytest.mark.parametrize("body", ["exit 0", "exit 1"])
+def test_a_sender_forgets_notifications_after_a_day(tmp_path: Path, folder: JobFolder, body: str) -> None:
+    now = 0.0
+    sender = NotificationSender(program(tmp_path, body), monotonic=lambda: now)
+    sender.deliver([view(folder)], NOW)
+    sender.finish(NOW)
+    assert len(sender._done) + len(sender._pauses) == 2
+    now = OLDEST_SECONDS + 100.0
+    sender.deliver([], NOW + OLDEST_SECONDS + 100)
+    assert not sender._done
+    assert not sender._pauses
+
+
 @pytest.mark.parametrize("body", ["exit 1", "kill -9 $$", "exec <&-; exit 3"])
 def test_a_failed_notification_is_repeated_later(tmp_path: Path, folder: JobFolder, body: str) -> None:
     times = [0.0]
