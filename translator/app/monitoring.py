@@ -26,6 +26,7 @@ from .jobs.polling import poll_at_most_every
 from .jobs.refresh import dependencies, everything, monitor_lock
 from .jobs.step_at_end import MAX_AGE, ahead, take_step
 from .own_call import own_call
+from .submit.background import rotate_log
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -130,7 +131,11 @@ def _monitor(
 ) -> Monitor:
     log = partial(_log, session)
     means = dependencies(session, lock, sites, poll_at_most_every=_charging(session, ask), ahead=ahead)
-    tidy = partial(tidy_up, session, sites.own.jobs.remove_after, log)
+
+    def tidy() -> None:
+        rotate_log(session)
+        tidy_up(session, sites.own.jobs.remove_after, log)
+
     return Monitor(session.store, means, NotificationSender(sites.of), log, tidy)
 
 

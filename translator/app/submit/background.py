@@ -12,9 +12,12 @@ from ..jobs.refresh import monitor_lock
 from ..own_call import own_call
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ...site.profile import Site
     from ..session import Session
 
+LOG = "monitor.log"
 MAX_LOG = 1 << 20
 
 
@@ -39,11 +42,28 @@ def _private(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_CLOEXEC, 0o600)
 
 
+def rotate_log(session: Session) -> None:
+    """Continue in a new log if this process writes to the background monitor's and that is full."""
+    path = session.monitor_folder / LOG
+    with suppress(OSError):
+        if os.path.samestat(os.fstat(1), path.stat()) and _set_aside(path):
+            with open(path, "ab", opener=_private) as log:
+                os.dup2(log.fileno(), 1)
+                os.dup2(log.fileno(), 2)
+
+
+def _set_aside(path: Path) -> bool:
+    """Rename a full log; return whether it was full."""
+    if path.stat().st_size <= MAX_LOG:
+        return False
+    path.replace(path.with_name("monitor.1.log"))
+    return True
+
+
 def _start(session: Session) -> None:
-    path = session.monitor_folder / "monitor.log"
+    path = session.monitor_folder / LOG
     with suppress(FileNotFoundError):
-        if path.stat().st_size > MAX_LOG:
-            path.replace(path.with_name("monitor.1.log"))
+        _set_aside(path)
     with open(path, "ab", opener=_private) as log:
         monitor = Popen(
             [*own_call(), "monitor"],
