@@ -15,9 +15,10 @@ WORKERS ?= $(shell echo $$(($$(nproc) + 4)))
 ROUNDS ?= 5
 HISTORIES ?= 10000
 OPERATIONS ?= 10000
+HOURS ?= 1
 FAULTS := tests/cluster/test_monitor.py tests/cluster/test_no_monitor.py tests/cluster/test_monitor_at_limits.py tests/unit/runtime/test_signals.py tests/cluster/test_large_job.py tests/contract/test_private_tmp.py
 
-.PHONY: demo help unit test contract check golden bench chaos fuzz simulation histories mutants horovod training horovod-begun cluster-packages cluster-up cluster-down clean
+.PHONY: demo help unit test contract check golden bench chaos fuzz simulation histories soak mutants horovod training horovod-begun cluster-packages cluster-up cluster-down clean
 
 demo: $(VENV)/program  ## install, and run a job on this machine
 	$(BIN)/paislurm submit --backend local --follow examples/hello-world.yaml
@@ -69,6 +70,9 @@ simulation: $(VENV)/ready  ## play HISTORIES histories of processes that share j
 
 histories: $(VENV)/ready cluster-packages  ## OPERATIONS of three users on two login nodes of two Slurms, with faults: an hour
 	for version in 22.05 26.05; do nice $(BIN)/python -m tests.histories --version $$version --operations $(OPERATIONS) || exit; done
+
+soak: $(VENV)/ready cluster-packages  ## soak a monitor for HOURS while 200 jobs come and go, and print slopes; `python -m tests.soak --virtual 72` in virtual hours
+	$(BIN)/python -m tests.soak --minutes $$((60 * $(HOURS)))
 
 mutants: $(VENV)/ready  ## plant bugs, one at a time in a copy, and list those that no test notices: hours
 	$(BIN)/python -m tests.mutants $(HISTORIES)

@@ -1,0 +1,60 @@
+"""A short soak in virtual time: files, descriptors and the monitor's memory do not grow with jobs that came and went.
+
+`make soak` soaks for an hour on a real Slurm; `python -m tests.soak --virtual 72` for days in virtual time.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from unittest.mock import patch
+
+import pytest
+
+from paislurm.translator.monitor.loop import Monitor
+
+from .slopes import slope, slopes
+from .virtual import soaked
+
+if TYPE_CHECKING:
+    from .slopes import Sample
+
+HOURS, JOBS = 8, 20
+HELD = "objects that the monitor holds"
+
+
+def growth(samples: list[Sample], what: str) -> float:
+    """Return how many times as much there is in the last quarter as in the second one, when jobs of all ages exist."""
+    values = [sample[what] for _, sample in samples]
+    quarter = len(values) // 4
+    return sum(values[-quarter:]) / sum(values[quarter : 2 * quarter])
+
+
+def test_what_jobs_leave_behind_does_not_grow() -> None:
+    samples, left = soaked(HOURS, JOBS, faults_an_hour=2)
+    assert left == []
+    assert {what: growth(samples, what) for what in ("run folders", HELD)} == pytest.approx(
+        {"run folders": 1, HELD: 1}, abs=0.4
+    )
+    assert max(sample["hidden names"] for _, sample in samples[-8:]) <= 2
+    assert max(sample["open descriptors"] for _, sample in samples) <= JOBS
+
+
+def test_a_leak_of_the_monitor_is_found() -> None:
+    with patch.object(Monitor, "_forget_removed", lambda _: None):
+        samples, _ = soaked(HOURS, JOBS, faults_an_hour=0)
+    assert growth(samples, HELD) > 1.5
+
+
+def test_a_slope_has_its_error() -> None:
+    straight = slope("x", [0, 1, 2, 3], [5, 7, 9, 11])
+    assert (straight.slope, straight.error, straight.mean, straight.grows) == (2, 0, 8, True)
+    noise = slope("x", [0, 1, 2, 3], [1, -1, 1, -1])
+    assert noise.slope == pytest.approx(-0.4)
+    assert noise.error == pytest.approx((1.6 * 2 / 2 / 5) ** 0.5)
+    assert not noise.grows
+
+
+def test_the_time_of_warming_up_is_left_out() -> None:
+    samples = [(hour, {"x": max(10.0 - hour, 7.0)}) for hour in range(10)]
+    assert slopes(samples, 3)[0].slope == 0
+    assert slopes(samples, 0)[0].slope < 0

@@ -1,0 +1,271 @@
+"""Virtual days of a monitor in the simulator, while 200 jobs come and go, and processes and Slurm fail at times.
+
+The model keeps each job for ever, a real Slurm does not: jobs whose folders were removed are taken out of it.
+"""
+
+from __future__ import annotations
+
+import gc
+import re
+import sys
+import time
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from itertools import count
+from random import Random
+from types import CodeType, FunctionType, ModuleType
+from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
+
+from paislurm.translator.app.input.source import Source
+from paislurm.translator.app.jobs.folders.remove import jobs_to_remove, remove_jobs
+from paislurm.translator.app.monitoring import run_monitor
+from paislurm.translator.app.submit.prepare import Prepared
+from paislurm.translator.app.submit.replace_job import finished_in
+from paislurm.translator.app.submit.submit import take
+from paislurm.translator.monitor.loop import Monitor
+from tests.simulation.files import Server
+from tests.simulation.history import HOME, People, _compiled, _folders, _journal, _site
+from tests.simulation.slurm import Slurm
+from tests.simulation.syscalls import ROOT, simulated
+from tests.simulation.world import Choices, World
+
+from .slopes import slopes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tests.simulation.files import Node
+    from tests.simulation.slurm import Job
+    from tests.simulation.world import Process
+
+    from .slopes import Sample
+
+JOBS = 200
+HOUR = 3600
+LIFE = 4 * HOUR
+"""The longest time that a job waits for nodes."""
+TICK, SAMPLE = 60, 900
+"""Seconds between two rounds of the users, and between two samples."""
+KEPT = 1800
+"""Seconds after which an ended job is removed."""
+CHECK_CPU = 0.001
+"""CPU seconds of the monitor's file checks, as measured with 200 jobs."""
+PART_CHANGED, PART_REMOVED = 0.2, 0.2
+"""The part of the rounds in which a job is cancelled, changed or looked at, and in which ended jobs are removed."""
+WARM = 0.25
+"""The part of the time that is left out of the slopes."""
+
+
+def soak(hours: float) -> int:
+    """Print the slopes of a soak; return 1 if a measure grows, or if something is left at the end."""
+    samples, left = soaked(hours, JOBS, faults_an_hour=4)
+    found = slopes(samples, hours * WARM)
+    print(*found, *(f"left at the end: {each}" for each in left), sep="\n")
+    return int(bool(left) or any(each.grows for each in found))
+
+
+def soaked(hours: float, jobs: int, *, faults_an_hour: float) -> tuple[list[Sample], list[str]]:
+    """Let jobs come and go for virtual hours, then end and remove all. Return samples, and what is left at the end."""
+    world = World(_Chances())
+    users = _Users(world, jobs, faults_an_hour)
+    with _simulated(world, users):
+        users.begin()
+        users.work(hours * HOUR)
+        users.end()
+    return users.samples, users.left()
+
+
+class _Chances(Choices):
+    """Choices of which none is kept: there are millions, and nobody repeats them."""
+
+    def choose(self, count: int, chance: float = 1.0) -> int:
+        if chance < 1.0 and self._random.random() >= chance:
+            return 0
+        return int(self._random.random() * count)
+
+
+class _PatientSlurm(Slurm):
+    """A Slurm whose jobs wait for hours."""
+
+    def _live(self, job: Job) -> None:
+        world = self._world
+        until = world.now + job.submission.delay + world.choices.choose(LIFE)
+        while world.now < until and not job.cancelled:
+            world.sleep(min(300, until - world.now))
+        super()._live(job)
+
+
+class _Users:
+    """The users' part: submit new jobs for those that ended, cancel, look, remove, keep a monitor running."""
+
+    def __init__(self, world: World, jobs: int, faults_an_hour: float) -> None:
+        self._world, self._jobs, self._faults_an_hour = world, jobs, faults_an_hour
+        self._server = Server(world, cached=False)
+        self._slurm = _PatientSlurm(world, self._server)
+        self._people = People(world, self._slurm, self._server)
+        self._random = Random(world.choices.choose(1 << 30))
+        self._monitor: Process | None = None
+        self._answers = self._count = 0
+        self._before: set[str] = set()
+        self.monitors: list[Monitor] = []
+        self.samples: list[Sample] = []
+
+    def begin(self) -> None:
+        """Make the home; one job comes and goes, which leaves the files that stay."""
+        client = self._server.client("outside")
+        client.mkdir(ROOT, 0o755)
+        client.mkdir(HOME, 0o700)
+        self._start(self._submit)
+        self._wait(TICK)
+        self.end()
+        self._before = self._names()
+
+    def work(self, seconds: float) -> None:
+        """Let time pass, with a round of the users each minute and a sample every few minutes."""
+        began = sampled = self._world.now
+        while self._world.now < began + seconds:
+            if self._random.random() < self._faults_an_hour * TICK / HOUR:
+                self._world.faults += 1
+            self._round()
+            self._wait(TICK)
+            if self._world.now >= sampled + SAMPLE:
+                sampled = self._world.now
+                self.samples.append(((sampled - began) / HOUR, self._sample()))
+
+    def end(self) -> None:
+        """Cancel and remove all jobs, without faults. The monitor ends with the last job."""
+        self._world.faults = 0
+        for name in self._living():
+            self._start(self._people.cancel, name)
+        while self._living():
+            self._keep_monitor()
+            self._wait(TICK)
+        self._start(self._remove, 0)
+        self._world.run()
+
+    def left(self) -> list[str]:
+        """Return what is left in the end that was not there after the first job, and what is open."""
+        return [*sorted(self._names() - self._before), *["an open file"] * self._opened()]
+
+    def _names(self) -> set[str]:
+        """Return all paths, without the numbers of locks and the runtime, of which each version stays once."""
+        paths = (path for path in _paths(self._server.root) if not path.startswith(f"{HOME}/runtime"))
+        return {re.sub(r"lock\.\d+$", "lock.N", path) for path in paths}
+
+    def _round(self) -> None:
+        living = self._living()
+        self._keep_monitor()
+        for _ in range(self._jobs - len(living)):
+            self._start(self._submit)
+        if living and self._random.random() < PART_CHANGED:
+            what = self._random.choice((self._people.cancel, self._people.status, self._people.update))
+            self._start(what, self._random.choice(living))
+        if self._random.random() < PART_REMOVED:
+            self._start(self._remove, KEPT)
+
+    def _living(self) -> list[str]:
+        return [name for name, folder in _folders(self._server) if _journal(folder).ended is None]
+
+    def _keep_monitor(self) -> None:
+        if self._monitor is None or self._monitor.over:
+            self._monitor = self._start(lambda: run_monitor(self._people.session()))
+
+    def _wait(self, seconds: float) -> None:
+        until = self._world.now + seconds
+        self._world.spawn("clock", "login1", lambda: None, seconds)
+        self._world.run(lambda: self._world.now >= until)
+
+    def _start(self, call: Callable[..., object], *words: object) -> Process:
+        tried = partial(self._people._tried, lambda _: call(*words), "")
+        return self._world.spawn(getattr(call, "__name__", "call"), "login1", tried)
+
+    def _submit(self) -> None:
+        name, self._count = f"job-{self._count}", self._count + 1
+        session = self._people.session()
+        folder = session.store.folder(session.user, name)
+        source = Source(file="job.yaml", submit_folder="/tmp")
+        prepared = Prepared(source=source, text=b"", compiled=_compiled.__wrapped__(name), folder=folder)
+        take(session, prepared, [finished_in(session, folder)])
+
+    def _remove(self, older_than: int) -> None:
+        session = self._people.session()
+        remove_jobs(session, jobs_to_remove(session, [], older_than=older_than).jobs)
+
+    def _opened(self) -> int:
+        return sum(len(client._opened) for client in self._server.clients.values())
+
+    def _sample(self) -> dict[str, float]:
+        folders = list(_folders(self._server))
+        self._forget({name for name, _ in folders})
+        journals = {name: folder.entries["journal.jsonl"] for name, folder in folders}
+        living = [len(journals[name].data) for name in self._living()]
+        paths = list(_paths(self._server.root))
+        answers, self._answers = self._slurm.answers - self._answers, self._slurm.answers
+        size, number = _held(self.monitors[-1])
+        return {
+            "living jobs": len(living),
+            "run folders": len(folders),
+            "inodes": len(paths),
+            "inodes beside run folders": sum(not path.startswith(f"{HOME}/jobs/") for path in paths),
+            "hidden names": sum("/." in path.removeprefix(HOME) for path in paths),
+            "bytes of the journal of a living job": sum(living) / max(1, len(living)),
+            "bytes of the longest journal of a living job": max(living, default=0),
+            "open descriptors": self._opened(),
+            "calls to Slurm, an hour": answers * HOUR / SAMPLE,
+            "objects that the monitor holds": number,
+            "KiB of these objects": size / 1024,
+            "processes": len(self._world.processes),
+        }
+
+    def _forget(self, names: set[str]) -> None:
+        """Take out of the model what a real Slurm, and people, would forget."""
+        jobs = self._slurm.jobs
+        for job_id in [job_id for job_id, job in jobs.items() if job.ended and job.submission.folder.name not in names]:
+            del jobs[job_id]
+        for kept in (self._slurm.ran, self._people.cancelled, self._people.ended):
+            kept.clear()
+        if self._monitor is not None:
+            self._monitor.threads = [thread for thread in self._monitor.threads if not thread.over]
+
+
+def _paths(folder: Node, path: str = "") -> Iterator[str]:
+    for name, node in folder.entries.items():
+        yield f"{path}/{name}"
+        yield from _paths(node, f"{path}/{name}")
+
+
+def _held(thing: object) -> tuple[int, int]:
+    """Return the bytes and the number of the objects that one refers to, without code and the simulator."""
+    seen, left, size = {id(thing)}, [thing], 0
+    while left:
+        each = left.pop()
+        size += sys.getsizeof(each)
+        below = each.__closure__ or () if isinstance(each, FunctionType) else gc.get_referents(each)
+        for other in below:
+            is_code = isinstance(other, (type, ModuleType, CodeType)) or type(other).__module__.startswith("tests.")
+            if id(other) not in seen and not is_code:
+                seen.add(id(other))
+                left.append(other)
+    return size, len(seen)
+
+
+@contextmanager
+def _simulated(world: World, users: _Users) -> Iterator[None]:
+    """Let the program see the simulator. The loop's pauses are those of a monitor with 200 jobs."""
+
+    class Watched(Monitor):
+        def __init__(self, *words: Any) -> None:
+            super().__init__(*words)
+            users.monitors[:] = [self]
+
+    cpu = count(step=CHECK_CPU)
+    with simulated(world, users._server), ExitStack() as stack:
+        for module in ("jobs.job_sites", "monitoring"):
+            stack.enter_context(patch(f"paislurm.translator.app.{module}.find_site", lambda *_, **__: _site()))
+        stack.enter_context(patch("paislurm.translator.app.monitoring.used", lambda: 0.0))
+        stack.enter_context(patch("paislurm.translator.app.monitoring.Monitor", Watched))
+        stack.enter_context(patch("paislurm.translator.app.runs.recording.profiles_of", lambda *_: ()))
+        stack.enter_context(patch.object(time, "thread_time", lambda: next(cpu)))
+        stack.enter_context(patch.dict(Monitor.run.__kwdefaults__, sleep=world.sleep, spent=lambda: False))
+        yield
