@@ -24,6 +24,7 @@ from tests.cluster.instance import GROUP_ID, USERS
 from tests.cluster.jobs import job_text, profile, role
 from tests.cluster.processes import read, recorded_pid, residents
 
+from .measures import usage
 from .slopes import slopes
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ class _Hour:
         """Return each measure now."""
         journals = self._journals()
         living = [len(data) for data in journals.values() if not ENDED.search(data)]
-        jobs, size = _usage(self._home / "jobs")
+        jobs, size = usage(self._home / "jobs")
         own = self._home / "monitor"
         sizes = {path.name: path.stat().st_size for path in own.rglob("*") if path.is_file()}
         logs = {name: size for name, size in sizes.items() if name.endswith(".log")}
@@ -152,7 +153,7 @@ class _Hour:
             "bytes of run folders": size,
             "bytes of the journal of a living job": sum(living) / max(1, len(living)),
             "bytes of the longest journal of a living job": max(living, default=0),
-            "inodes of the home beside run folders": _usage(self._cluster.home(USER))[0] - jobs,
+            "inodes of the home beside run folders": usage(self._cluster.home(USER))[0] - jobs,
             "bytes of the monitor's files without logs": sum(sizes.values()) - sum(logs.values()),
             "inodes in /tmp and /dev/shm of all hosts": self._temporary(),
             "processes of the user": len(list(self._processes())),
@@ -181,7 +182,7 @@ class _Hour:
             for top in (*Path(root, "tmp").iterdir(), *Path(root, "dev/shm").iterdir()):
                 # The /tmp of login is that of the machine.
                 with suppress(FileNotFoundError):
-                    found += 1 + _usage(top)[0] if top.lstat().st_uid == USERS[USER].uid else 0
+                    found += 1 + usage(top)[0] if top.lstat().st_uid == USERS[USER].uid else 0
         return found
 
     def _monitor(self) -> int:
@@ -209,17 +210,6 @@ class _Hour:
         if done.returncode:
             print(f"{' '.join(words)}: {done.stderr.strip()}", flush=True)
         return done.stdout
-
-
-def _usage(folder: Path) -> tuple[int, int]:
-    """Return the inodes below a folder and their bytes; entries may vanish meanwhile."""
-    inodes = size = 0
-    for parent, folders, files in os.walk(folder):
-        inodes += len(folders) + len(files)
-        for name in files:
-            with suppress(FileNotFoundError):
-                size += Path(parent, name).lstat().st_size
-    return inodes, size
 
 
 def _field(pid: int, name: str) -> str:

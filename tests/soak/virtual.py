@@ -5,15 +5,12 @@ The model keeps each job for ever, a real Slurm does not: jobs whose folders wer
 
 from __future__ import annotations
 
-import gc
 import re
-import sys
 import time
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import count
 from random import Random
-from types import CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
@@ -30,12 +27,12 @@ from tests.simulation.slurm import Slurm
 from tests.simulation.syscalls import ROOT, simulated
 from tests.simulation.world import Choices, World
 
+from .measures import held, paths_below
 from .slopes import slopes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tests.simulation.files import Node
     from tests.simulation.slurm import Job
     from tests.simulation.world import Process
 
@@ -150,7 +147,7 @@ class _Users:
 
     def _names(self) -> set[str]:
         """Return all paths, without the numbers of locks and the runtime, of which each version stays once."""
-        paths = (path for path in _paths(self._server.root) if not path.startswith(f"{HOME}/runtime"))
+        paths = (path for path in paths_below(self._server.root) if not path.startswith(f"{HOME}/runtime"))
         return {re.sub(r"lock\.\d+$", "lock.N", path) for path in paths}
 
     def _round(self) -> None:
@@ -200,9 +197,9 @@ class _Users:
         self._forget({name for name, _ in folders})
         journals = {name: folder.entries["journal.jsonl"] for name, folder in folders}
         living = [len(journals[name].data) for name in self._living()]
-        paths = list(_paths(self._server.root))
+        paths = list(paths_below(self._server.root))
         answers, self._answers = self._slurm.answers - self._answers, self._slurm.answers
-        size, number = _held(self.monitors[-1])
+        size, number = held(self.monitors[-1])
         return {
             "living jobs": len(living),
             "run folders": len(folders),
@@ -227,27 +224,6 @@ class _Users:
             kept.clear()
         if self._monitor is not None:
             self._monitor.threads = [thread for thread in self._monitor.threads if not thread.over]
-
-
-def _paths(folder: Node, path: str = "") -> Iterator[str]:
-    for name, node in folder.entries.items():
-        yield f"{path}/{name}"
-        yield from _paths(node, f"{path}/{name}")
-
-
-def _held(thing: object) -> tuple[int, int]:
-    """Return the bytes and the number of the objects that one refers to, without code and the simulator."""
-    seen, left, size = {id(thing)}, [thing], 0
-    while left:
-        each = left.pop()
-        size += sys.getsizeof(each)
-        below = each.__closure__ or () if isinstance(each, FunctionType) else gc.get_referents(each)
-        for other in below:
-            is_code = isinstance(other, (type, ModuleType, CodeType)) or type(other).__module__.startswith("tests.")
-            if id(other) not in seen and not is_code:
-                seen.add(id(other))
-                left.append(other)
-    return size, len(seen)
 
 
 @contextmanager

@@ -1,0 +1,49 @@
+"""What a soak measures: real and simulated files, and the objects that something keeps."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.simulation.files import Node
+
+
+def usage(folder: Path) -> tuple[int, int]:
+    """Return the inodes below a folder and their bytes; entries may vanish meanwhile."""
+    inodes = size = 0
+    for parent, folders, files in os.walk(folder):
+        inodes += len(folders) + len(files)
+        for name in files:
+            with suppress(FileNotFoundError):
+                size += Path(parent, name).lstat().st_size
+    return inodes, size
+
+
+def paths_below(folder: Node, path: str = "") -> Iterator[str]:
+    """Yield the paths of all files and folders below a simulated folder."""
+    for name, node in folder.entries.items():
+        yield f"{path}/{name}"
+        yield from paths_below(node, f"{path}/{name}")
+
+
+def held(thing: object) -> tuple[int, int]:
+    """Return the bytes and the number of the objects that one refers to, without code and the simulator."""
+    seen, left, size = {id(thing)}, [thing], 0
+    while left:
+        each = left.pop()
+        size += sys.getsizeof(each)
+        below = each.__closure__ or () if isinstance(each, FunctionType) else gc.get_referents(each)
+        for other in below:
+            is_code = isinstance(other, (type, ModuleType, CodeType)) or type(other).__module__.startswith("tests.")
+            if id(other) not in seen and not is_code:
+                seen.add(id(other))
+                left.append(other)
+    return size, len(seen)
