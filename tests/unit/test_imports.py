@@ -96,6 +96,7 @@ PURE = (
     "planning",
     "rendering",
     "report",
+    "app/what_if",
     *(f"state/{name}.py" for name in ("changes", "history", "records", "run_record")),
     *(f"monitor/{name}.py" for name in ("job_status", "task_status", "retry", "transition", "waits", "failure")),
 )

@@ -9,8 +9,9 @@ from typing import Any
 
 from hypothesis import HealthCheck, Phase, settings
 
+from paislurm.translator.app.what_if.completion import Decision, Exit, RoleModel
+
 from .bash import sourced
-from .oracle import Decision, Exit, RoleModel
 
 HARNESS = Path(__file__).with_name("harness.sh").read_text(encoding="utf-8")
 START = 1000

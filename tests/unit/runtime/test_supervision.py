@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from paislurm.translator.app.what_if.completion import Decision, Exit, RoleModel, decide
+
 from .bash import run as run_bash
 from .bash import sourced
-from .oracle import Decision, Exit, RoleModel, decide
 from .supervision_cases import BATCH, ENDS, MADE, START, Case, run
 
 thresholds = st.integers(-1, 4).filter(bool)

@@ -1,19 +1,29 @@
-"""An independent model of OpenPAI's completion policy and task retry, which the bash is held against.
+"""The model of the batch script's decisions: completion of a job, and retries of its tasks. Pure.
 
+The bash decides in earnest (`templates/runtime/batch`); property tests compare both.
 Source: PAI frameworkcontroller, completion policy (C1 to C4 with their tie-break) and retry policy.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from ...job import RESTART_ALWAYS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 INTERRUPTED_BY = 2
 """Seconds for which a death by TERM or KILL may turn out to be the end of the whole job."""
+MAX_BACK_OFF = 60
+TERM, KILL = 143, 137
+"""Exit statuses after these signals."""
 
 
-@dataclass(frozen=True)
-class RoleModel:
+class RoleModel(Struct, frozen=True):
     """A role: thresholds, -1 for never, and the budget of task retries."""
 
     instances: int
@@ -23,9 +33,8 @@ class RoleModel:
     retries: int = 0
 
 
-@dataclass(frozen=True)
-class Exit:
-    """A task's last exit, which no retry follows: when, which, and with what."""
+class Exit(Struct, frozen=True):
+    """A task's last exit, without a retry after it. `termed` tells whether the task had got TERM."""
 
     time: int
     role: int
@@ -34,24 +43,20 @@ class Exit:
     code: int
     behaviour: str
     termed: bool = False
-    """Whether TERM reached the task before."""
 
     @property
     def succeeded(self) -> bool:
-        """Tell whether it counts for minSucceeded."""
+        """Whether it counts for minSucceeded."""
         return self.behaviour == "success"
 
     @property
     def accepted(self) -> int:
-        """Return when it is believed."""
-        return self.time + (
-            INTERRUPTED_BY if self.termed or self.status == 143 or (self.status == 137 and self.code > 0) else 0
-        )
+        """When it is final."""
+        return self.time + (INTERRUPTED_BY if self.termed or is_provisional(self.status, self.code) else 0)
 
 
-@dataclass(frozen=True)
-class Decision:
-    """What ends a job: `trigger` is rule, role, index, threshold."""
+class Decision(Struct, frozen=True):
+    """The end of an attempt. `trigger` is rule, role, index, threshold."""
 
     outcome: str
     code: int
@@ -59,8 +64,13 @@ class Decision:
     trigger: tuple[str, int, int, int] | None = None
 
 
-def decide(roles: list[RoleModel], exits: list[Exit], of_job: int = -1) -> Decision | None:
-    """Return what completed tasks, in the order of their arrival, amount to; None while nothing decides.
+def is_provisional(status: int, code: int) -> bool:
+    """Return whether Slurm may have killed the task, because it ends the job."""
+    return status == TERM or (status == KILL and code > 0)
+
+
+def decide(roles: Sequence[RoleModel], exits: Sequence[Exit], of_job: int = -1) -> Decision | None:
+    """Return the decision on completed tasks, in the order of their arrival; None while nothing decides.
 
     `of_job` is how many succeeded tasks of all roles complete the job (killAllOnCompletedTaskNumber of protocol v1).
     """
@@ -89,9 +99,8 @@ def decide(roles: list[RoleModel], exits: list[Exit], of_job: int = -1) -> Decis
     return None
 
 
-@dataclass
-class TaskRetries:
-    """Count the retries of one task.
+class TaskRetries(Struct):
+    """Count the retries of one task: `limit` is the role's, `ceiling` and `restarts` are the site's.
 
     Source: PAI rest-server, which gives tasks the fancy policy whatever their count is; PAI frameworkcontroller, retry
     policy. The ceiling, the restarts and the delays are our own.
@@ -100,8 +109,8 @@ class TaskRetries:
     limit: int
     ceiling: int
     restarts: int = 0
-    used: int = field(default=0)
-    transient: int = field(default=0)
+    used: int = 0
+    transient: int = 0
 
     def delay(self, behaviour: str) -> int | None:
         """Return after how many seconds a task that ended so runs again, None if it does not."""
@@ -110,9 +119,9 @@ class TaskRetries:
                 return None
             self.transient += 1
             return back_off(self.transient - 1)
-        if behaviour == "permanent" or (behaviour == "success" and self.limit != -2):
+        if behaviour == "permanent" or (behaviour == "success" and self.limit != RESTART_ALWAYS):
             return None
-        most = {-2: self.restarts, -1: math.inf}.get(self.limit, self.limit)
+        most = {RESTART_ALWAYS: self.restarts, -1: math.inf}.get(self.limit, self.limit)
         if self.used >= most:
             return None
         self.used += 1
@@ -120,5 +129,5 @@ class TaskRetries:
 
 
 def back_off(before: int) -> int:
-    """Return the delay after so many retries that have no end of the role's own."""
-    return 0 if before == 0 else min(2**before, 60)
+    """Return the delay in seconds after so many retries that have no limit of the role's own."""
+    return 0 if before == 0 else min(2**before, MAX_BACK_OFF)
