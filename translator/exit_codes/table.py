@@ -18,6 +18,8 @@ from ..shipped import shipped_table
 Behaviour = Literal["transient", "conflict", "permanent", "unknown"]
 BEHAVIOURS: tuple[Behaviour, ...] = get_args(Behaviour)
 
+UNEXPLAINED = 255
+"""The code of a failed command without a rule."""
 UNLISTED = 256
 UNLISTED_NEGATIVE = -8000
 """The rows for codes without a row."""
@@ -188,6 +190,14 @@ def conditions(code: int) -> tuple[str, ...]:
 def exit_rules(patterns: Literal["fixed", "original"]) -> tuple[ExitRule, ...]:
     """Return the rules in matching order; `original` omits the fixed expressions."""
     return tuple(rule for row in rows() if "when" in row for rule in _rules(row, patterns))
+
+
+def code_of_status(status: int, patterns: Literal["fixed", "original"]) -> tuple[int, Behaviour]:
+    """Return the code and behaviour of a failed command if no line of its log matches a rule."""
+    for rule in exit_rules(patterns):
+        if rule.status in ("any", str(status)) and not rule.pattern:
+            return rule.code, rule.behaviour
+    return UNEXPLAINED, "unknown"
 
 
 def _rules(row: dict[str, Any], patterns: str) -> list[ExitRule]:

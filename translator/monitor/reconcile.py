@@ -247,15 +247,12 @@ def _after(view: View, known: History, backend_error: str) -> View:
 
 
 def _refused(view: View, last: Refused | None, known: History, error: BackendError, dependencies: Dependencies) -> View:
-    """End the job for a lasting refusal; for any other, submit again later, for a limited time.
-
-    An unreachable backend is tried forever: a missing answer is never an end.
-    """
+    """End the job for a lasting refusal; for any other, submit again later, for a limited time."""
     now, unreached = dependencies.clock(), dependencies.unreached
     refused = refusal(error, known.attempt, now, last, unreached.pop(known.backend, None))
     if not refused.reached:
         unreached[known.backend] = refused
-    if not refused.reached or (now - known.first_asked < REFUSED_SECONDS and not error.lasting):
+    if is_tried_again(known, refused, lasting=error.lasting):
         view.folder.append(refused)
         job_status, _ = while_refused(known, refused, now)
         return replace(_after(view, apply(known, [refused]), refused.reason), job_status=job_status)
@@ -264,3 +261,11 @@ def _refused(view: View, last: Refused | None, known: History, error: BackendErr
     dependencies.backend(known.backend).forget(known.run_folder(view.folder.path))
     job_status = JobStatus(state="FAILED", code=REFUSED, reason=end.reason, ended=True)
     return replace(view, history=apply(known, [end]), job_status=job_status, observation=None, tasks=())
+
+
+def is_tried_again(known: History, refused: Refused, *, lasting: bool) -> bool:
+    """Return whether a refused attempt is submitted again; `lasting` refusals are not.
+
+    An unreachable backend is tried forever: a missing answer is never an end.
+    """
+    return not refused.reached or (refused.happened_at - known.first_asked < REFUSED_SECONDS and not lasting)

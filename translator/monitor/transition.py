@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ..state.history import History
     from ..state.records import Record, Refused
     from .job_status import Evidence
+    from .retry import StopRetrying
 
 MAX_NODE_LIST = 4000
 
@@ -24,9 +25,7 @@ def transition(evidence: Evidence, job_status: JobStatus, *, completed: int) -> 
     known = evidence.history
     if not job_status.ended or job_status.code is None:
         return job_status, _seen(evidence)
-    row = evidence.table.describe(job_status.code)
-    ending = AttemptEnd(code=row.code, behaviour=row.behaviour, canceller=evidence.canceller)
-    decision = decide_retry(ending, known.counters, known.retry_policy, known.tag)
+    ending, decision = retry_decision(evidence, job_status.code)
     if isinstance(decision, RetryAfter):
         retry = _retry(evidence, job_status, ending, decision)
         if known.cancelled is None:
@@ -37,6 +36,13 @@ def transition(evidence: Evidence, job_status: JobStatus, *, completed: int) -> 
             state=job_status.state, code=job_status.code, reason=f"{job_status.reason}; {decision.rule}", ended=True
         )
     return job_status, (_end(evidence, job_status, completed),)
+
+
+def retry_decision(evidence: Evidence, code: int) -> tuple[AttemptEnd, RetryAfter | StopRetrying]:
+    """Return the end of the last attempt with this exit code, and the decision about a retry."""
+    known, row = evidence.history, evidence.table.describe(code)
+    ending = AttemptEnd(code=row.code, behaviour=row.behaviour, canceller=evidence.canceller)
+    return ending, decide_retry(ending, known.counters, known.retry_policy, known.tag)
 
 
 def between_attempts(known: History, retry: Retry, now: int) -> tuple[JobStatus, tuple[Record, ...]]:

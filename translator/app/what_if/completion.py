@@ -16,6 +16,8 @@ from ...job import RESTART_ALWAYS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ...state.result import Outcome
+
 INTERRUPTED_BY = 2
 """Seconds for which a death by TERM or KILL may turn out to be the end of the whole job."""
 MAX_BACK_OFF = 60
@@ -58,7 +60,7 @@ class Exit(Struct, frozen=True):
 class Decision(Struct, frozen=True):
     """The end of an attempt. `trigger` is rule, role, index, threshold."""
 
-    outcome: str
+    outcome: Outcome
     code: int
     behaviour: str
     trigger: tuple[str, int, int, int] | None = None

@@ -1,0 +1,163 @@
+"""Let the tasks of one attempt start, end, and be retried, as the batch script does. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from .completion import INTERRUPTED_BY, MAX_BACK_OFF, Decision, Exit, RoleModel, TaskRetries, decide, is_provisional
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from .scenario import Event, Task
+
+GAP = MAX_BACK_OFF + INTERRUPTED_BY + 38
+"""Seconds between two events: by then the first is settled, and all retried tasks run again if they have a slot."""
+
+
+class JobModel(Struct, frozen=True, kw_only=True):
+    """What the script knows of a job. `ceiling` and `restarts` are the site's limits on retries of a task."""
+
+    names: tuple[str, ...]
+    roles: tuple[RoleModel, ...]
+    gang: bool
+    of_job: int
+    ceiling: int
+    restarts: int
+
+    def name(self, task: Task) -> str:
+        """Return the name of a task."""
+        return f"{self.names[task[0]]}-{task[1]}"
+
+    @property
+    def tasks(self) -> list[Task]:
+        """All tasks, in the order of the job file."""
+        return [(position, index) for position, role in enumerate(self.roles) for index in range(role.instances)]
+
+
+class TaskEnd(Struct, frozen=True, kw_only=True):
+    """The end of one run of a task. `delay` is that of its retry, None if the task is completed."""
+
+    task: Task
+    run: int
+    status: int
+    code: int
+    behaviour: str
+    delay: int | None
+    retries: str
+    """The count of such retries and their limit, "1 of 3"; "" without a retry, or without a limit."""
+
+
+class Attempt:
+    """The tasks of an attempt that began at a time, in seconds."""
+
+    def __init__(self, job: JobModel, began: int) -> None:
+        self.job = job
+        self.began = self.now = began
+        self.exits: list[Exit] = []
+        self.runs: dict[Task, int] = {}
+        self.running: set[Task] = set()
+        self._retries = {task: TaskRetries(job.roles[task[0]].retries, job.ceiling, job.restarts) for task in job.tasks}
+        self._waiting: dict[int, list[tuple[int, int]]] = {}
+        self._next = [0] * len(job.roles)
+        self._idle = [role.instances if job.gang else role.slots for role in job.roles]
+        for role in range(len(job.roles)):
+            self._fill(role, began)
+
+    @property
+    def decision(self) -> Decision | None:
+        """The decision of the completion policy so far."""
+        return decide(self.job.roles, self.exits, self.job.of_job)
+
+    def step(self) -> int:
+        """Let time pass to the next event, and return it."""
+        self.now += GAP
+        return self.now
+
+    def play(self, event: Event) -> list[TaskEnd]:
+        """Let tasks exit until each of the event has once, or the job is decided. Return their ends, [] if none runs.
+
+        Tasks that wait for a slot exit after they have got one.
+        """
+        left = dict.fromkeys(event.tasks)
+        count = event.count or len(left)
+        found: list[TaskEnd] = []
+        while len(found) < count and self.decision is None:
+            ready = [task for task in left if task in self.running][: count - len(found)]
+            if not ready:
+                break
+            for task in ready:
+                del left[task]
+            found += self._exit(self.step(), sorted(ready), event)
+        return found
+
+    def stopped(self, failed: Collection[Task] = ()) -> list[Task]:
+        """Return the tasks that had not completed, without those that `failed`, in the order of the job file."""
+        done = {(each.role, each.index) for each in self.exits} | set(failed)
+        return [task for task in self.job.tasks if task not in done]
+
+    def _exit(self, now: int, tasks: Iterable[Task], event: Event) -> list[TaskEnd]:
+        tasks = list(tasks)
+        for task in tasks:
+            self.running.remove(task)
+            self._free(task[0])
+        ends = [self._settled(task, event) for task in tasks]
+        for (role, index), end in zip(tasks, ends, strict=True):
+            if end.delay is None:
+                self.exits.append(Exit(now, role, index, event.status, event.code, event.behaviour))
+            else:
+                self._waiting.setdefault(role, []).append((now + end.delay, index))
+        late = INTERRUPTED_BY if is_provisional(event.status, event.code) else 0
+        if self.decision is None:
+            for role in {role for role, _ in tasks}:
+                self._fill(role, now + late)
+                for due in sorted(due for due, _ in self._waiting.get(role, ())):
+                    self._fill(role, max(due, now + late))
+        return ends
+
+    def _settled(self, task: Task, event: Event) -> TaskEnd:
+        """Return the end of a task, with the delay of its retry. Source: `grant_retry` of the runtime."""
+        counts = self._retries[task]
+        delay = None if self.job.gang else counts.delay(event.behaviour)
+        limit = {-2: self.job.restarts, -1: None}.get(counts.limit, counts.limit)
+        used, most = (
+            (counts.transient, self.job.ceiling)
+            if event.behaviour in ("transient", "conflict")
+            else (counts.used, limit)
+        )
+        return TaskEnd(
+            task=task,
+            run=self.runs[task],
+            status=event.status,
+            code=event.code,
+            behaviour=event.behaviour,
+            delay=delay,
+            retries="" if delay is None or most is None else f"{used} of {most}",
+        )
+
+    def _free(self, role: int) -> None:
+        """Give the slot of an ended task to the next one if no retry waits. Source: `on_free` of the runtime."""
+        self._idle[role] += 1
+        if not self._waiting.get(role):
+            self._start_next(role)
+
+    def _fill(self, role: int, now: int) -> None:
+        """Give idle slots to due retries, then to the next tasks. Source: `fill_slots_of_role` of the runtime."""
+        waiting = self._waiting.get(role, [])
+        for entry in [entry for entry in waiting if entry[0] <= now][: self._idle[role]]:
+            waiting.remove(entry)
+            self._start(role, entry[1])
+        while self._idle[role] and self._next[role] < self.job.roles[role].instances:
+            self._start_next(role)
+
+    def _start_next(self, role: int) -> None:
+        if self._next[role] < self.job.roles[role].instances:
+            self._next[role] += 1
+            self._start(role, self._next[role] - 1)
+
+    def _start(self, role: int, index: int) -> None:
+        self._idle[role] -= 1
+        self.runs[role, index] = self.runs.get((role, index), -1) + 1
+        self.running.add((role, index))

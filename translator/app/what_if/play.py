@@ -1,0 +1,257 @@
+"""Play a scenario: the model of the script ends attempts, and the monitor's functions decide what follows. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from paislurm.backends.base import JobId, Observation
+
+from ...errors import Diagnostic, RejectedError, UnreachableError
+from ...exit_codes.table import ExitTable
+from ...monitor.attempt import refusal
+from ...monitor.job_status import LOST_NODES, TASK_STOPPED, Evidence, determine_status
+from ...monitor.reconcile import REFUSED, is_tried_again
+from ...monitor.retry import DEADLINE, ROOT, STOPPED
+from ...monitor.transition import abandoned, retry_decision, transition
+from ...state.history import apply, history
+from ...state.records import Cancelled, Intent, Retry, Submitted
+from ...state.result import Result, TaskResult, Trigger
+from .attempt import Attempt
+from .completion import Decision
+from .scenario import fault
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...monitor.job_status import JobStatus
+    from ...monitor.retry import AttemptEnd, RetryAfter, StopRetrying
+    from ...planning.plan import TimePlan
+    from ...state.history import History
+    from ...state.records import Created, Refused
+    from ...state.result import TaskState
+    from .attempt import JobModel, TaskEnd
+    from .scenario import Event, Task
+
+START = 1_000_000
+"""The time of the first submission. No decision depends on it."""
+LOST, LOST_NODE = -1001, "the lost node"
+
+
+class Setting(Struct, frozen=True, kw_only=True):
+    """What decisions depend on. `created` is the first record that a submit of the job would write."""
+
+    job: JobModel
+    created: Created
+    times: TimePlan
+
+
+class Played(Struct, kw_only=True):
+    """An attempt and its end; None for what did not happen.
+
+    `status` is the job's status after it, `ending` and `decision` are the monitor's, and `known` is the history with
+    them. `grace` are the seconds from TERM to KILL for the `stopped` tasks.
+    """
+
+    number: int
+    known: History
+    tasks: Attempt | None = None
+    events: tuple[tuple[Event, tuple[TaskEnd, ...]], ...] = ()
+    refusals: tuple[Refused, ...] = ()
+    result: Result | None = None
+    outside: Event | None = None
+    status: JobStatus | None = None
+    ending: AttemptEnd | None = None
+    decision: RetryAfter | StopRetrying | None = None
+    stopped: tuple[Task, ...] = ()
+    grace: int = 0
+
+    @property
+    def retry(self) -> Retry | None:
+        """The record of the retry."""
+        return self.known.retry if self.known.ended is None else None
+
+    @property
+    def excluded_nodes(self) -> tuple[str, ...]:
+        """The nodes that the next attempt excludes."""
+        return self.known.excluded_nodes(self.retry.retry_at) if self.retry else ()
+
+
+def play(setting: Setting, events: Sequence[Event], text: str) -> tuple[list[Played], tuple[Event, ...]]:
+    """Return the attempts of a scenario, and the events after the end of the job.
+
+    Events after the end of an attempt happen in the next one. Raises UsageError for an event that cannot happen then;
+    `text` is the scenario.
+    """
+    left = list(events)
+    known, now, found = history([setting.created]), START, []
+    for number in range(len(left) + 1):
+        played = Played(number=number, known=known)
+        found.append(played)
+        now = _submit(played, left, now)
+        if played.known.ended is not None or (played.refusals and not number):
+            break
+        _run(played, left, setting, now, text)
+        known = played.known
+        if played.retry is None or not left:
+            break
+        now = played.retry.retry_at
+    return found, tuple(left)
+
+
+def _submit(played: Played, left: list[Event], now: int) -> int:
+    """Submit the attempt, as often as it is refused. Return when it is accepted."""
+    known, number = played.known, played.number
+    intent = Intent(happened_at=now, attempt=number, tag=f"paislurm-1.{number}" if number else "paislurm-1")
+    known = apply(known, [intent])
+    while left and left[0].kind == "refusal":
+        event, last = left.pop(0), known.refused
+        known = apply(known, [replace(intent, happened_at=now)])
+        error = UnreachableError if event.silent else RejectedError
+        refused = refusal(error(Diagnostic(code="E503", message=event.text)), number, now, last)
+        played.refusals += (refused,)
+        if not number:
+            return now
+        if not is_tried_again(known, refused, lasting=event.lasting):
+            known = apply(known, [abandoned(known, now, REFUSED, refused.reason)])
+            break
+        known, now = apply(known, [refused]), refused.retry_at
+    job = known.job
+    taken = Submitted(
+        happened_at=now, attempt=number, job_id=str(number + 1), job=job, user=known.user, backend=known.backend,
+        task_count=known.tasks,
+    )  # fmt: skip
+    played.known = known if known.ended else apply(known, [taken])
+    return now
+
+
+def _run(played: Played, left: list[Event], setting: Setting, now: int, text: str) -> None:
+    """Let events happen until the attempt has ended, and decide what follows."""
+    tasks = played.tasks = Attempt(setting.job, now)
+    while left:
+        event = left.pop(0)
+        if event.kind == "refusal":
+            message = f"`{event.text}` cannot happen then: attempt {played.number} runs, and nothing is submitted"
+            raise fault(message, event.column, text, "name first what ends the attempt")
+        ends = tuple(tasks.play(event)) if event.kind == "exit" else ()
+        played.events += ((event, ends),)
+        if event.kind != "exit":
+            _end_outside(played, event, setting, tasks)
+            return
+        if not ends:
+            raise fault(f"`{event.text}` cannot happen then: {_why_not(tasks, event)}", event.column, text)
+        decision = tasks.decision
+        if decision is not None:
+            played.stopped, played.grace = tuple(tasks.stopped()), _seconds(setting, "grace")
+            played.result = _result(tasks, decision)
+            _decide(played, setting, tasks)
+            return
+
+
+def _why_not(tasks: Attempt, event: Event) -> str:
+    """Return why no task of an event can end."""
+    name = tasks.job.name(event.tasks[0])
+    if event.tasks[0] in tasks.runs:
+        return f"{name} has ended, and is not retried within the attempt"
+    running = ", ".join(map(tasks.job.name, sorted(tasks.running)))
+    return f"{name} has no slot yet; {running} run"
+
+
+def _end_outside(played: Played, event: Event, setting: Setting, tasks: Attempt) -> None:
+    """End an attempt that no task ends."""
+    now, known, job = tasks.step(), played.known, setting.job
+    played.outside = event
+    state, canceller, failed = event.state, event.user, event.tasks if event.kind == "node" else ()
+    lost: tuple[str, ...] = ()
+    decision = Decision("interrupted", STOPPED, "stop")
+    grace = "interrupted_grace"
+    if event.kind == "time" and setting.times.warning:
+        decision, grace = Decision("failed", DEADLINE, "permanent"), "warning"
+    elif event.kind == "time":
+        state = "TIMEOUT"
+    elif event.kind == "node":
+        state, decision, grace = "NODE_FAIL", Decision("failed", LOST, "transient"), "grace"
+        lost = (_node(job, failed[0]),) if failed else (LOST_NODE,)
+    elif event.kind == "cancel":
+        state = "CANCELLED"
+        if not event.user:
+            canceller = known.user
+            asked = Cancelled(happened_at=now, attempt=known.attempt, user=canceller, job_id=known.job_id)
+            played.known = apply(known, [asked])
+    else:
+        external = ExitTable(known.exit_rows).states[state][0]
+        lost = (LOST_NODE,) if external.code in LOST_NODES else ()
+    played.stopped, played.grace = tuple(tasks.stopped(failed)), _seconds(setting, grace)
+    played.result = _result(tasks, decision, failed)
+    raw = f"{state} by 0" if canceller == ROOT else state
+    seen = Observation(job_id=JobId(known.job_id), state=state, raw_state=raw, final=True, ended=now) if state else None
+    _decide(played, setting, tasks, seen, canceller, lost)
+
+
+def _decide(
+    played: Played,
+    setting: Setting,
+    tasks: Attempt,
+    seen: Observation | None = None,
+    canceller: str = "",
+    lost: tuple[str, ...] = (),
+) -> None:
+    """Let the monitor decide what follows the end of an attempt."""
+    evidence = Evidence(
+        history=played.known,
+        observation=seen,
+        backend_reachable=True,
+        result=played.result,
+        started=True,
+        now=tasks.now,
+        polled_at=tasks.now,
+        canceller=canceller,
+        lost=lost,
+        table=ExitTable(setting.created.exit_rows),
+    )
+    status = determine_status(evidence)
+    assert status.ended, "every end is complete"
+    assert status.code is not None, "every end has a code"
+    played.ending, played.decision = retry_decision(evidence, status.code)
+    played.status, news = transition(evidence, status, completed=len(tasks.exits))
+    played.known = apply(played.known, news)
+
+
+def _seconds(setting: Setting, name: str) -> int:
+    return int(getattr(setting.times, name).total_seconds())
+
+
+def _node(job: JobModel, task: Task) -> str:
+    return f"the node of {job.name(task)}"
+
+
+def _result(tasks: Attempt, decision: Decision, failed: tuple[Task, ...] = ()) -> Result:
+    """Return the result that the script writes. Source: `print_result` of the runtime."""
+    job, exits = tasks.job, {(each.role, each.index): each for each in tasks.exits}
+
+    def row(task: Task) -> TaskResult:
+        end = exits.get(task)
+        state: TaskState = "STOPPED"
+        code, behaviour = TASK_STOPPED, "stop"
+        if end is not None:
+            state, code, behaviour = "SUCCEEDED" if end.succeeded else "FAILED", end.code, end.behaviour
+        elif task in failed:
+            state, code, behaviour = "FAILED", LOST, "transient"
+        begun = task in tasks.runs
+        return TaskResult(
+            role=job.names[task[0]], index=task[1], task_attempt=tasks.runs.get(task, 0), state=state,
+            exit_status=end.status if end else None, exit_code=code, behaviour=behaviour,
+            node_name=_node(job, task) if begun else None, started_at=tasks.began if begun else None,
+            ended_at=tasks.now if begun else None,
+        )  # fmt: skip
+
+    trigger = None
+    if decision.trigger is not None:
+        rule, role, index, threshold = decision.trigger
+        trigger = Trigger(role=job.names[role], index=index, completion_rule=rule, count=threshold, threshold=threshold)
+    return Result(
+        job_id="", outcome=decision.outcome, exit_code=decision.code, behaviour=decision.behaviour, reason="",
+        started_at=tasks.began, ended_at=tasks.now, tasks=tuple(map(row, job.tasks)), trigger=trigger,
+    )  # fmt: skip

@@ -1,0 +1,260 @@
+"""Parse a scenario: events in the order of time, separated by commas. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
+
+from ...errors import Diagnostic, Location, NotFoundError, UsageError
+from ...exit_codes.table import UNLISTED, UNLISTED_NEGATIVE, code_of_status, exit_codes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ...exit_codes.table import ExitTable
+
+Kind = Literal["exit", "time", "node", "slurm", "cancel", "refusal"]
+Task = tuple[int, int]
+"""The position of a role, and an index."""
+
+FORMS = (
+    "`worker-3 exits 137`, `worker-* fail`, `2 of worker succeed`, `all succeed`, `worker-0 runs out of memory`, "
+    "`worker-0 gets code 232`, `a node is lost`, `node of worker-1 is lost`, `time is up`, `preempted`, `cancelled`, "
+    "`cancelled by root`, `Slurm refuses`, `Slurm refuses for good`, `Slurm does not answer`, or a final state of "
+    "Slurm such as `BOOT_FAIL`"
+)
+HINT = f"separate events by commas, in the order of time; an event is one of {FORMS}"
+OUT_OF_MEMORY, OUT_OF_MEMORY_STATE = -1200, "OUT_OF_MEMORY"
+FAILED, KILLED, MAX_STATUS = 1, 137, 255
+"""Exit statuses: of a failure without a number, of a killed task, and the greatest."""
+_NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+class Event(Struct, frozen=True, kw_only=True):
+    """One event, with its text and its column from 1.
+
+    `exit`: `count` of the `tasks` (all: 0) exit with `status`, which is `code` with this `behaviour`. `node`: the node
+    of the only task in `tasks` is lost, or some node. `slurm`: Slurm ends the job in `state`. `cancel`: `user` cancels
+    it, "" for its user. `refusal`: Slurm refuses the next submission, for good if `lasting`, or does not answer if
+    `silent`.
+    """
+
+    text: str
+    column: int
+    kind: Kind
+    tasks: tuple[Task, ...] = ()
+    count: int = 0
+    status: int = 0
+    code: int = 0
+    behaviour: str = "success"
+    state: str = ""
+    user: str = ""
+    lasting: bool = False
+    silent: bool = False
+
+
+class Words(Struct, frozen=True, kw_only=True):
+    """What scenarios of a job can name.
+
+    `chosen` returns the tasks of a role, a task `role-index` or a pattern, and raises NotFoundError. `instances` are
+    the numbers of tasks by role. `table` has the codes and the states of Slurm.
+    """
+
+    chosen: Callable[[str], Sequence[Task]]
+    instances: tuple[int, ...]
+    patterns: Literal["fixed", "original"]
+    table: ExitTable
+
+    @property
+    def everything(self) -> tuple[Task, ...]:
+        """All tasks of the job."""
+        return tuple((role, index) for role, count in enumerate(self.instances) for index in range(count))
+
+
+def scenario(text: str, words: Words) -> tuple[Event, ...]:
+    """Return the events of a scenario. Raises UsageError with every clause that is no event."""
+    found: list[Event] = []
+    faults: list[Diagnostic] = []
+    for clause, column in _clauses(text):
+        try:
+            found.append(_event(clause, column, words))
+        except (_NoEventError, NotFoundError) as error:  # noqa: PERF203 - every fault is reported
+            of_task = error.diagnostics[0] if isinstance(error, NotFoundError) else None
+            message, hint = (of_task.message, of_task.hint) if of_task else (str(error), HINT)
+            faults.append(_diagnostic(message, column, text, hint))
+    if not found and not faults:
+        faults.append(Diagnostic(code="E547", message="the scenario of --when is empty", hint=HINT))
+    if faults:
+        raise UsageError(faults)
+    return tuple(found)
+
+
+def fault(message: str, column: int, text: str, hint: str = "") -> UsageError:
+    """Return the error for an event of a scenario."""
+    return UsageError(_diagnostic(message, column, text, hint))
+
+
+def _diagnostic(message: str, column: int, text: str, hint: str) -> Diagnostic:
+    place = Location(file="--when", line=1, column=column, source=text)
+    return Diagnostic(code="E547", message=message, location=place, hint=hint)
+
+
+class _NoEventError(Exception):
+    """Report a clause that is no event."""
+
+
+def _clauses(text: str) -> Iterator[tuple[str, int]]:
+    """Yield each clause with its column, from 1; blanks are folded, and a leading `then` is left out."""
+    for match in re.finditer(r"[^,;]+", text):
+        clause = re.sub(r"\A\s*(?:(?:and\s+)?then\s+)?", "", match[0], flags=re.IGNORECASE)
+        if clause.strip():
+            yield " ".join(clause.split()), match.end() - len(clause) + 1
+
+
+def _event(clause: str, column: int, words: Words) -> Event:
+    for pattern, event in _OF_JOB:
+        if found := pattern.fullmatch(clause):
+            return event(found, words, {"text": clause, "column": column})
+    for pattern, ending in _OF_TASKS:
+        if found := pattern.fullmatch(clause):
+            tasks, count = _who(found["who"], words)
+            status, code, behaviour = ending(found, words)
+            return Event(
+                text=clause, column=column, kind="exit", tasks=tasks, count=count, status=status, code=code,
+                behaviour=behaviour,
+            )  # fmt: skip
+    if clause.upper() in words.table.states:
+        return Event(text=clause, column=column, kind="slurm", state=clause.upper())
+    raise _NoEventError(f"`{clause}` is not an event")
+
+
+def _who(who: str, words: Words) -> tuple[tuple[Task, ...], int]:
+    """Return the tasks of the subject of a clause, and how many of them, 0 for all."""
+    if re.fullmatch(r"all|everything|(?:all|every|each)(?: the)? tasks?", who, re.IGNORECASE):
+        return words.everything, 0
+    number = rf"\d{{1,6}}|{'|'.join(_NUMBERS)}"
+    some = re.fullmatch(
+        rf"(?P<count>{number}|an?)(?: tasks?)?(?: of(?: (?P<total>{number}))?(?: tasks?)?(?: of)?(?: (?P<name>\S+))?)?",
+        who,
+        re.IGNORECASE,
+    )
+    if some is None or (" " not in who and _is_task(who, words)):
+        parts = re.split(r" and ", re.sub(r"\A(?:all|every)(?: of)? |\Atasks? ", "", who, flags=re.IGNORECASE))
+        return tuple(dict.fromkeys(task for part in parts for task in words.chosen(part))), 0
+    named = some["name"] if some["name"] not in (None, "tasks", "task") else None
+    if named is None and len(words.instances) > 1:
+        raise _NoEventError(f"`{who}` of which task role? Write `{some['count']} of ROLE`")
+    tasks = tuple(words.chosen(named)) if named else words.everything
+    count = _number(some["count"])
+    if some["total"] and _number(some["total"]) != len(tasks):
+        raise _NoEventError(f"{named or 'the job'} has {len(tasks)} tasks, not {some['total']}")
+    if not 1 <= count <= len(tasks):
+        raise _NoEventError(f"{named or 'the job'} has {len(tasks)} tasks, so `{who}` cannot be")
+    return tasks, count
+
+
+def _is_task(word: str, words: Words) -> bool:
+    try:
+        return bool(words.chosen(word))
+    except NotFoundError:
+        return False
+
+
+def _number(word: str) -> int:
+    if word.isdecimal():
+        return int(word)
+    return _NUMBERS.index(word.lower()) + 1 if word.lower() in _NUMBERS else 1
+
+
+def _status(found: re.Match[str], words: Words) -> tuple[int, int, str]:
+    status = int(found["number"])
+    if not 0 <= status <= MAX_STATUS:
+        raise _NoEventError(f"{status} is no exit status, which is 0 to 255; for a code write `gets code {status}`")
+    return (status, *_coded(status, words))
+
+
+def _coded(status: int, words: Words) -> tuple[int, str]:
+    return code_of_status(status, words.patterns) if status else (0, "success")
+
+
+def _code(found: re.Match[str], words: Words) -> tuple[int, int, str]:
+    code = int(found["number"])
+    if code == 0:
+        return 0, 0, "success"
+    row = exit_codes().get(code)
+    if row is None or code in (UNLISTED, UNLISTED_NEGATIVE):
+        raise _NoEventError(f"the exit specification gives no task the code {code}")
+    status = KILLED if code == OUT_OF_MEMORY else code if code_of_status(code, words.patterns)[0] == code else FAILED
+    return status, code, row.behaviour
+
+
+def _memory(tasks: tuple[Task, ...], base: dict[str, Any]) -> Event:
+    return Event(**base, kind="exit", tasks=tasks, status=KILLED, code=OUT_OF_MEMORY, behaviour="permanent")
+
+
+def _job_memory(_: re.Match[str], words: Words, base: dict[str, Any]) -> Event:
+    """The only task runs out of memory; of several tasks, Slurm ends the whole job."""
+    if len(words.everything) == 1:
+        return _memory(words.everything, base)
+    return Event(**base, kind="slurm", state=OUT_OF_MEMORY_STATE)
+
+
+def _lost_node(found: re.Match[str], words: Words, base: dict[str, Any]) -> Event:
+    name = found.groupdict().get("task") or found.groupdict().get("owner")
+    tasks = tuple(words.chosen(name)) if name else ()
+    if len(tasks) > 1:
+        raise _NoEventError(f"`{name}` has {len(tasks)} tasks: name one, as in `node of {name}-0 is lost`")
+    return Event(**base, kind="node", tasks=tasks)
+
+
+def _cancel(found: re.Match[str], _: Words, base: dict[str, Any]) -> Event:
+    user = (found["user"] or found["who"] or "").lower()
+    return Event(**base, kind="cancel", user="" if user in ("user", "i", "me", "the user") else user)
+
+
+def _any_of(*patterns: str) -> re.Pattern[str]:
+    return re.compile("|".join(patterns), re.IGNORECASE)
+
+
+_LOST = r"(?:(?:is|goes|gets) (?:lost|down|dead)|fails?|dies?|crashes|crash|failure|loss)"
+_JOB = r"(?:(?:the )?(?:job|it) )?(?:is |gets |was )?"
+_OF_JOB: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Words, dict[str, Any]], Event]], ...] = (
+    (
+        _any_of(r"(?:the )?time(?: limit)? (?:is|runs) (?:up|over|out|reached)", rf"{_JOB}(?:time ?out|time limit)",
+                rf"{_JOB}(?:times|timed) out"),
+        lambda _f, _w, base: Event(**base, kind="time"),
+    ),
+    (_any_of(rf"{_JOB}(?:preempted|preemption)"), lambda _f, _w, base: Event(**base, kind="slurm", state="PREEMPTED")),
+    (_any_of(rf"(?:the )?node of (?P<task>\S+) {_LOST}", rf"(?P<owner>\S+)'s node {_LOST}"), _lost_node),
+    (_any_of(rf"(?:(?:an?|one|the) )?(?:node {_LOST}|node lost|lost node)", rf"{_JOB}loses a node"), _lost_node),
+    (
+        _any_of(rf"{_JOB}cancell?ed(?: by (?P<user>(?:the )?\S+))?",
+                r"(?:the )?(?P<who>user|root|i) cancels?(?: (?:it|the job))?"),
+        _cancel,
+    ),
+    (_any_of(rf"{_JOB}(?:(?:runs? )?out of memory|OOM)"), _job_memory),
+    (
+        _any_of(r"(?:slurm|sbatch) (?:refuses|rejects)(?: (?:it|the job))?(?P<lasting> for (?:good|ever))?", "refused"),
+        lambda found, _, base: Event(**base, kind="refusal", lasting=bool(found["lasting"])),
+    ),
+    (
+        _any_of(r"slurm (?:(?:does not|doesn't) (?:answer|respond)|is (?:away|down|unreachable))"),
+        lambda _f, _w, base: Event(**base, kind="refusal", silent=True),
+    ),
+)  # fmt: skip
+"""The events of a job. Each function gets the match, the words, and the text and column of the event."""
+_OF_TASKS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Words], tuple[int, int, str]]], ...] = (
+    (_any_of(r"(?P<who>.+) gets? code (?P<number>-?\d{1,9})"), _code),
+    (
+        _any_of(r"(?P<who>.+) (?:exit|end|return)s?(?: with)?(?: exit)?(?: status| code)? (?P<number>-?\d{1,9})"),
+        _status,
+    ),
+    (_any_of(r"(?P<who>.+) (?:runs? |(?:is|are) )?out of memory"), lambda _f, _w: (KILLED, OUT_OF_MEMORY, "permanent")),
+    (_any_of(r"(?P<who>.+) (?:is|are|gets?) killed"), lambda _, words: (KILLED, *_coded(KILLED, words))),
+    (_any_of(r"(?P<who>.+) fail(?:s|ed)?"), lambda _, words: (FAILED, *_coded(FAILED, words))),
+    (_any_of(r"(?P<who>.+) (?:succeed(?:s|ed)?|finish(?:es)?|completes?)"), lambda _f, _w: (0, 0, "success")),
+)
+"""The ends of tasks. Each function returns status, code and behaviour."""
