@@ -64,6 +64,16 @@ def origins(plan: Plan, document: Document) -> list[Origin]:
     return [origin for origin in found if not origin.text.startswith("# ")]
 
 
+def field_source(plan: Plan, document: Document, name: str, *roles: RolePlan) -> str:
+    """Return the key of a field of `provenance.yaml` in the job file and its line: `minFailedInstances, line 12`."""
+    explain = _Explainer(plan, document)
+    paths = list(explain.paths(table()["fields"][name], list(roles)))
+    given = next((path for path in paths if path in document.spans), None)
+    if given is None:
+        return f"{paths[0][-1]}, default" if paths else "default"
+    return f"{given[-1]}, line {document.spans[given].key_line}"
+
+
 class _Explainer:
     """Find the origins of a script's lines in its job file."""
 
@@ -88,7 +98,7 @@ class _Explainer:
             field = table()["fields"][name]
             spans = list(self._spans(field, roles))
             job_lines.update(number for span in spans for number in range(*span))
-            given = [self._document.given[path] for path in self._paths(field, roles) if path in self._document.given]
+            given = [self._document.given[path] for path in self.paths(field, roles) if path in self._document.given]
             rules += [f"{option} of the command line" for option in dict.fromkeys(given)]
             if not spans and not given and (default := self._default(name)):
                 rules.append(f"default {default}")
@@ -110,7 +120,7 @@ class _Explainer:
 
     def _spans(self, field: Mapping[str, Any], roles: list[RolePlan]) -> Iterator[tuple[int, int]]:
         """Yield the line ranges of a field in the job file: the first line, and the one after the last."""
-        for path in self._paths(field, roles):
+        for path in self.paths(field, roles):
             if span := self._document.spans.get(path):
                 last = span.key_line if field.get("key") else max(span.key_line, span.last_line)
                 yield span.key_line, last + 1
@@ -121,7 +131,7 @@ class _Explainer:
             if span := self._document.spans.get(("parameters", name)):
                 yield span.key_line
 
-    def _paths(self, field: Mapping[str, Any], roles: list[RolePlan]) -> Iterator[Path]:
+    def paths(self, field: Mapping[str, Any], roles: list[RolePlan]) -> Iterator[Path]:
         """Yield the paths under which a job file may have a field, those of each of these roles among them."""
         of_both = str(field.get("v2", "")).startswith("extras.slurm.")
         path: str | list[str] | None = field.get(f"v{self._plan.protocol}", field["v2"] if of_both else None)

@@ -51,7 +51,7 @@ class Setting(Struct, frozen=True, kw_only=True):
 class Played(Struct, kw_only=True):
     """An attempt and its end; None for what did not happen.
 
-    `status` is the job's status after it, `ending` and `decision` are the monitor's, and `known` is the history with
+    `status` is the job's status after it, `reason` why it ended, `ending` and `decision` are the monitor's, and `known` is the history with
     them. `grace` are the seconds from TERM to KILL for the `stopped` tasks.
     """
 
@@ -63,6 +63,7 @@ class Played(Struct, kw_only=True):
     result: Result | None = None
     outside: Event | None = None
     status: JobStatus | None = None
+    reason: str = ""
     ending: AttemptEnd | None = None
     decision: RetryAfter | StopRetrying | None = None
     stopped: tuple[Task, ...] = ()
@@ -215,6 +216,7 @@ def _decide(
     assert status.ended, "every end is complete"
     assert status.code is not None, "every end has a code"
     played.ending, played.decision = retry_decision(evidence, status.code)
+    played.reason = status.reason
     played.status, news = transition(evidence, status, completed=len(tasks.exits))
     played.known = apply(played.known, news)
 

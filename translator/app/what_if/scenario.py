@@ -20,13 +20,14 @@ Kind = Literal["exit", "time", "node", "slurm", "cancel", "refusal"]
 Task = tuple[int, int]
 """The position of a role, and an index."""
 
-FORMS = (
-    "`worker-3 exits 137`, `worker-* fail`, `2 of worker succeed`, `all succeed`, `worker-0 runs out of memory`, "
-    "`worker-0 gets code 232`, `a node is lost`, `node of worker-1 is lost`, `time is up`, `preempted`, `cancelled`, "
-    "`cancelled by root`, `Slurm refuses`, `Slurm refuses for good`, `Slurm does not answer`, or a final state of "
-    "Slurm such as `BOOT_FAIL`"
-)
-HINT = f"separate events by commas, in the order of time; an event is one of {FORMS}"
+HINT = """\
+write events in the order of time, separated by commas:
+  of tasks: `worker-3 exits 137`, `worker-* fail`, `2 of worker succeed`, `all succeed`, `worker-0 is killed`,
+            `worker-0 runs out of memory`, `worker-0 gets code 232`
+  of nodes: `a node is lost`, `node of worker-1 is lost`
+  of Slurm: `time is up`, `preempted`, `Slurm refuses`, `Slurm refuses for good`, `Slurm does not answer`,
+            or a final state such as `BOOT_FAIL`
+  of users: `cancelled`, `cancelled by root`"""
 OUT_OF_MEMORY, OUT_OF_MEMORY_STATE = -1200, "OUT_OF_MEMORY"
 FAILED, KILLED, MAX_STATUS = 1, 137, 255
 """Exit statuses: of a failure without a number, of a killed task, and the greatest."""
@@ -252,7 +253,10 @@ _OF_TASKS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Words], tuple[i
         _any_of(r"(?P<who>.+) (?:exit|end|return)s?(?: with)?(?: exit)?(?: status| code)? (?P<number>-?\d{1,9})"),
         _status,
     ),
-    (_any_of(r"(?P<who>.+) (?:runs? |(?:is|are) )?out of memory"), lambda _f, _w: (KILLED, OUT_OF_MEMORY, "permanent")),
+    (
+        _any_of(r"(?P<who>.+) (?:(?:runs?|is|are|goes) out of memory|(?:is )?oom-?killed)"),
+        lambda _f, _w: (KILLED, OUT_OF_MEMORY, "permanent"),
+    ),
     (_any_of(r"(?P<who>.+) (?:is|are|gets?) killed"), lambda _, words: (KILLED, *_coded(KILLED, words))),
     (_any_of(r"(?P<who>.+) fail(?:s|ed)?"), lambda _, words: (FAILED, *_coded(FAILED, words))),
     (_any_of(r"(?P<who>.+) (?:succeed(?:s|ed)?|finish(?:es)?|completes?)"), lambda _f, _w: (0, 0, "success")),

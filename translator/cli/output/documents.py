@@ -30,6 +30,7 @@ from ...app.update.updating import UpdatedJob, UpdatedJobs
 from ...app.usage.usage import Measured
 from ...app.views.job import Jobs, JobView
 from ...app.views.line import JobLine, Listing
+from ...app.what_if.answer import ScenarioAnswer
 from ...planning.placement.model import JobPlacement
 from ...planning.plan import Plan
 from .printed import HelpText, ProgramVersion, ShellCompletion
@@ -44,7 +45,7 @@ COMMANDS: dict[str, tuple[type[Struct], ...]] = {
     "check": (CheckedJob, CheckedFiles),
     "plan": (Plan, JobPlacement, LayoutStarts),
     "script": (ScriptFile,),
-    "explain": (ExplainedScript,),
+    "explain": (ExplainedScript, ScenarioAnswer),
     "convert": (ConvertedFile,),
     "diff": (Differences,),
     "verify": (Verified,),

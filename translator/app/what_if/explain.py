@@ -1,0 +1,105 @@
+"""Explain what happens to the job of a job file in a scenario."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...exit_codes.table import ExitTable
+from ...rendering.provenance import field_source
+from ...state.records import Created, JobRole
+from ..input.job_input import compile_source
+from ..jobs.logs.selection import chosen
+from ..submit.retry_policy import retry_policy
+from .answer import ScenarioAnswer
+from .attempt import JobModel
+from .completion import RoleModel
+from .play import START, Setting, play
+from .scenario import Words, scenario
+from .sentences import Sources, answer
+
+if TYPE_CHECKING:
+    from ...pipeline import Compiled
+    from ...planning.plan import Plan
+    from ..input.source import Source
+    from ..session import Session
+    from .scenario import Task
+
+SUBMITTERS = {
+    "background": ("", ""),
+    "commands": ("as soon as a command shows the job",) * 2,
+    "none": ("submitted by the script itself", "as soon as `paislurm monitor --once` or a command shows the job"),
+}
+"""Who submits a retry, by the site's way of monitoring: after an end that the script decides, and after others."""
+
+
+def explain_scenario(session: Session, source: Source, text: str) -> ScenarioAnswer:
+    """Return what happens to a job in a scenario. Nothing runs. Raises UsageError for a wrong scenario."""
+    _, compiled = compile_source(session, source, quiet=True)
+    return answered(compiled, text, session.user)
+
+
+def answered(compiled: Compiled, text: str, user: str) -> ScenarioAnswer:
+    """Return what happens to a compiled job of a user in a scenario."""
+    setting = setting_of(compiled, user)
+    events = scenario(text, _words(compiled, setting))
+    played, unreached = play(setting, events, text)
+    sources = _sources(compiled)
+    return ScenarioAnswer(
+        job=compiled.job.name,
+        scenario=text,
+        attempts=tuple(answer(each, setting, sources) for each in played),
+        unreached=tuple(event.text for event in unreached),
+    )
+
+
+def setting_of(compiled: Compiled, user: str) -> Setting:
+    """Return what the decisions about a job depend on."""
+    plan = compiled.plan
+    roles = tuple(JobRole(name=role.name, folder=role.folder, instances=role.instances) for role in plan.roles)
+    created = Created(
+        happened_at=START, job=plan.job_name, user=user, backend="slurm", roles=roles,
+        retry_policy=retry_policy(compiled), exit_rows=compiled.site.exit_rows,
+    )  # fmt: skip
+    return Setting(job=_model(plan), created=created, times=plan.times)
+
+
+def _model(plan: Plan) -> JobModel:
+    roles = tuple(
+        RoleModel(
+            role.instances, role.completion.min_failed, role.completion.min_succeeded, role.slots, role.task_retry_limit
+        )
+        for role in plan.roles
+    )
+    return JobModel(
+        names=tuple(role.name for role in plan.roles), roles=roles, gang=plan.gang, of_job=plan.min_succeeded,
+        ceiling=plan.retry_policy.max_transient_retries, restarts=plan.retry_policy.max_restarts,
+    )  # fmt: skip
+
+
+def _words(compiled: Compiled, setting: Setting) -> Words:
+    positions = {role.name: role.position for role in compiled.plan.roles}
+
+    def tasks(word: str) -> list[Task]:
+        return [(positions[role.name], index) for role, index in chosen(setting.created.roles, (word,))]
+
+    return Words(
+        chosen=tasks,
+        instances=tuple(role.instances for role in compiled.plan.roles),
+        patterns=compiled.plan.exit_patterns,
+        table=ExitTable(compiled.site.exit_rows),
+    )
+
+
+def _sources(compiled: Compiled) -> Sources:
+    plan = compiled.plan
+
+    def threshold(name: str, position: int | None) -> str:
+        roles = [] if position is None else [plan.roles[position]]
+        return field_source(plan, compiled.document, name, *roles)
+
+    return Sources(
+        threshold=threshold,
+        retry_key="jobRetryCount" if plan.protocol == "2" and compiled.job.retry_limit >= 0 else "retryCount",
+        submitter=SUBMITTERS[compiled.site.monitor.way],
+        submit_wait=compiled.site.retry.submit_wait,
+    )

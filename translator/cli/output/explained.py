@@ -1,0 +1,44 @@
+"""The origins of a script's lines, and the answer to a scenario, as text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...folded_names import ranges
+from ...terminal_text import pairs_text
+
+if TYPE_CHECKING:
+    from ...app.what_if.answer import ScenarioAnswer, ScenarioAttempt
+    from ...rendering.provenance import Origin
+
+MAX_WIDTH = 70
+"""Characters of a script's line that are shown."""
+
+
+def origin_row(origin: Origin) -> tuple[str, str, str, str]:
+    """Return the row of a line of a script: its number, lines of the job file as `3, 7-9`, its text, and the rule."""
+    text = origin.text if len(origin.text) <= MAX_WIDTH else origin.text[: MAX_WIDTH - 3] + "..."
+    return str(origin.line), ranges(origin.job_lines).replace(",", ", "), text, origin.rule or ""
+
+
+def scenario_text(answer: ScenarioAnswer) -> str:
+    """Return each attempt with its events, the rule that decides, and what follows."""
+    blocks = [_attempt_text(attempt) for attempt in answer.attempts]
+    blocks += [f"not reached, because the job has ended: {text}" for text in answer.unreached]
+    return "\n".join(blocks)
+
+
+def _attempt_text(attempt: ScenarioAttempt) -> str:
+    code = f" with exit code {attempt.exit_code}" if attempt.exit_code else ""
+    job = f"{attempt.state}{code}" if attempt.exit_code is not None else "goes on" if attempt.events else ""
+    rows = [
+        ("submit", attempt.submission),
+        *(("event", f"{each.event}{each.meaning and f': {each.meaning}'}") for each in attempt.events),
+        ("rule", attempt.rule),
+        ("others", attempt.others),
+        ("retry", attempt.retry_rule),
+        ("budget", attempt.budget),
+        ("nodes", attempt.nodes),
+        ("job", job if attempt.next_attempt is None else ""),
+    ]
+    return f"attempt {attempt.attempt}\n" + "\n".join(f"  {line}" for line in pairs_text(rows).split("\n"))
