@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 
 START = 1_000_000
 """The time of the first submission. No decision depends on it."""
-LOST, LOST_NODE = -1001, "the lost node"
+LOST, NOT_BEGUN, LOST_NODE = -1001, -1006, "the lost node"
+"""Exit codes of the loss of a node, and of nodes that could not start the job; and a name for a node."""
 
 
 class Setting(Struct, frozen=True, kw_only=True):
@@ -51,8 +52,8 @@ class Setting(Struct, frozen=True, kw_only=True):
 class Played(Struct, kw_only=True):
     """An attempt and its end; None for what did not happen.
 
-    `status` is the job's status after it, `reason` why it ended, `ending` and `decision` are the monitor's, and `known` is the history with
-    them. `grace` are the seconds from TERM to KILL for the `stopped` tasks.
+    `status` is the job's status after it, and `reason` why it ended. `ending` and `decision` are the monitor's, and
+    `known` is the history with them. `grace` are the seconds from TERM to KILL for the `stopped` tasks.
     """
 
     number: int
@@ -182,10 +183,12 @@ def _end_outside(played: Played, event: Event, setting: Setting, tasks: Attempt)
             asked = Cancelled(happened_at=now, attempt=known.attempt, user=canceller, job_id=known.job_id)
             played.known = apply(known, [asked])
     else:
-        external = ExitTable(known.exit_rows).states[state][0]
-        lost = (LOST_NODE,) if external.code in LOST_NODES else ()
+        code = ExitTable(known.exit_rows).states[state][0].code
+        lost = (LOST_NODE,) if code in LOST_NODES else ()
+        if code == NOT_BEGUN:
+            tasks.runs.clear()
     played.stopped, played.grace = tuple(tasks.stopped(failed)), _seconds(setting, grace)
-    played.result = _result(tasks, decision, failed)
+    played.result = _result(tasks, decision, failed) if tasks.runs else None
     raw = f"{state} by 0" if canceller == ROOT else state
     seen = Observation(job_id=JobId(known.job_id), state=state, raw_state=raw, final=True, ended=now) if state else None
     _decide(played, setting, tasks, seen, canceller, lost)
@@ -205,7 +208,7 @@ def _decide(
         observation=seen,
         backend_reachable=True,
         result=played.result,
-        started=True,
+        started=bool(tasks.runs),
         now=tasks.now,
         polled_at=tasks.now,
         canceller=canceller,

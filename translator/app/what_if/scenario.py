@@ -248,17 +248,17 @@ _OF_JOB: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Words, dict[str, 
 )  # fmt: skip
 """The events of a job. Each function gets the match, the words, and the text and column of the event."""
 _OF_TASKS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Words], tuple[int, int, str]]], ...] = (
-    (_any_of(r"(?P<who>.+) gets? code (?P<number>-?\d{1,9})"), _code),
+    (_any_of(r"(?P<who>.+?) gets? code (?P<number>-?\d{1,9})"), _code),
     (
-        _any_of(r"(?P<who>.+) (?:exit|end|return)s?(?: with)?(?: exit)?(?: status| code)? (?P<number>-?\d{1,9})"),
+        _any_of(r"(?P<who>.+?) (?:exit|end|return)s?(?: with)?(?: exit)?(?: status| code)? (?P<number>-?\d{1,9})"),
         _status,
     ),
     (
-        _any_of(r"(?P<who>.+) (?:(?:runs?|is|are|goes) out of memory|(?:is )?oom-?killed)"),
+        _any_of(r"(?P<who>.+?) (?:(?:runs?|is|are|goes) out of memory|(?:is )?oom-?killed)"),
         lambda _f, _w: (KILLED, OUT_OF_MEMORY, "permanent"),
     ),
-    (_any_of(r"(?P<who>.+) (?:is|are|gets?) killed"), lambda _, words: (KILLED, *_coded(KILLED, words))),
-    (_any_of(r"(?P<who>.+) fail(?:s|ed)?"), lambda _, words: (FAILED, *_coded(FAILED, words))),
-    (_any_of(r"(?P<who>.+) (?:succeed(?:s|ed)?|finish(?:es)?|completes?)"), lambda _f, _w: (0, 0, "success")),
+    (_any_of(r"(?P<who>.+?) (?:is |are |was |gets? )?killed"), lambda _, words: (KILLED, *_coded(KILLED, words))),
+    (_any_of(r"(?P<who>.+?) fail(?:s|ed)?"), lambda _, words: (FAILED, *_coded(FAILED, words))),
+    (_any_of(r"(?P<who>.+?) (?:succeed(?:s|ed)?|finish(?:es)?|completes?)"), lambda _f, _w: (0, 0, "success")),
 )
 """The ends of tasks. Each function returns status, code and behaviour."""

@@ -139,11 +139,11 @@ def _rule(played: Played, setting: Setting, sources: Sources) -> str:
     """Return what decides the attempt, or why nothing does."""
     result, tasks = played.result, played.tasks
     assert tasks is not None, "events happen to tasks"
-    if result is None:
+    if played.status is None:
         return _undecided(tasks, setting, sources)
     if played.outside is not None:
         return _outside(played)
-    trigger = result.trigger
+    trigger = result.trigger if result else None
     if trigger is None:
         failed = sum(not each.succeeded for each in tasks.exits)
         note = f"; {counted(failed, 'task')} failed, which decides nothing" if failed else ""
