@@ -38,9 +38,10 @@ class JobModel(Struct, frozen=True, kw_only=True):
 
 
 class TaskEnd(Struct, frozen=True, kw_only=True):
-    """The end of one run of a task. `delay` is that of its retry, None if the task is completed."""
+    """The end of one run of a task, at a time. `delay` is that of its retry, None if the task is completed."""
 
     task: Task
+    time: int
     run: int
     status: int
     code: int
@@ -103,7 +104,7 @@ class Attempt:
         for task in tasks:
             self.running.remove(task)
             self._free(task[0])
-        ends = [self._settled(task, event) for task in tasks]
+        ends = [self._settled(task, event, now) for task in tasks]
         for (role, index), end in zip(tasks, ends, strict=True):
             if end.delay is None:
                 self.exits.append(Exit(now, role, index, event.status, event.code, event.behaviour))
@@ -117,7 +118,7 @@ class Attempt:
                     self._fill(role, max(due, now + late))
         return ends
 
-    def _settled(self, task: Task, event: Event) -> TaskEnd:
+    def _settled(self, task: Task, event: Event, now: int) -> TaskEnd:
         """Return the end of a task, with the delay of its retry. Source: `grant_retry` of the runtime."""
         counts = self._retries[task]
         delay = None if self.job.gang else counts.delay(event.behaviour)
@@ -129,6 +130,7 @@ class Attempt:
         )
         return TaskEnd(
             task=task,
+            time=now,
             run=self.runs[task],
             status=event.status,
             code=event.code,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ...planning.plan import Plan
     from ..input.source import Source
     from ..session import Session
-    from .scenario import Task
+    from .scenario import Event, Task
 
 SUBMITTERS = {
     "background": ("", ""),
@@ -41,8 +41,7 @@ def explain_scenario(session: Session, source: Source, text: str) -> ScenarioAns
 def answered(compiled: Compiled, text: str, user: str) -> ScenarioAnswer:
     """Return what happens to a compiled job of a user in a scenario."""
     setting = setting_of(compiled, user)
-    events = scenario(text, _words(compiled, setting))
-    played, unreached = play(setting, events, text)
+    played, unreached = play(setting, events_of(compiled, setting, text), text)
     sources = _sources(compiled)
     return ScenarioAnswer(
         job=compiled.job.name,
@@ -50,6 +49,22 @@ def answered(compiled: Compiled, text: str, user: str) -> ScenarioAnswer:
         attempts=tuple(answer(each, setting, sources) for each in played),
         unreached=tuple(event.text for event in unreached),
     )
+
+
+def events_of(compiled: Compiled, setting: Setting, text: str) -> tuple[Event, ...]:
+    """Return the events of a scenario of a job. Raises UsageError."""
+    positions = {role.name: role.position for role in compiled.plan.roles}
+
+    def tasks(word: str) -> list[Task]:
+        return [(positions[role.name], index) for role, index in chosen(setting.created.roles, (word,))]
+
+    words = Words(
+        chosen=tasks,
+        instances=tuple(role.instances for role in compiled.plan.roles),
+        patterns=compiled.plan.exit_patterns,
+        table=ExitTable(compiled.site.exit_rows),
+    )
+    return scenario(text, words)
 
 
 def setting_of(compiled: Compiled, user: str) -> Setting:
@@ -74,20 +89,6 @@ def _model(plan: Plan) -> JobModel:
         names=tuple(role.name for role in plan.roles), roles=roles, gang=plan.gang, of_job=plan.min_succeeded,
         ceiling=plan.retry_policy.max_transient_retries, restarts=plan.retry_policy.max_restarts,
     )  # fmt: skip
-
-
-def _words(compiled: Compiled, setting: Setting) -> Words:
-    positions = {role.name: role.position for role in compiled.plan.roles}
-
-    def tasks(word: str) -> list[Task]:
-        return [(positions[role.name], index) for role, index in chosen(setting.created.roles, (word,))]
-
-    return Words(
-        chosen=tasks,
-        instances=tuple(role.instances for role in compiled.plan.roles),
-        patterns=compiled.plan.exit_patterns,
-        table=ExitTable(compiled.site.exit_rows),
-    )
 
 
 def _sources(compiled: Compiled) -> Sources:

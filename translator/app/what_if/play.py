@@ -139,6 +139,8 @@ def _run(played: Played, left: list[Event], setting: Setting, now: int, text: st
             raise fault(message, event.column, text, "name first what ends the attempt")
         ends = tuple(tasks.play(event)) if event.kind == "exit" else ()
         played.events += ((event, ends),)
+        if event.kind == "node" and event.tasks and event.tasks[0] not in tasks.runs:
+            raise fault(f"`{event.text}` cannot happen then: {_why_not(tasks, event)}", event.column, text)
         if event.kind != "exit":
             _end_outside(played, event, setting, tasks)
             return
@@ -165,7 +167,8 @@ def _end_outside(played: Played, event: Event, setting: Setting, tasks: Attempt)
     """End an attempt that no task ends."""
     now, known, job = tasks.step(), played.known, setting.job
     played.outside = event
-    state, canceller, failed = event.state, event.user, event.tasks if event.kind == "node" else ()
+    state, canceller = event.state, event.user
+    failed = tuple(task for task in event.tasks if task in tasks.stopped())
     lost: tuple[str, ...] = ()
     decision = Decision("interrupted", STOPPED, "stop")
     grace = "interrupted_grace"
@@ -175,7 +178,7 @@ def _end_outside(played: Played, event: Event, setting: Setting, tasks: Attempt)
         state = "TIMEOUT"
     elif event.kind == "node":
         state, decision, grace = "NODE_FAIL", Decision("failed", LOST, "transient"), "grace"
-        lost = (_node(job, failed[0]),) if failed else (LOST_NODE,)
+        lost = (_node(job, event.tasks[0]),) if event.tasks else (LOST_NODE,)
     elif event.kind == "cancel":
         state = "CANCELLED"
         if not event.user:

@@ -1,0 +1,228 @@
+"""What `explain --when` says of a job is what the real script and the real monitor do."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from paislurm.backends.base import JobId
+from paislurm.translator.app.what_if.attempt import GAP
+from paislurm.translator.app.what_if.completion import is_provisional
+from paislurm.translator.app.what_if.play import LOST_NODE, Played
+from paislurm.translator.errors import BackendError, Diagnostic, RejectedError, UnreachableError
+from paislurm.translator.exit_codes.table import code_of_status, exit_rules
+from paislurm.translator.state.records import Cancelled, Ended, Intent, Retry, Submitted
+
+from ..monitor.jobs import NOW, FakeBackend, job_folder, observed, stepped
+from .bash import run as run_bash
+from .supervision_cases import BATCH, MADE, START, Case, run
+from .test_exit_spec import CLASSIFY, table
+from .what_if_questions import SOME_NODE, UID, USER, Question, questions
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from paislurm.backends.base import Submission
+    from paislurm.translator.state.job_folder import JobFolder
+
+
+@pytest.mark.slow("500 scenarios in bash and through the monitor")
+@settings(MADE, max_examples=13)
+@given(asked=st.lists(questions(), min_size=BATCH, max_size=BATCH))
+def test_the_answer_is_what_script_and_monitor_do(
+    asked: list[Question], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    attempts = [
+        (question, played)
+        for question in asked
+        for played in question.played
+        if played.tasks is not None and played.events and (played.result or not played.outside)
+    ]
+    cases = [question.case(played) for question, played in attempts]
+    run(cases)
+    results = {}
+    for (question, played), case in zip(attempts, cases, strict=True):
+        results[id(played)] = check_script(question, played, case)
+    folder = tmp_path_factory.mktemp("jobs")
+    for number, question in enumerate(asked):
+        Followed(question, folder / str(number)).check(results)
+
+
+def words_of(case: Case, first: str) -> str:
+    (line,) = [line for line in case.said if line.startswith(f"{first} ")]
+    return line.partition(" ")[2]
+
+
+def check_script(question: Question, played: Played, case: Case) -> dict[str, Any]:
+    """Compare an attempt with the result that the bash writes, and return that."""
+    result: dict[str, Any] = json.loads(words_of(case, "result"))
+    assert played.tasks is not None
+    began = START - played.tasks.began
+    rows = {(row["role"], row["index"]): row for row in result["tasks"]}
+    names = question.setting.job.names
+    if played.result is None:
+        done = {key for key, row in rows.items() if row["state"] != "STOPPED"}
+        assert result["outcome"] == "interrupted", question.text()
+        assert case.decided_at() == played.tasks.now + GAP + began, question.text()
+        assert done == {(names[each.role], each.index) for each in played.tasks.exits}, question.text()
+        return result
+    said = played.result
+    trigger = {"count": None} if said.trigger is None else {
+        "completion_rule": said.trigger.completion_rule, "role": said.trigger.role, "index": said.trigger.index,
+        "count": said.trigger.count, "threshold": said.trigger.threshold,
+    }  # fmt: skip
+    assert (result["outcome"], result["exit_code"], result["behaviour"]) == (
+        said.outcome,
+        said.exit_code,
+        said.behaviour,
+    ), question.text()
+    assert (result["trigger"] or {"count": None}) == trigger, question.text()
+    for task in said.tasks:
+        row = rows[task.role, task.index]
+        assert (row["state"], row["exit_code"], row["behaviour"], row["task_attempt"]) == (
+            task.state,
+            task.exit_code,
+            task.behaviour,
+            task.task_attempt,
+        ), (task, question.text())
+    assert [f"{names[role]}-{index}" for role, index in played.stopped] == [
+        f"{task.role}-{task.index}" for task in said.tasks if task.state == "STOPPED"
+    ]
+    last = played.events[-1]
+    late = 2 if last[1] and is_provisional(last[0].status, last[0].code) else 0
+    assert case.decided_at() == played.tasks.now + began + late, question.text()
+    if played.stopped:
+        assert int(words_of(case, "kill")) == played.grace, question.text()
+    return result
+
+
+class Refusing(FakeBackend):
+    """A backend that refuses submissions while it has an error."""
+
+    error: BackendError | None = None
+
+    def submit(self, submission: Submission) -> JobId:
+        """Refuse the script, or take it."""
+        if self.error is not None:
+            raise self.error
+        return super().submit(submission)
+
+
+class Followed:
+    """A job that the real monitor follows through a scenario."""
+
+    def __init__(self, question: Question, path: Path) -> None:
+        self.question = question
+        created = replace(question.setting.created, happened_at=NOW)
+        first = Submitted(
+            happened_at=NOW, attempt=0, job_id="7", job=created.job, user=USER, backend="slurm",
+            task_count=sum(role.instances for role in created.roles),
+        )  # fmt: skip
+        intent = Intent(happened_at=NOW, attempt=0, tag="paislurm-1")
+        self.folder: JobFolder = job_folder(path, created, intent, first, name=f"{USER}~demo")
+        self.folder.script(0).write_text("#!/bin/bash\n")
+        self.backend = Refusing()
+        self.now, self.job_id = NOW, JobId("7")
+
+    def check(self, results: dict[int, dict[str, Any]]) -> None:
+        """Compare each attempt with what the monitor decides."""
+        before: Played | None = None
+        for played in self.question.played:
+            if before is None and played.refusals:
+                return
+            if before is not None and not self.is_submitted(before, played):
+                return
+            if played.status is None:
+                return
+            self.end(played, results.get(id(played)))
+            before = played
+
+    def is_submitted(self, before: Played, played: Played) -> bool:
+        """Let the monitor submit an attempt, as often as it is refused."""
+        for refused in played.refusals:
+            lasting = played.known.ended is not None and refused is played.refusals[-1]
+            rejected = RejectedError(Diagnostic(code="E503", message="no"), lasting=lasting)
+            self.backend.error = (
+                rejected if refused.reached else UnreachableError(Diagnostic(code="E506", message="no"))
+            )
+            view = stepped(self.folder, self.backend, self.now)
+            if view.history.ended is not None:
+                assert played.known.ended is not None, self.question.text()
+                assert view.history.ended.exit_code == played.known.ended.exit_code
+                return False
+            assert view.history.refused is not None
+            delay = view.history.refused.retry_at - self.now
+            assert delay == refused.retry_at - refused.happened_at, self.question.text()
+            self.now += delay
+        assert played.known.ended is None or played.status is not None, self.question.text()
+        self.backend.error = None
+        view = stepped(self.folder, self.backend, self.now)
+        assert view.history.attempt == played.number, self.question.text()
+        assert self.backend.submissions[-1].exclude == self.nodes(before.excluded_nodes), self.question.text()
+        self.job_id = JobId(view.history.job_id)
+        return True
+
+    def nodes(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the nodes of the script for those of an answer."""
+        return tuple(
+            SOME_NODE if name == LOST_NODE else name.replace("the node of r", "n").replace("-", ".") for name in names
+        )
+
+    def end(self, played: Played, result: dict[str, Any] | None) -> None:
+        """End an attempt, let the monitor decide, and compare."""
+        if result is not None:
+            text = json.dumps(result | {"attempt": played.number, "job_id": self.job_id})
+            self.folder.result(played.number).write_text(text, encoding="utf-8")
+        event = played.outside
+        state, nodes, raw = "FAILED", "", ""
+        if event is not None:
+            state = {"node": "NODE_FAIL", "time": "TIMEOUT", "cancel": "CANCELLED"}.get(event.kind, event.state)
+            if event.kind == "cancel":
+                raw = f"CANCELLED by {0 if event.user else UID}"
+            if event.kind == "cancel" and not event.user:
+                self.folder.append(
+                    Cancelled(happened_at=self.now, attempt=played.number, user=USER, job_id=self.job_id)
+                )
+            if state in ("NODE_FAIL", "BOOT_FAIL"):
+                nodes = f"n{event.tasks[0][0]}.{event.tasks[0][1]}" if event.tasks else SOME_NODE
+        self.backend.lost = {nodes: "down"} if nodes else {}
+        self.backend.observations = {
+            self.job_id: observed(state, final=True, job_id=self.job_id, nodes=nodes, raw_state=raw or state)
+        }
+        self.now += GAP
+        # The site's limit on attempts an hour keeps the next attempt back, so that it can be looked at.
+        view = stepped(self.folder, self.backend, self.now, room_at=self.now + 10**6)
+        known = view.history
+        assert known.retry or known.ended, (view.job_status, self.question.text())
+        assert decided(known.retry or known.ended) == decided(played.retry or played.known.ended), self.question.text()
+        if known.retry is not None and played.retry is not None:
+            delay = known.retry.retry_at - known.retry.happened_at
+            assert delay == played.retry.retry_at - played.retry.happened_at, self.question.text()
+            assert known.retry.blamed_nodes == self.nodes(played.retry.blamed_nodes), self.question.text()
+            self.now = known.retry.retry_at
+
+
+def decided(record: Retry | Ended | None) -> tuple[Any, ...]:
+    """Return what a decision is worth."""
+    if isinstance(record, Retry):
+        return (
+            record.exit_code, record.behaviour, record.retry_rule, record.retries, record.used_retries,
+            record.transient_retries,
+        )  # fmt: skip
+    assert record is not None
+    return record.state, record.exit_code
+
+
+def test_exit_statuses_get_the_codes_of_the_script(tmp_path: Path) -> None:
+    for status in range(1, 256):
+        folder = tmp_path / f"{status:03}"
+        folder.mkdir()
+        for name, content in (("status", str(status)), ("stdout", ""), ("stderr", "")):
+            (folder / name).write_text(content)
+    said = run_bash(table(exit_rules("fixed")) + CLASSIFY, str(tmp_path)).splitlines()
+    assert said == ["{} {}".format(*code_of_status(status, "fixed")) for status in range(1, 256)]
