@@ -26,6 +26,7 @@ MIN_CONFLICT, MAX_CONFLICT = 60, 900
 """Seconds. Source: OpenPAI frameworkcontroller, FrameworkMinRetryDelaySecForTransientConflictFailed and Max."""
 FIRST_BACK_OFF, MAX_BACK_OFF = 10, 600
 ROOT = "root"
+NEVER_RETRIED = "such a failure is not retried"
 
 
 class AttemptEnd(Struct, frozen=True, kw_only=True):
@@ -61,7 +62,7 @@ def decide_retry(
         if behaviour in ("transient", "conflict"):
             return _uncounted_retry(ending, behaviour, counters, policy, tag)
         if behaviour == "permanent":
-            return StopRetrying(rule="such a failure is not retried" if policy.retry_limit else "")
+            return StopRetrying(rule=NEVER_RETRIED if policy.retry_limit else "")
     return _counted_retry(ending, counters, policy)
 
 

@@ -145,21 +145,22 @@ class Followed:
     def is_submitted(self, before: Played, played: Played) -> bool:
         """Let the monitor submit an attempt, as often as it is refused."""
         for refused in played.refusals:
-            lasting = played.known.ended is not None and refused is played.refusals[-1]
+            lasting = played.tasks is None and refused is played.refusals[-1]
             rejected = RejectedError(Diagnostic(code="E503", message="no"), lasting=lasting)
             self.backend.error = (
                 rejected if refused.reached else UnreachableError(Diagnostic(code="E506", message="no"))
             )
             view = stepped(self.folder, self.backend, self.now)
             if view.history.ended is not None:
-                assert played.known.ended is not None, self.question.text()
+                assert lasting, self.question.text()
+                assert played.known.ended is not None
                 assert view.history.ended.exit_code == played.known.ended.exit_code
                 return False
             assert view.history.refused is not None
             delay = view.history.refused.retry_at - self.now
             assert delay == refused.retry_at - refused.happened_at, self.question.text()
             self.now += delay
-        assert played.known.ended is None or played.status is not None, self.question.text()
+        assert played.tasks is not None, self.question.text()
         self.backend.error = None
         view = stepped(self.folder, self.backend, self.now)
         assert view.history.attempt == played.number, self.question.text()

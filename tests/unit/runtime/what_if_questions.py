@@ -26,7 +26,7 @@ BIG = {"batch": {"nodes": [{"count": 20, "cpus": 16, "memoryMB": 100000}]}}
 SITES: list[dict[str, Any]] = [
     {},
     {"retry": {"maxTransientRetries": 1, "maxRestarts": 1, "onRootCancel": "retry"}},
-    {"retry": {"maxTransientRetries": 0, "maxRestarts": 2}, "exitSpec": [{"code": 255, "behaviour": "transient"}]},
+    {"retry": {"maxTransientRetries": 0, "maxRestarts": 2}, "exitSpec": [{"code": 130, "behaviour": "unknown"}]},
     {
         "partitions": BIG,
         "defaultPartition": "batch",
@@ -151,7 +151,7 @@ def questions(draw: st.DrawFn) -> Question:
             )
         )
     v1: dict[str, Any] = {}
-    if (count := draw(st.sampled_from([None, None, None, -1, -2]))) and (count != -2 or "retry" in site):
+    if (count := draw(st.sampled_from([None] * 6 + [-1, -2]))) and (count != -2 or "retry" in site):
         v1["retryCount"] = count
     if of_job := draw(st.sampled_from([None, None, None, 1, 3])):
         v1["killAllOnCompletedTaskNumber"] = of_job
@@ -161,11 +161,10 @@ def questions(draw: st.DrawFn) -> Question:
     question = Question(roles, {"gangAllocation": gang, "slurm": slurm}, draw(st.sampled_from([0, 0, 1, 2])), site)
     names = [f"r{position}" for position in range(len(roles))]
     words = [f"{name}-{index}" for name, role in zip(names, roles, strict=True) for index in range(role.instances)]
-    events = st.one_of(
-        st.builds("{} {}".format, st.sampled_from([*words, *words, *names, "r*-0", *(f"1 of {n}" for n in names)]),
-                  st.sampled_from(ENDS)),
-        st.builds("node of {} is lost".format, st.sampled_from(words)),
-        st.sampled_from(OF_JOB),
-    )  # fmt: skip
-    question.play(draw(st.lists(events, min_size=1, max_size=5)))
+    some = st.sampled_from([*words, *words, *names, "r*-0", *(f"1 of {name}" for name in names)])
+    ends = st.builds("{} {}".format, some, st.sampled_from(ENDS))
+    node = st.builds("node of {} is lost".format, st.sampled_from(words))
+    kinds = st.sampled_from([ends, ends, ends, ends, node, st.sampled_from(OF_JOB)])
+    events = kinds.flatmap(lambda kind: kind)
+    question.play(draw(st.lists(events, min_size=2, max_size=6)))
     return question

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from ...errors import Diagnostic, Location, NotFoundError, UsageError
 from ...exit_codes.table import UNLISTED, UNLISTED_NEGATIVE, code_of_status, exit_codes
+from ...plural import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -151,9 +152,9 @@ def _who(who: str, words: Words) -> tuple[tuple[Task, ...], int]:
     tasks = tuple(words.chosen(named)) if named else words.everything
     count = _number(some["count"])
     if some["total"] and _number(some["total"]) != len(tasks):
-        raise _NoEventError(f"{named or 'the job'} has {len(tasks)} tasks, not {some['total']}")
+        raise _NoEventError(f"{named or 'the job'} has {counted(len(tasks), 'task')}, not {some['total']}")
     if not 1 <= count <= len(tasks):
-        raise _NoEventError(f"{named or 'the job'} has {len(tasks)} tasks, so `{who}` cannot be")
+        raise _NoEventError(f"{named or 'the job'} has {counted(len(tasks), 'task')}, so `{who}` is too many")
     return tasks, count
 
 

@@ -7,13 +7,20 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from ...exit_codes.advice import retry_rule
 from ...exit_codes.table import UNEXPLAINED, ExitTable
 from ...folded_names import ranges
 from ...job import RESTART_ALWAYS
 from ...monitor.job_status import state_of
 from ...monitor.reconcile import REFUSED, REFUSED_SECONDS
-from ...monitor.retry import MAX_CONFLICT, MIN_CONFLICT, WITHOUT_LIMIT, RetryAfter, StopRetrying
+from ...monitor.retry import (
+    DEADLINE,
+    MAX_CONFLICT,
+    MIN_CONFLICT,
+    NEVER_RETRIED,
+    WITHOUT_LIMIT,
+    RetryAfter,
+    StopRetrying,
+)
 from ...plural import counted, verb
 from .answer import ScenarioAttempt, ScenarioEvent, TaskEnding
 
@@ -63,7 +70,7 @@ def answer(played: Played, setting: Setting, sources: Sources) -> ScenarioAttemp
         next_attempt=retry.attempt + 1 if retry else None,
         min_delay=_delays(played)[0],
         max_delay=_delays(played)[1],
-        retry_rule=_retry(played, setting, sources) if ending else "",
+        retry_rule=_retry(played, sources) if ending else "",
         budget=_budget(played, sources) if retry else "",
         excluded_nodes=played.excluded_nodes,
         nodes=_nodes(played),
@@ -107,7 +114,7 @@ def _meaning(event: Event, ends: Sequence[TaskEnd], setting: Setting) -> str:
         code = "success"
     else:
         row = ExitTable().describe(event.code)
-        code = f"code {event.code}, {row.phrase}, {event.behaviour}"
+        code = f"code {event.code} ({row.phrase}, behaviour {event.behaviour})"
         if event.status and event.code == UNEXPLAINED:
             code += ", unless a line of its log matches a rule"
         if hold:
@@ -147,19 +154,22 @@ def _rule(played: Played, setting: Setting, sources: Sources) -> str:
     if trigger is None:
         failed = sum(not each.succeeded for each in tasks.exits)
         note = f"; {counted(failed, 'task')} failed, which decides nothing" if failed else ""
-        return f"all tasks have ended: the job succeeds{note}"
+        return f"all tasks have ended: the attempt succeeds{note}"
     count, name = trigger.threshold or 0, trigger.role
-    position = setting.job.names.index(name)
+    position, decides = setting.job.names.index(name), f"{name}-{trigger.index} decides: "
     role = setting.job.roles[position]
     if trigger.completion_rule == "C2":
         where = sources.threshold("min-failed", position)
-        return f"{counted(count, 'failed task')} of role {name} {verb(count, 'fails', 'fail')} the job ({where})"
+        return (
+            f"{decides}{counted(count, 'failed task')} of role {name} {verb(count, 'fails', 'fail')} the job ({where})"
+        )
     succeeded = sum(each.succeeded and each.role == position for each in tasks.exits)
     if role.min_succeeded == count <= succeeded:
         where, which = sources.threshold("min-succeeded", position), f"role {name}"
     else:
         where, which = sources.threshold("min-succeeded-of-job", None), "all roles"
-    return f"{counted(count, 'succeeded task')} of {which} {verb(count, 'completes', 'complete')} the job ({where})"
+    tasks_of = f"{counted(count, 'succeeded task')} of {which} {verb(count, 'completes', 'complete')}"
+    return f"{decides}{tasks_of} the job ({where})"
 
 
 def _outside(played: Played) -> str:
@@ -182,10 +192,11 @@ def _undecided(tasks: Attempt, setting: Setting, sources: Sources) -> str:
         ):
             count = sum(each.role == position and each.succeeded == (word == "succeeded") for each in exits)
             if count:
-                role_name = setting.job.names[position]
-                limit = f"{threshold} decide the job" if threshold > 0 else "no number decides the job"
-                where = sources.threshold(name, position)
-                texts.append(f"{counted(count, f'{word} task')} of role {role_name}, {limit} ({where})")
+                of_role = f"of role {setting.job.names[position]}"
+                text = f"{counted(count, f'{word} task')} {of_role}, which no number of them decides"
+                if threshold > 0:
+                    text = f"{count} of {counted(threshold, f'{word} task')} {of_role} that decide the job"
+                texts.append(f"{text} ({sources.threshold(name, position)})")
     return "nothing decides yet" + (f": {'; '.join(texts)}" if texts else "")
 
 
@@ -207,7 +218,7 @@ def _others(played: Played, setting: Setting) -> str:
             texts.append(f"{gets}{by}, and KILL after {played.grace} s")
     if waiting:
         texts.append(f"{listed(setting.job, waiting)} {verb(len(waiting), 'does', 'do')} not start")
-    return "; ".join(texts) or "none: all tasks have ended"
+    return "; ".join(texts) or "no other task runs"
 
 
 def _going_on(played: Played, setting: Setting) -> str:
@@ -227,23 +238,23 @@ def _delays(played: Played) -> tuple[int | None, int | None]:
     return decision.delay, decision.delay
 
 
-def _retry(played: Played, setting: Setting, sources: Sources) -> str:
+def _retry(played: Played, sources: Sources) -> str:
     """Return whether and when the job is retried, and by which rule."""
     retry = played.retry
     if retry is None:
-        return f"none: {_no_retry(played, setting, sources)}"
+        return f"none: {_no_retry(played, sources)}"
     least, most = _delays(played)
     when = _after(least or 0) if least == most else f"after {least} to {most} s"
     by = sources.submitter[played.result is None or played.result.outcome == "interrupted"]
     return f"attempt {retry.attempt + 1} {when}{by and f', {by}'}; {retry.retry_rule}"
 
 
-def _no_retry(played: Played, setting: Setting, sources: Sources) -> str:
+def _no_retry(played: Played, sources: Sources) -> str:
     ending, decision = played.ending, played.decision
     assert ending is not None, "the attempt has ended"
     if isinstance(decision, RetryAfter):
         return "the user cancelled the job"
-    if isinstance(decision, StopRetrying) and decision.rule:
+    if isinstance(decision, StopRetrying) and decision.rule not in ("", NEVER_RETRIED):
         return decision.rule
     if ending.code == 0:
         return "the job has succeeded"
@@ -251,7 +262,8 @@ def _no_retry(played: Played, setting: Setting, sources: Sources) -> str:
         return "a stopped job is not retried"
     if ending.behaviour == "unknown":
         return f"{sources.retry_key} is 0"
-    return retry_rule(ExitTable(setting.created.exit_rows).describe(ending.code))
+    note = " unless the job sets `extras.slurm.onTimeout: retry`" if ending.code == DEADLINE else ""
+    return f"code {ending.code} is permanent, which is never retried{note}"
 
 
 def _budget(played: Played, sources: Sources) -> str:
@@ -259,8 +271,8 @@ def _budget(played: Played, sources: Sources) -> str:
     if policy.retry_limit == RESTART_ALWAYS:
         return f"{counts.total} of {counted(policy.max_restarts, 'restart')} used"
     most = "any number" if policy.retry_limit == WITHOUT_LIMIT else policy.retry_limit
-    rest = f"{counts.transient} of {policy.max_transient_retries}"
-    return f"{counts.used} of {most} used ({sources.retry_key}), and {rest} retries without it"
+    used = f"{sources.retry_key}: {counts.used} of {most} used" if most else f"{sources.retry_key} is 0"
+    return f"{used}; retries without the budget: {counts.transient} of {policy.max_transient_retries} used"
 
 
 def _nodes(played: Played) -> str:
