@@ -29,8 +29,8 @@ class ScenarioEvent(Struct, frozen=True, kw_only=True):
 
     event: str
     """The event, as the scenario has it."""
-    meaning: str
-    """The event's effect."""
+    meaning: str | None
+    """The effect on the tasks that end; None without any."""
     task_ends: tuple[TaskEnding, ...] = ()
     """The tasks that end."""
 
@@ -40,8 +40,8 @@ class ScenarioAttempt(Struct, frozen=True, kw_only=True):
 
     attempt: int
     """The number of the attempt, from 0."""
-    submission: str
-    """What happens to a refused submission; empty if Slurm accepts the attempt at once."""
+    submission: str | None
+    """What happens to a refused submission; None if Slurm accepts the attempt at once."""
     events: tuple[ScenarioEvent, ...]
     """The events, in the order of time."""
     state: State | None
@@ -54,28 +54,28 @@ class ScenarioAttempt(Struct, frozen=True, kw_only=True):
     """The rule of the completion policy that decides: `C2`, `C3` or `C4`."""
     deciding_task: str | None
     """The task that triggers the rule."""
-    rule: str
-    """What decides, or why nothing does."""
+    rule: str | None
+    """What decides, or why nothing does; None without events."""
     stopped_tasks: tuple[str, ...]
     """The tasks that are stopped."""
     kill_after: int | None
     """The seconds between TERM and KILL for them."""
-    others: str
-    """What happens to the other tasks."""
+    others: str | None
+    """What happens to the other tasks; None without events."""
     next_attempt: int | None
     """The number of the next attempt; None without a retry."""
     min_delay: int | None
     """The least seconds before the next attempt."""
     max_delay: int | None
     """The most seconds before it."""
-    retry_rule: str
-    """Why the job is retried or not, and when."""
-    budget: str
-    """The used retries, and their limits."""
+    retry_rule: str | None
+    """Why the job is retried or not, and when; None if the attempt goes on."""
+    budget: str | None
+    """The used retries, and their limits; None without a retry."""
     excluded_nodes: tuple[str, ...]
     """The nodes that the next attempt avoids."""
-    nodes: str
-    """Where the next attempt may run."""
+    nodes: str | None
+    """Where the next attempt may run; None without a retry."""
 
 
 class ScenarioAnswer(Struct, frozen=True, kw_only=True):

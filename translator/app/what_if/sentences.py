@@ -27,6 +27,7 @@ from .answer import ScenarioAttempt, ScenarioEvent, TaskEnding
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from ...state.records import Retry
     from .attempt import Attempt, JobModel, TaskEnd
     from .play import Played, Setting
     from .scenario import Event, Task
@@ -56,24 +57,24 @@ def answer(played: Played, setting: Setting, sources: Sources) -> ScenarioAttemp
     refused = played.refusals and not played.known.job_id
     return ScenarioAttempt(
         attempt=played.number,
-        submission=_submission(played, sources) if played.refusals else "",
+        submission=_submission(played, sources) if played.refusals else None,
         events=tuple(_event(event, ends, setting) for event, ends in played.events),
         state=state_of(code) if code is not None and retry is None else None if refused else "RUNNING",
         exit_code=code,
         behaviour=ending.behaviour if ending else None,
         completion_rule=rule,
         deciding_task=f"{trigger.role}-{trigger.index}" if trigger else None,
-        rule=_rule(played, setting, sources) if played.events else "",
+        rule=_rule(played, setting, sources) if played.events else None,
         stopped_tasks=tuple(map(setting.job.name, played.stopped)),
         kill_after=played.grace if status else None,
         others=_others(played, setting) if status else _going_on(played, setting),
         next_attempt=retry.attempt + 1 if retry else None,
         min_delay=_delays(played)[0],
         max_delay=_delays(played)[1],
-        retry_rule=_retry(played, sources) if ending else "",
-        budget=_budget(played, sources) if retry else "",
+        retry_rule=_retry(played, sources) if ending else None,
+        budget=_budget(played, sources) if retry else None,
         excluded_nodes=played.excluded_nodes,
-        nodes=_nodes(played),
+        nodes=_nodes(played, retry) if retry else None,
     )
 
 
@@ -101,12 +102,10 @@ def _event(event: Event, ends: Sequence[TaskEnd], setting: Setting) -> ScenarioE
         )
         for end in ends
     )
-    return ScenarioEvent(event=event.text, meaning=_meaning(event, ends, setting), task_ends=rows)
+    return ScenarioEvent(event=event.text, meaning=_meaning(event, ends, setting) if ends else None, task_ends=rows)
 
 
 def _meaning(event: Event, ends: Sequence[TaskEnd], setting: Setting) -> str:
-    if not ends:
-        return ""
     job, hold = setting.job, int(setting.times.debug_hold.total_seconds())
     names = listed(job, [end.task for end in ends])
     subject = f"{names}: " if len(ends) > 1 or names not in event.text.split() else ""
@@ -176,7 +175,7 @@ def _outside(played: Played) -> str:
     event = played.outside
     assert event is not None, "the caller has checked this"
     if event.kind == "node":
-        return "a lost node ends the attempt, whatever the completion policy says"
+        return "a lost node ends its tasks and the attempt, whatever the completion policy says"
     if event.kind == "time":
         return "the time limit ends the attempt"
     return f"Slurm ends the attempt: {played.reason}"
@@ -221,10 +220,10 @@ def _others(played: Played, setting: Setting) -> str:
     return "; ".join(texts) or "no other task runs"
 
 
-def _going_on(played: Played, setting: Setting) -> str:
+def _going_on(played: Played, setting: Setting) -> str | None:
     """Return which tasks run after the events."""
     if played.tasks is None or not played.events:
-        return ""
+        return None
     running = sorted(played.tasks.running)
     return f"{listed(setting.job, running)} {verb(len(running), 'runs', 'run')} on"
 
@@ -275,10 +274,7 @@ def _budget(played: Played, sources: Sources) -> str:
     return f"{used}; retries without the budget: {counts.transient} of {policy.max_transient_retries} used"
 
 
-def _nodes(played: Played) -> str:
-    retry = played.retry
-    if retry is None:
-        return ""
+def _nodes(played: Played, retry: Retry) -> str:
     if played.excluded_nodes:
         return f"{', '.join(played.excluded_nodes)} {verb(len(played.excluded_nodes), 'is', 'are')} left out"
     if retry.blamed_nodes:

@@ -32,13 +32,13 @@ def _attempt_text(attempt: ScenarioAttempt) -> str:
     code = f" with exit code {attempt.exit_code}" if attempt.exit_code else ""
     job = f"{attempt.state}{code}" if attempt.exit_code is not None else "goes on" if attempt.events else ""
     rows = [
-        ("submit", attempt.submission),
-        *(("event", f"{each.event}{each.meaning and f': {each.meaning}'}") for each in attempt.events),
-        ("rule", attempt.rule),
-        ("others", attempt.others),
-        ("retry", attempt.retry_rule),
-        ("budget", attempt.budget),
-        ("nodes", attempt.nodes),
+        ("submit", attempt.submission or ""),
+        *(("event", f"{each.event}: {each.meaning}" if each.meaning else each.event) for each in attempt.events),
+        ("rule", attempt.rule or ""),
+        ("others", attempt.others or ""),
+        ("retry", attempt.retry_rule or ""),
+        ("budget", attempt.budget or ""),
+        ("nodes", attempt.nodes or ""),
         ("job", job if attempt.next_attempt is None else ""),
     ]
     return f"attempt {attempt.attempt}\n" + "\n".join(f"  {line}" for line in pairs_text(rows).split("\n"))

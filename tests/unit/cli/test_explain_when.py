@@ -1,0 +1,229 @@
+"""Scenarios as users write them, and the answers."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+import paislurm
+from paislurm.translator.app.what_if.explain import answered, events_of, setting_of
+from paislurm.translator.cli.output.explained import scenario_text
+from paislurm.translator.errors import UsageError
+
+from ..protocol.jobs_v1 import job as v1
+from .running import job_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from paislurm.translator.app.what_if.answer import ScenarioAnswer
+    from paislurm.translator.app.what_if.scenario import Event
+
+    from .running import Runner
+
+ROLE = """
+    dockerImage: image
+    resourcePerInstance: {cpu: 1, memoryMB: 64, gpu: 0}
+    commands: [python train.py]
+"""
+JOB = f"""\
+protocolVersion: 2
+name: demo
+type: job
+jobRetryCount: 1
+prerequisites:
+  - {{name: image, type: dockerimage, uri: debian}}
+taskRoles:
+  ps:{ROLE}\
+  worker:
+    instances: 4
+    completion: {{minFailedInstances: 2, minSucceededInstances: 4}}{ROLE}\
+  worker_3:
+    instances: 4{ROLE}"""
+WORKER = [(1, index) for index in range(4)]
+
+
+def events(text: str, job: str = JOB) -> tuple[Event, ...]:
+    compiled = paislurm.compile_job(job)
+    return events_of(compiled, setting_of(compiled, "alice"), text)
+
+
+def answer(text: str, job: str = JOB) -> ScenarioAnswer:
+    return answered(paislurm.compile_job(job), text, "alice")
+
+
+@pytest.mark.parametrize(
+    ("text", "tasks", "code"),
+    [
+        ("worker-0 exits 137", WORKER[:1], 137),
+        ("worker-0 exits with status 137", WORKER[:1], 137),
+        ("Worker-0 exit 1".lower(), WORKER[:1], 255),
+        ("task worker-0 is killed", WORKER[:1], 137),
+        ("worker-0 killed", WORKER[:1], 137),
+        ("worker fail", WORKER, 255),
+        ("all of worker fail", WORKER, 255),
+        ("worker-[01] runs out of memory", WORKER[:2], -1200),
+        ("worker-0 and worker-1 fail", WORKER[:2], 255),
+        ("worker-0 gets code 232", WORKER[:1], 232),
+        ("worker-3 fails", WORKER[3:], 255),
+        ("worker_3 fails", [(2, index) for index in range(4)], 255),
+        ("worker_3-3 fails", [(2, 3)], 255),
+        ("ps fails", [(0, 0)], 255),
+        ("all succeed", [(0, 0), *WORKER, *[(2, index) for index in range(4)]], 0),
+    ],
+)
+def test_tasks_and_their_ends_are_understood(text: str, tasks: list[tuple[int, int]], code: int) -> None:
+    (event,) = events(text)
+    assert (event.kind, list(event.tasks), event.count, event.code) == ("exit", tasks, 0, code)
+
+
+@pytest.mark.parametrize("text", ["2 of worker fail", "two of four worker fail", "two tasks of worker fail"])
+def test_some_tasks_of_a_role_are_understood(text: str) -> None:
+    (event,) = events(text)
+    assert (event.count, list(event.tasks)) == (2, WORKER)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "state"),
+    [
+        ("time is up", "time", ""),
+        ("the job times out", "time", ""),
+        ("time limit", "time", ""),
+        ("preempted", "slurm", "PREEMPTED"),
+        ("the job is preempted", "slurm", "PREEMPTED"),
+        ("a node is lost", "node", ""),
+        ("a node fails", "node", ""),
+        ("worker-0's node dies", "node", ""),
+        ("out of memory", "slurm", "OUT_OF_MEMORY"),
+        ("boot_fail", "slurm", "BOOT_FAIL"),
+        ("canceled by root", "cancel", ""),
+        ("I cancel it", "cancel", ""),
+        ("Slurm refuses it for good", "refusal", ""),
+        ("Slurm is down", "refusal", ""),
+    ],
+)
+def test_events_of_the_job_are_understood(text: str, kind: str, state: str) -> None:
+    (event,) = events(text)
+    assert (event.kind, event.state) == (kind, state)
+
+
+def test_the_only_task_is_the_one_that_runs_out_of_memory() -> None:
+    (event,) = events("out of memory", JOB[: JOB.index("  worker:")])
+    assert (event.kind, event.code) == ("exit", -1200)
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "words"),
+    [
+        ("worker-0 exts 1", 1, "`worker-0 exts 1` is not an event"),
+        ("a node is lost,  then worker-9 fails", 23, "the job has no task or role `worker-9`"),
+        ("worker-0 exits 256", 1, "256 is no exit status"),
+        ("worker-0 gets code 256", 1, "no task the code 256"),
+        ("two of four fail", 1, "of which task role?"),
+        ("5 of worker fail", 1, "worker has 4 tasks"),
+        ("2 of 3 worker fail", 1, "worker has 4 tasks, not 3"),
+        ("node of worker is lost", 1, "`worker` has 4 tasks"),
+        (" , ", 0, "is empty"),
+        ("worker-0 fails, worker-0 fails", 17, "cannot happen then: worker-0 has ended"),
+        ("worker-0 fails, Slurm refuses", 17, "attempt 0 runs, and nothing is submitted"),
+    ],
+)
+def test_a_wrong_scenario_is_reported_with_its_column(text: str, column: int, words: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        answer(text)
+    (diagnostic,) = caught.value.diagnostics
+    assert words in diagnostic.message
+    assert (diagnostic.location.column if diagnostic.location else 0) == column
+
+
+def test_every_wrong_event_is_reported() -> None:
+    with pytest.raises(UsageError) as caught:
+        answer("nonsense, a node is lost, more")
+    assert len(caught.value.diagnostics) == 2
+    assert "`time is up`" in caught.value.diagnostics[0].hint
+
+
+def test_the_answer_names_rule_others_retry_and_budget() -> None:
+    (found,) = answer("worker-0 exits 137, worker-1 fails").attempts
+    assert (found.completion_rule, found.deciding_task, found.exit_code) == ("C2", "worker-1", 255)
+    assert found.rule == "worker-1 decides: 2 failed tasks of role worker fail the job (minFailedInstances, line 14)"
+    others = "ps-0, worker-2, worker-3, worker_3-0 to worker_3-3"
+    assert found.others == f"{others} get TERM, and KILL after 20 s"
+    assert (found.next_attempt, found.min_delay, found.max_delay) == (1, 0, 0)
+    assert found.retry_rule == "attempt 1 at once; retry 1 of 1"
+    assert found.budget == "jobRetryCount: 1 of 1 used; retries without the budget: 0 of 10 used"
+    assert found.nodes == "no node is left out"
+
+
+def test_later_events_happen_in_the_next_attempt_or_not_at_all() -> None:
+    found = answer("ps fails, ps fails, preempted")
+    assert [each.attempt for each in found.attempts] == [0, 1]
+    assert [each.retry_rule for each in found.attempts] == [
+        "attempt 1 at once; retry 1 of 1",
+        "none: its retry is used up",
+    ]
+    assert (found.attempts[1].state, found.unreached) == ("FAILED", ("preempted",))
+
+
+def test_an_undecided_job_goes_on() -> None:
+    (found,) = answer("worker-0 fails").attempts
+    assert (found.state, found.exit_code, found.retry_rule) == ("RUNNING", None, None)
+    assert (found.rule or "").startswith("nothing decides yet: 1 of 2 failed tasks of role worker that decide the job")
+    assert found.others == "ps-0, worker-1 to worker-3, worker_3-0 to worker_3-3 run on"
+
+
+def test_a_refused_job_is_submitted_again_for_an_hour() -> None:
+    found = answer("preempted, Slurm refuses, Slurm refuses, ps fails").attempts[1]
+    assert (found.submission or "").startswith("refused 2 times: submitted again after 180 s, and so on for 60 min")
+    assert found.exit_code == 255
+    last = answer(f"preempted{', Slurm refuses' * 30}")
+    assert (last.attempts[1].exit_code, last.attempts[1].state) == (-200, "FAILED")
+    assert len(last.unreached) == 9
+    (first,) = answer("Slurm refuses").attempts
+    assert (first.state, first.events) == (None, ())
+    assert "`paislurm submit` prints Slurm's message and fails" in (first.submission or "")
+
+
+def test_a_random_delay_is_a_range() -> None:
+    (found,) = answer("ps gets code 251").attempts
+    assert (found.min_delay, found.max_delay) == (60, 900)
+
+
+def test_the_words_of_protocol_v1_are_its_own() -> None:
+    (found,) = answer("all fail", v1()).attempts
+    assert "minFailedTaskCount" in (found.rule or "")
+    assert found.retry_rule == "none: retryCount is 0"
+
+
+def test_the_answer_as_text() -> None:
+    assert (
+        scenario_text(answer("node of ps-0 is lost, time is up, cancelled"))
+        == """\
+attempt 0
+  event   node of ps-0 is lost
+  rule    a lost node ends its tasks and the attempt, whatever the completion policy says
+  others  worker-0 to worker-3, worker_3-0 to worker_3-3 get TERM, and KILL after 20 s
+  retry   attempt 1 at once; transient: retried without using the budget, 1 of 10
+  budget  jobRetryCount: 0 of 1 used; retries without the budget: 1 of 10 used
+  nodes   the node of ps-0 is not left out: the site profile shows no spare node
+attempt 1
+  event   time is up
+  rule    the time limit ends the attempt
+  others  ps-0, worker-0 to worker-3, worker_3-0 to worker_3-3 get TERM from Slurm, and KILL after 20 s
+  retry   none: code -1004 is permanent, which is never retried unless the job sets `extras.slurm.onTimeout: retry`
+  job     FAILED with exit code -1004
+not reached, because the job has ended: cancelled"""
+    )
+
+
+def test_the_command_prints_the_answer(run: Runner, tmp_path: Path) -> None:
+    file = job_file(tmp_path, JOB)
+    said = run("explain", file, "--when", "ps succeeds")
+    assert (said.code, said.out.splitlines()[:2]) == (0, ["attempt 0", "  event   ps succeeds: ps-0: success"])
+    document = json.loads(run("explain", file, "--when", "ps fails", "--json").out)
+    assert document["attempts"][0]["events"][0]["task_ends"][0]["exit_code"] == 255
+    wrong = run("explain", file, "--when", "ps faels")
+    assert (wrong.code, wrong.out) == (2, "")
+    assert "--when:1:1\nerror E547: `ps faels` is not an event" in wrong.err
