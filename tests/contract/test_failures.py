@@ -40,7 +40,7 @@ def test_the_task_that_decided_is_shown(site: Site, folder: Path) -> None:
     assert failure["last_lines"][-2] == "almost"
     assert "nosuchprogram: command not found" in failure["last_lines"][-1]
     assert "nosuchprogram" in job.file.read_text().splitlines()[failure["line"] - 1]
-    assert f"failed task  {failure['task']} on node {failure['node']}, exit status 127\n" in done.stderr
+    assert f"failed by {failure['task']} on {failure['node']} at " in done.stderr
     assert f"job.yaml:{failure['line']}" in done.stderr
     assert "  | almost\n" in done.stderr
     assert "a command was not found" in job.paislurm("status", "--", job.name).stdout

@@ -1,7 +1,8 @@
-"""Explain why a job failed: the deciding task, and the meaning of its exit code. Pure."""
+"""Explain why a job failed: the task that failed first, and the meaning of its exit code. Pure."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
@@ -9,12 +10,14 @@ from msgspec import Struct
 from ..exit_codes.advice import BATCH, UNEXPLAINED, advice, lacks_something, retry_rule
 from ..exit_codes.table import ExitTable, conditions
 from ..job import RESTART_ALWAYS
+from .first_cause import NODE_LOST, OUT_OF_MEMORY, last_words
 from .retry import WITHOUT_LIMIT
 
 if TYPE_CHECKING:
     from ..exit_codes.advice import Advice
     from ..exit_codes.table import ExitCode
     from ..state.history import History
+    from .first_cause import FirstCause
     from .poll import View
     from .task_status import TaskView
 
@@ -41,13 +44,17 @@ class CommandPlace(Struct, frozen=True, kw_only=True):
 
 
 class Failure(Struct, frozen=True, kw_only=True):
-    """Explain why a job failed. `task` is None if none decided, `command` if no command of the job file failed.
+    """Explain why a job failed. `first` is None if no task decided, `command` if no command of the job file failed.
 
-    `cause` is a likely cause from the job's own data, or "". `stream` is the source of the last lines: `stderr`,
-    `stdout` or `runtime` of the task, or `batch`, the batch script.
+    `what` says what ended the task or the job, at `ended_at`; `last_words` are those of the task. `cause` is
+    a likely cause from the job's own data, or "". `stream` is the source of the last lines: `stderr`, `stdout` or
+    `runtime` of the task, or `batch`, the batch script.
     """
 
-    task: TaskView | None
+    first: FirstCause | None
+    what: str
+    ended_at: int | None
+    last_words: str
     exit_code: int
     rule: str
     retry_rule: str
@@ -57,43 +64,76 @@ class Failure(Struct, frozen=True, kw_only=True):
     stream: LogStream
     last_lines: tuple[str, ...]
 
+    @property
+    def task(self) -> TaskView | None:
+        """The task that failed first."""
+        return self.first.task if self.first else None
+
     @classmethod
     def of(
         cls,
         view: View,
         code: int,
-        task: TaskView | None,
+        first: FirstCause | None,
         *,
         command: CommandPlace | None,
         stream: LogStream,
         last_lines: tuple[str, ...],
         no_room: str = "",
     ) -> Failure:
-        """Explain a failure with this code, decided by this task, by the site's meaning of the code.
+        """Explain a job's failure with this code, by the site's meaning of the code of the task that failed first.
 
         `no_room` reports a full job folder, or is "".
         """
-        row = ExitTable(view.history.exit_rows).describe(code)
+        table, job_code = ExitTable(view.history.exit_rows), code
+        task, ended = first.task if first else None, view.history.ended
+        code = task.exit_code if task is not None and task.exit_code is not None else code
+        row = table.describe(code)
         status = task.exit_status if task else None
         kind = BATCH if task is None and code == UNEXPLAINED else row.type
         printed = last_lines if stream in OF_COMMANDS else ()
+        said = advice(
+            code,
+            status,
+            kind=kind,
+            last_lines=printed if task is not None else last_lines,
+            workdir=command.workdir if command else "",
+        ).of_job(view.history.job_id)
+        words = last_words(last_lines) if task is not None else ""
+        own = words.removeprefix(_ERROR) if words.startswith(_ERROR) else ""
         return cls(
-            task=task,
-            exit_code=code,
+            first=first,
+            what=own or (_what(code, status, said) if task is not None else view.job_status.reason),
+            ended_at=task.ended_at if task else ended.ended_at if ended else None,
+            last_words="" if own else words,
+            exit_code=job_code,
             rule=_rule(row, view, status),
-            retry_rule=_retry_rule(row, view),
+            retry_rule=_retry_rule(table.describe(job_code), view),
             cause=_cause(code, status, printed, command) or no_room,
-            advice=advice(
-                code,
-                status,
-                kind=kind,
-                last_lines=printed if task is not None else last_lines,
-                workdir=command.workdir if command else "",
-            ).of_job(view.history.job_id),
+            advice=said,
             command=command,
             stream=stream,
             last_lines=last_lines,
         )
+
+
+_ERROR = "paislurm: error: "
+"""The start of the runtime's own errors in a task's log."""
+_SHORT = {NODE_LOST: "its node was lost", OUT_OF_MEMORY: "out of memory"}
+
+
+def _what(code: int, status: int | None, said: Advice) -> str:
+    """Return what ended a task, in a few words: the start of the advice's sentence, and the exit status."""
+    number = f"exit status {status}" if status is not None else ""
+    is_own = code == UNEXPLAINED and status is not None and 0 < status < _FIRST_SIGNAL
+    if is_own and said.meaning == advice(code, status).meaning:
+        return number
+    words = _SHORT.get(code) or re.split("[;:,]", said.meaning)[0]
+    return f"{words}, {number}" if number else words
+
+
+_FIRST_SIGNAL = 126
+"""Statuses below it are the program's own."""
 
 
 def _cause(code: int, status: int | None, printed: tuple[str, ...], command: CommandPlace | None) -> str:

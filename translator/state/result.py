@@ -42,6 +42,10 @@ class TaskResult(Struct, frozen=True, kw_only=True):
     """When the task started."""
     ended_at: Int | None
     """When the task ended."""
+    ended_after_ms: Int | None = None
+    """Milliseconds from the start of the batch script to the end of the task's commands, which orders the ends."""
+    evidence: tuple[str, ...] = ()
+    """What its node reported about a failed task."""
     node_address: str = ""
     """The address by which the task was reached."""
     ports: Mapping[str, tuple[Port, ...]] = field(default_factory=dict, name="ports_by_label")

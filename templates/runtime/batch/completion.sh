@@ -93,7 +93,8 @@ decide() {
   fi
   read_clock
   PSL_OUTCOME=$1 PSL_OUTCOME_CODE=$2 PSL_OUTCOME_BEHAVIOUR=$3 PSL_OUTCOME_REASON=$4
-  PSL_DECIDED_AT=$PSL_NOW
+  read_uptime
+  PSL_DECIDED_AT=$PSL_NOW PSL_DECIDED_AFTER=$((PSL_UPTIME - PSL_BEGAN_UPTIME))
   if [[ $PSL_OUTCOME == interrupted ]]; then
     # The code depends on the cause of the end, which only Slurm knows.
     log "$PSL_OUTCOME: $PSL_OUTCOME_REASON"

@@ -87,7 +87,8 @@ on_node_loss() {
   fi
   for task in "${!PSL_STATE[@]}"; do
     if [[ $node && ${PSL_NODE_OF[$task]-} == "$node" ]] && is_open "$task"; then
-      PSL_STATE[$task]=failed PSL_ENDED[$task]=$PSL_NOW
+      PSL_STATE[$task]=failed
+      note_end "$task" 0
       PSL_CODE_OF[$task]=-1001 PSL_BEHAVIOUR_OF[$task]=transient
     fi
   done
@@ -171,7 +172,8 @@ find_cause_of_loss() {
 # mark_task_lost TASK STATUS: end a task with the cause in PSL_CAUSE_OF_LOSS.
 mark_task_lost() {
   local task=$1
-  PSL_STATE[$task]=ended PSL_STATUS[$task]=$2 PSL_ENDED[$task]=$PSL_NOW
+  PSL_STATE[$task]=ended PSL_STATUS[$task]=$2
+  note_end "$task" 0
   PSL_CODE_OF[$task]=${PSL_CAUSE_OF_LOSS% *} PSL_BEHAVIOUR_OF[$task]=${PSL_CAUSE_OF_LOSS#* }
   PSL_ATTEMPTS[$task]=${PSL_ATTEMPTS[$task]-0}
   PSL_EXITS+=("$task") PSL_NEEDS_CLEANUP=1

@@ -22,7 +22,8 @@ run_attempt() {
 # begin_attempt ARGUMENT ...: enter the run folder and claim the attempt.
 begin_attempt() {
   read_clock
-  PSL_BEGAN_AT=$PSL_NOW PSL_RUN_ID=$SLURM_JOB_ID
+  read_uptime
+  PSL_BEGAN_AT=$PSL_NOW PSL_BEGAN_UPTIME=$PSL_UPTIME PSL_RUN_ID=$SLURM_JOB_ID
   open_folder "$@"
   PSL_SCRATCH=$(mktemp -d "${TMPDIR:-/tmp}/paislurm.XXXXXX") ||
     die "cannot make a scratch folder on $SLURMD_NODENAME"

@@ -81,9 +81,13 @@ print_trigger() {
 }
 
 # ended_by_itself TASK: succeed if the task has ended by itself after the decision, or just before:
-# it got no TERM, and did not die of TERM or KILL.
+# it got no TERM, and did not die of TERM or KILL; or it had ended before the script sent them.
 ended_by_itself() {
-  [[ ${PSL_STATE[$1]-} == ended && ! ${PSL_GOT_TERM[$1.${PSL_ATTEMPTS[$1]}]-} ]] &&
+  [[ ${PSL_STATE[$1]-} == ended ]] || return
+  if [[ $PSL_OUTCOME != interrupted ]] && ((PSL_ENDED_AFTER[$1] < PSL_DECIDED_AFTER)); then
+    return 0
+  fi
+  [[ ! ${PSL_GOT_TERM[$1.${PSL_ATTEMPTS[$1]}]-} ]] &&
     ((PSL_STATUS[$1] != 143 && PSL_STATUS[$1] != 137))
 }
 
@@ -107,6 +111,7 @@ print_task_result() {
     "$3" "$2" "${PSL_ATTEMPTS[$task]-0}" "${state^^}" "${PSL_STATUS[$task]-null}"
   printf '"exit_code": %d, "behaviour": "%s", "node": %s, "started_at": %s, "ended_at": %s' \
     "$code" "$behaviour" "${node:-null}" "${PSL_STARTED[$task]:-null}" "${PSL_ENDED[$task]:-null}"
+  printf ', "ended_after_ms": %s' "${PSL_ENDED_AFTER[$task]:-null}"
   print_task_ports "$1" "$2"
   printf '}'
 }

@@ -3,6 +3,8 @@
 # Tasks, by ROLE.INDEX. A task's state is running, waiting (for a retry), ended (its exit is not
 # accepted yet), succeeded or failed. A task without a state has not started.
 declare -A PSL_STATE=() PSL_ATTEMPTS=() PSL_NODE_OF=() PSL_STARTED=() PSL_ENDED=()
+# When tasks ended, in milliseconds after the start of the batch script.
+declare -A PSL_ENDED_AFTER=()
 declare -A PSL_STATUS=() PSL_CODE_OF=() PSL_BEHAVIOUR_OF=()
 # Tasks that got TERM, by ROLE.INDEX.ATTEMPT; "ATTEMPT MOMENT KIND NAME" of the hook that failed.
 declare -A PSL_GOT_TERM=() PSL_FAILED_IN=()
@@ -30,10 +32,10 @@ declare -A PSL_PREPARED=()
 # The job.
 PSL_EVERY_COMPONENT=()
 PSL_TASK_COUNT=0 PSL_TASKS_BEGUN=0 PSL_TASKS_COMPLETED=0
-PSL_ENTERED='' PSL_BEGAN_AT=0 PSL_SUPERVISING=0
+PSL_ENTERED='' PSL_BEGAN_AT=0 PSL_BEGAN_UPTIME=0 PSL_SUPERVISING=0
 # The decision, and its trigger, "RULE ROLE INDEX THRESHOLD".
 PSL_OUTCOME='' PSL_OUTCOME_CODE=0 PSL_OUTCOME_BEHAVIOUR='' PSL_OUTCOME_REASON='' PSL_TRIGGER=''
-PSL_DECIDED_AT=0
+PSL_DECIDED_AT=0 PSL_DECIDED_AFTER=0
 # Whether writing the result failed; see explain_full for the other variables.
 PSL_UNWRITTEN='' PSL_FULL='' PSL_EXPLAINED=''
 # The time at which running tasks get KILL, and whether they have got it.

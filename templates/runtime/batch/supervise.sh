@@ -69,7 +69,7 @@ dispatch_event() {
     start) on_start "${@:2}" ;;
     term) PSL_GOT_TERM[$2.$4.$5]=1 ;;
     failed) PSL_FAILED_IN[$2.$4]="${*:5}" ;;
-    exit) on_exit "${@:2:7}" ;;
+    exit) on_exit "${@:2:7}" "${10-0}" ;;
     free)
       if ((!PSL_GANG)); then
         on_free "$2" "$3"
@@ -91,7 +91,9 @@ is_event() {
     *:ports) [[ "${*:2}" =~ ^[0-9]+\ [0-9]+(\ [A-Za-z0-9._~]+:\+?[0-9,]+)*$ ]] ;;
     2:prepared | *:unprepared | 2:signal) return 0 ;;
     8:start) are_numbers "$2" "$3" "$4" "$5" "$7" "$8" ;;
-    9:exit) are_numbers "$2" "$3" "$4" "$5" "$6" "${7#-}" "$9" && [[ $8 != *[!a-z]* ]] ;;
+    9:exit | 10:exit)
+      are_numbers "${@:2:5}" "${7#-}" "${@:9}" && [[ $8 != *[!a-z]* ]]
+      ;;
     8:failed)
       are_numbers "${@:2:4}" && [[ $6$7 != *[!a-z]* && $8 != *[!A-Za-z0-9_-]* ]]
       ;;
@@ -120,20 +122,22 @@ on_start() {
     lift_barrier
   fi
   PSL_STATE[$task]=running PSL_ATTEMPTS[$task]=$4 PSL_NODE_OF[$task]=$5
-  PSL_STARTED[$task]=$7 PSL_ENDED[$task]=''
+  PSL_STARTED[$task]=$7 PSL_ENDED[$task]='' PSL_ENDED_AFTER[$task]=''
   if [[ $PSL_OUTCOME ]]; then
     PSL_STARTED_AFTER_DECISION[role]=1
   fi
 }
 
-# on_exit ROLE SLOT INDEX ATTEMPT STATUS CODE BEHAVIOUR: note that a task has ended.
+# on_exit ROLE SLOT INDEX ATTEMPT STATUS CODE BEHAVIOUR AGE: note that a task has ended. Its
+# commands ended AGE milliseconds before the report.
 #
 # A task may end by a TERM or KILL that the script did not send, or after a TERM, because Slurm is
 # ending the whole job. The script gets its own signal late, so such an exit is provisional.
 on_exit() {
   local status=$5 task=$1.$3
   [[ ${PSL_STATE[$task]-} == running && ${PSL_ATTEMPTS[$task]} == "$4" ]] || return 0
-  PSL_STATE[$task]=ended PSL_ENDED[$task]=$PSL_NOW
+  PSL_STATE[$task]=ended
+  note_end "$task" "$8"
   PSL_STATUS[$task]=$status PSL_CODE_OF[$task]=$6 PSL_BEHAVIOUR_OF[$task]=$7
   if ((!PSL_GANG)); then
     unset "PSL_ASSIGNED[$1.$2]"
@@ -142,6 +146,13 @@ on_exit() {
   if [[ ${PSL_GOT_TERM[$task.$4]-} ]] || ((status == 143 || (status == 137 && $6 > 0))); then
     PSL_PROVISIONAL_UNTIL[$task]=$((PSL_NOW + PSL_PROVISIONAL_SECONDS))
   fi
+}
+
+# note_end TASK AGE: note that a task ended AGE milliseconds ago. The clocks of nodes differ, so
+# only that of the batch node orders the ends.
+note_end() {
+  read_uptime
+  PSL_ENDED[$1]=$PSL_NOW PSL_ENDED_AFTER[$1]=$((PSL_UPTIME - $2 - PSL_BEGAN_UPTIME))
 }
 
 # accept_exits: accept exits in the order in which they came: a provisional exit delays those after

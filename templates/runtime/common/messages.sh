@@ -9,6 +9,13 @@ log() {
 # read_clock: set PSL_NOW to the time in seconds since 1970, without starting a process.
 read_clock() { printf -v PSL_NOW '%(%s)T' -1; }
 
+# read_uptime: set PSL_UPTIME to the milliseconds since the node started, without a process. Bash
+# before 5 has no other clock that is finer than a second.
+read_uptime() {
+  read -r PSL_UPTIME _ </proc/uptime
+  PSL_UPTIME=$((10#${PSL_UPTIME/./} * 10))
+}
+
 # cat_stdin: print standard input without starting a process.
 cat_stdin() {
   local text

@@ -3,7 +3,7 @@
 # Paths, and the identity of the job.
 PSL_FOLDER='' PSL_ATTEMPT=0 PSL_ATTEMPT_FOLDER='' PSL_SECRETS_FOLDER='' PSL_SUBMIT_DIR=''
 PSL_SCRIPT='' PSL_SCRATCH='' PSL_NODE_FOLDER=''
-PSL_RUN_ID='' PSL_JOB_ID='' PSL_JOB_USER='' PSL_NOW=0
+PSL_RUN_ID='' PSL_JOB_ID='' PSL_JOB_USER='' PSL_NOW=0 PSL_UPTIME=0
 # Nodes by role, addresses by node, and ports by ROLE.INDEX.LABEL.
 PSL_NODES_OF=() PSL_NODES=()
 declare -A PSL_ADDRESS_OF=() PSL_PORTS_OF=()
@@ -15,7 +15,7 @@ PSL_WORDS=() PSL_LAST_MESSAGE='' PSL_RESERVE_PORTS='' PSL_PORT_LINES=()
 # of the task, and PSL_COMMAND the process group of its running command. PSL_ENDING is set during an
 # exit hook, to which TERM is not forwarded.
 PSL_STOPPED=0 PSL_TERM_FORWARDED=0 PSL_RUNNING='' PSL_COMMAND='' PSL_ENDING=''
-PSL_CODE=0 PSL_BEHAVIOUR='' PSL_EXPORTS='' PSL_CODE_OF_SCRIPT=''
+PSL_CODE=0 PSL_BEHAVIOUR='' PSL_EXPORTS='' PSL_CODE_OF_SCRIPT='' PSL_COMMANDS_ENDED=''
 PSL_STDOUT_LOG='' PSL_STDERR_LOG='' PSL_END_LOG=''
 # Whether bash notes the place of a failed command in PSL_END_LOG.
 PSL_NOTES_END=''

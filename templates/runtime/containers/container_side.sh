@@ -28,6 +28,7 @@ container_side_main() {
   else
     status=1 PSL_CODE_OF_SCRIPT='252 permanent'
   fi
+  printf '%s\n' "$PSL_COMMANDS_ENDED" >"$PSL_NODE_FOLDER/$PSL_ROLE.$PSL_SLOT.root/ended.at"
   printf '%s\n' "$PSL_CODE_OF_SCRIPT" >"$PSL_NODE_FOLDER/$PSL_ROLE.$PSL_SLOT.root/ended"
   printf 'end %s %s\n' "$7" "$status" \
     1<>"$PSL_NODE_FOLDER/$PSL_ROLE.$PSL_SLOT$PSL_HOST_SUFFIX"

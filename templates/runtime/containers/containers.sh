@@ -24,6 +24,8 @@ run_contained() {
   status=$?
   if [[ -e $root/ended ]]; then
     read -r PSL_CODE_OF_SCRIPT <"$root/ended"
+    read -r PSL_COMMANDS_ENDED <"$root/ended.at"
+    PSL_COMMANDS_ENDED=${PSL_COMMANDS_ENDED//[!0-9]/}
   elif ((!PSL_STOPPED && status != 137)); then
     log "error: the container did not run to its end" 2>>"$PSL_STDERR_LOG"
     PSL_CODE_OF_SCRIPT='254 permanent'

@@ -23,6 +23,8 @@ run_commands() {
   fi
   launch start_commands
   await_command || status=$?
+  read_uptime
+  PSL_COMMANDS_ENDED=$PSL_UPTIME
   if ((PSL_RANKS != 1)); then
     join_ranks "$status" || status=$?
   fi

@@ -86,7 +86,7 @@ find_rank() {
 
 # run_task INDEX ATTEMPT: run a task to its end, and report how it ended.
 run_task() {
-  local index=$1 attempt=$2 status=0
+  local index=$1 attempt=$2 status=0 age
   name_logs "$index" "$attempt"
   read_clock
   report start "$PSL_ROLE" "$PSL_SLOT" "$index" "$attempt" \
@@ -115,9 +115,10 @@ run_task() {
   fi
   pass_on_term
   read_clock
-  PSL_RUNNING=''
+  read_uptime
+  PSL_RUNNING='' age=$((PSL_UPTIME - ${PSL_COMMANDS_ENDED:-PSL_UPTIME}))
   report exit "$PSL_ROLE" "$PSL_SLOT" "$index" "$attempt" \
-    "$status" "$PSL_CODE" "$PSL_BEHAVIOUR" "$PSL_NOW"
+    "$status" "$PSL_CODE" "$PSL_BEHAVIOUR" "$PSL_NOW" "$((age > 0 ? age : 0))"
 }
 
 # classify_exit STATUS: set PSL_CODE and PSL_BEHAVIOUR for a task that ended with STATUS.

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from paislurm.translator.monitor.failure import CommandPlace, Failure, deciding_task
+from paislurm.translator.monitor.first_cause import first_cause
 from paislurm.translator.monitor.job_status import JobStatus
 from paislurm.translator.monitor.poll import View
 from paislurm.translator.monitor.task_status import task_views
@@ -80,7 +81,9 @@ def test_a_trigger_of_an_unknown_kind_is_invalid(bad: object) -> None:
 
 def of(code: int, tasks: list[dict[str, Any]], **changes: Any) -> Failure:
     seen = view(code, tasks, **changes)
-    return Failure.of(seen, code, deciding_task(seen), command=None, stream="stderr", last_lines=())
+    return Failure.of(
+        seen, code, first_cause(seen, deciding_task(seen), lambda _: ()), command=None, stream="stderr", last_lines=()
+    )
 
 
 @pytest.mark.parametrize(
@@ -125,7 +128,9 @@ def missed(path_says: str, workdir: str, status: int = 2, code: int = 255, strea
     place = CommandPlace(file="job.yaml", line=1, last_line=1, workdir=workdir)
     seen = view(code, [task(0, exit_status=status, exit_code=code, **FAILED), task(1)])
     lines = tuple(path_says.split("\n"))
-    found = Failure.of(seen, code, deciding_task(seen), command=place, stream=stream, last_lines=lines)
+    found = Failure.of(
+        seen, code, first_cause(seen, deciding_task(seen), lambda _: ()), command=place, stream=stream, last_lines=lines
+    )
     return f"{found.advice.meaning}; {found.advice.text}"
 
 
@@ -248,5 +253,7 @@ def test_a_missing_module_is_reported_for_any_exit_specification(says: str) -> N
 def test_the_retry_rule_contains_the_retry_limit(limit: int, words: str) -> None:
     seen = view(255, [task(0, exit_status=3, exit_code=255, **FAILED), task(1)])
     seen = replace(seen, history=replace(seen.history, retry_policy=RetryPolicy(retry_limit=limit)))
-    found = Failure.of(seen, 255, deciding_task(seen), command=None, stream="stderr", last_lines=())
+    found = Failure.of(
+        seen, 255, first_cause(seen, deciding_task(seen), lambda _: ()), command=None, stream="stderr", last_lines=()
+    )
     assert words in found.retry_rule

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -54,3 +55,19 @@ def test_events_are_read_across_block_boundaries(tmp_path: Path, size: int) -> N
 )
 def test_events_are_recognized(event: str, is_one: bool) -> None:
     assert run("is_event $1 && echo yes || echo no", event) == ("yes" if is_one else "no") + "\n"
+
+
+@pytest.mark.parametrize(
+    ("outcome", "age", "state"),
+    [("failed", 400, "FAILED"), ("failed", 0, "STOPPED"), ("interrupted", 400, "STOPPED")],
+)
+def test_a_task_that_ended_before_the_decision_failed_by_itself(outcome: str, age: int, state: str) -> None:
+    """Its report comes late, and the TERM of the decision has reached its shell meanwhile."""
+    code = """
+        PSL_ROLE_NAME=(w) PSL_BEGAN_UPTIME=1000 PSL_DECIDED_AFTER=500 PSL_OUTCOME=$1 PSL_UPTIME=1600 PSL_NOW=7
+        read_uptime() { :; }
+        dispatch_lines 'start 0 0 0 0 n1 1 1' 'term 0 0 0 0' "exit 0 0 0 0 137 137 unknown 1 $2"
+        print_task_result 0 0 w
+    """
+    said = json.loads(run(code, outcome, str(age)))
+    assert (said["state"], said["ended_after_ms"], said["ended_at"]) == (state, 600 - age, 7)

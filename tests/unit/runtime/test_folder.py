@@ -73,14 +73,14 @@ def test_a_task_without_writable_folder_reports_it(tmp_path: Path) -> None:
     (tmp_path / "logs/0-w").mkdir(parents=True)
     (tmp_path / "work").mkdir()
     (tmp_path / "work/0-w").touch()
-    assert run(TASK, str(tmp_path)).splitlines() == ["start 0 3 3 0 n1 0 7", "exit 0 3 3 0 1 255 unknown 7"]
+    assert run(TASK, str(tmp_path)).splitlines() == ["start 0 3 3 0 n1 0 7", "exit 0 3 3 0 1 255 unknown 7 0"]
     said = (tmp_path / "logs/0-w/3.stderr.log").read_text()
     assert f"error: the task's folder {tmp_path / 'work/0-w/3'} cannot be made on n1\n" in said
 
 
 def test_a_task_without_writable_logs_reports_it(tmp_path: Path) -> None:
     start, *_, said, end = run(TASK, str(tmp_path)).splitlines()
-    assert (start, end) == ("start 0 3 3 0 n1 0 7", "exit 0 3 3 0 1 255 unknown 7")
+    assert (start, end) == ("start 0 3 3 0 n1 0 7", "exit 0 3 3 0 1 255 unknown 7 0")
     assert said == "paislurm: error: task w-3 cannot write to its logs on n1"
 
 

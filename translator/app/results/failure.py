@@ -1,8 +1,9 @@
-"""Explain a job's failure: the deciding task, its last output, its failed command, and its exit code."""
+"""Explain a job's failure: the task that failed first, its last output, its failed command, and its exit code."""
 
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from paislurm.backends.registry import is_remote
@@ -11,6 +12,7 @@ from paislurm.backends.runner import LocalRunner
 from ...errors import BackendError
 from ...exit_codes.advice import UNEXPLAINED
 from ...monitor.failure import Failure, deciding_task
+from ...monitor.first_cause import first_cause
 from ...monitor.job_status import FOLDER_FULL
 from ...state.task_reports import read_command_ends, read_scripts
 from ..room import no_room_text
@@ -39,8 +41,10 @@ def failure_of(session: Session, view: View) -> Failure | None:
     code = view.job_status.code
     if view.job_status.state != "FAILED" or code is None:
         return None
-    task, no_room = deciding_task(view), _full_folder_message(view, code)
-    role = next((role for role in view.history.roles if task is not None and role.name == task.role), None)
+    no_room = _full_folder_message(view, code)
+    first = first_cause(view, deciding_task(view), partial(_lines_of, session, view))
+    task = first.task if first is not None else None
+    role = _role(view, task)
     if task is None or role is None:
         lines = _batch_lines(session, view)
         return Failure.of(view, code, None, command=None, stream="batch", last_lines=lines, no_room=no_room)
@@ -48,7 +52,17 @@ def failure_of(session: Session, view: View) -> Failure | None:
     in_hook = _failed_in_hook(view, role, task)
     stream, lines = _task_lines(session, view, role, task, in_hook=in_hook)
     place = None if in_hook else command_place(view.folder.path, role.name, _command_ends(view, role, task), lines)
-    return Failure.of(view, code, task, command=place, stream=stream, last_lines=lines, no_room=no_room)
+    return Failure.of(view, code, first, command=place, stream=stream, last_lines=lines, no_room=no_room)
+
+
+def _role(view: View, task: TaskView | None) -> JobRole | None:
+    return next((role for role in view.history.roles if task is not None and role.name == task.role), None)
+
+
+def _lines_of(session: Session, view: View, task: TaskView) -> tuple[str, ...]:
+    """Return the last lines that a task printed."""
+    role = _role(view, task)
+    return _task_lines(session, view, role, task, in_hook=False)[1] if role is not None else ()
 
 
 def _full_folder_message(view: View, code: int) -> str:

@@ -21,9 +21,23 @@ class JobFailure(Struct, frozen=True, kw_only=True):
     """Why a job failed."""
 
     task: str | None
-    """The name of the deciding task, `worker-0`; None without one."""
+    """The name of the task that failed first, `worker-0`; None if no task decided."""
     node: str | None
     """The node of that task."""
+    what: str
+    """What ended that task, or the job, in a few words."""
+    ended_at: Time | None
+    """When that was."""
+    last_words: str | None
+    """The last line of that task's log that names an error, or its last line."""
+    cascade: tuple[str, ...]
+    """The tasks that failed by themselves besides it."""
+    cascade_delays_ms: tuple[int, int] | None
+    """The least and the most milliseconds from its end to theirs."""
+    stopped: tuple[str, ...]
+    """The tasks that paislurm or Slurm stopped."""
+    evidence: tuple[str, ...]
+    """What the node of that task reported."""
     exit_code: int
     """OpenPAI's exit code of the job."""
     exit_status: int | None

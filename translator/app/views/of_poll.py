@@ -84,10 +84,17 @@ def one_or_several(
 
 def job_failure(failure: Failure) -> JobFailure:
     """Return the reason of a failure as a record."""
-    task, command = failure.task, failure.command
+    task, command, first = failure.task, failure.command, failure.first
     return JobFailure(
         task=f"{task.role}-{task.index}" if task else None,
         node=(task.node or None) if task else None,
+        what=failure.what,
+        ended_at=aware(failure.ended_at),
+        last_words=failure.last_words or None,
+        cascade=tuple(f"{each.role}-{each.index}" for each in first.cascade) if first else (),
+        cascade_delays_ms=first.delays_ms if first and first.cascade else None,
+        stopped=tuple(f"{each.role}-{each.index}" for each in first.stopped) if first else (),
+        evidence=first.evidence if first else (),
         exit_code=failure.exit_code,
         exit_status=task.exit_status if task else None,
         cause=failure.cause or None,

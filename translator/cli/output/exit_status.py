@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...monitor.job_status import state_text
-from ...report.failure_text import failure_text
+from ...report.failure_text import cause_text, failure_text
 from ...terminal_text import one_line
 from .console import log
 from .task_table import task_name
@@ -35,7 +35,8 @@ def log_ending(view: View, failure: Failure | None) -> None:
     log(one_line(ending_text(view)))
     if view.job_status.state == "FAILED":
         if failure is not None:
-            log(failure_text(failure))
+            first = f"{cause_text(failure)}\n" if failure.first is not None else ""
+            log(f"{first}{failure_text(failure)}")
         log(f"see: paislurm status {view.folder.name}; {_logs_command(view.folder.name, failure)}")
 
 

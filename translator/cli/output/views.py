@@ -12,7 +12,7 @@ from ...monitor.job_status import state_text
 from ...monitor.status import backend_state, ended_at, expected_start_at, node_list, runs_since, started_at
 from ...monitor.waits import advice
 from ...plural import counted
-from ...report.failure_text import failure_text
+from ...report.failure_text import cause_text, failure_text
 from ...state.changes import change_text
 from ...terminal_text import one_line, pairs_text
 from ...times import elapsed, elapsed_text, format_time
@@ -45,10 +45,12 @@ def print_view(
     every: bool = False,
     ports: bool = False,
 ) -> None:
-    """Print a job: its main facts, its roles, the selected tasks, and the reason of a failure.
+    """Print a job: the first cause of a failure, its main facts, its roles, the selected tasks, and what explains it.
 
     `every` prints a row for each task, `ports` the addresses and ports of all started tasks.
     """
+    if failure is not None:
+        print_result(f"{cause_text(failure)}\n")
     known, said = view.history, advice_between(view.history)
     rows = [
         ("job", view.folder.name),

@@ -11,8 +11,9 @@ from paislurm.backends.base import JobId
 from paislurm.translator.app.results.command_place import command_place
 from paislurm.translator.app.results.tail import last_lines
 from paislurm.translator.exit_codes.table import exit_codes
+from paislurm.translator.times import format_time
 
-from ...monitor.jobs import FakeBackend, leave_result, observed, task
+from ...monitor.jobs import NOW, FakeBackend, leave_result, observed, task
 from ..running import ME
 
 if TYPE_CHECKING:
@@ -67,12 +68,12 @@ def test_the_task_that_failed_the_job_is_shown_in_full(run: Runner, failed: JobF
     assert failure(run, "wait", "demo") == found
     out = run("status", "demo").out
     for line in (
-        "failed task  worker-1 on node n7, exit status 3",
-        "command      my.yaml, one of lines 12 to 16",
-        "exit rule    code 255, PAIRuntimeUnknownFailed: no rule of the exit specification matches exit status 3",
+        f"failed by worker-1 on n7 at {format_time(NOW - 10)}: exit status 3. Last words: error 29",
+        "command    my.yaml, one of lines 12 to 16",
+        "exit rule  code 255, PAIRuntimeUnknownFailed: no rule of the exit specification matches exit status 3",
         "last lines of its standard error:",
         "  | error 29",
-        f"usually      {found['meaning']}",
+        f"usually    {found['meaning']}",
     ):
         assert line in out.splitlines()
     assert "error 19" not in out
@@ -84,7 +85,7 @@ def test_the_task_that_failed_the_job_is_shown_in_full(run: Runner, failed: JobF
 def test_the_failing_line_recorded_by_bash_is_shown(run: Runner, failed: JobFolder) -> None:
     write_log(failed, "1.end.log", "\n3 3 0  nosuch ")
     assert (failure(run)["line"], failure(run)["last_line"]) == (15, 15)
-    assert "command      my.yaml:15: nosuch\n" in run("status", "demo").out
+    assert "command    my.yaml:15: nosuch\n" in run("status", "demo").out
 
 
 @pytest.mark.parametrize(
@@ -125,7 +126,7 @@ def test_an_unused_image_is_reported_as_the_likely_cause(
     is_cause &= code == "W402"
     assert failure(run)["cause"] == ("the image is not used" if is_cause else None)
     for said in (run("status", "demo").out, run("wait", "demo").err):
-        assert ("likely       the image is not used\n" in said) is is_cause
+        assert ("likely     the image is not used\n" in said) is is_cause
 
 
 def test_without_stderr_the_standard_output_is_shown(run: Runner, failed: JobFolder) -> None:
@@ -160,7 +161,7 @@ def test_without_a_failed_task_the_batch_log_is_shown(run: Runner, slurm: FakeBa
     assert (found["task"], found["node"], found["file"], found["line"]) == (None, None, None, None)
     assert (found["stream"], found["last_lines"]) == ("batch", ["srun: error: Invalid --gres"])
     said = run("wait", "demo").err
-    assert "exit rule    code -1401, StepRefused\n" in said
+    assert "exit rule  code -1401, StepRefused\n" in said
     assert "last lines of the batch log:\n  | srun: error: Invalid --gres\n" in said
     assert "paislurm logs --batch" in said
 
@@ -169,7 +170,7 @@ def test_the_time_limit_is_reported_with_its_rule(run: Runner, slurm: FakeBacken
     assert folder
     slurm.observations[JobId("7")] = observed("TIMEOUT", final=True)
     out = run("status", "demo").out
-    assert "exit rule    code -1004, PodDeadlineExceeded: the time limit was reached\n" in out
+    assert "exit rule  code -1004, PodDeadlineExceeded: the time limit was reached\n" in out
     assert "extras.slurm.time" in out
 
 
