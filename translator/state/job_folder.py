@@ -115,8 +115,14 @@ class JobFolder(Struct, frozen=True, kw_only=True):
                     age = time.time() - os.fstat(claim.descriptor).st_mtime
                     return claim.status("owner") is None and age > settled
 
+    def is_here(self) -> bool:
+        """Return whether the folder is this job's, and not that of a job that has taken its name."""
+        with suppress(OSError), open_folder(self.path) as opened:
+            return self._is_in(opened)
+        return False
+
     def _is_in(self, opened: OpenFolder) -> bool:
-        """Return whether an open folder is this job's, and not that of a job that has taken its name."""
+        """Return whether an open folder is this job's."""
         journal = opened.status(JOURNAL)
         return journal is not None and self.inode in (None, journal.st_ino)
 

@@ -7,7 +7,9 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from ...errors import Diagnostic, FolderError, UnreachableError
+from ...monitor.attempt import SETTLED_SECONDS
 from ...monitor.reconcile import record_news
+from ...state.job_folder import JobFolder
 from ...state.publish import archive, publish, remove, restore, writing
 from ..jobs.refresh import refresh
 
@@ -16,8 +18,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ...monitor.poll import View
-    from ...state.job_folder import JobFolder
     from ..session import Session
+
+STALLED_SECONDS = SETTLED_SECONDS // 3
+"""A submit that has taken so long may soon be given up by other processes."""
 
 
 def finished_in(session: Session, folder: JobFolder) -> View | None:
@@ -52,11 +56,17 @@ def _not_ended(view: View) -> FolderError:
     return FolderError(Diagnostic(code="E511", message=message, hint=hint))
 
 
-def put_in_place(session: Session, staged: Path, folder: JobFolder, finished: View | None) -> JobFolder | None:
-    """Give the new folder its name, and return the renamed folder of the finished job. On an error, undo both."""
+def put_in_place(
+    session: Session, staged: Path, folder: JobFolder, finished: View | None
+) -> tuple[JobFolder, JobFolder | None]:
+    """Give the new folder its name, and return it and the renamed folder of the finished job.
+
+    On an error, undo both.
+    """
     old: JobFolder | None = None
     placed = False
     try:
+        inode = (staged / folder.journal.name).stat().st_ino
         if finished is not None:
             old = _retire(session, finished)
         placed = publish(staged, folder)
@@ -67,11 +77,19 @@ def put_in_place(session: Session, staged: Path, folder: JobFolder, finished: Vi
                 restore(old, folder)
     if not placed:
         raise _name_taken(folder)
-    return old
+    return JobFolder(path=folder.path, inode=inode), old
+
+
+def check_in_time(folder: JobFolder, seconds: int) -> None:
+    """Raise FolderError if a submit that stalled for `seconds` was given up, and perhaps its name taken."""
+    if seconds > STALLED_SECONDS and not (folder.is_here() and folder.history().ended is None):
+        raise _name_taken(folder)
 
 
 def undo(folder: JobFolder, old: JobFolder | None) -> None:
-    """Remove the new folder, its secrets first, and restore the old one's name."""
+    """Remove the new folder, its secrets first, and restore the old one's name; do nothing if the name was taken."""
+    if not folder.is_here():
+        return
     remove(folder.secrets)
     gone = folder.path.with_name(f".new-{os.urandom(8).hex()}")
     with suppress(OSError):

@@ -22,7 +22,7 @@ from .background import MONITOR_CALL, leave_monitor, monitor_call, say_monitor
 from .masking import hidden_texts, kept_text
 from .prepare import prepare
 from .refusal_location import located, with_back_off
-from .replace_job import finished_in, put_in_place, undo
+from .replace_job import check_in_time, finished_in, put_in_place, undo
 from .result import Submitted
 from .retry_policy import retry_policy
 from .site_values import partitions_of
@@ -103,11 +103,13 @@ def _submit(session: Session, prepared: Prepared, finished: View | None) -> str:
     """Create the folder, rename a finished job's, submit; undo everything if the backend rejects the job."""
     folder, compiled, source = prepared.folder, prepared.compiled, prepared.source
     files, known = _files(session, prepared)
-    old = put_in_place(session, stage(session.store, files), folder, finished)
+    folder, old = put_in_place(session, stage(session.store, files), folder, finished)
     try:
         # Secrets come last: once the folder has its name, the monitor removes them even if this process is killed.
         secrets = compiled.secrets.items()
+        check_in_time(folder, session.now() - known.created)
         write_files(folder.path, {f"{folder.secrets.name}/{name}": secret.encode() for name, secret in secrets})
+        check_in_time(folder, session.now() - known.created)
     except BaseException:
         undo(folder, old)
         raise
