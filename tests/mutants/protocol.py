@@ -96,9 +96,9 @@ PROTOCOL = (
         "    with suppress(OSError):\n        folder.path.rename(gone)\n",
     ),
     Mutant(
-        "a submit replaces a job that has not ended", _REPLACE,
-        "    if view.job_status.ended:\n        return view\n",
-        "    if view.job_status.ended or view.history.retry is not None:\n        return view\n",
+        "a submit replaces a job that was submitted meanwhile", _REPLACE,
+        "            if folder.history().tag != finished.history.tag:\n                raise _name_taken(folder)\n",
+        "",
     ),
     Mutant(
         "two submits archive one job", _PUBLISH,

@@ -10,7 +10,6 @@ import errno
 import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
-from unittest.mock import patch
 
 from msgspec import Struct
 
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from paislurm.translator.state.records import Record
 
     from .witness import Witness
-    from .world import World
+    from .world import Process, World
 
 BEFORE_RECORDS = ("intent", "submitted", "cancelled", "changed", "retry", "ended")
 MOMENTS = (
@@ -101,26 +100,50 @@ class _Wrapped:
     def __init__(self, moments: Moments, witness: Witness) -> None:
         self.moments = moments
         self.witness = witness
+        self._appending: dict[Process | None, tuple[str, int]] = {}
+        """The processes that append to a journal: the kind of record, and how much of it the disk has room for."""
 
     def append(self, real: Callable[..., None]) -> Callable[..., None]:
         def append(journal: Path, record: Record, *, inode: int | None = None) -> None:
             kind = type(record).__name__.lower()
             when = self.moments.at(f"before {kind}")
             node = self.witness.writes(journal, record, inode)
+            process = self.moments.world.current
+            self._appending[process] = kind, when.torn if when is not None else -1
             try:
-                with _torn_write(when, self.moments.world):
-                    real(journal, record, inode=inode)
+                real(journal, record, inode=inode)
             finally:
+                del self._appending[process]
                 self.witness.is_over(node)
             self.witness.has_written(node, journal, record, inode)
             self.moments.at(f"after {kind}")
 
         return append
 
+    def write(self, real: Callable[[int, bytes], int]) -> Callable[[int, bytes], int]:
+        def write(descriptor: int, data: bytes) -> int:
+            world = self.moments.world
+            kind, room = self._appending.get(world.current, ("", -1))
+            if room < 0:
+                count = real(descriptor, data)
+                if kind:
+                    self.moments.at(f"in {kind}")
+                return count
+            # The disk is full, for this write and the next.
+            self._appending[world.current] = kind, 0
+            world.tell(f"the disk is full after {room} bytes")
+            if not room:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            return real(descriptor, data[:room])
+
+        return write
+
     def read(self, real: Callable[[Path], JournalContents]) -> Callable[[Path], JournalContents]:
         def read(journal: Path) -> JournalContents:
+            before = self.witness.journal(journal)
             found = real(journal)
-            self.witness.has_read(journal, found.records)
+            if self.witness.journal(journal) is before:
+                self.witness.has_read(before, found.records)
             self.moments.at("after read")
             return found
 
@@ -171,6 +194,7 @@ def watched(moments: Moments, witness: Witness) -> Iterator[None]:
     """Let the functions that change what processes share name their moments, and tell the witness."""
     wrapped = _Wrapped(moments, witness)
     fakes: list[tuple[Any, str, Any]] = [
+        (os, "write", wrapped.write(os.write)),
         (job_folder, "append", wrapped.append(job_folder.append)),
         (job_folder, "read", wrapped.read(job_folder.read)),
         (poll, "read", wrapped.read(poll.read)),
@@ -192,24 +216,3 @@ def watched(moments: Moments, witness: Witness) -> Iterator[None]:
     finally:
         for owner, name, real in before:
             setattr(owner, name, real)
-
-
-@contextmanager
-def _torn_write(when: When | None, world: World) -> Iterator[None]:
-    if when is None or when.torn < 0:
-        yield
-        return
-    real, process, is_full = os.write, world.current, False
-
-    def write(descriptor: int, data: bytes) -> int:
-        nonlocal is_full
-        if world.current is not process:
-            return real(descriptor, data)
-        if is_full:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        is_full = True
-        world.tell(f"the disk is full after {when.torn} bytes")
-        return real(descriptor, data[: when.torn]) if when.torn else 0
-
-    with patch.object(os, "write", write):
-        yield

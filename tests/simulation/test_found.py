@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+import pytest
+
 from .batch import NODE
 from .history import play
 from .moments import When
@@ -37,7 +39,8 @@ def test_a_job_with_the_name_of_an_earlier_one_finds_its_folder_on_nfs() -> None
     assert play(given=NFS, begin=begin).violation == ""
 
 
-def test_a_submit_that_stalls_until_it_is_given_up_leaves_no_secrets() -> None:
+@pytest.mark.parametrize("moment", ["after publish", "before sbatch"])
+def test_a_submit_that_stalls_until_it_is_given_up_leaves_no_secrets(moment: str) -> None:
     def begin(people: People, moments: Moments) -> None:
         people.start("submit", "a", "login1")
         moments.plan.append(
@@ -45,6 +48,15 @@ def test_a_submit_that_stalls_until_it_is_given_up_leaves_no_secrets() -> None:
                 "after publish", "submit", starts=(partial(people.start, "monitor", "", "login2", 200.0),), pause=250.0
             )
         )
+
+    assert play(given=ONE_MACHINE, begin=begin).violation == ""
+
+
+def test_a_submit_that_stalls_until_its_name_is_taken_leaves_the_other_job_alone() -> None:
+    def begin(people: People, moments: Moments) -> None:
+        people.start("submit", "a", "login1")
+        again = partial(people.start, "submit", "a", "login2", 200.0)
+        moments.plan.append(When("after publish", "submit", starts=(again,), pause=201.0))
 
     assert play(given=ONE_MACHINE, begin=begin).violation == ""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
@@ -36,9 +36,14 @@ class ViolationError(Exception):
 
 
 class _Done(Struct):
-    """What a process has done: the kinds of records it tried to write, and the jobs that it knows to be cancelled."""
+    """What a process has done.
+
+    These are the kinds of records that it tried to write, the lines that it wrote, each with its journal, the journals
+    in which it saw a cancel, and the jobs that Slurm has accepted and that it has not recorded.
+    """
 
     kinds: set[type] = field(default_factory=set)
+    lines: list[tuple[Any, bytes]] = field(default_factory=list)
     cancelled: set[int] = field(default_factory=set)
     accepted: list[JobId] = field(default_factory=list)
 
@@ -81,9 +86,8 @@ class Witness:
         """Return a journal as the server has it."""
         return self.server.find(str(path))
 
-    def has_read(self, journal: Path, records: tuple[Record, ...]) -> None:
+    def has_read(self, node: Node | None, records: tuple[Record, ...]) -> None:
         """Note that a process knows of a cancel."""
-        node = self.journal(journal)
         if node is not None and any(isinstance(record, Cancelled) for record in records):
             self._of().cancelled.add(node.number)
 
@@ -127,15 +131,21 @@ class Witness:
         kind, line, name = type(record).__name__, dump(record), journal.parent.name
         if node is not None and node.number not in self.mixed and line not in node.data.splitlines(keepends=True):
             self.breaks(f"a {kind} of {name} is written, and its journal has no such line")
+        if node is not None:
+            self._of().lines.append((node, line))
         other = self.journal(journal)
         if inode is not None and other is not None and other.number != inode and line in other.data:
             self.breaks(f"a {kind} of another job is written into {name}")
 
     def must_have_written(self, kind: type | tuple[type, ...], why: str) -> None:
-        """Check that the current process has at least tried to record what its user was told."""
-        kinds = kind if isinstance(kind, tuple) else (kind,)
-        if not self._of().kinds & {*kinds}:
+        """Check that what a user was told is recorded, or that its process has at least tried; `kind` is of records."""
+        done, kinds = self._of(), kind if isinstance(kind, tuple) else (kind,)
+        if not done.kinds & {*kinds}:
             self.breaks(f"no {kinds[0].__name__} is recorded, and the user was {why}")
+        wanted = [f'"kind": "{each.__name__.lower()}"'.encode() for each in kinds if each is not Submitted]
+        for node, line in done.lines:
+            if any(word in line for word in wanted) and not any(word in node.data for word in wanted):
+                self.breaks(f"the {kinds[0].__name__} is lost again, and the user was {why}")
 
     def ends(self) -> None:
         """Check what the current process leaves behind at its end."""
