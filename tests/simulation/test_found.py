@@ -44,9 +44,7 @@ def test_a_submit_that_stalls_until_it_is_given_up_leaves_no_secrets(moment: str
     def begin(people: People, moments: Moments) -> None:
         people.start("submit", "a", "login1")
         moments.plan.append(
-            When(
-                "after publish", "submit", starts=(partial(people.start, "monitor", "", "login2", 200.0),), pause=250.0
-            )
+            When(moment, "submit", starts=(partial(people.start, "monitor", "", "login2", 200.0),), pause=250.0)
         )
 
     assert play(given=ONE_MACHINE, begin=begin).violation == ""
