@@ -6,6 +6,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -14,11 +17,11 @@ from .history import play
 from .shrink import shrink
 from .world import Choices, World
 
-HISTORIES = int(os.environ.get("PAISLURM_HISTORIES", "2000"))
+HISTORIES = int(os.environ.get("PAISLURM_HISTORIES", "10000"))
 PARTS = 8
 
 
-@pytest.mark.slow("2,000 histories")
+@pytest.mark.slow("10,000 histories")
 @pytest.mark.parametrize("part", range(PARTS))
 def test_no_history_breaks_a_promise(part: int) -> None:
     for seed in range(part, HISTORIES, PARTS):
@@ -31,6 +34,23 @@ def test_no_history_breaks_a_promise(part: int) -> None:
 def test_a_seed_and_its_choices_repeat_a_history() -> None:
     first = play(7, telling=True)
     assert first.story == play(7, telling=True).story == play(given=first.choices, telling=True).story
+
+
+def test_another_process_plays_the_same_history() -> None:
+    """Neither the order of sets, nor the process, nor what it played before changes a history."""
+    program = "from tests.simulation.history import play; print([play(seed).choices for seed in range(20, 26)])"
+    played = [
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": seed, "COLUMNS": seed},
+            cwd=Path(__file__).parents[2],
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+        for seed in ("1", "2")
+    ]
+    assert played == [f"{[play(seed).choices for seed in range(20, 26)]}\n"] * 2
 
 
 def test_histories_meet_many_situations() -> None:
