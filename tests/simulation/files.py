@@ -12,7 +12,7 @@ import stat
 from typing import TYPE_CHECKING
 
 from .knowledge import Knowledge
-from .nodes import Disk, Node, Opened, ReadFile, WrittenFile, error
+from .nodes import Disk, Opened, ReadFile, WrittenFile, error
 
 if TYPE_CHECKING:
     from .nodes import Status
@@ -57,16 +57,13 @@ class Client(Knowledge):
         node = self._find(path, at)
         if isinstance(path, int) or not self._cached:
             return node.known_status or node.status()
-        cached = self._attributes.get(node)
-        if cached is not None and cached[1] > self._world.now:
-            return cached[0]
+        status, until = self._attributes.get(node, (None, 0.0))
+        if status is not None and until > self._world.now:
+            return status
         if not node.nlink:
             # The server does not know the file any more: the client looks the name up again.
-            node = self._walk(path, at, asks=True)[2] or self._missing(path)
+            node = self._find(path, at, asks=True)
         return self._fetch(node)
-
-    def _missing(self, path: object) -> Node:
-        raise error(errno.ENOENT, path)
 
     def utime(self, path: str | int, mtime: float | None, at: int | None = None) -> None:
         """Set the time of a file: the server's, or a given one."""
@@ -115,7 +112,7 @@ class Client(Knowledge):
         if not node.is_folder:
             raise error(errno.ENOTDIR, path)
         if not node.nlink:
-            node = node if isinstance(path, int) else self._walk(path, asks=True)[2] or self._missing(path)
+            node = self._find(path, asks=True)
         self._refresh(node)
         return list(node.entries)
 
@@ -196,8 +193,7 @@ class Client(Knowledge):
 
     def write(self, descriptor: int, data: bytes) -> int:
         """Write at the end of what is open: on the server at once, or on the client until `sync`."""
-        opened = self._opened[descriptor]
-        node = opened.node
+        node = (opened := self._opened[descriptor]).node
         self._world.step("write", len(data), "bytes to", node.number, data[:60])
         if self._unsent.get(node, opened) is not opened:
             self._send(node)

@@ -114,10 +114,10 @@ class Knowledge:
             found = self._refresh(parent).names[name] = parent.entries.get(name)
         return parent, name, found
 
-    def _find(self, path: str | int, at: int | None = None) -> Node:
+    def _find(self, path: str | int, at: int | None = None, *, asks: bool = False) -> Node:
         if isinstance(path, int):
             return self._opened[path].node
-        node = self._walk(path, at)[2]
+        node = self._walk(path, at, asks=asks)[2]
         if node is None:
             raise error(errno.ENOENT, path)
         return node

@@ -20,13 +20,14 @@ from paislurm.translator.state import lock
 
 from .files import FIRST_DESCRIPTOR, Client
 from .remembered import REMEMBERED
+from .threads import event, thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from .files import Server
     from .nodes import Status
-    from .world import Process, World
+    from .world import World
 
 ROOT = "/simulated"
 """The folder of the simulated files."""
@@ -148,50 +149,6 @@ def _remove_tree(client: Client, path: str, ignore_errors: bool = False) -> None
             raise
 
 
-def _event(calls: Calls) -> type:
-    class Event:
-        """threading.Event in virtual time."""
-
-        def __init__(self) -> None:
-            self._is_set = False
-            self._waiting: list[Process] = []
-
-        def set(self) -> None:
-            self._is_set = True
-            for process in self._waiting:
-                process.wake = min(process.wake, calls.world.now)
-
-        def wait(self, timeout: float) -> bool:
-            if not self._is_set:
-                assert calls.world.current is not None
-                self._waiting.append(calls.world.current)
-                calls.world.sleep(timeout)
-            return self._is_set
-
-    return Event
-
-
-def _thread(calls: Calls) -> type:
-    class Thread:
-        """threading.Thread as a greenlet of the same process."""
-
-        def __init__(self, target: Callable[..., object], args: tuple[object, ...] = (), **_: object) -> None:
-            self._call = lambda: target(*args)
-            self._process: Process | None = None
-
-        def start(self) -> None:
-            parent = calls.world.current
-            assert parent is not None
-            self._process = calls.world.spawn(f"{parent.name} (heartbeat)", parent.host, self._call)
-            parent.threads.append(self._process)
-
-        def join(self) -> None:
-            while self._process is not None and not self._process.over:
-                calls.world.sleep(0.01)
-
-    return Thread
-
-
 def _io_open(calls: Calls) -> Callable[..., Any]:
     real = io.open
     flags = {
@@ -241,7 +198,7 @@ def _replacements(calls: Calls) -> list[tuple[Any, str, Any]]:
         (time, "time", lambda: calls.world.now),
         (time, "monotonic", lambda: calls.world.now),
         (time, "sleep", calls.sleep),
-        (lock, "threading", SimpleNamespace(Event=_event(calls), Thread=_thread(calls))),
+        (lock, "threading", SimpleNamespace(Event=event(lambda: calls.world), Thread=thread(lambda: calls.world))),
         *((session, name, lambda _: None) for name in ("check_home", "check_private", "check_usable")),
         (refresh, "is_private", lambda _: True),
     ]
