@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from .edges import EDGES
+from .planning import PLANNING
+from .policies import POLICIES
 from .protocol import PROTOCOL
+from .scripts import SCRIPTS
 
-MUTANTS = PROTOCOL
+MUTANTS = (*PROTOCOL, *PLANNING, *POLICIES, *SCRIPTS, *EDGES)

@@ -227,6 +227,12 @@ def test_a_path_invalid_in_container_options_is_refused(tmp_path: Path, name: st
     assert "can mount no path with a comma, colon or backslash" in bash(tmp_path, name, code, str(tmp_path))
 
 
+def test_special_characters_of_a_path_are_escaped_in_an_fstab(tmp_path: Path) -> None:
+    """As fstab(5) has them, each once."""
+    code = "print_mount $'/a b\\t\\\\040' /c none bind"
+    assert bash(tmp_path, "charliecloud", code) == "/a\\040b\\011\\134040 /c none bind 0 0\n"
+
+
 FETCH = f"""
 PSL_KIND='' PSL_PROBLEM='' PSL_CERTIFICATES=/etc/ca.pem PSL_LOGIN_USER=me PSL_LOGIN_PASSWORD='{PASSWORD}' PSL_CACHE=ROOT
 mkdir() {{ command mkdir "$@"; }}

@@ -38,6 +38,7 @@ ENDS = [
     ("", 137, ""),
     ("srun: warning: can't honor --ntasks-per-node\n", 137, ""),
     ("/spool/slurm_script: line 900: srun: command not found\n", 127, ""),
+    ("/spool/slurm_script: line 900: /usr/bin/srun: Permission denied\n", 126, ""),
     (PROLOG, 1, "-1403 transient"),
 ]
 """What srun says and its status, most of it observed on Slurm 22.05, and what it means: by default -1402."""
@@ -53,7 +54,7 @@ def test_launch_errors_of_srun_are_recognized(tmp_path: Path, log: str, status: 
     assert code == (means or "-1402 transient")
     assert node == ("n2" if "on node n2" in log else "")
     assert words
-    assert "srun: " not in words.replace("line 900: srun: ", "")
+    assert not any(each.startswith("srun: ") for each in words.split("; "))
     assert "Waiting" not in words
 
 

@@ -65,6 +65,11 @@ def test_a_lost_node_ends_the_job_despite_tolerated_failures(tmp_path: Path, fai
     assert reported.reason == "node n2 was lost while role w ran"
 
 
+def test_a_task_that_ended_before_its_node_was_lost_keeps_its_exit(tmp_path: Path) -> None:
+    reported = lose(tmp_path, *BOTH_START, "exit 0 1 1 0 7 255 unknown 1", "lost 0 n2")
+    assert (reported.outcome, reported.tasks) == ("failed -1001 transient", {"0.0": "running", "0.1": "ended"})
+
+
 @pytest.mark.parametrize("failed", [-1, 1])
 @pytest.mark.parametrize(
     "log",
@@ -141,10 +146,10 @@ def test_the_death_of_a_task_shell_fails_the_task(tmp_path: Path) -> None:
     assert (reported.outcome, reported.tasks) == ("failed 255 unknown", {"0.0": "running", "0.1": "failed 255"})
 
 
-def test_a_task_shell_killed_for_memory_is_reported(tmp_path: Path) -> None:
-    reported = lose(
-        tmp_path, *BOTH_START, "died 0 0 1 137", log="srun: error: n1: tasks 0-1: Out Of Memory\n", failed=1
-    )
+def test_task_shells_killed_for_memory_are_reported(tmp_path: Path) -> None:
+    """All of them; what comes of a task afterwards is too late."""
+    events = (*BOTH_START, "died 0 0 1 137", "exit 0 1 1 0 0 0 success 1")
+    reported = lose(tmp_path, *events, log="srun: error: n1: tasks 0-1: Out Of Memory\n", failed=2)
     assert reported.outcome == "failed -1200 permanent"
 
 
@@ -153,6 +158,13 @@ def test_the_death_of_a_task_shell_after_its_report_is_ignored(tmp_path: Path) -
     reported = lose(tmp_path, BOTH_START[0], "died 0 1 1 137", report=SECOND_FAILED, failed=1)
     assert (reported.outcome, reported.tasks["0.1"]) == ("failed 255 unknown", "failed 255")
     assert "with status 7" in reported.reason
+
+
+def test_reports_that_are_read_twice_count_once(tmp_path: Path) -> None:
+    """They came by the channel, and the death of the shell makes the script read the node's file."""
+    events = (*BOTH_START, SECOND_FAILED.splitlines()[1], "died 0 1 1 137", FIRST_SUCCEEDS)
+    reported = lose(tmp_path, *events, report=SECOND_FAILED, failed=2)
+    assert (reported.outcome, reported.tasks["0.1"]) == ("succeeded 0 success", "failed 255")
 
 
 def test_the_task_of_a_dead_slot_is_retried_in_another_slot(tmp_path: Path) -> None:

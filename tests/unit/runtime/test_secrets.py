@@ -39,7 +39,7 @@ def test_a_secret_is_inserted_as_data(
 
 
 def test_a_secret_with_the_former_end_marker_is_inserted_as_data(tmp_path: Path) -> None:
-    check(tmp_path, "https://", "x\nEND_OF_VALUE\nRAN=1\n", "@host")
+    check(tmp_path, "https://", "x'\nEND_OF_VALUE\nRAN=1\n", "@host")
 
 
 def check(folder: Path, before: str, secret: str, after: str) -> None:

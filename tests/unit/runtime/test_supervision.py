@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 
@@ -70,6 +71,53 @@ def test_completion_matches_the_model(cases: list[Case]) -> None:
             assert case.states()[f"{role}.{index}"][0] == ("failed" if rule == "C2" else "succeeded")
         last = max(each.accepted for each in case.exits)
         assert case.decided_at() <= last
+
+
+def made(*ends: tuple[int, int, int, int, str]) -> Case:
+    """Return two roles of two tasks; the first exit decides. Tasks end at one moment, in this order of arrival."""
+    case = Case(roles=[RoleModel(instances=2, min_failed=1, min_succeeded=1)] * 2, lines=[])
+    for role, index, *end in ends:
+        case.lines.append(f"at {START} start {role} {index} {index} 0 n1 1 {START}")
+        case.lines.append(f"at {START + 1} exit {role} {index} {index} 0 {' '.join(map(str, end))} {START + 1}")
+        case.exits.append(Exit(START + 1, role, index, *end))
+    return case
+
+
+GOOD, BAD = (0, 0, "success"), (1, 255, "unknown")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "trigger"),
+    [
+        ((0, 0, *GOOD), (0, 1, *BAD), ("C2", 0, 1, 1)),
+        ((1, 0, *BAD), (0, 1, *GOOD), ("C3", 0, 1, 1)),
+        ((1, 0, *BAD), (0, 1, *BAD), ("C2", 0, 1, 1)),
+    ],
+)
+def test_in_a_tie_the_earlier_role_decides_and_failure_before_success(
+    first: tuple[int, int, int, int, str], second: tuple[int, int, int, int, str], trigger: tuple[str, int, int, int]
+) -> None:
+    run([case := made(first, second)])
+    assert case.outcome() == decide(case.roles, case.exits)
+    assert case.outcome().trigger == trigger
+
+
+@pytest.mark.parametrize(
+    ("end", "outcome"),
+    [
+        ((143, 143, "transient"), "interrupted"),
+        ((137, 137, "transient"), "interrupted"),
+        ((137, -1200, "permanent"), "failed"),
+        (BAD, "failed"),
+    ],
+)
+def test_a_death_by_term_or_kill_just_before_the_end_of_the_job_decides_nothing(
+    end: tuple[int, int, str], outcome: str
+) -> None:
+    case = made((0, 0, *end))
+    case.term = START + 2
+    run([case])
+    assert case.outcome().outcome == outcome
 
 
 @settings(MADE, max_examples=5)
@@ -147,6 +195,26 @@ def test_a_step_that_starts_after_the_decision_gets_term_once_and_then_kill() ->
         PSL_NOW=1005 && stop_late_steps
     """
     assert run_bash(code) == "TERM 1\nKILL 0 1\n"
+
+
+@pytest.mark.parametrize(
+    ("status", "behaviour", "termed", "state"),
+    [
+        (0, "success", "", "SUCCEEDED"),
+        (1, "unknown", "", "FAILED"),
+        (1, "unknown", "1", "STOPPED"),
+        (137, "transient", "", "STOPPED"),
+        (143, "transient", "", "STOPPED"),
+    ],
+)
+def test_a_task_that_ends_after_the_decision_was_stopped_unless_it_ended_by_itself(
+    status: int, behaviour: str, termed: str, state: str
+) -> None:
+    code = """
+        PSL_STATE[0.0]=ended PSL_ATTEMPTS[0.0]=2 PSL_STATUS[0.0]=$1 PSL_CODE_OF[0.0]=$1 PSL_BEHAVIOUR_OF[0.0]=$2
+        PSL_GOT_TERM[0.0.2]=$3 && print_task_result 0 0 w
+    """
+    assert json.loads(run_bash(code, str(status), behaviour, termed))["state"] == state
 
 
 def test_a_line_split_by_a_read_timeout_is_not_lost(tmp_path: Path) -> None:
