@@ -6,13 +6,17 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from ...monitor.after import awaited
 from ...monitor.job_site import with_problem
+from ...monitor.job_status import JobStatus, tells_all
 from ...monitor.poll import open_job, poll_jobs
 from ...monitor.reconcile import Dependencies, held_up, reconcile
 from ...monitor.watching.job_files import questions, read_files
 from ...state.ended_jobs import EndedJob
 from ...state.lock import Lock
+from ...state.records import Ended
 from ...state.shared_files import SharedFiles
 from ...state.tidying.tidy import is_tidy, tidy
 from ..ownership import is_private
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
 
     from paislurm.backends.base import JobId
 
+    from ...monitor.job_status import State
     from ...monitor.poll import Opened, View
     from ...monitor.polling.poll_result import Ask
     from ...state.job_folder import JobFolder
@@ -117,7 +122,22 @@ def _refreshed(session: Session, jobs: Sequence[Opened], max_age: float) -> list
     now = session.now()
     views = poll_jobs(jobs[:wanted], session.backend, now, ask)
     room = partial(when_room, session, sites=sites)
-    return [held_up(view, now, room) if is_own(session, view) else view for view in views]
+    return [_unless_recorded(held_up(view, now, room), lock) if is_own(session, view) else view for view in views]
+
+
+def _unless_recorded(view: View, lock: Lock) -> View:
+    """Return a view without an end that only the backend has reported and that another process must still record.
+
+    The next poll may miss that report, and an end that a user has seen must not be taken back. If nobody can record
+    it, because the folder cannot be written, the end is shown.
+    """
+    known, status = view.history, view.job_status
+    recorded = known.ended is not None and not any(isinstance(record, Ended) for record in view.news)
+    if not status.ended or recorded or lock.problem or tells_all(view.result):
+        return view
+    state: State = "STOPPING" if known.cancelled is not None else "RUNNING" if known.job_id else "WAITING"
+    reason = f"{status.reason}; another process is about to record this end"
+    return replace(view, job_status=JobStatus(state=state, code=None, reason=reason, ended=False))
 
 
 def with_awaited(jobs: Sequence[Opened]) -> list[Opened]:
