@@ -42,7 +42,8 @@ class Worker:
         self.host = host
         self.busy: dict[int, Operation] = {}
         pipe = subprocess.PIPE
-        self.process = subprocess.Popen(argv, stdin=pipe, stdout=pipe, text=True)
+        # In sessions of their own, so that Ctrl-C ends the operations and not the workers.
+        self.process = subprocess.Popen(argv, stdin=pipe, stdout=pipe, text=True, start_new_session=True)
         self.reader = threading.Thread(target=self._read, args=(results,), daemon=True)
         self.reader.start()
 
@@ -124,11 +125,16 @@ class Driver:
         return {"HOME": str(self.home(host, user)), "PAISLURM_SITE": site, "PATH": path}
 
     def work(self, tell: Callable[[str], object] = lambda _: None) -> None:
-        """Let the users work until all operations are over."""
+        """Let the users work until all operations are over; after Ctrl-C no more begin."""
         for worker in self.workers:
             self._fill(worker)
-        while self.done < self.plan.operations:
-            worker, result = self.results.get(timeout=600)
+        while self.done < self.asked:
+            try:
+                worker, result = self.results.get(timeout=600)
+            except KeyboardInterrupt:
+                tell("no more operations")
+                self.plan.operations = self.asked
+                continue
             if result is None:
                 raise RuntimeError(f"the worker of {worker.person.name} at {worker.host} has ended")
             self._finish(worker, result)

@@ -31,6 +31,8 @@ SERVICES = {
     "cut a node off": 2, "fill the disk": 3,
 }  # fmt: skip
 MONITOR = " monitor"
+REPAIR = 30.0
+"""Seconds after which an administrator brings a node back."""
 
 
 class Faults:
@@ -48,6 +50,7 @@ class Faults:
         self.over = threading.Event()
         self.threads: list[threading.Thread] = []
         self.stopped: list[int] = []
+        self.lost: dict[str, float] = {}
 
     def begin(self) -> None:
         if SERVICES in self.kinds:
@@ -66,6 +69,8 @@ class Faults:
             self._tell(what)
             call: Callable[[Random], None] = getattr(self, what.replace(" ", "_"))
             try:
+                if weights is SERVICES:
+                    self.resume(after=REPAIR)
                 call(random)
             except ClusterError as error:
                 self._tell(f"{what}: {error}")
@@ -93,11 +98,13 @@ class Faults:
             self._tell(f"{name}: {error}")
             self.cluster.start_daemon(name)
 
-    def resume(self) -> None:
-        """Bring the nodes back that are out of service."""
-        self.cluster.revive(self.cluster.nodes)
+    def resume(self, after: float = 0.0) -> None:
+        """Bring the nodes back that have been out of service for some seconds, in which one can see why."""
         states = boot.node_states(self.cluster.instance)
-        for node in (name for name, state in states.items() if state not in boot.SERVING):
+        lost = [name for name, state in states.items() if state not in boot.SERVING]
+        self.lost = {node: self.lost.get(node, time.time()) for node in lost}
+        for node in (node for node, since in self.lost.items() if time.time() - since >= after):
+            self.cluster.revive([node])
             self.cluster.admin(["scontrol", "update", f"nodename={node}", "state=resume"], check=False)
 
     def ours(self) -> Iterator[tuple[int, str]]:
@@ -140,11 +147,9 @@ class Faults:
 
     def kill_slurmctld(self, random: Random) -> None:
         self.away("slurmctld", random.uniform(0, 6), crash=True)
-        self.resume()
 
     def restart_slurmctld(self, random: Random) -> None:
         self.away("slurmctld", random.uniform(0, 6), crash=False)
-        self.resume()
 
     def stop_slurmdbd(self, random: Random) -> None:
         self.away("slurmdbd", random.uniform(2, 20), crash=False)
@@ -154,7 +159,6 @@ class Faults:
 
     def kill_slurmd(self, random: Random) -> None:
         self.away(f"slurmd-{random.choice(self.cluster.nodes)}", random.uniform(0, 25), crash=True)
-        self.resume()
 
     def away(self, name: str, seconds: float, *, crash: bool) -> None:
         """Stop a service for some seconds."""

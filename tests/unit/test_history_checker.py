@@ -1,0 +1,185 @@
+"""The checker of histories finds what must not be: each case plants one fault in a history that holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from paislurm.translator.state.records import Cancelled, Created, Ended, Intent, JobRole, Retry, RetryPolicy, Submitted
+from tests.histories.checker import check
+from tests.histories.evidence import Account, Evidence, Line, Told
+from tests.histories.people import Operation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+BEGAN = 1000
+SUBMIT, STATUS = 1, 2
+
+
+def end(state: str = "SUCCEEDED", attempt: int = 0, at: int = 1010, reason: str = "all tasks have succeeded") -> Ended:
+    return Ended(
+        happened_at=at, attempt=attempt, state=state, exit_code=0, reason=reason, backend_state="", started_at=None,
+        ended_at=at, completed=1,
+    )  # fmt: skip
+
+
+def retry(attempt: int, behaviour: str = "unknown") -> Retry:
+    return Retry(
+        happened_at=1005, attempt=attempt, exit_code=255, behaviour=behaviour, reason="it failed", retry_rule="",  # type: ignore[arg-type]
+        retry_at=1005, retries=1, used_retries=1, transient_retries=0, blamed_nodes=(), backend_state="",
+        started_at=None, ended_at=None,
+    )  # fmt: skip
+
+
+def told(number: int, at: float, state: str = "SUCCEEDED", *, ended: bool = True) -> Told:
+    seen = Operation(number=number, user="bob", host="login", what="status", argv=[], name="j", began=at, ended=at + 1)
+    return Told(seen, "j", BEGAN, ended, state, 0 if ended else None, "7")
+
+
+def intent(attempt: int, at: int = 1001) -> Intent:
+    return Intent(happened_at=at, attempt=attempt, tag=f"tag.{attempt}")
+
+
+def history() -> Evidence:
+    """Return a history of one job that has succeeded, and that its user has seen so."""
+    submit = Operation(
+        number=SUBMIT, user="bob", host="login", what="submit", argv=[], name="j", began=1000, ended=1002, status=0,
+        out='{"job_id": "7"}',
+    )  # fmt: skip
+    seen = told(STATUS, 1020)
+    role = JobRole(name="w", folder="0-w", instances=1)
+    policy = RetryPolicy(retry_limit=1, max_transient_retries=1)
+    created = Created(happened_at=BEGAN, job="j", user="bob", backend="slurm", roles=(role,), retry_policy=policy)
+    submitted = Submitted(
+        happened_at=1002, attempt=0, job_id="7", job="j", user="bob", backend="slurm", task_count=1
+    )  # fmt: skip
+    return Evidence(
+        operations=[submit, seen.operation],
+        journals={SUBMIT: [created, intent(0), submitted, end()]},
+        files={SUBMIT: "journal"},
+        ledger=[Line(SUBMIT, 0, "7", 0, "w-0", 0, 1004.0)],
+        accounts=[Account("7", "7", "bob", "COMPLETED", "tag.0")],
+        told=[seen],
+        listed={("bob", "j", BEGAN)},
+    )
+
+
+def test_a_history_that_holds_has_no_violation() -> None:
+    assert check(history()).violations == []
+
+
+def other_job(found: Evidence) -> None:
+    found.ledger.append(Line(SUBMIT, 0, "8", 0, "w-1", 0, 1004.0))
+
+
+def restarted(found: Evidence) -> None:
+    found.ledger.append(Line(SUBMIT, 0, "7", 1, "w-1", 0, 1004.0))
+
+
+def same_task(found: Evidence) -> None:
+    found.ledger.append(found.ledger[0])
+
+
+def no_journal(found: Evidence) -> None:
+    found.journals.clear()
+    found.ledger.clear()
+    found.accounts.clear()
+
+
+def not_listed(found: Evidence) -> None:
+    found.listed.clear()
+
+
+def other_id(found: Evidence) -> None:
+    found.operations[0].out = '{"job_id": "9"}'
+
+
+def unknown_job(found: Evidence) -> None:
+    found.accounts.append(Account("9", "9", "bob", "COMPLETED", "other"))
+
+
+def refused_and_ran(found: Evidence) -> None:
+    found.operations[0].status = 4
+
+
+def went_back(found: Evidence) -> None:
+    found.told.append(told(3, 1030, "RUNNING", ended=False))
+
+
+def seen_otherwise(found: Evidence) -> None:
+    found.told[0].state = "FAILED"
+
+
+def no_end(found: Evidence) -> None:
+    found.journals[SUBMIT].pop()
+
+
+def no_reason(found: Evidence) -> None:
+    found.journals[SUBMIT][-1] = end(reason="")
+
+
+def stopped_by_nobody(found: Evidence) -> None:
+    found.told.clear()
+    found.journals[SUBMIT][-1] = end("STOPPED")
+
+
+def nothing_ran(found: Evidence) -> None:
+    found.ledger.clear()
+
+
+def too_often(found: Evidence) -> None:
+    found.journals[SUBMIT][3:3] = [retry(0), retry(1)]
+
+
+def too_often_for_free(found: Evidence) -> None:
+    found.journals[SUBMIT][3:3] = [retry(0, "transient"), retry(1, "transient")]
+
+
+def late(found: Evidence) -> None:
+    found.ledger.append(Line(SUBMIT, 0, "7", 0, "w-1", 0, 1020.0))
+
+
+def after_cancel(found: Evidence) -> None:
+    cancel = told(3, 1002, "STOPPING", ended=False)
+    cancel.operation.what, cancel.operation.status = "cancel", 0
+    found.told.append(cancel)
+    records = found.journals[SUBMIT]
+    records[3:] = [Cancelled(happened_at=1002, attempt=0, user="bob", job_id="7"), intent(1, 1008), end(attempt=1)]
+    found.ledger.append(Line(SUBMIT, 1, "8", 0, "w-0", 0, 1009.0))
+    found.accounts.append(Account("8", "8", "bob", "COMPLETED", "tag.1"))
+
+
+def secret(found: Evidence) -> None:
+    found.secrets.append("/home/bob/file")
+
+
+@pytest.mark.parametrize(
+    ("invariant", "plant"),
+    [
+        ("twice", other_job),
+        ("twice", restarted),
+        ("twice", same_task),
+        ("lost", no_journal),
+        ("lost", not_listed),
+        ("lost", other_id),
+        ("lost", unknown_job),
+        ("lost", refused_and_ran),
+        ("backward", went_back),
+        ("backward", seen_otherwise),
+        ("end", no_end),
+        ("end", no_reason),
+        ("end", stopped_by_nobody),
+        ("end", nothing_ran),
+        ("budget", too_often),
+        ("budget", too_often_for_free),
+        ("after the end", late),
+        ("after the cancel", after_cancel),
+        ("secret", secret),
+    ],
+)
+def test_a_planted_fault_is_found(invariant: str, plant: Callable[[Evidence], None]) -> None:
+    found = history()
+    plant(found)
+    assert {violation.invariant for violation in check(found).violations} == {invariant}
