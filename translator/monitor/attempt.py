@@ -16,6 +16,7 @@ from ..state.publish import sync_folder, write_durably
 from ..state.records import Intent, Refused, Submitted
 from ..state.safe_read import read_end
 from ..state.submit_environment import kept_environment
+from .job_status import NEVER_TAKEN
 from .retry import STOPPED
 from .transition import abandoned
 
@@ -34,7 +35,6 @@ FIRST_UNREACHED, MAX_UNREACHED = 5, 60
 """Seconds before an unreachable backend is tried again; they double each time."""
 SETTLED_SECONDS = 180
 """After this time, an attempt that the backend does not know was never accepted: sbatch gives up after 120 s."""
-NEVER_TAKEN = -120
 MAX_SCRIPT = 64 << 20
 
 

@@ -39,6 +39,8 @@ SCRIPT_ENDED = ("COMPLETED", "FAILED")
 """The states of Slurm for a script that ended by itself. The script's result says more."""
 UNEXPLAINED = -101
 """The code of an unexplained end from outside. Source: OpenPAI exit specification, PodExternalDeleted."""
+NEVER_TAKEN = -120
+"""The code of an attempt that never reached Slurm, or that Slurm has lost before it began."""
 JOB_FORGOTTEN, FOLDER_NOT_SHARED, FOLDER_FULL = -1404, -1405, -1406
 """Exit codes of paislurm; see exit_codes/table.yaml."""
 NOT_SHARED = 6
@@ -65,7 +67,8 @@ class Evidence(Struct, frozen=True, kw_only=True):
 
     `backend_reachable` tells whether the backend answered. If it did and `observation` is None, it does not know the
     job. `polled_at` is the time of that poll, 0 if there was none. `now` and `polled_at` are seconds since 1970.
-    `folder` is the job's folder. `started` tells whether any task ever ran. `canceller` is the user who cancelled the
+    `folder` is the job's folder. `started` tells whether any task ever ran, `claimed` whether the script of this Slurm
+    job has begun. `canceller` is the user who cancelled the
     job, according to the backend. `unbegun` explains a cancellation by Slurm itself. `lost` are the nodes whose
     failure ended the job. `table` maps codes and states on this site.
     """
@@ -78,6 +81,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     now: int
     polled_at: int
     folder: str = ""
+    claimed: bool = True
     canceller: str = ""
     unbegun: NodeFailure | None = None
     lost: tuple[str, ...] = ()
@@ -267,6 +271,10 @@ def _without_result(observation: Observation, evidence: Evidence) -> JobStatus:
         reason = f"{report}: {evidence.folder} could not be written: its file system or a quota was full"
         return JobStatus(state="FAILED", code=FOLDER_FULL, reason=reason, ended=True)
     if observation.state == "COMPLETED" and not observation.status and not observation.signal:
+        if not evidence.claimed:
+            # Observed on 22.05 and 26.05: a controller that crashes forgets its latest jobs and reuses their numbers.
+            reason = f"{report}, but the script never began: job {observation.job_id} may be another one"
+            return JobStatus(state="FAILED", code=NEVER_TAKEN, reason=reason, ended=True)
         return JobStatus(state="SUCCEEDED", code=0, reason=f"{report}; there is no result", ended=True)
     code = 128 + observation.signal if observation.signal else 255
     known = "an unknown status" if observation.status is None else f"status {observation.status}"

@@ -149,6 +149,7 @@ def evaluate(files: JobFiles, answer: PollResult, now: int, backend: Callable[[s
         now=now,
         polled_at=polled_at,
         folder=str(folder.path),
+        claimed=claimed_by(folder, known.attempt) == known.job_id,
         canceller=_canceller(observation, known),
         unbegun=unbegun,
         lost=_lost_nodes(folder, known, observation, result, table, backend),

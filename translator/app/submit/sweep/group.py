@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ....errors import PaislurmError
-from ....monitor.attempt import NEVER_TAKEN
+from ....monitor.job_status import NEVER_TAKEN
 from ....monitor.poll import open_job
 from ....monitor.reconcile import REFUSED
 from ....state.safe_read import read_end
