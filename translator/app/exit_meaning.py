@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from ..errors import Diagnostic, NotFoundError, did_you_mean
-from ..exit_codes.advice import UNEXPLAINED, UNLISTED, advice, retry_rule
-from ..exit_codes.table import Behaviour, ExitTable, conditions, exit_codes
+from ..exit_codes.advice import UNLISTED, advice, retry_rule
+from ..exit_codes.table import UNEXPLAINED, Behaviour, ExitTable, conditions, exit_codes
 from .input.sites import find_site
 
 if TYPE_CHECKING:

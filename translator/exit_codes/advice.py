@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..shipped import shipped_table
-from .table import exit_codes
+from .table import UNEXPLAINED, exit_codes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,8 +25,6 @@ NOT_FOUND = (127, 220, NO_IMPORT)
 """The statuses and codes of a missing command or module."""
 _NO_MODULE = ("ModuleNotFoundError:", "ImportError:")
 """The last output of Python for a missing module (status 1), and OpenPAI's code for it."""
-UNEXPLAINED = 255
-"""The code of all failures without a rule; the exit status is more specific. Source: OpenPAI exit specification."""
 RETRY_RULES: dict[Behaviour, str] = {
     "transient": "retried without using up `jobRetryCount`, up to `retry.maxTransientRetries` of the site profile",
     "conflict": "retried like transient failures, after a random delay of 1 to 15 minutes",

@@ -19,7 +19,7 @@ Behaviour = Literal["transient", "conflict", "permanent", "unknown"]
 BEHAVIOURS: tuple[Behaviour, ...] = get_args(Behaviour)
 
 UNEXPLAINED = 255
-"""The code of a failed command without a rule."""
+"""The code of all failures without a rule; the exit status is more specific. Source: OpenPAI exit specification."""
 UNLISTED = 256
 UNLISTED_NEGATIVE = -8000
 """The rows for codes without a row."""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
-from ..exit_codes.advice import BATCH, UNEXPLAINED, advice, lacks_something, retry_rule
-from ..exit_codes.table import ExitTable, conditions
+from ..exit_codes.advice import BATCH, advice, lacks_something, retry_rule
+from ..exit_codes.table import UNEXPLAINED, ExitTable, conditions
 from ..job import RESTART_ALWAYS
 from .first_cause import NODE_LOST, OUT_OF_MEMORY, last_words
 from .retry import WITHOUT_LIMIT

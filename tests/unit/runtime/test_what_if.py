@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
 from paislurm.translator.app.what_if.attempt import GAP
-from paislurm.translator.app.what_if.completion import is_provisional
+from paislurm.translator.app.what_if.completion import RoleModel, is_provisional
 from paislurm.translator.app.what_if.play import LOST_NODE, Played
 from paislurm.translator.errors import BackendError, Diagnostic, RejectedError, UnreachableError
 from paislurm.translator.exit_codes.table import code_of_status, exit_rules
@@ -20,9 +20,9 @@ from paislurm.translator.state.records import Cancelled, Ended, Intent, Retry, S
 
 from ..monitor.jobs import NOW, FakeBackend, job_folder, observed, stepped
 from .bash import run as run_bash
-from .supervision_cases import BATCH, MADE, START, Case, run
+from .supervision_cases import MADE, START, Case, run
 from .test_exit_spec import CLASSIFY, table
-from .what_if_questions import SOME_NODE, UID, USER, Question, questions
+from .what_if_questions import SITES, SOME_NODE, UID, USER, Question, questions
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,12 +31,14 @@ if TYPE_CHECKING:
     from paislurm.translator.state.job_folder import JobFolder
 
 
-@pytest.mark.slow("500 scenarios in bash and through the monitor")
-@settings(MADE, max_examples=13)
-@given(asked=st.lists(questions(), min_size=BATCH, max_size=BATCH))
+@pytest.mark.slow("130 scenarios in bash and through the monitor")
+@pytest.mark.parametrize("site", SITES, ids=["plain", "few retries", "no retries", "known nodes"])
+@settings(MADE, max_examples=4)
+@given(data=st.data())
 def test_the_answer_is_what_script_and_monitor_do(
-    asked: list[Question], tmp_path_factory: pytest.TempPathFactory
+    data: st.DataObject, site: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
+    asked = data.draw(st.lists(questions(site), min_size=CASES, max_size=CASES))
     attempts = [
         (question, played)
         for question in asked
@@ -51,6 +53,23 @@ def test_the_answer_is_what_script_and_monitor_do(
     folder = tmp_path_factory.mktemp("jobs")
     for number, question in enumerate(asked):
         Followed(question, folder / str(number)).check(results)
+
+
+def test_a_slot_gets_a_retry_before_the_death_of_its_last_task_counts() -> None:
+    """A death by KILL counts two seconds later, and only then ends the job."""
+    slurm = {"v1": {}, "time": "4", "slots": 1}
+    site = {"retry": {"maxTransientRetries": 0}}
+    question = Question([RoleModel(2, 1, -1, 1, 1)], {"gangAllocation": False, "slurm": slurm}, 0, site)
+    question.play(["r0-0 exits 1", "r0-1 is killed"])
+    (played,) = question.played
+    case = question.case(played)
+    run([case])
+    result = check_script(question, played, case)
+    assert [(row["state"], row["task_attempt"]) for row in result["tasks"]] == [("STOPPED", 1), ("FAILED", 0)]
+
+
+CASES = 33
+"""Scenarios that one bash plays."""
 
 
 def words_of(case: Case, first: str) -> str:
@@ -201,9 +220,18 @@ class Followed:
         known = view.history
         assert known.retry or known.ended, (view.job_status, self.question.text())
         assert decided(known.retry or known.ended) == decided(played.retry or played.known.ended), self.question.text()
+        if known.ended is not None:
+            said = self.question.said[played.number]
+            assert (said.state, said.exit_code) == (known.ended.state, known.ended.exit_code), self.question.text()
         if known.retry is not None and played.retry is not None:
             delay = known.retry.retry_at - known.retry.happened_at
             assert delay == played.retry.retry_at - played.retry.happened_at, self.question.text()
+            said = self.question.said[played.number]
+            assert said.next_attempt == played.number + 1
+            assert said.min_delay is not None
+            assert said.max_delay is not None
+            assert said.min_delay <= delay <= said.max_delay, self.question.text()
+            assert (said.min_delay == said.max_delay) == ("random delay" not in known.retry.retry_rule)
             assert known.retry.blamed_nodes == self.nodes(played.retry.blamed_nodes), self.question.text()
             self.now = known.retry.retry_at
 

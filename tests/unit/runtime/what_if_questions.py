@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 import paislurm
+from paislurm.translator.app.what_if.answer import ScenarioAttempt
 from paislurm.translator.app.what_if.attempt import GAP
 from paislurm.translator.app.what_if.completion import RoleModel
 from paislurm.translator.app.what_if.explain import answered, events_of, setting_of
@@ -73,6 +74,7 @@ class Question:
         )
         self.scenario: list[str] = []
         self.played: list[Played] = []
+        self.said: tuple[ScenarioAttempt, ...] = ()
 
     def __repr__(self) -> str:
         return "a question"
@@ -87,7 +89,7 @@ class Question:
             self.scenario = scenario
             text = ", ".join(scenario)
             try:
-                answered(self.compiled, text, USER)
+                self.said = answered(self.compiled, text, USER).attempts
                 self.played = play(self.setting, events_of(self.compiled, self.setting, text), text)[0]
             except UsageError:
                 scenario = scenario[:-1] or ["preempted"]
@@ -135,8 +137,8 @@ class Question:
 
 
 @st.composite
-def questions(draw: st.DrawFn) -> Question:
-    gang, site = draw(st.booleans()), draw(st.sampled_from(SITES))
+def questions(draw: st.DrawFn, site: dict[str, Any]) -> Question:
+    gang = draw(st.booleans())
     slots = draw(st.sampled_from([None, None, 1, 2])) if not gang else None
     roles = []
     for _ in range(draw(st.integers(1, 3))):

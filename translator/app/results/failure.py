@@ -10,7 +10,7 @@ from paislurm.backends.registry import is_remote
 from paislurm.backends.runner import LocalRunner
 
 from ...errors import BackendError
-from ...exit_codes.advice import UNEXPLAINED
+from ...exit_codes.table import UNEXPLAINED
 from ...monitor.failure import Failure, deciding_task
 from ...monitor.first_cause import first_cause
 from ...monitor.job_status import FOLDER_FULL

@@ -9,9 +9,10 @@ from msgspec import Struct
 from .completion import INTERRUPTED_BY, MAX_BACK_OFF, Decision, Exit, RoleModel, TaskRetries, decide, is_provisional
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Sequence
 
-    from .scenario import Event, Task
+    from .scenario import Event
+    from .subjects import Task
 
 GAP = MAX_BACK_OFF + INTERRUPTED_BY + 38
 """Seconds between two events: by then the first is settled, and all retried tasks run again if they have a slot."""
@@ -99,24 +100,30 @@ class Attempt:
         done = {(each.role, each.index) for each in self.exits} | set(failed)
         return [task for task in self.job.tasks if task not in done]
 
-    def _exit(self, now: int, tasks: Iterable[Task], event: Event) -> list[TaskEnd]:
-        tasks = list(tasks)
+    def _exit(self, now: int, tasks: Sequence[Task], event: Event) -> list[TaskEnd]:
+        late = INTERRUPTED_BY if is_provisional(event.status, event.code) else 0
+        roles = {role for role, _ in tasks}
         for task in tasks:
             self.running.remove(task)
             self._free(task[0])
+        if late:
+            # The slots of provisional exits get other tasks before the exits count.
+            self._fill_all(roles, now)
         ends = [self._settled(task, event, now) for task in tasks]
         for (role, index), end in zip(tasks, ends, strict=True):
             if end.delay is None:
                 self.exits.append(Exit(now, role, index, event.status, event.code, event.behaviour))
             else:
                 self._waiting.setdefault(role, []).append((now + end.delay, index))
-        late = INTERRUPTED_BY if is_provisional(event.status, event.code) else 0
         if self.decision is None:
-            for role in {role for role, _ in tasks}:
-                self._fill(role, now + late)
-                for due in sorted(due for due, _ in self._waiting.get(role, ())):
-                    self._fill(role, max(due, now + late))
+            self._fill_all(roles, now + late)
         return ends
+
+    def _fill_all(self, roles: Iterable[int], now: int) -> None:
+        """Give idle slots of roles to tasks, at this time and whenever a retry is due."""
+        for role in roles:
+            for due in (now, *sorted(due for due, _ in self._waiting.get(role, ()) if due > now)):
+                self._fill(role, due)
 
     def _settled(self, task: Task, event: Event, now: int) -> TaskEnd:
         """Return the end of a task, with the delay of its retry. Source: `grant_retry` of the runtime."""

@@ -5,24 +5,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...exit_codes.table import ExitTable
+from ...monitor.job_status import state_of
 from ...rendering.provenance import field_source
 from ...state.records import Created, JobRole
 from ..input.job_input import compile_source
 from ..jobs.logs.selection import chosen
 from ..submit.retry_policy import retry_policy
-from .answer import ScenarioAnswer
+from .answer import ScenarioAnswer, ScenarioAttempt
 from .attempt import JobModel
 from .completion import RoleModel
 from .play import START, Setting, play
-from .scenario import Words, scenario
-from .sentences import Sources, answer
+from .retry_text import budget_text, delays, nodes_text, retry_text, submission_text
+from .rule_text import Sources, event_record, going_on_text, others_text, rule_text
+from .scenario import scenario
+from .subjects import Words
 
 if TYPE_CHECKING:
     from ...pipeline import Compiled
     from ...planning.plan import Plan
     from ..input.source import Source
     from ..session import Session
-    from .scenario import Event, Task
+    from .play import Played
+    from .scenario import Event
+    from .subjects import Task
 
 SUBMITTERS = {
     "background": ("", ""),
@@ -46,7 +51,7 @@ def answered(compiled: Compiled, text: str, user: str) -> ScenarioAnswer:
     return ScenarioAnswer(
         job=compiled.job.name,
         scenario=text,
-        attempts=tuple(answer(each, setting, sources) for each in played),
+        attempts=tuple(attempt_answer(each, setting, sources) for each in played),
         unreached=tuple(event.text for event in unreached),
     )
 
@@ -103,4 +108,35 @@ def _sources(compiled: Compiled) -> Sources:
         retry_key="jobRetryCount" if plan.protocol == "2" and compiled.job.retry_limit >= 0 else "retryCount",
         submitter=SUBMITTERS[compiled.site.monitor.way],
         submit_wait=compiled.site.retry.submit_wait,
+    )
+
+
+def attempt_answer(played: Played, setting: Setting, sources: Sources) -> ScenarioAttempt:
+    """Return an attempt in sentences."""
+    status, result, retry, ending = played.status, played.result, played.retry, played.ending
+    trigger = result.trigger if result else None
+    code = ending.code if ending else played.known.ended.exit_code if played.known.ended else None
+    is_by_rule = result is not None and played.outside is None
+    rule = trigger.completion_rule if trigger else "C4" if is_by_rule else None
+    refused = played.refusals and not played.known.job_id
+    return ScenarioAttempt(
+        attempt=played.number,
+        submission=submission_text(played, sources) if played.refusals else None,
+        events=tuple(event_record(event, ends, setting) for event, ends in played.events),
+        state=state_of(code) if code is not None and retry is None else None if refused else "RUNNING",
+        exit_code=code,
+        behaviour=ending.behaviour if ending else None,
+        completion_rule=rule,
+        deciding_task=f"{trigger.role}-{trigger.index}" if trigger else None,
+        rule=rule_text(played, setting, sources) if played.events else None,
+        stopped_tasks=tuple(map(setting.job.name, played.stopped)),
+        kill_after=played.grace if status else None,
+        others=others_text(played, setting) if status else going_on_text(played, setting),
+        next_attempt=retry.attempt + 1 if retry else None,
+        min_delay=delays(played)[0],
+        max_delay=delays(played)[1],
+        retry_rule=retry_text(played, sources) if ending else None,
+        budget=budget_text(played, sources) if retry else None,
+        excluded_nodes=played.excluded_nodes,
+        nodes=nodes_text(played, retry) if retry else None,
     )

@@ -12,15 +12,15 @@ from paislurm.backends.base import JobId, Observation
 from ...errors import Diagnostic, RejectedError, UnreachableError
 from ...exit_codes.table import ExitTable
 from ...monitor.attempt import refusal
-from ...monitor.job_status import LOST_NODES, TASK_STOPPED, Evidence, determine_status
+from ...monitor.job_status import LOST_NODES, Evidence, determine_status
 from ...monitor.reconcile import REFUSED, is_tried_again
 from ...monitor.retry import DEADLINE, ROOT, STOPPED
 from ...monitor.transition import abandoned, retry_decision, transition
 from ...state.history import apply, history
 from ...state.records import Cancelled, Intent, Retry, Submitted
-from ...state.result import Result, TaskResult, Trigger
 from .attempt import Attempt
 from .completion import Decision
+from .results import LOST, node_of, result_of
 from .scenario import fault
 
 if TYPE_CHECKING:
@@ -31,14 +31,15 @@ if TYPE_CHECKING:
     from ...planning.plan import TimePlan
     from ...state.history import History
     from ...state.records import Created, Refused
-    from ...state.result import TaskState
+    from ...state.result import Result
     from .attempt import JobModel, TaskEnd
-    from .scenario import Event, Task
+    from .scenario import Event
+    from .subjects import Task
 
 START = 1_000_000
 """The time of the first submission. No decision depends on it."""
-LOST, NOT_BEGUN, LOST_NODE = -1001, -1006, "the lost node"
-"""Exit codes of the loss of a node, and of nodes that could not start the job; and a name for a node."""
+NOT_BEGUN, LOST_NODE = -1006, "the lost node"
+"""The exit code of nodes that could not start the job, and a name for a node."""
 
 
 class Setting(Struct, frozen=True, kw_only=True):
@@ -149,7 +150,7 @@ def _run(played: Played, left: list[Event], setting: Setting, now: int, text: st
         decision = tasks.decision
         if decision is not None:
             played.stopped, played.grace = tuple(tasks.stopped()), _seconds(setting, "grace")
-            played.result = _result(tasks, decision)
+            played.result = result_of(tasks, decision)
             _decide(played, setting, tasks)
             return
 
@@ -157,10 +158,9 @@ def _run(played: Played, left: list[Event], setting: Setting, now: int, text: st
 def _why_not(tasks: Attempt, event: Event) -> str:
     """Return why no task of an event can end."""
     name = tasks.job.name(event.tasks[0])
-    if event.tasks[0] in tasks.runs:
+    if event.tasks[0] not in tasks.stopped():
         return f"{name} has ended, and is not retried within the attempt"
-    running = ", ".join(map(tasks.job.name, sorted(tasks.running)))
-    return f"{name} has no slot yet; {running} run"
+    return f"{name} waits for a slot, which {', '.join(map(tasks.job.name, sorted(tasks.running)))} has"
 
 
 def _end_outside(played: Played, event: Event, setting: Setting, tasks: Attempt) -> None:
@@ -178,7 +178,7 @@ def _end_outside(played: Played, event: Event, setting: Setting, tasks: Attempt)
         state = "TIMEOUT"
     elif event.kind == "node":
         state, decision, grace = "NODE_FAIL", Decision("failed", LOST, "transient"), "grace"
-        lost = (_node(job, event.tasks[0]),) if event.tasks else (LOST_NODE,)
+        lost = (node_of(job, event.tasks[0]),) if event.tasks else (LOST_NODE,)
     elif event.kind == "cancel":
         state = "CANCELLED"
         if not event.user:
@@ -191,7 +191,7 @@ def _end_outside(played: Played, event: Event, setting: Setting, tasks: Attempt)
         if code == NOT_BEGUN:
             tasks.runs.clear()
     played.stopped, played.grace = tuple(tasks.stopped(failed)), _seconds(setting, grace)
-    played.result = _result(tasks, decision, failed) if tasks.runs else None
+    played.result = result_of(tasks, decision, failed) if tasks.runs else None
     raw = f"{state} by 0" if canceller == ROOT else state
     seen = Observation(job_id=JobId(known.job_id), state=state, raw_state=raw, final=True, ended=now) if state else None
     _decide(played, setting, tasks, seen, canceller, lost)
@@ -229,37 +229,3 @@ def _decide(
 
 def _seconds(setting: Setting, name: str) -> int:
     return int(getattr(setting.times, name).total_seconds())
-
-
-def _node(job: JobModel, task: Task) -> str:
-    return f"the node of {job.name(task)}"
-
-
-def _result(tasks: Attempt, decision: Decision, failed: tuple[Task, ...] = ()) -> Result:
-    """Return the result that the script writes. Source: `print_result` of the runtime."""
-    job, exits = tasks.job, {(each.role, each.index): each for each in tasks.exits}
-
-    def row(task: Task) -> TaskResult:
-        end = exits.get(task)
-        state: TaskState = "STOPPED"
-        code, behaviour = TASK_STOPPED, "stop"
-        if end is not None:
-            state, code, behaviour = "SUCCEEDED" if end.succeeded else "FAILED", end.code, end.behaviour
-        elif task in failed:
-            state, code, behaviour = "FAILED", LOST, "transient"
-        begun = task in tasks.runs
-        return TaskResult(
-            role=job.names[task[0]], index=task[1], task_attempt=tasks.runs.get(task, 0), state=state,
-            exit_status=end.status if end else None, exit_code=code, behaviour=behaviour,
-            node_name=_node(job, task) if begun else None, started_at=tasks.began if begun else None,
-            ended_at=tasks.now if begun else None,
-        )  # fmt: skip
-
-    trigger = None
-    if decision.trigger is not None:
-        rule, role, index, threshold = decision.trigger
-        trigger = Trigger(role=job.names[role], index=index, completion_rule=rule, count=threshold, threshold=threshold)
-    return Result(
-        job_id="", outcome=decision.outcome, exit_code=decision.code, behaviour=decision.behaviour, reason="",
-        started_at=tasks.began, ended_at=tasks.now, tasks=tuple(map(row, job.tasks)), trigger=trigger,
-    )  # fmt: skip

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 
 from ...errors import Diagnostic, Location, NotFoundError, UsageError
 from ...exit_codes.table import UNLISTED, UNLISTED_NEGATIVE, code_of_status, exit_codes
-from ...plural import counted
+from .subjects import NoEventError, Task, Words, tasks_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ...exit_codes.table import ExitTable
 
 Kind = Literal["exit", "time", "node", "slurm", "cancel", "refusal"]
-Task = tuple[int, int]
-"""The position of a role, and an index."""
 
 HINT = """\
 write events in the order of time, separated by commas:
@@ -32,7 +29,6 @@ write events in the order of time, separated by commas:
 OUT_OF_MEMORY, OUT_OF_MEMORY_STATE = -1200, "OUT_OF_MEMORY"
 FAILED, KILLED, MAX_STATUS = 1, 137, 255
 """Exit statuses: of a failure without a number, of a killed task, and the greatest."""
-_NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
 class Event(Struct, frozen=True, kw_only=True):
@@ -58,24 +54,6 @@ class Event(Struct, frozen=True, kw_only=True):
     silent: bool = False
 
 
-class Words(Struct, frozen=True, kw_only=True):
-    """What scenarios of a job can name.
-
-    `chosen` returns the tasks of a role, a task `role-index` or a pattern, and raises NotFoundError. `instances` are
-    the numbers of tasks by role. `table` has the codes and the states of Slurm.
-    """
-
-    chosen: Callable[[str], Sequence[Task]]
-    instances: tuple[int, ...]
-    patterns: Literal["fixed", "original"]
-    table: ExitTable
-
-    @property
-    def everything(self) -> tuple[Task, ...]:
-        """All tasks of the job."""
-        return tuple((role, index) for role, count in enumerate(self.instances) for index in range(count))
-
-
 def scenario(text: str, words: Words) -> tuple[Event, ...]:
     """Return the events of a scenario. Raises UsageError with every clause that is no event."""
     found: list[Event] = []
@@ -83,7 +61,7 @@ def scenario(text: str, words: Words) -> tuple[Event, ...]:
     for clause, column in _clauses(text):
         try:
             found.append(_event(clause, column, words))
-        except (_NoEventError, NotFoundError) as error:  # noqa: PERF203 - every fault is reported
+        except (NoEventError, NotFoundError) as error:  # noqa: PERF203 - every fault is reported
             of_task = error.diagnostics[0] if isinstance(error, NotFoundError) else None
             message, hint = (of_task.message, of_task.hint) if of_task else (str(error), HINT)
             faults.append(_diagnostic(message, column, text, hint))
@@ -104,10 +82,6 @@ def _diagnostic(message: str, column: int, text: str, hint: str) -> Diagnostic:
     return Diagnostic(code="E547", message=message, location=place, hint=hint)
 
 
-class _NoEventError(Exception):
-    """Report a clause that is no event."""
-
-
 def _clauses(text: str) -> Iterator[tuple[str, int]]:
     """Yield each clause with its column, from 1; blanks are folded, and a leading `then` is left out."""
     for match in re.finditer(r"[^,;]+", text):
@@ -122,7 +96,7 @@ def _event(clause: str, column: int, words: Words) -> Event:
             return event(found, words, {"text": clause, "column": column})
     for pattern, ending in _OF_TASKS:
         if found := pattern.fullmatch(clause):
-            tasks, count = _who(found["who"], words)
+            tasks, count = tasks_of(found["who"], words)
             status, code, behaviour = ending(found, words)
             return Event(
                 text=clause, column=column, kind="exit", tasks=tasks, count=count, status=status, code=code,
@@ -130,51 +104,13 @@ def _event(clause: str, column: int, words: Words) -> Event:
             )  # fmt: skip
     if clause.upper() in words.table.states:
         return Event(text=clause, column=column, kind="slurm", state=clause.upper())
-    raise _NoEventError(f"`{clause}` is not an event")
-
-
-def _who(who: str, words: Words) -> tuple[tuple[Task, ...], int]:
-    """Return the tasks of the subject of a clause, and how many of them, 0 for all."""
-    if re.fullmatch(r"all|everything|(?:all|every|each)(?: the)? tasks?", who, re.IGNORECASE):
-        return words.everything, 0
-    number = rf"\d{{1,6}}|{'|'.join(_NUMBERS)}"
-    some = re.fullmatch(
-        rf"(?P<count>{number}|an?)(?: tasks?)?(?: of(?: (?P<total>{number}))?(?: tasks?)?(?: of)?(?: (?P<name>\S+))?)?",
-        who,
-        re.IGNORECASE,
-    )
-    if some is None or (" " not in who and _is_task(who, words)):
-        parts = re.split(r" and ", re.sub(r"\A(?:all|every)(?: of)? |\Atasks? ", "", who, flags=re.IGNORECASE))
-        return tuple(dict.fromkeys(task for part in parts for task in words.chosen(part))), 0
-    named = some["name"] if some["name"] not in (None, "tasks", "task") else None
-    if named is None and len(words.instances) > 1:
-        raise _NoEventError(f"`{who}` of which task role? Write `{some['count']} of ROLE`")
-    tasks = tuple(words.chosen(named)) if named else words.everything
-    count = _number(some["count"])
-    if some["total"] and _number(some["total"]) != len(tasks):
-        raise _NoEventError(f"{named or 'the job'} has {counted(len(tasks), 'task')}, not {some['total']}")
-    if not 1 <= count <= len(tasks):
-        raise _NoEventError(f"{named or 'the job'} has {counted(len(tasks), 'task')}, so `{who}` is too many")
-    return tasks, count
-
-
-def _is_task(word: str, words: Words) -> bool:
-    try:
-        return bool(words.chosen(word))
-    except NotFoundError:
-        return False
-
-
-def _number(word: str) -> int:
-    if word.isdecimal():
-        return int(word)
-    return _NUMBERS.index(word.lower()) + 1 if word.lower() in _NUMBERS else 1
+    raise NoEventError(f"`{clause}` is not an event")
 
 
 def _status(found: re.Match[str], words: Words) -> tuple[int, int, str]:
     status = int(found["number"])
     if not 0 <= status <= MAX_STATUS:
-        raise _NoEventError(f"{status} is no exit status, which is 0 to 255; for a code write `gets code {status}`")
+        raise NoEventError(f"{status} is no exit status, which is 0 to 255; for a code write `gets code {status}`")
     return (status, *_coded(status, words))
 
 
@@ -188,7 +124,7 @@ def _code(found: re.Match[str], words: Words) -> tuple[int, int, str]:
         return 0, 0, "success"
     row = exit_codes().get(code)
     if row is None or code in (UNLISTED, UNLISTED_NEGATIVE):
-        raise _NoEventError(f"the exit specification gives no task the code {code}")
+        raise NoEventError(f"the exit specification gives no task the code {code}")
     status = KILLED if code == OUT_OF_MEMORY else code if code_of_status(code, words.patterns)[0] == code else FAILED
     return status, code, row.behaviour
 
@@ -208,7 +144,7 @@ def _lost_node(found: re.Match[str], words: Words, base: dict[str, Any]) -> Even
     name = found.groupdict().get("task") or found.groupdict().get("owner")
     tasks = tuple(words.chosen(name)) if name else ()
     if len(tasks) > 1:
-        raise _NoEventError(f"`{name}` has {len(tasks)} tasks: name one, as in `node of {name}-0 is lost`")
+        raise NoEventError(f"`{name}` has {len(tasks)} tasks: name one, as in `node of {name}-0 is lost`")
     return Event(**base, kind="node", tasks=tasks)
 
 

@@ -1,4 +1,4 @@
-"""Put a played scenario into sentences. Pure."""
+"""The events of an attempt, what decides it, and what happens to other tasks, in sentences. Pure."""
 
 from __future__ import annotations
 
@@ -9,73 +9,30 @@ from msgspec import Struct
 
 from ...exit_codes.table import UNEXPLAINED, ExitTable
 from ...folded_names import ranges
-from ...job import RESTART_ALWAYS
-from ...monitor.job_status import state_of
-from ...monitor.reconcile import REFUSED, REFUSED_SECONDS
-from ...monitor.retry import (
-    DEADLINE,
-    MAX_CONFLICT,
-    MIN_CONFLICT,
-    NEVER_RETRIED,
-    WITHOUT_LIMIT,
-    RetryAfter,
-    StopRetrying,
-)
 from ...plural import counted, verb
-from .answer import ScenarioAttempt, ScenarioEvent, TaskEnding
+from .answer import ScenarioEvent, TaskEnding
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from ...state.records import Retry
     from .attempt import Attempt, JobModel, TaskEnd
     from .play import Played, Setting
-    from .scenario import Event, Task
+    from .scenario import Event
+    from .subjects import Task
 
 
 class Sources(Struct, frozen=True, kw_only=True):
     """Words for the job file: `threshold` returns the key of a rule's threshold and its line, by rule and role.
 
-    `retry_key` and `task_retry_key` are the keys of the budgets. `submitter` says who submits a retry if no monitor
-    runs, after an end that the script decides and after others. `submit_wait` are the seconds for which a submit waits
-    for a limit on jobs.
+    `retry_key` is the key of the budget. `submitter` says when a retry is submitted if no monitor runs, after an end
+    that the script decides and after others. `submit_wait` are the seconds for which a submit waits for a limit on
+    jobs.
     """
 
     threshold: Callable[[str, int | None], str]
     retry_key: str
     submitter: tuple[str, str]
     submit_wait: int
-
-
-def answer(played: Played, setting: Setting, sources: Sources) -> ScenarioAttempt:
-    """Return an attempt in sentences."""
-    status, result, retry, ending = played.status, played.result, played.retry, played.ending
-    trigger = result.trigger if result else None
-    code = ending.code if ending else played.known.ended.exit_code if played.known.ended else None
-    is_by_rule = result is not None and played.outside is None
-    rule = trigger.completion_rule if trigger else "C4" if is_by_rule else None
-    refused = played.refusals and not played.known.job_id
-    return ScenarioAttempt(
-        attempt=played.number,
-        submission=_submission(played, sources) if played.refusals else None,
-        events=tuple(_event(event, ends, setting) for event, ends in played.events),
-        state=state_of(code) if code is not None and retry is None else None if refused else "RUNNING",
-        exit_code=code,
-        behaviour=ending.behaviour if ending else None,
-        completion_rule=rule,
-        deciding_task=f"{trigger.role}-{trigger.index}" if trigger else None,
-        rule=_rule(played, setting, sources) if played.events else None,
-        stopped_tasks=tuple(map(setting.job.name, played.stopped)),
-        kill_after=played.grace if status else None,
-        others=_others(played, setting) if status else _going_on(played, setting),
-        next_attempt=retry.attempt + 1 if retry else None,
-        min_delay=_delays(played)[0],
-        max_delay=_delays(played)[1],
-        retry_rule=_retry(played, sources) if ending else None,
-        budget=_budget(played, sources) if retry else None,
-        excluded_nodes=played.excluded_nodes,
-        nodes=_nodes(played, retry) if retry else None,
-    )
 
 
 def listed(job: JobModel, tasks: Iterable[Task]) -> str:
@@ -90,7 +47,7 @@ def listed(job: JobModel, tasks: Iterable[Task]) -> str:
     )
 
 
-def _event(event: Event, ends: Sequence[TaskEnd], setting: Setting) -> ScenarioEvent:
+def event_record(event: Event, ends: Sequence[TaskEnd], setting: Setting) -> ScenarioEvent:
     rows = tuple(
         TaskEnding(
             task=setting.job.name(end.task),
@@ -127,7 +84,7 @@ def _task_retries(retried: Sequence[TaskEnd], ends: Sequence[TaskEnd], job: JobM
     if job.gang:
         return ""
     texts = [
-        f"{listed(job, [end.task])} is retried {_after(end.delay or 0)}"
+        f"{listed(job, [end.task])} is retried {after_text(end.delay or 0)}"
         + (f" (task retry {end.retries})" if end.retries else "")
         for end in retried
     ]
@@ -137,11 +94,11 @@ def _task_retries(retried: Sequence[TaskEnd], ends: Sequence[TaskEnd], job: JobM
     return "".join(f"; {text}" for text in texts)
 
 
-def _after(seconds: int) -> str:
+def after_text(seconds: int) -> str:
     return f"after {seconds} s" if seconds else "at once"
 
 
-def _rule(played: Played, setting: Setting, sources: Sources) -> str:
+def rule_text(played: Played, setting: Setting, sources: Sources) -> str:
     """Return what decides the attempt, or why nothing does."""
     result, tasks = played.result, played.tasks
     assert tasks is not None, "events happen to tasks"
@@ -199,7 +156,7 @@ def _undecided(tasks: Attempt, setting: Setting, sources: Sources) -> str:
     return "nothing decides yet" + (f": {'; '.join(texts)}" if texts else "")
 
 
-def _others(played: Played, setting: Setting) -> str:
+def others_text(played: Played, setting: Setting) -> str:
     """Return what happens to the tasks that had not ended."""
     assert played.tasks is not None, "the attempt has ended"
     event, begun = played.outside, played.tasks.runs
@@ -220,80 +177,14 @@ def _others(played: Played, setting: Setting) -> str:
     return "; ".join(texts) or "no other task runs"
 
 
-def _going_on(played: Played, setting: Setting) -> str | None:
+def going_on_text(played: Played, setting: Setting) -> str | None:
     """Return which tasks run after the events."""
     if played.tasks is None or not played.events:
         return None
-    running = sorted(played.tasks.running)
-    return f"{listed(setting.job, running)} {verb(len(running), 'runs', 'run')} on"
-
-
-def _delays(played: Played) -> tuple[int | None, int | None]:
-    retry, decision = played.retry, played.decision
-    if retry is None or not isinstance(decision, RetryAfter):
-        return None, None
-    if retry.behaviour == "conflict" and decision.delay:
-        return MIN_CONFLICT, MAX_CONFLICT
-    return decision.delay, decision.delay
-
-
-def _retry(played: Played, sources: Sources) -> str:
-    """Return whether and when the job is retried, and by which rule."""
-    retry = played.retry
-    if retry is None:
-        return f"none: {_no_retry(played, sources)}"
-    least, most = _delays(played)
-    when = _after(least or 0) if least == most else f"after {least} to {most} s"
-    by = sources.submitter[played.result is None or played.result.outcome == "interrupted"]
-    return f"attempt {retry.attempt + 1} {when}{by and f', {by}'}; {retry.retry_rule}"
-
-
-def _no_retry(played: Played, sources: Sources) -> str:
-    ending, decision = played.ending, played.decision
-    assert ending is not None, "the attempt has ended"
-    if isinstance(decision, RetryAfter):
-        return "the user cancelled the job"
-    if isinstance(decision, StopRetrying) and decision.rule not in ("", NEVER_RETRIED):
-        return decision.rule
-    if ending.code == 0:
-        return "the job has succeeded"
-    if state_of(ending.code) == "STOPPED":
-        return "a stopped job is not retried"
-    if ending.behaviour == "unknown":
-        return f"{sources.retry_key} is 0"
-    note = " unless the job sets `extras.slurm.onTimeout: retry`" if ending.code == DEADLINE else ""
-    return f"code {ending.code} is permanent, which is never retried{note}"
-
-
-def _budget(played: Played, sources: Sources) -> str:
-    counts, policy = played.known.counters, played.known.retry_policy
-    if policy.retry_limit == RESTART_ALWAYS:
-        return f"{counts.total} of {counted(policy.max_restarts, 'restart')} used"
-    most = "any number" if policy.retry_limit == WITHOUT_LIMIT else policy.retry_limit
-    used = f"{sources.retry_key}: {counts.used} of {most} used" if most else f"{sources.retry_key} is 0"
-    return f"{used}; retries without the budget: {counts.transient} of {policy.max_transient_retries} used"
-
-
-def _nodes(played: Played, retry: Retry) -> str:
-    if played.excluded_nodes:
-        return f"{', '.join(played.excluded_nodes)} {verb(len(played.excluded_nodes), 'is', 'are')} left out"
-    if retry.blamed_nodes:
-        return f"{', '.join(retry.blamed_nodes)} is not left out: the site profile shows no spare node"
-    return "no node is left out"
-
-
-def _submission(played: Played, sources: Sources) -> str:
-    """Return what happens to an attempt that Slurm refuses."""
-    refused, known = played.refusals[-1], played.known
-    if not played.number and not refused.reached:
-        return "`paislurm submit` fails; if Slurm may have got the job, its message names the job"
-    if not played.number:
-        wait = f". It waits for a limit on queued jobs first, up to {sources.submit_wait} s" * bool(sources.submit_wait)
-        return f"`paislurm submit` prints Slurm's message and fails; no job is left{wait}"
-    times = f" {len(played.refusals)} times" if len(played.refusals) > 1 else ""
-    if known.ended is not None:
-        return f"refused{times}: the job ends with code {REFUSED}"
-    again = f"submitted again after {refused.retry_at - refused.happened_at} s"
-    if not refused.reached:
-        return f"Slurm does not answer{times}: {again}, and so on until it does"
-    return f"refused{times}: {again}, and so on for {REFUSED_SECONDS // 60} min; then the job ends with code {REFUSED}"
+    running = played.tasks.running
+    waiting = [task for task in played.tasks.stopped() if task not in running]
+    text = f"{listed(setting.job, running)} {verb(len(running), 'runs', 'run')} on"
+    return (
+        f"{text}; {listed(setting.job, waiting)} {verb(len(waiting), 'waits', 'wait')} for a slot" * bool(waiting)
+        or text
+    )

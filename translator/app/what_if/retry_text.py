@@ -1,0 +1,97 @@
+"""Whether, when and where a job is retried, and on which budget, in sentences. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...job import RESTART_ALWAYS
+from ...monitor.job_status import state_of
+from ...monitor.reconcile import REFUSED, REFUSED_SECONDS
+from ...monitor.retry import (
+    DEADLINE,
+    MAX_CONFLICT,
+    MIN_CONFLICT,
+    NEVER_RETRIED,
+    WITHOUT_LIMIT,
+    RetryAfter,
+    StopRetrying,
+    conflict_delay,
+)  # fmt: skip
+from ...plural import counted, verb
+from .rule_text import after_text
+
+if TYPE_CHECKING:
+    from ...state.records import Retry
+    from .play import Played
+    from .rule_text import Sources
+
+
+def delays(played: Played) -> tuple[int | None, int | None]:
+    retry, decision = played.retry, played.decision
+    if retry is None or not isinstance(decision, RetryAfter):
+        return None, None
+    if retry.behaviour == "conflict" and decision.delay == conflict_delay(played.known.tag):
+        return MIN_CONFLICT, MAX_CONFLICT
+    return decision.delay, decision.delay
+
+
+def retry_text(played: Played, sources: Sources) -> str:
+    """Return whether and when the job is retried, and by which rule."""
+    retry = played.retry
+    if retry is None:
+        return f"none: {_no_retry(played, sources)}"
+    least, most = delays(played)
+    when = after_text(least or 0) if least == most else f"after {least} to {most} s"
+    by = sources.submitter[played.result is None or played.result.outcome == "interrupted"]
+    return f"attempt {retry.attempt + 1} {when}{by and f', {by}'}; {retry.retry_rule}"
+
+
+def _no_retry(played: Played, sources: Sources) -> str:
+    ending, decision = played.ending, played.decision
+    assert ending is not None, "the attempt has ended"
+    if isinstance(decision, RetryAfter):
+        return "the user cancelled the job"
+    if isinstance(decision, StopRetrying) and decision.rule not in ("", NEVER_RETRIED):
+        return decision.rule
+    if ending.code == 0:
+        return "the job has succeeded"
+    if state_of(ending.code) == "STOPPED":
+        return "a stopped job is not retried"
+    if ending.behaviour == "unknown":
+        return f"{sources.retry_key} is 0"
+    note = " unless the job sets `extras.slurm.onTimeout: retry`" if ending.code == DEADLINE else ""
+    return f"code {ending.code} is permanent, which is never retried{note}"
+
+
+def budget_text(played: Played, sources: Sources) -> str:
+    counts, policy = played.known.counters, played.known.retry_policy
+    if policy.retry_limit == RESTART_ALWAYS:
+        return f"{counts.total} of {counted(policy.max_restarts, 'restart')} used"
+    most = "any number" if policy.retry_limit == WITHOUT_LIMIT else policy.retry_limit
+    used = f"{sources.retry_key}: {counts.used} of {most} used" if most else f"{sources.retry_key} is 0"
+    return f"{used}; retries without the budget: {counts.transient} of {policy.max_transient_retries} used"
+
+
+def nodes_text(played: Played, retry: Retry) -> str:
+    if played.excluded_nodes:
+        return f"{', '.join(played.excluded_nodes)} {verb(len(played.excluded_nodes), 'is', 'are')} left out"
+    if retry.blamed_nodes:
+        return f"{', '.join(retry.blamed_nodes)} is not left out: the site profile shows no spare node"
+    return "no node is left out"
+
+
+def submission_text(played: Played, sources: Sources) -> str:
+    """Return what happens to an attempt that Slurm refuses."""
+    refused, known = played.refusals[-1], played.known
+    if not played.number and not refused.reached:
+        return "`paislurm submit` fails; if Slurm may have got the job, its message names the job"
+    if not played.number:
+        wait = f". It waits for a limit on queued jobs first, up to {sources.submit_wait} s" * bool(sources.submit_wait)
+        return f"`paislurm submit` prints Slurm's message and fails; no job is left{wait}"
+    times = f" {len(played.refusals)} times" if len(played.refusals) > 1 else ""
+    if known.ended is not None:
+        return f"refused{times}: the job ends with code {REFUSED}"
+    again = f"submitted again after {refused.retry_at - refused.happened_at} s"
+    if not refused.reached:
+        return f"Slurm does not answer{times}: {again}, and so on until it does"
+    return f"refused{times}: {again}, and so on for {REFUSED_SECONDS // 60} min; then the job ends with code {REFUSED}"
