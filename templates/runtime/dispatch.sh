@@ -5,6 +5,7 @@ case ${1-} in
   --image) open_attempt "${@:2}" && fetch_images_main ;;
   --fabric) open_attempt "${@:2}" && print_infiniband_problems ;;
   --sweep) open_attempt "${@:2}" && clean_up_node ;;
+  --evidence) open_attempt "${@:2:2}" && print_evidence "$4" ;;
   --exit) print_exit "${@:2}" ;;
   --barrier) open_attempt "${@:2}" && mark_control_fifos ready ;;
   --peer) peer_main "${@:2}" ;;

@@ -27,6 +27,8 @@ HARD_CODES = frozenset({NODE_LOST, OUT_OF_MEMORY, 128, 223})
 """Codes that no other task can cause: a lost node, too much memory, a memory error of a GPU."""
 HARD_STATUSES = frozenset({132, 135, 136, 137, 139})
 """Statuses of signals that no other task can cause: ILL, BUS, FPE, KILL and SEGV."""
+MEMORY_KILL = "out of memory"
+"""The words of the node about a task of which the kernel killed a process."""
 _LOST_PEER = re.compile(
     r"(connection|socket) (was |is |has been )?(reset|refused|closed|aborted|lost|timed? ?out)|broken pipe"
     r"|(peer|remote|other) (process |side |end )?(has |have |was )?(closed|exited|gone|disconnected|lost|terminated)"
@@ -119,12 +121,17 @@ def _chosen(
     is_exact = any(result.ended_after_ms is not None for result in results.values())
     tie = start + (TIE_MS if is_exact else WHOLE_SECOND_MS)
     near = [task for task in ordered if ends[_key(task)] <= tie]
-    first = next(filter(_is_hard, near), ordered[0])
-    if _is_hard(first) or len(ordered) == 1 or not lost_a_peer(last_lines(first)):
+
+    def is_hard(task: TaskView) -> bool:
+        result = results.get(_key(task))
+        return _is_hard(task) or (result is not None and any(MEMORY_KILL in line for line in result.evidence))
+
+    first = next(filter(is_hard, near), ordered[0])
+    if is_hard(first) or len(ordered) == 1 or not lost_a_peer(last_lines(first)):
         return first
     lost = next((task for task in ordered if task.exit_code == NODE_LOST), None)
     peers = [task for task in ordered if ends[_key(task)] <= start + PEER_MS][:MAX_READ]
-    return lost or next((task for task in peers if _is_hard(task) or not lost_a_peer(last_lines(task))), first)
+    return lost or next((task for task in peers if is_hard(task) or not lost_a_peer(last_lines(task))), first)
 
 
 def _is_hard(task: TaskView) -> bool:

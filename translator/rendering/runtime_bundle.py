@@ -79,6 +79,7 @@ _BATCH = (
     _section("remote_exec/terminal"),
     _section("remote_exec/peer"),
     _section("node/infiniband", "infiniband"),
+    _section("node/evidence"),
     _section("images/registry", "registry"),
     _section("images/images", "registry"),
     _section("images/cache", "registry"),

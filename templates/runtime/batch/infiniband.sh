@@ -27,6 +27,8 @@ check_infiniband() {
       log "error: node $node: $problem"
     done <"$PSL_SCRATCH/fabric.$component"
     compare_nodes "$component"
+    # A failed task compares its node's readings with these.
+    cat -- "$PSL_SCRATCH/fabric.$component" >>srun/infiniband.log
   done
   if ((count > 1)); then
     first+=", and $((count - 1)) more"

@@ -5,6 +5,8 @@
 declare -A PSL_STATE=() PSL_ATTEMPTS=() PSL_NODE_OF=() PSL_STARTED=() PSL_ENDED=()
 # When tasks ended, in milliseconds after the start of the batch script.
 declare -A PSL_ENDED_AFTER=()
+# What their nodes know about failed tasks, as strings of JSON.
+declare -A PSL_EVIDENCE=()
 declare -A PSL_STATUS=() PSL_CODE_OF=() PSL_BEHAVIOUR_OF=()
 # Tasks that got TERM, by ROLE.INDEX.ATTEMPT; "ATTEMPT MOMENT KIND NAME" of the hook that failed.
 declare -A PSL_GOT_TERM=() PSL_FAILED_IN=()

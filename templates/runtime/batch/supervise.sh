@@ -55,7 +55,7 @@ dispatch_lines() {
 #   the first task of a role: launched (the role's step)
 #   the first task of a node: ports (of a task), prepared, unprepared (the node)
 #   a task or its slot: start, term (it got TERM), failed (a hook of it), exit, free (the slot),
-#     mismatch (of its binding)
+#     mismatch (of its binding), evidence (of its failure)
 #   watch_srun, by what srun says: died (shells of slots), lost (a node), unlaunched (on a node)
 #   start_role: step (its end)
 #   forward_signals_to: signal (to this script)
@@ -75,6 +75,7 @@ dispatch_event() {
         on_free "$2" "$3"
       fi
       ;;
+    evidence) on_evidence "${@:2}" ;;
     mismatch) on_mismatch "${@:2}" ;;
     died) on_slots_died "${@:2}" ;;
     lost) on_node_loss "$2" "$3" ;;
@@ -97,6 +98,7 @@ is_event() {
     8:failed)
       are_numbers "${@:2:4}" && [[ $6$7 != *[!a-z]* && $8 != *[!A-Za-z0-9_-]* ]]
       ;;
+    *:evidence) are_numbers "${2-x}" "${3-x}" "${4-x}" ;;
     *:mismatch) are_numbers "${2-x}" "${3-x}" && [[ ${PSL_ROLE_NAME[$2]-} && $# -gt 4 ]] ;;
     3:lost | 3:unlaunched) are_numbers "$2" ;;
     3:launched | 5:term | 3:free | 5:died | 3:step) are_numbers "${@:2}" ;;
@@ -122,7 +124,8 @@ on_start() {
     lift_barrier
   fi
   PSL_STATE[$task]=running PSL_ATTEMPTS[$task]=$4 PSL_NODE_OF[$task]=$5
-  PSL_STARTED[$task]=$7 PSL_ENDED[$task]='' PSL_ENDED_AFTER[$task]=''
+  PSL_STARTED[$task]=$7 PSL_ENDED[$task]=''
+  PSL_ENDED_AFTER[$task]='' PSL_EVIDENCE[$task]=''
   if [[ $PSL_OUTCOME ]]; then
     PSL_STARTED_AFTER_DECISION[role]=1
   fi
@@ -153,6 +156,14 @@ on_exit() {
 note_end() {
   read_uptime
   PSL_ENDED[$1]=$PSL_NOW PSL_ENDED_AFTER[$1]=$((PSL_UPTIME - $2 - PSL_BEGAN_UPTIME))
+}
+
+# on_evidence ROLE INDEX ATTEMPT WORD ...: note what a node knows about a failed task.
+on_evidence() {
+  if [[ ${PSL_ATTEMPTS[$1.$2]-} == "$3" ]]; then
+    escape_json "${*:4}"
+    PSL_EVIDENCE[$1.$2]+=${PSL_EVIDENCE[$1.$2]:+, }\"$PSL_ESCAPED\"
+  fi
 }
 
 # accept_exits: accept exits in the order in which they came: a provisional exit delays those after

@@ -57,8 +57,14 @@ search_logs() {
 }
 
 # killed_for_memory: succeed if the kernel has killed a process of the task because memory ran out.
-# The task's memory cgroup counts such kills.
 killed_for_memory() {
+  count_memory_kills
+  ((PSL_MEMORY_KILLS))
+}
+
+# count_memory_kills: set PSL_MEMORY_KILLS to the number of such processes. The task's memory cgroup
+# counts them.
+count_memory_kills() {
   local _ controllers path='' unified='' type='cgroup ' file=memory.oom_control
   local root point rest top='' folder=''
   while IFS=: read -r _ controllers rest; do
@@ -66,7 +72,7 @@ killed_for_memory() {
       *,memory,*) path=$rest ;;
       ,,) unified=$rest ;;
     esac
-  done </proc/self/cgroup
+  done <"${PSL_PROC:-/proc}/self/cgroup"
   if [[ ! $path ]]; then
     path=$unified type='cgroup2 ' file=memory.events
   fi
@@ -78,9 +84,9 @@ killed_for_memory() {
         top=$point folder=$point/${path#"${root%/}"}
         ;;
     esac
-  done </proc/self/mountinfo
+  done <"${PSL_PROC:-/proc}/self/mountinfo"
   while [[ ${#folder} -gt ${#top} && ! -e $folder/$file ]]; do
     folder=${folder%/*}
   done
-  grep -qsE '^oom_kill [1-9]' "$folder/$file"
+  PSL_MEMORY_KILLS=$(sed -nE 's/^oom_kill ([0-9]+)$/\1/p' "$folder/$file" 2>/dev/null)
 }

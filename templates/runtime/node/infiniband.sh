@@ -124,3 +124,22 @@ check_memlock() {
   fi
   [[ $1 != unlimited ]] && ((limit >= $1))
 }
+
+# print_changed_readings: print the problems and readings of this node that the check before the
+# start of the tasks did not have.
+print_changed_readings() {
+  local mark node thing quality value first
+  local -A before=()
+  [[ -r $PSL_ATTEMPT_FOLDER/srun/infiniband.log ]] || return 0
+  while read -r mark node thing quality value; do
+    before[$node $thing $quality]=$value
+  done <"$PSL_ATTEMPT_FOLDER/srun/infiniband.log"
+  while read -r mark node thing quality value; do
+    first=${before[$node $thing $quality]-0}
+    if [[ $mark != + ]]; then
+      printf '%s %s %s %s\n' "$node" "$thing" "$quality" "$value"
+    elif [[ $value != "$first" ]]; then
+      printf 'InfiniBand %s: %s %s, %s at the start\n' "$thing" "$quality" "$value" "$first"
+    fi
+  done < <(print_infiniband_problems)
+}

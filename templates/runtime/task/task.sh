@@ -86,11 +86,12 @@ find_rank() {
 
 # run_task INDEX ATTEMPT: run a task to its end, and report how it ended.
 run_task() {
-  local index=$1 attempt=$2 status=0 age
+  local index=$1 attempt=$2 status=0 age began
   name_logs "$index" "$attempt"
   read_clock
   report start "$PSL_ROLE" "$PSL_SLOT" "$index" "$attempt" \
     "$SLURMD_NODENAME" "$SLURM_STEP_ID" "$PSL_NOW"
+  began=$PSL_NOW
   PSL_RUNNING="$index $attempt" PSL_CODE=255 PSL_BEHAVIOUR=unknown
   if ! : >>"$PSL_STDERR_LOG"; then
     log "error: task ${PSL_ROLE_NAME[PSL_ROLE]}-$index cannot write to its logs on $SLURMD_NODENAME"
@@ -119,6 +120,22 @@ run_task() {
   PSL_RUNNING='' age=$((PSL_UPTIME - ${PSL_COMMANDS_ENDED:-PSL_UPTIME}))
   report exit "$PSL_ROLE" "$PSL_SLOT" "$index" "$attempt" \
     "$status" "$PSL_CODE" "$PSL_BEHAVIOUR" "$PSL_NOW" "$((age > 0 ? age : 0))"
+  if ((status && !PSL_STOPPED)); then
+    report_evidence "$index" "$attempt" "$began"
+  fi
+}
+
+# report_evidence INDEX ATTEMPT TIME: report what the node knows about a failed task that started at
+# this time.
+report_evidence() {
+  local line
+  while IFS= read -r line; do
+    report evidence "$PSL_ROLE" "$1" "$2" "${line:0:300}"
+  done < <(
+    # The batch script may be stopping the step.
+    trap '' TERM
+    exec bash -p "$PSL_SCRIPT" --evidence "$PSL_FOLDER" "$PSL_ATTEMPT" "$3"
+  )
 }
 
 # classify_exit STATUS: set PSL_CODE and PSL_BEHAVIOUR for a task that ended with STATUS.

@@ -70,6 +70,7 @@ def test_the_earliest_end_is_the_first_cause(ends: tuple[int | None, int], first
         (300, {"exit_status": 134, "exit_code": 134}, "worker-0"),
         (300, {"exit_status": None, "exit_code": -1001}, "worker-1"),
         (300, {"exit_status": 1, "exit_code": -1200}, "worker-1"),
+        (300, {"evidence": ["the kernel killed processes of this task, out of memory: 1"]}, "worker-1"),
     ],
 )
 def test_a_hard_cause_wins_a_tie(late: int, changes: dict[str, Any], first: str) -> None:

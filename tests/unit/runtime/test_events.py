@@ -64,7 +64,8 @@ def test_events_are_recognized(event: str, is_one: bool) -> None:
 def test_a_task_that_ended_before_the_decision_failed_by_itself(outcome: str, age: int, state: str) -> None:
     """Its report comes late, and the TERM of the decision has reached its shell meanwhile."""
     code = """
-        PSL_ROLE_NAME=(w) PSL_BEGAN_UPTIME=1000 PSL_DECIDED_AFTER=500 PSL_OUTCOME=$1 PSL_UPTIME=1600 PSL_NOW=7
+        PSL_GANG=1 PSL_ROLE_NAME=(w) PSL_BEGAN_UPTIME=1000 PSL_DECIDED_AFTER=500 PSL_UPTIME=1600 PSL_NOW=7
+        PSL_OUTCOME=$1
         read_uptime() { :; }
         dispatch_lines 'start 0 0 0 0 n1 1 1' 'term 0 0 0 0' "exit 0 0 0 0 137 137 unknown 1 $2"
         print_task_result 0 0 w
