@@ -37,6 +37,7 @@ _LOST_PEER = re.compile(
     re.IGNORECASE,
 )
 _FRAME = re.compile(r"\s|File \"|Traceback \(|During handling of|The above exception|\^+$|~+\^*$|#\d+ ")
+_SCRIPT, _SIGNALLED = re.compile(r"/\S*/commands/\S+\.sh: "), re.compile(r"line \d+: +\d+ [A-Z]")
 _EXCEPTION = re.compile(
     r"([\w.]+(Error|Exception|Interrupt|Exit)\b|error:|fatal|panic|terminate called)", re.IGNORECASE
 )
@@ -62,8 +63,12 @@ def lost_a_peer(lines: Sequence[str]) -> bool:
 
 
 def last_words(lines: Sequence[str]) -> str:
-    """Return the last line that names an error, else the last line that is no frame of a traceback; "" without any."""
-    said = [line for line in lines if not _FRAME.match(line)]
+    """Return the last line that names an error, else the last line that is no frame of a traceback; "" without any.
+
+    Leave out the path of the task's script, and bash's report of a signal.
+    """
+    said = [_SCRIPT.sub("", line) for line in lines if not _FRAME.match(line)]
+    said = [line for line in said if not _SIGNALLED.match(line)]
     return next((line for line in reversed(said) if _EXCEPTION.search(line)), said[-1] if said else "")
 
 

@@ -149,6 +149,8 @@ def test_a_job_that_no_task_decided_has_no_first_cause() -> None:
         ),
         ("train.sh: line 3: foo: command not found", "train.sh: line 3: foo: command not found"),
         ("Traceback (most recent call last):", ""),
+        ("RuntimeError: x\n/j/commands/0-w.sh: line 1: 77 Killed     python3 train.py", "RuntimeError: x"),
+        ("/j/commands/0-w.sh: line 3: foo: command not found", "line 3: foo: command not found"),
     ],
 )
 def test_the_last_words_are_no_frame(log: str, words: str) -> None:
