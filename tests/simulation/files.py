@@ -232,7 +232,19 @@ class Client(Knowledge):
             if self._opened[descriptor].pending:
                 self.sync(descriptor)
         finally:
-            self._drop(self._opened.pop(descriptor))
+            opened = self._opened.pop(descriptor)
+            self._drop(opened)
+            if opened.node.locked is opened:
+                opened.node.locked = None
+
+    def lock(self, descriptor: int, *_: int) -> None:
+        """Lock a file for one descriptor until it is closed, or its process is killed."""
+        opened = self._opened[descriptor]
+        self._world.step("lock", opened.node.number)
+        owner = opened.node.locked
+        if owner is not None and not (owner.process and owner.process.dead):
+            raise error(errno.EAGAIN, descriptor)
+        opened.node.locked, opened.process = opened, self._world.current
 
     def read(self, descriptor: int, count: int, offset: int) -> bytes:
         """Return bytes as they were at the last answer of the server."""

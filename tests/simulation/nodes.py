@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from .files import Client
-    from .world import World
+    from .world import Process, World
 
 _UID = os.geteuid()
 _text = cache(os.strerror)
@@ -48,7 +48,10 @@ class Status:
 class Node:
     """A file or a folder on the server. `version` counts the changes of a folder."""
 
-    __slots__ = ("ctime", "data", "entries", "is_folder", "known_status", "mode", "mtime", "nlink", "number", "version")
+    __slots__ = (
+        "ctime", "data", "entries", "is_folder", "known_status", "locked", "mode", "mtime", "nlink", "number",
+        "version",
+    )  # fmt: skip
 
     def __init__(self, number: int, mode: int, now: float) -> None:
         self.number = number
@@ -60,6 +63,7 @@ class Node:
         self.nlink = 1
         self.version = 0
         self.known_status: Status | None = None
+        self.locked: Opened | None = None
 
     def status(self) -> Status:
         """Return its attributes now."""
@@ -103,9 +107,12 @@ class Disk:
 
 
 class Opened:
-    """An open file: `data` as they were when it was opened. `pending` are written bytes that the server lacks."""
+    """An open file: `data` as they were when it was opened. `pending` are written bytes that the server lacks.
 
-    __slots__ = ("data", "flags", "node", "offset", "pending")
+    `process` is that which locked it.
+    """
+
+    __slots__ = ("data", "flags", "node", "offset", "pending", "process")
 
     def __init__(self, node: Node, flags: int) -> None:
         self.node = node
@@ -113,6 +120,7 @@ class Opened:
         self.data = node.data
         self.offset = 0
         self.pending: list[tuple[int, bytes]] = []
+        self.process: Process | None = None
 
 
 class _File(BytesIO):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import io
 import os
 import shutil
@@ -183,6 +184,7 @@ def _replacements(calls: Calls) -> list[tuple[Any, str, Any]]:
         *((os, name, calls.of_path(getattr(os, name), fake)) for name, fake in of_paths.items()),
         *((os, name, calls.of_descriptor(getattr(os, name), fake)) for name, fake in of_descriptors.items()),
         (io, "open", _io_open(calls)),
+        (fcntl, "lockf", calls.of_descriptor(fcntl.lockf, Client.lock)),
         (shutil, "rmtree", calls.of_path(shutil.rmtree, _remove_tree)),
         *((owner, "urandom", calls.urandom) for owner in (os, lock, attempt)),
         # The same on each machine: how long a text is may decide what a full disk keeps of it.

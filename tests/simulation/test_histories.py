@@ -8,13 +8,18 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from paislurm.translator.state.journal import append
+from paislurm.translator.state.records import Cancelled, dump
+
 from .files import Server
 from .history import play
 from .shrink import shrink
+from .syscalls import ROOT, simulated
 from .world import Choices, World
 
 HISTORIES = int(os.environ.get("PAISLURM_HISTORIES", "10000"))
@@ -95,3 +100,30 @@ def test_two_clients_that_append_at_once_can_lose_a_line(hosts: tuple[str, str],
     log = shared.find("/log")
     assert log is not None
     assert log.data == left
+
+
+def test_a_lock_lasts_until_its_file_is_closed() -> None:
+    shared = server(cached=True)
+    one, other = shared.clients["one"], shared.clients["other"]
+    opened = one.open("/log", os.O_WRONLY | os.O_CREAT)
+    found = other.open("/log", os.O_WRONLY)
+    one.lock(opened)
+    with pytest.raises(BlockingIOError):
+        other.lock(found)
+    one.close(opened)
+    other.lock(found)
+
+
+def test_two_hosts_that_append_records_at_once_lose_none() -> None:
+    for seed in range(200):
+        world = World(Choices(seed))
+        shared = Server(world, cached=True)
+        record = Cancelled(happened_at=1, attempt=0, user="alice")
+        with simulated(world, shared) as calls:
+            calls.client.mkdir(ROOT, 0o700)
+            for host in ("one", "other"):
+                world.spawn(host, host, partial(append, Path(ROOT, "journal.jsonl"), record))
+            world.run()
+        found = shared.find(f"{ROOT}/journal.jsonl")
+        assert found is not None
+        assert found.data == dump(record) * 2

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import re
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -37,6 +39,8 @@ _LASTING_PREFIXES = tuple(
 """The starts of lines whose records stay valid: no later record replaces them."""
 MAX_REPORTED = 20
 """The number of invalid lines that are reported one by one."""
+LOCK_TRIES, LOCK_PAUSE = 100, 0.02
+"""How often an append tries to lock the journal, and the seconds between two tries."""
 _LINE = re.compile(rb"[^\n]+")
 SUMMARY_BYTES = 32 << 10
 """The bytes at the end of a journal that usually suffice for the state of a job; a record has about 200 bytes."""
@@ -57,6 +61,7 @@ def append(journal: Path, record: Record, *, inode: int | None = None) -> None:
     """
     descriptor = os.open(journal, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
+        _lock(descriptor)
         status = os.fstat(descriptor)
         if inode is not None and inode != status.st_ino:
             raise OSError(errno.ESTALE, "the journal belongs to another job now", str(journal))
@@ -70,6 +75,27 @@ def append(journal: Path, record: Record, *, inode: int | None = None) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _lock(descriptor: int) -> None:
+    """Lock a file until it is closed, as far as its file system has locks; give up after some seconds.
+
+    An NFS client writes to the end of a file that it saw last, so two hosts can overwrite each other's lines. A lock
+    makes it query the server. Source: Linux NFS FAQ, A8; both observed on Linux 6.1, NFS 3 and 4.2.
+    """
+    with suppress(OSError):
+        for _ in range(LOCK_TRIES):
+            if _try_lock(descriptor):
+                return
+            time.sleep(LOCK_PAUSE)
+
+
+def _try_lock(descriptor: int) -> bool:
+    try:
+        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return False
+    return True
 
 
 def read(journal: Path) -> JournalContents:

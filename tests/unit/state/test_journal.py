@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import subprocess
+import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -12,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paislurm.translator.monitor.poll import open_job
+from paislurm.translator.state import journal as module
 from paislurm.translator.state.journal import (
     MAX_EARLIER,
     MAX_FIRST,
@@ -199,3 +202,48 @@ def test_lasting_records_of_a_long_journal_are_kept(tmp_path: Path) -> None:
     assert kept == [CREATED, change, reported, cancel, SUBMITTED]
     assert len(found.records) < 20_010
     assert found.read_errors == (f"line {len(first) + 30_002} cannot be read: invalid JSON",)
+
+
+_HOLDS_LOCK = """
+import fcntl, sys
+file = open(sys.argv[1], "ab", buffering=0)
+fcntl.lockf(file, fcntl.LOCK_EX)
+print("locked", flush=True)
+sys.stdin.readline()
+file.write(b"{}\\n")
+"""
+
+
+def test_a_record_waits_for_that_of_another_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On NFS each would write to the end of the file that it saw last."""
+    journal = tmp_path / "journal.jsonl"
+    append(journal, CREATED)
+    command = [sys.executable, "-c", _HOLDS_LOCK, str(journal)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout
+        assert other.stdin
+        assert other.stdout.readline() == "locked\n"
+        waits: list[float] = []
+
+        def wait(seconds: float) -> None:
+            waits.append(seconds)
+            with suppress(BrokenPipeError):
+                other.communicate("go on\n")
+
+        monkeypatch.setattr(module.time, "sleep", wait)
+        append(journal, INTENT)
+    assert waits
+    assert journal.read_bytes() == dump(CREATED) + b"{}\n" + dump(INTENT)
+
+
+@pytest.mark.parametrize("number", [errno.EAGAIN, errno.EACCES, errno.ENOLCK, errno.ENOSYS, errno.EIO])
+def test_a_record_is_written_without_a_lock_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    """The file system has no locks, or another process keeps its lock for ever."""
+
+    def refuse(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(module.fcntl, "lockf", refuse)
+    monkeypatch.setattr(module.time, "sleep", lambda _: None)
+    append(tmp_path / "journal.jsonl", CREATED)
+    assert read(tmp_path / "journal.jsonl").records == (CREATED,)
