@@ -15,10 +15,11 @@ WORKERS ?= $(shell echo $$(($$(nproc) + 4)))
 ROUNDS ?= 5
 HISTORIES ?= 10000
 OPERATIONS ?= 10000
+NFS_OPERATIONS ?= 500
 HOURS ?= 1
 FAULTS := tests/cluster/test_monitor.py tests/cluster/test_no_monitor.py tests/cluster/test_monitor_at_limits.py tests/unit/runtime/test_signals.py tests/cluster/test_large_job.py tests/contract/test_private_tmp.py
 
-.PHONY: demo help unit test contract check golden bench chaos fuzz simulation histories soak mutants horovod training horovod-begun cluster-packages cluster-up cluster-down clean
+.PHONY: demo help unit test contract check golden bench chaos fuzz simulation histories soak nfs mutants horovod training horovod-begun cluster-packages cluster-up cluster-down clean
 
 demo: $(VENV)/program  ## install, and run a job on this machine
 	$(BIN)/paislurm submit --backend local --follow examples/hello-world.yaml
@@ -73,6 +74,9 @@ histories: $(VENV)/ready cluster-packages  ## OPERATIONS of three users on two l
 
 soak: $(VENV)/ready cluster-packages  ## soak a monitor for HOURS while 200 jobs come and go, and print slopes; `python -m tests.soak --virtual 72` in virtual hours
 	$(BIN)/python -m tests.soak --minutes $$((60 * $(HOURS)))
+
+nfs: $(VENV)/ready cluster-packages  ## play NFS_OPERATIONS faulted operations with homes on a real NFS, with its caches and without: an hour
+	for caches in on off; do $(BIN)/python -m tests.nfs --operations $(NFS_OPERATIONS) --caches $$caches || exit; done
 
 mutants: $(VENV)/ready  ## plant bugs, one at a time in a copy, and list those that no test notices: hours
 	$(BIN)/python -m tests.mutants $(HISTORIES)
