@@ -6,6 +6,8 @@ The model of the script knows of `batch/folder.sh` the claim, and of `batch/resu
 from __future__ import annotations
 
 import json
+import os
+from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
 from paislurm.backends.slurm.commands import cluster_of_tag
@@ -153,13 +155,12 @@ class Batch:
             return "FAILED", UNSEEN
         owner = f"{job.id} {job.restarts}"
         try:
-            (attempt / "claim").mkdir()
+            with suppress(FileExistsError):
+                (attempt / "claim").mkdir()
+            os.close(os.open(attempt / "claim" / "owner", os.O_WRONLY | os.O_CREAT | os.O_EXCL))
+            (attempt / "claim" / "owner").write_bytes(f"{owner}\n".encode())
         except FileExistsError:
             return self._claimed()
-        except OSError:
-            return "FAILED", REFUSED
-        try:
-            (attempt / "claim" / "owner").write_bytes(f"{owner}\n".encode())
         except OSError:
             return "FAILED", REFUSED
         self._cluster.ran.append((job, submission.tag))

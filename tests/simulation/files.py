@@ -91,6 +91,7 @@ class Client(Knowledge):
             raise error(errno.EEXIST, path)
         self._check_room(path)
         self._own_change(parent, name, self._server.new(stat.S_IFDIR | mode))
+        self._lose_answer(errno.EEXIST, path)
 
     def rmdir(self, path: str, at: int | None = None) -> None:
         """Remove an empty folder."""
@@ -133,6 +134,7 @@ class Client(Knowledge):
             found.changed(links=-1)
         self._own_change(parent, name, None)
         self._own_change(to, new_name, node)
+        self._lose_answer(errno.ENOENT, old)
 
     def link(self, old: str, new: str) -> None:
         """Give a second name; of several clients, one does. The server's answer may be lost."""
@@ -143,10 +145,7 @@ class Client(Knowledge):
             raise error(errno.EEXIST, new)
         node.changed(ctime=self._world.now, links=1)
         self._own_change(parent, name, node)
-        if self._cached and self._world.fault(1, 0.01):
-            # The client asks once more, and the server finds the name.
-            self._world.tell("the answer is lost: link", new)
-            raise error(errno.EEXIST, new)
+        self._lose_answer(errno.EEXIST, new)
         self._attributes.pop(node, None)
 
     def unlink(self, path: str, at: int | None = None) -> None:
@@ -255,6 +254,12 @@ class Client(Knowledge):
         if "r" in mode:
             return ReadFile(self, descriptor, self._opened[descriptor].data)
         return WrittenFile(self, descriptor)
+
+    def _lose_answer(self, number: int, path: object) -> None:
+        """Lose the answer to a change: the client asks once more, and the server finds that already done."""
+        if self._cached and self._world.fault(1, 0.01):
+            self._world.tell("the answer is lost:", path)
+            raise error(number, path)
 
     def _check_room(self, path: object) -> None:
         if self._world.fault(1, 0.005):

@@ -110,10 +110,13 @@ class JobFolder(Struct, frozen=True, kw_only=True):
             with opened.folder("attempts") as attempts, attempts.folder(str(attempt)) as own:
                 with suppress(FileExistsError):
                     os.mkdir("claim", 0o700, dir_fd=own.descriptor)
-                    return True
                 with own.folder("claim") as claim:
-                    age = time.time() - os.fstat(claim.descriptor).st_mtime
-                    return claim.status("owner") is None and age > settled
+                    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+                    with suppress(FileExistsError):
+                        os.close(os.open("owner", flags, 0o600, dir_fd=claim.descriptor))
+                        return True
+                    owner = claim.status("owner")
+                    return owner is not None and not owner.st_size and time.time() - owner.st_mtime > settled
 
     def is_here(self) -> bool:
         """Return whether the folder is this job's, and not that of a job that has taken its name."""

@@ -124,13 +124,16 @@ claim_attempt() {
   if [[ $PSL_CLUSTER && ${SLURM_CLUSTER_NAME-} == "$PSL_CLUSTER" ]]; then
     me+=";$PSL_CLUSTER"
   fi
-  if mkdir -- "$PSL_ATTEMPT_FOLDER/claim" 2>/dev/null; then
+  # If NFS loses the answer to mkdir, the folder exists already. The server repeats an exclusive
+  # creation. Source: RFC 1813, 3.3.8.
+  mkdir -- "$PSL_ATTEMPT_FOLDER/claim" 2>/dev/null || true
+  if (set -o noclobber && : >"$PSL_ATTEMPT_FOLDER/claim/owner") 2>/dev/null; then
     printf '%s %s\n' "$me" "$restarts" >"$PSL_ATTEMPT_FOLDER/claim/owner" ||
       die "cannot write to $PSL_ATTEMPT_FOLDER"
     PSL_CLAIMED=1
     return
   fi
-  [[ -d $PSL_ATTEMPT_FOLDER/claim ]] || die "cannot write to $PSL_ATTEMPT_FOLDER"
+  [[ -e $PSL_ATTEMPT_FOLDER/claim/owner ]] || die "cannot write to $PSL_ATTEMPT_FOLDER"
   read -r owner owner_restarts <"$PSL_ATTEMPT_FOLDER/claim/owner" 2>/dev/null || true
   if [[ $owner == "$me" && $owner_restarts != "$restarts" ]]; then
     decide requeued -100 transient "Slurm restarted the job; a retry is a fresh attempt"

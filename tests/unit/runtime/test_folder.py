@@ -46,6 +46,23 @@ def test_a_folder_that_cannot_be_entered_gets_no_result(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+CLAIM = """PSL_ATTEMPT_FOLDER=$1 PSL_ATTEMPT=0 PSL_CLUSTER='' PSL_CLAIMED=''
+log() { printf '%s\\n' "$*"; }
+SLURM_JOB_ID=$2; claim_attempt; printf 'claimed'"""
+
+
+def test_one_job_claims_an_attempt_even_if_the_answer_to_mkdir_was_lost(tmp_path: Path) -> None:
+    """NFS repeats the call then, and the folder exists already."""
+    (tmp_path / "claim").mkdir()
+    assert run(CLAIM, str(tmp_path), "7") == "claimed"
+    assert (tmp_path / "claim/owner").read_text() == "7 0\n"
+    assert run(f"({CLAIM}); printf '%s' \"$?\"", str(tmp_path), "8").splitlines() == [
+        "attempt 0 belongs to job 7; this job, 8, is a duplicate and ends",
+        "5",
+    ]
+    assert (tmp_path / "claim/owner").read_text() == "7 0\n"
+
+
 def test_the_first_submit_folder_is_kept(tmp_path: Path) -> None:
     """A retry is submitted by a monitor from anywhere, and the first folder counts."""
     code = """SLURM_SUBMIT_DIR=/elsewhere; PSL_SECRET_NAMES=''

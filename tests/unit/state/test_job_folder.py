@@ -142,6 +142,17 @@ def test_a_home_that_cannot_be_created_is_an_error_with_its_path(tmp_path: Path)
     assert str(tmp_path / "file") in caught.value.diagnostics[0].message
 
 
+def test_a_claim_for_no_job_is_taken_unless_a_job_has_it(tmp_path: Path) -> None:
+    folder = JobFolder(path=tmp_path)
+    claim = folder.claim(0)
+    claim.parent.parent.mkdir(parents=True)
+    assert folder.take_claim(0, settled=60)
+    assert not folder.take_claim(0, settled=60), "a job may have made it a moment ago, and not yet written its id"
+    assert folder.take_claim(0, settled=-1)
+    claim.write_text("7 0\n")
+    assert not folder.take_claim(0, settled=-1)
+
+
 class opened:  # noqa: N801 - reads as the function that it stands for
     """Hold a descriptor of a job folder."""
 
