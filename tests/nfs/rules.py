@@ -92,24 +92,28 @@ def a_file_that_another_client_removed_is_stale(clients: Clients) -> None:
 
 
 def an_answer_is_lost(clients: Clients) -> None:
-    """A client that made a folder is told that it exists already."""
-    told: list[int] = []
-    path = clients.one / "made"
+    """A client that made a folder is told that it exists already; an exclusive creation is recognized."""
+    assert _lost_answer(clients, Path.mkdir, "made") == errno.EEXIST
+    assert _lost_answer(clients, lambda path: path.touch(exist_ok=False), "created") == 0
 
-    def make() -> None:
+
+def _lost_answer(clients: Clients, make: Callable[[Path], object], name: str) -> int:
+    told: list[int] = []
+
+    def try_to() -> None:
         try:
-            path.mkdir()
+            make(clients.one / name)
         except OSError as error:
             told.append(error.errno or 0)
 
-    maker = Thread(target=make)
+    maker = Thread(target=try_to)
     with clients.server.answers_lost(LOGIN):
         maker.start()
         until = time.time() + 30
-        while not (clients.server.home / "made").exists() and time.time() < until:
+        while not (clients.server.home / name).exists() and time.time() < until:
             time.sleep(0.05)
     maker.join(60)
-    assert told == [errno.EEXIST]
+    return sum(told)
 
 
 def a_client_that_gives_up_reports_an_error(clients: Clients) -> None:
