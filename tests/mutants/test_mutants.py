@@ -11,7 +11,8 @@ from .mutant import CHECKOUT, Mutant, known_seeds
 from .protocol import PROTOCOL
 
 SEEDS = known_seeds()
-AGAIN = "if the drawing of histories has changed, `python -m tests.mutants --seeds` finds others"
+HISTORIES = 1000
+AGAIN = "`python -m tests.mutants --seeds` looks for histories that notice it"
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.what)
@@ -23,6 +24,7 @@ def test_the_text_of_a_planted_bug_is_in_its_file_once(mutant: Mutant) -> None:
 @pytest.mark.slow("a copy of the program for each bug")
 @pytest.mark.parametrize("mutant", PROTOCOL, ids=lambda mutant: mutant.what)
 def test_a_history_notices_a_bug_of_the_protocol(mutant: Mutant) -> None:
-    seed = SEEDS[mutant.what]
+    seed = SEEDS.get(mutant.what, 0)
     assert play(seed).violation == ""
-    assert mutant.first_seed(1, seed) == seed, AGAIN
+    # Any change of the program can shift what a history meets: then others have to notice the bug.
+    assert mutant.first_seed(1, seed) == seed or mutant.first_seed(HISTORIES) is not None, AGAIN
