@@ -154,7 +154,7 @@ def test_the_answer_names_rule_others_retry_and_budget() -> None:
     assert (found.next_attempt, found.min_delay, found.max_delay) == (1, 0, 0)
     assert found.retry_rule == "attempt 1 at once; retry 1 of 1"
     assert found.budget == "jobRetryCount: 1 of 1 used; retries without the budget: 0 of 10 used"
-    assert found.nodes == "no node is left out"
+    assert found.node_rule == "no node is left out"
 
 
 def test_later_events_happen_in_the_next_attempt_or_not_at_all() -> None:

@@ -74,7 +74,7 @@ class ScenarioAttempt(Struct, frozen=True, kw_only=True):
     """The used retries, and their limits; None without a retry."""
     excluded_nodes: tuple[str, ...]
     """The nodes that the next attempt avoids."""
-    nodes: str | None
+    node_rule: str | None
     """Where the next attempt may run; None without a retry."""
 
 

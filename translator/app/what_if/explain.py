@@ -138,5 +138,5 @@ def attempt_answer(played: Played, setting: Setting, sources: Sources) -> Scenar
         retry_rule=retry_text(played, sources) if ending else None,
         budget=budget_text(played, sources) if retry else None,
         excluded_nodes=played.excluded_nodes,
-        nodes=nodes_text(played, retry) if retry else None,
+        node_rule=nodes_text(played, retry) if retry else None,
     )

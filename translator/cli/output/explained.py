@@ -38,7 +38,7 @@ def _attempt_text(attempt: ScenarioAttempt) -> str:
         ("others", attempt.others or ""),
         ("retry", attempt.retry_rule or ""),
         ("budget", attempt.budget or ""),
-        ("nodes", attempt.nodes or ""),
+        ("nodes", attempt.node_rule or ""),
         ("job", job if attempt.next_attempt is None else ""),
     ]
     return f"attempt {attempt.attempt}\n" + "\n".join(f"  {line}" for line in pairs_text(rows).split("\n"))
