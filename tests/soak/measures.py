@@ -10,10 +10,13 @@ from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING
 
+from tests.simulation.files import Client
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.simulation.files import Node
+    from tests.simulation.files import Node, Server
+    from tests.simulation.world import Process
 
 
 def usage(folder: Path) -> tuple[int, int]:
@@ -32,6 +35,24 @@ def paths_below(folder: Node, path: str = "") -> Iterator[str]:
     for name, node in folder.entries.items():
         yield f"{path}/{name}"
         yield from paths_below(node, f"{path}/{name}")
+
+
+class OwnedClient(Client):
+    """A client that knows who opened what: the system closes the files of a process that was killed."""
+
+    def __init__(self, server: Server) -> None:
+        super().__init__(server)
+        self._owners: dict[int, Process | None] = {}
+
+    def open(self, path: str, flags: int, mode: int = 0o600, at: int | None = None) -> int:
+        descriptor = super().open(path, flags, mode, at)
+        self._owners[descriptor] = self._world.current
+        return descriptor
+
+    def opened(self) -> int:
+        """Return the number of files that processes have open."""
+        self._owners = {number: self._owners[number] for number in self._opened}
+        return sum(owner is not None and not owner.dead for owner in self._owners.values())
 
 
 def held(thing: object) -> tuple[int, int]:

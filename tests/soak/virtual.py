@@ -5,6 +5,7 @@ The model keeps each job for ever, a real Slurm does not: jobs whose folders wer
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from contextlib import ExitStack, contextmanager
@@ -27,7 +28,7 @@ from tests.simulation.slurm import Slurm
 from tests.simulation.syscalls import ROOT, simulated
 from tests.simulation.world import Choices, World
 
-from .measures import held, paths_below
+from .measures import OwnedClient, held, paths_below
 from .slopes import slopes
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ KEPT = 1800
 """Seconds after which an ended job is removed."""
 CHECK_CPU = 0.001
 """CPU seconds of the monitor's file checks, as measured with 200 jobs."""
+STAYS = re.compile(f"{HOME}/(runtime|monitor/(ended.json|calls.log)$|jobs/.new-)")
+"""The runtime, once for each version; the cache of outcomes; the call log; for a day, a submit that was killed."""
 PART_CHANGED, PART_REMOVED = 0.2, 0.2
 """The part of the rounds in which a job is cancelled, changed or looked at, and in which ended jobs are removed."""
 WARM = 0.25
@@ -58,6 +61,7 @@ def soak(hours: float) -> int:
     """Print the slopes of a soak; return 1 if a measure grows, or if something is left at the end."""
     samples, left = soaked(hours, JOBS, faults_an_hour=4)
     found = slopes(samples, hours * WARM)
+    print(*(json.dumps({"hour": hour, **values}) for hour, values in samples), sep="\n")
     print(*found, *(f"left at the end: {each}" for each in left), sep="\n")
     return int(bool(left) or any(each.grows for each in found))
 
@@ -99,6 +103,8 @@ class _Users:
     def __init__(self, world: World, jobs: int, faults_an_hour: float) -> None:
         self._world, self._jobs, self._faults_an_hour = world, jobs, faults_an_hour
         self._server = Server(world, cached=False)
+        self._clients = {host: OwnedClient(self._server) for host in ("login1", "login", "node", "outside")}
+        self._server.clients.update(self._clients)
         self._slurm = _PatientSlurm(world, self._server)
         self._people = People(world, self._slurm, self._server)
         self._random = Random(world.choices.choose(1 << 30))
@@ -119,7 +125,7 @@ class _Users:
         self._before = self._names()
 
     def work(self, seconds: float) -> None:
-        """Let time pass, with a round of the users each minute and a sample every few minutes."""
+        """Let time pass, with a round each minute and a sample every few minutes."""
         began = sampled = self._world.now
         while self._world.now < began + seconds:
             if self._random.random() < self._faults_an_hour * TICK / HOUR:
@@ -143,11 +149,14 @@ class _Users:
 
     def left(self) -> list[str]:
         """Return what is left in the end that was not there after the first job, and what is open."""
-        return [*sorted(self._names() - self._before), *["an open file"] * self._opened()]
+        return [
+            *sorted(self._names() - self._before),
+            *(f"an open file of {host}" for host, client in self._clients.items() if client.opened()),
+        ]
 
     def _names(self) -> set[str]:
-        """Return all paths, without the numbers of locks and the runtime, of which each version stays once."""
-        paths = (path for path in paths_below(self._server.root) if not path.startswith(f"{HOME}/runtime"))
+        """Return all paths, without the numbers of locks and without what may stay."""
+        paths = (path for path in paths_below(self._server.root) if not STAYS.match(path))
         return {re.sub(r"lock\.\d+$", "lock.N", path) for path in paths}
 
     def _round(self) -> None:
@@ -189,9 +198,6 @@ class _Users:
         session = self._people.session()
         remove_jobs(session, jobs_to_remove(session, [], older_than=older_than).jobs)
 
-    def _opened(self) -> int:
-        return sum(len(client._opened) for client in self._server.clients.values())
-
     def _sample(self) -> dict[str, float]:
         folders = list(_folders(self._server))
         self._forget({name for name, _ in folders})
@@ -208,7 +214,7 @@ class _Users:
             "hidden names": sum("/." in path.removeprefix(HOME) for path in paths),
             "bytes of the journal of a living job": sum(living) / max(1, len(living)),
             "bytes of the longest journal of a living job": max(living, default=0),
-            "open descriptors": self._opened(),
+            "open descriptors": sum(client.opened() for client in self._clients.values()),
             "calls to Slurm, an hour": answers * HOUR / SAMPLE,
             "objects that the monitor holds": number,
             "KiB of these objects": size / 1024,

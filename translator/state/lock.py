@@ -83,7 +83,8 @@ class Lock:
             number = name.removeprefix(_NAME)
             if name.startswith(_NAME) and number.isdecimal() and int(number) < self._number:
                 self._files.remove(name)
-            elif name.startswith(".owner-"):
+            elif name.startswith("."):
+                # A killed process has left it: the files of this folder are hidden only while they are written.
                 left = self._files.stamp(name)
                 if left is not None and now - left.time > ABANDONED_SECONDS:
                     self._files.remove(name)

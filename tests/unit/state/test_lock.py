@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from paislurm.translator.state.lock import STALE_SECONDS, Lock
+from paislurm.translator.state.lock import ABANDONED_SECONDS, STALE_SECONDS, Lock
 from paislurm.translator.state.shared_files import SharedFiles, Stamp
 
 if TYPE_CHECKING:
@@ -269,6 +269,18 @@ def test_the_lock_works_on_a_real_file_system(tmp_path: Path) -> None:
         assert mine
     assert sorted(path.name for path in (tmp_path / "monitor").iterdir()) == ["lock.2"]
     assert (tmp_path / "monitor" / "lock.2").read_text() == "second"
+
+
+def test_a_new_owner_removes_what_killed_processes_left(tmp_path: Path) -> None:
+    names = ("lock.1", ".owner-0123456789abcdef", ".now-0123456789abcdef", ".ended.json.17", "calls.log")
+    for age, folder in ((ABANDONED_SECONDS - 60, tmp_path / "new"), (ABANDONED_SECONDS + 60, tmp_path / "old")):
+        folder.mkdir()
+        for name in names:
+            (folder / name).touch()
+            os.utime(folder / name, (time.time() - age,) * 2)
+        assert Lock(SharedFiles(folder)).take()
+    assert {path.name for path in (tmp_path / "new").iterdir()} == {"lock.2", *names[1:]}
+    assert {path.name for path in (tmp_path / "old").iterdir()} == {"lock.2", "calls.log"}
 
 
 def test_a_lock_in_an_unwritable_folder_cannot_be_taken(tmp_path: Path) -> None:
