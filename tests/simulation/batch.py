@@ -1,29 +1,21 @@
-"""A Slurm job from its submit to its end, with a model of the batch script.
-
-The model of the script knows of `batch/folder.sh` the claim, and of `batch/result.sh` the result.
-"""
+"""A Slurm job from its submit to its end."""
 
 from __future__ import annotations
 
-import json
-import os
-from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
 from paislurm.backends.slurm.commands import cluster_of_tag
 from paislurm.backends.slurm.output import Row, job_id_at
 
-if TYPE_CHECKING:
-    from pathlib import Path
+from .script import Script
 
+if TYPE_CHECKING:
     from paislurm.backends.base import Submission
 
     from .files import Server
     from .witness import Witness
     from .world import World
 
-NO_RESULT, DUPLICATE, UNSEEN, REQUEUED, REFUSED = 7, 5, 6, 3, 4
-"""Exit statuses of the batch script."""
 ENDS = (
     "succeeded", "failed", "transient", "node lost", "cancelled by root", "requeued", "time limit", "prolog failed",
     "requeued and held",
@@ -87,10 +79,13 @@ class Cluster(Protocol):
     """What a job knows of its cluster."""
 
     usual_end: str
-    lag: float
     drained: dict[str, str]
     ran: list[tuple[Job, str]]
     ran_after_end: str
+
+    @property
+    def lag(self) -> float:
+        """Seconds by which the accounts are late."""
 
 
 class Batch:
@@ -102,7 +97,6 @@ class Batch:
         self._world = world
         self._server = server
         self._witness = witness
-        self._attempt = job.submission.folder / "attempts" / str(job.submission.attempt)
 
     def lives(self) -> None:
         """Wait, run, and end."""
@@ -120,13 +114,16 @@ class Batch:
             self.ends("CANCELLED", 0)
             return
         job.becomes("RUNNING", world.now)
-        while (end := self._script(how)) is None:
+        script = Script(job, world, self._tasks)
+        while (end := script.run(how)) is None:
             job.restarts += 1
             job.becomes("PENDING" if how == "requeued" else "REQUEUE_HOLD", world.now)
             if not self._waits(1 if how == "requeued" else 100):
                 end = ("CANCELLED", 0)
                 break
             job.becomes("RUNNING", world.now)
+        if how == "node lost":
+            self._cluster.drained[NODE] = "Not responding"
         self.ends(*end)
 
     def _waits(self, seconds: float) -> bool:
@@ -145,74 +142,13 @@ class Batch:
         job.accounted = world.now + self._cluster.lag + (0, 3, 40)[world.choices.choose(3)]
         world.tell(f"job {job.id} ends: {state}, status {status}")
 
-    def _script(self, how: str) -> tuple[str, int] | None:
-        """Run the script once; return the state and status of the job, None for a requeue."""
-        world, job, attempt, submission = self._world, self._job, self._attempt, self._job.submission
-        try:
-            list(submission.folder.parent.iterdir())
-            (attempt / "job.sbatch").stat()
-        except OSError:
-            return "FAILED", UNSEEN
-        owner = f"{job.id} {job.restarts}"
-        try:
-            with suppress(FileExistsError):
-                (attempt / "claim").mkdir()
-            os.close(os.open(attempt / "claim" / "owner", os.O_WRONLY | os.O_CREAT | os.O_EXCL))
-            (attempt / "claim" / "owner").write_bytes(f"{owner}\n".encode())
-        except FileExistsError:
-            return self._claimed()
-        except OSError:
-            return "FAILED", REFUSED
-        self._cluster.ran.append((job, submission.tag))
-        self._witness.runs(job.id, submission.folder)
+    def _tasks(self) -> None:
+        """Run the tasks."""
+        world, submission = self._world, self._job.submission
+        self._cluster.ran.append((self._job, submission.tag))
+        self._witness.runs(self._job.id, submission.folder)
         journal = self._server.find(str(submission.folder / "journal.jsonl"))
         if journal is not None and b'"kind": "ended"' in journal.data:
-            self._cluster.ran_after_end = str(job.id)
-        world.tell(f"job {job.id} runs attempt {submission.attempt}")
+            self._cluster.ran_after_end = str(self._job.id)
+        world.tell(f"job {self._job.id} runs attempt {submission.attempt}")
         world.sleep((5, 60, 600)[world.choices.choose(3)])
-        if job.cancelled:
-            self._result("interrupted", -1, "unknown")
-            return "CANCELLED", 0
-        return self._become(how)
-
-    def _become(self, how: str) -> tuple[str, int] | None:
-        if how.startswith("requeued"):
-            return None
-        if how == "node lost":
-            self._cluster.drained[NODE] = "Not responding"
-            return "NODE_FAIL", 0
-        if how in ("cancelled by root", "time limit"):
-            self._result("interrupted", -1, "unknown")
-            return ("CANCELLED" if how == "cancelled by root" else "TIMEOUT"), 0
-        if how == "succeeded":
-            return ("COMPLETED", 0) if self._result("succeeded", 0, "success") else ("FAILED", NO_RESULT)
-        behaviour, code = ("transient", -120) if how == "transient" else ("unknown", 255)
-        return ("FAILED", 1) if self._result("failed", code, behaviour) else ("FAILED", NO_RESULT)
-
-    def _claimed(self) -> tuple[str, int]:
-        job = self._job
-        try:
-            text = (self._attempt / "claim" / "owner").read_bytes().decode()
-        except OSError:
-            text = ""
-        owner, _, restarts = text.strip().partition(" ")
-        if owner == job.id and restarts != str(job.restarts):
-            self._result("requeued", -100, "transient")
-            return "FAILED", REQUEUED
-        self._world.tell(f"job {job.id} is a duplicate of job {owner or 'unknown'}")
-        return "FAILED", DUPLICATE
-
-    def _result(self, outcome: str, code: int, behaviour: str) -> bool:
-        job, now = self._job, int(self._world.now)
-        document = {
-            "version": 2, "job": job.submission.job, "attempt": job.submission.attempt, "job_id": job.id,
-            "outcome": outcome, "exit_code": code, "behaviour": behaviour, "reason": f"it {outcome}", "trigger": None,
-            "started_at": int(job.started or now), "ended_at": now, "tasks": [],
-        }  # fmt: skip
-        new: Path = self._attempt / ".result"
-        try:
-            new.write_bytes(json.dumps(document).encode())
-            new.replace(self._attempt / "result.json")
-        except OSError:
-            return False
-        return True

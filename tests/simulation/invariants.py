@@ -9,8 +9,8 @@ from paislurm.translator.state import journal as journals
 from paislurm.translator.state.history import history
 from paislurm.translator.state.records import Created, Ended, Intent, Retry, Submitted
 
-from .batch import DUPLICATE
 from .people import BUDGET, HOME, SECRET
+from .script import DUPLICATE
 from .witness import MOMENT, ViolationError
 
 if TYPE_CHECKING:

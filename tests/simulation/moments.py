@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -193,25 +194,25 @@ class _Wrapped:
 def watched(moments: Moments, witness: Witness) -> Iterator[None]:
     """Let the functions that change what processes share name their moments, and tell the witness."""
     wrapped = _Wrapped(moments, witness)
-    fakes: list[tuple[Any, str, Any]] = [
-        (os, "write", wrapped.write(os.write)),
-        (job_folder, "append", wrapped.append(job_folder.append)),
-        (job_folder, "read", wrapped.read(job_folder.read)),
-        (poll, "read", wrapped.read(poll.read)),
-        (Lock, "take", wrapped.take(Lock.take)),
-        (Lock, "give_up", wrapped.give_up(Lock.give_up)),
-        (Lock, "beat", wrapped.beat(Lock.beat)),
-        (Lock, "now", wrapped.beat(Lock.now)),
-        (JobFolder, "forget_secrets", wrapped.around("forget secrets", JobFolder.forget_secrets)),
-        (replace_job, "archive", wrapped.around("archive", replace_job.archive, witness.archived)),
-        (replace_job, "publish", wrapped.around("publish", replace_job.publish)),
-        (replace_job, "remove", wrapped.around("undo", replace_job.remove)),
-        (removing, "hide", wrapped.around("hide", removing.hide)),
+    wrappers: list[tuple[Any, str, Callable[..., Any]]] = [
+        (os, "write", wrapped.write),
+        (job_folder, "append", wrapped.append),
+        (job_folder, "read", wrapped.read),
+        (poll, "read", wrapped.read),
+        (Lock, "take", wrapped.take),
+        (Lock, "give_up", wrapped.give_up),
+        (Lock, "beat", wrapped.beat),
+        (Lock, "now", wrapped.beat),
+        (JobFolder, "forget_secrets", partial(wrapped.around, "forget secrets")),
+        (replace_job, "archive", partial(wrapped.around, "archive", then=witness.archived)),
+        (replace_job, "publish", partial(wrapped.around, "publish")),
+        (replace_job, "remove", partial(wrapped.around, "undo")),
+        (removing, "hide", partial(wrapped.around, "hide")),
     ]
-    before = [(owner, name, getattr(owner, name)) for owner, name, _ in fakes]
+    before = [(owner, name, getattr(owner, name)) for owner, name, _ in wrappers]
     try:
-        for owner, name, fake in fakes:
-            setattr(owner, name, fake)
+        for (owner, name, real), (_, _, wrap) in zip(before, wrappers, strict=True):
+            setattr(owner, name, wrap(real))
         yield
     finally:
         for owner, name, real in before:

@@ -178,7 +178,8 @@ def _replacements(calls: Calls) -> list[tuple[Any, str, Any]]:
     }  # fmt: skip
     of_descriptors: dict[str, Callable[..., Any]] = {
         "fstat": Client.stat, "read": lambda client, path, count: client.read(path, count, 0), "pread": Client.read,
-        "write": Client.write, "fsync": Client.sync, "close": Client.close,
+        "write": lambda client, descriptor, data: client.write(descriptor, data), "fsync": Client.sync,
+        "close": Client.close,
     }  # fmt: skip
     return [
         *((os, name, calls.of_path(getattr(os, name), fake)) for name, fake in of_paths.items()),
