@@ -24,7 +24,7 @@ def test_the_text_of_a_planted_bug_is_in_its_file_once(mutant: Mutant) -> None:
 @pytest.mark.slow("a copy of the program for each bug")
 @pytest.mark.parametrize("mutant", PROTOCOL, ids=lambda mutant: mutant.what)
 def test_a_history_notices_a_bug_of_the_protocol(mutant: Mutant) -> None:
-    seed = SEEDS.get(mutant.what, 0)
+    seed = SEEDS[mutant.what]
     assert play(seed).violation == ""
     # Any change of the program can shift what a history meets: then others have to notice the bug.
     assert mutant.first_seed(1, seed) == seed or mutant.first_seed(HISTORIES) is not None, AGAIN
