@@ -5,9 +5,11 @@ The tasks of a job run as its user, so a file in a job folder may be a pipe, a t
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
+from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -15,6 +17,7 @@ from msgspec import Meta, Struct, ValidationError, convert
 from msgspec.json import Decoder
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 Shape = TypeVar("Shape")
@@ -53,10 +56,20 @@ def open_regular(path: Path) -> int:
 def read_end(path: Path, limit: int) -> tuple[bytes, bool]:
     """Return the last `limit` bytes of a file, and whether these are the whole file."""
     descriptor = open_regular(path)
-    with os.fdopen(descriptor, "rb") as file:
+    with os.fdopen(descriptor, "rb") as file, _naming(path):
         size = file.seek(0, os.SEEK_END)
         file.seek(max(0, size - limit))
         return file.read(limit), size <= limit
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Add the file's name to errors. A file is stale if another NFS client removed it: report it as missing."""
+    try:
+        yield
+    except OSError as error:
+        number = errno.ENOENT if error.errno == errno.ESTALE else error.errno or 0
+        raise OSError(number, os.strerror(number), str(path)) from error
 
 
 def read_lines(path: Path, limit: int) -> list[bytes]:

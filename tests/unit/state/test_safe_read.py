@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import json
 import os
 import tempfile
@@ -15,7 +17,7 @@ from hypothesis import strategies as st
 from paislurm.translator.state import result as result_module
 from paislurm.translator.state import task_reports as reports_module
 from paislurm.translator.state.result import Result, parse_result, read_result
-from paislurm.translator.state.safe_read import CorruptDataError, open_regular
+from paislurm.translator.state.safe_read import CorruptDataError, open_regular, read_end
 from paislurm.translator.state.task_reports import Report, ScriptRun, apply_reports, read_reports, read_scripts
 
 from ..monitor.jobs import result, task
@@ -165,3 +167,25 @@ def test_any_bytes_are_read_as_script_records_without_error(data: bytes) -> None
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "0.scripts").write_bytes(data)
         assert all(isinstance(each, ScriptRun) for each in read_scripts(Path(folder))[0])
+
+
+@pytest.mark.parametrize(("number", "kind"), [(errno.ESTALE, FileNotFoundError), (errno.EIO, OSError)])
+def test_an_error_of_a_read_names_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, kind: type[OSError]
+) -> None:
+    """On NFS, a file that another host has removed is missing, though it is open."""
+    file = tmp_path / "journal.jsonl"
+    file.touch()
+
+    class Stale(io.BytesIO):
+        def read(self, _: int | None = -1) -> bytes:
+            raise OSError(number, os.strerror(number))
+
+    def opened(descriptor: int, _: str) -> Stale:
+        os.close(descriptor)
+        return Stale()
+
+    monkeypatch.setattr(os, "fdopen", opened)
+    with pytest.raises(kind) as caught:
+        read_end(file, 100)
+    assert caught.value.filename == str(file)
