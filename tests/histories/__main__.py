@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import time
 from pathlib import Path
@@ -44,6 +45,7 @@ def main() -> int:
 
 def play(cluster: Cluster, plan: Plan) -> int:
     """Play one history and print what came of it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # In the background of a shell it is ignored.
     folder = cluster.instance.folder / f"history-{plan.seed}"
     began = time.time()
     driver = Driver(cluster, plan, folder)

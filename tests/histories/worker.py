@@ -55,6 +55,9 @@ class Running:
 
         try:
             os.setpgid(0, 0)
+            # They are ignored if this runs in the background of a shell.
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            signal.signal(signal.SIGQUIT, signal.SIG_DFL)
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
             for number, descriptor in enumerate(self.outputs, 1):
                 os.dup2(descriptor, number)
