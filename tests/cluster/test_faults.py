@@ -60,7 +60,12 @@ def test_out_of_memory_task_is_a_permanent_failure(installed: Cluster, workdir: 
     code, result = job.ended()
     assert (code, result["outcome"], result["exit_code"], result["behaviour"]) == (1, "failed", -1200, "permanent")
     assert (result["trigger"]["role"], states(result)) == ("child", ["child-0 FAILED", "peer-0 STOPPED"])
-    assert "memory" in status(job)["reason"]
+    shown = status(job)
+    assert "memory" in shown["reason"]
+    failure = shown["failure"]
+    assert (failure["task"], failure["what"]) == ("child-0", "out of memory, exit status 137")
+    assert (failure["cascade"], failure["stopped"]) == ([], ["peer-0"])
+    assert any("the kernel killed processes of this task, out of memory" in line for line in failure["evidence"])
 
 
 @pytest.mark.disruptive
@@ -93,6 +98,8 @@ def test_lost_node_ends_the_job_despite_its_completion_policy(installed: Cluster
                 assert (result["outcome"], result["exit_code"], result["behaviour"]) == ("failed", -1001, "transient")
                 assert "node n8 was lost" in result["reason"]
                 assert [task["node"] for task in result["tasks"] if task["state"] == "FAILED"] == ["n8"]
+                failure = shown["failure"]
+                assert (failure["node"], failure["what"]) == ("n8", "its node was lost"), failure
         found = {kind: {row["State"] for row in installed.sacct(number)} for kind, number in ids.items()}
         assert "NODE_FAIL" in found["batch"] | found["peer"], found
 
