@@ -83,7 +83,7 @@ class _Hour:
                 sample = self._sample() | {f"{what}, a minute": counters[what] - before[what] for what in counters}
                 before = counters
                 print(json.dumps({"minute": minute, **sample}), flush=True)
-                yield minute / 60, sample
+                yield (time.monotonic() - began) / 3600, sample
             self._turn_over()
             time.sleep(TICK)
 
