@@ -38,7 +38,7 @@ class Job:
         self.started: float | None = None
         self.ended: float | None = None
         self.accounted = now
-        self.cancelled = False
+        self.cancelled = self.cancel_asked = False
         self.restarts = 0
         self.states = [(now, "PENDING")]
 

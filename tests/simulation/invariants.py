@@ -92,7 +92,7 @@ def _check_told(people: People, ids: dict[str, set[str]]) -> None:
             # Only a process that was stopped between its last look and its submit can be so late, and only one that
             # was stopped or killed after it leaves the job to the next step of a monitor.
             stalls, kills = people.world.stalls, people.world.kills
-            if (late > MOMENT and not stalls) or not (job.cancelled or kills or stalls):
+            if (late > MOMENT and not stalls) or not (job.cancel_asked or kills or stalls):
                 raise ViolationError(f"job {job.id} was submitted after its user was told of the cancel")
 
 

@@ -153,10 +153,12 @@ class Slurm(SharedFolders):
 
     def cancel(self, *job_ids: JobId) -> None:
         self._moments.at("before scancel")
+        jobs = [job for job_id in job_ids if (job := self.jobs.get(job_id)) is not None]
+        for job in jobs:
+            job.cancel_asked = True
         self._ask(f"scancel {' '.join(job_ids)}")
-        for job_id in job_ids:
-            job = self.jobs.get(job_id)
-            if job is not None and job.ended is None:
+        for job in jobs:
+            if job.ended is None:
                 job.cancelled = True
         self._world.step("answer of scancel")
         self._moments.at("after scancel")

@@ -218,7 +218,7 @@ def _submit(view: View, number: int, dependencies: Dependencies) -> View:
     folder.append(intent)
     known = apply(before, [intent])
     try:
-        submit_attempt(
+        job_id, _ = submit_attempt(
             folder,
             known,
             dependencies.backend(known.backend),
@@ -231,7 +231,9 @@ def _submit(view: View, number: int, dependencies: Dependencies) -> View:
             return _refused(view, before.refused, known, error, dependencies)
         return _after(view, open_job(folder).history, error.words)
     dependencies.unreached.pop(known.backend, None)
-    return _cancel(_after(view, open_job(folder).history, ""), dependencies)
+    # The id is known here even if it could not be recorded.
+    known = replace(open_job(folder).history, job_id=job_id)
+    return _cancel(_after(view, known, ""), dependencies)
 
 
 def _after(view: View, known: History, backend_error: str) -> View:

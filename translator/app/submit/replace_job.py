@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from ...monitor.poll import View
     from ..session import Session
 
-STALLED_SECONDS = SETTLED_SECONDS // 3
-"""A submit that has taken so long may soon be given up by other processes."""
+STALLED_SECONDS = 2 * SETTLED_SECONDS // 3
+"""A submit that has taken so long stops, because other processes will soon give it up."""
 
 
 def finished_in(session: Session, folder: JobFolder) -> View | None:
@@ -81,9 +81,10 @@ def put_in_place(
 
 
 def check_in_time(folder: JobFolder, seconds: int) -> None:
-    """Raise FolderError if a submit that stalled for `seconds` was given up, and perhaps its name taken."""
-    if seconds > STALLED_SECONDS and not (folder.is_here() and folder.history().ended is None):
-        raise _name_taken(folder)
+    """Raise FolderError if a submit has taken too many seconds: another one may take its name at any moment."""
+    if seconds > STALLED_SECONDS:
+        message = f"writing the folder of {folder.name} took {seconds} s, so the job was not submitted"
+        raise FolderError(Diagnostic(code="E510", message=message, hint="submit it again"))
 
 
 def undo(folder: JobFolder, old: JobFolder | None) -> None:

@@ -7,6 +7,8 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from paislurm.backends.registry import is_remote
 from paislurm.backends.runner import scrubbed
 
@@ -137,7 +139,7 @@ def _submit(session: Session, prepared: Prepared, finished: View | None) -> str:
 
 def _after_submit(session: Session, folder: JobFolder, job_id: JobId) -> None:
     """Cancel a job that another process cancelled, or gave up because this process stalled before its submit."""
-    known = folder.history()
+    known = replace(folder.history(), job_id=job_id)
     backend = session.backend(known.backend)
     if known.ended is None:
         cancel_as_asked(folder, known, backend, session.now())
