@@ -28,10 +28,7 @@ if TYPE_CHECKING:
     from ..session import Session
 
 TRIES = 3
-"""The number of tries: an attempt may end during the cancellation, and the next one start.
-
-Also, if another host appends to the journal at the same moment, a network file system may lose the record.
-"""
+"""The number of tries: an attempt may end during the cancellation, and the next one start."""
 
 
 class CancelledJob(JobLine, frozen=True, kw_only=True):
@@ -89,8 +86,7 @@ def cancel_jobs(session: Session, folders: Sequence[JobFolder]) -> tuple[list[Do
         living = []
         now = refresh_all(session, [open_job(each.view.folder) for each in asked]) if asked else []
         for (_, job_id), view in zip(asked, now, strict=True):
-            is_recorded = view.history.cancelled is not None and view.history.job_id in ("", job_id)
-            if view.job_status.ended or is_recorded or not tries_left:
+            if view.job_status.ended or view.history.job_id in ("", job_id) or not tries_left:
                 done.append(_asked(view, job_id))
             else:
                 living.append(view)

@@ -102,18 +102,8 @@ def update_jobs(
             done.append(Done(_said(view, written), view, tuple(written)))
     # The poll result is stale now.
     fresh = any(change.job_id for each in done for change in each.changes)
-    for each in done:
-        _keep(each)
     now = refresh_all(session, [open_job(each.view.folder) for each in done], max_age=0 if fresh else BY_A_PERSON)
     return [each._replace(view=view) for each, view in zip(done, now, strict=True)], errors
-
-
-def _keep(done: Done) -> None:
-    """Record changes again that a network file system lost, because another host appended at the same moment."""
-    known = open_job(done.view.folder).history
-    for change in done.changes:
-        if change not in known.changes:
-            done.view.folder.append(change)
 
 
 def _options_of(session: Session, views: Sequence[View], values: Iterable[str]) -> dict[tuple[str, str], Options]:
