@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 INTERNAL_ERROR, INTERRUPTED = 70, 130
 NO_END = "it has no end"
+UNSURE = "may have "
 MOMENT = 2.0
 """Seconds that a record, which has whole ones, may be late."""
 UNEXPLAINED = re.compile(r"unknown|no longer knows|nothing is known|forgotten|unexplained|no answer|left no result")
@@ -89,8 +90,8 @@ def is_listed(found: Evidence, submit: Operation) -> bool:
 
 
 def was_refused(done: Operation) -> bool:
-    """Return whether a submit has said that nothing was submitted."""
-    return (done.status or 0) > 0 and done.status != INTERRUPTED
+    """Return whether a submit has said that nothing was submitted, and not that Slurm may have taken the job."""
+    return (done.status or 0) > 0 and done.status != INTERRUPTED and UNSURE not in done.err
 
 
 def removals(found: Evidence, submit: Operation) -> list[Operation]:

@@ -64,6 +64,9 @@ class Worker:
         assert self.process.stdin is not None
         self.process.stdin.close()
         self.process.wait(30)
+        self.reader.join()
+        if self.process.stdout is not None:
+            self.process.stdout.close()
 
 
 class Driver:
