@@ -183,7 +183,11 @@ class Driver:
         listed = self.ask(user, host, "list", "--json", "--all", "--limit", "0")
         if listed.returncode:
             return [{"name": f"list fails: {listed.stderr}", "state": "?"}]
-        return [job for job in json.loads(listed.stdout)["jobs"] if not job["ended"]]
+        left = [job for job in json.loads(listed.stdout)["jobs"] if not job["ended"]]
+        journals = self.cluster.seen(self.home(host, user)).glob(".paislurm/jobs/*~*/journal.jsonl")
+        # A result may tell of an end before a monitor has recorded it.
+        silent = [path.parent.name for path in journals if b'"kind": "ended"' not in path.read_bytes()]
+        return left or [{"name": name, "state": "without a recorded end"} for name in silent]
 
     def settle(self, tell: Callable[[str], object] = lambda _: None) -> list[str]:
         """Let monitors work until every job has ended; return those that have not."""
