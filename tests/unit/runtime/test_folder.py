@@ -77,6 +77,7 @@ def test_the_first_submit_folder_is_kept(tmp_path: Path) -> None:
 TASK = """PSL_ATTEMPT_FOLDER=$1 PSL_ROLE=0 PSL_ROLE_NAME=(w) PSL_ROLE_FOLDER=(0-w) PSL_SLOT=3 PSL_ONE_LOG=0
 SLURMD_NODENAME=n1 SLURM_STEP_ID=0 PSL_GANG=1 PSL_CONTAINER_RUNTIME=none
 report() { printf '%s\\n' "$*"; }
+report_evidence() { :; }
 check_slot_node() { :; }
 check_node_folder() { :; }
 remove_logins() { :; }
