@@ -27,6 +27,8 @@ STALE_SECONDS = 60
 """Seconds without a heartbeat after which another process may take a lock. Source: state/lock.py."""
 SUBMIT_SECONDS, SETTLED_SECONDS = 120, 180
 """Seconds for which sbatch tries, and after which an attempt that Slurm does not know was never accepted."""
+_LOCKED = journals.LOCK_TRIES * journals.LOCK_PAUSE
+"""Seconds for which an append waits for the lock of its journal."""
 MOMENT = 2.0
 """Seconds in which processes that are not stopped finish what they have begun."""
 
@@ -68,7 +70,7 @@ class Witness:
         self.timely: set[str] = set()
         """The attempts that were submitted at once after their intent."""
         self._found: set[str] = set()
-        self._writing: dict[int, int] = {}
+        self._writing: dict[int, dict[int, float]] = {}
         self.mixed: set[int] = set()
         """The journals to which two hosts appended at once: on NFS a record may be lost."""
 
@@ -99,9 +101,7 @@ class Witness:
             done.accepted = [job_id for job_id in done.accepted if job_id != record.job_id]
         if node is None or inode not in (None, node.number):
             return None
-        self._writing[node.number] = self._writing.get(node.number, 0) + 1
-        if self._writing[node.number] > 1 and self.server.cached:
-            self.mixed.add(node.number)
+        self._writing.setdefault(node.number, {})[id(done)] = self.world.now
         if isinstance(record, Intent):
             if "." in name.partition("~")[2]:
                 self.breaks(f"{name} goes on, although another job has its name")
@@ -122,9 +122,12 @@ class Witness:
             self.breaks(f"attempt {known.tag} is given up, although Slurm has named its job")
 
     def is_over(self, node: Node | None) -> None:
-        """Note the end of a write."""
+        """Note the end of a write, and whether another process held the lock for longer than this one waited."""
         if node is not None:
-            self._writing[node.number] -= 1
+            writing = self._writing[node.number]
+            if self.server.cached and len(writing) > 1 and self.world.now - min(writing.values()) > _LOCKED:
+                self.mixed.add(node.number)
+            writing.pop(id(self._of()), None)
 
     def has_written(self, node: Node | None, journal: Path, record: Record, inode: int | None) -> None:
         """Check a record that was written: it is a line of its own, in the journal of its job."""
