@@ -11,8 +11,9 @@ open_folder() {
     PSL_SCRIPT=$PSL_ATTEMPT_FOLDER/job.sbatch
     PSL_SECRETS_FOLDER=$PSL_FOLDER/secrets
     # An earlier job may have had this folder's name. A node that ran it keeps its folder in the
-    # cache of NFS for up to 60 s, unless it lists the folder of all jobs (nfs(5), acdirmax).
-    ls -f -- "${PSL_FOLDER%/*}" >/dev/null 2>&1 || true
+    # cache of NFS for up to 60 s, unless it lists the folder of all jobs (nfs(5), acdirmax): the
+    # pattern does.
+    : "${PSL_FOLDER%/*}"/*.none
     check_shared_folder
     check_own_attempt
     # The working directory of a retry is that of the monitor that submitted it.
