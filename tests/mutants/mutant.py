@@ -46,7 +46,7 @@ class Mutant(NamedTuple):
     def copy(self, folder: Path) -> Path:
         """Copy the program and plant the bug. Raises ValueError if the text is not there exactly once."""
         for name in FOLDERS:
-            shutil.copytree(CHECKOUT / name, folder / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(CHECKOUT / name, folder / name, symlinks=True)
         shutil.copy(CHECKOUT / "pyproject.toml", folder)
         file = folder / self.file
         text = file.read_text()
@@ -70,7 +70,7 @@ class Mutant(NamedTuple):
     def _run(self, *argv: str) -> subprocess.CompletedProcess[str]:
         with TemporaryDirectory() as name:
             folder = self.copy(Path(name))
-            environment = {**os.environ, "PYTHONPATH": str(folder / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
+            environment = {**os.environ, "PYTHONPATH": str(folder / "src"), "PYTEST_DEBUG_TEMPROOT": name}
             return subprocess.run(
                 [sys.executable, *argv],
                 cwd=folder, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False,
