@@ -140,6 +140,8 @@ def archive(folder: JobFolder, checked: int) -> JobFolder | None:
     with writing(folder.path):
         if not mark(checked):
             return None
+        if not _has_name(checked, folder.path):
+            return None
         number = 0
         while True:
             number += 1
@@ -153,6 +155,15 @@ def archive(folder: JobFolder, checked: int) -> JobFolder | None:
                     raise
                 continue
             return old
+
+
+def _has_name(checked: int, path: Path) -> bool:
+    """Return whether a folder still has its name: this process may have stalled before it made the mark.
+
+    An NFS client looks a name up again after it has listed the folder of the name. Source: nfs(5), acdirmax.
+    """
+    os.listdir(path.parent)  # noqa: PTH208 - the names are not used
+    return path.exists() and path.stat().st_ino == os.fstat(checked).st_ino
 
 
 def mark(checked: int) -> bool:

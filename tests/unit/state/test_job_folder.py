@@ -111,6 +111,17 @@ def test_only_one_of_two_processes_archives_a_folder(tmp_path: Path) -> None:
     assert new.journal.exists()
 
 
+def test_a_process_that_stalled_does_not_archive_the_job_that_took_the_name(tmp_path: Path) -> None:
+    folder = job_folder(tmp_path, CREATED)
+    with opened(folder) as first, opened(folder) as stalled:
+        old = archive(folder, first)
+        assert old is not None
+        new = job_folder(tmp_path, CREATED, INTENT)
+        os.utime(old.path / "retired", (1, 1))
+        assert archive(folder, stalled) is None
+    assert new.journal.exists()
+
+
 def test_a_stale_archive_mark_is_taken_over(tmp_path: Path) -> None:
     folder = job_folder(tmp_path, CREATED)
     mark = folder.path / "retired"
