@@ -157,6 +157,7 @@ def test_a_claim_for_no_job_is_taken_unless_a_job_has_it(tmp_path: Path) -> None
     folder = JobFolder(path=tmp_path)
     claim = folder.claim(0)
     claim.parent.parent.mkdir(parents=True)
+    folder.journal.touch()
     assert folder.take_claim(0, settled=60)
     assert not folder.take_claim(0, settled=60), "a job may have made it a moment ago, and not yet written its id"
     assert folder.take_claim(0, settled=-1)
