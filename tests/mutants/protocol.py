@@ -35,7 +35,7 @@ PROTOCOL = (
     ),
     Mutant(
         "the end of a job removes the secrets of the job that took its name", _FOLDER,
-        "            if not self._is_in(opened):\n                return\n",
+        "            if not self.is_in(opened):\n                return\n",
         "",
     ),
     Mutant(

@@ -207,7 +207,7 @@ def watched(moments: Moments, witness: Witness) -> Iterator[None]:
         (replace_job, "archive", partial(wrapped.around, "archive", then=witness.archived)),
         (replace_job, "publish", partial(wrapped.around, "publish")),
         (replace_job, "remove", partial(wrapped.around, "undo")),
-        (removing, "hide", partial(wrapped.around, "hide")),
+        (removing, "hide", partial(wrapped.around, "hide", then=witness.hidden)),
     ]
     before = [(owner, name, getattr(owner, name)) for owner, name, _ in wrappers]
     try:

@@ -27,7 +27,8 @@ VISITS = (30.0, 90.0, 250.0, 500.0, 700.0, 1000.0)
 class Scenario(NamedTuple):
     """A race: at one of `moments` of a process of `title`, `starts` begin there, and it pauses for one of `pauses`.
 
-    `usual_end` is how jobs end mostly, `tears` whether the disk may be full, `dies` whether the process may die.
+    `comes` is a command that starts beside the monitors, `usual_end` is how jobs end mostly, `tears` whether the disk
+    may be full, `dies` whether the process may die.
     """
 
     what: str
@@ -35,6 +36,7 @@ class Scenario(NamedTuple):
     title: str = ""
     starts: tuple[tuple[str, str], ...] = ()
     pauses: tuple[float, ...] = (1.0,)
+    comes: str = ""
     usual_end: str = ""
     tears: bool = False
     dies: bool = False
@@ -71,6 +73,8 @@ SCENARIOS = (
              usual_end="failed"),
     Scenario("remove while a job ends", ("after read", "before ended", "after poll"), "",
              (("remove", "a"), ("submit", "a")), (1.0, 5.0, 70.0), usual_end="succeeded"),
+    Scenario("remove beside a submit of the same name", ("after read", "after poll", "before ended", "before hide"),
+             "remove", (("submit", "a"),), (1.0, 5.0), comes="remove", usual_end="succeeded", nth=2),
     Scenario("failures without end", (), usual_end="failed"),
     Scenario("update while a monitor retries", _RETRYING, "monitor", (("update", "a"),), usual_end="failed", nth=6),
 )  # fmt: skip
@@ -94,6 +98,8 @@ def begin(people: People, moments: Moments) -> None:
         world.tell(f"scenario: {scenario.what}")
         people.slurm.usual_end = scenario.usual_end
         _visits(choices, people)
+        if scenario.comes:
+            people.start(scenario.comes, "a", HOSTS[choices.choose(2)], VISITS[choices.choose(len(VISITS))] + 1)
         if scenario.moments:
             moments.plan.append(_aimed(scenario, choices, people))
         _mix(world, people, 3)

@@ -8,13 +8,13 @@ from msgspec import Struct, field
 
 from paislurm.translator.state import journal as journals
 from paislurm.translator.state.history import history
+from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.records import Cancelled, Ended, Intent, Submitted, dump
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from paislurm.backends.base import JobId, Submission
-    from paislurm.translator.state.job_folder import JobFolder
     from paislurm.translator.state.lock import Lock
     from paislurm.translator.state.records import Record
 
@@ -158,8 +158,17 @@ class Witness:
 
     def archived(self, old: JobFolder | None, *_: object) -> None:
         """Check that a job whose name another one takes has ended."""
-        node = self.journal(old.journal) if old is not None else None
-        if old is None or node is None:
+        if old is not None:
+            self._check_over(old, f"another job takes the name of {old.name}, which has not ended")
+
+    def hidden(self, gone: list[Path] | None, folder: JobFolder, *_: object) -> None:
+        """Check that a job whose folder is removed has ended."""
+        for path in gone or ():
+            self._check_over(JobFolder(path=path), f"{folder.name} is removed, and has not ended")
+
+    def _check_over(self, old: JobFolder, otherwise: str) -> None:
+        node = self.journal(old.journal)
+        if node is None:
             return
         known = history(journals._records(node.data, first=1).records)
         if known.ended is not None or known.cancelled is not None:
@@ -168,7 +177,7 @@ class Witness:
         jobs = [job for job in self.slurm.jobs.values() if job.submission.tag == known.tag]
         over = any(job.ended is not None for job in jobs) or self.server.find(str(old.result(known.attempt)))
         if known.retry is not None or not (over or lost):
-            self.breaks(f"another job takes the name of {old.name}, which has not ended")
+            self.breaks(otherwise)
 
     # Slurm
 

@@ -57,7 +57,7 @@ class JobFolder(Struct, frozen=True, kw_only=True):
     def forget_secrets(self) -> None:
         """Remove the secrets and the submit environment as far as possible, but not those of a job of the same name."""
         with suppress(OSError), open_folder(self.path) as opened:
-            if not self._is_in(opened):
+            if not self.is_in(opened):
                 return
             opened.unlink(ENVIRONMENT)
             with opened.folder(SECRETS) as secrets:
@@ -105,7 +105,7 @@ class JobFolder(Struct, frozen=True, kw_only=True):
         or if another job has taken its name.
         """
         with open_folder(self.path) as opened:
-            if not self._is_in(opened):
+            if not self.is_in(opened):
                 raise OSError(errno.ESTALE, "the folder belongs to another job now", str(self.path))
             with opened.folder("attempts") as attempts, attempts.folder(str(attempt)) as own:
                 with suppress(FileExistsError):
@@ -121,10 +121,10 @@ class JobFolder(Struct, frozen=True, kw_only=True):
     def is_here(self) -> bool:
         """Return whether the folder is this job's, and not that of a job that has taken its name."""
         with suppress(OSError), open_folder(self.path) as opened:
-            return self._is_in(opened)
+            return self.is_in(opened)
         return False
 
-    def _is_in(self, opened: OpenFolder) -> bool:
+    def is_in(self, opened: OpenFolder) -> bool:
         """Return whether an open folder is this job's."""
         journal = opened.status(JOURNAL)
         return journal is not None and self.inode in (None, journal.st_ino)

@@ -75,14 +75,13 @@ def _walk(top: str, status: os.stat_result) -> Iterator[tuple[str, os.stat_resul
                     left.append((entry.path, found))
 
 
-def hide(folder: JobFolder, known: History) -> Path | None:
-    """Rename a job's folder to a hidden name and return it. Raises OSError if it cannot be renamed.
+def hide(folder: JobFolder, known: History) -> list[Path] | None:
+    """Rename a job's folder to a hidden name and return that. Raises OSError if it cannot be renamed.
 
     Return None if another job has taken the name, or another process is renaming the folder.
     """
     with open_folder(folder.path) as opened:
-        journal = opened.status(folder.journal.name)
-        if journal is None or folder.inode not in (None, journal.st_ino):
+        if not folder.is_in(opened):
             return None
         # An archived job already has its mark, and no other process renames it.
         archived = folder.name != known.full_name and opened.status(RETIRED) is not None
@@ -96,16 +95,22 @@ def hide(folder: JobFolder, known: History) -> Path | None:
         except OSError:
             opened.rmdir(RETIRED)
             raise
-        return hidden
+        return [hidden]
 
 
-def hide_bulk(folder: JobFolder) -> list[Path]:
-    """Rename the working directories and the code of a job's attempts to hidden names, and return these."""
+def hide_bulk(folder: JobFolder) -> list[Path] | None:
+    """Rename the working directories and the code of a job's attempts to hidden names, and return these.
+
+    Return None if another job has taken the name.
+    """
     found = []
-    for path in bulk(folder):
-        hidden = _hidden(folder)
-        path.rename(hidden)
-        found.append(hidden)
+    with open_folder(folder.path) as opened:
+        if not folder.is_in(opened):
+            return None
+        for path in bulk(folder):
+            hidden = _hidden(folder)
+            os.rename(path.relative_to(folder.path), hidden, src_dir_fd=opened.descriptor)
+            found.append(hidden)
     return found
 
 

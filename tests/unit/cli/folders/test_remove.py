@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from paislurm.translator.app.session import Session
+    from paislurm.translator.monitor.poll import Opened, View
     from paislurm.translator.state.job_folder import JobFolder
 
     from ...monitor.jobs import FakeBackend
@@ -276,6 +278,31 @@ def test_a_newer_job_with_the_same_name_is_kept(ended: Callable[..., JobFolder],
     ended("one")
     assert removal.hide(job.folder, job.history) is None
     assert there(surroundings) == {"one", "one.1"}
+
+
+@pytest.mark.parametrize("options", [[], ["--keep-logs"]])
+def test_a_submit_during_a_removal_keeps_the_new_job(
+    run: Runner,
+    ended: Callable[..., JobFolder],
+    surroundings: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    options: list[str],
+) -> None:
+    """The new job takes the name after the old one was found ended."""
+    old = ended("one")
+    real = removing.refresh_all
+
+    def replaced(session: Session, jobs: list[Opened]) -> list[View]:
+        views = real(session, jobs)
+        old.path.rename(old.path.with_name(f"{ME}~one.1"))
+        ended("one")
+        return views
+
+    monkeypatch.setattr(removing, "refresh_all", replaced)
+    said = run("remove", "one", *options)
+    assert (said.code, "E593" in said.err) == (4, True)
+    assert there(surroundings) == {"one", "one.1"}
+    assert (old.attempt(0) / "work").exists()
 
 
 def test_a_job_being_replaced_is_not_removed(run: Runner, ended: Callable[..., JobFolder], surroundings: Path) -> None:

@@ -9,7 +9,7 @@ from paislurm.backends.registry import is_remote
 
 from ....errors import Diagnostic, FolderError, NotFoundError
 from ....folded_names import by_numbers
-from ....monitor.poll import open_job
+from ....monitor.poll import Opened, open_job
 from ....state.tidying.removal import BULKY, check_removable, delete, hide, hide_bulk
 from ...ownership import check_own
 from ..refresh import is_own, refresh_all
@@ -18,7 +18,7 @@ from ..selecting import select
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from ....monitor.poll import Opened, View
+    from ....monitor.poll import View
     from ....state.job_folder import JobFolder
     from ...session import Session
 
@@ -38,11 +38,13 @@ def named(session: Session, words: Sequence[str]) -> list[Opened]:
     jobs = [_opened(folder) for folder in select(session.store, words, user=session.user)]
     for job in jobs:
         check_own(job.folder, "remove")
-    living = [view for view in refresh_all(session, jobs) if not view.job_status.ended]
+    views = refresh_all(session, jobs)
+    living = [view for view in views if not view.job_status.ended]
     if living:
         several = len(jobs) > len(living)
         raise FolderError([_has_not_ended(view, several=several) for view in living])
-    return [open_job(job.folder) for job in jobs]
+    # Not opened again: a submit may have given the name to another job meanwhile.
+    return [Opened(folder=view.folder, history=view.history) for view in views]
 
 
 def matching(session: Session, words: Sequence[str], older_than: int | None, states: Collection[str]) -> list[Opened]:
@@ -71,14 +73,10 @@ def remove_job(session: Session, job: Opened, *, keep_logs: bool = False) -> str
     """
     check_removable(job.folder)
     left = _remove_remote(session, job, keep_logs=keep_logs) if is_remote(job.history.backend) else ""
-    if keep_logs:
-        hidden = hide_bulk(job.folder)
-    else:
-        gone = hide(job.folder, job.history)
-        if gone is None:
-            message = f"{job.folder.name} is being replaced or removed by another process"
-            raise FolderError(Diagnostic(code="E593", message=message, hint="check with `paislurm list --all`"))
-        hidden = [gone]
+    hidden = hide_bulk(job.folder) if keep_logs else hide(job.folder, job.history)
+    if hidden is None:
+        message = f"{job.folder.name} is being replaced or removed by another process"
+        raise FolderError(Diagnostic(code="E593", message=message, hint="check with `paislurm list --all`"))
     behind = " ".join(str(path) for path in hidden if not delete(path))
     return "; ".join(filter(None, [left, behind and f"{behind} could not be deleted yet"]))
 
