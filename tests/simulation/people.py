@@ -145,6 +145,8 @@ class People:
             if not each.had_ended:
                 self.cancelled.append(Told(each.view.history.tag, "", self.world.now))
                 self.witness.must_have_written((Cancelled, Ended), f"told: {each.message}")
+                if not each.view.job_status.ended and each.view.history.cancelled is None:
+                    self.witness.breaks(f"no record prevents the next attempt, and the user was told: {each.message}")
         for error in errors:
             raise error
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
@@ -59,10 +58,11 @@ class Done(NamedTuple):
 
 
 class _Asked(NamedTuple):
-    """A cancelled job and its id at the backend, "" if there is none."""
+    """A cancelled job, its id at the backend ("" if there is none), and why its journal has no record of it."""
 
     view: View
     job_id: str
+    write_error: OSError | None = None
 
 
 def cancel_jobs(session: Session, folders: Sequence[JobFolder]) -> tuple[list[Done], list[PaislurmError]]:
@@ -85,11 +85,13 @@ def cancel_jobs(session: Session, folders: Sequence[JobFolder]) -> tuple[list[Do
         asked = list(_ask(session, living, errors))
         living = []
         now = refresh_all(session, [open_job(each.view.folder) for each in asked]) if asked else []
-        for (_, job_id), view in zip(asked, now, strict=True):
-            if view.job_status.ended or view.history.job_id in ("", job_id) or not tries_left:
-                done.append(_asked(view, job_id))
-            else:
+        for each, view in zip(asked, now, strict=True):
+            if not view.job_status.ended and view.history.job_id not in ("", each.job_id) and tries_left:
                 living.append(view)
+            elif each.write_error is not None and not view.job_status.ended:
+                errors.append(_unrecorded(each, each.write_error))
+            else:
+                done.append(_asked(view, each.job_id))
     order = {folder.name: position for position, folder in enumerate(folders)}
     return sorted(done, key=lambda each: order[each.view.folder.name]), errors
 
@@ -136,10 +138,7 @@ def _asked(view: View, job_id: str) -> Done:
 
 
 def _ask(session: Session, views: Sequence[View], errors: list[PaislurmError]) -> Iterator[_Asked]:
-    """Cancel jobs at their backends and record it in their journals; yield the successes.
-
-    If the backend has no job, only the journal prevents the next attempt, so the record must be written.
-    """
+    """Cancel jobs at their backends and record it in their journals; yield those that the backends accepted."""
     by_backend: dict[str, list[_Asked]] = {}
     for view in views:
         known = view.history
@@ -147,18 +146,30 @@ def _ask(session: Session, views: Sequence[View], errors: list[PaislurmError]) -
         if job_id:
             by_backend.setdefault(known.backend, []).append(_Asked(view, job_id))
         else:
-            view.folder.append(_record(session, view, ""))
-            yield _Asked(view, "")
+            yield _recorded(session, _Asked(view, ""))
     for name, group in by_backend.items():
         for each in _cancelled(session, name, group, errors):
-            with suppress(OSError):
-                each.view.folder.append(_record(session, each.view, each.job_id))
-                each.view.folder.wake_monitor(each.view.history.attempt)
-            yield each
+            yield _recorded(session, each)
 
 
-def _record(session: Session, view: View, job_id: str) -> Cancelled:
-    return Cancelled(happened_at=session.now(), attempt=view.history.attempt, user=session.user, job_id=job_id)
+def _recorded(session: Session, asked: _Asked) -> _Asked:
+    """Record a cancellation in the job's journal, and wake the monitor."""
+    folder, attempt = asked.view.folder, asked.view.history.attempt
+    try:
+        folder.append(Cancelled(happened_at=session.now(), attempt=attempt, user=session.user, job_id=asked.job_id))
+    except OSError as error:
+        return asked._replace(write_error=error)
+    folder.wake_monitor(attempt)
+    return asked
+
+
+def _unrecorded(asked: _Asked, error: OSError) -> FolderError:
+    """Return the error for a cancellation without a record: only the record prevents the next attempt."""
+    known, folder = asked.view.history, asked.view.folder
+    done = f"{known.backend_label} cancels job {asked.job_id}" if asked.job_id else "no attempt is cancelled"
+    message = f"cannot write {folder.journal}: {error.strerror or error}; {done}, and a new attempt may start"
+    hint = f"make the file writable or free space there, then run `paislurm cancel {known.job}` again"
+    return FolderError(Diagnostic(code="E510", message=message, hint=hint))
 
 
 def _cancelled(session: Session, name: str, group: Sequence[_Asked], errors: list[PaislurmError]) -> Sequence[_Asked]:

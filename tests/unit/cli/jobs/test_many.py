@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import re
 from typing import TYPE_CHECKING
 
@@ -14,6 +16,7 @@ from paislurm.translator.app.jobs import cancelling, waiting
 from paislurm.translator.app.session import user_name
 from paislurm.translator.cli.output import job_list
 from paislurm.translator.errors import Diagnostic, FolderError, RejectedError
+from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.journal import read
 from paislurm.translator.state.records import Cancelled, Ended, JobRole
 from paislurm.translator.times import aware
@@ -26,7 +29,7 @@ from ..running import ME as DEMO
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from paislurm.translator.state.job_folder import JobFolder
+    from paislurm.backends.base import Observation
     from paislurm.translator.state.records import Record
 
     from ..running import Runner
@@ -262,6 +265,36 @@ def test_several_jobs_are_cancelled_by_one_call(run: Runner, three: list[JobFold
         assert any(isinstance(record, Cancelled) for record in read(folder.journal).records)
     documents = json.loads(run("cancel", "train-*", "old", "--json").out)["jobs"]
     assert [(job["job"], job["state"]) for job in documents][2] == ("old", "FAILED")
+
+
+@pytest.mark.parametrize(("observation", "code"), [(observed("RUNNING"), 4), (observed("CANCELLED", final=True), 0)])
+def test_a_cancel_that_cannot_be_recorded_is_an_error_unless_the_job_ends(
+    run: Runner,
+    three: list[JobFolder],
+    slurm: FakeBackend,
+    monkeypatch: pytest.MonkeyPatch,
+    observation: Observation,
+    code: int,
+) -> None:
+    """A node may have failed before scancel: without the record, the job is then retried."""
+    real = JobFolder.append
+
+    def append(folder: JobFolder, record: Record) -> None:
+        if isinstance(record, Cancelled) and folder == three[0]:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        real(folder, record)
+
+    def cancel(*job_ids: JobId) -> None:
+        slurm.cancelled += job_ids
+        slurm.observations[JobId("11")] = observation
+
+    monkeypatch.setattr(JobFolder, "append", append)
+    monkeypatch.setattr(slurm, "cancel", cancel)
+    said = run("cancel", "train-*")
+    assert (said.code, slurm.cancelled) == (code, ["11", "12"])
+    message = f"cannot write {three[0].journal}: No space left on device; Slurm cancels job 11"
+    assert (message in said.err) is (code != 0)
+    assert f"{ME}~train-2 is being cancelled (job 12)" in said.out + said.err
 
 
 def test_cancel_without_a_job_is_refused(run: Runner, three: list[JobFolder], slurm: FakeBackend) -> None:
