@@ -8,7 +8,9 @@ write_result() {
   # Write all of the text at once, so that a full disk leaves no half of it.
   text=$(print_result)
   PSL_UNWRITTEN=''
-  if ! printf '%s\n' "$text" >result.json.new || ! mv -- result.json.new result.json; then
+  # Read it back: NFS may report a quota or a full disk at close only, and bash ignores that error.
+  if ! printf '%s\n' "$text" >result.json.new || [[ $(<result.json.new) != "$text" ]] ||
+    ! mv -- result.json.new result.json; then
     rm -f -- result.json.new
     explain_full "cannot write $PSL_ATTEMPT_FOLDER/result.json"
     log "error: $PSL_EXPLAINED"
@@ -18,14 +20,14 @@ write_result() {
 
 # explain_full REASON: set PSL_FULL if the file system of the attempt's folder is full or a quota is
 # used up, and PSL_EXPLAINED to REASON with this cause. Only the message of a failed write names the
-# cause.
+# cause; head reports errors of close, too.
 explain_full() {
   local said=''
   if [[ $PSL_ENTERED ]]; then
     said=$(
-      LC_ALL=C
+      export LC_ALL=C
       exec 2>&1
-      printf '%65536s' '' >room
+      head -c 65536 /dev/zero >room
     )
     rm -f -- room
   fi

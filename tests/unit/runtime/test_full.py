@@ -21,9 +21,14 @@ PSL_ENTERED=1 PSL_ATTEMPT_FOLDER=$PWD PSL_SECRET_NAMES=''
 SAYS = "its file system is full, or your quota there is used up"
 
 
-def ended(folder: Path, code: str, *, full: bool) -> tuple[int, str]:
-    """Run the end of a script in a folder, where no write succeeds if it is `full`; return its status and errors."""
-    for name in ("result.json.new", "room") if full else ():
+def ended(
+    folder: Path, code: str, *, full: bool, links: tuple[str, ...] = ("result.json.new", "room")
+) -> tuple[int, str]:
+    """Run the end of a script in a folder; return its status and errors.
+
+    If the folder is `full`, no result is written: writes to `links` fail.
+    """
+    for name in links if full else ():
         (folder / name).symlink_to("/dev/full")
     argv = ["bash", "-p", "-c", f"set -u\n{sourced()}\n{FAKES}\n{code}"]
     done = subprocess.run(argv, cwd=folder, capture_output=True, text=True, check=False, timeout=60)
@@ -39,6 +44,18 @@ def test_an_unwritable_result_is_reported(tmp_path: Path, outcome: str, status: 
     code, errors = ended(tmp_path, f"PSL_OUTCOME={outcome}; finish", full=True)
     assert code == status
     assert f"error: cannot write {tmp_path}/result.json: {SAYS}\n" in errors
+
+
+@pytest.mark.parametrize(("head", "status"), [("echo 'head: write error: Disk quota exceeded' >&2", 7), ("true", 1)])
+def test_a_result_that_is_lost_at_close_is_not_put_in_place(tmp_path: Path, head: str, status: int) -> None:
+    """NFS may report a used-up quota at close only: these functions stand in for a close that loses a part."""
+    fakes = f"""
+    printf() {{ builtin printf "$@"; if [[ -e result.json.new ]]; then echo res >result.json.new; fi; }}
+    head() {{ {head}; }}
+    PSL_OUTCOME=failed; finish"""
+    code, errors = ended(tmp_path, fakes, full=True, links=())
+    assert (code, SAYS in errors) == (status, status == 7)
+    assert f"error: cannot write {tmp_path}/result.json" in errors
 
 
 def test_a_written_result_gives_the_usual_exit_code(tmp_path: Path) -> None:
