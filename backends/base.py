@@ -46,8 +46,8 @@ class Observation(Struct, frozen=True, kw_only=True):
     `state` is the bare state, `CANCELLED`; `raw_state` is the original text, `CANCELLED by 1000`. `reason` tells why
     a pending job waits; `reasons` has one entry per component. `expected_start` is the backend's estimate. `status`
     and `signal` are None if nothing has ended or only the state is known. `final` is true if nothing can change any
-    more: the state is an ending and every component is present. `nodes` is a host list. Times are seconds since
-    1970.
+    more: the state is an ending and every component is present. `nodes` is a host list. `name` and `comment` are
+    those of the job, "" if not known. Times are seconds since 1970.
     """
 
     job_id: JobId
@@ -63,6 +63,8 @@ class Observation(Struct, frozen=True, kw_only=True):
     started: int | None = None
     ended: int | None = None
     expected_start: int | None = None
+    name: str = ""
+    comment: str = ""
 
 
 class RunFolder(Struct, frozen=True, kw_only=True):

@@ -54,6 +54,8 @@ class Component(Struct, frozen=True, kw_only=True):
     status: int | None = None
     signal: int | None = None
     by: int | None = None
+    name: str | None = None
+    comment: str | None = None
 
     def row(self) -> Row:
         """Return the component as a row of Slurm's programs, with the cancelling user in the raw state."""
@@ -69,6 +71,8 @@ class Component(Struct, frozen=True, kw_only=True):
             submitted=self.submitted,
             started=self.started,
             ended=self.ended,
+            name=self.name or "",
+            comment=self.comment or "",
         )
 
 

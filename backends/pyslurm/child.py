@@ -143,6 +143,8 @@ def _component(job: Any) -> dict[str, Any]:
         "submitted": job.submit_time,
         "started": job.start_time,
         "ended": job.end_time,
+        "name": getattr(job, "name", None),
+        "comment": getattr(job, "comment", None),
     }
 
 

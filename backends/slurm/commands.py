@@ -19,12 +19,13 @@ TIMES = {"SLURM_TIME_FORMAT": "%s"}
 
 QUEUE_FIELDS = {
     "id": "%i",
-    "raw_id": "%A",
+    "name": "%j",
     "state": "%T",
     "submit": "%V",
     "start": "%S",
     "end": "%e",
     "nodes": "%N",
+    "comment": "%k",
     "reason": "%r",
 }
 """The columns of a queue query. For a component, `%i` is `100+1`. Source: squeue(1), --format."""
@@ -32,7 +33,9 @@ QUEUE_FIELDS = {
 OPTION_FIELDS = {"id": "%i", "time": "%l", "partition": "%P", "account": "%a", "qos": "%q", "nice": "%y"}
 """The columns of a query for changeable options, by their sbatch names. Source: squeue(1), --format."""
 
-ACCOUNTING_FIELDS = ("JobID", "JobIDRaw", "State", "ExitCode", "Submit", "Start", "End", "NodeList", "Reason")
+ACCOUNTING_FIELDS = (
+    "JobID", "JobName", "State", "ExitCode", "Submit", "Start", "End", "NodeList", "Comment", "Reason",
+)  # fmt: skip
 """Source: sacct(1), --format."""
 
 

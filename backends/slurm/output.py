@@ -43,6 +43,8 @@ class Row(Struct, frozen=True, kw_only=True):
     submitted: int | None = None
     started: int | None = None
     ended: int | None = None
+    name: str = ""
+    comment: str = ""
 
 
 def submitted_id(stdout: str) -> JobId | None:
@@ -88,12 +90,14 @@ def accounting_rows(stdout: str, cluster: str = "") -> list[Row]:
         _row(
             {
                 "id": values["JobID"],
+                "name": values["JobName"],
                 "state": values["State"],
                 "exit": values["ExitCode"],
                 "submit": values["Submit"],
                 "start": values["Start"],
                 "end": values["End"],
                 "nodes": values["NodeList"],
+                "comment": values["Comment"],
                 "reason": values["Reason"],
             },
             cluster,
@@ -163,6 +167,8 @@ def _row(values: Mapping[str, str], cluster: str) -> Row:
         submitted=whole(values["submit"]),
         started=whole(values["start"]),
         ended=whole(values["end"]),
+        name=text(values["name"]),
+        comment=text(values["comment"]),
     )
 
 

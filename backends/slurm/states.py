@@ -66,6 +66,9 @@ REQUEUE_FED.
 FORGOTTEN = "FORGOTTEN"
 """Not a state of Slurm: the controller has forgotten the job, and no accounts are kept."""
 
+REUSED = "REUSED"
+"""The raw state of a forgotten job whose number another job has."""
+
 _LONG = {short: word for word, (short, _) in STATES.items() if short}
 
 CAUSES = (
@@ -172,7 +175,7 @@ def observation(
     if queue and not has_ended(queue):
         return _from_row(_most_active(queue), queue, final=False)
     if accounting and has_ended(accounting) and _is_complete(accounting, max(components, len(queue))):
-        return _from_row(_cause(accounting), accounting, final=True)
+        return _from_row(_cause(accounting), accounting, queue, final=True)
     if queue:
         return _from_row(_cause(queue), queue, final=not accounted)
     if accounting:
@@ -203,8 +206,10 @@ def _cause(rows: Sequence[Row]) -> Row:
     return min(rows, key=lambda row: precedence(row.state))
 
 
-def _from_row(row: Row, rows: Sequence[Row], *, final: bool) -> Observation:
+def _from_row(row: Row, rows: Sequence[Row], queue: Sequence[Row] = (), *, final: bool) -> Observation:
     """Take state and reason from `row`, and the exit status from component 0, which runs the batch script.
+
+    The comment is that of `queue` if it is still there: most accounts keep none.
 
     For a job that never had a node, Slurm's start time is the expected one, or the end if it was cancelled.
     """
@@ -228,6 +233,8 @@ def _from_row(row: Row, rows: Sequence[Row], *, final: bool) -> Observation:
         started=leader.started if leader.nodes else None,
         ended=max(ends) if ended and ends else None,
         expected_start=_expected_start(row, rows),
+        name=leader.name,
+        comment=next((each.comment for each in (*queue, *rows) if each.comment), ""),
     )
 
 

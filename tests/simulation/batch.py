@@ -72,6 +72,8 @@ class Job:
             submitted=int(self.submitted),
             started=None if started is None else int(started),
             ended=int(self.ended) if over and self.ended is not None else None,
+            name=self.submission.job,
+            comment=self.submission.tag,
         )
 
 

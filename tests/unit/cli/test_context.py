@@ -43,8 +43,8 @@ def test_the_backend_asks_for_the_components_of_a_purged_job(
 ) -> None:
     programs = tmp_path / "programs"
     programs.mkdir()
-    head = "JobID|JobIDRaw|State|ExitCode|Submit|Start|End|NodeList|Reason"
-    answers = {"squeue": "", "sacct": f"{head}\n7|7|FAILED|3:0|10|20|30|n1|None\n"}
+    head = "JobID|JobName|State|ExitCode|Submit|Start|End|NodeList|Comment|Reason"
+    answers = {"squeue": "", "sacct": f"{head}\n7|7|FAILED|3:0|10|20|30|n1||None\n"}
     for program, answer in answers.items():
         (programs / program).write_text(f"#!/bin/sh\nprintf '%s' '{answer}'\n", encoding="utf-8")
         (programs / program).chmod(0o755)

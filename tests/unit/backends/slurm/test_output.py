@@ -11,7 +11,7 @@ from paislurm.backends.slurm.output import Row, accounting_rows, queue_rows, sub
 from paislurm.backends.slurm.states import CAUSES, MAX_REASON, STATES, Phase, by_job, normalize, observation, phase
 from paislurm.translator.errors import UnreachableError
 
-ACCOUNTS = "JobID|JobIDRaw|State|ExitCode|Submit|Start|End|NodeList|Reason\n"
+ACCOUNTS = "JobID|JobName|State|ExitCode|Submit|Start|End|NodeList|Comment|Reason\n"
 
 
 @pytest.mark.parametrize(
@@ -55,14 +55,24 @@ def test_the_job_id_of_sbatch(stdout: str, job_id: str | None) -> None:
     assert submitted_id(stdout) == job_id
 
 
+def test_a_comment_is_that_of_the_queue_as_most_accounts_keep_none() -> None:
+    queue = queue_rows("7|demo|COMPLETED|10|20|30|n1|paislurm-1a|None\n8|two|PENDING|10|N/A|N/A||(null)|None\n")
+    assert [(row.name, row.comment) for row in queue] == [("demo", "paislurm-1a"), ("two", "")]
+    accounts = rows("7|demo|COMPLETED|0:0|10|20|30|n1||None\n")
+    for known, comment in ((queue[:1], "paislurm-1a"), ((), "")):
+        seen = observation(known, accounts, components=1, accounted=True)
+        assert seen is not None
+        assert (seen.name, seen.comment, seen.final) == ("demo", comment, True)
+
+
 def test_a_reason_may_contain_the_separator() -> None:
-    [row] = queue_rows("7|7|PENDING|10|N/A|N/A||ReqNodeNotAvail, (drained|by root)\n")
+    [row] = queue_rows("7|7|PENDING|10|N/A|N/A|||ReqNodeNotAvail, (drained|by root)\n")
     assert (row.leader, row.reason) == ("7", "ReqNodeNotAvail, (drained|by root)")
 
 
 def test_accounting_columns_are_found_by_name() -> None:
-    reordered = "State|JobIDRaw|JobID|ExitCode|Reason|NodeList|Submit|Start|End\n"
-    [row] = accounting_rows(f"{reordered}FAILED|8|7+1|2:0|None|n[1-2]|10|20|30\n")
+    reordered = "State|JobName|JobID|ExitCode|Comment|Reason|NodeList|Submit|Start|End\n"
+    [row] = accounting_rows(f"{reordered}FAILED|8|7+1|2:0||None|n[1-2]|10|20|30\n")
     assert (row.leader, row.offset, row.status, row.nodes, row.ended) == ("7", 1, 2, "n[1-2]", 30)
 
 
@@ -85,7 +95,7 @@ def rows(text: str) -> list[Row]:
 
 
 def test_an_unknown_state_is_not_final() -> None:
-    queue = by_job(queue_rows("7|7|TELEPORTED|10|20|30|n1|None\n"))[JobId("7")]
+    queue = by_job(queue_rows("7|7|TELEPORTED|10|20|30|n1||None\n"))[JobId("7")]
     seen = observation(queue, (), components=1, accounted=True)
     assert seen is not None
     assert (seen.state, seen.raw_state, seen.final) == ("TELEPORTED", "TELEPORTED", False)
@@ -94,7 +104,7 @@ def test_an_unknown_state_is_not_final() -> None:
 def test_state_is_the_cause_and_status_is_that_of_the_script() -> None:
     seen = observation(
         (),
-        rows("7+0|7|FAILED|3:0|10|20|30|n1|None\n7+1|8|NODE_FAIL|0:0|10|20|31|n2|None\n"),
+        rows("7+0|7|FAILED|3:0|10|20|30|n1||None\n7+1|8|NODE_FAIL|0:0|10|20|31|n2||None\n"),
         components=2,
         accounted=True,
     )
@@ -111,12 +121,12 @@ def test_state_is_the_cause_and_status_is_that_of_the_script() -> None:
 @pytest.mark.parametrize(
     ("text", "components"),
     [
-        ("7|7|FAILED|3:0|10|20|30|n1|None\n", 2),
-        ("7+0|7|FAILED|3:0|10|20|30|n1|None\n", 2),
-        ("7+0|7|FAILED|3:0|10|20|30|n1|None\n7+1|8|RUNNING|0:0|10|20|Unknown|n2|None\n", 2),
-        ("7+0|7|FAILED|3:0|10|20|30|n1|None\n7+2|9|FAILED|3:0|10|20|30|n3|None\n", 1),
-        ("7|7|PENDING|0:0|10|20|Unknown|n1|None\n", 1),
-        ("7|7|COMPLETED|0:0|10|20|Unknown|n1|None\n", 1),
+        ("7|7|FAILED|3:0|10|20|30|n1||None\n", 2),
+        ("7+0|7|FAILED|3:0|10|20|30|n1||None\n", 2),
+        ("7+0|7|FAILED|3:0|10|20|30|n1||None\n7+1|8|RUNNING|0:0|10|20|Unknown|n2||None\n", 2),
+        ("7+0|7|FAILED|3:0|10|20|30|n1||None\n7+2|9|FAILED|3:0|10|20|30|n3||None\n", 1),
+        ("7|7|PENDING|0:0|10|20|Unknown|n1||None\n", 1),
+        ("7|7|COMPLETED|0:0|10|20|Unknown|n1||None\n", 1),
     ],
 )
 def test_accounts_are_final_only_when_complete(text: str, components: int) -> None:
@@ -126,8 +136,8 @@ def test_accounts_are_final_only_when_complete(text: str, components: int) -> No
 
 
 def test_a_job_that_is_completing_still_runs() -> None:
-    queue = by_job(queue_rows("7+0|7|COMPLETING|10|20|30|n1|None\n7+1|8|CANCELLED|10|20|30|n2|None\n"))
-    accounts = rows("7+0|7|CANCELLED by 5|0:0|10|20|30|n1|None\n7+1|8|CANCELLED by 5|0:0|10|20|30|n2|None\n")
+    queue = by_job(queue_rows("7+0|7|COMPLETING|10|20|30|n1||None\n7+1|8|CANCELLED|10|20|30|n2||None\n"))
+    accounts = rows("7+0|7|CANCELLED by 5|0:0|10|20|30|n1||None\n7+1|8|CANCELLED by 5|0:0|10|20|30|n2||None\n")
     seen = observation(queue[JobId("7")], accounts, components=2, accounted=True)
     assert seen is not None
     assert (seen.state, seen.final) == ("COMPLETING", False)
@@ -139,7 +149,7 @@ def test_a_job_without_rows_is_unknown() -> None:
 
 def test_each_component_has_a_reason() -> None:
     """As 22.05 prints it: the first component says nothing of what keeps the others."""
-    text = "28+0|28|PENDING|90|200|N/A||{}\n28+1|29|PENDING|90|N/A|N/A||PartitionTimeLimit\n"
+    text = "28+0|28|PENDING|90|200|N/A|||{}\n28+1|29|PENDING|90|N/A|N/A|||PartitionTimeLimit\n"
     for first, reason in (("Resources", "Resources"), ("None", "PartitionTimeLimit"), ("", "PartitionTimeLimit")):
         seen = observation(queue_rows(text.format(first)), (), components=2, accounted=True)
         assert seen is not None
@@ -150,11 +160,11 @@ def test_each_component_has_a_reason() -> None:
         seen = observation(queue_rows(unsaid.replace("PENDING", state)), (), components=2, accounted=True)
         assert seen is not None
         assert seen.reasons == known
-    running = observation(queue_rows("7|7|RUNNING|90|100|N/A|n1|None\n"), (), components=1, accounted=True)
+    running = observation(queue_rows("7|7|RUNNING|90|100|N/A|n1||None\n"), (), components=1, accounted=True)
     assert running is not None
     assert (running.reason, running.reasons) == ("", ())
     long = observation(
-        queue_rows(f"7|7|PENDING|90|N/A|N/A||ReqNodeNotAvail, {'n' * 9999}\n"), (), components=1, accounted=True
+        queue_rows(f"7|7|PENDING|90|N/A|N/A|||ReqNodeNotAvail, {'n' * 9999}\n"), (), components=1, accounted=True
     )
     assert long is not None
     assert len(long.reasons[0]) == MAX_REASON
@@ -162,7 +172,7 @@ def test_each_component_has_a_reason() -> None:
 
 def test_the_expected_start_time_is_read() -> None:
     def expected(*starts: str, state: str = "PENDING", nodes: str = "", reason: str = "None") -> int | None:
-        text = "".join(f"7+{k}|7|{state}|90|{start}|N/A|{nodes}|{reason}\n" for k, start in enumerate(starts))
+        text = "".join(f"7+{k}|7|{state}|90|{start}|N/A|{nodes}||{reason}\n" for k, start in enumerate(starts))
         seen = observation(queue_rows(text), (), components=len(starts), accounted=True)
         assert seen is not None
         assert seen.started is None or state == "RUNNING"
@@ -181,7 +191,7 @@ def test_the_expected_start_time_is_read() -> None:
 
 def test_accounting_output_without_its_columns_is_invalid() -> None:
     """A wrapper of a site's, or another program of the name."""
-    for text in ("JobID|State\n7|FAILED\n", "7|7|FAILED|1:0|1|2|3|n1|None\n", "nonsense\n"):
+    for text in ("JobID|State\n7|FAILED\n", "7|7|FAILED|1:0|1|2|3|n1||None\n", "nonsense\n"):
         with pytest.raises(UnreachableError, match="E543: sacct did not print the requested columns"):
             accounting_rows(text)
     assert accounting_rows("") == []
@@ -189,7 +199,7 @@ def test_accounting_output_without_its_columns_is_invalid() -> None:
 
 @pytest.mark.parametrize("digits", ["9" * 10_000, "²", "٣", "+1", "1_0"])
 def test_non_ascii_or_huge_digits_are_not_numbers(digits: str) -> None:
-    (row,) = accounting_rows(f"{ACCOUNTS}7+{digits}|7|FAILED|{digits}:{digits}|{digits}|{digits}|{digits}|n1|None\n")
+    (row,) = accounting_rows(f"{ACCOUNTS}7+{digits}|7|FAILED|{digits}:{digits}|{digits}|{digits}|{digits}|n1||None\n")
     assert (row.offset, row.status, row.signal, row.submitted, row.started, row.ended) == (None,) * 6
     assert components(f"#SBATCH --nodes={digits}\n")[0].nodes == 1
     assert submitted_id(digits) is None

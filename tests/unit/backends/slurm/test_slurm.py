@@ -176,7 +176,7 @@ class Clusters:
                 status=0, stdout="CLUSTER: far\n7|paislurm-1@far.1\n" if far else "7|paislurm-2\n", stderr=""
             )
         state = "RUNNING" if far else "PENDING"
-        return Completed(status=0, stdout=f"{'CLUSTER: far' if far else ''}\n7|7|{state}|1|1|1|n1|None\n", stderr="")
+        return Completed(status=0, stdout=f"{'CLUSTER: far' if far else ''}\n7|7|{state}|1|1|1|n1||None\n", stderr="")
 
 
 def test_each_cluster_is_queried_for_its_own_jobs() -> None:
@@ -284,7 +284,7 @@ def test_a_rate_limited_query_returns_no_job_states(said: Completed) -> None:
     """Neither by the queue, nor by the accounts of jobs that the queue knows or does not know."""
     ids = [JobId("1"), JobId("2")]
     queue = tuple(commands.squeue(ids))
-    ended = Completed(status=0, stdout="1|1|COMPLETED|1|2|3|n1|None\n", stderr="")
+    ended = Completed(status=0, stdout="1|1|COMPLETED|1|2|3|n1||None\n", stderr="")
     accounts = Recording(tuple(commands.sacct(ids)), said)
     for recordings in (
         [Recording(queue, said)],
@@ -314,8 +314,8 @@ def test_a_site_message_is_not_read_as_a_rate_limit() -> None:
 
 def test_accounting_of_many_finished_jobs_is_queried_in_batches() -> None:
     ids = sorted(JobId(str(number)) for number in range(1, 1201))
-    ended = "JobID|JobIDRaw|State|ExitCode|Submit|Start|End|NodeList|Reason\n{}\n"
-    rows = ["\n".join(f"{k}|{k}|COMPLETED|0:0|1|2|3|n1|None" for k in ids[n : n + 500]) for n in (0, 500, 1000)]
+    ended = "JobID|JobName|State|ExitCode|Submit|Start|End|NodeList|Comment|Reason\n{}\n"
+    rows = ["\n".join(f"{k}|{k}|COMPLETED|0:0|1|2|3|n1||None" for k in ids[n : n + 500]) for n in (0, 500, 1000)]
     asked = [Recording(tuple(commands.squeue(ids)), Completed(status=0, stdout="", stderr=""))] + [
         Recording(
             tuple(commands.sacct(ids[n : n + 500])),
@@ -366,7 +366,7 @@ def test_a_delayed_attempt_gets_a_begin_time(tmp_path: Path) -> None:
 
 
 def _running(ids: list[JobId]) -> str:
-    return "".join(f"{job_id}|{job_id}|RUNNING|1|2|3|n1|None\n" for job_id in ids)
+    return "".join(f"{job_id}|{job_id}|RUNNING|1|2|3|n1||None\n" for job_id in ids)
 
 
 def _id_of(squeue: Recording) -> JobId:

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from ..running import Runner
 
-HEAD = "JobID|JobIDRaw|State|ExitCode|Submit|Start|End|NodeList|Reason"
-GOOD = f"7|7|CANCELLED by 0|0:15|{NOW}|{NOW}|{NOW}|n1|None"
+HEAD = "JobID|JobName|State|ExitCode|Submit|Start|End|NodeList|Comment|Reason"
+GOOD = f"7|demo|CANCELLED by 0|0:15|{NOW}|{NOW}|{NOW}|n1||None"
 BAD = f"{user_name()}~bad"
 LATE = {"happened_at": clock() - 30}
 

@@ -84,7 +84,7 @@ def calls(tmp_path: Path, folder: JobFolder, monkeypatch: pytest.MonkeyPatch) ->
     programs, log = tmp_path / "bin", tmp_path / "calls"
     programs.mkdir()
     log.touch()
-    for name, answer in (("squeue", "echo '7|7|RUNNING|1|2|3|n1|None'"), ("sacct", "exit 1"), ("sbatch", "exit 1")):
+    for name, answer in (("squeue", "echo '7|demo|RUNNING|1|2|3|n1||None'"), ("sacct", "exit 1"), ("sbatch", "exit 1")):
         (programs / name).write_text(f"#!/bin/sh\necho {name} >>{log}\n{answer}\n")
         (programs / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
@@ -137,7 +137,7 @@ def test_the_monitor_and_wait_use_the_poll_result_of_status(
         wait_until(answer.exists, "an answer")
         with child([*PAISLURM, "wait", "demo"], **quiet) as waiting:
             (tmp_path / "bin" / "squeue").write_text("#!/bin/sh\n")
-            rows = f"'{'|'.join(ACCOUNTING_FIELDS)}' '7|7|CANCELLED by 0|0:0|1|2|{clock()}||None'"
+            rows = f"'{'|'.join(ACCOUNTING_FIELDS)}' '7|demo|CANCELLED by 0|0:0|1|2|{clock()}|||None'"
             (tmp_path / "bin" / "sacct").write_text(f"#!/bin/sh\nprintf '%s\\n' {rows}\n")
             long_ago = time.time() - 100
             os.utime(answer, (long_ago, long_ago))
