@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from paislurm.backends.slurm.states import FORGOTTEN, Phase, phase
+from paislurm.backends.slurm.states import FORGOTTEN, REUSED, Phase, phase
 
 from ..exit_codes.table import ExitTable
 from ..folded_names import folded
@@ -283,13 +283,21 @@ def _without_result(observation: Observation, evidence: Evidence) -> JobStatus:
     return JobStatus(state="FAILED", code=code, reason=reason, ended=True)
 
 
+def is_anothers(seen: Observation | None) -> bool:
+    """Return whether another job has the number of a job; see `job_files.own`."""
+    return seen is not None and seen.raw_state == REUSED
+
+
 def _forgotten(evidence: Evidence) -> JobStatus:
     """Return the status of a forgotten job. After RESULT_LAG seconds its last reported end decides.
 
-    The job may still run somewhere, so it is not retried.
+    The job may still run somewhere, so it is not retried, unless another job has its number and it never began.
     """
     known = evidence.history
     last, label = known.observed, known.backend_label
+    if is_anothers(evidence.observation) and not evidence.claimed:
+        reason = f"{label} has lost the job before its script began, and job {known.job_id} is another one"
+        return JobStatus(state="FAILED", code=NEVER_TAKEN, reason=reason, ended=True)
     if last is None and evidence.polled_at - (known.submitted or 0) < QUEUE_LAG:
         return _status("WAITING", f"{label} does not show the job yet")
     if last is None or phase(last.backend_state) is not Phase.ENDED or evidence.now - last.happened_at < RESULT_LAG:

@@ -33,13 +33,14 @@ from .job_status import (
     State,
     determine_status,
     has_just_ended,
+    is_anothers,
     tells_all,
 )
 from .polling.poll_result import NOT_ASKED, asking
 from .task_status import TaskView, task_views
 from .transition import between_attempts, transition, while_refused
 from .unbegun import may_be_slurms_own, node_failure
-from .watching.job_files import begun, claimed_by, questions, read_files, result_of
+from .watching.job_files import begun, claimed_by, own, questions, read_files, result_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -124,7 +125,7 @@ def evaluate(files: JobFiles, answer: PollResult, now: int, backend: Callable[[s
     observation, backend_error = None, ""
     if known.job_id and not tells_all(result):
         observation, backend_error = answer.observations.get(JobId(known.job_id)), answer.error
-        observation = begun(folder, known, observation, polled_at)
+        observation = begun(folder, known, own(folder, known, observation), polled_at)
     owner = _owner_of_duplicate(folder, known, observation)
     if owner is not None:
         job_status = JobStatus(state="WAITING", code=None, reason=f"job {owner} runs this attempt", ended=False)
@@ -310,8 +311,9 @@ def _canceller(observation: Observation | None, known: History) -> str:
 
 
 def _owner_of_duplicate(folder: JobFolder, known: History, observation: Observation | None) -> JobId | None:
-    """Return the job that runs the attempt, if the known job ended as its duplicate."""
-    if observation is None or not observation.final or observation.status != DUPLICATE:
+    """Return the job that runs the attempt, if the known job ended as its duplicate, or Slurm has lost it."""
+    is_duplicate = observation is not None and observation.final and observation.status == DUPLICATE
+    if not is_duplicate and not is_anothers(observation):
         return None
     owner = claimed_by(folder, known.attempt)
     return owner if owner != known.job_id else None

@@ -16,7 +16,7 @@ from paislurm.backends.slurm.states import Phase, phase
 from ..errors import BackendError, PaislurmError
 from ..state.changes import changed_options
 from ..state.history import apply
-from ..state.records import Ended, Intent, Refused
+from ..state.records import Ended, Intent, Refused, Retry
 from .after import may_begin
 from .attempt import (
     SETTLED_SECONDS,
@@ -29,7 +29,7 @@ from .attempt import (
     submit_attempt,
 )
 from .job_site import JobSite
-from .job_status import DueAttempt, JobStatus
+from .job_status import NEVER_TAKEN, DueAttempt, JobStatus
 from .poll import held_back, open_job, poll_jobs
 from .transition import abandoned, attempt_text, while_refused
 
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from paislurm.backends.base import Backend
 
     from ..state.history import History
+    from ..state.records import Record
     from .poll import Opened, View
     from .polling.poll_result import Ask, PollResult
 
@@ -130,17 +131,24 @@ def _is_quiet(view: View) -> bool:
 def record_news(view: View, backend: Callable[[str], Backend]) -> View:
     """Append new records. Raises OSError if the journal cannot be written; then no action may follow.
 
-    A submit may be so slow that its job comes after all. So an attempt that has no job ends only with its claim.
+    A submit may be so slow that its job comes after all, or a job that Slurm has lost may still begin. So an attempt
+    that never ran ends only with its claim.
     """
     for record in view.news:
         known = view.history
-        may_come = isinstance(record, Ended) and known.tag and not known.job_id and known.refused is None
-        if may_come and not view.folder.take_claim(known.attempt, SETTLED_SECONDS):
+        if _may_begin(known, record) and not view.folder.take_claim(known.attempt, SETTLED_SECONDS):
             return _after(replace(view, news=()), open_job(view.folder).history, "")
         view.folder.append(record)
         if isinstance(record, Ended):
             backend(view.history.backend).forget(view.history.run_folder(view.folder.path))
     return replace(view, news=())
+
+
+def _may_begin(known: History, record: Record) -> bool:
+    """Return whether a record ends an attempt that never ran, but whose script may still begin."""
+    if known.job_id:
+        return isinstance(record, Ended | Retry) and record.exit_code == NEVER_TAKEN
+    return isinstance(record, Ended) and bool(known.tag) and known.refused is None
 
 
 def _cancel_again(view: View, dependencies: Dependencies) -> View:

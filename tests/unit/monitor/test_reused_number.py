@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
+from paislurm.translator.monitor import poll
+
 from .jobs import NOW, FakeBackend, claim, ended, job, kinds, observed, stepped
 
 if TYPE_CHECKING:
@@ -25,3 +29,76 @@ def test_a_script_that_began_and_left_no_result_has_succeeded(tmp_path: Path) ->
     claim(folder, "7", NOW - 50)
     ended(backend, state="COMPLETED")
     assert stepped(folder, backend, NOW).job_status.state == "SUCCEEDED"
+
+
+def reused(state: str = "RUNNING", comment: str = "paislurm-2", name: str = "demo") -> FakeBackend:
+    """Return a backend whose job 7 is another job, or looks like one."""
+    return FakeBackend(observed(state, comment=comment, name=name))
+
+
+@pytest.mark.parametrize("state", ["PENDING", "RUNNING", "CANCELLED", "TIMEOUT"])
+@pytest.mark.parametrize(
+    ("comment", "name"),
+    [("paislurm-2", "demo"), ("paislurm-1.1", "demo"), ("", "interactive"), ("lab=physics", "demo2")],
+)
+def test_a_job_whose_number_is_another_jobs_is_submitted_again(
+    tmp_path: Path, state: str, comment: str, name: str
+) -> None:
+    folder, backend = job(tmp_path, max_transient_retries=1), reused(state, comment, name)
+    view = stepped(folder, backend, NOW)
+    assert kinds(folder) == ["Retry", "Intent", "Submitted"]
+    assert view.history.retries[0].reason == (
+        "Slurm has lost the job before its script began, and job 7 is another one"
+    )
+    assert backend.cancelled == []
+    # A script that begins late finds the attempt taken.
+    assert folder.claim(0).exists()
+
+
+@pytest.mark.parametrize(
+    ("comment", "name"),
+    [
+        pytest.param("paislurm-1", "renamed", id="renamed by its user"),
+        pytest.param("lab=physics", "demo", id="comment of the site"),
+        pytest.param("paislurm-1 lab=physics", "demo", id="comment with more"),
+        pytest.param("", "demo", id="accounts without comments"),
+        pytest.param("", "", id="a backend that names no job"),
+    ],
+)
+def test_a_job_with_its_tag_or_its_name_is_the_same(tmp_path: Path, comment: str, name: str) -> None:
+    folder = job(tmp_path)
+    assert stepped(folder, reused("PENDING", comment, name), NOW).job_status.state == "WAITING"
+    assert kinds(folder) == ["Observed"]
+
+
+def test_a_job_that_began_needs_neither(tmp_path: Path) -> None:
+    folder = job(tmp_path)
+    claim(folder, "7", NOW - 50)
+    stepped(folder, reused("PENDING", "", "renamed"), NOW)
+    assert kinds(folder) == ["Observed"]
+
+
+def test_a_job_that_began_before_its_number_was_reused_is_forgotten(tmp_path: Path) -> None:
+    """The journal has no word of the other job, and the script has some time to leave a result."""
+    folder, backend = job(tmp_path, max_transient_retries=1), reused("COMPLETED")
+    claim(folder, "7", NOW - 50)
+    assert stepped(folder, backend, NOW).job_status.reason == (
+        "Slurm has forgotten the job; the result does not exist yet"
+    )
+    view = stepped(folder, backend, NOW + 10)
+    assert (view.job_status.state, view.job_status.code) == ("FAILED", -1404)
+
+
+def test_a_lost_job_whose_attempt_another_job_runs_is_that_one(tmp_path: Path) -> None:
+    folder, backend = job(tmp_path), reused()
+    claim(folder, "8", NOW - 50)
+    assert stepped(folder, backend, NOW).history.job_id == "8"
+
+
+def test_an_attempt_that_begins_as_its_loss_is_noticed_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A network file system showed the claim late."""
+    folder, backend = job(tmp_path, max_transient_retries=1), reused()
+    monkeypatch.setattr(poll, "claimed_by", lambda *_: None)
+    claim(folder, "7", NOW - 1)
+    stepped(folder, backend, NOW)
+    assert kinds(folder) == []

@@ -10,6 +10,7 @@ from msgspec.structs import asdict
 from paislurm.backends.base import JobId
 
 from ...errors import Diagnostic, FolderError, PaislurmError, UnreachableError
+from ...monitor.job_status import is_anothers
 from ...monitor.poll import open_job
 from ...monitor.reconcile import is_unknown
 from ...monitor.retry import STOPPED
@@ -174,8 +175,10 @@ def _unrecorded(asked: _Asked, error: OSError) -> FolderError:
 
 def _cancelled(session: Session, name: str, group: Sequence[_Asked], errors: list[PaislurmError]) -> Sequence[_Asked]:
     """Cancel jobs at a backend, and return the successes. If one call for all fails, cancel each job separately."""
+    wanted = [JobId(job_id) for view, job_id in group if not is_anothers(view.observation)]
     try:
-        session.backend(name).cancel(*(JobId(each.job_id) for each in group))
+        if wanted:
+            session.backend(name).cancel(*wanted)
     except PaislurmError as error:
         if len(group) > 1 and not isinstance(error, UnreachableError):
             return [done for each in group for done in _cancelled(session, name, [each], errors)]

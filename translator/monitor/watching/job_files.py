@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from paislurm.backends.base import JobId, Observation
-from paislurm.backends.slurm.states import Phase, phase
+from paislurm.backends.slurm.states import FORGOTTEN, REUSED, Phase, phase
 
 from ...state.history import apply
 from ...state.result import read_result
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 BEGINS_IN = 60
 """Seconds after its submit within which a job with free nodes has started or failed to."""
+_TAG = re.compile(r"paislurm-[0-9a-f]+(@[^.]+)?(\.[0-9]+)?")
 
 
 class JobFiles(Struct, frozen=True, kw_only=True):
@@ -117,6 +119,21 @@ def claimed_by(folder: JobFolder, attempt: int) -> JobId | None:
         return None
     owner = claim.split()[0].decode("ascii", errors="replace") if claim.strip() else ""
     return JobId(owner) if is_job_number(owner) else None
+
+
+def own(folder: JobFolder, known: History, seen: Observation | None) -> Observation | None:
+    """Return the observation of a job, or that of a forgotten one if Slurm has given its number to another job.
+
+    A controller that crashes forgets its latest jobs, and reuses their numbers. Another job has another tag. Most
+    accounts keep no comments, and a site may change them: without a tag, a job of another name is another job, unless
+    the script of ours has begun. Source: observed on 22.05.
+    """
+    if seen is None or seen.comment == known.tag:
+        return seen
+    is_named = seen.name in ("", known.job) or claimed_by(folder, known.attempt) == known.job_id
+    if is_named and not _TAG.fullmatch(seen.comment):
+        return seen
+    return Observation(job_id=seen.job_id, state=FORGOTTEN, raw_state=REUSED, final=True)
 
 
 def begun(folder: JobFolder, known: History, seen: Observation | None, time: float) -> Observation | None:

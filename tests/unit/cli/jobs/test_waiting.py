@@ -16,7 +16,7 @@ from paislurm.translator.app.session import user_name
 from paislurm.translator.state.journal import read
 from paislurm.translator.state.records import Cancelled, Ended, Observed
 
-from ...monitor.jobs import CREATED, INTENT, SUBMITTED, FakeBackend, job_folder, leave_result, observed
+from ...monitor.jobs import CREATED, INTENT, SUBMITTED, FakeBackend, claim, job_folder, leave_result, observed
 from ..running import ME
 
 if TYPE_CHECKING:
@@ -227,6 +227,18 @@ def test_cancel_cancels_the_job(run: Runner, slurm: FakeBackend, folder: JobFold
     assert json.loads(again.out)["message"] == f"{ME} has already ended: STOPPED"
     assert slurm.cancelled == ["7"]
     assert sum(isinstance(record, Ended) for record in read(folder.journal).records) == 1
+
+
+@pytest.mark.parametrize("began", [False, True])
+def test_a_cancel_does_not_reach_another_job_with_the_number(
+    run: Runner, slurm: FakeBackend, folder: JobFolder, began: bool
+) -> None:
+    slurm.observations[JobId("7")] = observed("RUNNING", comment="paislurm-2")
+    if began:
+        claim(folder, "7", 1)
+    assert run("cancel", "demo").code == 0
+    assert slurm.cancelled == []
+    assert any(isinstance(record, Cancelled | Ended) for record in read(folder.journal).records)
 
 
 def test_a_cancel_without_an_answer_exits_with_6_and_is_not_recorded(
