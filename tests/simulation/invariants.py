@@ -90,9 +90,11 @@ def _check_told(people: People, ids: dict[str, set[str]]) -> None:
             if job.submission.tag.partition(".")[0] != family or late <= 0:
                 continue
             # Only a process that was stopped between its last look and its submit can be so late, and only one that
-            # was stopped or killed after it leaves the job to the next step of a monitor.
+            # was stopped or killed after it, or did not get the answer of sbatch, leaves the job to the next step of a
+            # monitor.
             stalls, kills = people.world.stalls, people.world.kills
-            if (late > MOMENT and not stalls) or not (job.cancel_asked or kills or stalls):
+            left = kills or stalls or job.id not in people.witness.answered
+            if (late > MOMENT and not stalls) or not (job.cancel_asked or left):
                 raise ViolationError(f"job {job.id} was submitted after its user was told of the cancel")
 
 

@@ -69,6 +69,8 @@ class Witness:
         self._asked: dict[str, float] = {}
         self.timely: set[str] = set()
         """The attempts that were submitted at once after their intent."""
+        self.answered: set[JobId] = set()
+        """The jobs of which sbatch told its caller."""
         self._found: set[str] = set()
         self._writing: dict[int, dict[int, float]] = {}
         self.mixed: set[int] = set()
@@ -206,6 +208,7 @@ class Witness:
     def accepts(self, job_id: JobId) -> None:
         """Note that the current process was told of its job."""
         self._of().accepted.append(job_id)
+        self.answered.add(job_id)
 
     def finds(self, tags: set[str]) -> None:
         """Note that Slurm named the jobs of these tags."""
