@@ -15,6 +15,7 @@ import pytest
 from tests.children import child
 from tests.cluster.jobs import BOTH, folder_of_alice, paislurm, role, states, submit
 from tests.cluster.processes import wait_until
+from tests.cluster.watched import ALONE, watched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -235,3 +236,35 @@ def test_short_time_limit_ends_the_job_without_a_warning(late: Submitted) -> Non
     assert (shown["state"], shown["exit_code"]) == ("FAILED", -1004)
     assert "time limit" in shown["reason"]
     assert late.cluster.sacct(job_id(late))[0]["State"] == "TIMEOUT"
+
+
+@pytest.mark.exclusive
+@pytest.mark.parametrize("comment", ["", "paislurm-2"], ids=["another job", "another job of paislurm"])
+def test_job_whose_number_slurm_gives_to_another_job(installed: Cluster, workdir: Path, comment: str) -> None:
+    """A controller that dies forgets a job that waits. The next job of the user has its number, and is not touched."""
+    admin, other = installed.admin, ["sbatch", "--parsable", f"--comment={comment}", "--wrap=sleep 300"]
+    admin(["scontrol", "update", "nodename=ALL", "state=drain", "reason=test"])
+    try:
+        for number in range(9):
+            job = watched(installed, workdir / str(number), "true", site=ALONE)
+            job_id = job.status()["job_id"]
+            installed.stop_daemon("slurmctld", crash=True)
+            installed.start_daemon("slurmctld")
+            # It saves its state every 5 s, and may have done so just before.
+            if not installed.squeue(job_id):
+                break
+            job.run("cancel", job.name)
+        # It may have forgotten more than this job.
+        assert job_id in (installed.run(other, check=True).stdout.strip() for _ in range(9))
+
+        def is_submitted_again() -> bool:
+            job.run("monitor", "--once")
+            return job.journal()[-1]["kind"] == "submitted" and len(job.journal()) > 4
+
+        wait_until(is_submitted_again, f"{job.name} to be submitted again", 180)
+        assert f"job {job_id} is another one" in str(job.journal())
+        assert job.run("cancel", job.name).returncode == 0
+        assert [row["State"] for row in installed.squeue(job_id)] == ["PENDING"]
+    finally:
+        installed.cancel_all()
+        admin(["scontrol", "update", "nodename=ALL", "state=resume"], check=False)
