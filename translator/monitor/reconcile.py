@@ -136,7 +136,7 @@ def record_news(view: View, backend: Callable[[str], Backend]) -> View:
     """
     for record in view.news:
         known = view.history
-        if _may_begin(known, record) and not view.folder.take_claim(known.attempt, SETTLED_SECONDS):
+        if _may_begin(view, record) and not view.folder.take_claim(known.attempt, SETTLED_SECONDS):
             return _after(replace(view, news=()), open_job(view.folder).history, "")
         view.folder.append(record)
         if isinstance(record, Ended):
@@ -144,10 +144,11 @@ def record_news(view: View, backend: Callable[[str], Backend]) -> View:
     return replace(view, news=())
 
 
-def _may_begin(known: History, record: Record) -> bool:
+def _may_begin(view: View, record: Record) -> bool:
     """Return whether a record ends an attempt that never ran, but whose script may still begin."""
+    known = view.history
     if known.job_id:
-        return isinstance(record, Ended | Retry) and record.exit_code == NEVER_TAKEN
+        return isinstance(record, Ended | Retry) and record.exit_code == NEVER_TAKEN and view.result is None
     return isinstance(record, Ended) and bool(known.tag) and known.refused is None
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from paislurm.translator.monitor import poll
 
-from .jobs import NOW, FakeBackend, claim, ended, job, kinds, observed, stepped
+from .jobs import FAILED, NOW, FakeBackend, claim, ended, job, kinds, leave_result, observed, stepped
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -102,3 +102,11 @@ def test_an_attempt_that_begins_as_its_loss_is_noticed_goes_on(tmp_path: Path, m
     claim(folder, "7", NOW - 1)
     stepped(folder, backend, NOW)
     assert kinds(folder) == []
+
+
+def test_a_result_with_the_code_of_a_lost_job_is_no_lost_job(tmp_path: Path) -> None:
+    folder = job(tmp_path, max_transient_retries=1)
+    claim(folder, "7", NOW - 50)
+    leave_result(folder, **(FAILED | {"exit_code": -120, "behaviour": "transient"}))
+    stepped(folder, FakeBackend(observed("RUNNING")), NOW)
+    assert kinds(folder)[0] == "Retry"
