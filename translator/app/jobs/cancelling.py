@@ -175,7 +175,7 @@ def _unrecorded(asked: _Asked, error: OSError) -> FolderError:
 
 def _cancelled(session: Session, name: str, group: Sequence[_Asked], errors: list[PaislurmError]) -> Sequence[_Asked]:
     """Cancel jobs at a backend, and return the successes. If one call for all fails, cancel each job separately."""
-    wanted = [JobId(job_id) for view, job_id in group if not is_anothers(view.observation)]
+    wanted = [JobId(each.job_id) for each in group if not is_anothers(each.view.observation)]
     try:
         if wanted:
             session.backend(name).cancel(*wanted)
