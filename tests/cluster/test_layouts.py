@@ -100,8 +100,10 @@ def test_another_user_can_run_the_script_without_paislurm(installed: Cluster, wo
     assert [task["exit_status"] for task in other["tasks"]] == [7, 7, 143]
     for one in (result, other):
         for record in (one, *one["tasks"]):
-            for differs in ("job_id", "node", "node_address", "ports_by_label", "started_at", "ended_at", "ended_after_ms"):
+            for differs in ("job_id", "node", "node_address", "ports_by_label"):
                 record.pop(differs, None)
+            for time in ("started_at", "ended_at", "ended_after_ms"):
+                record.pop(time, None)
         one["trigger"]["index"] = one["reason"] = "either"
     assert other == result
     for task in ("0-w/0", "0-w/1"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -48,7 +49,7 @@ def check(site: Site, job: Job, small: Path) -> None:
     wait_until(lambda: "FolderFull" in job.paislurm("status", "--", job.name).stdout, "what Slurm says of it", LONGEST)
     shown = job.paislurm("status", "--", job.name).stdout
     assert "its file system or a quota was full" in shown
-    assert "likely       no space in " in shown
+    assert re.search("likely +no space in ", shown)
     assert ": its file system has only 0.0 MiB left\n" in shown
     assert "`paislurm du`" in shown
     make_room(site, small)
