@@ -46,6 +46,8 @@ class Slurm(SharedFolders):
     """The controllers and the database. `ran` has each job that ran an attempt, and the attempt's tag."""
 
     name = "slurm"
+    batch = Batch
+    """How its jobs live."""
 
     def __init__(self, world: World, server: Server, witness: Witness, moments: Moments) -> None:
         self._world = world
@@ -110,7 +112,7 @@ class Slurm(SharedFolders):
         job = Job(number, submission, asked, self._world.now)
         self.jobs[job.id] = job
         self._world.tell(f"job {job.id} is attempt {submission.attempt} of {submission.folder.name}")
-        batch = Batch(job, self, self._world, self._server, self._witness)
+        batch = self.batch(job, self, self._world, self._server, self._witness)
         process = self._world.spawn(f"job {job.id}", "node", batch.lives)
         process.when_killed = lambda: batch.ends("NODE_FAIL", 0)
         return job.id

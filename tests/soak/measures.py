@@ -15,8 +15,9 @@ from tests.simulation.files import Client
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.simulation.files import Node, Server
-    from tests.simulation.world import Process
+    from tests.simulation.files import Server
+    from tests.simulation.nodes import Node, Opened
+    from tests.simulation.world import World
 
 
 def usage(folder: Path) -> tuple[int, int]:
@@ -37,22 +38,28 @@ def paths_below(folder: Node, path: str = "") -> Iterator[str]:
         yield from paths_below(node, f"{path}/{name}")
 
 
+class _Opened(dict[int, "Opened"]):
+    """Open files, each with the process that opened it."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__()
+        self._world = world
+
+    def __setitem__(self, descriptor: int, opened: Opened) -> None:
+        opened.process = self._world.current
+        super().__setitem__(descriptor, opened)
+
+
 class OwnedClient(Client):
     """A client that knows who opened what: the system closes the files of a process that was killed."""
 
     def __init__(self, server: Server) -> None:
         super().__init__(server)
-        self._owners: dict[int, Process | None] = {}
-
-    def open(self, path: str, flags: int, mode: int = 0o600, at: int | None = None) -> int:
-        descriptor = super().open(path, flags, mode, at)
-        self._owners[descriptor] = self._world.current
-        return descriptor
+        self._opened = _Opened(server.world)
 
     def opened(self) -> int:
         """Return the number of files that processes have open."""
-        self._owners = {number: self._owners[number] for number in self._opened}
-        return sum(owner is not None and not owner.dead for owner in self._owners.values())
+        return sum(each.process is not None and not each.process.dead for each in self._opened.values())
 
 
 def held(thing: object) -> tuple[int, int]:

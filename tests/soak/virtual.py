@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from functools import partial
 from itertools import count
 from random import Random
@@ -23,26 +23,26 @@ from paislurm.translator.app.submit.replace_job import finished_in
 from paislurm.translator.app.submit.submit import take
 from paislurm.translator.monitor.loop import Monitor
 from tests.simulation.files import Server
-from tests.simulation.history import HOME, People, _compiled, _folders, _journal, _site
-from tests.simulation.slurm import Slurm
+from tests.simulation.invariants import folders, journal
+from tests.simulation.moments import Moments, watched
+from tests.simulation.people import HOME, People, _compiled
 from tests.simulation.syscalls import ROOT, simulated
-from tests.simulation.world import Choices, World
+from tests.simulation.witness import Witness
+from tests.simulation.world import OUTSIDE, Choices, World
 
 from .measures import OwnedClient, held, paths_below
+from .patient import PatientSlurm
 from .slopes import slopes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tests.simulation.slurm import Job
     from tests.simulation.world import Process
 
     from .slopes import Sample
 
 JOBS = 200
 HOUR = 3600
-LIFE = 4 * HOUR
-"""The longest time that a job waits for nodes."""
 TICK, SAMPLE = 60, 900
 """Seconds between two rounds of the users, and between two samples."""
 KEPT = 1800
@@ -68,33 +68,18 @@ def soak(hours: float) -> int:
 
 def soaked(hours: float, jobs: int, *, faults_an_hour: float) -> tuple[list[Sample], list[str]]:
     """Let jobs come and go for virtual hours, then end and remove all. Return samples, and what is left at the end."""
-    world = World(_Chances())
+    world = World(Choices())
     users = _Users(world, jobs, faults_an_hour)
-    with _simulated(world, users):
+
+    def all_hours() -> None:
         users.begin()
         users.work(hours * HOUR)
         users.end()
+
+    with _simulated(world, users):
+        world.spawn("users", OUTSIDE, all_hours)
+        world.run()
     return users.samples, users.left()
-
-
-class _Chances(Choices):
-    """Choices of which none is kept: there are millions, and nobody repeats them."""
-
-    def choose(self, count: int, chance: float = 1.0) -> int:
-        if chance < 1.0 and self._random.random() >= chance:
-            return 0
-        return int(self._random.random() * count)
-
-
-class _PatientSlurm(Slurm):
-    """A Slurm whose jobs wait for hours."""
-
-    def _live(self, job: Job) -> None:
-        world = self._world
-        until = world.now + job.submission.delay + world.choices.choose(LIFE)
-        while world.now < until and not job.cancelled:
-            world.sleep(min(300, until - world.now))
-        super()._live(job)
 
 
 class _Users:
@@ -103,10 +88,11 @@ class _Users:
     def __init__(self, world: World, jobs: int, faults_an_hour: float) -> None:
         self._world, self._jobs, self._faults_an_hour = world, jobs, faults_an_hour
         self._server = Server(world, cached=False)
-        self._clients = {host: OwnedClient(self._server) for host in ("login1", "login", "node", "outside")}
+        self._clients = {host: OwnedClient(self._server) for host in ("login1", "login", "node", OUTSIDE)}
         self._server.clients.update(self._clients)
-        self._slurm = _PatientSlurm(world, self._server)
-        self._people = People(world, self._slurm, self._server)
+        self.witness, self.moments = Witness(world, self._server), Moments(world)
+        self.witness.slurm = self._slurm = PatientSlurm(world, self._server, self.witness, self.moments)
+        self._people = People(world, self._slurm, self.witness)
         self._random = Random(world.choices.choose(1 << 30))
         self._monitor: Process | None = None
         self._answers = self._count = 0
@@ -117,9 +103,9 @@ class _Users:
     def begin(self) -> None:
         """Make the home; one job comes and goes, which leaves the files that stay."""
         for path in (ROOT, HOME):
-            self._clients["outside"].mkdir(path, 0o700)
+            self._clients[OUTSIDE].mkdir(path, 0o700)
         self._start(self._submit)
-        self._wait(TICK)
+        self._world.sleep(TICK)
         self.end()
         self._before = self._names()
 
@@ -130,7 +116,7 @@ class _Users:
             if self._random.random() < self._faults_an_hour * TICK / HOUR:
                 self._world.faults += 1
             self._round()
-            self._wait(TICK)
+            self._world.sleep(TICK)
             if self._world.now >= sampled + SAMPLE:
                 sampled = self._world.now
                 self.samples.append(((sampled - began) / HOUR, self._sample()))
@@ -142,9 +128,10 @@ class _Users:
             self._start(self._people.cancel, name)
         while self._living():
             self._keep_monitor()
-            self._wait(TICK)
+            self._world.sleep(TICK)
         self._start(self._remove, 0)
-        self._world.run()
+        while len(self._world.processes) > 1:
+            self._world.sleep(TICK)
 
     def left(self) -> list[str]:
         """Return what is left in the end that was not there after the first job, and what is open."""
@@ -170,16 +157,11 @@ class _Users:
             self._start(self._remove, KEPT)
 
     def _living(self) -> list[str]:
-        return [name for name, folder in _folders(self._server) if _journal(folder).ended is None]
+        return [name for name, folder in folders(self._server) if journal(folder).ended is None]
 
     def _keep_monitor(self) -> None:
         if self._monitor is None or self._monitor.over:
             self._monitor = self._start(lambda: run_monitor(self._people.session()))
-
-    def _wait(self, seconds: float) -> None:
-        until = self._world.now + seconds
-        self._world.spawn("clock", "login1", lambda: None, seconds)
-        self._world.run(lambda: self._world.now >= until)
 
     def _start(self, call: Callable[..., object], *words: object) -> Process:
         tried = partial(self._people._tried, lambda _: call(*words), "")
@@ -198,16 +180,15 @@ class _Users:
         remove_jobs(session, jobs_to_remove(session, [], older_than=older_than).jobs)
 
     def _sample(self) -> dict[str, float]:
-        folders = list(_folders(self._server))
-        self._forget({name for name, _ in folders})
-        journals = {name: folder.entries["journal.jsonl"] for name, folder in folders}
+        journals = {name: folder.entries["journal.jsonl"] for name, folder in folders(self._server)}
+        self._forget({*journals})
         living = [len(journals[name].data) for name in self._living()]
         paths = list(paths_below(self._server.root))
         size, number = held(self.monitors[-1])
         answers, self._answers = self._slurm.answers - self._answers, self._slurm.answers
         return {
             "living jobs": len(living),
-            "run folders": len(folders),
+            "run folders": len(journals),
             "inodes": len(paths),
             "inodes beside run folders": sum(not path.startswith(f"{HOME}/jobs/") for path in paths),
             "hidden names": sum("/." in path.removeprefix(HOME) for path in paths),
@@ -221,12 +202,18 @@ class _Users:
         }
 
     def _forget(self, names: set[str]) -> None:
-        """Take out of the model what a real Slurm, and people, would forget."""
-        jobs = self._slurm.jobs
+        """Take out of the model what a real Slurm, and people, would forget, and most of what the witness knows."""
+        jobs, witness = self._slurm.jobs, self.witness
         for job_id in [job_id for job_id, job in jobs.items() if job.ended and job.submission.folder.name not in names]:
             del jobs[job_id]
-        for kept in (self._slurm.ran, self._people.cancelled, self._people.ended):
+        for kept in (self._slurm.ran, self._people.cancelled, self._people.ended, self._world.choices._made):
             kept.clear()
+        for known in (witness._asked, witness._found, witness.timely, witness.answered):
+            known.clear()
+        for client in self._clients.values():
+            client._folders.clear()
+        witness._done = {process: done for process, done in witness._done.items() if process and not process.over}
+        witness._writing = {number: writing for number, writing in witness._writing.items() if writing}
         if self._monitor is not None:
             self._monitor.threads = [thread for thread in self._monitor.threads if not thread.over]
 
@@ -241,12 +228,11 @@ def _simulated(world: World, users: _Users) -> Iterator[None]:
             users.monitors[:] = [self]
 
     cpu = count(step=CHECK_CPU)
-    with simulated(world, users._server), ExitStack() as stack:
-        for module in ("jobs.job_sites", "monitoring"):
-            stack.enter_context(patch(f"paislurm.translator.app.{module}.find_site", lambda *_, **__: _site()))
-        stack.enter_context(patch("paislurm.translator.app.monitoring.used", lambda: 0.0))
-        stack.enter_context(patch("paislurm.translator.app.monitoring.Monitor", Watched))
-        stack.enter_context(patch("paislurm.translator.app.runs.recording.profiles_of", lambda *_: ()))
-        stack.enter_context(patch.object(time, "thread_time", lambda: next(cpu)))
-        stack.enter_context(patch.dict(Monitor.run.__kwdefaults__, sleep=world.sleep, spent=lambda: False))
+    with (
+        simulated(world, users._server),
+        watched(users.moments, users.witness),
+        patch("paislurm.translator.app.monitoring.Monitor", Watched),
+        patch.object(time, "thread_time", lambda: next(cpu)),
+        patch.dict(Monitor.run.__kwdefaults__, sleep=world.sleep, spent=lambda: False),
+    ):
         yield
