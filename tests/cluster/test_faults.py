@@ -223,7 +223,7 @@ def batch_script(cluster: Cluster, node: str, job: Submitted) -> int:
 @pytest.fixture(scope="module", autouse=True)
 def late(installed: Cluster) -> Submitted:
     """A job that reaches its time limit, of one minute, while the other tests run."""
-    folder = folder_of_alice(installed.home("alice") / f"late-{os.getpid()}")
+    folder = folder_of_alice(installed.home("alice") / f"late-{os.urandom(4).hex()}")
     return submit(installed, folder, role("w", 1, SAVES), "{slurm: {time: 1, nodelist: n7}}", partition="fragile")
 
 
