@@ -42,7 +42,11 @@ def test_processes_started_by_a_test_end_with_it() -> None:
     """A program that is left is complained of in another test, as a ResourceWarning, and makes that fail."""
     files = [path for path in (ROOT / "tests").rglob("*.py") if "bench" not in path.parts]
     starting = {path.name for path in files if "subprocess.Popen(" in path.read_text(encoding="utf-8")}
-    assert starting - {Path(__file__).name} == {"children.py", "terminal.py", "storm.py"}
+    assert starting - {Path(__file__).name} == {
+        "children.py", "terminal.py", "storm.py", "guest.py",
+        # Those of histories outlive a call, and are closed at the end of one.
+        "driver.py", "people.py",
+    }  # fmt: skip
 
 
 def test_a_child_ends_with_a_failed_test() -> None:

@@ -26,6 +26,7 @@ from paislurm.translator.state.journal import (
     read_last,
 )
 from paislurm.translator.state.records import Cancelled, Changed, Notified, Observed, dump, parse
+from tests.children import child
 
 from ..monitor.jobs import CREATED, ENDED, INTENT, NOW, SUBMITTED, job_folder
 from .any_record import any_record
@@ -219,7 +220,7 @@ def test_a_record_waits_for_that_of_another_process(tmp_path: Path, monkeypatch:
     journal = tmp_path / "journal.jsonl"
     append(journal, CREATED)
     command = [sys.executable, "-c", _HOLDS_LOCK, str(journal)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+    with child(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
         assert other.stdout
         assert other.stdin
         assert other.stdout.readline() == "locked\n"
