@@ -80,13 +80,13 @@ PROTOCOL = (
     ),
     Mutant(
         "a cancel is not recorded", _CANCEL,
-        "            view.folder.append(_record(session, view, \"\"))\n",
-        "            pass\n",
+        "            yield _recorded(session, _Asked(view, \"\"))\n",
+        "            yield _Asked(view, \"\")\n",
     ),
     Mutant(
         "a cancelled job is not recorded, and is retried", _CANCEL,
-        "                each.view.folder.append(_record(session, each.view, each.job_id))\n",
-        "",
+        "            yield _recorded(session, each)\n",
+        "            yield each\n",
     ),
     Mutant(
         "an undone submit leaves its secrets", _REPLACE,
@@ -101,9 +101,9 @@ PROTOCOL = (
         "",
     ),
     Mutant(
-        "two submits archive one job", _PUBLISH,
-        "        if not mark(checked):\n            return None\n",
-        "        mark(checked)\n",
+        "a process that stalled archives the job that took the name", _PUBLISH,
+        "        if not _has_name(checked, folder.path):\n            return None\n",
+        "",
     ),
     Mutant(
         "the lock of a living owner is free", _LOCK,
