@@ -82,7 +82,7 @@ def apply_reports(latest: dict[int, dict[int, Report]], lines: Iterable[bytes]) 
         match words:
             case ["start", _, _, index, attempt, node, step, time]:
                 _on_start(of_role, parse_int(index), parse_int(attempt), node, parse_int(step), parse_int(time))
-            case ["exit", _, _, index, attempt, status, code, behaviour, time]:
+            case ["exit", _, _, index, attempt, status, code, behaviour, time, *_]:
                 numbers = (parse_int(index), parse_int(attempt), parse_int(status), parse_int(code), parse_int(time))
                 _on_exit(of_role, numbers, behaviour)
             case ["held", _, _, index, attempt, status, until]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from paislurm.translator.monitor.task_status import task_views
-from paislurm.translator.state.task_reports import Report
+from paislurm.translator.state.task_reports import Report, apply_reports
 
 from .jobs import ROLES, left, task
 
@@ -54,3 +54,11 @@ def test_a_task_that_never_started_is_not_completed() -> None:
         ("SUCCEEDED", "n1", True),
         ("FAILED", "n2", False),
     ]
+
+
+def test_an_end_is_known_with_and_without_its_age() -> None:
+    """Scripts of older versions report no age."""
+    for age in ("", " 80"):
+        latest: dict[int, dict[int, Report]] = {}
+        apply_reports(latest, [b"start 0 0 1 0 n1 0 7", f"exit 0 0 1 0 3 255 unknown 9{age}".encode()])
+        assert (latest[0][1].status, latest[0][1].ended) == (3, 9)
