@@ -131,7 +131,7 @@ def is_right(run: Runner, fault: Fault, notes: list[str]) -> bool:
 def test_the_first_cause_of_seeded_faults_is_found(
     run: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
-    """Of 30 faults of 10 kinds, nearly all are named. A stand-in for the cgroup of all tasks counts kills for memory."""
+    """Of 30 faults of 10 kinds nearly all are named. A stand-in for the cgroup of tasks counts kills for memory."""
     (tmp_path / "peers.py").write_text(PEERS, encoding="utf-8")
     (tmp_path / "proc/self").mkdir(parents=True)
     (tmp_path / "proc/self/cgroup").write_text("0::/task\n")
