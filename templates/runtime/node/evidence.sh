@@ -10,6 +10,7 @@ print_evidence() {
     printf 'the kernel killed processes of this task, out of memory: %s\n' "$PSL_MEMORY_KILLS"
   fi
   # Of the tasks that fail in one second, one reads what concerns the whole node.
+  is_own_folder "$PSL_NODE_FOLDER" || return 0
   read_clock
   mkdir -- "$PSL_NODE_FOLDER/evidence.$PSL_NOW" 2>/dev/null || return 0
   print_kernel_errors "$1"

@@ -119,6 +119,15 @@ def test_a_node_that_tells_nothing_leaves_no_evidence(tmp_path: Path) -> None:
     assert evidence(tmp_path, twice) == ["kernel: nvme0: I/O timeout"]
 
 
+def test_no_mark_is_left_in_a_folder_that_is_not_ours(tmp_path: Path) -> None:
+    """Any user can take the name of the node folder."""
+    program(tmp_path, "dmesg", "[ 4950.2] nvme0: I/O timeout\n")
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "taken").symlink_to("theirs")
+    assert evidence(tmp_path, "PSL_NODE_FOLDER=$1/taken; print_evidence 900") == []
+    assert not list((tmp_path / "theirs").iterdir())
+
+
 def test_the_result_contains_the_evidence() -> None:
     """Only that of the last attempt of a task."""
     code = """
