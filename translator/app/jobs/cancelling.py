@@ -87,7 +87,9 @@ def cancel_jobs(session: Session, folders: Sequence[JobFolder]) -> tuple[list[Do
         living = []
         now = refresh_all(session, [open_job(each.view.folder) for each in asked]) if asked else []
         for each, view in zip(asked, now, strict=True):
-            if not view.job_status.ended and view.history.job_id not in ("", each.job_id) and tries_left:
+            # A job between two attempts still has the id of the last one.
+            is_next = view.history.job_id not in ("", each.view.history.job_id)
+            if not view.job_status.ended and is_next and tries_left:
                 living.append(view)
             elif each.write_error is not None and not view.job_status.ended:
                 errors.append(_unrecorded(each, each.write_error))

@@ -12,7 +12,10 @@ from msgspec.structs import replace
 from paislurm.backends.base import JobId
 from paislurm.translator.app.jobs import waiting
 from paislurm.translator.app.session import user_name
-from paislurm.translator.state.records import Ended, Intent, Retry, RetryPolicy, Submitted
+from paislurm.translator.state.journal import read
+from paislurm.translator.state.lock import Lock
+from paislurm.translator.state.records import Cancelled, Ended, Intent, Retry, RetryPolicy, Submitted
+from paislurm.translator.state.shared_files import SharedFiles
 from tests.clock import clock
 
 from ...monitor.jobs import CREATED, INTENT, SUBMITTED, FakeBackend, job_folder, leave_result, observed
@@ -89,6 +92,15 @@ def test_a_cancel_between_attempts_names_the_attempt_not_submitted(
     assert (slurm.cancelled, slurm.submissions) == ([], [])
     reason = json.loads(run("status", "demo", "--json").out)["reason"]
     assert reason.startswith(f"cancelled by {user_name()} before attempt 1 was submitted; attempt 0 ended with 255")
+
+
+def test_a_cancel_beside_a_monitor_is_recorded_once(run: Runner, retried: JobFolder, surroundings: Path) -> None:
+    """The monitor has the lock, and may be submitting the next attempt."""
+    retried.append(retry())
+    with Lock(SharedFiles(surroundings.parent / "monitor")).taken() as mine:
+        assert mine
+        assert run("cancel", "demo").code == 0
+    assert sum(isinstance(record, Cancelled) for record in read(retried.journal).records) == 1
 
 
 def ends_after_a_retry(folder: JobFolder, monkeypatch: pytest.MonkeyPatch) -> None:
