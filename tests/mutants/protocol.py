@@ -102,8 +102,8 @@ PROTOCOL = (
     ),
     Mutant(
         "a process that stalled archives the job that took the name", _PUBLISH,
-        "        if not _has_name(checked, folder.path):\n            return None\n",
-        "",
+        "        if not (mark(checked) and has_name(checked, folder.path)):\n",
+        "        if not mark(checked):\n",
     ),
     Mutant(
         "the lock of a living owner is free", _LOCK,

@@ -138,9 +138,7 @@ def archive(folder: JobFolder, checked: int) -> JobFolder | None:
     that has taken the name since. Only the process that makes the mark may rename.
     """
     with writing(folder.path):
-        if not mark(checked):
-            return None
-        if not _has_name(checked, folder.path):
+        if not (mark(checked) and has_name(checked, folder.path)):
             return None
         number = 0
         while True:
@@ -157,13 +155,15 @@ def archive(folder: JobFolder, checked: int) -> JobFolder | None:
             return old
 
 
-def _has_name(checked: int, path: Path) -> bool:
-    """Return whether a folder still has its name: this process may have stalled before it made the mark.
+def has_name(checked: int, path: Path) -> bool:
+    """Return whether a folder, by its descriptor, still has its name: this process may have stalled before its mark.
 
     An NFS client looks a name up again after it has listed the folder of the name. Source: nfs(5), acdirmax.
     """
     os.listdir(path.parent)  # noqa: PTH208 - the names are not used
-    return path.exists() and path.stat().st_ino == os.fstat(checked).st_ino
+    with suppress(FileNotFoundError):
+        return os.path.samestat(path.stat(follow_symlinks=False), os.fstat(checked))
+    return False
 
 
 def mark(checked: int) -> bool:

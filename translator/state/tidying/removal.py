@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import Diagnostic, FolderError
 from ..open_folder import open_folder
-from ..publish import RETIRED, mark
+from ..publish import RETIRED, has_name, mark
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,7 +87,7 @@ def hide(folder: JobFolder, known: History) -> list[Path] | None:
         archived = folder.name != known.full_name and opened.status(RETIRED) is not None
         if not archived and not mark(opened.descriptor):
             return None
-        if not os.path.samestat(folder.path.stat(follow_symlinks=False), os.fstat(opened.descriptor)):
+        if not has_name(opened.descriptor, folder.path):
             return None
         hidden = _hidden(folder)
         try:
