@@ -131,7 +131,7 @@ def is_right(run: Runner, fault: Fault, notes: list[str]) -> bool:
 def test_the_first_cause_of_seeded_faults_is_found(
     run: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
-    """Of 30 faults of 10 kinds nearly all are named. A stand-in for the cgroup of tasks counts kills for memory."""
+    """Of 30 faults of 10 kinds 29 are named. A stand-in for the cgroup of tasks counts kills for memory."""
     (tmp_path / "peers.py").write_text(PEERS, encoding="utf-8")
     (tmp_path / "proc/self").mkdir(parents=True)
     (tmp_path / "proc/self/cgroup").write_text("0::/task\n")
@@ -156,5 +156,4 @@ def test_the_first_cause_of_seeded_faults_is_found(
         run("wait", fault.job)
     right = [is_right(run, fault, notes) for fault in faults]
     print("\n".join(notes))
-    # On a machine with nothing else to do all 30 are right. On a busy one a task dies long after it closes its sockets.
-    assert sum(right) >= 25, [fault for fault, found in zip(faults, right, strict=True) if not found]
+    assert sum(right) >= 29, [fault for fault, found in zip(faults, right, strict=True) if not found]
