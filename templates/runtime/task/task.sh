@@ -104,7 +104,9 @@ run_task() {
     fi
     status=$?
     classify_exit "$status"
-    read_late_term $((status ? 50 : 10))
+    # A task that closes its connections may die a moment after the tasks that this fails. A failure
+    # is reported so late that such a task ends by itself, and says why, before the job is stopped.
+    read_late_term $((status ? 250 : 10))
   else
     status=1
   fi
