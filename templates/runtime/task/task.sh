@@ -104,9 +104,7 @@ run_task() {
     fi
     status=$?
     classify_exit "$status"
-    # A task that closes its connections may die a moment after the tasks that this fails. A failure
-    # is reported so late that such a task ends by itself, and says why, before the job is stopped.
-    read_late_term $((status ? 250 : 10))
+    read_late_term "$status"
   else
     status=1
   fi
@@ -162,12 +160,15 @@ print_code_of_exit() {
   fi
 }
 
-# read_late_term MILLISECONDS: read a TERM that the command got before this shell did. Slurm signals
-# the processes of a step one after the other, and the batch script needs the cause of an end.
-# Successful commands are rarely stopped, so wait less for them.
+# read_late_term STATUS: read a TERM that the command got before this shell did. Slurm signals the
+# processes of a step one after the other, and the batch script needs the cause of an end.
+# Successful commands are rarely stopped, so wait less for them. A task that closes its connections
+# may die a moment after the tasks that this fails: their wait lets it say why before it is stopped.
 read_late_term() {
-  local line='' wait
-  printf -v wait '0.%03d' "$1"
+  local line='' wait=0.01
+  if (($1)); then
+    wait=0.25
+  fi
   if ((PSL_STOPPED)) || ! IFS= read -r -t "$wait" line <&"$PSL_CONTROL_FD"; then
     return 0
   fi
