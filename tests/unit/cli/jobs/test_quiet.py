@@ -147,6 +147,8 @@ def test_the_monitor_and_wait_use_the_poll_result_of_status(
             assert seen["state"] == "STOPPED" or "about to record this end" in seen["reason"]
             assert [process.wait(60) for process in (monitor, waiting)] == [0, 1]
     assert ended(folder)
+    shown = subprocess.run([*PAISLURM, "status", "--json", "demo"], check=True, capture_output=True, text=True)
+    assert json.loads(shown.stdout)["state"] == "STOPPED"
 
 
 @pytest.mark.slow("processes that look each second")
