@@ -72,3 +72,14 @@ def test_a_job_whose_name_is_taken_stays_ended_when_its_node_is_drained_later() 
         ]
 
     assert play(given=ONE_MACHINE, begin=begin).violation == ""
+
+
+def test_a_cancel_that_stalls_until_its_name_is_taken_leaves_the_other_job_alone() -> None:
+    def begin(people: People, moments: Moments) -> None:
+        people.slurm.usual_end = "failed"
+        people.start("submit", "a", "login1")
+        people.start("cancel", "a", "login1", 5.0)
+        again = partial(people.start, "submit", "a", "login2", 5.0)
+        moments.plan.append(When("after cancelled", "cancel", starts=(again,), pause=30.0))
+
+    assert play(given=ONE_MACHINE, begin=begin).violation == ""

@@ -41,12 +41,14 @@ class _Done(Struct):
     """What a process has done.
 
     These are the kinds of records that it tried to write, the lines that it wrote, each with its journal, the journals
-    in which it saw a cancel, and the jobs that Slurm has accepted and that it has not recorded.
+    in which it saw a cancel and in which it recorded one, and the jobs that Slurm has accepted and that it has not
+    recorded.
     """
 
     kinds: set[type] = field(default_factory=set)
     lines: list[tuple[Any, bytes]] = field(default_factory=list)
     cancelled: set[int] = field(default_factory=set)
+    cancels: set[int] = field(default_factory=set)
     accepted: list[JobId] = field(default_factory=list)
 
 
@@ -137,7 +139,12 @@ class Witness:
         if node is not None and node.number not in self.mixed and line not in node.data.splitlines(keepends=True):
             self.breaks(f"a {kind} of {name} is written, and its journal has no such line")
         if node is not None:
-            self._of().lines.append((node, line))
+            done = self._of()
+            if isinstance(record, Cancelled):
+                done.cancels.add(node.number)
+                if len(done.cancels) > 1:
+                    self.breaks(f"a cancel of an earlier job of the name cancels {name}")
+            done.lines.append((node, line))
         other = self.journal(journal)
         if inode is not None and other is not None and other.number != inode and line in other.data:
             self.breaks(f"a {kind} of another job is written into {name}")
