@@ -53,8 +53,8 @@ STAYS = re.compile(f"{HOME}/(runtime|monitor/(ended.json|calls.log)$|jobs/.new-)
 """The runtime, once for each version; the cache of outcomes; the call log; for a day, a submit that was killed."""
 PART_CHANGED, PART_REMOVED = 0.2, 0.2
 """The part of the rounds in which a job is cancelled, changed or looked at, and in which ended jobs are removed."""
-WARM = 0.25
-"""The part of the time that is left out of the slopes."""
+WARM = 0.5
+"""The part of the time that is left out of the slopes: jobs that are retried often live for days."""
 
 
 def soak(hours: float) -> int:
