@@ -189,7 +189,15 @@ def _is_complete(rows: Sequence[Row], components: int) -> bool:
         return False
     if components == 1:
         return len(rows) == 1 or {row.offset for row in rows} >= set(range(len(rows)))
-    return {row.offset for row in rows} >= set(range(components))
+    return {row.offset for row in rows} >= set(range(components)) or all(map(_never_started, rows))
+
+
+def _never_started(row: Row) -> bool:
+    """Return whether a job was cancelled before it started.
+
+    26.05 never numbers the components of such a heterogeneous job: each has the row of a plain job. Source: observed.
+    """
+    return row.state == "CANCELLED" and row.started is None and not row.nodes
 
 
 def _most_active(rows: Sequence[Row]) -> Row:

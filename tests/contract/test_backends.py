@@ -162,7 +162,9 @@ def test_cancel(site: Site, folder: Path, way: Way) -> None:
 
 
 def test_pending_job_shows_its_reason_and_can_be_cancelled(site: Site, folder: Path, way: Way) -> None:
-    job = submit(site, folder, way, role("w", 1, "true"), "{slurm: {options: [--begin=now+1hour]}}")
+    """26.05 never numbers the components of a job that has not started in its accounts."""
+    roles = role("a", 1, "true") + role("b", 1, "true")
+    job = submit(site, folder, way, roles, "{slurm: {layout: het, options: [--begin=now+1hour]}}")
     wait_until(lambda: observed(job, way)["reason"] == "BeginTime", "a reason")
     assert (job.status()["state"], job.status()["backend_state"]) == ("WAITING", "PENDING")
     assert job.paislurm("cancel", job.name).returncode == 0

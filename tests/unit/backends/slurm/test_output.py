@@ -135,6 +135,14 @@ def test_accounts_are_final_only_when_complete(text: str, components: int) -> No
     assert not seen.final
 
 
+@pytest.mark.parametrize(("started", "final"), [("None", True), ("30", False)])
+def test_a_row_without_a_component_is_final_for_a_job_that_never_started(started: str, final: bool) -> None:
+    text = f"7|7|CANCELLED by 5|0:0|10|{started}|30|None assigned||None\n"
+    seen = observation((), rows(text), components=2, accounted=True)
+    assert seen is not None
+    assert (seen.state, seen.final, seen.ended) == ("CANCELLED", final, 30)
+
+
 def test_a_job_that_is_completing_still_runs() -> None:
     queue = by_job(queue_rows("7+0|7|COMPLETING|10|20|30|n1||None\n7+1|8|CANCELLED|10|20|30|n2||None\n"))
     accounts = rows("7+0|7|CANCELLED by 5|0:0|10|20|30|n1||None\n7+1|8|CANCELLED by 5|0:0|10|20|30|n2||None\n")
