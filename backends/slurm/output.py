@@ -16,7 +16,7 @@ from ..base import JobId
 from ..batch_script import UNLIMITED
 from ..runner import NO_ANSWER_HINT
 from .commands import ACCOUNTING_FIELDS, OPTION_FIELDS, QUEUE_FIELDS
-from .states import normalize
+from .states import BY_NOBODY, normalize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -91,7 +91,7 @@ def accounting_rows(stdout: str, cluster: str = "") -> list[Row]:
             {
                 "id": values["JobID"],
                 "name": values["JobName"],
-                "state": values["State"],
+                "state": BY_NOBODY if values["State"] == "CANCELLED" else values["State"],
                 "exit": values["ExitCode"],
                 "submit": values["Submit"],
                 "start": values["Start"],

@@ -69,6 +69,9 @@ FORGOTTEN = "FORGOTTEN"
 REUSED = "REUSED"
 """The raw state of a forgotten job whose number another job has."""
 
+BY_NOBODY = "CANCELLED by no user"
+"""The raw state of a job that Slurm itself cancelled: of other jobs sacct prints the user."""
+
 _LONG = {short: word for word, (short, _) in STATES.items() if short}
 
 CAUSES = (

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from paislurm.backends.base import JobId
 from paislurm.backends.hostlist import expand
 from paislurm.backends.registry import is_remote
-from paislurm.backends.slurm.states import Phase, phase
+from paislurm.backends.slurm.states import BY_NOBODY, Phase, phase
 
 from ..errors import BackendError
 from ..exit_codes.table import ExitTable
@@ -39,7 +39,7 @@ from .job_status import (
 from .polling.poll_result import NOT_ASKED, asking
 from .task_status import TaskView, task_views
 from .transition import between_attempts, transition, while_refused
-from .unbegun import may_be_slurms_own, node_failure
+from .unbegun import NO_REASON, may_be_slurms_own, node_failure
 from .watching.job_files import begun, claimed_by, own, questions, read_files, result_of
 
 if TYPE_CHECKING:
@@ -254,8 +254,12 @@ def _investigate(
     except BackendError as error:
         return None, None, error.words
     failure = node_failure(folder.attempt(known.attempt) / "srun", lost, begun=has_begun)
-    may_change = failure is None and not has_started_tasks and has_just_ended(seen, known, now)
-    return replace(seen, final=False) if may_change else seen, failure, ""
+    if failure is not None or has_started_tasks:
+        return seen, failure, ""
+    if has_just_ended(seen, known, now):
+        return replace(seen, final=False), None, ""
+    is_unclaimed = claimed_by(folder, known.attempt) != known.job_id
+    return seen, NO_REASON if seen.raw_state == BY_NOBODY and is_unclaimed else None, ""
 
 
 def _lost_nodes(

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from paislurm.backends.slurm.states import BY_NOBODY
+
 from ..state.safe_read import read_end
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 
 PROLOG_FAILED, NOT_STARTED = -1403, -1402
 """The codes of such an end; see exit_codes/table.yaml."""
-BY_ROOT = ("CANCELLED", "CANCELLED by 0")
+BY_ROOT = ("CANCELLED", BY_NOBODY, "CANCELLED by 0")
 """Without accounts, the cancelling user is unknown."""
 _NOT_BEGUN = re.compile(r"prolog|launch fail|duplicate job", re.IGNORECASE)
 _BEGUN_TWICE = re.compile(r"duplicate job", re.IGNORECASE)
@@ -40,7 +42,7 @@ _LONGEST, _MAX_LOGS = 1 << 16, 500
 
 
 class NodeFailure(Struct, frozen=True, kw_only=True):
-    """The nodes that could not start a job, and why."""
+    """The nodes that could not start a job, if they are known, and why."""
 
     nodes: tuple[str, ...]
     why: str
@@ -52,7 +54,13 @@ class NodeFailure(Struct, frozen=True, kw_only=True):
 
     @property
     def reason(self) -> str:
+        if not self.nodes:
+            return f"Slurm cancelled the job: {self.why}"
         return f"Slurm cancelled the job, as root, because it could not start on {', '.join(self.nodes)}: {self.why}"
+
+
+NO_REASON = NodeFailure(nodes=(), why="its script had not begun, no user cancelled it, and Slurm gives no reason")
+"""A controller that lost a job, and then gave its number and its node to another one, gives none."""
 
 
 def may_be_slurms_own(known: History, seen: Observation, result: Result | None) -> bool:

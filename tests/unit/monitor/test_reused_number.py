@@ -78,6 +78,18 @@ def test_a_job_that_began_needs_neither(tmp_path: Path) -> None:
     assert kinds(folder) == ["Observed"]
 
 
+def test_a_job_that_was_submitted_after_ours_began_is_another_one(tmp_path: Path) -> None:
+    """Its accounts keep no comment, and another user has cancelled it."""
+    folder = job(tmp_path)
+    claim(folder, "7", NOW - 50)
+    seen = observed("CANCELLED", raw_state="CANCELLED by 1000", name="other", submitted=NOW - 49, final=True)
+    view = stepped(folder, FakeBackend(seen), NOW)
+    assert (view.job_status.ended, view.job_status.reason) == (
+        False,
+        "Slurm has forgotten the job; the result does not exist yet",
+    )
+
+
 def test_a_job_that_began_before_its_number_was_reused_is_forgotten(tmp_path: Path) -> None:
     """The journal has no word of the other job, and the script has some time to leave a result."""
     folder, backend = job(tmp_path, max_transient_retries=1), reused("COMPLETED")

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec.structs import replace
 
+from paislurm.backends.slurm.states import BY_NOBODY
 from paislurm.translator.state.journal import read
 from paislurm.translator.state.records import Cancelled, Ended, Retry
 
-from .jobs import NOW, SUBMITTED, FakeBackend, job, leave_result, observed, stepped, task
+from .jobs import NOW, SUBMITTED, FakeBackend, claim, job, leave_result, observed, stepped, task
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -104,6 +105,21 @@ def test_a_cancel_by_root_is_recognized(tmp_path: Path, changes: dict[str, Any],
     record = end(stepped(folder, backend, NOW))
     assert isinstance(record, Ended)
     assert (record.state, record.exit_code) == ("STOPPED", -210)
+
+
+def test_a_job_that_slurm_itself_cancelled_is_retried_on_any_node(tmp_path: Path) -> None:
+    """Its node may be back in service, so that Slurm gives no reason."""
+    folder, backend = job(tmp_path), cancelled(raw_state=BY_NOBODY)
+    record = end(stepped(folder, backend, NOW))
+    assert isinstance(record, Retry)
+    assert (record.exit_code, record.behaviour, record.blamed_nodes) == (-1402, "transient", ())
+    assert "no user cancelled it" in record.reason
+
+
+def test_a_job_that_slurm_cancelled_while_its_script_ran_is_stopped(tmp_path: Path) -> None:
+    folder, backend = job(tmp_path), cancelled(raw_state=BY_NOBODY)
+    claim(folder, "7", NOW - 50)
+    assert end(stepped(folder, backend, NOW)).exit_code == -210
 
 
 def test_a_cancel_by_slurm_after_two_starts_is_recognized(tmp_path: Path) -> None:

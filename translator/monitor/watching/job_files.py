@@ -126,14 +126,23 @@ def own(folder: JobFolder, known: History, seen: Observation | None) -> Observat
 
     A controller that crashes forgets its latest jobs, and reuses their numbers. Another job has another tag. Most
     accounts keep no comments, and a site may change them: without a tag, a job of another name is another job, unless
-    the script of ours has begun. Source: observed on 22.05.
+    the script of ours has begun, and the job was submitted before that. Source: observed on 22.05.
     """
     if seen is None or seen.comment == known.tag:
         return seen
-    is_named = seen.name in ("", known.job) or claimed_by(folder, known.attempt) == known.job_id
+    is_named = seen.name in ("", known.job) or _has_begun_as(folder, known, seen)
     if is_named and not _TAG.fullmatch(seen.comment):
         return seen
     return Observation(job_id=seen.job_id, state=FORGOTTEN, raw_state=REUSED, final=True)
+
+
+def _has_begun_as(folder: JobFolder, known: History, seen: Observation) -> bool:
+    """Return whether the script of an attempt has begun, after the seen job was submitted."""
+    try:
+        began = folder.claim(known.attempt).stat().st_mtime
+    except OSError:
+        return False
+    return claimed_by(folder, known.attempt) == known.job_id and (seen.submitted or 0) <= began
 
 
 def begun(folder: JobFolder, known: History, seen: Observation | None, time: float) -> Observation | None:
