@@ -161,7 +161,7 @@ class People:
             before = ended.get(tag)
             if before is not None and (not view.job_status.ended or state != before):
                 self.witness.breaks(f"a state went back: {view.folder.name} was {before}, then {state}")
-            if view.history.ended is not None and not view.news:
+            if view.job_status.ended:
                 self.ended[tag] = state
 
     def update(self, name: str) -> None:

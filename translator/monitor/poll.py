@@ -102,7 +102,7 @@ def poll_jobs(
     `ask` polls a backend; None polls at once. Without `tasks`, do not read the reports of running tasks, which may
     be thousands of files.
     """
-    found = [read_files(job.folder, job.history, late=tasks, read_errors=job.read_errors) for job in jobs]
+    found = [_read(job, late=tasks) for job in jobs]
     ask = ask or asking(backend, now)
     answers = {name: ask(name, ids, tags) for name, (ids, tags) in questions(found).items()}
     views: list[View] = []
@@ -113,6 +113,18 @@ def poll_jobs(
         backend_error = backend_error or view.backend_error
         views.append(replace(view, backend_error=backend_error, news=(*files.news, *news, *view.news)))
     return views
+
+
+def _read(job: Opened, *, late: bool) -> JobFiles:
+    """Read a job's files; read the journal again if another job has taken the folder's name since."""
+    files = read_files(job.folder, job.history, late=late, read_errors=job.read_errors)
+    known = files.known
+    if files.result is not None or known.ended is not None or known.retry is not None or job.folder.is_here():
+        return files
+    with suppress(OSError):
+        job = open_job(job.folder)
+        files = read_files(job.folder, job.history, late=late, read_errors=job.read_errors)
+    return files
 
 
 def evaluate(files: JobFiles, answer: PollResult, now: int, backend: Callable[[str], Backend], *, tasks: bool) -> View:
