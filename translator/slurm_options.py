@@ -29,6 +29,33 @@ OnMismatch = Literal["warn", "error"]
 """What a task does that did not get what its binding plans."""
 
 
+OnStall = Literal["report", "end"]
+"""What follows when no task of a group moves: a report, or the end of the attempt, too."""
+
+
+class Progress(Struct, frozen=True, kw_only=True):
+    """The stall guard of a role or a job. Source: this project's docs, stalled jobs.
+
+    The sign of progress is a change of the files `file`, of the output of `command`, or, without both, output of the
+    task. `within` is 0 if there is no guard.
+    """
+
+    within: timedelta
+    """How long tasks may be without progress."""
+    warm_up: timedelta
+    """The time permitted in addition after the start of the commands."""
+    action: OnStall
+    """What follows: `report`, or `end`, which also ends the attempt."""
+    file: str = ""
+    """A path or pattern of files whose size or time changes with progress."""
+    command: str = ""
+    """A command whose output changes with progress."""
+
+
+NO_PROGRESS = Progress(within=timedelta(0), warm_up=timedelta(0), action="report")
+"""The setting of a role or a job without a stall guard."""
+
+
 class PassThroughOption(Struct, frozen=True, kw_only=True):
     """An option of sbatch that `extras.slurm` has as a key of the same name, for the job and for each role.
 
@@ -118,6 +145,8 @@ class RoleSlurmOptions(Struct, frozen=True, kw_only=True):
     """Raw options of the srun that starts the tasks, each `--name` or `--name=value`."""
     workdir: str | None = None
     """The working directory of the commands: `task`, `submit`, or an absolute path."""
+    progress: Progress | None = None
+    """The stall guard; None if not set."""
 
 
 class SlurmOptions(Struct, frozen=True, kw_only=True):

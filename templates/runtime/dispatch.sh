@@ -6,6 +6,7 @@ case ${1-} in
   --fabric) open_attempt "${@:2}" && print_infiniband_problems ;;
   --sweep) open_attempt "${@:2}" && clean_up_node ;;
   --evidence) open_attempt "${@:2:2}" && print_evidence "$4" ;;
+  --stall) open_attempt "${@:2}" && print_stall ;;  # only: progress
   --exit) print_exit "${@:2}" ;;
   --barrier) open_attempt "${@:2}" && mark_control_fifos ready ;;
   --peer) peer_main "${@:2}" ;;

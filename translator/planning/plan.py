@@ -10,7 +10,7 @@ from msgspec import Struct
 from ..errors import Diagnostic
 from ..job import RESTART_ALWAYS, Command, Completion, Image, Lines, Phase, PortRequest, Resources, Script
 from ..site.containers import CONTAINER_RUNTIMES
-from ..slurm_options import OnMismatch
+from ..slurm_options import OnMismatch, Progress
 from .images import ImagePlan
 from .infiniband import RoleInfiniband
 from .layout.layout import Layout, Placement
@@ -251,6 +251,10 @@ class RolePlan(
     """The known variables of every task of the role."""
     workdir: str
     """The working directory of the commands: `task`, `submit`, or an absolute path."""
+    progress: Progress | None
+    """The stall guard of the role."""
+    progress_group: int | None
+    """The first role of those that share a stall guard; a role with its own setting is alone."""
     infiniband: RoleInfiniband | None
     """The role's InfiniBand settings; its variables are among `environment`."""
     lines: Lines

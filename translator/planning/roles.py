@@ -17,7 +17,8 @@ from .slurm.components import mismatch_action, own_step_options, step_options
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ..job import Hooks, Phase, Prerequisite
+    from ..job import Hooks, Job, Phase, Prerequisite
+    from ..slurm_options import Progress
     from .infiniband import RoleInfiniband
     from .layout.layout import Allocation
     from .mpi import Worlds
@@ -85,9 +86,24 @@ def _role(
         after=after,
         environment=(*role_variables(job, role), *(infiniband.variables if infiniband else ())),
         workdir=workdir(job, role, site),
+        progress=(guard := progress(job, position)),
+        progress_group=progress_group(job, position) if guard else None,
         infiniband=infiniband,
         lines=role.lines,
     )
+
+
+def progress(job: Job, position: int) -> Progress | None:
+    """Return the stall guard of a role, None for none."""
+    chosen = job.roles[position].slurm_options.progress or job.slurm_options.job.progress
+    return chosen if chosen and chosen.within else None
+
+
+def progress_group(job: Job, position: int) -> int:
+    """Return the first role that has the same stall guard: the job's, or this role's own."""
+    if job.roles[position].slurm_options.progress:
+        return position
+    return next(number for number, role in enumerate(job.roles) if not role.slurm_options.progress)
 
 
 def _tasks_per_node(allocation: Allocation, position: int) -> tuple[int, bool]:

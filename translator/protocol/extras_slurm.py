@@ -30,6 +30,7 @@ from ..validation.strict_model import (
     pattern,
 )
 from .binding import BindingChoice
+from .progress import ProgressChoice, progress_of
 from .raw_options import sbatch_option, srun_option
 
 _MAX_TIME = 3650 * 24 * 3600
@@ -216,6 +217,8 @@ class SlurmRole(StrictModel):
     """What Slurm binds tasks to: `auto`, `none`, or options of srun."""
     workdir: Workdir | None = None
     """The working directory of the commands: `task`, `submit`, `./` and a path below it, or an absolute path."""
+    progress: ProgressChoice | None = None
+    """The stall guard: how long tasks may be without progress, and what follows; `false` for none."""
     options: list[SbatchOption] = []
     """Raw sbatch options, `--name` or `--name=value`."""
     srun: list[SrunOption] = []
@@ -290,6 +293,7 @@ def slurm_options_of(slurm_options: SlurmRole) -> RoleSlurmOptions:
         options=tuple(slurm_options.options),
         srun=tuple(slurm_options.srun),
         workdir=slurm_options.workdir,
+        progress=progress_of(slurm_options.progress),
     )
 
 

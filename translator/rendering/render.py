@@ -74,6 +74,7 @@ def uses_of(plan: Plan) -> tuple[str, ...]:
         "secrets": bool(plan.secrets),
         "event-blocks": sum(role.instances for role in plan.roles) > _FEW_TASKS,
         "workdir": any(role.workdir != "task" for role in plan.roles),
+        "progress": any(role.progress for role in plan.roles),
         "native-mpi": any(role.mpi_world for role in plan.roles),
         "slots": not plan.gang,
         "infiniband": plan.checks_infiniband,

@@ -43,6 +43,7 @@ _CONTAINER = (
     _section("containers/own_part", "code", *BASH_PARTS),
     _section("task/reports"),
     _section("task/workdir", "workdir"),
+    _section("task/progress", "progress"),
     _section("task/commands"),
     _section("task/hooks", "hooks"),
     _section("task/secrets", "secrets"),
@@ -80,6 +81,7 @@ _BATCH = (
     _section("remote_exec/peer"),
     _section("node/infiniband", "infiniband"),
     _section("node/evidence"),
+    _section("node/stall", "progress"),
     _section("images/registry", "registry"),
     _section("images/images", "registry"),
     _section("images/cache", "registry"),
@@ -108,6 +110,7 @@ _BATCH = (
     _section("batch/slots", "slots"),
     _section("batch/lost_tasks"),
     _section("batch/mismatches", "binding"),
+    _section("batch/stalls", "progress"),
     _section("batch/launches"),
     _section("batch/node_steps", "infiniband", "registry"),
     _section("batch/failed_hooks", "hooks"),
@@ -155,8 +158,7 @@ def runtime(uses: tuple[str, ...] = ()) -> ShellWord:
             *_printed(first, wanted, names),
             _dispatch("first_task_dispatch"),
             *_printed(batch, wanted, names),
-            _dispatch("dispatch"),
-            "",
+            _CONDITION.sub(lambda line: _line(line, wanted), f"{_dispatch('dispatch')}\n"),
         ]
     )
 

@@ -14,6 +14,7 @@ supervise() {
       if [[ ! $PSL_OUTCOME ]]; then
         check_completion
       fi
+      check_stalls  # only: progress
     fi
     if [[ $PSL_OUTCOME ]]; then
       stop_late_steps
@@ -56,9 +57,11 @@ dispatch_lines() {
 #   the first task of a node: ports (of a task), prepared, unprepared (the node)
 #   a task or its slot: start, term (it got TERM), failed (a hook of it), exit, free (the slot),
 #     mismatch (of its binding), evidence (of its failure)
+#   a task with a stall guard: quiet, moved; its node: stalled  # only: progress
 #   watch_srun, by what srun says: died (shells of slots), lost (a node), unlaunched (on a node)
 #   start_role: step (its end)
 #   forward_signals_to: signal (to this script)
+#   ask_nodes: asked (one of its steps has ended)  # only: progress
 dispatch_event() {
   is_event "$@" || return 0
   case $1 in
@@ -76,6 +79,11 @@ dispatch_event() {
       fi
       ;;
     evidence) on_evidence "${@:2}" ;;
+    quiet) on_quiet "${@:2}" ;;  # only: progress
+    moved) on_moved "${@:2}" ;;  # only: progress
+    stalled) on_stalled "${@:2}" ;;  # only: progress
+    behind) on_behind "$2" ;;  # only: progress
+    asked) PSL_STALL_OPEN=$((PSL_STALL_OPEN - 1)) ;;  # only: progress
     mismatch) on_mismatch "${@:2}" ;;
     died) on_slots_died "${@:2}" ;;
     lost) on_node_loss "$2" "$3" ;;
@@ -100,6 +108,8 @@ is_event() {
       ;;
     *:evidence) are_numbers "${2-x}" "${3-x}" "${4-x}" ;;
     *:mismatch) are_numbers "${2-x}" "${3-x}" && [[ ${PSL_ROLE_NAME[$2]-} && $# -gt 4 ]] ;;
+    5:quiet | 5:moved | 2:behind | 2:asked) are_numbers "${@:2}" ;;  # only: progress
+    *:stalled) are_numbers "${2-x}" "${3-x}" "${4-x}" "${5-x}" ;;  # only: progress
     3:lost | 3:unlaunched) are_numbers "$2" ;;
     3:launched | 5:term | 3:free | 5:died | 3:step) are_numbers "${@:2}" ;;
     *) return 1 ;;
@@ -126,6 +136,7 @@ on_start() {
   PSL_STATE[$task]=running PSL_ATTEMPTS[$task]=$4 PSL_NODE_OF[$task]=$5
   PSL_STARTED[$task]=$7 PSL_ENDED[$task]=''
   PSL_ENDED_AFTER[$task]='' PSL_EVIDENCE[$task]=''
+  forget_quiet "$task"  # only: progress
   if [[ $PSL_OUTCOME ]]; then
     PSL_STARTED_AFTER_DECISION[role]=1
   fi
@@ -141,6 +152,7 @@ on_exit() {
   [[ ${PSL_STATE[$task]-} == running && ${PSL_ATTEMPTS[$task]} == "$4" ]] || return 0
   PSL_STATE[$task]=ended
   note_end "$task" "$8"
+  forget_quiet "$task"  # only: progress
   PSL_STATUS[$task]=$status PSL_CODE_OF[$task]=$6 PSL_BEHAVIOUR_OF[$task]=$7
   if ((!PSL_GANG)); then
     unset "PSL_ASSIGNED[$1.$2]"

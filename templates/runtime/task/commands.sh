@@ -6,6 +6,7 @@
 # task.
 run_task_commands() {
   PSL_EXPORTS='' PSL_CODE_OF_SCRIPT=''
+  PSL_WATCHED_TASK="$1 $2"  # only: progress
   if [[ ${PSL_HOOKS_BEFORE[PSL_ROLE]-}${PSL_HOOKS_AFTER[PSL_ROLE]-}$PSL_DEBUG_HOLD_SECONDS ]]; then
     run_hooks_and_commands "$@"
   elif ((PSL_STOPPED)); then
@@ -21,6 +22,7 @@ run_commands() {
   if ((PSL_RANKS != 1)); then
     release_ranks
   fi
+  begin_watch  # only: progress
   launch start_commands
   await_command || status=$?
   read_uptime
@@ -28,6 +30,7 @@ run_commands() {
   if ((PSL_RANKS != 1)); then
     join_ranks "$status" || status=$?
   fi
+  end_watch  # only: progress
   return "$status"
 }
 
@@ -52,6 +55,7 @@ run_bash() {
 start_bash() {
   local script=$3
   exec >>"$1" 2>>"$2" {PSL_REPORT_FD}>&- || exit 1
+  use_watched_logs  # only: progress
   if [[ ${PSL_SECRET_NAMES-} ]]; then
     insert_secrets "$script" || exit 1
     exec {PSL_SCRIPT_FD}< <(printf %s ${PSL_PIECES[@]+"${PSL_PIECES[@]}"})
@@ -189,6 +193,7 @@ await_command() {
     elif ! kill -0 "$process" 2>/dev/null; then
       alive=0
     fi
+    check_progress  # only: progress
     pass_on_term
   done
   if [[ ${PSL_EXIT_BY_PID[$process]-} ]]; then

@@ -49,6 +49,7 @@ handle_control_message() {
         serve_call "$folder" {PSL_REPORT_FD}>&- {PSL_CONTROL_FD}>&- &
       fi
       ;;
+    3:sign) on_sign "${PSL_WORDS[@]:1}" ;;  # only: progress
     4:size) set_size "${PSL_WORDS[@]:1}" ;;
   esac
 }

@@ -72,6 +72,7 @@ join_ranks() {
     elif ((++tries > PSL_REMOTE_TIMEOUT)); then
       fail_missing_ranks
     fi
+    check_progress  # only: progress
     pass_on_term
   done
   PSL_RANKS_RUN=''

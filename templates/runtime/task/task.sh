@@ -187,6 +187,7 @@ prepare_task() {
   check_node_folder || return
   PSL_CODE=255 PSL_BEHAVIOUR=unknown
   enter_task_folder "$index" || return
+  note_process "$index" "$attempt"  # only: progress
   if ((!PSL_GANG)); then
     take_ports_for_slot "$index" "$attempt" || return
   fi

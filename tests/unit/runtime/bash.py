@@ -31,7 +31,8 @@ def uses_with(containers: str) -> tuple[str, ...]:
 def library(containers: str = "none") -> str:
     """Return the functions of the runtime, without what runs them."""
     text: str = runtime(uses_with(containers))
-    for part in DISPATCHES:
+    text = text.partition("# ==== dispatch ====")[0]
+    for part in DISPATCHES[:-1]:
         text = text.replace(load(f"runtime/{part}.sh").rstrip("\n"), "")
     assert "start_up " not in text.partition("start_up() {")[2]
     return text

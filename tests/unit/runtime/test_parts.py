@@ -156,7 +156,8 @@ def test_missing_functions_are_found() -> None:
 def test_functions_are_defined_before_the_code_that_runs() -> None:
     """But for what runs at the end, and the dispatch of tasks, lines outside of functions only set variables."""
     text = runtime(tuple(use for use in ALL_USES if use not in BASH_PARTS[1:] and not use.startswith("plugin-")))
-    for part in DISPATCHES:
+    text = text.partition("# ==== dispatch ====")[0]
+    for part in DISPATCHES[:-1]:
         text = text.replace(load(f"runtime/{part}.sh").strip(), "")
     bare = re.sub(r"(?m)^\s*#.*", "", FUNCTION.sub("", text))
     rest = code_of(re.sub(r"\$?'[^']*'", "''", bare))

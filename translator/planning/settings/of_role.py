@@ -189,6 +189,27 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
         lambda _: "task",
     ),
     Row(
+        "PROGRESS",
+        "stall guard: seconds without progress, of warm-up in addition, what follows, first role of the same guard",
+        lambda of: _progress(of.role),
+        None,
+        ("progress",),
+    ),
+    Row(
+        "PROGRESS_FILE",
+        "files whose size or time changes with progress",
+        lambda of: of.role.progress.file if of.role.progress else "",
+        None,
+        ("progress",),
+    ),
+    Row(
+        "PROGRESS_COMMAND",
+        "command whose output changes with progress",
+        lambda of: of.role.progress.command if of.role.progress else "",
+        None,
+        ("progress",),
+    ),
+    Row(
         "SHELL_OPTIONS",
         "options of the commands' bash",
         lambda of: _shell_options(of.role),
@@ -238,6 +259,15 @@ def _shell_options(role: RolePlan) -> str:
     command = role.command
     switches = (("-e", command.errexit), ("-u", command.nounset), ("-o pipefail", command.pipefail))
     return " ".join([option for option, wanted in switches if wanted])
+
+
+def _progress(role: RolePlan) -> str:
+    """Return the words of a stall guard; "" for none."""
+    guard = role.progress
+    if guard is None:
+        return ""
+    within, warm_up = (int(each.total_seconds()) for each in (guard.within, guard.warm_up))
+    return f"{within} {warm_up} {guard.action} {role.progress_group}"
 
 
 def _counts_half_cores(of: RoleOfPlan) -> bool:

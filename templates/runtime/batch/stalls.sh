@@ -1,0 +1,258 @@
+# Conclude that no task of a group moves, and name the one that the others wait for.
+#
+# A silent task is normal: often only one logs. So tasks report when they become quiet and when they
+# move again, and only a group in which all running tasks are quiet is stalled. Then a step on each
+# node tells what its tasks wait for.
+
+# By ROLE.INDEX: quiet tasks, and what their nodes have found: rank, processes, sign, and words.
+declare -A PSL_QUIET=()
+declare -A PSL_STALL_RANK=() PSL_STALL_PROCESSES=() PSL_STALL_SIGN=() PSL_STALL_WORDS=()
+# By group: when a task last started or ended; the groups that have been found stalled.
+PSL_GROUP_CHANGED_AT=() PSL_STALLED=()
+# When to look at the groups; the group whose nodes are asked, until when, and the running steps.
+PSL_STALL_CHECK_AT='' PSL_STALL_GROUP='' PSL_STALL_DEADLINE=0 PSL_STALL_OPEN=0
+# The seconds in which nodes answer, and the program's name of a stall.
+readonly PSL_STALL_SECONDS=8 PSL_STALL_CODE=-1407
+
+# read_guard ROLE: set the caller's `within`, `action` and `group` to the stall guard of a role.
+read_guard() { read -r within _ action group <<<"${PSL_PROGRESS[$1]-}"; }
+
+# on_quiet ROLE SLOT INDEX ATTEMPT: note that a task does not move.
+on_quiet() {
+  if [[ ${PSL_STATE[$1.$3]-} == running && ${PSL_ATTEMPTS[$1.$3]} == "$4" ]]; then
+    PSL_QUIET[$1.$3]=1 PSL_STALL_CHECK_AT=$PSL_NOW
+  fi
+}
+
+# on_moved ROLE SLOT INDEX ATTEMPT: note that a task moves again.
+on_moved() {
+  local within action group
+  unset "PSL_QUIET[$1.$3]"
+  read_guard "$1"
+  [[ ${PSL_STALLED[group]-} ]] || return 0
+  PSL_STALLED[group]=''
+  if [[ $PSL_STALL_GROUP == "$group" ]]; then
+    PSL_STALL_GROUP=''
+  fi
+  log "task ${PSL_ROLE_NAME[$1]}-$3 moves again"
+  rm -f -- stall.json
+}
+
+# forget_quiet TASK: note that a task has started or ended, after which others may move again.
+forget_quiet() {
+  local within action group
+  unset "PSL_QUIET[$1]"
+  read_guard "${1%.*}"
+  if [[ $group ]]; then
+    PSL_GROUP_CHANGED_AT[group]=$PSL_NOW PSL_STALL_CHECK_AT=$PSL_NOW
+  fi
+}
+
+# check_stalls: ask the nodes about a group whose tasks are all quiet, and decide when they have
+# answered.
+check_stalls() {
+  local role within action group
+  if [[ $PSL_STALL_GROUP ]]; then
+    if ((PSL_STALL_OPEN <= 0 || PSL_NOW >= PSL_STALL_DEADLINE)); then
+      conclude_stall "$PSL_STALL_GROUP"
+    fi
+    return
+  fi
+  [[ $PSL_STALL_CHECK_AT ]] && ((PSL_NOW >= PSL_STALL_CHECK_AT)) || return 0
+  PSL_STALL_CHECK_AT=''
+  for role in "${!PSL_PROGRESS[@]}"; do
+    read_guard "$role"
+    if [[ ! $PSL_STALL_GROUP && $group == "$role" && ! ${PSL_STALLED[group]-} ]] &&
+      is_quiet "$group" "$within"; then
+      PSL_STALLED[group]=1
+      ask_nodes "$group"
+    fi
+  done
+}
+
+# is_quiet GROUP SECONDS: succeed if tasks of the group run, and all are quiet. Tasks may have
+# waited for one that has just ended.
+is_quiet() {
+  local role index count=0 within action group
+  for role in "${!PSL_PROGRESS[@]}"; do
+    read_guard "$role"
+    [[ $group == "$1" ]] || continue
+    for ((index = 0; index < PSL_INSTANCES[role]; index++)); do
+      if [[ ${PSL_STATE[$role.$index]-} == running ]]; then
+        [[ ${PSL_QUIET[$role.$index]-} ]] || return 1
+        count=$((count + 1))
+      fi
+    done
+  done
+  ((count)) || return 1
+  if ((PSL_NOW < ${PSL_GROUP_CHANGED_AT[$1]-0} + $2)); then
+    PSL_STALL_CHECK_AT=$((PSL_GROUP_CHANGED_AT[$1] + $2))
+    return 1
+  fi
+}
+
+# ask_nodes GROUP: start the steps that tell what the tasks wait for.
+ask_nodes() {
+  local component
+  PSL_STALL_GROUP=$1 PSL_STALL_DEADLINE=$((PSL_NOW + PSL_STALL_SECONDS)) PSL_STALL_OPEN=0
+  PSL_STALL_RANK=() PSL_STALL_PROCESSES=() PSL_STALL_SIGN=() PSL_STALL_WORDS=()
+  [[ -d stall ]] || mkdir -- stall
+  for component in "${PSL_EVERY_COMPONENT[@]}"; do
+    {
+      PSL_STEP_LIMIT=$PSL_STALL_SECONDS run_on_nodes stall "$component"
+      printf 'asked %s\n' "$component"
+    } >&"$PSL_EVENT_FD" &
+    disown "$!" 2>/dev/null
+    PSL_STALL_OPEN=$((PSL_STALL_OPEN + 1))
+  done
+}
+
+# on_stalled ROLE INDEX ATTEMPT RANK PROCESSES SIGN WORD ...: note what a node has found.
+on_stalled() {
+  PSL_STALL_RANK[$1.$2]=$4 PSL_STALL_PROCESSES[$1.$2]=$5 PSL_STALL_SIGN[$1.$2]=$6
+  PSL_STALL_WORDS[$1.$2]=${*:7}
+}
+
+# on_behind PROCESS: note that NCCL misses operations of this process. Its number must be that of
+# one task only: each node counts its processes by itself.
+on_behind() {
+  local task match=''
+  for task in "${!PSL_STALL_PROCESSES[@]}"; do
+    if [[ ,${PSL_STALL_PROCESSES[$task]}, == *",$1,"* ]]; then
+      match=${match:+x }$task
+    fi
+  done
+  if [[ $match && $match != *' '* ]] && ((${PSL_STALL_RANK[$match]-0} < 25)); then
+    PSL_STALL_RANK[$match]=25
+    PSL_STALL_WORDS[$match]="has launched fewer operations of NCCL than the others (process $1)"
+  fi
+}
+
+# find_odd_task ROLE: if all running tasks of a role but one wait in the same place, note that one.
+find_odd_task() {
+  local index task part missing
+  local -a tasks=()
+  local -A has=() count=()
+  for ((index = 0; index < PSL_INSTANCES[$1]; index++)); do
+    task=$1.$index
+    [[ ${PSL_STATE[$task]-} == running && ${PSL_STALL_SIGN[$task]-,} != , ]] || continue
+    tasks+=("$task")
+    for part in ${PSL_STALL_SIGN[$task]//,/ }; do
+      has[$task $part]=1 count[$part]=$((${count[$part]-0} + 1))
+    done
+  done
+  ((${#tasks[@]} > 2)) || return 0
+  for part in "${!count[@]}"; do
+    ((count[$part] == ${#tasks[@]} - 1)) || continue
+    for task in "${tasks[@]}"; do
+      if [[ ${has[$task $part]-} ]]; then
+        continue
+      fi
+      # Two tasks that miss something: none stands out.
+      [[ ${missing:-$task} == "$task" ]] || return 0
+      missing=$task
+      if ((${PSL_STALL_RANK[$task]-0} <= 10)); then
+        describe_wait "$task"
+        PSL_STALL_RANK[$task]=10
+        PSL_STALL_WORDS[$task]="is in $PSL_DESCRIBED; the others are in ${part#*:}"
+      fi
+    done
+  done
+}
+
+# describe_wait TASK: set PSL_DESCRIBED to what only this task waits in, else to all its waits.
+describe_wait() {
+  local part
+  PSL_DESCRIBED=''
+  for part in ${PSL_STALL_SIGN[$1]//,/ }; do
+    ((${count[$part]} > 1)) || PSL_DESCRIBED+=${PSL_DESCRIBED:+, }${part#*:}
+  done
+  PSL_DESCRIBED=${PSL_DESCRIBED:-${PSL_STALL_SIGN[$1]//,/, }}
+}
+
+# conclude_stall GROUP: log what is known, write stall.json, and end the job if the guard says so.
+conclude_stall() {
+  local role index task within action group best=0 reason roles=0
+  local -a named=() running=()
+  PSL_STALL_GROUP=''
+  for role in "${!PSL_PROGRESS[@]}"; do
+    read_guard "$role"
+    [[ $group == "$1" ]] || continue
+    roles=$((roles + 1))
+    note_silent_nodes "$role"
+    find_odd_task "$role"
+    for ((index = 0; index < PSL_INSTANCES[role]; index++)); do
+      task=$role.$index
+      [[ ${PSL_STATE[$task]-} == running ]] || continue
+      running+=("$task")
+      if ((${PSL_STALL_RANK[$task]-0} > best)); then
+        best=${PSL_STALL_RANK[$task]} named=()
+      fi
+      if ((best && ${PSL_STALL_RANK[$task]-0} == best)); then
+        named+=("$task")
+      fi
+    done
+  done
+  ((${#running[@]})) || return 0
+  read_guard "$1"
+  describe_stall "$1"
+  log "stalled: $reason"
+  write_stall ${named[@]+"${named[@]}"}
+  if [[ $action == end ]]; then
+    decide failed "$PSL_STALL_CODE" transient "$reason"
+  fi
+}
+
+# note_silent_nodes ROLE: note the tasks whose node did not answer, if others did.
+note_silent_nodes() {
+  local index
+  ((${#PSL_STALL_RANK[@]})) || return 0
+  for ((index = 0; index < PSL_INSTANCES[$1]; index++)); do
+    if [[ ${PSL_STATE[$1.$index]-} == running && ! ${PSL_STALL_RANK[$1.$index]-} ]]; then
+      PSL_STALL_RANK[$1.$index]=45
+      PSL_STALL_WORDS[$1.$index]="is on ${PSL_NODE_OF[$1.$index]}, which does not answer"
+    fi
+  done
+}
+
+# describe_stall GROUP: set the caller's `reason` to the stall, and to its cause if there is
+# evidence for one.
+describe_stall() {
+  local others task names='' time="$within s"
+  if ((within % 60 == 0)); then
+    time="$((within / 60)) min"
+  fi
+  reason="no task"
+  if ((roles == 1 && ${#PSL_ROLE_NAME[@]} > 1)); then
+    reason+=" of role ${PSL_ROLE_NAME[$1]}"
+  fi
+  reason+=" has moved for $time: "
+  if ((!${#named[@]})); then
+    reason+="nothing tells which of the ${#running[@]} tasks the others wait for"
+    return
+  fi
+  for task in "${named[@]:0:3}"; do
+    names+=", ${PSL_ROLE_NAME[${task%.*}]}-${task#*.} ${PSL_STALL_WORDS[$task]}"
+  done
+  reason+=${names:2}
+  others=$((${#named[@]} - 3))
+  ((others <= 0)) || reason+="; as do $others more"
+  others=$((${#running[@]} - ${#named[@]}))
+  case $others in
+    0) ;;
+    1) reason+='; 1 other waits' ;;
+    *) reason+="; $others others wait" ;;
+  esac
+}
+
+# write_stall TASK ...: write stall.json with the named tasks and the caller's `reason`.
+write_stall() {
+  local task names=''
+  for task; do
+    escape_json "${PSL_ROLE_NAME[${task%.*}]}-${task#*.}"
+    names+=", \"$PSL_ESCAPED\""
+  done
+  escape_json "$reason"
+  printf '{"version": 1, "found_at": %s, "tasks": [%s], "reason": "%s"}\n' \
+    "$PSL_NOW" "${names:2}" "$PSL_ESCAPED" >stall.json.new && mv -- stall.json.new stall.json
+}
