@@ -128,9 +128,10 @@ on_behind() {
   fi
 }
 
-# find_odd_task ROLE: if all running tasks of a role but one wait in the same place, note that one.
+# find_odd_task ROLE: if all running tasks of a role but one wait in the same place, and processes of
+# that name wait elsewhere in the one, note it.
 find_odd_task() {
-  local index task part missing
+  local index task part odd='' place=''
   local -a tasks=()
   local -A has=() count=()
   for ((index = 0; index < PSL_INSTANCES[$1]; index++)); do
@@ -145,29 +146,35 @@ find_odd_task() {
   for part in "${!count[@]}"; do
     ((count[$part] == ${#tasks[@]} - 1)) || continue
     for task in "${tasks[@]}"; do
-      if [[ ${has[$task $part]-} ]]; then
+      if [[ ${has[$task $part]-} || ,${PSL_STALL_SIGN[$task]} != *",${part%%:*}:"* ]]; then
         continue
       fi
-      # Two tasks that miss something: none stands out.
-      [[ ${missing:-$task} == "$task" ]] || return 0
-      missing=$task
-      if ((${PSL_STALL_RANK[$task]-0} <= 10)); then
-        describe_wait "$task"
-        PSL_STALL_RANK[$task]=10
-        PSL_STALL_WORDS[$task]="is in $PSL_DESCRIBED; the others are in ${part#*:}"
+      # If two tasks miss something, none stands out.
+      [[ ${odd:-$task} == "$task" ]] || return 0
+      odd=$task
+      # A function of Python says more than one of the kernel.
+      if [[ ! $place || $part == *@* ]]; then
+        place=$part
       fi
     done
   done
+  if [[ $odd ]] && ((${PSL_STALL_RANK[$odd]-0} <= 10)); then
+    describe_wait "$odd" "$place"
+    PSL_STALL_RANK[$odd]=10 PSL_STALL_WORDS[$odd]=$PSL_DESCRIBED
+  fi
 }
 
-# describe_wait TASK: set PSL_DESCRIBED to what only this task waits in, else to all its waits.
+# describe_wait TASK PLACE: set PSL_DESCRIBED to where processes of the task wait, while those of
+# that name wait in PLACE in all other tasks.
 describe_wait() {
-  local part
-  PSL_DESCRIBED=''
+  local part here=''
   for part in ${PSL_STALL_SIGN[$1]//,/ }; do
-    ((${count[$part]} > 1)) || PSL_DESCRIBED+=${PSL_DESCRIBED:+, }${part#*:}
+    if [[ ${part%%:*} == "${2%%:*}" && $part != *'*'* && ($part == *@* || $2 != *@*) ]]; then
+      here+=", ${part#*:}"
+    fi
   done
-  PSL_DESCRIBED=${PSL_DESCRIBED:-${PSL_STALL_SIGN[$1]//,/, }}
+  part=${2#*:} here=${here:2}
+  PSL_DESCRIBED="is in $here, and the others in ${part%'*'*}"
 }
 
 # conclude_stall GROUP: log what is known, write stall.json, and end the job if the guard says so.

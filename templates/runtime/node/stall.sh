@@ -210,7 +210,8 @@ describe_pipe() {
   [[ $readers ]] || PSL_DESCRIBED='; no other process has its end'
 }
 
-# find_unread: note the tasks that do not read what others have sent.
+# find_unread: note the tasks that do not read what others have sent. A task that waits for data may
+# wait for other data.
 find_unread() {
   local process task here there state queues socket seen=' '
   local -A owner=()
@@ -237,17 +238,28 @@ find_unread() {
     fi
   done
   for task in "${!PSL_UNREAD[@]}"; do
-    if ((${PSL_RANK_OF[$task]-0} < 20)); then
+    if ((${PSL_RANK_OF[$task]-0} < 20)) && ! waits_for_data "$task"; then
       PSL_RANK_OF[$task]=20
       PSL_FINDING[$task]="has not read ${PSL_UNREAD[$task]} bytes that others have sent"
     fi
   done
 }
 
-# name_wait TASK: set the caller's `sign` to what the task waits in: a function of Python if py-spy
-# is there, else what its processes do in the kernel.
+# waits_for_data TASK: succeed if a process of the task waits for data.
+waits_for_data() {
+  local process
+  for process in ${PSL_PROCESSES_OF[$1]//,/ }; do
+    if [[ ${PSL_WAITS_IN[$process]-} == @(*sk_wait*|*wait_woken*|*skb_wait*|*poll*|*recv*) ]]; then
+      return 0
+    fi
+  done
+  return 1
+}
+
+# name_wait TASK: set the caller's `sign` to what the task's processes wait in: functions of the
+# kernel, and of Python if py-spy is there.
 name_wait() {
-  local process text=''
+  local process count text=''
   sign=''
   for process in ${PSL_PROCESSES_OF[$1]//,/ }; do
     PSL_WORD=''
@@ -255,10 +267,20 @@ name_wait() {
       read_python "$process"
       dump_flight_record "$process"
     fi
-    text+="${PSL_PROCESS_NAME[$process]}:${PSL_WORD:-${PSL_WAITS_IN[$process]-}}"$'\n'
+    # A kernel may hide the function: 0.
+    if [[ ${PSL_WAITS_IN[$process]:-0} != 0 ]]; then
+      text+="${PSL_PROCESS_NAME[$process]}:${PSL_WAITS_IN[$process]}"$'\n'
+    fi
+    if [[ $PSL_WORD ]]; then
+      text+="${PSL_PROCESS_NAME[$process]}:$PSL_WORD"$'\n'
+    fi
   done
-  sign=$(printf '%s' "$text" | LC_ALL=C sort -u)
-  sign=${sign//$'\n'/,}
+  while read -r count process; do
+    sign+=,$process
+    # Of several ranks in a task, one may wait in another place.
+    ((count == 1)) || sign+=",$process*$count"
+  done < <(printf '%s' "$text" | LC_ALL=C sort | uniq -c)
+  sign=${sign#,}
 }
 
 # read_python PROCESS: set PSL_WORD to the innermost function of the main thread, "NAME@FILE:LINE".

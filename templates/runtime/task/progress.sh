@@ -7,11 +7,11 @@
 
 # The sign of progress (output, file or command; '' for no guard) and "INDEX ATTEMPT" of the task.
 PSL_WATCH='' PSL_WATCHED_TASK=''
-# The permitted milliseconds without progress: the next ones, and those after the warm-up; and those
-# between two reads of the sign.
-PSL_WATCH_LIMIT=0 PSL_WATCH_WITHIN=0 PSL_WATCH_EVERY=0
-# The uptime of the last progress, of the last check, and of the last start of a reader.
-PSL_MOVED_AT=0 PSL_CHECKED_AT=0 PSL_READ_AT=0
+# The permitted milliseconds without progress, and those between two reads of the sign.
+PSL_WATCH_WITHIN=0 PSL_WATCH_EVERY=0
+# The uptime of the last progress, of the end of the warm-up, of the last check, and of the last
+# start of a reader.
+PSL_MOVED_AT=0 PSL_WARM_AT=0 PSL_CHECKED_AT=0 PSL_READ_AT=0
 # The running reader, the last sign, the positions in the logs, and whether the task is quiet.
 PSL_READER='' PSL_SIGN=() PSL_POSITIONS=(0 0) PSL_IS_QUIET=''
 PSL_WATCHED_STDOUT='' PSL_WATCHED_STDERR=''
@@ -32,7 +32,6 @@ begin_watch() {
   PSL_WATCH_EVERY=$((PSL_WATCH_WITHIN * 100))
   PSL_WATCH_EVERY=$((PSL_WATCH_EVERY > 10000 ? 10000 : PSL_WATCH_EVERY))
   PSL_WATCH_EVERY=$((PSL_WATCH_EVERY < 1000 ? 1000 : PSL_WATCH_EVERY))
-  PSL_WATCH_LIMIT=$(((PSL_WATCH_WITHIN + warm_up) * 1000))
   PSL_WATCH_WITHIN=$((PSL_WATCH_WITHIN * 1000))
   PSL_SIGN=() PSL_POSITIONS=(0 0) PSL_IS_QUIET=''
   if [[ ${PSL_PROGRESS_FILE[PSL_ROLE]-} ]]; then
@@ -47,7 +46,9 @@ begin_watch() {
     PSL_WATCH_EVERY=$PSL_WATCH_WITHIN
   fi
   read_uptime
-  PSL_MOVED_AT=$PSL_UPTIME PSL_CHECKED_AT=$PSL_UPTIME PSL_READ_AT=$PSL_UPTIME
+  PSL_CHECKED_AT=$PSL_UPTIME PSL_READ_AT=$PSL_UPTIME PSL_WARM_AT=$((PSL_UPTIME + warm_up * 1000))
+  # The warm-up counts as progress.
+  PSL_MOVED_AT=$PSL_WARM_AT
 }
 
 # end_watch: stop to watch, when the commands have ended.
@@ -83,7 +84,7 @@ check_progress() {
     check_position 0 "$PSL_WATCHED_STDOUT"
     check_position 1 "$PSL_WATCHED_STDERR"
   fi
-  due=$((PSL_MOVED_AT + PSL_WATCH_LIMIT))
+  due=$((PSL_MOVED_AT + PSL_WATCH_WITHIN))
   if [[ ! $PSL_READER ]] && ((PSL_UPTIME - PSL_READ_AT >= PSL_WATCH_EVERY ||
     (PSL_UPTIME >= due && PSL_READ_AT < due))); then
     start_reader
@@ -92,7 +93,7 @@ check_progress() {
   if [[ $PSL_READER ]]; then
     due=$((PSL_READ_AT + 5000 > due ? PSL_READ_AT + 5000 : due))
   fi
-  if [[ ! $PSL_IS_QUIET ]] && ((PSL_UPTIME >= due && PSL_READ_AT >= PSL_MOVED_AT + PSL_WATCH_LIMIT))
+  if [[ ! $PSL_IS_QUIET ]] && ((PSL_UPTIME >= due && PSL_READ_AT - PSL_MOVED_AT >= PSL_WATCH_WITHIN))
   then
     PSL_IS_QUIET=1
     printf 'quiet %s %s %s\n' "$PSL_ROLE" "$PSL_SLOT" "$PSL_WATCHED_TASK" >&"$PSL_REPORT_FD"
@@ -114,7 +115,7 @@ check_position() {
 
 # note_progress: note that the task has moved, and report it if the task was quiet.
 note_progress() {
-  PSL_MOVED_AT=$PSL_UPTIME PSL_WATCH_LIMIT=$PSL_WATCH_WITHIN
+  PSL_MOVED_AT=$((PSL_UPTIME > PSL_WARM_AT ? PSL_UPTIME : PSL_WARM_AT))
   if [[ $PSL_IS_QUIET ]]; then
     PSL_IS_QUIET=''
     printf 'moved %s %s %s\n' "$PSL_ROLE" "$PSL_SLOT" "$PSL_WATCHED_TASK" >&"$PSL_REPORT_FD"
