@@ -30,7 +30,8 @@ PATIENCE = 240
 def paislurm(home: Path, *words: str, path: str = "") -> str:
     """Call the program, and return what it prints."""
     environment = {**os.environ, "PAISLURM_HOME": str(home), "PATH": f"{path}{os.environ['PATH']}"}
-    done = subprocess.run([sys.executable, "-m", "paislurm", *words], env=environment, capture_output=True, text=True)
+    call = [sys.executable, "-m", "paislurm", *words]
+    done = subprocess.run(call, check=False, env=environment, capture_output=True, text=True)
     return done.stdout + done.stderr
 
 

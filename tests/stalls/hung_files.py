@@ -1,4 +1,4 @@
-"""Mount a file system of FUSE that answers no read of its file `stuck`. Usage: hung_files.py FOLDER
+"""Mount a file system of FUSE that answers no read of its file `stuck`. Usage: hung_files.py FOLDER.
 
 It speaks to /dev/fuse itself: a mount by root needs no library.
 """

@@ -12,7 +12,11 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def stall(kind: str) -> None:
@@ -24,8 +28,7 @@ def stall(kind: str) -> None:
         assert reader.stdin is not None
         reader.stdin.write(b"x" * 1_000_000)
     elif kind.startswith("files:"):
-        with open(f"{kind.partition(':')[2]}/stuck", "rb") as file:
-            file.read()
+        Path(kind.partition(":")[2], "stuck").read_bytes()
     elif kind == "sleep":
         time.sleep(9999)
 
@@ -77,8 +80,7 @@ def main(kind: str, rank: int, size: int, port: int, victim: int, last: int, how
     step = (over_gloo if kind == "gloo" else over_tcp)(rank, size, port)
     for number in range(1_000_000):
         if rank == victim and number == last:
-            with open("stalled.at", "w") as file:
-                file.write(str(time.time()))
+            Path("stalled.at").write_text(str(time.time()))
             if how == "barrier":
                 import torch.distributed as dist
 

@@ -128,8 +128,8 @@ on_behind() {
   fi
 }
 
-# find_odd_task ROLE: if all running tasks of a role but one wait in the same place, and processes of
-# that name wait elsewhere in the one, note it.
+# find_odd_task ROLE: note the one running task of a role of which no process waits where processes
+# of the same name wait in all others.
 find_odd_task() {
   local index task part odd='' place=''
   local -a tasks=()

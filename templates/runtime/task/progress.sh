@@ -93,8 +93,8 @@ check_progress() {
   if [[ $PSL_READER ]]; then
     due=$((PSL_READ_AT + 5000 > due ? PSL_READ_AT + 5000 : due))
   fi
-  if [[ ! $PSL_IS_QUIET ]] && ((PSL_UPTIME >= due && PSL_READ_AT - PSL_MOVED_AT >= PSL_WATCH_WITHIN))
-  then
+  if [[ ! $PSL_IS_QUIET ]] &&
+    ((PSL_UPTIME >= due && PSL_READ_AT - PSL_MOVED_AT >= PSL_WATCH_WITHIN)); then
     PSL_IS_QUIET=1
     printf 'quiet %s %s %s\n' "$PSL_ROLE" "$PSL_SLOT" "$PSL_WATCHED_TASK" >&"$PSL_REPORT_FD"
   fi
