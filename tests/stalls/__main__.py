@@ -64,7 +64,8 @@ def play_stall(seed: int, folder: Path, python: str) -> bool:
         try:
             reason, late = wait_for_stall(home, made.moment)
         finally:
-            paislurm(home, "cancel", "--all", "--yes")
+            paislurm(home, "cancel", f"stall-{seed}")
+            paislurm(home, "wait", f"stall-{seed}")
     named = reason.partition(": ")[2]
     right = named.startswith(f"{made.victim} ") and bool(re.search(made.words, named)) and named.count("worker-") == 1
     print(f"{seed:2} {made.kind:12} {'right' if right else 'WRONG'} {late:5.1f} s  {made.victim}: {reason}", flush=True)
