@@ -10,7 +10,7 @@ from msgspec import Struct, field
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-ALWAYS = ("claim", "result.json", "slurm.log", "srun", "tasks")
+ALWAYS = ("claim", "result.json", "slurm.log", "srun", "stall.json", "tasks")
 """Files that decide the state of an attempt; the output of tasks is fetched only when a user wants to read it."""
 
 _COUNT, _TIME = re.compile(r"[0-9]{1,20}"), re.compile(r"-?[0-9]{1,11}(?:\.[0-9]{0,20})?")

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from .translator.app.site.in_force import SiteInForce as SiteInForce
     from .translator.app.usage.usage import Measured as Measured
     from .translator.app.views.job import JobFailure as JobFailure
+    from .translator.app.views.job import JobStall as JobStall
     from .translator.app.views.line import JobLine as JobLine
     from .translator.app.views.job import JobView as JobView
     from .translator.app.views.task import JobTask as JobTask
@@ -90,7 +91,7 @@ _MODULES = {
     "app.site.detecting": "DetectedSite",
     "app.site.in_force": "SiteInForce",
     "app.usage.usage": "Measured",
-    "app.views.job": "JobFailure JobView",
+    "app.views.job": "JobFailure JobStall JobView",
     "app.views.line": "JobLine",
     "app.views.task": "JobTask",
     "app.tasks.port_forward": "PortForward",

@@ -132,6 +132,9 @@ class JobFolder(Struct, frozen=True, kw_only=True):
     def result(self, attempt: int) -> Path:
         return self.attempt(attempt) / "result.json"
 
+    def stall(self, attempt: int) -> Path:
+        return self.attempt(attempt) / "stall.json"
+
     def reports(self, attempt: int) -> Path:
         """Return the folder of task reports, one file per node."""
         return self.attempt(attempt) / "tasks"

@@ -35,7 +35,7 @@ on_moved() {
     PSL_STALL_GROUP=''
   fi
   log "task ${PSL_ROLE_NAME[$1]}-$3 moves again"
-  rm -f -- stall.json
+  write_stall "$PSL_NOW"
 }
 
 # forget_quiet TASK: note that a task has started or ended, after which others may move again.
@@ -204,7 +204,7 @@ conclude_stall() {
   read_guard "$1"
   describe_stall "$1"
   log "stalled: $reason"
-  write_stall ${named[@]+"${named[@]}"}
+  write_stall null ${named[@]+"${named[@]}"}
   if [[ $action == end ]]; then
     decide failed "$PSL_STALL_CODE" transient "$reason"
   fi
@@ -252,14 +252,15 @@ describe_stall() {
   esac
 }
 
-# write_stall TASK ...: write stall.json with the named tasks and the caller's `reason`.
+# write_stall TIME TASK ...: write stall.json with the time when a task moved again, null for none,
+# the named tasks and the caller's `reason`.
 write_stall() {
   local task names=''
-  for task; do
+  for task in "${@:2}"; do
     escape_json "${PSL_ROLE_NAME[${task%.*}]}-${task#*.}"
     names+=", \"$PSL_ESCAPED\""
   done
-  escape_json "$reason"
-  printf '{"version": 1, "found_at": %s, "tasks": [%s], "reason": "%s"}\n' \
-    "$PSL_NOW" "${names:2}" "$PSL_ESCAPED" >stall.json.new && mv -- stall.json.new stall.json
+  escape_json "${reason-}"
+  printf '{"version": 1, "found_at": %s, "moved_at": %s, "tasks": [%s], "reason": "%s"}\n' \
+    "$PSL_NOW" "$1" "${names:2}" "$PSL_ESCAPED" >stall.json.new && mv -- stall.json.new stall.json
 }

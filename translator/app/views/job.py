@@ -60,6 +60,19 @@ class JobFailure(Struct, frozen=True, kw_only=True):
     """The last lines of the log, at most ten."""
 
 
+class JobStall(Struct, frozen=True, kw_only=True):
+    """A stall that the job's stall guard has found, and that has not ended."""
+
+    found_at: Time | None
+    """When it was found."""
+    tasks: tuple[str, ...]
+    """The tasks that the others wait for, `worker-0`; none if nothing tells."""
+    reason: str
+    """How long no task has moved, and why, in a sentence."""
+    folder: str
+    """The folder with details: a file for each task."""
+
+
 class RetriedAttempt(Struct, frozen=True, kw_only=True):
     """An attempt that was retried, and how it ended."""
 
@@ -127,6 +140,8 @@ class JobView(JobLine, frozen=True, kw_only=True):
 
     failure: JobFailure | None = None
     """Why the job failed."""
+    stall: JobStall | None = None
+    """The stall of a running job; None if its tasks move, or without a stall guard."""
     backend_state: str | None = None
     """The backend's state of the Slurm job."""
     backend_reason: str | None = None

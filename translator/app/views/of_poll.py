@@ -9,13 +9,14 @@ from msgspec.structs import asdict, replace
 
 from ...monitor.status import backend_state
 from ...state.kept_plan import kept_plan
+from ...state.stall import read_stall
 from ...state.task_reports import read_scripts
 from ...times import aware
 from ..results.failure import failure_of
 from ..results.result import result_of
 from ..where.task_places import task_places
 from ..where.web_pages import web_pages
-from .job import JobChange, JobDependency, JobFailure, Jobs, JobView, RetriedAttempt, RoleTasks
+from .job import JobChange, JobDependency, JobFailure, Jobs, JobStall, JobView, RetriedAttempt, RoleTasks
 from .line import asked_of, job_line
 from .task import JobTask, TaskScript
 
@@ -46,6 +47,7 @@ def job_view(session: Session, view: View, tasks: Sequence[TaskView] | None = No
     return JobView(
         **line,
         failure=job_failure(failure) if failure else None,
+        stall=job_stall(view),
         backend_state=backend_state(view) or None,
         backend_reason=(view.observation.reason if view.observation else "") or None,
         backend_reachable=not view.backend_error,
@@ -105,6 +107,17 @@ def job_failure(failure: Failure) -> JobFailure:
         last_line=command.last_line if command else None,
         stream=failure.stream,
         last_lines=failure.last_lines,
+    )
+
+
+def job_stall(view: View) -> JobStall | None:
+    """Return the stall of a running job, None for none."""
+    path = view.folder.stall(view.history.attempt)
+    found = None if view.job_status.ended or view.result is not None else read_stall(path)
+    if found is None:
+        return None
+    return JobStall(
+        found_at=aware(found.found_at), tasks=found.tasks, reason=found.reason, folder=str(path.with_suffix(""))
     )
 
 

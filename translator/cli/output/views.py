@@ -7,6 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from ...app.views.line import asked_of
+from ...app.views.of_poll import job_stall
 from ...monitor.failure import advice_between
 from ...monitor.job_status import state_text
 from ...monitor.status import backend_state, ended_at, expected_start_at, node_list, runs_since, started_at
@@ -56,6 +57,7 @@ def print_view(
         ("job", view.folder.name),
         ("state", state_of_view(view)),
         ("reason", view.job_status.reason),
+        ("stalled", f"{stall.reason}; details in {stall.folder}" if (stall := job_stall(view)) else ""),
         ("since", format_time(view.job_status.since)),
         ("group", known.group),
         ("sweep", " ".join(f"{name}={value}" for name, value in known.sweep.items())),
