@@ -1,4 +1,4 @@
-"""Parse stall.json, which the script writes when it finds a stall, and when the stall ends. The user's own processes can write it too."""
+"""Parse stall.json, the script's report on a stall. The user's own processes can write it too."""
 
 from __future__ import annotations
 
