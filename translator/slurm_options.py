@@ -52,10 +52,6 @@ class Progress(Struct, frozen=True, kw_only=True):
     """A command whose output changes with progress."""
 
 
-NO_PROGRESS = Progress(within=timedelta(0), warm_up=timedelta(0), action="report")
-"""The setting of a role or a job without a stall guard."""
-
-
 class PassThroughOption(Struct, frozen=True, kw_only=True):
     """An option of sbatch that `extras.slurm` has as a key of the same name, for the job and for each role.
 

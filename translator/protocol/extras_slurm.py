@@ -30,7 +30,7 @@ from ..validation.strict_model import (
     pattern,
 )
 from .binding import BindingChoice
-from .progress import ProgressChoice, progress_of
+from .progress import ProgressChoice
 from .raw_options import sbatch_option, srun_option
 
 _MAX_TIME = 3650 * 24 * 3600
@@ -293,7 +293,7 @@ def slurm_options_of(slurm_options: SlurmRole) -> RoleSlurmOptions:
         options=tuple(slurm_options.options),
         srun=tuple(slurm_options.srun),
         workdir=slurm_options.workdir,
-        progress=progress_of(slurm_options.progress),
+        progress=slurm_options.progress.progress if slurm_options.progress else None,
     )
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator
 
-from ..slurm_options import NO_PROGRESS, OnStall, Progress
+from ..slurm_options import OnStall, Progress
 from ..times import DURATION_PATTERN, duration
 from ..validation.strict_model import StrictModel, Validator, choice, expected
 
@@ -79,17 +79,17 @@ class SlurmProgress(StrictModel):
         )
 
 
+_NONE = SlurmProgress.of(within=timedelta(0))
+
+
 def _progress(value: object) -> object:
-    if isinstance(value, (dict, SlurmProgress)) or value is False:
+    if value is False:
+        return _NONE
+    if isinstance(value, (dict, SlurmProgress)):
         return value
     raise expected("false or a mapping such as `{within: 15m}`")
 
 
-ProgressChoice = Annotated[SlurmProgress | Literal[False], BeforeValidator(_progress)]
-
-
-def progress_of(chosen: SlurmProgress | Literal[False] | None) -> Progress | None:
-    """Return the setting of a role or a job, None if it has none."""
-    if chosen is None:
-        return None
-    return chosen.progress if chosen else NO_PROGRESS
+ProgressChoice = Annotated[
+    SlurmProgress, BeforeValidator(_progress, json_schema_input_type=Literal[False] | SlurmProgress)
+]

@@ -29,12 +29,18 @@ on_moved() {
   local within action group
   unset "PSL_QUIET[$1.$3]"
   read_guard "$1"
-  [[ ${PSL_STALLED[group]-} ]] || return 0
-  PSL_STALLED[group]=''
-  if [[ $PSL_STALL_GROUP == "$group" ]]; then
+  if [[ ${PSL_STALLED[group]-} ]]; then
+    log "task ${PSL_ROLE_NAME[$1]}-$3 moves again"
+    end_stall "$group"
+  fi
+}
+
+# end_stall GROUP: note that the stall of a group has ended.
+end_stall() {
+  PSL_STALLED[$1]=''
+  if [[ $PSL_STALL_GROUP == "$1" ]]; then
     PSL_STALL_GROUP=''
   fi
-  log "task ${PSL_ROLE_NAME[$1]}-$3 moves again"
   write_stall "$PSL_NOW"
 }
 
@@ -43,8 +49,10 @@ forget_quiet() {
   local within action group
   unset "PSL_QUIET[$1]"
   read_guard "${1%.*}"
-  if [[ $group ]]; then
-    PSL_GROUP_CHANGED_AT[group]=$PSL_NOW PSL_STALL_CHECK_AT=$PSL_NOW
+  [[ $group ]] || return 0
+  PSL_GROUP_CHANGED_AT[group]=$PSL_NOW PSL_STALL_CHECK_AT=$PSL_NOW
+  if [[ ${PSL_STALLED[group]-} ]]; then
+    end_stall "$group"
   fi
 }
 

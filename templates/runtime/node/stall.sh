@@ -227,11 +227,11 @@ find_unread() {
   done 2>/dev/null
   for process in "${!PSL_CONNECTIONS[@]}"; do
     read -r _ here there state queues _ _ _ _ socket _ <<<"${PSL_CONNECTIONS[process]}"
-    owner["$here $there"]=${PSL_SOCKET_TASK[$socket]-}
+    owner["$here $there"]=${PSL_SOCKET_TASK[${socket:-0}]-}
   done
   for process in "${!PSL_CONNECTIONS[@]}"; do
     read -r _ here there state queues _ _ _ _ socket _ <<<"${PSL_CONNECTIONS[process]}"
-    task=${PSL_SOCKET_TASK[$socket]-}
+    task=${PSL_SOCKET_TASK[${socket:-0}]-}
     if [[ $task && $state == 01 && ${owner["$there $here"]-} != "$task" ]] &&
       ((16#${queues#*:})); then
       PSL_UNREAD[$task]=$((${PSL_UNREAD[$task]-0} + 16#${queues#*:}))
@@ -335,7 +335,7 @@ has_listener() {
   printf -v port %04X "$((10#$1))"
   for line in ${PSL_CONNECTIONS[@]+"${PSL_CONNECTIONS[@]}"}; do
     read -r _ here _ state _ _ _ _ _ socket _ <<<"$line"
-    if [[ $state == 0A && $here == *:$port && ${PSL_SOCKET_TASK[$socket]-} ]]; then
+    if [[ $state == 0A && $here == *:$port && ${PSL_SOCKET_TASK[${socket:-0}]-} ]]; then
       return 0
     fi
   done

@@ -85,19 +85,27 @@ check_progress() {
     check_position 1 "$PSL_WATCHED_STDERR"
   fi
   due=$((PSL_MOVED_AT + PSL_WATCH_WITHIN))
+  if [[ ! $PSL_IS_QUIET ]] && ((PSL_UPTIME >= due)) && has_last_sign "$due"; then
+    PSL_IS_QUIET=1
+    printf 'quiet %s %s %s\n' "$PSL_ROLE" "$PSL_SLOT" "$PSL_WATCHED_TASK" >&"$PSL_REPORT_FD"
+  fi
   if [[ ! $PSL_READER ]] && ((PSL_UPTIME - PSL_READ_AT >= PSL_WATCH_EVERY ||
     (PSL_UPTIME >= due && PSL_READ_AT < due))); then
     start_reader
   fi
-  # Only a sign that was read after the last moment counts. A file system that hangs gives none.
-  if [[ $PSL_READER ]]; then
-    due=$((PSL_READ_AT + 5000 > due ? PSL_READ_AT + 5000 : due))
+}
+
+# has_last_sign UPTIME: succeed if the sign has been read since then, or if its reader hangs.
+has_last_sign() {
+  local patience=5000
+  if [[ ! $PSL_READER ]]; then
+    ((PSL_READ_AT >= $1))
+    return
   fi
-  if [[ ! $PSL_IS_QUIET ]] &&
-    ((PSL_UPTIME >= due && PSL_READ_AT - PSL_MOVED_AT >= PSL_WATCH_WITHIN)); then
-    PSL_IS_QUIET=1
-    printf 'quiet %s %s %s\n' "$PSL_ROLE" "$PSL_SLOT" "$PSL_WATCHED_TASK" >&"$PSL_REPORT_FD"
+  if [[ $PSL_WATCH == 'command' ]]; then
+    patience=35000
   fi
+  ((PSL_UPTIME - PSL_READ_AT >= patience))
 }
 
 # check_position STREAM DESCRIPTOR: note progress if the commands have written to the stream.

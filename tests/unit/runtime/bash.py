@@ -61,5 +61,5 @@ def run(code: str, *argv: str, env: Mapping[str, str] | None = None) -> str:
         check=True,
         timeout=120,
     )
-    assert done.stderr == b""
+    assert done.stderr == b"", done.stderr
     return done.stdout.decode(errors="surrogateescape")

@@ -1,0 +1,414 @@
+"""The stall guard: what a task, the step on its node and the batch script do. /proc is laid out by the tests."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from .bash import run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# A task with a FIFO as the batch script would read it. Fakes: the clock, and the reader that looks at files.
+WATCH = """
+cd "$1"; exec {PSL_REPORT_FD}>&1
+PSL_ROLE=0 PSL_SLOT=2 PSL_WATCHED_TASK='2 0' PSL_ONE_LOG=0 PSL_PROGRESS=("10 $2 report 0")
+PSL_STDOUT_LOG=$1/out PSL_STDERR_LOG=$1/err NOW=1000000
+read_uptime() { PSL_UPTIME=$NOW; }
+start_reader() { PSL_READ_AT=$PSL_UPTIME PSL_READER=fake; }
+wait() { :; }
+at() { while ((NOW < $1 * 1000 + 1000000)); do NOW=$((NOW + 1000)); check_progress; look; done; }
+look() { [[ ! $PSL_READER ]] || on_sign $(print_sign); }
+say() { printf '%s: ' "$(((NOW - 1000000) / 1000))"; }
+report() { :; }
+printf 'early\\n' >>err
+begin_watch
+"""
+
+
+def watched(folder: Path, code: str, warm_up: int = 0) -> list[str]:
+    """Return what a task reports, and the seconds before each mark."""
+    return run(WATCH + code, str(folder), str(warm_up)).split("\n")[:-1]
+
+
+def test_a_task_is_quiet_after_the_window_and_moves_again(tmp_path: Path) -> None:
+    code = """
+        (use_watched_logs; echo one)
+        at 5; (use_watched_logs; echo two >&2)
+        at 15; echo 15; at 17; echo 17
+        (use_watched_logs; echo three); at 18
+        at 27; echo 27; at 29
+    """
+    assert watched(tmp_path, code) == ["15", "quiet 0 2 2 0", "17", "moved 0 2 2 0", "27", "quiet 0 2 2 0"]
+
+
+def test_the_warm_up_counts_as_progress(tmp_path: Path) -> None:
+    code = "(use_watched_logs; echo one); at 29; echo 29; at 31"
+    assert watched(tmp_path, code, warm_up=20) == ["29", "quiet 0 2 2 0"]
+
+
+def test_a_program_may_open_a_log_by_itself(tmp_path: Path) -> None:
+    """Only the size of the file shows it."""
+    assert watched(tmp_path, "for n in {1..4}; do echo more >>err; at $((n * 9)); done; echo 36; at 47") == [
+        "36",
+        "quiet 0 2 2 0",
+    ]
+
+
+def test_a_suspended_task_is_not_quiet(tmp_path: Path) -> None:
+    """Its shell did not run either."""
+    assert watched(tmp_path, "at 5; NOW=$((NOW + 3600000)); check_progress; look; echo later; at 3616") == [
+        "later",
+        "quiet 0 2 2 0",
+    ]
+
+
+def test_a_file_system_that_hangs_makes_a_task_quiet(tmp_path: Path) -> None:
+    """The reader gives no answer."""
+    assert watched(tmp_path, "look() { :; }; at 14; echo 14; at 16") == ["14", "quiet 0 2 2 0"]
+
+
+@pytest.mark.parametrize(
+    "sign",
+    ["PSL_PROGRESS_FILE=('steps.*')", "PSL_PROGRESS_COMMAND=('cat steps.* 2>/dev/null; echo x')"],
+    ids=["file", "command"],
+)
+def test_files_and_commands_are_signs_of_progress(tmp_path: Path, sign: str) -> None:
+    code = f"""
+        PSL_EXPORTS='' PSL_NAMES_PEERS=() PSL_LOWERCASE_EXPORTS=() PSL_NOTES_END='' PSL_GANG=1
+        {sign}; begin_watch
+        at 8; echo 1 >>'steps.a'; at 15; echo 2 >>'steps.b b'; at 24; echo 24; at 28; echo 28; echo 3 >>steps.a; at 30
+    """
+    assert watched(tmp_path, code) == ["24", "quiet 0 2 2 0", "28", "moved 0 2 2 0"]
+
+
+def process(folder: Path, number: int, parent: int, state: str, name: str, waits: str, words: str = "x") -> Path:
+    """Lay out a process in /proc, and return its folder."""
+    place = folder / "proc" / str(number)
+    thread = place / "task" / str(number)
+    thread.mkdir(parents=True)
+    (place / "fd").mkdir()
+    for file in (place / "stat", thread / "stat"):
+        file.write_text(f"{number} ({name}) {state} {parent} 1 1 0 -1\n")
+    (thread / "wchan").write_text(waits)
+    (place / "cmdline").write_text(words.replace(" ", "\0") + "\0")
+    (place / "environ").write_text("")
+    return place
+
+
+FIND = """
+PSL_PROC=$1/proc PSL_NODE_FOLDER=$1/node PSL_ATTEMPT_FOLDER=$1 PSL_STALL_PAUSE=0 PSL_ROLE_FOLDER=(0-w) SLURM_NODEID=0
+print_stall
+"""
+
+
+def found(folder: Path, code: str = FIND) -> dict[str, str]:
+    """Return what the step prints about each task."""
+    (folder / "stall").mkdir(exist_ok=True)
+    lines = [line.split(" ", 3) for line in run(code, str(folder)).splitlines() if line.startswith("stalled ")]
+    return {f"{role}.{index}": rest for _, role, index, rest in lines}
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Path:
+    """Return a node with two tasks: the shells 100 and 200, whose shells 101 and 201 have a command each."""
+    (tmp_path / "node").mkdir()
+    for index, shell in enumerate((100, 200)):
+        (tmp_path / f"node/0.{index}.0.shell").write_text(f"0 {index} 0 {shell}\n")
+        script = "bash -p /home/jobs/a/attempts/0/job.sbatch --task"
+        process(tmp_path, shell, 1, "S", "bash", "pipe_read", script)
+        process(tmp_path, shell + 1, shell, "S", "bash", "do_wait", script)
+        process(tmp_path, shell + 2, shell + 1, "S", "bash", "do_wait", "bash -e -- 0-w.sh")
+    process(tmp_path, 1, 0, "S", "init", "0")
+    return tmp_path
+
+
+def test_only_processes_of_users_are_looked_at(node: Path) -> None:
+    assert found(node) == {"0.0": "0 0 102 bash:do_wait ", "0.1": "0 0 202 bash:do_wait "}
+    details = (node / "stall/0-w.1.txt").read_text()
+    assert details.startswith("nothing stands out\n")
+    assert "\n202 201 S do_wait bash\n" in details
+
+
+@pytest.mark.parametrize(
+    ("state", "waits", "rank", "words"),
+    [
+        ("T", "do_signal_stop", 50, "is stopped by a signal (py, process 203)"),
+        ("t", "ptrace_stop", 50, "is stopped by a signal (py, process 203)"),
+        ("D", "rpc_wait_bit_killable", 40, "waits for a file system (py, process 203, in rpc_wait_bit_killable)"),
+        ("D", "0", 40, "waits for a file system (py, process 203, in 0)"),
+        ("S", "request_wait_answer", 40, "waits for a file system (py, process 203, in request_wait_answer)"),
+        ("S", "ptlrpc_set_wait", 40, "waits for a file system (py, process 203, in ptlrpc_set_wait)"),
+        ("S", "anon_pipe_write", 30, "writes to a full pipe (py, process 203; no other process has its end)"),
+        ("S", "futex_wait_queue", 0, ""),
+        ("S", "pipe_read", 0, ""),
+        ("R", "0", 0, ""),
+    ],
+)
+def test_what_a_process_waits_for(node: Path, state: str, waits: str, rank: int, words: str) -> None:
+    process(node, 203, 202, state, "py", waits)
+    said = found(node)
+    assert said["0.0"].split()[1] == "0"
+    assert said["0.1"].split()[1] == str(rank)
+    assert said["0.1"].split(" ", 4)[4] == words
+
+
+def test_a_thread_is_found_too(node: Path) -> None:
+    place = process(node, 203, 202, "S", "py", "futex_wait_queue")
+    (place / "task/209").mkdir()
+    (place / "task/209/stat").write_text("209 (pool) 1) D 202 1\n")
+    (place / "task/209/wchan").write_text("rpc_wait_bit_killable")
+    (place / "task/209/syscall").write_text("0 0x5 0x0 0x0 0x0 0x0 0x0 0x0 0x0\n")
+    (place / "fd/5").symlink_to("/data/set 1\n")
+    assert "waits for a file system (py, process 203, in rpc_wait_bit_killable on /data/set 1" in found(node)["0.1"]
+
+
+def test_a_wait_that_ends_is_no_evidence(node: Path) -> None:
+    """The three looks differ."""
+    process(node, 203, 202, "D", "py", "rpc_wait_bit_killable")
+    code = f"sleep() {{ echo futex >{node}/proc/203/task/203/wchan; }}\n{FIND}"
+    assert found(node, code)["0.1"].split()[1] == "0"
+
+
+def test_the_reader_of_a_full_pipe_is_named(node: Path) -> None:
+    writer = process(node, 203, 202, "S", "py", "pipe_write")
+    (writer / "task/203/syscall").write_text("1 0x7 0x0 0x0 0x0 0x0 0x0 0x0 0x0\n")
+    (writer / "fd/7").symlink_to("pipe:[55]")
+    reader = process(node, 204, 203, "S", "sleep", "hrtimer_nanosleep")
+    (reader / "fd/0").symlink_to("pipe:[55]")
+    # Links of a real /proc have the modes of their descriptors, which no test can lay out.
+    code = f"""
+        stat() {{ printf "lr-x------ '%s' -> 'pipe:[55]'\\n" "$PSL_PROC/204/fd/0"; }}
+        command() {{ [[ $1 != -p ]] || shift; "$@"; }}
+        {FIND}"""
+    assert "writes to a full pipe (py, process 203; not read by sleep, process 204)" in found(node, code)["0.1"]
+
+
+CONNECTION = "   0: {} {} {} 00000000:{:08X} 00:00000000 00000000  1000        0 {} 1 x\n"
+
+
+def connections(node: Path, *lines: str) -> None:
+    for number in (102, 202, 203):
+        if (node / f"proc/{number}").exists():
+            (node / f"proc/{number}/net").mkdir()
+            (node / f"proc/{number}/net/tcp").write_text("  sl  local_address rem_address   st\n" + "".join(lines))
+
+
+@pytest.mark.parametrize(("waits", "rank"), [("futex_wait_queue", 20), ("sk_wait_data", 0), ("do_poll", 0)])
+def test_a_task_that_does_not_read_is_found(node: Path, waits: str, rank: int) -> None:
+    """But one that waits for data may wait for other data."""
+    place = process(node, 203, 202, "S", "py", waits)
+    (place / "fd/9").symlink_to("socket:[77]")
+    connections(node, CONNECTION.format("0100007F:1111", "0200007F:2222", "01", 300, 77))
+    said = found(node)["0.1"].split(" ", 4)
+    assert said[1] == str(rank)
+    assert said[4] == ("has not read 300 bytes that others have sent" if rank else "")
+
+
+def test_nccl_is_asked_and_names_the_processes_behind(node: Path) -> None:
+    """A stand-in answers as RAS does, by NVIDIA's user guide."""
+    answer = (
+        "#0-0 (27a0) MISMATCH\n  Communicator ranks have different AllReduce operation counts\n"
+        "  26 ranks have launched up to operation 6650\n"
+        "  2 ranks have launched up to operation 6649\n"
+        "  Rank 0 -- GPU 0 managed by process 102 on node 172.16.64.210\n"
+        "  Rank 2 has launched up to operation 6651 -- GPU 2 managed by process 104 on node 172.16.64.210\n"
+        "  Rank 3 has launched up to operation 60 -- GPU 3 managed by process 203 on node 172.16.64.210\n"
+    )
+    server = socket.create_server(("127.0.0.1", 0))
+    heard = []
+
+    def serve() -> None:
+        peer, _ = server.accept()
+        heard.append(peer.recv(100))
+        peer.sendall(answer.encode())
+        peer.close()
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    port = server.getsockname()[1]
+    place = process(node, 203, 202, "S", "py", "futex_wait_queue")
+    (place / "environ").write_text(f"A=b\0NCCL_RAS_ADDR=127.0.0.1:{port}\0")
+    (place / "fd/3").symlink_to("socket:[88]")
+    connections(node, CONNECTION.format(f"0100007F:{port:04X}", "00000000:0000", "0A", 0, 88))
+    (node / "stall").mkdir()
+    said = run(FIND, str(node)).splitlines()
+    thread.join()
+    server.close()
+    assert heard == [b"verbose status\n"]
+    assert [line for line in said if line.startswith("behind")] == ["behind 102", "behind 203"]
+    assert (node / "stall/nccl.txt").read_text() == answer
+
+
+def test_py_spy_of_the_task_names_the_function(node: Path) -> None:
+    (node / "bin").mkdir()
+    (node / "bin/py-spy").write_text(
+        "#!/bin/sh\ncat <<'END'\nProcess 203: python3 train.py\n\nThread 9 (idle): \"pool\"\n    work (a.py:1)\n"
+        'Thread 203 (idle): "MainThread"\n    barrier (torch/distributed/c.py:5356)\n    main (train.py:8)\nEND\n'
+    )
+    (node / "bin/py-spy").chmod(0o755)
+    place = process(node, 203, 202, "S", "python3", "futex_wait_queue")
+    (place / "environ").write_text(f"PATH={node}/bin\0")
+    sign = found(node)["0.1"].split()[3]
+    assert sign == "bash:do_wait,python3:barrier@torch/distributed/c.py:5356,python3:futex_wait_queue"
+    assert "main (train.py:8)" in (node / "stall/0-w.1.txt").read_text()
+
+
+def test_another_users_node_folder_is_not_read(node: Path) -> None:
+    (node / "link").symlink_to(node / "node")
+    assert found(node, FIND.replace("$1/node ", "$1/link ")) == {}
+
+
+# Fakes: the clock, and the steps; what tasks and steps say is given as events.
+DECIDE = """
+cd "$1"; PSL_GANG=1 PSL_NOW=1000 PSL_EVERY_COMPONENT=(0) PSL_SUPERVISING=0
+PSL_ROLE_NAME=(w s) PSL_INSTANCES=(3 1) PSL_PROGRESS=([0]='60 0 report 0' [1]='60 0 report 0')
+read_clock() { :; }
+log() { printf '%s: %s\\n' "$PSL_NOW" "$*"; }
+ask_nodes() { PSL_STALL_GROUP=$1 PSL_STALL_DEADLINE=$((PSL_NOW + 8)) PSL_STALL_OPEN=1; log "asks about $1"; }
+at() { PSL_NOW=$1; dispatch_lines "${@:2}"; check_stalls; }
+begin() {
+  at 1000 'start 0 0 0 0 n1 1 1' 'start 0 1 1 0 n1 1 1' 'start 0 2 2 0 n2 1 1' 'start 1 0 0 0 n2 1 1'
+}
+quiet() { at "$1" 'quiet 0 0 0 0' 'quiet 0 1 1 0' 'quiet 0 2 2 0' 'quiet 1 0 0 0'; }
+"""
+NOTHING = "nothing tells which of the 4 tasks the others wait for"
+
+
+def decided(folder: Path, code: str) -> list[str]:
+    return run(DECIDE + code, str(folder)).splitlines()
+
+
+def answers(*lines: str) -> str:
+    """Return bash by which the nodes answer about a stall at 1062."""
+    words = " ".join(f"'stalled {line}'" for line in lines)
+    return f"begin; quiet 1061; at 1062 {words} 'asked 0'"
+
+
+SAME = ("0 0 0 0 5 a:futex ", "0 1 0 0 6 a:futex ", "0 2 0 0 7 a:futex ", "1 0 0 0 8 s:poll ")
+
+
+@pytest.mark.parametrize(
+    ("changed", "tasks", "words"),
+    [
+        ({}, [], NOTHING),
+        ({1: "0 1 0 50 6 a:stop is stopped"}, ["w-1"], "w-1 is stopped; 3 others wait"),
+        ({1: "0 1 0 20 6 a:futex reads not", 3: "1 0 0 30 8 s:pipe pipes"}, ["s-0"], "s-0 pipes; 3 others wait"),
+        (
+            {index: f"{line[:5]} 40 {line[8:]}hangs" for index, line in enumerate(SAME)},
+            ["w-0", "w-1", "w-2", "s-0"],
+            "w-0 hangs, w-1 hangs, w-2 hangs; as do 1 more",
+        ),
+        ({2: "0 2 0 0 7 a:nanosleep "}, ["w-2"], "w-2 is in nanosleep, and the others in futex; 3 others wait"),
+        ({2: "0 2 0 0 7 a:nanosleep,b:x "}, ["w-2"], "w-2 is in nanosleep, and the others in futex; 3 others wait"),
+        ({2: "0 2 0 0 7 a:futex,b:x "}, [], NOTHING),
+        ({1: "0 1 0 0 6 a:poll ", 2: "0 2 0 0 7 a:nanosleep "}, [], NOTHING),
+        (
+            {0: "0 0 0 0 5 a:f@c:1,a:x ", 1: "0 1 0 0 6 a:f@c:1,a:x ", 2: "0 2 0 0 7 a:g@c:2,a:y "},
+            ["w-2"],
+            "w-2 is in g@c:2, and the others in f@c:1; 3 others wait",
+        ),
+    ],
+)
+def test_the_strongest_evidence_names_a_task(
+    tmp_path: Path, changed: dict[int, str], tasks: list[str], words: str
+) -> None:
+    lines = [changed.get(index, line) for index, line in enumerate(SAME)]
+    said = decided(tmp_path, answers(*lines))
+    assert said == ["1061: asks about 0", f"1062: stalled: no task has moved for 1 min: {words}"]
+    written = json.loads((tmp_path / "stall.json").read_text())
+    assert written == {
+        "version": 1, "found_at": 1062, "moved_at": None, "tasks": tasks,
+        "reason": f"no task has moved for 1 min: {words}",
+    }  # fmt: skip
+
+
+def test_the_task_that_nccl_misses_is_named(tmp_path: Path) -> None:
+    said = decided(tmp_path, answers(*SAME).replace("'asked 0'", "'behind 7' 'behind 99' 'asked 0'"))
+    assert said[-1].endswith(": w-2 has launched fewer operations of NCCL than the others (process 7); 3 others wait")
+
+
+def test_a_node_that_does_not_answer_is_named(tmp_path: Path) -> None:
+    """Its tasks are, if other nodes answer, and at the latest after 8 s."""
+    code = "begin; quiet 1061; at 1062 'stalled 0 0 0 0 5 a:x ' 'stalled 0 1 0 0 6 a:x '; at 1068; at 1069"
+    assert decided(tmp_path, code)[-1] == (
+        "1069: stalled: no task has moved for 1 min: w-2 is on n2, which does not answer, "
+        "s-0 is on n2, which does not answer; 2 others wait"
+    )
+
+
+def test_one_task_that_moves_is_enough(tmp_path: Path) -> None:
+    assert decided(tmp_path, "begin; at 1061 'quiet 0 0 0 0' 'quiet 0 1 1 0' 'quiet 0 2 2 0'; at 2000") == []
+
+
+def test_ended_tasks_do_not_count(tmp_path: Path) -> None:
+    """But the others may have waited for one until then."""
+    code = """begin; at 1061 'quiet 0 0 0 0' 'quiet 0 1 1 0' 'quiet 0 2 2 0'
+        at 1100 'exit 1 0 0 0 0 0 success 1 0'; at 1101; at 1159; at 1160; at 1161 'asked 0'"""
+    assert decided(tmp_path, code)[0] == "1160: asks about 0"
+
+
+def test_a_stall_is_reported_once_until_a_task_moves(tmp_path: Path) -> None:
+    code = """begin; quiet 1061; at 1062 'asked 0'; at 1300 'quiet 0 0 0 0'
+        at 1400 'moved 0 1 1 0'; cat stall.json; at 1500 'quiet 0 1 1 0'"""
+    assert decided(tmp_path, code) == [
+        "1061: asks about 0",
+        f"1062: stalled: no task has moved for 1 min: {NOTHING}",
+        "1400: task w-1 moves again",
+        '{"version": 1, "found_at": 1400, "moved_at": 1400, "tasks": [], "reason": ""}',
+        "1500: asks about 0",
+    ]
+
+
+def test_the_end_of_a_task_ends_a_stall(tmp_path: Path) -> None:
+    code = """begin; quiet 1061; at 1062 'asked 0'; at 1100 'exit 1 0 0 0 0 0 success 1 0'
+        grep -o 'moved_at.: [0-9]*' stall.json; at 1159; at 1160"""
+    assert decided(tmp_path, code)[2:] == ['moved_at": 1100', "1160: asks about 0"]
+
+
+def test_a_task_that_moves_while_nodes_are_asked_ends_the_question(tmp_path: Path) -> None:
+    code = "begin; quiet 1061; at 1062 'moved 0 1 1 0'; at 1070; [[ -e stall.json ]] && cat stall.json"
+    assert decided(tmp_path, code + "; true")[:2] == ["1061: asks about 0", "1062: task w-1 moves again"]
+
+
+def test_roles_with_their_own_guard_are_groups_of_their_own(tmp_path: Path) -> None:
+    code = """PSL_PROGRESS=([0]='60 0 end 0' [1]='7200 0 report 1')
+        begin; at 1061 'quiet 0 0 0 0' 'quiet 0 1 1 0' 'quiet 0 2 2 0'
+        at 1062 'stalled 0 0 0 50 5 a:x is stopped' 'stalled 0 1 0 0 6 a:x ' 'stalled 0 2 0 0 6 a:x ' 'asked 0'
+        echo "$PSL_OUTCOME $PSL_OUTCOME_CODE $PSL_OUTCOME_BEHAVIOUR\""""
+    reason = "no task of role w has moved for 1 min: w-0 is stopped; 2 others wait"
+    assert decided(tmp_path, code) == [
+        "1061: asks about 0",
+        f"1062: stalled: {reason}",
+        f"1062: failed (code -1407): {reason}",
+        "failed -1407 transient",
+    ]
+
+
+def test_events_of_a_stall_are_checked() -> None:
+    for event, is_one in (
+        ("quiet 0 1 1 0", True), ("quiet 0 1 1", False), ("moved 0 a[0] 1 0", False), ("behind 1 2", False),
+        ("behind x", False), ("stalled 0 1 0 50 1,2 a:b words", True), ("stalled 0 1 0 x 1 a", False),
+    ):  # fmt: skip
+        assert run("is_event $1 && echo yes || echo no", event) == ("yes" if is_one else "no") + "\n", event
+
+
+def test_a_task_takes_little_of_a_core(tmp_path: Path) -> None:
+    """A look at a task, each second, starts no process."""
+    code = "set -m; trap 'echo forked' CHLD; for n in {1..100}; do check_progress; done; (:); trap - CHLD"
+    assert watched(tmp_path, code) == ["forked"]
+
+
+def test_a_slow_command_does_not_keep_a_task_from_becoming_quiet(tmp_path: Path) -> None:
+    """Each look takes longer than the time between two looks; a command may take half a minute."""
+    code = """
+        PSL_PROGRESS_COMMAND=(slow); print_sign() { printf '1 1'; }; begin_watch
+        look() { ((NOW - PSL_READ_AT < 3000)) || on_sign 1 1; }; at 13; echo 13; at 18
+        look() { :; }; PSL_IS_QUIET=''; at 19; note_progress; echo hangs; at 50; echo 50; at 60
+    """
+    assert watched(tmp_path, code) == ["13", "quiet 0 2 2 0", "hangs", "50", "quiet 0 2 2 0"]
