@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..history import History
     from ..job_folder import JobFolder
     from ..open_folder import OpenFolder
+    from ..result import Result
 
 TIDY_AFTER = 3600
 """Seconds after a job's end: by then its script has ended, even if it did not report it."""
@@ -79,7 +80,8 @@ def _ended_attempts(known: History) -> set[int]:
 
 def _tidy_attempt(attempt: OpenFolder, kept: Path, *, over: bool, is_old: bool) -> bool:
     """Tidy an attempt. Return False if some files must stay for now."""
-    complete = _has_complete_result(attempt)
+    result = _complete_result(attempt)
+    complete = result is not None
     if not over and not (complete and (is_old or _script_has_ended(attempt))):
         return False
     for name in OF_A_LIVING_ATTEMPT:
@@ -87,7 +89,8 @@ def _tidy_attempt(attempt: OpenFolder, kept: Path, *, over: bool, is_old: bool) 
     for name in FOLDERS_OF_A_LIVING_ATTEMPT:
         _remove_files(attempt, name)
     _remove_files(attempt, "srun", empty=True)
-    if complete:
+    # Only the reports have the times of a task's earlier attempts.
+    if result is not None and not any(task.task_attempt for task in result.tasks):
         _remove_files(attempt, "tasks", suffix=".log")
     _remove_empty_folders(attempt, "tasks", "work")
     _remove_empty_logs(attempt)
@@ -97,12 +100,13 @@ def _tidy_attempt(attempt: OpenFolder, kept: Path, *, over: bool, is_old: bool) 
     return True
 
 
-def _has_complete_result(attempt: OpenFolder) -> bool:
-    """Return whether the script has recorded the end of all tasks."""
+def _complete_result(attempt: OpenFolder) -> Result | None:
+    """Return the result if the script has recorded the end of all tasks."""
     try:
-        return parse_result(attempt.read("result.json", MAX_RESULT)).complete
+        result = parse_result(attempt.read("result.json", MAX_RESULT))
     except (OSError, CorruptDataError):
-        return False
+        return None
+    return result if result.complete else None
 
 
 def _script_has_ended(attempt: OpenFolder) -> bool:

@@ -106,6 +106,14 @@ def test_without_a_result_the_reports_stay(tmp_path: Path) -> None:
     assert files(folder) == {**STAYS, **HEAD, "attempts/0/tasks/n1.log": GOES["attempts/0/tasks/n1.log"]}
 
 
+def test_the_reports_of_a_retried_task_stay(tmp_path: Path) -> None:
+    """Only they have the times of its earlier attempts."""
+    folder = left(tmp_path)
+    leave_result(folder, tasks=[task(0), {**task(1), "task_attempt": 1}])
+    assert tidied(folder)
+    assert files(folder) == {**STAYS, **HEAD, "attempts/0/tasks/n1.log": GOES["attempts/0/tasks/n1.log"]}
+
+
 def test_a_job_on_a_login_node_is_not_tidied(tmp_path: Path) -> None:
     folder = left(tmp_path)
     job = open_job(folder)
