@@ -1,4 +1,4 @@
-"""CPU time, memory and GPUs used by the steps of jobs, from sstat and sacct."""
+"""CPU time, memory and GPUs used by the steps of jobs, from sstat and sacct; and the allocations of jobs."""
 
 from __future__ import annotations
 
@@ -55,13 +55,37 @@ def sstat(ids: Iterable[str]) -> list[str]:
     ]
 
 
-def sacct_steps(ids: Iterable[JobId]) -> list[str]:
-    """Return the accounting query for the usage and names of the steps of jobs of one cluster."""
+ACCOUNT_FIELDS = ("JobIDRaw", *STEP_FIELDS[1:], "Start", "End", "ElapsedRaw", "AllocTRES", "NodeList", "JobName")
+"""Source: sacct(1), --format."""
+
+
+class Allocated(NamedTuple):
+    """Hold the nodes of a component of a job in one run; `ended` is None while it runs.
+
+    `elapsed` excludes suspension. `gpus` is None if Slurm does not account them (AccountingStorageTRES).
+    """
+
+    number: int
+    started: int
+    ended: int | None
+    elapsed: int
+    nodes: int
+    gpus: int | None
+    node_list: str
+
+
+def sacct_steps(ids: Iterable[JobId], *, steps: bool = True) -> list[str]:
+    """Return the accounting query for the allocations of jobs of one cluster, and usage and names of their steps.
+
+    It includes the runs before a requeue. Source: sacct(1), --duplicates.
+    """
     wanted = sorted(ids)
     numbers, cluster = ",".join(map(number_of, wanted)), cluster_of(wanted[0])
-    columns = ",".join(("JobIDRaw", *STEP_FIELDS[1:], "JobName"))
+    columns = ",".join(ACCOUNT_FIELDS)
     return [
         "sacct",
+        *([] if steps else ["--allocations"]),
+        "--duplicates",
         "--parsable2",
         "--noheader",
         "--noconvert",
@@ -120,13 +144,30 @@ def accounted_usages(text: str) -> list[tuple[int, str, StepUsage]]:
     """
     found = []
     for line in text.splitlines():
-        words = line.split("|", len(STEP_FIELDS))
+        words = line.split("|", len(ACCOUNT_FIELDS) - 1)
         job, step = _numbers(words[0])
-        if len(words) == len(STEP_FIELDS) + 1 and job is not None and step is not None:
-            _, tasks, cpu, memory, most, tres, name = words
+        if len(words) == len(ACCOUNT_FIELDS) and job is not None and step is not None:
+            _, tasks, cpu, memory, most, tres, *_, name = words
             usage = _usage(tasks, cpu, memory, most, tres)
             if usage is not None:
                 found.append((job, name, usage))
+    return found
+
+
+def allocations(text: str) -> list[Allocated]:
+    """Return the allocations in the accounts; a job that has not started has none."""
+    found = []
+    for line in text.splitlines():
+        words = line.split("|", len(ACCOUNT_FIELDS) - 1)
+        if len(words) < len(ACCOUNT_FIELDS):
+            continue
+        *times, tres, node_list, _ = words[len(STEP_FIELDS) :]
+        counts = {name: whole(count) for name, _, count in (pair.partition("=") for pair in tres.split(","))}
+        match whole(words[0]), *map(whole, times), counts.get("node"):
+            case [int(number), int(started), ended, int(elapsed), int(nodes)] if nodes:
+                found.append(Allocated(number, started, ended, elapsed, nodes, counts.get("gres/gpu"), node_list))
+            case _:
+                pass
     return found
 
 

@@ -122,6 +122,11 @@ _ERROR = "paislurm: error: "
 _SHORT = {NODE_LOST: "its node was lost", OUT_OF_MEMORY: "out of memory"}
 
 
+def short_cause(table: ExitTable, code: int, status: int | None) -> str:
+    """Return what ended a task or job with this exit code, in a few words."""
+    return _what(code, status, advice(code, status, kind=table.describe(code).type))
+
+
 def _what(code: int, status: int | None, said: Advice) -> str:
     """Return what ended a task, in a few words: the start of the advice's sentence, and the exit status."""
     number = f"exit status {status}" if status is not None else ""

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ..state.records import JobRole, Record
     from ..state.result import Result
     from ..state.task_reports import ScriptRun
+    from .cost import JobCost
     from .model import LinkedSource, Tail
 
 
@@ -68,6 +69,7 @@ class JobEvidence(Struct, frozen=True, kw_only=True):
     run: RunFacts = field(default_factory=RunFacts)
     failure: Failure | None = None
     tails: tuple[Tail, ...] = ()
+    cost: JobCost | None = None
     source: LinkedSource | None = None
     notes: tuple[str, ...] = ()
 
@@ -97,6 +99,7 @@ def job_report(evidence: JobEvidence) -> JobReport:
         run=evidence.run,
         failure=evidence.failure,
         tails=evidence.tails,
+        cost=evidence.cost,
         source=evidence.source,
         notes=evidence.notes,
     )

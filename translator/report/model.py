@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ..planning.placement.model import JobPlacement
     from ..state.records import JobRole
     from ..state.task_reports import Report, ScriptRun
+    from .cost import JobCost
 
 
 Phase = Literal["waiting", "staging", "running", "stopping"]
@@ -145,6 +146,7 @@ class JobReport(Struct, frozen=True, kw_only=True):
     run: RunFacts = field(default_factory=RunFacts)
     failure: Failure | None = None
     tails: tuple[Tail, ...] = ()
+    cost: JobCost | None = None
     source: LinkedSource | None = None
     notes: tuple[str, ...] = ()
 

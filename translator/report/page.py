@@ -22,6 +22,7 @@ from ..times import by_size, decimal, duration_text, format_time
 from .build import DETAILED, by_reason
 from .chart_rows import MAX_TASKS, attempts_gantt, runs_gantt, short_names, task_counts, tasks_gantt
 from .charts import NARROW, WIDE, drawn_counts, drawn_gantt
+from .cost_text import cost_columns, cost_note, cost_rows
 from .failure_text import failure_rows
 from .placement_chart import MAX_NODES, drawn_placement, named_nodes
 
@@ -207,6 +208,7 @@ def _engine() -> jinja2.Environment:
         "decimal": decimal,
     }
     engine.filters |= {"failure_rows": failure_rows, "usage": usage_text}
+    engine.filters |= {"cost_columns": cost_columns, "cost_rows": cost_rows, "cost_note": cost_note}
     engine.globals |= {"span": span, "total": total, "in_phase": in_phase, "many": MAX_TASKS, "named": NAMED}
     return engine
 

@@ -82,6 +82,15 @@ class Trigger(Struct, frozen=True, kw_only=True):
     """The number of the completion policy that was reached."""
 
 
+class Stall(Struct, frozen=True, kw_only=True):
+    """A time in which the job made no progress, by the clock of the batch node."""
+
+    begins: Int = field(name="from")
+    """When the job last made progress."""
+    ends: Int = field(name="to")
+    """When it made progress again, or ended."""
+
+
 class Result(Struct, frozen=True, kw_only=True):
     """How an attempt ended."""
 
@@ -103,6 +112,12 @@ class Result(Struct, frozen=True, kw_only=True):
     """The tasks."""
     trigger: Trigger | None = None
     """The task whose end decided the attempt, None if there is none."""
+    stalls: tuple[Stall, ...] = ()
+    """The times in which the job made no progress."""
+    resumed_from: Int | None = None
+    """The time of the newest checkpoint at the start of the attempt (`extras.slurm.resumes`)."""
+    checkpoint_at: Int | None = None
+    """The time of the newest checkpoint at its end."""
 
     @property
     def complete(self) -> bool:

@@ -276,10 +276,11 @@ def test_accounting_is_read_once_for_all_attempts(jobs: Path, monkeypatch: pytes
         def run(self, argv: Sequence[str], **_: object) -> Completed:
             calls.append(argv)
             lines = [
-                "4712.0|1|00:10:00|1073741824|2147483648||ps",
-                "4713.1|6|00:43:00|1073741824|2147483648|gres/gpuutil=87|worker",
-                "4713.2|1|00:00:01|1048576|1048576||worker",
-                "9999.0|1|00:10:00|1073741824|2147483648||ps",
+                f"4712||||||{T + 1340}|{T + 3540}|2200|node=4,gres/gpu=6|cpu-01,gpu-[06-08]|resnet-a100",
+                "4712.0|1|00:10:00|1073741824|2147483648||1|2|1|node=1|n1|ps",
+                "4713.1|6|00:43:00|1073741824|2147483648|gres/gpuutil=87|1|2|1|node=1|n1|worker",
+                "4713.2|1|00:00:01|1048576|1048576||1|2|1|node=1|n1|worker",
+                "9999.0|1|00:10:00|1073741824|2147483648||1|2|1|node=1|n1|ps",
             ]
             return Completed(status=0, stdout="\n".join(lines) + "\n", stderr="")
 
@@ -293,7 +294,12 @@ def test_accounting_is_read_once_for_all_attempts(jobs: Path, monkeypatch: pytes
         return
     assert len(calls) == 1
     assert [set(attempt.usages) for attempt in report.attempts] == [set(), {"ps"}, {"worker"}]
-    assert "0.50 CPUs, 1.0 GiB of memory (at most 2.0 GiB), 87 % of its GPUs" in job_page(report)
+    page = job_page(report)
+    assert "0.50 CPUs, 1.0 GiB of memory (at most 2.0 GiB), 87 % of its GPUs" in page
+    assert report.cost is not None
+    assert report.cost.attempts_not_in_sacct == 2
+    assert "lost: signal KILL (9)" in page
+    assert "sacct does not have 2 of 3 attempts" in page
 
 
 def test_jobs_that_match_a_pattern_are_compared(jobs: Path, run: Runner) -> None:

@@ -60,18 +60,21 @@ class JobCalls(Calls):
         with self._call():
             yield from watch(self, [folder.name for folder in self._folders(words)], once=once)
 
-    def status(self, *jobs: JobRun | str) -> list[JobView]:
+    def status(self, *jobs: JobRun | str, cost: bool = False) -> list[JobView]:
         """Return the states of jobs, in their order, with one query to the backend. Words are those of `jobs`.
 
         Slurm is polled if the last poll result is older than 15 seconds. If Slurm does not answer,
-        `JobView.backend_error` says why. Raises NotFoundError.
+        `JobView.backend_error` says why. `cost` adds `JobView.cost`, with one query to Slurm's accounting. Raises
+        NotFoundError.
         """
         from ...monitor.poll import open_job
         from ..jobs.refresh import refresh_all
+        from ..report.cost import job_costs
         from ..views.of_poll import job_views
 
         with self._call():
-            return job_views(self, refresh_all(self, [open_job(folder) for folder in self._folders(jobs)]))
+            views = refresh_all(self, [open_job(folder) for folder in self._folders(jobs)])
+            return job_views(self, views, job_costs(self, views) if cost else ())
 
     def wait(self, *jobs: JobRun | str, first: bool = False, timeout: float | None = None) -> list[JobView]:
         """Wait for jobs and return how they ended, in their order; with `first`, return after the first end.

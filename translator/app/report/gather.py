@@ -7,67 +7,34 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from paislurm.backends.base import LOCAL, JobId
-from paislurm.backends.slurm import commands
-from paislurm.backends.slurm.steps import accounted_usages, sacct_steps
-
 from ...errors import BackendError
 from ...monitor.status import backend_state
 from ...monitor.watching.job_files import result_of
 from ...report.build import DETAILED, AttemptFiles, Endpoint, JobEvidence, job_report
+from ...report.cost import job_cost
 from ...report.model import Tail
 from ...state.journal import read
-from ...state.records import Submitted
 from ...state.task_reports import read_peers, read_runs, read_scripts
 from ..jobs.refresh import refresh_all
 from ..results.failure import failure_of
 from ..results.fetching import fetch, run_folder_with_logs
 from ..results.tail import open_log, start_of_last_lines
+from .accounts import Accounts, OfJob, accounts
+from .cost import attempt_uses
 from .source import linked_source, run_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
-
-    from paislurm.backends.slurm.steps import StepUsage
 
     from ...monitor.poll import View
     from ...report.build import AttemptFiles
     from ...report.model import JobReport
     from ...state.history import History
     from ...state.job_folder import JobFolder
-    from ...state.records import JobRole, Record
+    from ...state.records import JobRole
     from ...state.result import Result, TaskResult
     from ..session import Session
-
-
-SECONDS = 60.0
-MAX_COMPONENTS = 128
-"""Components of a heterogeneous job have consecutive numbers. Source: srun(1), --het-group."""
-
-
-def usages(session: Session, known: History, records: Iterable[Record]) -> Mapping[int, Mapping[str, StepUsage]]:
-    """Return the average resources that tasks used, by attempt and role; {} without Slurm accounting.
-
-    For a role with several steps, return the values of the step with the most tasks.
-    """
-    jobs = {JobId(each.job_id): each.attempt for each in records if isinstance(each, Submitted) and each.job_id}
-    if not jobs or known.backend == LOCAL:
-        return {}
-    runner = session.slurm_runner(known.backend)
-    try:
-        answer = runner.run(sacct_steps(jobs), timeout=SECONDS).stdout
-    except BackendError:
-        return {}
-    leaders = {int(commands.number_of(job)): attempt for job, attempt in jobs.items()}
-    roles = {role.name for role in known.roles}
-    found: dict[int, dict[str, StepUsage]] = {attempt: {} for attempt in jobs.values()}
-    for number, name, usage in accounted_usages(answer):
-        leader = max((each for each in leaders if each <= number < each + MAX_COMPONENTS), default=None)
-        if leader is not None and name in roles:
-            of_attempt = found[leaders[leader]]
-            of_attempt[name] = max(of_attempt.get(name, usage), usage, key=lambda each: each.tasks)
-    return found
 
 
 MAX_ATTEMPTS = 200
@@ -87,7 +54,7 @@ def job_reports(
 def _report(session: Session, view: View, site: str | None, *, details: bool) -> JobReport:
     folder, known = view.folder, view.history
     records = (*read(folder.journal).records, *view.news)
-    used = usages(session, known, records) if details else {}
+    [accounted] = accounts(session, [OfJob(known, records)], steps=True) if details else [Accounts()]
     first = max(0, known.attempt - MAX_ATTEMPTS + 1)
     notes = [*view.read_errors, *([view.backend_error] if view.backend_error else [])]
     if first:
@@ -95,7 +62,7 @@ def _report(session: Session, view: View, site: str | None, *, details: bool) ->
     attempts = []
     for number in range(first, known.attempt + 1):
         files, errors = _attempt(view, number, details=details and number > known.attempt - DETAILED)
-        attempts.append(replace(files, usages=used.get(number, {})))
+        attempts.append(replace(files, usages=accounted.usages.get(number, {})))
         notes += errors
     run = run_facts(folder, known)
     if details:
@@ -113,6 +80,7 @@ def _report(session: Session, view: View, site: str | None, *, details: bool) ->
             run=run,
             failure=failure_of(session, view),
             tails=tuple(tails(folder, known, attempts)) if details else (),
+            cost=job_cost(attempt_uses(view, records, accounted, session.now())) if details else None,
             source=linked_source(session, folder, known, site, run.parameters) if details else None,
             notes=tuple(notes),
         )

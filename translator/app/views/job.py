@@ -10,6 +10,7 @@ from msgspec import Struct
 from ...exit_codes.table import Behaviour
 from ...monitor.failure import LogStream
 from ...monitor.waits import Wait
+from ...report.cost import JobCost
 from ...state.run_record import RunRecord
 from ...times import Time
 from ..where.web_pages import WebPage
@@ -174,6 +175,8 @@ class JobView(JobLine, frozen=True, kw_only=True):
     """The web pages of running tasks, as far as the job file declares them."""
     run: RunRecord | None = None
     """The run record; None for a job of an earlier version that did not write one."""
+    cost: JobCost | None = None
+    """The allocated time by its use; None without `--cost`."""
 
 
 class Jobs(Struct, frozen=True, kw_only=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict, replace
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from ...monitor.failure import Failure
     from ...monitor.poll import View
     from ...monitor.task_status import TaskView
+    from ...report.cost import JobCost
     from ...state.records import Changed, Retry
     from ...state.run_record import RunRecord
     from ...state.task_reports import ScriptRun
@@ -33,8 +35,10 @@ if TYPE_CHECKING:
     from ..where.task_places import TaskPlace
 
 
-def job_view(session: Session, view: View, tasks: Sequence[TaskView] | None = None) -> JobView:
-    """Return the state of a job with these tasks, or all."""
+def job_view(
+    session: Session, view: View, tasks: Sequence[TaskView] | None = None, cost: JobCost | None = None
+) -> JobView:
+    """Return the state of a job with these tasks, or all; `cost` is its cost, if asked for."""
     known, plan = view.history, kept_plan(view.folder.path)
     failure = failure_of(session, view)
     asked, places = asked_of(view, plan), task_places(view)
@@ -64,12 +68,13 @@ def job_view(session: Session, view: View, tasks: Sequence[TaskView] | None = No
         job_gpus=asked.job_gpus,
         pages=pages,
         run=_printed_run(run) if run else None,
+        cost=cost,
     )
 
 
-def job_views(session: Session, views: Iterable[View]) -> list[JobView]:
-    """Return the states of jobs."""
-    return [job_view(session, view) for view in views]
+def job_views(session: Session, views: Iterable[View], costs: Sequence[JobCost] = ()) -> list[JobView]:
+    """Return the states of jobs, with their costs if these are given."""
+    return [job_view(session, view, cost=cost) for view, cost in zip_longest(views, costs)]
 
 
 def one_or_several(
@@ -78,9 +83,11 @@ def one_or_several(
     chosen: Callable[[Sequence[TaskView]], Sequence[TaskView]],
     *,
     several: bool,
+    costs: Sequence[JobCost] = (),
 ) -> JobView | Jobs:
-    """Return the state of a job with its `chosen` tasks, or the states of several jobs."""
-    found = tuple(job_view(session, view, chosen(view.tasks)) for view in views)
+    """Return the state of a job with its `chosen` tasks and its cost, or the states of several jobs."""
+    pairs = zip_longest(views, costs)
+    found = tuple(job_view(session, view, chosen(view.tasks), cost) for view, cost in pairs)
     return Jobs(jobs=found) if several or len(found) > 1 else found[0]
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         "paislurm status",
         "paislurm status my-job --failed",
         "paislurm status my-job --task 'worker-*' --state running --tasks",
-        "paislurm status 'train-*'",
+        "paislurm status 'train-*' --cost",
         "paislurm status 1234 --json",
     )
 )
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 )
 @click.option("--tasks", "--all-tasks", "every", is_flag=True, help="Show one row for each task.")
 @click.option("--ports", is_flag=True, help="Show the address and the ports of every task that has started.")
+@click.option("--cost", is_flag=True, help="Show the node and GPU hours by their use, from Slurm's accounting.")
 @json_option
 @pass_session
 def command(
@@ -42,6 +43,7 @@ def command(
     failed: bool,
     every: bool,
     ports: bool,
+    cost: bool,
     as_json: bool,
 ) -> int:
     """Show the state of a job and its tasks, or a summary of several jobs.
@@ -52,8 +54,10 @@ def command(
     """
     from ....app.jobs.refresh import say_doubts, views_of
     from ....app.jobs.selecting import asks_for_several, named_groups, select
+    from ....app.report.cost import job_costs, uses_of_jobs
     from ....app.results.failure import failure_of
     from ....app.views.of_poll import one_or_several
+    from ...output.cost_table import print_cost
     from ...output.several import print_several
     from ...output.task_table import TaskFilter
     from ...output.views import print_view
@@ -61,10 +65,13 @@ def command(
     views = views_of(session, select(session.store, jobs, user=session.user, last=last))
     wanted = TaskFilter(states=(*states, *(["FAILED"] if failed else [])), patterns=patterns)
     if as_json:
-        print_json(one_or_several(session, views, wanted.chosen, several=asks_for_several(jobs, last=last)))
+        several, found = asks_for_several(jobs, last=last), job_costs(session, views) if cost else []
+        print_json(one_or_several(session, views, wanted.chosen, several=several, costs=found))
     elif len(views) > 1:
         print_several(session, views, named_groups(session.store, jobs, user=session.user), wanted)
     else:
         print_view(views[0], failure_of(session, views[0]), session.now(), wanted, every=every, ports=ports)
+    if cost and not as_json:
+        print_cost(uses_of_jobs(session, views))
     say_doubts(session, views)
     return 0

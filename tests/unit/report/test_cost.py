@@ -1,0 +1,222 @@
+"""The division of a job's allocated time by its use."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paislurm.backends.runner import Completed
+from paislurm.translator.app.session import Session
+from paislurm.translator.report.cost import (
+    IDLE,
+    PRODUCTIVE,
+    RUNNING,
+    STAGING,
+    STALLED,
+    Allocation,
+    AttemptUse,
+    JobCost,
+    Key,
+    Work,
+    job_cost,
+)
+from paislurm.translator.state.records import Submitted
+
+from ..cli.running import user_name
+from .made import Made, T, retried, task
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from ..cli.running import Runner
+
+LOST = Key("lost", "its node was lost")
+
+
+def parts(cost: JobCost) -> dict[tuple[str, str | None], tuple[int, int]]:
+    return {(part.use, part.lost_to): (part.node_seconds, part.gpu_seconds) for part in cost.parts}
+
+
+def allocated(nodes: int = 2, gpus: int = 8, *, elapsed: int = 100) -> Allocation:
+    names = tuple(f"n{number}" for number in range(nodes))
+    return Allocation(begins=1000, ends=1100, elapsed=elapsed, nodes=nodes, gpus=gpus, node_names=names)
+
+
+def attempt(key: Key, work: Sequence[Work] = (), **more: object) -> AttemptUse:
+    return AttemptUse(key=key, allocations=(allocated(),), work=tuple(work), submitted_at=940, **more)  # type: ignore[arg-type]
+
+
+def both(key: Key, begins: int = 1010, ends: int = 1090) -> list[Work]:
+    return [Work(f"n{number}", begins, ends, 4, key) for number in range(2)]
+
+
+def test_staging_and_the_end_are_not_productive() -> None:
+    cost = job_cost(
+        [attempt(PRODUCTIVE, [Work("n0", 1010, 1090, 4, PRODUCTIVE), Work("n1", 1010, 1050, 2, PRODUCTIVE)])]
+    )
+    assert parts(cost) == {("productive", None): (120, 400), ("staging", None): (20, 80), ("idle", None): (60, 320)}
+    assert (cost.node_seconds, cost.gpu_seconds, cost.waiting_seconds) == (200, 800, 60)
+
+
+def test_a_failed_attempt_is_lost_after_its_last_checkpoint() -> None:
+    assert parts(job_cost([attempt(LOST, both(LOST))]))["lost", LOST.failure] == (160, 640)
+    found = parts(job_cost([attempt(LOST, both(LOST), mark=1070)]))
+    assert found["productive", None] == (120, 480)
+    assert found["lost", LOST.failure] == (40, 160)
+    # A checkpoint of an earlier attempt is no progress of this one.
+    assert parts(job_cost([attempt(LOST, both(LOST), mark=900)]))["lost", LOST.failure] == (160, 640)
+
+
+def test_stalls_are_neither_productive_nor_lost() -> None:
+    found = parts(job_cost([attempt(LOST, both(LOST), mark=1070, stalls=((1050, 1075),))]))
+    assert found["stalled", None] == (50, 200)
+    assert found["productive", None] == (80, 320)
+    assert found["lost", LOST.failure] == (30, 120)
+
+
+def test_an_attempt_without_tasks_is_lost_as_a_whole() -> None:
+    assert parts(job_cost([attempt(LOST)])) == {("lost", LOST.failure): (200, 800)}
+    assert parts(job_cost([attempt(RUNNING)])) == {("staging", None): (200, 800)}
+
+
+def test_a_failed_task_of_a_job_that_succeeded_is_lost() -> None:
+    work = [Work("n0", 1000, 1100, 4, PRODUCTIVE), Work("n1", 1000, 1100, 4, LOST)]
+    assert parts(job_cost([attempt(PRODUCTIVE, work)])) == {
+        ("productive", None): (100, 400),
+        ("lost", LOST.failure): (100, 400),
+    }
+
+
+def test_suspended_time_is_no_time() -> None:
+    use = AttemptUse(key=PRODUCTIVE, allocations=(allocated(elapsed=40),), work=tuple(both(PRODUCTIVE)))
+    assert parts(job_cost([use])) == {
+        ("productive", None): (40, 160), ("staging", None): (20, 80), ("idle", None): (20, 80),
+    }  # fmt: skip
+
+
+TIMES = st.integers(min_value=900, max_value=1200)
+KEYS = st.sampled_from([PRODUCTIVE, RUNNING, STALLED, STAGING, IDLE, LOST, Key("lost", "out of memory")])
+WORK = st.builds(Work, st.sampled_from(["n0", "n1", "n9", ""]), TIMES, TIMES, st.integers(0, 9), KEYS)
+
+
+@st.composite
+def allocations(draw: st.DrawFn) -> Allocation:
+    begins, ends = sorted((draw(TIMES), draw(TIMES)))
+    return Allocation(
+        begins=begins,
+        ends=ends,
+        elapsed=draw(st.integers(0, ends - begins)),
+        nodes=draw(st.integers(1, 4)),
+        gpus=draw(st.integers(0, 9)),
+        node_names=tuple(draw(st.lists(st.sampled_from(["n0", "n1", "n2", "n3", "n4"]), unique=True))),
+    )
+
+
+USES = st.builds(
+    AttemptUse,
+    key=KEYS,
+    allocations=st.lists(allocations(), max_size=3).map(tuple),
+    work=st.lists(WORK, max_size=8).map(tuple),
+    mark=st.none() | TIMES,
+    stalls=st.lists(st.tuples(TIMES, TIMES), max_size=3).map(tuple),
+    submitted_at=st.none() | TIMES,
+    ended_at=st.none() | TIMES,
+)
+
+
+@given(st.lists(USES, max_size=4))
+def test_the_parts_sum_exactly_to_the_allocations(uses: list[AttemptUse]) -> None:
+    cost = job_cost(uses)
+    held = [each for use in uses for each in use.allocations]
+    assert all(part.node_seconds >= 0 <= part.gpu_seconds for part in cost.parts)
+    assert sum(part.node_seconds for part in cost.parts) == cost.node_seconds
+    assert sum(part.gpu_seconds for part in cost.parts) == cost.gpu_seconds
+    assert cost.node_seconds == sum(each.nodes * each.elapsed for each in held)
+    assert cost.gpu_seconds == sum(each.gpus * each.elapsed for each in held)
+
+
+def answers(monkeypatch: pytest.MonkeyPatch, *lines: str) -> list[Sequence[str]]:
+    """Make sacct print these lines; return its calls."""
+    calls: list[Sequence[str]] = []
+
+    class Sacct:
+        def run(self, argv: Sequence[str], **_: object) -> Completed:
+            calls.append(argv)
+            return Completed(status=0, stdout="".join(f"{line}\n" for line in lines), stderr="")
+
+    monkeypatch.setattr(Session, "slurm_runner", lambda *_: Sacct())
+    return calls
+
+
+def test_status_shows_the_cost_by_one_query(jobs: Path, run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    retried(jobs, user_name())
+    rows = ((4711, T + 142, 905), (4712, T + 1340, 2135), (4713, T + 4400, 5220))
+    calls = answers(
+        monkeypatch,
+        *(f"{number}||||||{at}|{at + took}|{took}|node=4,gres/gpu=6|cpu-01,gpu-[06-08]|x" for number, at, took in rows),
+        # Another job of that number, and a component of a job of another name.
+        "4711||||||1|9|8|node=9|n[1-9]|old",
+        f"9999||||||{T}|{T + 9}|9|node=9|n[1-9]|other",
+    )
+    assert json.loads(run("status", "resnet-a100", "--json").out)["cost"] is None
+    assert not calls
+    cost = json.loads(run("status", "resnet-a100", "--json", "--cost").out)["cost"]
+    assert len(calls) == 1
+    assert (cost["node_seconds"], cost["gpu_seconds"]) == (4 * 8260, 6 * 8260)
+    assert (cost["allocated_attempts"], cost["attempts_not_in_sacct"]) == (3, 0)
+    shown = run("status", "resnet-a100", "--cost").out
+    assert "cost, after 9 min 40 s in the queue:" in shown
+    assert "lost: its node was lost" in shown
+    assert "The allocated time is sacct's." in shown
+
+
+def test_several_jobs_have_one_query_and_one_table(jobs: Path, run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(2):
+        made = Made(jobs, user_name(), f"job-{number}", [("worker", 1)])
+        made.submitted(0, T, starts=T + 10)
+        if number:
+            record = Submitted(
+                happened_at=T, attempt=0, job_id="5000", job="job-1", user=made.user, backend="slurm", task_count=1
+            )
+            text = made.folder.journal.read_text().replace('"4711"', f'"{record.job_id}"')
+            made.folder.journal.write_text(text)
+        made.result(
+            0, T + 10, T + 60, "succeeded", 0, "done", [task("worker", 0, "SUCCEEDED", 0, "n1", T + 12, T + 58)]
+        )
+        made.ends(0, "SUCCEEDED", 0, "done", T + 10, T + 60)
+    calls = answers(monkeypatch, *(f"{number}||||||{T + 10}|{T + 60}|50|node=1|n1|x" for number in (4711, 5000)))
+    shown = run("status", "job-*", "--cost").out
+    assert len(calls) == 1
+    assert "cost of 2 jobs, after 20 s in the queue:" in shown
+    assert "GPU" not in shown
+
+
+def test_without_accounting_the_records_are_used(jobs: Path, run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    retried(jobs, user_name())
+    answers(monkeypatch)
+    cost = json.loads(run("status", "resnet-a100", "--json", "--cost").out)["cost"]
+    assert cost["attempts_not_in_sacct"] == cost["allocated_attempts"] == 3
+    assert sum(part["node_seconds"] for part in cost["parts"]) == cost["node_seconds"]
+    assert "sacct does not have all of 3 attempts" in run("status", "resnet-a100", "--cost").out
+
+
+def test_each_run_of_a_retried_task_counts(jobs: Path, run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Made(jobs, user_name(), "again", [("worker", 1)])
+    made.submitted(0, T, starts=T + 10)
+    made.file(
+        0,
+        "tasks/n1.log",
+        f"start 0 0 0 0 n1 0 {T + 12}\nexit 0 0 0 0 7 7 unknown {T + 40}\nstart 0 0 0 1 n1 0 {T + 45}\n",
+    )
+    last = {**task("worker", 0, "SUCCEEDED", 0, "n1", T + 45, T + 110), "task_attempt": 1}
+    made.result(0, T + 10, T + 110, "succeeded", 0, "done", [last])
+    made.ends(0, "SUCCEEDED", 0, "done", T + 10, T + 110)
+    answers(monkeypatch, f"4711||||||{T + 10}|{T + 110}|100|node=1|n1|again")
+    found = json.loads(run("status", "again", "--json", "--cost").out)["cost"]["parts"]
+    seconds = {part["use"]: part["node_seconds"] for part in found}
+    assert seconds == {"productive": 65, "staging": 2, "lost": 28, "idle": 5}

@@ -1,0 +1,215 @@
+"""Divide the node and GPU time of a job by its use. Pure; times are seconds since 1970.
+
+The parts of an allocation sum to its nodes multiplied by its elapsed time, to the second.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+Use = Literal["productive", "running", "stalled", "staging", "lost", "idle"]
+"""A use of nodes and GPUs. If tasks on one node differ, the node has the first of their uses in this order."""
+USES: tuple[Use, ...] = get_args(Use)
+
+
+class Key(NamedTuple):
+    """A use, and the failure to which time was lost."""
+
+    use: Use
+    failure: str = ""
+
+
+PRODUCTIVE, RUNNING, STALLED, STAGING, IDLE = (
+    Key("productive"), Key("running"), Key("stalled"), Key("staging"), Key("idle"),
+)  # fmt: skip
+
+
+class Allocation(Struct, frozen=True, kw_only=True):
+    """The nodes of a component in one run. `elapsed` excludes suspension; `node_names` may be incomplete."""
+
+    begins: int
+    ends: int
+    elapsed: int
+    nodes: int
+    gpus: int
+    node_names: tuple[str, ...] = ()
+    from_sacct: bool = True
+
+
+class Work(NamedTuple):
+    """The time of a task on its node, the number of its GPUs, and its use."""
+
+    node: str
+    begins: int
+    ends: int
+    gpus: int
+    key: Key
+
+
+class AttemptUse(Struct, frozen=True, kw_only=True):
+    """An attempt: `key` is the use of its tasks' time, until `mark` productive, in `stalls` stalled.
+
+    `ended_at` is the end of its waiting without an allocation.
+    """
+
+    key: Key
+    allocations: tuple[Allocation, ...] = ()
+    work: tuple[Work, ...] = ()
+    mark: int | None = None
+    stalls: tuple[tuple[int, int], ...] = ()
+    submitted_at: int | None = None
+    ended_at: int | None = None
+
+
+class CostPart(Struct, frozen=True, kw_only=True):
+    """The time of one use."""
+
+    use: Use
+    """What the nodes did."""
+    lost_to: str | None
+    """The failure to which the time was lost."""
+    node_seconds: int
+    """Seconds of all nodes together."""
+    gpu_seconds: int
+    """Seconds of all GPUs together."""
+
+
+class JobCost(Struct, frozen=True, kw_only=True):
+    """The allocated time of a job by its use."""
+
+    parts: tuple[CostPart, ...]
+    """The uses; they sum to the allocated time."""
+    node_seconds: int
+    """The allocated seconds of all nodes together, in all attempts."""
+    gpu_seconds: int
+    """The allocated seconds of all GPUs together, in all attempts."""
+    waiting_seconds: int
+    """Seconds in the queue, in all attempts; no nodes were allocated."""
+    allocated_attempts: int
+    """The number of attempts that had nodes."""
+    attempts_not_in_sacct: int
+    """The number of these whose allocation is from the job's own records, because sacct does not have it."""
+
+
+def job_cost(attempts: Iterable[AttemptUse]) -> JobCost:
+    """Return the cost of attempts, of one job or of several."""
+    nodes: Counter[Key] = Counter()
+    gpus: Counter[Key] = Counter()
+    waiting = held = unknown = 0
+    for attempt in attempts:
+        held += bool(attempt.allocations)
+        unknown += any(not each.from_sacct for each in attempt.allocations)
+        begins = min((each.begins for each in attempt.allocations), default=attempt.ended_at)
+        if attempt.submitted_at is not None and begins is not None:
+            waiting += max(0, begins - attempt.submitted_at)
+        for allocation in attempt.allocations:
+            nodes += _node_seconds(attempt, allocation)
+            gpus += _gpu_seconds(attempt, allocation)
+    keys = sorted(nodes.keys() | gpus.keys(), key=_order)
+    parts = [CostPart(use=k.use, lost_to=k.failure or None, node_seconds=nodes[k], gpu_seconds=gpus[k]) for k in keys]
+    return JobCost(
+        parts=tuple(parts),
+        node_seconds=nodes.total(),
+        gpu_seconds=gpus.total(),
+        waiting_seconds=waiting,
+        allocated_attempts=held,
+        attempts_not_in_sacct=unknown,
+    )
+
+
+def _order(key: Key) -> tuple[int, str]:
+    return USES.index(key.use), key.failure
+
+
+def _node_seconds(attempt: AttemptUse, allocation: Allocation) -> Counter[Key]:
+    of_node: defaultdict[str, list[Work]] = defaultdict(list)
+    for work in attempt.work:
+        of_node[work.node].append(work)
+    first = _first_start(attempt, allocation)
+    found: Counter[Key] = Counter()
+    names = allocation.node_names[: allocation.nodes]
+    for name in (*names, *[""] * (allocation.nodes - len(names))):
+        own = [(work, 1) for work in of_node.get(name, ())]
+        start = min((work.begins for work, _ in own), default=first)
+        found += _divided(attempt, allocation, own, 1, start)
+    return _without_suspension(found, allocation, allocation.nodes)
+
+
+def _gpu_seconds(attempt: AttemptUse, allocation: Allocation) -> Counter[Key]:
+    names = set(allocation.node_names)
+    own = [(work, work.gpus) for work in attempt.work if work.node in names]
+    found = _divided(attempt, allocation, own, allocation.gpus, _first_start(attempt, allocation))
+    return _without_suspension(found, allocation, allocation.gpus)
+
+
+def _first_start(attempt: AttemptUse, allocation: Allocation) -> int | None:
+    """Return when the first task started on an allocation, None if none did."""
+    names = set(allocation.node_names)
+    starts = (work.begins for work in attempt.work if work.node in names and work.begins < allocation.ends)
+    return min(starts, default=None)
+
+
+def _divided(
+    attempt: AttemptUse, allocation: Allocation, work: Sequence[tuple[Work, int]], capacity: int, start: int | None
+) -> Counter[Key]:
+    """Divide the time of some nodes or GPUs; each task uses as many as stand beside it.
+
+    Unused ones are in staging until `start`, then idle. Without a start, the attempt never got beyond staging.
+    """
+    if not capacity:
+        return Counter()
+    begins, ends = allocation.begins, allocation.ends
+    unused = STAGING if attempt.key in (RUNNING, PRODUCTIVE) or start is not None else attempt.key
+    start = ends if start is None else start
+    changes: defaultdict[int, list[tuple[Key, int]]] = defaultdict(list)
+    for each, count in work:
+        first, last = max(begins, each.begins), min(ends, each.ends)
+        if first < last:
+            changes[first].append((each.key, count))
+            changes[last].append((each.key, -count))
+    cuts = [start, *(at for stall in attempt.stalls for at in stall), *([] if attempt.mark is None else [attempt.mark])]
+    judged = _judge(attempt)
+    active: Counter[Key] = Counter()
+    found: Counter[Key] = Counter()
+    for at, until in pairwise(sorted({begins, ends, *changes, *(cut for cut in cuts if begins < cut < ends)})):
+        for key, count in changes[at]:
+            active[key] += count
+        left = capacity
+        for key, count in sorted(((judged(key, at), count) for key, count in active.items()), key=_first_key):
+            used = min(count, left)
+            found[key] += used * (until - at)
+            left -= used
+        found[unused if at < start else IDLE] += left * (until - at)
+    return found
+
+
+def _first_key(pair: tuple[Key, int]) -> tuple[int, str]:
+    return _order(pair[0])
+
+
+def _judge(attempt: AttemptUse) -> Callable[[Key, int], Key]:
+    """Return the function from the use of a task's time to its use at a moment."""
+
+    def judged(key: Key, at: int) -> Key:
+        if any(begins <= at < ends for begins, ends in attempt.stalls):
+            return STALLED
+        return PRODUCTIVE if key.use == "lost" and attempt.mark is not None and at < attempt.mark else key
+
+    return judged
+
+
+def _without_suspension(found: Counter[Key], allocation: Allocation, count: int) -> Counter[Key]:
+    """Take the suspended time from the largest parts: Slurm's elapsed time excludes it, the times of tasks do not."""
+    rest = (allocation.ends - allocation.begins - allocation.elapsed) * count
+    for key, seconds in found.most_common():
+        taken = min(seconds, rest)
+        found[key] -= taken
+        rest -= taken
+    return +found
