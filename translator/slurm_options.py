@@ -155,6 +155,8 @@ class SlurmOptions(Struct, frozen=True, kw_only=True):
     """The variables of the submitting shell to export to tasks; `*` ends a prefix. None exports all."""
     result: str = ""
     """A regular expression that finds the result of the job in the output of its tasks; "" for none."""
+    checkpoints: str = ""
+    """The pattern of the job's checkpoints, an absolute path or one from `./` on; "" for none."""
 
 
 class JobCompatOptions(Struct, frozen=True, kw_only=True):

@@ -306,6 +306,8 @@ class Plan(Struct, frozen=True, kw_only=True, rename=_KEYS):
     """The variables of all tasks."""
     one_log: bool
     """Whether both output streams of a task go to one file."""
+    checkpoints: str | None
+    """The pattern of the job's checkpoints."""
     min_succeeded: int
     """How many succeeded tasks of all roles complete the job; -1: no number does."""
     nodes: NodePlan

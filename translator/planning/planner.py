@@ -55,6 +55,7 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
         secrets=secrets_of(job, request.images),
         environment=environment_plan(job, site),
         one_log=site.logs.one_file_per_task,
+        checkpoints=job.slurm_options.checkpoints or None,
         min_succeeded=job.min_succeeded,
         nodes=node_plan(job, site),
         slurm=slurm_plan(request),

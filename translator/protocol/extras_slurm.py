@@ -127,6 +127,14 @@ def log_pattern(value: object) -> str:
     raise expected("a regular expression such as `loss=([0-9.]+)`", hint)
 
 
+def checkpoints(value: object) -> str:
+    """Return a pattern of paths: absolute, or below the submit folder."""
+    if isinstance(value, str) and re.match(r"\.?/.", value) and value.isprintable():
+        return value
+    hint = "a relative path begins with `./`, below the submit folder; `~` and variables are not expanded"
+    raise expected("a pattern of paths such as `/data/run7/*.pt` or `./checkpoints/*`", hint)
+
+
 SbatchText = Annotated[str, Validator(sbatch_value, {"type": "string", "pattern": r"^[^\s\"'`\\#]+$"})]
 HostList = Annotated[str, Validator(host_list, {"type": "string"})]
 Time = Annotated[timedelta, Validator(time_limit, {"type": ["string", "integer"]})]
@@ -142,6 +150,7 @@ ExportEnv = Annotated[
 ]
 Slots = Annotated[int, int_range(1)]
 TasksPerNode = Annotated[int, int_range(1)]
+Checkpoints = Annotated[str, Validator(checkpoints, {"type": "string", "pattern": r"^\.?/."})]
 LogPattern = Annotated[str, Validator(log_pattern, {"type": "string", "minLength": 1})]
 Plugin = Annotated[str, pattern("an MPI plugin of srun such as `pmix`", r"(?!none$)[a-z0-9_.]{1,32}")]
 RanksPerInstance = Annotated[int, int_range(1, 1024)]
@@ -244,6 +253,13 @@ class SlurmV1(StrictModel):
     """A folder to copy into the working directory of every task, and its path for `$PAI_CODE_DIR`."""
 
 
+class SlurmResumes(StrictModel):
+    """How the job continues after a failure. Source: this project's docs, `extras.slurm.resumes`."""
+
+    file: Checkpoints = ""
+    """The pattern of its checkpoints: an absolute path, or one that begins with `./`, below the submit folder."""
+
+
 class SlurmExtras(SlurmRole):
     """Settings of the whole job. Source: this project's docs, `extras.slurm`."""
 
@@ -261,6 +277,8 @@ class SlurmExtras(SlurmRole):
     """Whether to hold a failed task, or the longest hold time in any format of sbatch."""
     result: LogPattern = ""
     """A regular expression that finds the result of the job in the output of its tasks."""
+    resumes: SlurmResumes = SlurmResumes.of()
+    """Where the job continues after a failure: at its newest checkpoint."""
     compat: SlurmCompat = SlurmCompat.of()
     """Choices between two readings of OpenPAI."""
     task_roles: dict[str, SlurmRole] = {}
@@ -277,6 +295,7 @@ def options_of_job(slurm: SlurmExtras) -> SlurmOptions:
         on_timeout=slurm.on_timeout or "fail",
         export_env=slurm.export_env,
         result=slurm.result,
+        checkpoints=slurm.resumes.file,
     )
 
 

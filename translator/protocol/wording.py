@@ -13,7 +13,7 @@ _HOMES = {
     **dict.fromkeys(("virtualCluster", "deployment"), "under `defaults`"),
     **dict.fromkeys(("preCommands", "postCommands"), "under `deployments`"),
     **dict.fromkeys(
-        ("time", "layout", "onTimeout", "exportEnv", "workdir", "isDebug", "compat", *PASS_THROUGH),
+        ("time", "layout", "onTimeout", "exportEnv", "workdir", "isDebug", "resumes", "compat", *PASS_THROUGH),
         "under `extras.slurm`",
     ),
     **dict.fromkeys(("gangAllocation", "slurm", "hivedScheduler", "storages"), "under `extras`"),

@@ -80,6 +80,7 @@ def uses_of(plan: Plan) -> tuple[str, ...]:
         "infiniband": plan.checks_infiniband,
         "code": plan.stages_code or plan.environment.makes_output,
         "monitor-step": bool(plan.retry_policy.monitor_after),
+        "checkpoints": bool(plan.checkpoints),
         "export-env": plan.environment.exported is not None,
         "openpai-exit-rules": plan.exit_patterns == "original",
         **{f"plugin-{step.script.program}": True for step in steps if step.script.program},

@@ -116,6 +116,7 @@ _BATCH = (
     _section("batch/failed_hooks", "hooks"),
     _section("batch/completion"),
     _section("batch/successes", "min-succeeded"),
+    _section("batch/checkpoints", "checkpoints"),
     _section("batch/result"),
     _section("batch/monitor_step", "monitor-step"),
     _section("batch/exports", "export-env"),

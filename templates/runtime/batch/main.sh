@@ -25,6 +25,7 @@ begin_attempt() {
   read_uptime
   PSL_BEGAN_AT=$PSL_NOW PSL_BEGAN_UPTIME=$PSL_UPTIME PSL_RUN_ID=$SLURM_JOB_ID
   open_folder "$@"
+  find_checkpoint && PSL_RESUMED_FROM=$PSL_NEWEST  # only: checkpoints
   PSL_SCRATCH=$(mktemp -d "${TMPDIR:-/tmp}/paislurm.XXXXXX") ||
     die "cannot make a scratch folder on $SLURMD_NODENAME"
   clean_slurm_environment
@@ -112,6 +113,7 @@ end_script() {
 # accounting, which loses the eighth bit of a larger one.
 finish() {
   read_clock
+  find_checkpoint && PSL_CHECKPOINT_AT=$PSL_NEWEST  # only: checkpoints
   write_result
   if [[ $PSL_OUTCOME == succeeded && $PSL_SECRET_NAMES ]]; then
     forget_secrets

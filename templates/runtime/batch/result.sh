@@ -55,6 +55,8 @@ print_result() {
   printf ' "outcome": "%s", "exit_code": %d, "behaviour": "%s",\n "reason": "%s",\n' \
     "$PSL_OUTCOME" "$PSL_OUTCOME_CODE" "$PSL_OUTCOME_BEHAVIOUR" "$PSL_ESCAPED"
   print_trigger
+  printf ' "resumed_from": %s,\n' "${PSL_RESUMED_FROM:-null}"  # only: checkpoints
+  printf ' "checkpoint_at": %s,\n' "${PSL_CHECKPOINT_AT:-null}"  # only: checkpoints
   printf ' "started_at": %d, "ended_at": %d,\n "tasks": [' "$PSL_BEGAN_AT" "$PSL_DECIDED_AT"
   for role in "${!PSL_ROLE_NAME[@]}"; do
     escape_json "${PSL_ROLE_NAME[role]}"

@@ -213,6 +213,30 @@ def test_invalid_export_env_values_are_refused(value: object) -> None:
     assert error_codes(job("extras/slurm/exportEnv", value)) == ["E203"]
 
 
+@pytest.mark.parametrize("pattern", ["/data/run 7/*.pt", "./*", "./it's $(x)/[ab]?", "/data/\u00fcber"])
+def test_valid_checkpoints_are_accepted(pattern: str) -> None:
+    checked = check(job("extras/slurm/resumes", {"file": pattern})).job
+    assert checked.slurm_options.checkpoints == pattern
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "/data/*",
+        {"file": ""},
+        {"file": "data/*"},
+        {"file": "~/x"},
+        {"file": "./a\nb"},
+        {"file": "/"},
+        {"file": 5},
+        {"log": "step"},
+    ],
+)
+def test_invalid_checkpoints_are_refused(value: object) -> None:
+    (code,) = error_codes(job("extras/slurm/resumes", value))
+    assert code in ("E201", "E203")
+
+
 @pytest.mark.parametrize(
     "folder", ["task", "submit", "/", "/data/it's $HOME #1", "/daten/\u00fcber", "./", "./a b/c", "./..a"]
 )

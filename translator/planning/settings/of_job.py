@@ -267,6 +267,13 @@ OF_JOB: tuple[Row[Plan], ...] = (
         "at most the site profile's time.debugHold; default: OpenPAI's 7 days",
     ),
     Row(
+        "CHECKPOINTS",
+        "pattern of the job's checkpoints",
+        lambda plan: plan.checkpoints,
+        None,
+        ("resumes",),
+    ),
+    Row(
         "SECRET_NAMES",
         "names of the secrets, whose values are in separate files",
         lambda plan: " ".join(plan.secrets),
