@@ -85,7 +85,11 @@ def _option(name: str, value: str) -> str:
 
 
 def accounting_rows(stdout: str, cluster: str = "") -> list[Row]:
-    """Parse the output of an accounting query by its header."""
+    """Parse the output of an accounting query by its header.
+
+    A job that went on after the loss of a node (--no-kill) has a row RESIZING for its time before, and the accounts
+    show both (observed on 22.05, 24.11, 26.05). The last row has the job's state.
+    """
     return [
         _row(
             {
@@ -103,6 +107,7 @@ def accounting_rows(stdout: str, cluster: str = "") -> list[Row]:
             cluster,
         )
         for values in accounting_records(stdout, ACCOUNTING_FIELDS)
+        if values["State"] != "RESIZING"
     ]
 
 

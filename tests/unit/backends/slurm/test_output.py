@@ -101,6 +101,14 @@ def test_an_unknown_state_is_not_final() -> None:
     assert (seen.state, seen.raw_state, seen.final) == ("TELEPORTED", "TELEPORTED", False)
 
 
+def test_a_job_that_outlived_a_lost_node_has_the_state_of_its_last_row() -> None:
+    """The accounts show its time before the loss, too, in a row of the same number."""
+    found = rows("7|7|RESIZING|0:0|10|20|30|n[1-3]||None\n7|7|COMPLETED|0:0|30|30|40|n[1,3]||None\n")
+    seen = observation((), found, components=1, accounted=True)
+    assert seen is not None
+    assert (seen.state, seen.ended, seen.nodes, seen.final) == ("COMPLETED", 40, "n[1,3]", True)
+
+
 def test_state_is_the_cause_and_status_is_that_of_the_script() -> None:
     seen = observation(
         (),
