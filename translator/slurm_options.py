@@ -150,6 +150,8 @@ class SlurmOptions(Struct, frozen=True, kw_only=True):
 
     job: RoleSlurmOptions = field(default_factory=RoleSlurmOptions)
     layout: Literal["het", "shared"] | None = None
+    spare: int = 0
+    """How many nodes get no tasks until another node is lost."""
     on_timeout: Literal["fail", "retry"] = "fail"
     export_env: tuple[str, ...] | None = None
     """The variables of the submitting shell to export to tasks; `*` ends a prefix. None exports all."""

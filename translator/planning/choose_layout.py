@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from ..errors import Diagnostic, PlanError
 from ..plural import counted
 from .layout.capacity import Demand, Nodes, allocate_disjoint, evenly, node_capacity, nodes_for
-from .layout.infeasible import components_refused, infeasible, names, node_count, role_too_large
+from .layout.infeasible import components_refused, infeasible, names, node_count, role_too_large, spare_refused
 from .layout.layout import Allocation, Conditions, Layout, LayoutKind, OtherLayout, pack
 from .layout.prefer import prefer, with_reason
 from .mpi import has_several_ranks, is_feasible
@@ -55,6 +55,8 @@ def _choose_layout(job: Job, partitions: Sequence[Partition], conditions: Condit
     requested, no_components = job.slurm_options.layout, conditions.no_components
     if no_components and len(job.roles) > 1 and (requested == "het" or not known or not conditions.alike):
         raise PlanError(components_refused(job, no_components, nodes_known=known))
+    if job.slurm_options.spare:
+        return _with_spare_nodes(job, partitions, conditions, known=known)
     if not known:
         return _for_unknown_nodes(job, conditions)
     if len(job.roles) == 1:
@@ -68,6 +70,22 @@ def _choose_layout(job: Job, partitions: Sequence[Partition], conditions: Condit
     if conditions.only_layout not in (None, other.kind):
         other = _Candidate(other.kind, None, "srun cannot start the job's MPI ranks in it")
     return _with_other(chosen, other)
+
+
+def _with_spare_nodes(job: Job, partitions: Sequence[Partition], conditions: Conditions, *, known: bool) -> Allocation:
+    """Return the shared layout, the only one that outlives a lost node. Raises PlanError if the job cannot have it."""
+    shared = _shared_candidate(job, partitions, conditions) if known else None
+    if job.slurm_options.layout == "het":
+        why = "Slurm ends a job of the layout het when it loses a node"
+    elif shared is None:
+        why = "the site profile does not describe the nodes"
+    elif conditions.only_layout == "het":
+        why = "the job's MPI ranks need the layout het, which Slurm ends when it loses a node"
+    elif shared.allocation is None:
+        why = shared.why_not
+    else:
+        return with_reason(shared.allocation, f"{counted(job.slurm_options.spare, 'node')} spare")
+    raise PlanError(spare_refused(job, why))
 
 
 class _Candidate(NamedTuple):
@@ -245,7 +263,7 @@ def _shared(
         shape.model_copy(update={"memory_mib": shape.memory_mib - conditions.batch_memory_mib})
         for shape in partitions[0].nodes
     ]
-    packing = pack(shapes, _demands(job, slots, conditions, batch=False))
+    packing = pack(shapes, _demands(job, slots, conditions, batch=False), job.slurm_options.spare)
     if packing is None:
         return None
     reason = f"all roles share {packing.nodes} of {_nodes(partitions)}"

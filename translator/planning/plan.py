@@ -294,6 +294,8 @@ class Plan(Struct, frozen=True, kw_only=True, rename=_KEYS):
     """Whether all tasks start together."""
     layout: Layout
     """How roles share nodes."""
+    spare: int = 0
+    """How many nodes get no tasks until another node is lost."""
     components: tuple[Component, ...]
     """The request to Slurm for each component."""
     roles: tuple[RolePlan, ...]

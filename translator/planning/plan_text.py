@@ -36,6 +36,7 @@ def plan_text(plan: Plan) -> str:
             if plan.min_succeeded > 0
             else []
         ),
+        *([("spare", _spare(plan))] if plan.spare else []),
         *([("slurm", plan.slurm.version)] if plan.slurm.version else []),
         ("time limit", _time(plan)),
         ("ports", f"{plan.nodes.first_port} to {plan.nodes.last_port}"),
@@ -73,6 +74,15 @@ def plan_text(plan: Plan) -> str:
     asked += [f"srun --mpi={mpi_world.plugin} starts {_ranks(plan, mpi_world)} as one world" for mpi_world in groups]
     around = [*_hazards(plan), *_fabric(plan), *(line for role in plan.roles for line in _hook_lines(role))]
     return "\n".join([pairs_text(head), "", columns_text(rows), "", *around, *asked]) + "\n"
+
+
+def _spare(plan: Plan) -> str:
+    """Return the cost and the use of the spare nodes as text."""
+    nodes = plan.components[0].nodes
+    return (
+        f"{plan.spare} of {nodes} nodes without tasks; after the loss of a node, except the first, all tasks stop and "
+        "start anew on the rest, in the same Slurm job"
+    )
 
 
 def _other(other: OtherLayout) -> str:

@@ -49,6 +49,7 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
         exit_patterns=job.compat.exit_patterns,
         gang=job.gang,
         layout=allocation.layout,
+        spare=job.slurm_options.spare,
         components=components(request, allocation),
         roles=role_plans(request, allocation, worlds),
         containers=container_plan(job, site, request.mounts),

@@ -12,7 +12,7 @@ from .containers import storage_prerequisite, workdir
 from .environment import role_variables, variable_names
 from .infiniband import infiniband_of_roles
 from .plan import HookScript, RolePlan
-from .slurm.components import mismatch_action, own_step_options, step_options
+from .slurm.components import mismatch_action, own_step_options, step_options, with_spare_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,8 +61,10 @@ def _role(
         slots=allocation.slots[position],
         tasks_per_node=nodes.tasks_per_node if nodes else None,
         placement=packing.placements[position] if packing else (),
-        step_options=(
-            *step_options(
+        step_options=with_spare_nodes(
+            job,
+            site,
+            step_options(
                 request.sized.roles[position],
                 site,
                 shared=packing is not None,
@@ -70,7 +72,7 @@ def _role(
                 even=even,
                 ranks=ranks.count if ranks else 1,
             ),
-            *own_step_options(job, role, site),
+            own_step_options(job, role, site),
         ),
         on_mismatch=mismatch_action(job, role, site),
         resources=role.resources,

@@ -151,6 +151,7 @@ ExportEnv = Annotated[
 Slots = Annotated[int, int_range(1)]
 TasksPerNode = Annotated[int, int_range(1)]
 Checkpoints = Annotated[str, Validator(checkpoints, {"type": "string", "pattern": r"^\.?/."})]
+Spare = Annotated[int, int_range(0)]
 LogPattern = Annotated[str, Validator(log_pattern, {"type": "string", "minLength": 1})]
 Plugin = Annotated[str, pattern("an MPI plugin of srun such as `pmix`", r"(?!none$)[a-z0-9_.]{1,32}")]
 RanksPerInstance = Annotated[int, int_range(1, 1024)]
@@ -269,6 +270,8 @@ class SlurmExtras(SlurmRole):
     """The time limit, in any format of sbatch (sbatch --time)."""
     layout: Annotated[Literal["het", "shared"] | None, choice("het", "shared")] = None
     """`het`: one component per task role; `shared`: one allocation for all roles."""
+    spare: Spare = 0
+    """How many nodes the job gets beyond those of its tasks, to replace lost nodes (sbatch --no-kill)."""
     on_timeout: Annotated[Literal["fail", "retry"] | None, choice("fail", "retry")] = None
     """Whether a job that reaches its time limit fails or is retried."""
     export_env: ExportEnv | None = None
@@ -292,6 +295,7 @@ def options_of_job(slurm: SlurmExtras) -> SlurmOptions:
     return SlurmOptions(
         job=slurm_options_of(slurm),
         layout=slurm.layout,
+        spare=slurm.spare,
         on_timeout=slurm.on_timeout or "fail",
         export_env=slurm.export_env,
         result=slurm.result,

@@ -77,6 +77,7 @@ def uses_of(plan: Plan) -> tuple[str, ...]:
         "progress": any(role.progress for role in plan.roles),
         "native-mpi": any(role.mpi_world for role in plan.roles),
         "slots": not plan.gang,
+        "spare": plan.spare > 0,
         "infiniband": plan.checks_infiniband,
         "code": plan.stages_code or plan.environment.makes_output,
         "monitor-step": bool(plan.retry_policy.monitor_after),

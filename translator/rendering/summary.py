@@ -40,6 +40,11 @@ def _sentences(plan: Plan) -> Iterator[str]:
         f"On the first node this script finds the nodes' addresses, starts {_starts(plan)} with the srun below, "
         "supervises the tasks, stops the remaining ones when the job is complete, and writes result.json."
     )
+    if plan.spare:
+        yield (
+            f"{counted(plan.spare, 'node')} of the job {verb(plan.spare, 'has', 'have')} no tasks. If the job loses a "
+            "node, except the first, the script stops all tasks and starts them anew on the remaining nodes."
+        )
     if when := plan.retry_policy.monitor_after:
         yield (
             f"{_STEP_AFTER[when]}, the script last runs `paislurm monitor --once` for this job, as written by "

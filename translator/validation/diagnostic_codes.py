@@ -146,6 +146,7 @@ PLANNING = {
     "E467": "a job setting that the site profile locks",
     "E428": "more components than the account or the QOS allows jobs",
     "E429": "a heterogeneous job that this Slurm cannot start",
+    "E430": "spare nodes for a job that cannot have them",
     "W401": "a virtual cluster without a site profile",
     "W402": "the container image is not used",
     "W403": "components need more nodes than are known",

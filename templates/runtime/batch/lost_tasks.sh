@@ -85,6 +85,9 @@ on_node_loss() {
   if [[ $PSL_OUTCOME ]]; then
     return 0
   fi
+  if stop_for_restart; then  # only: spare
+    return 0  # only: spare
+  fi  # only: spare
   for task in "${!PSL_STATE[@]}"; do
     if [[ $node && ${PSL_NODE_OF[$task]-} == "$node" ]] && is_open "$task"; then
       PSL_STATE[$task]=failed

@@ -11,11 +11,16 @@ batch_main() {
 run_attempt() {
   trap end_script EXIT
   begin_attempt "$@"
+  run_starts  # only: spare
+}  # only: spare
+# run_start: run the tasks until their end, or until a restart.  # only: spare
+run_start() {  # only: spare
   place_attempt
   check_nodes
   write_attempt
   start_all_roles
   supervise
+  end_start  # only: spare
   finish
 }
 

@@ -7,6 +7,7 @@ supervise() {
   while ((${#PSL_STEP_RUNNING[@]})) || [[ ! $PSL_OUTCOME ]]; do
     read_all_events
     read_clock
+    show_life  # only: spare
     if ((${#PSL_FAILED_LAUNCH[@]})); then
       settle_failed_launch
     else
@@ -122,6 +123,7 @@ are_numbers() { [[ "$*" != *[!0-9\ ]* && "$*" != *'  '* ]]; }
 # on_start ROLE SLOT INDEX ATTEMPT NODE STEP TIME: note that a task has started.
 on_start() {
   local role=$1 task=$1.$3
+  (($4 >= PSL_FIRST_RUN)) || return 0  # only: spare
   # The attempt may have been reported before.
   if [[ ${PSL_STATE[$task]-} && ${PSL_ATTEMPTS[$task]} -ge $4 ]]; then
     return 0

@@ -22,15 +22,16 @@ DISPATCHES = ("container_dispatch", "task_dispatch", "first_task_dispatch", "dis
 FILES = tempfile.TemporaryDirectory(prefix="paislurm-runtime-")
 
 
-def uses_with(containers: str) -> tuple[str, ...]:
-    """Return every use of the runtime, and of container runtimes this one."""
+def uses_with(containers: str, *, spare: bool = False) -> tuple[str, ...]:
+    """Return every use of the runtime but that of spare nodes, and of container runtimes this one."""
     row = CONTAINER_RUNTIMES.get(containers)
-    return tuple(use for use in ALL_USES if use not in BASH_PARTS or (row and use == row.bash))
+    uses = [use for use in ALL_USES if use not in BASH_PARTS or (row and use == row.bash)]
+    return tuple(use for use in uses if spare or use != "spare")
 
 
-def library(containers: str = "none") -> str:
+def library(containers: str = "none", *, spare: bool = False) -> str:
     """Return the functions of the runtime, without what runs them."""
-    text: str = runtime(uses_with(containers))
+    text: str = runtime(uses_with(containers, spare=spare))
     text = text.partition("# ==== dispatch ====")[0]
     for part in DISPATCHES[:-1]:
         text = text.replace(load(f"runtime/{part}.sh").rstrip("\n"), "")

@@ -66,6 +66,17 @@ def components_refused(job: Job, why: str, *, nodes_known: bool) -> Diagnostic:
     return Diagnostic(code="E429", message=message, path=path, hint=hint)
 
 
+def spare_refused(job: Job, why: str) -> Diagnostic:
+    """Return the diagnostic for a job that cannot have spare nodes."""
+    spare = counted(job.slurm_options.spare, "spare node")
+    return Diagnostic(
+        code="E430",
+        message=f"the job cannot have {spare}: {why}",
+        path="$.extras.slurm.spare",
+        hint="spare nodes need the layout shared, and a site profile with nodes for all tasks and the spare ones",
+    )
+
+
 def _turns_hint(job: Job) -> str:
     """Return the hint to run the tasks in turn, "" if the protocol does not support that."""
     switch = job.paths.gang_allocation.removeprefix("$.")

@@ -6,6 +6,7 @@ from itertools import accumulate, groupby
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from .capacity import Nodes, ceil_div, merged, node_capacity, room_for
 
@@ -104,7 +105,7 @@ Placement = tuple[NodeRange, ...]
 
 
 class Packing(Struct, frozen=True, kw_only=True):
-    """The slots of every role on `nodes` equal nodes, and the resources of the fullest node."""
+    """The slots of every role on `nodes` equal nodes, spare ones last, and the resources of the fullest node."""
 
     placements: tuple[Placement, ...]
     nodes: int
@@ -119,15 +120,18 @@ _Amounts = tuple[int, int, int]
 """GPUs, CPUs and memory."""
 
 
-def pack(shapes: Sequence[Shape], demands: Sequence[Demand]) -> Packing | None:
-    """Return the packing on the fewest nodes of one shape, evenly filled; None if no shape can hold all demands."""
+def pack(shapes: Sequence[Shape], demands: Sequence[Demand], spare: int = 0) -> Packing | None:
+    """Return the packing on the fewest nodes of one shape, evenly filled; None if no shape can hold all demands.
+
+    `spare` more nodes of that shape get no slots.
+    """
     able = [shape for shape in shapes if all(node_capacity(shape, demand) for demand in demands)]
-    packings = [packing for shape in merged(able) if (packing := _pack_on(shape, demands)) is not None]
+    packings = [packing for shape in merged(able) if (packing := _pack_on(shape, demands, spare)) is not None]
     return min(packings, key=lambda packing: (packing.nodes, packing.cpus, packing.gpus), default=None)
 
 
-def _pack_on(shape: Shape, demands: Sequence[Demand]) -> Packing | None:
-    filled = _fill(shape, shape.count, demands)
+def _pack_on(shape: Shape, demands: Sequence[Demand], spare: int) -> Packing | None:
+    filled = _fill(shape, max(shape.count - spare, 0), demands)
     if filled is None:
         return None
     # Fewer nodes are too small; with more, the last ones stay empty.
@@ -135,7 +139,8 @@ def _pack_on(shape: Shape, demands: Sequence[Demand]) -> Packing | None:
     shares = (_share(shape, step) for step in range(1, _STEPS))
     total = _total(demands)
     even = (_fill(share, nodes, demands) for share in shares if _can_hold(share, nodes, total))
-    return _packing(next((slots for slots in even if slots is not None), filled), nodes, demands)
+    packing = _packing(next((slots for slots in even if slots is not None), filled), nodes, demands)
+    return replace(packing, nodes=nodes + spare)
 
 
 def _total(demands: Sequence[Demand]) -> _Amounts:
