@@ -91,6 +91,17 @@ class Stall(Struct, frozen=True, kw_only=True):
     """When it made progress again, or ended."""
 
 
+class RestartRecord(Struct, frozen=True, kw_only=True):
+    """A restart of all tasks in the job, after the loss of a node."""
+
+    at: Int
+    """When the loss was noticed."""
+    lost_node: str
+    """The lost node."""
+    spare_node: str
+    """The spare node that took its place."""
+
+
 class Result(Struct, frozen=True, kw_only=True):
     """How an attempt ended."""
 
@@ -118,6 +129,8 @@ class Result(Struct, frozen=True, kw_only=True):
     """The time of the newest checkpoint at the start of the attempt (`extras.slurm.resumes`)."""
     checkpoint_at: Int | None = None
     """The time of the newest checkpoint at its end."""
+    restarts: tuple[RestartRecord, ...] = ()
+    """The restarts of all tasks on spare nodes."""
 
     @property
     def complete(self) -> bool:

@@ -58,7 +58,13 @@ show_life() {
 # there are too few nodes.
 stop_for_restart() {
   local role
-  [[ ! $PSL_NO_RESTART ]] && find_next_nodes || return
+  if [[ $PSL_NO_RESTART ]]; then
+    return 1
+  fi
+  if ! find_next_nodes; then
+    note_lost_nodes
+    return 1
+  fi
   read_clock
   PSL_OUTCOME=restarting PSL_LOST_AT=$PSL_NOW PSL_STOP_AT=$((PSL_NOW + PSL_GRACE))
   log "node ${PSL_LOST_NODES[*]} was lost: all tasks stop, and start anew on ${PSL_NEXT_NODES[*]}"
@@ -74,7 +80,7 @@ stop_for_restart() {
 note_lost_nodes() {
   local before
   read -r before <lost-nodes
-  printf '%s\n' "$before ${PSL_LOST_NODES[*]}" >lost-nodes
+  printf '%s\n' "$before ${PSL_LOST_NODES[*]-}" >lost-nodes
 }
 
 # find_next_nodes: set PSL_NEXT_NODES and PSL_LOST_NODES. A spare node takes the position of a lost
@@ -86,10 +92,6 @@ find_next_nodes() {
   job=$(scontrol --oneliner show job "$SLURM_JOB_ID") || return
   [[ $job =~ \ NodeList=([^ ]+) ]] || return
   mapfile -t living < <(scontrol show hostnames "${BASH_REMATCH[1]}")
-  if [[ " ${living[*]-} " != *" $SLURMD_NODENAME "* ]]; then
-    PSL_HEADLESS=1
-    return 1
-  fi
   mapfile -t names < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
   PSL_NEXT_NODES=() PSL_LOST_NODES=()
   for node in "${names[@]}"; do
@@ -102,6 +104,10 @@ find_next_nodes() {
     fi
     position=$((position + 1))
   done
+  if [[ ${PSL_LOST_NODES[0]-} == "$SLURMD_NODENAME" ]]; then
+    PSL_HEADLESS=1
+    return 1
+  fi
   ((${#PSL_LOST_NODES[@]} && ${#PSL_LOST_NODES[@]} <= ${#spare[@]})) || return
   for position in "${!PSL_LOST_NODES[@]}"; do
     PSL_NEXT_NODES[position]=${spare[0]}

@@ -11,6 +11,8 @@ import paislurm
 from paislurm.translator.app.what_if.explain import answered, events_of, setting_of
 from paislurm.translator.cli.output.explained import scenario_text
 from paislurm.translator.errors import UsageError
+from paislurm.translator.pipeline import compile_job
+from paislurm.translator.site.load import load_site
 
 from ..protocol.jobs_v1 import job as v1
 from .running import job_file
@@ -216,6 +218,28 @@ attempt 1
   job     FAILED with exit code -1004
 not reached, because the job has ended: cancelled"""
     )
+
+
+def with_spare(text: str, spare: int) -> ScenarioAnswer:
+    site = load_site("partitions: {gpu: {nodes: [{count: 9, cpus: 8, memoryMB: 99999}]}}\ndefaultPartition: gpu\n", file="site.yaml")
+    job = f"{JOB}\nextras: {{slurm: {{spare: {spare}, tasksPerNode: 1}}}}\n"
+    return answered(compile_job(job, site=site), text, "alice")
+
+
+def test_after_the_loss_of_a_node_all_tasks_start_anew_on_a_spare_one() -> None:
+    """Their counters begin again, and the first loss without a spare node ends the attempt."""
+    found = with_spare("worker-0 fails, a node is lost, worker-0 fails, node of worker-1 is lost", 1)
+    first = found.attempts[0]
+    assert [event.meaning for event in first.events][1] == (
+        "all tasks stop, and start anew on a spare node and the rest, in the same Slurm job"
+    )
+    assert [row.task_attempt for event in first.events for row in event.task_ends] == [0, 1]
+    assert (first.exit_code, first.next_attempt) == (-1001, 1)
+
+
+def test_the_loss_of_the_batch_node_ends_the_attempt_despite_spare_nodes() -> None:
+    (found, *_) = with_spare("node of ps-0 is lost", 1).attempts
+    assert (found.exit_code, found.next_attempt) == (-1001, 1)
 
 
 def test_the_command_prints_the_answer(run: Runner, tmp_path: Path) -> None:

@@ -40,15 +40,15 @@ def library(containers: str = "none", *, spare: bool = False) -> str:
 
 
 @functools.cache
-def sourced(containers: str = "none", **changes: str) -> str:
+def sourced(containers: str = "none", *, spare: bool = False, **changes: str) -> str:
     """Return bash that sources the runtime from a file: all of it is more than one argument may have.
 
     `changes` are names whose first setting is that of another name.
     """
-    text = library(containers)
+    text = library(containers, spare=spare)
     for name, other in changes.items():
         text = text.replace(f"{name}=", f"{other}=", 1)
-    path = Path(FILES.name, f"{containers}-{'-'.join(changes)}.sh")
+    path = Path(FILES.name, f"{containers}-{spare}-{'-'.join(changes)}.sh")
     path.write_text(text, encoding="utf-8")
     return f"source {shlex.quote(str(path))}"
 

@@ -19,7 +19,11 @@ GAP = MAX_BACK_OFF + INTERRUPTED_BY + 38
 
 
 class JobModel(Struct, frozen=True, kw_only=True):
-    """What the script knows of a job. `ceiling` and `restarts` are the site's limits on retries of a task."""
+    """What the script knows of a job. `ceiling` and `restarts` are the site's limits on retries of a task.
+
+    `spare` is the number of spare nodes. Without the node of `first_node`, the tasks beside the batch script, the job
+    ends anyway.
+    """
 
     names: tuple[str, ...]
     roles: tuple[RoleModel, ...]
@@ -27,6 +31,8 @@ class JobModel(Struct, frozen=True, kw_only=True):
     of_job: int
     ceiling: int
     restarts: int
+    spare: int = 0
+    first_node: frozenset[Task] = frozenset()
 
     def name(self, task: Task) -> str:
         """Return the name of a task."""
@@ -58,6 +64,12 @@ class Attempt:
     def __init__(self, job: JobModel, began: int) -> None:
         self.job = job
         self.began = self.now = began
+        self.spare = job.spare
+        self._start_all(began, 0)
+
+    def _start_all(self, began: int, first_run: int) -> None:
+        job = self.job
+        self._first_run = first_run
         self.exits: list[Exit] = []
         self.runs: dict[Task, int] = {}
         self.running: set[Task] = set()
@@ -67,6 +79,17 @@ class Attempt:
         self._idle = [role.instances if job.gang else role.slots for role in job.roles]
         for role in range(len(job.roles)):
             self._fill(role, began)
+
+    def restart(self, tasks: Collection[Task]) -> bool:
+        """Start all tasks anew after the loss of the node of these tasks, or of some node. Return whether they start.
+
+        All counters begin again. Source: `stop_for_restart` of the runtime.
+        """
+        if not self.spare or self.job.first_node.intersection(tasks):
+            return False
+        self.spare -= 1
+        self._start_all(self.step(), max(self.runs.values(), default=-1) + 1)
+        return True
 
     @property
     def decision(self) -> Decision | None:
@@ -168,5 +191,5 @@ class Attempt:
 
     def _start(self, role: int, index: int) -> None:
         self._idle[role] -= 1
-        self.runs[role, index] = self.runs.get((role, index), -1) + 1
+        self.runs[role, index] = self.runs.get((role, index), self._first_run - 1) + 1
         self.running.add((role, index))

@@ -21,6 +21,8 @@ from .scenario import scenario
 from .subjects import Words
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ...pipeline import Compiled
     from ...planning.plan import Plan
     from ..input.source import Source
@@ -92,8 +94,16 @@ def _model(plan: Plan) -> JobModel:
     )
     return JobModel(
         names=tuple(role.name for role in plan.roles), roles=roles, gang=plan.gang, of_job=plan.min_succeeded,
-        ceiling=plan.retry_policy.max_transient_retries, restarts=plan.retry_policy.max_restarts,
+        ceiling=plan.retry_policy.max_transient_retries, restarts=plan.retry_policy.max_restarts, spare=plan.spare,
+        first_node=frozenset(_on_first_node(plan)),
     )  # fmt: skip
+
+
+def _on_first_node(plan: Plan) -> Iterator[Task]:
+    """Yield the tasks on the first node of a job with spare nodes. Without a gang, tasks have no fixed nodes."""
+    for role in plan.roles if plan.gang else ():
+        first = role.placement[0] if role.placement else None
+        yield from ((role.position, index) for index in range(first.slots if first and not first.first else 0))
 
 
 def _sources(compiled: Compiled) -> Sources:
@@ -122,7 +132,10 @@ def attempt_answer(played: Played, setting: Setting, sources: Sources) -> Scenar
     return ScenarioAttempt(
         attempt=played.number,
         submission=submission_text(played, sources) if played.refusals else None,
-        events=tuple(event_record(event, ends, setting) for event, ends in played.events),
+        events=tuple(
+            event_record(event, ends, setting, restarts=event.kind == "node" and event is not played.outside)
+            for event, ends in played.events
+        ),
         state=state_of(code) if code is not None and retry is None else None if refused else "RUNNING",
         exit_code=code,
         behaviour=ending.behaviour if ending else None,

@@ -142,6 +142,8 @@ def _run(played: Played, left: list[Event], setting: Setting, now: int, text: st
         played.events += ((event, ends),)
         if event.kind == "node" and event.tasks and event.tasks[0] not in tasks.runs:
             raise fault(f"`{event.text}` cannot happen then: {_why_not(tasks, event)}", event.column, text)
+        if event.kind == "node" and tasks.restart(event.tasks):
+            continue
         if event.kind != "exit":
             _end_outside(played, event, setting, tasks)
             return

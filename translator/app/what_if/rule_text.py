@@ -47,7 +47,11 @@ def listed(job: JobModel, tasks: Iterable[Task]) -> str:
     )
 
 
-def event_record(event: Event, ends: Sequence[TaskEnd], setting: Setting) -> ScenarioEvent:
+RESTARTS = "all tasks stop, and start anew on a spare node and the rest, in the same Slurm job"
+
+
+def event_record(event: Event, ends: Sequence[TaskEnd], setting: Setting, *, restarts: bool) -> ScenarioEvent:
+    """Return an event with its effect; `restarts` tells whether all tasks start anew after it."""
     rows = tuple(
         TaskEnding(
             task=setting.job.name(end.task),
@@ -59,7 +63,8 @@ def event_record(event: Event, ends: Sequence[TaskEnd], setting: Setting) -> Sce
         )
         for end in ends
     )
-    return ScenarioEvent(event=event.text, meaning=_meaning(event, ends, setting) if ends else None, task_ends=rows)
+    meaning = RESTARTS if restarts else _meaning(event, ends, setting) if ends else None
+    return ScenarioEvent(event=event.text, meaning=meaning, task_ends=rows)
 
 
 def _meaning(event: Event, ends: Sequence[TaskEnd], setting: Setting) -> str:
