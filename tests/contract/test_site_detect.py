@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from tests.contract.site import Site
 
-PARTITIONS = {"watched": 2, "fragile": 2, "normal": 4, "small": 1, "pair": 2, "spot": 1, "urgent": 1}
+PARTITIONS = {"watched": 2, "fragile": 2, "spared": 3, "normal": 4, "small": 1, "pair": 2, "spot": 1, "urgent": 1}
 
 
 @pytest.fixture

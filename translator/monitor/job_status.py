@@ -215,6 +215,14 @@ def _with_lost(reason: str, lost: tuple[str, ...]) -> str:
     return f"{reason}: {unnamed}" if unnamed else reason
 
 
+def _restarts(result: Result) -> str:
+    """Return the restarts of all tasks in the job, "" for none."""
+    if not result.restarts:
+        return ""
+    lost = folded(restart.lost_node for restart in result.restarts)
+    return f"; all tasks had started anew after the loss of {lost}"
+
+
 def _is_cancelled(known: History) -> bool:
     """Return whether the user cancelled the current Slurm job, which explains its interruption."""
     return known.cancelled is not None and known.cancelled.job_id == known.job_id != ""
@@ -240,7 +248,7 @@ def _from_result(result: Result, evidence: Evidence) -> JobStatus:
         )
         return JobStatus(state=state_of(UNEXPLAINED), code=UNEXPLAINED, reason=reason, ended=True)
     if result.complete or is_done:
-        reason = _with_lost(result.reason, evidence.lost)
+        reason = _with_lost(result.reason, evidence.lost) + _restarts(result)
         return JobStatus(state=state_of(result.exit_code), code=result.exit_code, reason=reason, ended=True)
     return _status("RUNNING", f"{result.outcome}, the remaining tasks are being stopped: {result.reason}")
 

@@ -121,6 +121,7 @@ write_programs() {
   print_copier >"$folder/scp" || return
   print_copier >"$folder/sftp" || return
   chmod 0700 "$folder"/{ssh,scp,sftp,paislurm-peer}
+  write_host_discovery "$folder/discover_hosts.sh"  # only: spare
 }
 
 # print_program NAME: print a program that runs this script with --NAME.

@@ -23,8 +23,6 @@ PSL_FIRST_RUN=0 PSL_RESTARTS=''
 PSL_NEXT_NODES=() PSL_LOST_NODES=() PSL_LOST_AT=0 PSL_NO_RESTART='' PSL_HEADLESS=''
 # Exit status of the subshell before a restart.
 readonly PSL_RESTART_STATUS=8
-# When the tasks last got a sign of life.
-PSL_ALIVE_AT=0
 # How long a lost node may take to report that its tasks have ended, in seconds.
 readonly PSL_LOST_TASKS_SECONDS=5
 
@@ -44,14 +42,6 @@ run_starts() {
   done
   trap - EXIT
   exit "$status"
-}
-
-# show_life: show the tasks every few seconds that this script runs. See watch_nodes.
-show_life() {
-  if ((PSL_NOW >= PSL_ALIVE_AT + 5)); then
-    PSL_ALIVE_AT=$PSL_NOW
-    printf '%s\n' "$PSL_NOW" >alive
-  fi
 }
 
 # stop_for_restart: stop all tasks after the loss of a node, to start them anew without it. Fail if
@@ -186,4 +176,27 @@ note_restart() {
   # Messages about the steps of this start say nothing about later ones.
   mv -- srun "srun.$PSL_FIRST_RUN" || die "cannot write to $PSL_ATTEMPT_FOLDER"
   mkdir -- srun || die "cannot write to $PSL_ATTEMPT_FOLDER"
+}
+
+# write_host_discovery FILE: write a program that prints "TASK:SLOTS" of each task whose node is not
+# lost. The ssh of the tasks knows these names.
+# Source: Horovod, elastic, --host-discovery-script.
+write_host_discovery() {
+  local role slot
+  quote "$PSL_ATTEMPT_FOLDER/lost-nodes"
+  {
+    printf '#!/usr/bin/env bash\nread -r lost <%s\n' "$PSL_QUOTED"
+    printf 'while read -r node host; do\n'
+    printf '  [[ " $lost " == *" $node "* ]] || printf "%%s\\n" "$host"\n'
+    printf 'done <<END\n'
+    for role in "${!PSL_ROLE_NAME[@]}"; do
+      nodes_of "$role"
+      for slot in "${!PSL_NODES[@]}"; do
+        printf '%s %s-%d:%d\n' "${PSL_NODES[slot]}" "${PSL_ROLE_NAME[role]}" "$slot" \
+          "$((PSL_ROLE_GPUS[role] ? PSL_ROLE_GPUS[role] : 1))"
+      done
+    done
+    printf 'END\n'
+  } >"$1" || return
+  chmod 0700 "$1"
 }

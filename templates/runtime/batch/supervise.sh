@@ -7,7 +7,6 @@ supervise() {
   while ((${#PSL_STEP_RUNNING[@]})) || [[ ! $PSL_OUTCOME ]]; do
     read_all_events
     read_clock
-    show_life  # only: spare
     if ((${#PSL_FAILED_LAUNCH[@]})); then
       settle_failed_launch
     else

@@ -48,6 +48,7 @@ export_task_environment() {
   export PAISLURM_SUBMIT_DIR=$PSL_SUBMIT_DIR
   if ((PSL_GANG)); then
     export PAISLURM_PEERS=$PSL_ATTEMPT_FOLDER/peers.sh
+    export PAISLURM_DISCOVER_HOSTS=$PSL_ATTEMPT_FOLDER/bin/discover_hosts.sh  # only: spare
   fi
   export_port_variables "$role" "$index"
   export PAISLURM_CONTROL=$PSL_NODE_FOLDER/$PSL_ROLE.$PSL_SLOT

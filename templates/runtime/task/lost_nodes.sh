@@ -1,21 +1,21 @@
 # Act in the tasks on the loss of nodes: of the task's node, and of the batch node.
 
 # Slurm may lose a node whose processes still run, because its slurmd has died. Slurm can signal
-# none of them, but they read the run folder. A job with --no-kill outlives the loss of its batch
-# node, too: it then runs without a batch script until its time limit. Both files are always
-# written, never replaced: opening a file makes NFS ask its server.
-# Source: Slurm, job_mgr.c, kill_running_job_by_node_name; observed on 24.11; nfs(5), close-to-open
-# cache consistency.
+# none of them, but they read the run folder: the list of lost nodes is always written, never
+# replaced, because opening a file makes NFS ask its server. A job with --no-kill outlives the loss
+# of its batch node, too: it then runs without a batch script until its time limit.
+# Source: Slurm, job_mgr.c, kill_running_job_by_node_name; observed on 24.11 and 26.05; nfs(5),
+# close-to-open cache consistency.
 
-# The time of the next look, and the last sign of life of the batch script with its time.
-PSL_LOOK_AT=0 PSL_LAST_SIGN=none PSL_SIGN_AT=0
-# Seconds without such a sign before Slurm is asked for the batch node.
-readonly PSL_SILENT_SECONDS=30
+# The times of the next look at the list, and of the next question to Slurm.
+PSL_LOOK_AT=0 PSL_ASK_AT=0
+# Seconds between two questions of a job. Its nodes ask in turn, at random.
+readonly PSL_ASK_SECONDS=60
 
-# watch_nodes: kill the commands if the batch script has listed this node as lost. End the job if
-# its batch node is lost.
+# watch_nodes: kill the commands if this node is on the list of lost nodes. End the job if its batch
+# node is lost. Slurm may answer late, so ask in the background.
 watch_nodes() {
-  local nodes='' sign=''
+  local nodes='' turns=$((PSL_ASK_SECONDS * ${#PSL_ADDRESS_OF[@]}))
   read_clock
   ((PSL_NOW >= PSL_LOOK_AT)) || return 0
   PSL_LOOK_AT=$((PSL_NOW + 2))
@@ -24,31 +24,34 @@ watch_nodes() {
     PSL_STOPPED=1
     kill -KILL -- "-$PSL_COMMAND" 2>/dev/null
   fi
-  read -r sign 2>/dev/null <"$PSL_ATTEMPT_FOLDER/alive"
-  if [[ $sign != "$PSL_LAST_SIGN" ]]; then
-    PSL_LAST_SIGN=$sign PSL_SIGN_AT=$PSL_NOW
-  elif ((PSL_NOW - PSL_SIGN_AT >= PSL_SILENT_SECONDS && !${SLURM_LOCALID-1})); then
-    PSL_SIGN_AT=$PSL_NOW
-    end_headless_job
+  if ((${SLURM_LOCALID-1} || PSL_NOW < PSL_ASK_AT)); then
+    return 0
+  fi
+  if ((PSL_ASK_AT)); then
+    end_headless_job "$nodes" </dev/null >/dev/null 2>&1 &
+    PSL_ASK_AT=$((PSL_NOW + turns))
+  else
+    PSL_ASK_AT=$((PSL_NOW + 1 + RANDOM % turns))
   fi
 }
 
-# end_headless_job: end the job if Slurm has removed its batch node from it. The monitor then starts
-# a fresh attempt, as after any lost node. Slurm's programs are missing in containers; the shell
-# outside does this, too.
+# end_headless_job LOST: end the job if Slurm has removed its batch node from it. The monitor then
+# starts a fresh attempt, as after any lost node. LOST are the listed nodes. Slurm's programs are
+# missing in containers; the shell outside does this, too.
 end_headless_job() {
   local job nodes host folder=$PSL_ATTEMPT_FOLDER
-  job=$(scontrol --oneliner show job "$SLURM_JOB_ID" 2>/dev/null) || return 0
+  job=$(scontrol --oneliner show job "$SLURM_JOB_ID") || return 0
   [[ $job =~ \ BatchHost=([^ ]+) ]] || return 0
   host=${BASH_REMATCH[1]}
   [[ $job =~ \ NodeList=([^ ]+) ]] || return 0
   nodes=$(scontrol show hostnames "${BASH_REMATCH[1]}") || return 0
   [[ " ${nodes//$'\n'/ } " != *" $host "* ]] || return 0
-  if [[ ! -e $folder/result.json ]] && mkdir -- "$folder/headless" 2>/dev/null; then
+  if [[ ! -e $folder/result.json ]] && mkdir -- "$folder/headless"; then
     print_headless_result "$host" >"$folder/headless/result.json" &&
       mv -n -- "$folder/headless/result.json" "$folder/result.json"
   fi
-  scancel "$SLURM_JOB_ID" 2>/dev/null
+  printf '%s\n' "$1 $host" >"$folder/lost-nodes"
+  scancel "$SLURM_JOB_ID"
 }
 
 # print_headless_result HOST: print the result of a job whose batch node is lost.

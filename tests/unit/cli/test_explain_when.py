@@ -221,7 +221,9 @@ not reached, because the job has ended: cancelled"""
 
 
 def with_spare(text: str, spare: int) -> ScenarioAnswer:
-    site = load_site("partitions: {gpu: {nodes: [{count: 9, cpus: 8, memoryMB: 99999}]}}\ndefaultPartition: gpu\n", file="site.yaml")
+    site = load_site(
+        "partitions: {gpu: {nodes: [{count: 9, cpus: 8, memoryMB: 99999}]}}\ndefaultPartition: gpu\n", file="site.yaml"
+    )
     job = f"{JOB}\nextras: {{slurm: {{spare: {spare}, tasksPerNode: 1}}}}\n"
     return answered(compile_job(job, site=site), text, "alice")
 
