@@ -187,6 +187,7 @@ write_host_discovery() {
   {
     printf '#!/usr/bin/env bash\nread -r lost <%s\n' "$PSL_QUOTED"
     printf 'while read -r node host; do\n'
+    # shellcheck disable=SC2016 # the text of a script
     printf '  [[ " $lost " == *" $node "* ]] || printf "%%s\\n" "$host"\n'
     printf 'done <<END\n'
     for role in "${!PSL_ROLE_NAME[@]}"; do

@@ -73,7 +73,7 @@ check_stalls() {
     if [[ ! $PSL_STALL_GROUP && $group == "$role" && ! ${PSL_STALLED[group]-} ]] &&
       is_quiet "$group" "$within"; then
       PSL_STALLED[group]=1
-      ask_nodes "$group"
+      ask_about_stall "$group"
     fi
   done
 }
@@ -99,8 +99,8 @@ is_quiet() {
   fi
 }
 
-# ask_nodes GROUP: start the steps that tell what the tasks wait for.
-ask_nodes() {
+# ask_about_stall GROUP: start the steps that tell what the tasks wait for.
+ask_about_stall() {
   local component
   PSL_STALL_GROUP=$1 PSL_STALL_DEADLINE=$((PSL_NOW + PSL_STALL_SECONDS)) PSL_STALL_OPEN=0
   PSL_STALL_RANK=() PSL_STALL_PROCESSES=() PSL_STALL_SIGN=() PSL_STALL_WORDS=()
@@ -141,18 +141,18 @@ on_behind() {
 find_odd_task() {
   local index task part odd='' place=''
   local -a tasks=()
-  local -A has=() count=()
+  local -A has=() counts=()
   for ((index = 0; index < PSL_INSTANCES[$1]; index++)); do
     task=$1.$index
     [[ ${PSL_STATE[$task]-} == running && ${PSL_STALL_SIGN[$task]-,} != , ]] || continue
     tasks+=("$task")
     for part in ${PSL_STALL_SIGN[$task]//,/ }; do
-      has[$task $part]=1 count[$part]=$((${count[$part]-0} + 1))
+      has[$task $part]=1 counts[$part]=$((${counts[$part]-0} + 1))
     done
   done
   ((${#tasks[@]} > 2)) || return 0
-  for part in "${!count[@]}"; do
-    ((count[$part] == ${#tasks[@]} - 1)) || continue
+  for part in "${!counts[@]}"; do
+    ((counts[$part] == ${#tasks[@]} - 1)) || continue
     for task in "${tasks[@]}"; do
       if [[ ${has[$task $part]-} || ,${PSL_STALL_SIGN[$task]} != *",${part%%:*}:"* ]]; then
         continue
@@ -233,7 +233,7 @@ note_silent_nodes() {
 # describe_stall GROUP: set the caller's `reason` to the stall, and to its cause if there is
 # evidence for one.
 describe_stall() {
-  local others task names='' time="$within s"
+  local others task listed='' time="$within s"
   if ((within % 60 == 0)); then
     time="$((within / 60)) min"
   fi
@@ -247,9 +247,9 @@ describe_stall() {
     return
   fi
   for task in "${named[@]:0:3}"; do
-    names+=", ${PSL_ROLE_NAME[${task%.*}]}-${task#*.} ${PSL_STALL_WORDS[$task]}"
+    listed+=", ${PSL_ROLE_NAME[${task%.*}]}-${task#*.} ${PSL_STALL_WORDS[$task]}"
   done
-  reason+=${names:2}
+  reason+=${listed:2}
   others=$((${#named[@]} - 3))
   ((others <= 0)) || reason+="; as do $others more"
   others=$((${#running[@]} - ${#named[@]}))
@@ -263,12 +263,12 @@ describe_stall() {
 # write_stall TIME TASK ...: write stall.json with the time when a task moved again, null for none,
 # the named tasks and the caller's `reason`.
 write_stall() {
-  local task names=''
+  local task listed=''
   for task in "${@:2}"; do
     escape_json "${PSL_ROLE_NAME[${task%.*}]}-${task#*.}"
-    names+=", \"$PSL_ESCAPED\""
+    listed+=", \"$PSL_ESCAPED\""
   done
   escape_json "${reason-}"
   printf '{"version": 1, "found_at": %s, "moved_at": %s, "tasks": [%s], "reason": "%s"}\n' \
-    "$PSL_NOW" "$1" "${names:2}" "$PSL_ESCAPED" >stall.json.new && mv -- stall.json.new stall.json
+    "$PSL_NOW" "$1" "${listed:2}" "$PSL_ESCAPED" >stall.json.new && mv -- stall.json.new stall.json
 }
