@@ -78,16 +78,20 @@ class Lock:
         return found is None or abs(now - found.time) > STALE_SECONDS
 
     def _clean(self, names: list[str], now: float) -> None:
-        """Remove obsolete files, the oldest first."""
+        """Remove obsolete files, the oldest first. No failure counts: the lock is taken already."""
         for name in sorted(names):
             number = name.removeprefix(_NAME)
-            if name.startswith(_NAME) and number.isdecimal() and int(number) < self._number:
-                self._files.remove(name)
-            elif name.startswith("."):
-                # A killed process has left it: the files of this folder are hidden only while they are written.
-                left = self._files.stamp(name)
-                if left is not None and now - left.time > ABANDONED_SECONDS:
+            # On NFS a file whose creation was interrupted may have no permissions: even its owner cannot open it.
+            with suppress(OSError):
+                if name.startswith(_NAME) and number.isdecimal() and int(number) < self._number:
                     self._files.remove(name)
+                elif name.startswith(".") and self._is_abandoned(name, now):
+                    self._files.remove(name)
+
+    def _is_abandoned(self, name: str, now: float) -> bool:
+        """Return whether a killed process has left a file: those of this folder are hidden only while it writes."""
+        left = self._files.stamp(name)
+        return left is not None and now - left.time > ABANDONED_SECONDS
 
     def holds_lock(self) -> bool:
         """Return whether this process still is the owner."""

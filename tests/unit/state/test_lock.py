@@ -283,6 +283,22 @@ def test_a_new_owner_removes_what_killed_processes_left(tmp_path: Path) -> None:
     assert {path.name for path in (tmp_path / "old").iterdir()} == {"lock.2", "calls.log"}
 
 
+def test_a_file_without_permissions_does_not_prevent_a_new_owner(tmp_path: Path) -> None:
+    """NFS 3 creates a file without permissions, and sets them by a second call. Root could read it."""
+
+    class Denied(SharedFiles):
+        def stamp(self, name: str) -> Stamp | None:
+            if name == ".owner-0123456789abcdef":
+                raise PermissionError(13, "Permission denied")
+            return super().stamp(name)
+
+    (tmp_path / ".owner-0123456789abcdef").touch(0o000)
+    lock = Lock(Denied(tmp_path))
+    with lock.taken() as mine:
+        assert mine
+        assert lock.holds_lock()
+
+
 def test_a_lock_in_an_unwritable_folder_cannot_be_taken(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     lock = Lock(SharedFiles(tmp_path / "file" / "monitor"))
