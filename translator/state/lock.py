@@ -81,11 +81,10 @@ class Lock:
         """Remove obsolete files, the oldest first. No failure counts: the lock is taken already."""
         for name in sorted(names):
             number = name.removeprefix(_NAME)
+            is_lower = name.startswith(_NAME) and number.isdecimal() and int(number) < self._number
             # On NFS a file whose creation was interrupted may have no permissions: even its owner cannot open it.
             with suppress(OSError):
-                if name.startswith(_NAME) and number.isdecimal() and int(number) < self._number:
-                    self._files.remove(name)
-                elif name.startswith(".") and self._is_abandoned(name, now):
+                if is_lower or (name.startswith(".") and self._is_abandoned(name, now)):
                     self._files.remove(name)
 
     def _is_abandoned(self, name: str, now: float) -> bool:
