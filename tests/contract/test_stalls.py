@@ -4,33 +4,40 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.cluster.jobs import BOTH, role
+import pytest
+
+from tests.cluster.jobs import BOTH, ONE_ATTEMPT, role
 from tests.cluster.processes import wait_until
+from tests.contract.test_calls import containers
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.contract.site import Site
+    from tests.contract.site import Job, Site
 
 WAITS = "echo ready; sleep 600"
 STOPS = "echo ready; bash -c 'echo $$ >stopped; kill -STOP $$; echo goes on; sleep 600'"
 """The commands of a task whose program is stopped."""
 IN_SECOND = f"if [ $PAI_CURRENT_TASK_ROLE_CURRENT_TASK_INDEX = 1 ]; then {STOPS}; else {WAITS}; fi"
-NAMED = "w-1 is stopped by a signal (bash, process "
+SOON = "progress: {within: 3s, warmUp: 1s}"
+
+
+def is_named(job: Job, others: str) -> None:
+    """Wait for the report of a stall, which names the second task of role w."""
+    wait_until(lambda: job.status().get("stall"), "the report of the stall")
+    stall = job.status()["stall"]
+    assert stall["tasks"] == ["w-1"], stall
+    assert stall["reason"].startswith("no task has moved for 3 s: w-1 is stopped by a signal (bash, process ")
+    assert stall["reason"].endswith(f"); {others}")
+    assert "is stopped by a signal" in (job.attempt() / "stall/0-w.1.txt").read_text()
 
 
 @BOTH
 def test_a_stall_is_reported_with_the_stopped_task(site: Site, folder: Path, layout: str) -> None:
     """And that it has ended when the task moves again."""
-    settings = f"{{slurm: {{layout: {layout}, progress: {{within: 3s, warmUp: 1s}}}}}}"
+    settings = f"{{slurm: {{layout: {layout}, {SOON}}}}}"
     job = site.submit(folder, role("w", 3, IN_SECOND) + role("s", 1, WAITS), settings)
-    wait_until(lambda: job.status().get("stall"), "the report of the stall")
-    stall = job.status()["stall"]
-    assert stall["tasks"] == ["w-1"]
-    assert f": {NAMED}" in stall["reason"]
-    assert stall["reason"].startswith("no task has moved for 3 s: ")
-    assert stall["reason"].endswith("); 3 others wait")
-    assert "is stopped by a signal" in (job.attempt() / "stall/0-w.1.txt").read_text()
+    is_named(job, "3 others wait")
     assert job.paislurm("exec", job.name, "w-1", "--", "sh", "-c", "kill -CONT $(cat stopped)").returncode == 0
     wait_until(lambda: not job.status()["stall"], "the end of the stall")
     assert "task w-1 moves again" in job.said()
@@ -44,4 +51,25 @@ def test_a_stall_ends_the_attempt_if_the_job_says_so(site: Site, folder: Path) -
     job = site.submit(folder, role("w", 3, IN_SECOND) + role("s", 1, busy), settings)
     state, code, reason = job.over()
     assert (state, code) == ("FAILED", -1407)
-    assert f"no task of role w has moved for 3 s: {NAMED}" in reason
+    assert "no task of role w has moved for 3 s: w-1 is stopped by a signal (bash, process " in reason
+
+
+@pytest.mark.parametrize("gang", [True, False], ids=["gang", "slots"])
+def test_a_stall_in_containers(site: Site, folder: Path, gang: bool) -> None:
+    settings = f"{{gangAllocation: {str(gang).lower()}, slurm: {{{SOON}}}}}"
+    job = site.submit(folder, role("w", 2, IN_SECOND), settings, containers(site))
+    is_named(job, "1 other waits")
+    assert job.paislurm("cancel", job.name).returncode == 0
+
+
+@pytest.mark.parametrize("contained", [False, True], ids=["node", "charliecloud"])
+def test_a_stall_of_a_rank(site: Site, folder: Path, contained: bool) -> None:
+    """It is another one than the first of its task, and the first of the task logs on for a while."""
+    first = "for n in 1 2 3; do echo $n; sleep 1; done"
+    commands = f"case $SLURM_PROCID in 3) {STOPS} ;; 0) {first}; {WAITS} ;; *) {WAITS} ;; esac"
+    roles = role("w", 2, commands).replace("cpu: 1,", "cpu: 2,")
+    settings = f"{{slurm: {{mpi: {{plugin: pmi2, ranksPerInstance: 2}}, {SOON}}}}}"
+    more = containers(site) if contained else ONE_ATTEMPT
+    job = site.submit(folder, roles, settings, f"{more}mpi: [pmix, pmi2]\n")
+    is_named(job, "1 other waits")
+    assert job.paislurm("cancel", job.name).returncode == 0

@@ -115,6 +115,12 @@ ask_about_stall() {
   done
 }
 
+# is_stall_event WORD ...: succeed if the words are what a node tells about a task.
+is_stall_event() {
+  are_numbers "${2-x}" "${3-x}" "${4-x}" "${5-x}" && [[ "${6-x}" != *[!0-9,]* && ${7-} ]] &&
+    [[ $7 != *[!A-Za-z0-9._:@+/*,-]* ]]
+}
+
 # on_stalled ROLE INDEX ATTEMPT RANK PROCESSES SIGN WORD ...: note what a node has found.
 on_stalled() {
   PSL_STALL_RANK[$1.$2]=$4 PSL_STALL_PROCESSES[$1.$2]=$5 PSL_STALL_SIGN[$1.$2]=$6
@@ -152,7 +158,7 @@ find_odd_task() {
   done
   ((${#tasks[@]} > 2)) || return 0
   for part in "${!counts[@]}"; do
-    ((counts[$part] == ${#tasks[@]} - 1)) || continue
+    ((${counts[$part]} == ${#tasks[@]} - 1)) || continue
     for task in "${tasks[@]}"; do
       if [[ ${has[$task $part]-} || ,${PSL_STALL_SIGN[$task]} != *",${part%%:*}:"* ]]; then
         continue

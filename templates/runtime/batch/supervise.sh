@@ -109,7 +109,7 @@ is_event() {
     *:evidence) are_numbers "${2-x}" "${3-x}" "${4-x}" ;;
     *:mismatch) are_numbers "${2-x}" "${3-x}" && [[ ${PSL_ROLE_NAME[$2]-} && $# -gt 4 ]] ;;
     5:quiet | 5:moved | 2:behind | 2:asked) are_numbers "${@:2}" ;;  # only: progress
-    *:stalled) are_numbers "${2-x}" "${3-x}" "${4-x}" "${5-x}" ;;  # only: progress
+    *:stalled) is_stall_event "$@" ;;  # only: progress
     3:lost | 3:unlaunched) are_numbers "$2" ;;
     3:launched | 5:term | 3:free | 5:died | 3:step) are_numbers "${@:2}" ;;
     *) return 1 ;;

@@ -291,7 +291,8 @@ read_python() {
   read_variable "$1" PATH
   while IFS= read -r line; do
     if [[ ! $PSL_WORD && $line =~ ^\ +([^ ]+)\ \((.*)\)$ ]]; then
-      PSL_WORD=${BASH_REMATCH[1]}@${BASH_REMATCH[2]//[^A-Za-z0-9._:+\/-]/_}
+      PSL_WORD=${BASH_REMATCH[1]}@${BASH_REMATCH[2]}
+      PSL_WORD=${PSL_WORD//[^A-Za-z0-9._:@+\/-]/_}
     fi
     PSL_STACKS[$1]+=$line$'\n'
   done < <(PATH=$PATH:$PSL_VARIABLE timeout 3 py-spy dump --nonblocking --pid "$1" |
