@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import threading
 from typing import TYPE_CHECKING
@@ -413,3 +414,13 @@ def test_a_slow_command_does_not_keep_a_task_from_becoming_quiet(tmp_path: Path)
         look() { :; }; PSL_IS_QUIET=''; at 19; note_progress; echo hangs; at 50; echo 50; at 60
     """
     assert watched(tmp_path, code) == ["13", "quiet 0 2 2 0", "hangs", "50", "quiet 0 2 2 0"]
+
+
+def test_pytorch_is_asked_for_its_flight_record(node: Path) -> None:
+    place = process(node, 203, 202, "S", "python3", "futex_wait_queue")
+    (place / "environ").write_text(f"TORCH_NCCL_DEBUG_INFO_PIPE_FILE={node}/record\0RANK=7\0")
+    os.mkfifo(node / "record7.pipe")
+    reader = os.open(node / "record7.pipe", os.O_RDONLY | os.O_NONBLOCK)
+    found(node)
+    assert os.read(reader, 10) == b"1\n"
+    os.close(reader)
