@@ -11,7 +11,7 @@ declare -A PSL_STALL_RANK=() PSL_STALL_PROCESSES=() PSL_STALL_SIGN=() PSL_STALL_
 PSL_GROUP_CHANGED_AT=() PSL_STALLED=()
 # When to look at the groups; the group whose nodes are asked, until when, and the running steps.
 PSL_STALL_CHECK_AT='' PSL_STALL_GROUP='' PSL_STALL_DEADLINE=0 PSL_STALL_OPEN=0
-# The seconds in which nodes answer, and the program's name of a stall.
+# The seconds in which few nodes answer, and the exit code of a stall.
 readonly PSL_STALL_SECONDS=8 PSL_STALL_CODE=-1407
 
 # read_guard ROLE: set the caller's `within`, `action` and `group` to the stall guard of a role.
@@ -81,7 +81,7 @@ check_stalls() {
 # is_quiet GROUP SECONDS: succeed if tasks of the group run, and all are quiet. Tasks may have
 # waited for one that has just ended.
 is_quiet() {
-  local role index count=0 within action group
+  local role index count=0 within action group due=$((${PSL_GROUP_CHANGED_AT[$1]-0} + $2))
   for role in "${!PSL_PROGRESS[@]}"; do
     read_guard "$role"
     [[ $group == "$1" ]] || continue
@@ -93,21 +93,22 @@ is_quiet() {
     done
   done
   ((count)) || return 1
-  if ((PSL_NOW < ${PSL_GROUP_CHANGED_AT[$1]-0} + $2)); then
-    PSL_STALL_CHECK_AT=$((PSL_GROUP_CHANGED_AT[$1] + $2))
-    return 1
+  ((PSL_NOW < due)) || return 0
+  if [[ ! $PSL_STALL_CHECK_AT ]] || ((due < PSL_STALL_CHECK_AT)); then
+    PSL_STALL_CHECK_AT=$due
   fi
+  return 1
 }
 
 # ask_about_stall GROUP: start the steps that tell what the tasks wait for.
 ask_about_stall() {
-  local component
-  PSL_STALL_GROUP=$1 PSL_STALL_DEADLINE=$((PSL_NOW + PSL_STALL_SECONDS)) PSL_STALL_OPEN=0
+  local component seconds=$((PSL_STALL_SECONDS + ${#PSL_ADDRESS_OF[@]} / 20))
+  PSL_STALL_GROUP=$1 PSL_STALL_DEADLINE=$((PSL_NOW + seconds)) PSL_STALL_OPEN=0
   PSL_STALL_RANK=() PSL_STALL_PROCESSES=() PSL_STALL_SIGN=() PSL_STALL_WORDS=()
   [[ -d stall ]] || mkdir -- stall
   for component in "${PSL_EVERY_COMPONENT[@]}"; do
     {
-      PSL_STEP_LIMIT=$PSL_STALL_SECONDS run_on_nodes stall "$component"
+      PSL_STEP_LIMIT=$seconds run_on_nodes stall "$component"
       printf 'asked %s\n' "$component"
     } >&"$PSL_EVENT_FD" &
     disown "$!" 2>/dev/null
@@ -195,7 +196,8 @@ describe_wait() {
 conclude_stall() {
   local role index task within action group best=0 reason roles=0
   local -a named=() running=()
-  PSL_STALL_GROUP=''
+  # Another group may have waited.
+  PSL_STALL_GROUP='' PSL_STALL_CHECK_AT=$PSL_NOW
   for role in "${!PSL_PROGRESS[@]}"; do
     read_guard "$role"
     [[ $group == "$1" ]] || continue
@@ -224,10 +226,11 @@ conclude_stall() {
   fi
 }
 
-# note_silent_nodes ROLE: note the tasks whose node did not answer, if others did.
+# note_silent_nodes ROLE: note the tasks whose node did not answer, if most did. Else the steps may
+# have started late.
 note_silent_nodes() {
   local index
-  ((${#PSL_STALL_RANK[@]})) || return 0
+  ((2 * ${#PSL_STALL_RANK[@]} > PSL_TASK_COUNT - PSL_TASKS_COMPLETED)) || return 0
   for ((index = 0; index < PSL_INSTANCES[$1]; index++)); do
     if [[ ${PSL_STATE[$1.$index]-} == running && ! ${PSL_STALL_RANK[$1.$index]-} ]]; then
       PSL_STALL_RANK[$1.$index]=45

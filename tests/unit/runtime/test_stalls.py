@@ -268,7 +268,7 @@ def test_another_users_node_folder_is_not_read(node: Path) -> None:
 # Fakes: the clock, and the steps; what tasks and steps say is given as events.
 DECIDE = """
 cd "$1"; PSL_GANG=1 PSL_NOW=1000 PSL_EVERY_COMPONENT=(0) PSL_SUPERVISING=0
-PSL_ROLE_NAME=(w s) PSL_INSTANCES=(3 1) PSL_PROGRESS=([0]='60 0 report 0' [1]='60 0 report 0')
+PSL_TASK_COUNT=4 PSL_ROLE_NAME=(w s) PSL_INSTANCES=(3 1) PSL_PROGRESS=([0]='60 0 report 0' [1]='60 0 report 0')
 read_clock() { :; }
 log() { printf '%s: %s\\n' "$PSL_NOW" "$*"; }
 ask_nodes() { PSL_STALL_GROUP=$1 PSL_STALL_DEADLINE=$((PSL_NOW + 8)) PSL_STALL_OPEN=1; log "asks about $1"; }
@@ -336,11 +336,15 @@ def test_the_task_that_nccl_misses_is_named(tmp_path: Path) -> None:
 
 def test_a_node_that_does_not_answer_is_named(tmp_path: Path) -> None:
     """Its tasks are, if other nodes answer, and at the latest after 8 s."""
-    code = "begin; quiet 1061; at 1062 'stalled 0 0 0 0 5 a:x ' 'stalled 0 1 0 0 6 a:x '; at 1068; at 1069"
-    assert decided(tmp_path, code)[-1] == (
-        "1069: stalled: no task has moved for 1 min: w-2 is on n2, which does not answer, "
-        "s-0 is on n2, which does not answer; 2 others wait"
-    )
+    lines = " ".join(f"'stalled {line}'" for line in SAME[:3])
+    code = f"begin; quiet 1061; at 1062 {lines}; at 1068; at 1069"
+    said = "1069: stalled: no task has moved for 1 min: s-0 is on n2, which does not answer; 3 others wait"
+    assert decided(tmp_path, code)[-1] == said
+
+
+def test_if_few_nodes_answer_none_is_named(tmp_path: Path) -> None:
+    code = f"begin; quiet 1061; at 1062 'stalled {SAME[0]}'; at 1069"
+    assert decided(tmp_path, code)[-1] == f"1069: stalled: no task has moved for 1 min: {NOTHING}"
 
 
 def test_one_task_that_moves_is_enough(tmp_path: Path) -> None:
@@ -389,6 +393,12 @@ def test_roles_with_their_own_guard_are_groups_of_their_own(tmp_path: Path) -> N
         f"1062: failed (code -1407): {reason}",
         "failed -1407 transient",
     ]
+
+
+def test_two_groups_are_asked_about_one_after_the_other(tmp_path: Path) -> None:
+    code = """PSL_PROGRESS=([0]='60 0 report 0' [1]='60 0 report 1')
+        begin; quiet 1061; at 1062 'asked 0'; at 1063; at 1064 'asked 0'"""
+    assert [line for line in decided(tmp_path, code) if ": asks about" in line] == ["1061: asks about 0", "1063: asks about 1"]
 
 
 def test_events_of_a_stall_are_checked() -> None:
