@@ -398,7 +398,10 @@ def test_roles_with_their_own_guard_are_groups_of_their_own(tmp_path: Path) -> N
 def test_two_groups_are_asked_about_one_after_the_other(tmp_path: Path) -> None:
     code = """PSL_PROGRESS=([0]='60 0 report 0' [1]='60 0 report 1')
         begin; quiet 1061; at 1062 'asked 0'; at 1063; at 1064 'asked 0'"""
-    assert [line for line in decided(tmp_path, code) if ": asks about" in line] == ["1061: asks about 0", "1063: asks about 1"]
+    assert [line for line in decided(tmp_path, code) if ": asks about" in line] == [
+        "1061: asks about 0",
+        "1063: asks about 1",
+    ]
 
 
 def test_events_of_a_stall_are_checked() -> None:
