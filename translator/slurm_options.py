@@ -159,6 +159,8 @@ class SlurmOptions(Struct, frozen=True, kw_only=True):
     """A regular expression that finds the result of the job in the output of its tasks; "" for none."""
     checkpoints: str = ""
     """The pattern of the job's checkpoints, an absolute path or one from `./` on; "" for none."""
+    progress: str = ""
+    """A regular expression that finds the progress in the output of the tasks; "" for none."""
 
 
 class JobCompatOptions(Struct, frozen=True, kw_only=True):

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from .translator.app.jobs.folders.disk_use import DiskUse as DiskUse
     from .translator.app.jobs.folders.remove import Removal as Removal
     from .translator.app.monitoring import Worked as Worked
+    from .translator.app.rehearsal.rehearse import Rehearsals as Rehearsals
     from .translator.app.runs.differences import Differences as Differences
     from .translator.app.site.ask import ProbeOptions as ProbeOptions
     from .translator.app.site.check import CheckedJobs as CheckedJobs
@@ -85,6 +86,7 @@ _MODULES = {
     "app.jobs.folders.disk_use": "DiskUse",
     "app.jobs.folders.remove": "Removal",
     "app.monitoring": "Worked",
+    "app.rehearsal.rehearse": "Rehearsals",
     "app.runs.differences": "Differences",
     "app.site.ask": "ProbeOptions",
     "app.site.check": "CheckedJobs CheckedProfile",

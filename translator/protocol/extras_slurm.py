@@ -259,6 +259,8 @@ class SlurmResumes(StrictModel):
 
     file: Checkpoints = ""
     """The pattern of its checkpoints: an absolute path, or one that begins with `./`, below the submit folder."""
+    log: LogPattern = ""
+    """A regular expression that finds the progress in its output, `step ([0-9]+)`, or a line about continuing."""
 
 
 class SlurmExtras(SlurmRole):
@@ -300,6 +302,7 @@ def options_of_job(slurm: SlurmExtras) -> SlurmOptions:
         export_env=slurm.export_env,
         result=slurm.result,
         checkpoints=slurm.resumes.file,
+        progress=slurm.resumes.log,
     )
 
 

@@ -11,8 +11,11 @@ from .base import Calls
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from paislurm.backends.local.faults import Fault
+
     from ..estimate.start import StartEstimate
     from ..job_run import JobRun
+    from ..rehearsal.rehearse import Rehearsals
     from ..sources import JobFile, Parameter
 
 
@@ -96,6 +99,27 @@ class SubmitCalls(Calls):
             done = submit_sweep(self, source, values, dry_run=False, yes=True)
             present = [self._run(self.store.find(name, user=self.user)) for name in done.present]
             return [*present, *(self._run(each.folder, each.compiled) for each in done.submitted)]
+
+    def rehearse(
+        self,
+        file: JobFile,
+        *faults: Fault,
+        parameters: Mapping[str, Parameter] | None = None,
+        suffix: str = "",
+        secrets: str | os.PathLike[str] | None = None,
+        patience: float = 120,
+    ) -> Rehearsals:
+        """Run a job on this machine once for each fault (default: all), break it, and judge its second attempt.
+
+        Each step may take `patience` seconds. Raises UsageError if the job does not say how it resumes, and the errors
+        of `submit`.
+        """
+        from ..rehearsal.faults import TEXTS
+        from ..rehearsal.rehearse import rehearse
+
+        with self._call():
+            source = source_of(file, parameters, suffix, secrets, None, backend="local")
+            return rehearse(self, source, faults or tuple(TEXTS), patience)
 
     def estimate(
         self,

@@ -17,6 +17,7 @@ from ...app.jobs.folders.disk_use import DiskUse
 from ...app.jobs.folders.remove import Removal
 from ...app.jobs.logs.targets import LogFiles
 from ...app.monitoring import Worked
+from ...app.rehearsal.rehearse import Rehearsals
 from ...app.report.write import WrittenReport
 from ...app.runs.differences import Differences
 from ...app.site.check import CheckedJobs, CheckedProfile
@@ -63,6 +64,7 @@ COMMANDS: dict[str, tuple[type[Struct], ...]] = {
     "watch": (JobLine,),
     "top": (Measured,),
     "du": (DiskUse,),
+    "rehearse": (Rehearsals,),
     "report": (WrittenReport,),
     "explain-exit": (ExitMeaning,),
     "site detect": (DetectedSite,),

@@ -1,0 +1,82 @@
+"""Judge from logs and checkpoints whether a second attempt continued where the first one was. Pure."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+Verdict = Literal["continued", "went back", "began again", "skipped work", "unknown"]
+
+
+class Resuming(Struct, frozen=True, kw_only=True):
+    """Whether the second attempt continued, and the evidence for it, as a sentence."""
+
+    verdict: Verdict
+    """`continued`, `went back` behind its last checkpoints, `began again`, `skipped work` or `unknown`."""
+    shown_by: str
+    """What shows it."""
+
+
+def progress(pattern: re.Pattern[str], lines: Iterable[str]) -> list[float]:
+    """Return the numbers of the progress in the lines of a log."""
+    found = []
+    for line in lines:
+        match = pattern.search(line)
+        try:
+            found += [float(match[1])] if match else []
+        except (TypeError, ValueError):
+            continue
+    return found
+
+
+def judge_log(
+    pattern: re.Pattern[str], first: Sequence[str], second: Sequence[str], saved: Sequence[float] = ()
+) -> Resuming | None:
+    """Judge by the log; None if the second attempt has not printed enough yet.
+
+    With a group, the pattern finds the progress: the second attempt has to start after the beginning, and not beyond
+    what the first one reached, plus a step that was saved but not printed. `saved` is the progress printed when each
+    checkpoint appeared: the second has to start after the last but one. Without a group, the pattern finds a line that
+    only a continuing attempt prints.
+    """
+    if not pattern.groups:
+        if any(map(pattern.search, first)):
+            return Resuming(verdict="unknown", shown_by="the first attempt prints the line of `resumes.log`, too")
+        line = next(filter(pattern.search, second), None)
+        return Resuming(verdict="continued", shown_by=f"it printed: {line}") if line is not None else None
+    before, after = progress(pattern, first), progress(pattern, second)
+    if not after:
+        return None
+    begin, reached, start = before[0], max(before), after[0]
+    step = max((later - earlier for earlier, later in pairwise(before)), default=0)
+    said = f"the first attempt went from {begin:g} to {reached:g}, the second one began at {start:g}"
+    if start <= begin:
+        return Resuming(verdict="began again", shown_by=said)
+    if saved[-2:-1] and start < saved[-2]:
+        return Resuming(verdict="went back", shown_by=f"{said}; the last checkpoint but one was saved at {saved[-2]:g}")
+    return Resuming(verdict="continued" if start <= reached + 2 * step else "skipped work", shown_by=said)
+
+
+def judge_files(first: Mapping[str, int], second: Mapping[str, int]) -> Resuming | None:
+    """Judge by the checkpoints at the fault and now, with their times in nanoseconds; None if there is no new one.
+
+    A continuing attempt writes new files; one that began again writes those of the beginning anew. A job that always
+    writes the same file shows nothing.
+    """
+    changed = sorted(name for name, time in second.items() if first.get(name) != time)
+    if not changed:
+        return None
+    newest = max(first, key=lambda name: first[name])
+    again = [name for name in changed if name in first and name != newest]
+    if again:
+        return Resuming(verdict="began again", shown_by=f"it wrote {again[0]} anew, which is older than {newest}")
+    if set(changed) == {newest}:
+        return Resuming(verdict="unknown", shown_by=f"both attempts write {newest}: name a line by `resumes.log`")
+    new = next(name for name in changed if name != newest)
+    return Resuming(verdict="continued", shown_by=f"after {newest} it wrote {new}")
