@@ -229,7 +229,8 @@ def test_valid_checkpoints_are_accepted(pattern: str) -> None:
         {"file": "./a\nb"},
         {"file": "/"},
         {"file": 5},
-        {"log": "step"},
+        {"log": "("},
+        {"files": "./x"},
     ],
 )
 def test_invalid_checkpoints_are_refused(value: object) -> None:
