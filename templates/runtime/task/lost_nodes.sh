@@ -36,21 +36,25 @@ watch_nodes() {
 }
 
 # end_headless_job LOST: end the job if Slurm has removed its batch node from it. The monitor then
-# starts a fresh attempt, as after any lost node. LOST are the listed nodes. Slurm's programs are
-# missing in containers; the shell outside does this, too.
+# starts a fresh attempt, as after any lost node. LOST are the listed nodes; list all that the job
+# has lost. Slurm's programs are missing in containers; the shell outside does this, too.
 end_headless_job() {
-  local job nodes host folder=$PSL_ATTEMPT_FOLDER
+  local job nodes host node lost=$1 folder=$PSL_ATTEMPT_FOLDER
   job=$(scontrol --oneliner show job "$SLURM_JOB_ID") || return 0
   [[ $job =~ \ BatchHost=([^ ]+) ]] || return 0
   host=${BASH_REMATCH[1]}
   [[ $job =~ \ NodeList=([^ ]+) ]] || return 0
   nodes=$(scontrol show hostnames "${BASH_REMATCH[1]}") || return 0
-  [[ " ${nodes//$'\n'/ } " != *" $host "* ]] || return 0
+  nodes=" ${nodes//$'\n'/ } "
+  [[ $nodes != *" $host "* ]] || return 0
   if [[ ! -e $folder/result.json ]] && mkdir -- "$folder/headless"; then
     print_headless_result "$host" >"$folder/headless/result.json" &&
       mv -n -- "$folder/headless/result.json" "$folder/result.json"
   fi
-  printf '%s\n' "$1 $host" >"$folder/lost-nodes"
+  for node in "${!PSL_ADDRESS_OF[@]}"; do
+    [[ $nodes == *" $node "* ]] || lost+=" $node"
+  done
+  printf '%s\n' "$lost" >"$folder/lost-nodes"
   scancel "$SLURM_JOB_ID"
 }
 
