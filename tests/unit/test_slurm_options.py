@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 PROGRAMS = ("sbatch", "srun", "scancel", "scontrol", "squeue", "sacct", "sacctmgr", "sinfo")
 OPTION = re.compile(r"(?<![\w-])--[A-Za-z][a-z0-9-]+")
-PAIRS_OF = {"step_options": ("srun",), "_cpus": ("sbatch", "srun")}
+PAIRS_OF = {"step_options": ("srun",), "with_spare_nodes": ("srun",), "_cpus": ("sbatch", "srun")}
 """Functions of the planner whose options are not, or not only, sbatch's."""
 PATTERNS = {"scancel", "scontrol"}
 """Programs that scripts call in one line each, with all of their options."""
