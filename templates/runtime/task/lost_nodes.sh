@@ -47,9 +47,11 @@ end_headless_job() {
   nodes=$(scontrol show hostnames "${BASH_REMATCH[1]}") || return 0
   nodes=" ${nodes//$'\n'/ } "
   [[ $nodes != *" $host "* ]] || return 0
-  if [[ ! -e $folder/result.json ]] && mkdir -- "$folder/headless"; then
+  # A TERM of Slurm on the lost node is no cancellation.
+  if ! grep -qE '"outcome": "(succeeded|failed)"' "$folder/result.json" &&
+    mkdir -- "$folder/headless"; then
     print_headless_result "$host" >"$folder/headless/result.json" &&
-      mv -n -- "$folder/headless/result.json" "$folder/result.json"
+      mv -- "$folder/headless/result.json" "$folder/result.json"
   fi
   for node in "${!PSL_ADDRESS_OF[@]}"; do
     [[ $nodes == *" $node "* ]] || lost+=" $node"

@@ -12,6 +12,7 @@ from paislurm.translator.exit_codes.table import ExitTable, SiteRow
 from paislurm.translator.monitor.job_status import Evidence, JobStatus, determine_status
 from paislurm.translator.state.history import history
 from paislurm.translator.state.records import Cancelled, Observed
+from paislurm.translator.state.result import RestartRecord
 
 from .jobs import CREATED, INTENT, NOW, SUBMITTED, left, observed, task
 
@@ -247,3 +248,9 @@ def test_the_reason_names_a_lost_node_once() -> None:
     failed = replace(FAILED, exit_code=-1001, reason="node n12 was lost while role worker ran")
     assert job_status(None, failed, lost=("n12",)).reason == failed.reason
     assert job_status(None, failed, lost=("n1", "n12")).reason == f"{failed.reason}: n1"
+
+
+def test_the_reason_names_nodes_that_spare_ones_replaced() -> None:
+    restarts = tuple(RestartRecord(at=NOW, lost_node=node, spare_node="n9") for node in ("n2", "n3"))
+    shown = job_status(observed("COMPLETED", final=True), replace(SUCCEEDED, restarts=restarts))
+    assert shown.reason == f"{SUCCEEDED.reason}; all tasks had started anew after the loss of n[2-3]"

@@ -123,6 +123,14 @@ def test_commands_on_a_lost_node_are_killed(tmp_path: Path, lost: str, killed: s
     assert bash(tmp_path, code, LIVING="n1").strip() == ("1-KILL -- -4711" if killed else "0")
 
 
+@pytest.mark.parametrize(("outcome", "code"), [("failed", 255), ("succeeded", 0), ("interrupted", -1001)])
+def test_only_a_decided_result_outlives_the_loss_of_the_batch_node(tmp_path: Path, outcome: str, code: int) -> None:
+    """A TERM of Slurm may have reached the script."""
+    (tmp_path / "result.json").write_text(f'{{"outcome": "{outcome}", "exit_code": {code if code >= 0 else -210}}}')
+    bash(tmp_path, "end_headless_job ''", LIVING="n2")
+    assert json.loads((tmp_path / "result.json").read_text())["exit_code"] == code
+
+
 def test_hosts_are_those_of_tasks_on_living_nodes(tmp_path: Path) -> None:
     code = "PSL_ROLE_GPUS=(2); write_host_discovery discover; ./discover; printf ' n2\\n' >lost-nodes; ./discover"
     said = bash(tmp_path, code, LIVING="n1").split()
