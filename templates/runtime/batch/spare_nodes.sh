@@ -106,6 +106,16 @@ find_next_nodes() {
   PSL_NEXT_NODES+=(${spare[@]+"${spare[@]}"})
 }
 
+# see_own_loss: end the job if its tasks have found that Slurm has lost this node.
+see_own_loss() {
+  local nodes
+  read -r nodes <lost-nodes
+  if [[ ! $PSL_HEADLESS && " $nodes " == *" $SLURMD_NODENAME "* ]]; then
+    PSL_HEADLESS=1 PSL_NO_RESTART=1
+    on_node_loss 0 "$SLURMD_NODENAME"
+  fi
+}
+
 # stop_restarting: give up a restart because Slurm is ending the job.
 stop_restarting() {
   if [[ $PSL_OUTCOME == restarting ]]; then
@@ -118,6 +128,8 @@ stop_restarting() {
 end_start() {
   local node
   if [[ $PSL_HEADLESS ]]; then
+    stop_restarting
+    on_node_loss 0 "$SLURMD_NODENAME"
     write_result
     scancel "$SLURM_JOB_ID"
   fi

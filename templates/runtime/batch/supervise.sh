@@ -7,6 +7,7 @@ supervise() {
   while ((${#PSL_STEP_RUNNING[@]})) || [[ ! $PSL_OUTCOME ]]; do
     read_all_events
     read_clock
+    see_own_loss  # only: spare
     if ((${#PSL_FAILED_LAUNCH[@]})); then
       settle_failed_launch
     else

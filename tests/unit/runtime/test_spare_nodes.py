@@ -123,6 +123,16 @@ def test_commands_on_a_lost_node_are_killed(tmp_path: Path, lost: str, killed: s
     assert bash(tmp_path, code, LIVING="n1").strip() == ("1-KILL -- -4711" if killed else "0")
 
 
+def test_a_batch_script_on_a_lost_node_ends_the_job_by_that(tmp_path: Path) -> None:
+    """Its own tasks, which are killed there, decide nothing."""
+    code = """
+        on_start 0 0 0 0 n1 5 999; printf ' n1\n' >lost-nodes
+        on_exit 0 0 0 0 137 137 unknown 0; see_own_loss; PSL_NOW=1009; accept_exits
+        PSL_STEP_RUNNING=(); end_start; echo "$PSL_OUTCOME $PSL_OUTCOME_CODE"
+    """
+    assert bash(tmp_path, code, LIVING="n1,n2,n3,n4").split() == ["scancel", "7", "failed", "-1001"]
+
+
 @pytest.mark.parametrize(("outcome", "code"), [("failed", 255), ("succeeded", 0), ("interrupted", -1001)])
 def test_only_a_decided_result_outlives_the_loss_of_the_batch_node(tmp_path: Path, outcome: str, code: int) -> None:
     """A TERM of Slurm may have reached the script."""
