@@ -1,15 +1,15 @@
 # Start all tasks anew, in the same job, after the loss of a node.
 #
-# The job has more nodes than its tasks use. With --no-kill it outlives the loss of any node but the
-# batch node: Slurm removes the node from the job. srun has --no-kill, too: without it, Slurm kills
-# the whole step at once, and tasks cannot save. srun reports the loss, goes on with the other nodes
-# and ends when their tasks have ended; new steps can use the remaining nodes. In the end sacct
-# reports the state of the batch script, not NODE_FAIL; with --duplicates it also has a row RESIZING
-# for each loss. A signal to a step that includes a lost node reaches the other nodes at once, but
-# scancel then waits MessageTimeout.
+# The job has more nodes than its tasks use. With --no-kill it outlives the loss of any node: Slurm
+# removes the node from the job. srun has --no-kill, too: without it, Slurm kills the whole step at
+# once, and tasks cannot save. srun reports the loss, goes on with the other nodes and ends when
+# their tasks have ended; new steps can use the remaining nodes. The accounts have a row RESIZING
+# for the time before each loss, and in the end the state of the batch script, not NODE_FAIL. A
+# signal to a step that includes a lost node reaches the other nodes at once, but scancel then waits
+# MessageTimeout. Slurm never requeues such a job, not even with --requeue=expedite. If it loses the
+# batch node, it stays without a batch script: see watch_nodes. Slurm 22.05 does not free the cores
+# and the memory of steps that end after a loss, so there steps share both (--overlap, --mem=0).
 # Source: observed on Slurm 22.05, 24.11 and 26.05; sbatch(1) and srun(1), --no-kill.
-# Slurm 22.05 does not free the cores and the memory of steps that end after the loss: there steps
-# share both (--overlap, --mem=0). If the batch node is lost, see watch_nodes.
 #
 # Each start runs in a subshell, so that no state of an earlier one is left: all counters begin
 # again. Tasks of a later start have higher attempt numbers, which also name their logs; reports
