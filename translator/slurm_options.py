@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from msgspec import Struct, field
 
@@ -50,6 +50,22 @@ class Progress(Struct, frozen=True, kw_only=True):
     """A path or pattern of files whose size or time changes with progress."""
     command: str = ""
     """A command whose output changes with progress."""
+
+
+NodeCheck = Literal["gpu", "infiniband", "disk", "clock"]
+"""A check of a node before tasks start."""
+NODE_CHECKS: tuple[NodeCheck, ...] = get_args(NodeCheck)
+"""The checks, in the order in which a node runs them."""
+
+
+class Preflight(Struct, frozen=True, kw_only=True):
+    """Checks of nodes before tasks start; None for what the site profile decides."""
+
+    is_on: bool = True
+    check: tuple[NodeCheck, ...] | None = None
+    command: str | None = None
+    pairs: str | None = None
+    timeout_s: int | None = None
 
 
 class PassThroughOption(Struct, frozen=True, kw_only=True):
@@ -143,6 +159,8 @@ class RoleSlurmOptions(Struct, frozen=True, kw_only=True):
     """The working directory of the commands: `task`, `submit`, or an absolute path."""
     progress: Progress | None = None
     """The stall guard; None if not set."""
+    preflight: Preflight | None = None
+    """Checks of the nodes before tasks start."""
 
 
 class SlurmOptions(Struct, frozen=True, kw_only=True):

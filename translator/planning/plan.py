@@ -14,6 +14,7 @@ from ..slurm_options import OnMismatch, Progress
 from .images import ImagePlan
 from .infiniband import RoleInfiniband
 from .layout.layout import Layout, Placement
+from .preflight import RolePreflight
 
 Mount = tuple[str, str, str]
 """A mount: `own` for the user's part of a storage or `all`, the path on the nodes, and the mount point."""
@@ -257,6 +258,8 @@ class RolePlan(
     """The first role of those that share a stall guard; a role with its own setting is alone."""
     infiniband: RoleInfiniband | None
     """The role's InfiniBand settings; its variables are among `environment`."""
+    preflight: RolePreflight | None
+    """The checks of the role's nodes before tasks start."""
     lines: Lines
     """The lines of its source in the job file."""
 

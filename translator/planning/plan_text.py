@@ -8,6 +8,7 @@ from ..job import RESTART_ALWAYS
 from ..plural import counted
 from ..terminal_text import columns_text, pairs_text
 from ..times import elapsed_text
+from .preflight import preflight_text
 from .slurm.components import BINDING_OPTIONS
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ def plan_text(plan: Plan) -> str:
         head.append(("debug", f"a failed task is held for up to {plan.times.debug_hold}"))
     if plan.environment.exported is not None:
         head.append(("exports", f"of the submitting shell: {', '.join(plan.environment.exported) or 'nothing'}"))
+    head += [("preflight", line) for role in plan.roles if (line := preflight_text(role))]
     head += [("binding", line) for role in plan.roles if (line := _binding(role))]
     folders = dict.fromkeys(role.workdir for role in plan.roles)
     head += [("workdir", _workdir(plan, folder)) for folder in folders if folder != "task"]

@@ -12,6 +12,7 @@ from .containers import storage_prerequisite, workdir
 from .environment import role_variables, variable_names
 from .infiniband import infiniband_of_roles
 from .plan import HookScript, RolePlan
+from .preflight import preflight_of
 from .slurm.components import mismatch_action, own_step_options, step_options, with_spare_nodes
 
 if TYPE_CHECKING:
@@ -91,6 +92,7 @@ def _role(
         progress=(guard := progress(job, position)),
         progress_group=progress_group(job, position) if guard else None,
         infiniband=infiniband,
+        preflight=preflight_of(job, role, site, infiniband),
         lines=role.lines,
     )
 

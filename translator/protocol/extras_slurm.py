@@ -15,7 +15,7 @@ from pydantic_core import PydanticCustomError
 
 from ..job import AS_LONG_AS_ALLOWED
 from ..reading.document import SourceInt
-from ..slurm_options import PASS_THROUGH, CompatOptions, Mpi, RoleSlurmOptions, SlurmOptions, is_plain
+from ..slurm_options import PASS_THROUGH, CompatOptions, Mpi, Preflight, RoleSlurmOptions, SlurmOptions, is_plain
 from ..times import seconds_of
 from ..validation.schema_errors import hint_at_time
 from ..validation.strict_model import (
@@ -31,6 +31,7 @@ from ..validation.strict_model import (
 )
 from .binding import BindingChoice
 from .progress import ProgressChoice
+from .preflight import PreflightChoice, SlurmPreflight
 from .raw_options import sbatch_option, srun_option
 
 _MAX_TIME = 3650 * 24 * 3600
@@ -229,6 +230,8 @@ class SlurmRole(StrictModel):
     """The working directory of the commands: `task`, `submit`, `./` and a path below it, or an absolute path."""
     progress: ProgressChoice | None = None
     """The stall guard: how long tasks may be without progress, and what follows; `false` for none."""
+    preflight: PreflightChoice | None = None
+    """Checks of the nodes before tasks start: `true` for the site's, or what to check."""
     options: list[SbatchOption] = []
     """Raw sbatch options, `--name` or `--name=value`."""
     srun: list[SrunOption] = []
@@ -320,6 +323,20 @@ def slurm_options_of(slurm_options: SlurmRole) -> RoleSlurmOptions:
         srun=tuple(slurm_options.srun),
         workdir=slurm_options.workdir,
         progress=slurm_options.progress.progress if slurm_options.progress else None,
+        preflight=_preflight(slurm_options.preflight),
+    )
+
+
+def _preflight(requested: SlurmPreflight | Literal[False] | None) -> Preflight | None:
+    if requested is None:
+        return None
+    if requested is False:
+        return Preflight(is_on=False)
+    return Preflight(
+        check=tuple(requested.check) if requested.check is not None else None,
+        command=requested.command,
+        pairs=requested.pairs,
+        timeout_s=requested.timeout,
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from ..planning.environment import SECOND_NAMES
+from ..planning.preflight import preflight_words
 from ..planning.settings.of_job import job_settings
 from ..planning.settings.of_role import role_settings
 from ..plural import counted
@@ -138,7 +139,7 @@ def role_section(role: RolePlan, plan: Plan, shared: Mapping[str, str]) -> RoleS
         srun=_srun(role, plan),
         environment=list(_environment(role, shared)),
         commands=list(_commands(role, plan)),
-        hooks=[_hook_section(hook, role) for hook in (*role.before, *role.after)],
+        hooks=[*_preflight(role, plan), *(_hook_section(hook, role) for hook in (*role.before, *role.after))],
     )
 
 
@@ -210,6 +211,26 @@ _PHASE_TEXT = {
     "failure": "after the task failed, with $PAISLURM_EXIT_STATUS",
     "exit": "after the commands, however they end, with $PAISLURM_EXIT_STATUS",
 }
+
+
+_PREFLIGHT = {"command": "Commands of the preflight for each node", "pairs": "Commands of the preflight for pairs"}
+
+
+def _preflight(role: RolePlan, plan: Plan) -> Iterator[HookSection]:
+    """Yield the commands of the preflight; roles with equal ones share those of the first."""
+    words = preflight_words(role, plan.roles).split()
+    own = role.preflight
+    texts = (("command", own.node_commands), ("pairs", own.pair_commands)) if own else ()
+    for kind, commands in texts:
+        if f"{kind}:{role.position}" in words:
+            delimiter, text = here_document(commands.rstrip("\n"), "END_OF_PREFLIGHT")
+            lines = [Line(text=our_own([line]), fields=("preflight",)) for line in text.split("\n")]
+            yield HookSection(
+                title=f"{_PREFLIGHT[kind]}.",
+                function=our_own([f"preflight_{kind}_of_role_{role.position}"]),
+                document=HereDocument(delimiter=delimiter, lines=lines),
+                program=[],
+            )
 
 
 def _hook_section(hook: HookScript, role: RolePlan) -> HookSection:

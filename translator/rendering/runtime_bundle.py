@@ -36,6 +36,8 @@ def _section(file: str, *uses: str) -> Section:
 
 _CONTAINED_RANKS = "contained-ranks"
 """The use of jobs that use both `native-mpi` and a container runtime."""
+_OF_PREFLIGHT = frozenset({"gpu-faults", "pairs"})
+"""Uses that require `preflight`."""
 _CONTAINER = (
     _section("common/state"),
     _section("common/start"),
@@ -81,6 +83,9 @@ _BATCH = (
     _section("remote_exec/terminal"),
     _section("remote_exec/peer"),
     _section("node/infiniband", "infiniband"),
+    _section("node/preflight", "preflight"),
+    _section("node/gpu_faults", "gpu-faults"),
+    _section("node/pairs", "pairs"),
     _section("node/evidence"),
     _section("node/stall", "progress"),
     _section("images/registry", "registry"),
@@ -90,7 +95,7 @@ _BATCH = (
     *(_section(f"plugins/{name}", f"plugin-{name}") for name in ("git", "ssh", "storages", "tensorboard")),
     _section("batch/state"),
     _section("batch/signals"),
-    _section("batch/waiting", "code", "infiniband", "registry"),
+    _section("batch/waiting", "code", "infiniband", "preflight", "registry"),
     _section("batch/folder"),
     _section("batch/secrets", "secrets"),
     _section("batch/nodes"),
@@ -114,7 +119,9 @@ _BATCH = (
     _section("batch/mismatches", "binding"),
     _section("batch/stalls", "progress"),
     _section("batch/launches"),
-    _section("batch/node_steps", "infiniband", "registry"),
+    _section("batch/node_steps", "infiniband", "preflight", "registry"),
+    _section("batch/preflight", "preflight"),
+    _section("batch/pairs", "pairs"),
     _section("batch/failed_hooks", "hooks"),
     _section("batch/completion"),
     _section("batch/successes", "min-succeeded"),
@@ -147,6 +154,8 @@ def runtime(uses: tuple[str, ...] = ()) -> ShellWord:
         raise ValueError(f"the runtime has no part for: {', '.join(sorted(unknown))}")
     if "native-mpi" in wanted and wanted.intersection(BASH_PARTS):
         wanted |= {_CONTAINED_RANKS}
+    if wanted & _OF_PREFLIGHT:
+        wanted |= {"preflight"}
     container, task, first, batch = (_chosen(part, wanted) for part in (_CONTAINER, _TASK, _FIRST_TASK, _BATCH))
     sections = (*container, *task, *first, *batch)
     names = frozenset(_NAME.findall("".join(_load(section) for section in sections)))

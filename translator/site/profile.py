@@ -12,6 +12,7 @@ from pydantic import PrivateAttr
 
 from ..protocol.binding import BindingChoice, SlurmBinding
 from ..protocol.extras_slurm import HostList, Plugin, SbatchText, SlurmCompat, Time, Workdir
+from ..protocol.preflight import SlurmPreflight
 from ..slurm_options import CompatOptions
 from ..validation.strict_model import (
     Boolean,
@@ -242,6 +243,8 @@ class Site(StrictModel):
     """Whether a CPU of a job file is a hardware thread, as on OpenPAI, or a core."""
     binding: BindingChoice = SlurmBinding.of()
     """What Slurm binds tasks to: `auto` by default, `none`, or options of srun, which jobs can override."""
+    preflight: SlurmPreflight = SlurmPreflight.of()
+    """What jobs with `extras.slurm.preflight` check on each node before tasks start; their own keys override it."""
     infiniband: Infiniband | None = None
     """The InfiniBand, for jobs that use it, and to keep other jobs off it."""
     address: NodeAddress = Address()

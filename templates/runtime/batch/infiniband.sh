@@ -20,6 +20,7 @@ check_infiniband() {
       if [[ $node == + ]]; then
         continue
       fi
+      blame_for infiniband "$node" "$problem" && continue  # only: preflight
       count=$((count + 1))
       if ((count == 1)); then
         first="node $node: $problem"

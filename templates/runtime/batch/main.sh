@@ -1,6 +1,10 @@
 # Run the job from its start to its result, on its first node.
 
 batch_main() {
+  if [[ ${1-} == --preflight-* ]]; then  # only: preflight
+    preflight_main "$@"  # only: preflight
+    return  # only: preflight
+  fi  # only: preflight
   if [[ ${PSL_EXPORT_ENV+x} ]]; then
     limit_exports "$@"
   fi
@@ -60,6 +64,7 @@ check_nodes() {
   if [[ ${PSL_INFINIBAND_CHECKS[*]-} ]]; then
     check_infiniband
   fi
+  check_preflight  # only: preflight
   if [[ $PSL_FETCHES_IMAGES ]]; then
     stage_images
   fi

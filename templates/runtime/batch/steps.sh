@@ -38,6 +38,10 @@ find_component_job() {
 # PSL_STEP_LIMIT is the time limit in seconds.
 run_on_nodes() {
   local name=$1 component=$2 count
+  if [[ $1 == preflight-* ]]; then  # only: preflight
+    run_for_preflight "$@"  # only: preflight
+    return  # only: preflight
+  fi  # only: preflight
   local -a group=()
   if [[ $PSL_LAYOUT == het ]]; then
     group=("--het-group=$component")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..preflight import preflight_seconds
 from .setting import Row
 
 if TYPE_CHECKING:
@@ -169,6 +170,14 @@ OF_JOB: tuple[Row[Plan], ...] = (
         "''",
         (),
         "the site profile, infiniband.gidIndex; default: each node's first GID of RoCE v2 with an IPv4 address",
+    ),
+    Row(
+        "PREFLIGHT_SECONDS",
+        "seconds for each step of the preflight",
+        lambda plan: preflight_seconds(plan.roles),
+        "60",
+        ("preflight",),
+        "the job file, else the site profile: preflight.timeout",
     ),
     Row(
         "FETCHES_IMAGES",

@@ -9,6 +9,7 @@ from msgspec import Struct
 from ...job import NEVER, RESTART_ALWAYS
 from ...site.slurm_version import SlurmVersion, slurm_version
 from ..environment import names_peers
+from ..preflight import preflight_words
 from .setting import Row
 
 if TYPE_CHECKING:
@@ -146,6 +147,14 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
         None,
         ("infiniband",),
         "the site profile, infiniband: requirements of nodes",
+    ),
+    Row(
+        "PREFLIGHT",
+        "checks of its nodes before tasks start",
+        lambda of: preflight_words(of.role, of.plan.roles),
+        None,
+        ("preflight",),
+        "the job file, and the site profile for keys that it leaves out: preflight",
     ),
     Row(
         "RANKS_OF",
