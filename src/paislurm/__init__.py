@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from .translator.app.exit_meaning import ExitMeaning as ExitMeaning
     from .translator.app.job_run import JobRun as JobRun
     from .translator.app.jobs.folders.disk_use import DiskUse as DiskUse
+    from .translator.app.nodes import NodeLine as NodeLine
+    from .translator.app.nodes import NodeList as NodeList
     from .translator.app.jobs.folders.remove import Removal as Removal
     from .translator.app.monitoring import Worked as Worked
     from .translator.app.rehearsal.rehearse import Rehearsals as Rehearsals
@@ -84,6 +86,7 @@ _MODULES = {
     "app.exit_meaning": "ExitMeaning",
     "app.job_run": "JobRun",
     "app.jobs.folders.disk_use": "DiskUse",
+    "app.nodes": "NodeLine NodeList",
     "app.jobs.folders.remove": "Removal",
     "app.monitoring": "Worked",
     "app.rehearsal.rehearse": "Rehearsals",

@@ -38,6 +38,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "top": "Show the CPU, memory and GPU usage of tasks.",
         "watch": "Show the state of jobs, live.",
         "du": "Show the disk usage of jobs.",
+        "nodes": "Show, add or remove bad nodes.",
         "report": "Write an HTML page about a job, or a comparison of jobs.",
         "explain-exit": "Explain an exit code or a Slurm state.",
     },

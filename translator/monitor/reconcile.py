@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from paislurm.backends.base import Backend
 
+    from ..state.bad_nodes import BadNode
     from ..state.history import History
     from ..state.records import Record
     from .poll import Opened, View
@@ -52,6 +53,16 @@ UNKNOWN_SECONDS = 30 * 86400
 """A backend that does not know a job for a while may be another cluster's, or may have lost its state."""
 
 
+class Ledger(Struct, frozen=True, kw_only=True):
+    """Read and write the ledger of bad nodes: the nodes of a job's cluster, and those at fault for an end."""
+
+    read: Callable[[History], Sequence[BadNode]]
+    add: Callable[[History, Ended | Retry], None]
+
+
+NO_LEDGER = Ledger(read=lambda _: (), add=lambda _known, _record: None)
+
+
 class Dependencies(Struct, frozen=True, kw_only=True):
     """Hold the dependencies of a step.
 
@@ -60,7 +71,8 @@ class Dependencies(Struct, frozen=True, kw_only=True):
     `poll_at_most_every` returns a poll function for the monitor's loop that polls at most once in so many seconds.
     `new_shared_result` returns a backend's new answer to another process. `room_at` returns the time from which a job
     may submit one more attempt, in seconds since 1970. `ahead` returns how many seconds before its start a backend
-    accepts an attempt. `unreached` holds the last refusal of each unreachable backend: only one of the attempts due
+    accepts an attempt. `ledger` holds the
+    user's bad nodes. `unreached` holds the last refusal of each unreachable backend: only one of the attempts due
     there is tried at a time.
     """
 
@@ -75,6 +87,7 @@ class Dependencies(Struct, frozen=True, kw_only=True):
     room_at: Callable[[History], int] = lambda _: 0
     ahead: Callable[[str], int] = lambda _: 0
     unreached: dict[str, Refused] = field(default_factory=dict)
+    ledger: Ledger = NO_LEDGER
 
 
 def reconcile(
@@ -104,7 +117,7 @@ def _act(view: View, dependencies: Dependencies) -> View:
     if _is_quiet(view) or not dependencies.owns(view) or not dependencies.holds_lock():
         return view
     try:
-        view = record_news(view, dependencies.backend)
+        view = record_news(view, dependencies.backend, dependencies.ledger)
         if is_unknown(view) and dependencies.clock() - (view.history.submitted or view.history.asked) > UNKNOWN_SECONDS:
             # The backend has almost certainly lost the job, and its user may not return for long.
             view.folder.forget_secrets()
@@ -128,7 +141,7 @@ def _is_quiet(view: View) -> bool:
     return bool(alive) and not view.news and known.cancelled is None
 
 
-def record_news(view: View, backend: Callable[[str], Backend]) -> View:
+def record_news(view: View, backend: Callable[[str], Backend], ledger: Ledger = NO_LEDGER) -> View:
     """Append new records. Raises OSError if the journal cannot be written; then no action may follow.
 
     A submit may be so slow that its job comes after all, or a job that Slurm has lost may still begin. So an attempt
@@ -138,6 +151,9 @@ def record_news(view: View, backend: Callable[[str], Backend]) -> View:
         known = view.history
         if _may_begin(view, record) and not view.folder.take_claim(known.attempt, SETTLED_SECONDS):
             return _after(replace(view, news=()), open_job(view.folder).history, "")
+        if isinstance(record, Ended | Retry):
+            # A step that is interrupted here adds them once more.
+            ledger.add(known, record)
         view.folder.append(record)
         if isinstance(record, Ended):
             backend(view.history.backend).forget(view.history.run_folder(view.folder.path))
@@ -232,7 +248,7 @@ def _submit(view: View, number: int, dependencies: Dependencies) -> View:
             known,
             dependencies.backend(known.backend),
             dependencies.clock,
-            exclude=known.excluded_nodes(now),
+            exclude=known.excluded_nodes(now, dependencies.ledger.read(known)),
             delay=before.retry.retry_at - now if before.retry is not None else 0,
         )
     except BackendError as error:

@@ -170,6 +170,7 @@ def _end(evidence: Evidence, job_status: JobStatus, completed: int) -> Ended:
         ended_at=ended,
         completed=completed,
         node_list=_node_list(evidence),
+        blamed_nodes=_blamed(evidence, job_status.code) if job_status.code else (),
     )
 
 

@@ -30,8 +30,8 @@ from ..validation.strict_model import (
     pattern,
 )
 from .binding import BindingChoice
+from .preflight import AvoidNodes, PreflightChoice, SlurmPreflight
 from .progress import ProgressChoice
-from .preflight import PreflightChoice, SlurmPreflight
 from .raw_options import sbatch_option, srun_option
 
 _MAX_TIME = 3650 * 24 * 3600
@@ -287,6 +287,8 @@ class SlurmExtras(SlurmRole):
     """A regular expression that finds the result of the job in the output of its tasks."""
     resumes: SlurmResumes = SlurmResumes.of()
     """Where the job continues after a failure: at its newest checkpoint."""
+    avoid_nodes: AvoidNodes | None = None
+    """Which nodes of the ledger of bad nodes to avoid."""
     compat: SlurmCompat = SlurmCompat.of()
     """Choices between two readings of OpenPAI."""
     task_roles: dict[str, SlurmRole] = {}
@@ -306,6 +308,7 @@ def options_of_job(slurm: SlurmExtras) -> SlurmOptions:
         result=slurm.result,
         checkpoints=slurm.resumes.file,
         progress=slurm.resumes.log,
+        avoid_nodes=slurm.avoid_nodes.limits if slurm.avoid_nodes else None,
     )
 
 

@@ -1,16 +1,16 @@
-"""The key `preflight` of `extras.slurm` and of the site profile: checks of nodes before tasks start."""
+"""The keys `preflight` and `avoidNodes` of `extras.slurm` and of the site profile."""
 
 from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, Field
 
 from ..slurm_options import NODE_CHECKS, NodeCheck
 from ..times import DURATION_PATTERN, duration
-from ..validation.strict_model import NOT_EMPTY, StrictModel, Validator, choice, expected, pattern
+from ..validation.strict_model import NOT_EMPTY, StrictModel, Validator, choice, expected, int_range, pattern
 
-MAX_TIMEOUT = 3600
+MAX_TIMEOUT, DAY, MAX_AGE = 3600, 86400, 365 * 86400
 ShellText = Annotated[str, pattern("commands of bash", r"(?:(?!\x00)[\s\S])*\S(?:(?!\x00)[\s\S])*")]
 
 
@@ -18,6 +18,13 @@ def _timeout(value: object) -> int:
     seconds = duration(value) if isinstance(value, str) else None
     if seconds is None or not 1 <= seconds <= MAX_TIMEOUT:
         raise expected("a time such as `60s` or `5m`, at most an hour")
+    return seconds
+
+
+def _age(value: object) -> int:
+    seconds = duration(value) if isinstance(value, str) else None
+    if seconds is None or not 1 <= seconds <= MAX_AGE:
+        raise expected("an age such as `12h` or `1d`, at most a year")
     return seconds
 
 
@@ -49,3 +56,17 @@ def _preflight(value: object) -> object:
 PreflightChoice = Annotated[
     SlurmPreflight | Literal[False], BeforeValidator(_preflight, json_schema_input_type=bool | SlurmPreflight)
 ]
+
+
+class AvoidNodes(StrictModel):
+    """Which bad nodes a job avoids that it has not met itself."""
+
+    newer_than: Annotated[int, Field(alias="for"), Validator(_age, _DURATION)] = DAY
+    """How long a node is avoided after it was bad."""
+    at_most: Annotated[int, int_range(1, 1000)] = 2
+    """The most nodes to avoid, the latest first."""
+
+    @property
+    def limits(self) -> tuple[int, int]:
+        """The age in seconds up to which nodes are avoided, and how many."""
+        return self.newer_than, self.at_most

@@ -12,7 +12,7 @@ from pydantic import PrivateAttr
 
 from ..protocol.binding import BindingChoice, SlurmBinding
 from ..protocol.extras_slurm import HostList, Plugin, SbatchText, SlurmCompat, Time, Workdir
-from ..protocol.preflight import SlurmPreflight
+from ..protocol.preflight import AvoidNodes, SlurmPreflight
 from ..slurm_options import CompatOptions
 from ..validation.strict_model import (
     Boolean,
@@ -245,6 +245,8 @@ class Site(StrictModel):
     """What Slurm binds tasks to: `auto` by default, `none`, or options of srun, which jobs can override."""
     preflight: SlurmPreflight = SlurmPreflight.of()
     """What jobs with `extras.slurm.preflight` check on each node before tasks start; their own keys override it."""
+    avoid_nodes: AvoidNodes | None = None
+    """Which nodes of a user's ledger of bad nodes jobs avoid, unless they set `extras.slurm.avoidNodes`."""
     infiniband: Infiniband | None = None
     """The InfiniBand, for jobs that use it, and to keep other jobs off it."""
     address: NodeAddress = Address()

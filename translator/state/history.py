@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from paislurm.backends.base import RunFolder
 from paislurm.backends.slurm.reasons import code_of, explained
 
+from .bad_nodes import avoided
 from .changes import changed
 from .records import (
     NO_RETRIES,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from paislurm.backends.base import Observation
 
     from ..exit_codes.table import SiteRow
+    from .bad_nodes import BadNode
     from .records import Dependency, JobRole, Record, RetryPolicy
     from .run_record import RunRecord
 
@@ -130,11 +132,22 @@ class History(Struct, frozen=True, kw_only=True):
             return RetryCounters()
         return RetryCounters(total=last.retries, used=last.used_retries, transient=last.transient_retries)
 
-    def excluded_nodes(self, now: int) -> tuple[str, ...]:
-        """Return the nodes that a new attempt excludes: those of the latest failures of the last day."""
+    @property
+    def cluster(self) -> str:
+        """The cluster of the job's nodes, for the ledger of bad nodes: the backend, and the cluster in its tag."""
+        cluster = (self.tag or self.first_tag).partition(".")[0].partition("@")[2]
+        return f"{self.backend}@{cluster}" if cluster else self.backend
+
+    def excluded_nodes(self, now: int, ledger: Sequence[BadNode] = ()) -> tuple[str, ...]:
+        """Return the nodes that a new attempt excludes: its own bad nodes of the last day, then the ledger's.
+
+        The job's retry policy limits both.
+        """
         recent = (retry for retry in reversed(self.retries) if now - retry.happened_at < EXCLUSION_SECONDS)
-        nodes = dict.fromkeys(node for retry in recent for node in retry.blamed_nodes)
-        spare = self.retry_policy.spare_nodes
+        own = tuple(node for retry in recent for node in retry.blamed_nodes)
+        policy = self.retry_policy
+        nodes = dict.fromkeys((*own, *avoided(ledger, now, policy.avoid_s, policy.avoid_most)))
+        spare = policy.spare_nodes
         return tuple(nodes)[: MAX_EXCLUDED if spare is None else min(MAX_EXCLUDED, spare)]
 
 

@@ -56,8 +56,15 @@ class JournalContents(Struct, frozen=True, kw_only=True):
 def append(journal: Path, record: Record, *, inode: int | None = None) -> None:
     """Append a record and sync it to disk. Raises OSError.
 
-    If a crash or a full disk left the last line incomplete, end that line first: the record then has a line of its own.
     `inode` is that of the expected journal: raise OSError if another job has taken its name.
+    """
+    append_line(journal, dump(record), inode=inode)
+
+
+def append_line(journal: Path, text: bytes, *, inode: int | None = None) -> None:
+    """Append a line to a journal, as `append` does.
+
+    If a crash or a full disk left the last line incomplete, end that line first: the record then has a line of its own.
     """
     descriptor = os.open(journal, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
@@ -67,7 +74,7 @@ def append(journal: Path, record: Record, *, inode: int | None = None) -> None:
             raise OSError(errno.ESTALE, "the journal belongs to another job now", str(journal))
         size = status.st_size
         torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
-        line = b"\n" * torn + dump(record)
+        line = b"\n" * torn + text
         if os.write(descriptor, line) != len(line):
             # The disk filled up in the middle of the line. A second write may raise the real error.
             os.write(descriptor, b"\n")

@@ -38,6 +38,10 @@ class RetryPolicy(Struct, frozen=True, kw_only=True):
     """The action after a cancellation by root: `stop` or `retry`."""
     spare_nodes: Int | None = None
     """How many nodes an attempt can exclude and still start; None if unknown."""
+    avoid_s: Int = 0
+    """For how many seconds a node of the ledger of bad nodes is avoided."""
+    avoid_most: Int = 0
+    """How many nodes of the ledger are avoided at most."""
 
 
 class RetryCounters(Struct, frozen=True, kw_only=True):
@@ -239,6 +243,8 @@ class Ended(_OfAttempt, frozen=True, kw_only=True):
     """How many tasks ended by themselves."""
     node_list: str = ""
     """The nodes of the last attempt as Slurm writes them, `n[1-3,7]`."""
+    blamed_nodes: tuple[str, ...] = ()
+    """The nodes at fault for the end of the last attempt."""
 
 
 class Notified(_OfAttempt, frozen=True, kw_only=True):

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ..jobs.folders.disk_use import DiskUse
     from ..jobs.folders.remove import Removal
     from ..jobs.logs.selection import Stream
+    from ..nodes import NodeList
     from ..views.job import JobView
     from ..views.line import JobLine
 
@@ -202,6 +203,27 @@ class JobCalls(Calls):
             if errors:
                 raise joined(errors)
             return done
+
+    def nodes(self) -> NodeList:
+        """Return the user's bad nodes, the latest first."""
+        from ..nodes import list_nodes
+
+        with self._call():
+            return list_nodes(self)
+
+    def add_node(self, node: str, *, reason: str = "") -> NodeList:
+        """Add a bad node, and return all. Raises UsageError for a wrong name."""
+        from ..nodes import add_node
+
+        with self._call():
+            return add_node(self, node, reason)
+
+    def remove_node(self, node: str) -> NodeList:
+        """Remove a bad node, and return the others. Raises UsageError if it is not among them."""
+        from ..nodes import remove_node
+
+        with self._call():
+            return remove_node(self, node)
 
     def disk_use(self, *words: str) -> DiskUse:
         """Return the disk usage of jobs, the largest first; words are those of `jobs`. Raises NotFoundError."""

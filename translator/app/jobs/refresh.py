@@ -19,6 +19,7 @@ from ...state.lock import Lock
 from ...state.records import Ended
 from ...state.shared_files import SharedFiles
 from ...state.tidying.tidy import is_tidy, tidy
+from ..nodes import ledger
 from ..ownership import is_private
 from .job_sites import JobSites, missing_profile
 from .monitor_runs import warn_of_overdue_monitor
@@ -65,6 +66,7 @@ def dependencies(
         room_at=partial(when_room, session, sites=sites),
         site_of=sites.of,
         ahead=ahead,
+        ledger=ledger(session),
     )
 
 

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 def retry_policy(compiled: Compiled) -> RetryPolicy:
     """Return the retry policy of a job."""
-    retry = compiled.site.retry
+    retry, default = compiled.site.retry, compiled.site.avoid_nodes
+    avoid_s, avoid_most = compiled.job.slurm_options.avoid_nodes or (default.limits if default else (0, 0))
     return RetryPolicy(
         retry_limit=compiled.job.retry_limit,
         max_transient_retries=retry.max_transient_retries,
@@ -23,6 +24,8 @@ def retry_policy(compiled: Compiled) -> RetryPolicy:
         on_timeout=compiled.job.slurm_options.on_timeout,
         on_root_cancel=retry.on_root_cancel,
         spare_nodes=spare_nodes(compiled.plan, compiled.site),
+        avoid_s=avoid_s,
+        avoid_most=avoid_most,
     )
 
 

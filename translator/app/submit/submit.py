@@ -19,6 +19,7 @@ from ...state.publish import stage, write_files
 from ...state.records import Created, JobRole, dump
 from ...state.submit_environment import ENVIRONMENT, as_bytes
 from ..document import plain
+from ..nodes import ledger
 from ..runs.recording import current_folder, run_record
 from .background import MONITOR_CALL, leave_monitor, monitor_call, say_monitor
 from .masking import hidden_texts, kept_text
@@ -118,7 +119,8 @@ def _submit(session: Session, prepared: Prepared, finished: View | None) -> str:
     if known.is_held_back:
         return ""
     try:
-        job_id, unwritten = submit_attempt(folder, known, session.backend(source.backend), session.now)
+        exclude = known.excluded_nodes(session.now(), ledger(session).read(known))
+        job_id, unwritten = submit_attempt(folder, known, session.backend(source.backend), session.now, exclude=exclude)
     except BackendError as error:
         if error.is_refusal:
             undo(folder, old)

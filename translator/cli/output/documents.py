@@ -18,6 +18,7 @@ from ...app.jobs.folders.remove import Removal
 from ...app.jobs.logs.targets import LogFiles
 from ...app.monitoring import Worked
 from ...app.rehearsal.rehearse import Rehearsals
+from ...app.nodes import NodeList
 from ...app.report.write import WrittenReport
 from ...app.runs.differences import Differences
 from ...app.site.check import CheckedJobs, CheckedProfile
@@ -65,6 +66,9 @@ COMMANDS: dict[str, tuple[type[Struct], ...]] = {
     "top": (Measured,),
     "du": (DiskUse,),
     "rehearse": (Rehearsals,),
+    "nodes": (NodeList,),
+    "nodes add": (NodeList,),
+    "nodes remove": (NodeList,),
     "report": (WrittenReport,),
     "explain-exit": (ExitMeaning,),
     "site detect": (DetectedSite,),

@@ -1,0 +1,76 @@
+"""`paislurm nodes`, and jobs that avoid bad nodes."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from .running import finish
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from paislurm.translator.state.job_folder import JobFolder
+
+    from ..monitor.jobs import FakeBackend
+    from .running import Runner
+
+
+def listed(run: Runner) -> list[tuple[str, str | None, str | None]]:
+    document = json.loads(run("nodes", "--json").out)
+    return [(each["node"], each["job"], each["reason"]) for each in document["nodes"]]
+
+
+def test_nodes_are_added_listed_and_removed(run: Runner) -> None:
+    assert "no bad nodes" in run("nodes").err
+    assert run("nodes", "add", "n7", "--reason", "slow\x1b[31m").code == 0
+    assert [line.split() for line in run("nodes", "add", "n8").out.splitlines()][1][0] in ("n7", "n8")
+    assert "\x1b" not in run("nodes").out
+    assert sorted(listed(run)) == [("n7", None, "slow\x1b[31m"), ("n8", None, None)]
+    assert run("nodes", "remove", "n7").code == 0
+    assert listed(run) == [("n8", None, None)]
+    assert (run("nodes", "remove", "n7").code, run("nodes", "add", "n[1-2]").code) == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("avoid", "spare", "expected"),
+    [
+        ("{for: 1d, atMost: 2}", 8, ("n9", "n8")),
+        ("{atMost: 1}", 8, ("n9",)),
+        ("{atMost: 5}", 3, ("n9",)),
+        ("{atMost: 5}", 2, ()),
+        (None, 8, ()),
+    ],
+)
+def test_a_job_avoids_bad_nodes_within_the_spare_ones(
+    run: Runner, job: str, profile: Path, slurm: FakeBackend, avoid: str | None, spare: int, expected: tuple[str, ...]
+) -> None:
+    """The job needs two nodes of a partition that has so many."""
+    site = "partitions:\n  p:\n    nodes: [{count: COUNT, cpus: 1, memoryMB: 4000}]\ndefaultPartition: p\n"
+    profile.write_text(site.replace("COUNT", str(spare)) + "virtualClusters: {default: {partition: p}}\n")
+    for node in ("n7", "n8", "n9"):
+        run("nodes", "add", node)
+    with open(job, "a", encoding="utf-8") as file:  # noqa: PTH123 - a path as text
+        file.write(f"extras: {{slurm: {{avoidNodes: {avoid}}}}}\n" if avoid else "")
+    said = run("submit", job)
+    assert said.code == 0, said.err
+    assert set(slurm.submissions[0].exclude) <= {"n7", "n8", "n9"}
+    assert len(slurm.submissions[0].exclude) == len(expected)
+
+
+def test_nodes_at_fault_are_noted_once(run: Runner, job: str, slurm: FakeBackend, demo: JobFolder) -> None:
+    run("submit", job)
+    task = {
+        "role": "worker", "index": 0, "task_attempt": 0, "state": "FAILED", "exit_status": None, "exit_code": -1407,
+        "behaviour": "transient", "node": "n3", "started_at": None, "ended_at": None,
+    }  # fmt: skip
+    ending = {"exit_code": -1407, "behaviour": "transient", "reason": "the preflight found bad nodes", "tasks": [task]}
+    finish(demo, slurm, outcome="failed", **ending)
+    for _ in range(2):
+        run("status", "demo")
+    (found,) = listed(run)
+    assert found[0] == "n3"
+    assert str(found[2]).startswith("the preflight found bad nodes")
+    assert slurm.submissions[-1].exclude == ("n3",)

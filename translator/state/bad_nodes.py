@@ -1,0 +1,63 @@
+"""The ledger of a user's bad nodes: JSON lines, only appended, by the monitor and by `paislurm nodes`."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated
+
+from msgspec import Meta, Struct, to_builtins
+
+from .journal import append_line
+from .safe_read import CorruptDataError, Int, read_lines, read_version
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+FILE = "nodes.jsonl"
+VERSION = 1
+MAX_BYTES = 4 << 20
+"""The most bytes of the ledger that are read, from its end."""
+MAX_REASON = 500
+NODE_NAME = r"[A-Za-z0-9_.][A-Za-z0-9_.-]{0,254}"
+NodeName = Annotated[str, Meta(pattern=rf"^{NODE_NAME}\Z")]
+
+
+class BadNode(Struct, frozen=True, kw_only=True):
+    """A line of the ledger: a node was bad, or its user has removed it. `cluster` tells nodes of one name apart."""
+
+    happened_at: Int
+    cluster: str
+    node: NodeName
+    reason: str = ""
+    job: str = ""
+    """The job that met it, `user~name`; empty if its user has added it."""
+    attempt: Int = 0
+    is_removed: bool = False
+
+
+def add(home: Path, nodes: Iterable[BadNode]) -> None:
+    """Append nodes to the ledger. Raises OSError."""
+    for each in nodes:
+        append_line(home / FILE, json.dumps({"version": VERSION, **to_builtins(each)}).encode() + b"\n")
+
+
+def bad_nodes(home: Path, cluster: str | None = None) -> tuple[BadNode, ...]:
+    """Return the last line about each node, the latest first, without those that were removed.
+
+    A monitor that is interrupted may add the same line twice. Invalid lines are ignored.
+    """
+    last: dict[tuple[str, str], BadNode] = {}
+    for line in read_lines(home / FILE, MAX_BYTES):
+        try:
+            found = read_version(line, BadNode, VERSION)
+        except CorruptDataError:
+            continue
+        last[found.cluster, found.node] = found
+    kept = [each for each in last.values() if not each.is_removed and cluster in (None, each.cluster)]
+    return tuple(sorted(kept, key=lambda each: -each.happened_at))
+
+
+def avoided(nodes: Sequence[BadNode], now: int, age_s: int, most: int) -> tuple[str, ...]:
+    """Return the names of the latest nodes that were bad in the last `age_s` seconds, `most` of them at most."""
+    return tuple(each.node for each in nodes if now - each.happened_at < age_s)[:most]
