@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from typing import TYPE_CHECKING
 
-from tests.cluster.jobs import role
+import pytest
+
+from tests.cluster.hosts import enter
+from tests.cluster.jobs import ONE_ATTEMPT, role
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tests.cluster.cluster import Cluster
     from tests.contract.site import Site
 
 RETRIES = "retry: {maxTransientRetries: 3}\nmonitor: {background: false, maxPollInterval: 2}\n"
@@ -47,3 +52,67 @@ def test_bad_node_is_named_and_excluded(site: Site, folder: Path) -> None:
     assert bad not in {task["node"] for task in last["tasks"]}
     answers = (job.attempt(1) / "srun/preflight.log").read_text()
     assert answers.count(" tried 0 12.5 ") == 3
+
+
+BANDWIDTH = """
+  /usr/bin/python3 - <<'END'
+  import os, socket, time
+  get, size, piece = os.environ.get, 4 << 20, bytes(1 << 16)
+  port = int(get("PAISLURM_PAIR_PORT"))
+  def send(link):
+      for _ in range(size // len(piece)):
+          link.sendall(piece)
+  def receive(link):
+      left = size
+      while left:
+          left -= len(link.recv(min(left, 1 << 16)) or exit("the partner has gone"))
+  if get("PAISLURM_PAIR_RANK") == "1":
+      link = socket.create_server(("", port)).accept()[0]
+      receive(link)
+      send(link)
+      exit()
+  while True:
+      try:
+          link = socket.create_connection((get("PAISLURM_PAIR_PEER"), port))
+          break
+      except ConnectionRefusedError:
+          time.sleep(0.1)
+  begun = time.monotonic()
+  send(link)
+  receive(link)
+  print(f"{2 * size / (time.monotonic() - begun) / 1e6:.2f}")
+  END
+""".replace("\n  ", "\n")
+"""Print the megabytes a second that two nodes exchange."""
+ALL = "PartitionName=preflight"
+SLOW = "qdisc add dev eth0 root tbf rate 10mbit burst 32kb latency 400ms"
+
+
+@pytest.mark.exclusive
+def test_slow_node_is_named_by_its_pairs(site: Site, folder: Path) -> None:
+    """The link of one of eight nodes is slowed by the kernel (tc); without that, no node is named."""
+    cluster = site.administrator
+    node = cluster.nodes[4]
+    cluster.admin(["scontrol", "create", ALL, f"Nodes={','.join(cluster.nodes)}", "State=UP"])
+    try:
+        settings = (
+            f"{ONE_ATTEMPT}partitions: {{preflight: {{nodes: [{{count: {len(cluster.nodes)}, cpus: 16, "
+            "memoryMB: 1000000}]}}\ndefaultPartition: preflight\nvirtualClusters: {default: {partition: preflight}}\n"
+        )
+        roles = role("w", len(cluster.nodes), "echo ran")
+        tc(cluster, node, SLOW)
+        try:
+            code, result = site.submit(folder, roles, extras(pairs=BANDWIDTH), settings).ended()
+        finally:
+            tc(cluster, node, "qdisc del dev eth0 root")
+        assert (code, result["exit_code"]) == (1, -1407), result["reason"]
+        assert f"bad nodes: node {node}: all of its pairs are bad: " in result["reason"]
+        assert [task["node"] for task in result["tasks"] if task["state"] == "FAILED"] == [node]
+        code, result = site.submit(folder, roles, extras(pairs=BANDWIDTH), settings).ended()
+        assert (code, result["outcome"]) == (0, "succeeded"), result["reason"]
+    finally:
+        cluster.admin(["scontrol", "delete", ALL], check=False)
+
+
+def tc(cluster: Cluster, node: str, words: str) -> None:
+    subprocess.run([*enter(cluster.instance, node), "tc", *words.split()], check=True, capture_output=True, timeout=60)

@@ -43,13 +43,13 @@ class NodeLine(Struct, frozen=True, kw_only=True):
 class NodeList(Struct, frozen=True, kw_only=True):
     """The bad nodes of the ledger."""
 
-    nodes: tuple[NodeLine, ...]
+    bad_nodes: tuple[NodeLine, ...]
     """The nodes, the latest first."""
 
 
 def list_nodes(session: Session) -> NodeList:
     """Return the user's bad nodes, the latest first."""
-    return NodeList(nodes=tuple(map(_line, bad_nodes(session.store.home))))
+    return NodeList(bad_nodes=tuple(map(_line, bad_nodes(session.store.home))))
 
 
 def add_node(session: Session, node: str, reason: str) -> NodeList:

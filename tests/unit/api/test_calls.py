@@ -191,7 +191,7 @@ def test_estimate_top_disk_use_and_report_return_results(
     used = client.top(running)
     assert [(each.role, each.index) for each in used.usages] == [("worker", 0), ("worker", 1)]
     assert client.disk_use().jobs[0].name == running.name
-    assert [each.node for each in client.add_node("n1", reason="slow").nodes] == ["n1"]
+    assert [each.node for each in client.add_node("n1", reason="slow").bad_nodes] == ["n1"]
     assert client.remove_node("n1") == client.nodes()
     page = client.report(running, output=tmp_path / "page.html")
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")

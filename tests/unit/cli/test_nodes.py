@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def listed(run: Runner) -> list[tuple[str, str | None, str | None]]:
     document = json.loads(run("nodes", "--json").out)
-    return [(each["node"], each["job"], each["reason"]) for each in document["nodes"]]
+    return [(each["node"], each["job"], each["reason"]) for each in document["bad_nodes"]]
 
 
 def test_nodes_are_added_listed_and_removed(run: Runner) -> None:

@@ -64,11 +64,11 @@ def _print(session: Session, found: NodeList, *, as_json: bool) -> int:
 
     if as_json:
         print_json(found)
-    elif found.nodes:
+    elif found.bad_nodes:
         now = session.now()
         rows = [
             (each.node, age(now - (seconds_since_1970(each.blamed_at) or now)), each.job or "", each.reason or "")
-            for each in found.nodes
+            for each in found.bad_nodes
         ]
         print_table(("node", "age", "job", "reason"), rows)
     else:
