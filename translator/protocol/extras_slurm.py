@@ -30,7 +30,7 @@ from ..validation.strict_model import (
     pattern,
 )
 from .binding import BindingChoice
-from .preflight import AvoidNodes, PreflightChoice, SlurmPreflight
+from .preflight import NO_PREFLIGHT, AvoidNodes, PreflightChoice, SlurmPreflight
 from .progress import ProgressChoice
 from .raw_options import sbatch_option, srun_option
 
@@ -330,12 +330,11 @@ def slurm_options_of(slurm_options: SlurmRole) -> RoleSlurmOptions:
     )
 
 
-def _preflight(requested: SlurmPreflight | Literal[False] | None) -> Preflight | None:
+def _preflight(requested: SlurmPreflight | None) -> Preflight | None:
     if requested is None:
         return None
-    if requested is False:
-        return Preflight(is_on=False)
     return Preflight(
+        is_on=requested is not NO_PREFLIGHT,
         check=tuple(requested.check) if requested.check is not None else None,
         command=requested.command,
         pairs=requested.pairs,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
@@ -44,18 +44,20 @@ class SlurmPreflight(StrictModel):
     """The most time for the checks, for the command, and for each round of pairs. Default: `60s`."""
 
 
+NO_PREFLIGHT = SlurmPreflight.of()
+"""The value of `preflight: false`."""
+
+
 def _preflight(value: object) -> object:
     """Return `true` as a mapping without keys."""
-    if value is True:
-        return SlurmPreflight.of()
-    if value is False or isinstance(value, (dict, SlurmPreflight)):
+    if isinstance(value, bool):
+        return SlurmPreflight.of() if value else NO_PREFLIGHT
+    if isinstance(value, (dict, SlurmPreflight)):
         return value
     raise expected("true, false or a mapping such as `{check: [gpu, disk]}`")
 
 
-PreflightChoice = Annotated[
-    SlurmPreflight | Literal[False], BeforeValidator(_preflight, json_schema_input_type=bool | SlurmPreflight)
-]
+PreflightChoice = Annotated[SlurmPreflight, BeforeValidator(_preflight, json_schema_input_type=bool | SlurmPreflight)]
 
 
 class AvoidNodes(StrictModel):

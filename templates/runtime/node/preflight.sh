@@ -37,12 +37,13 @@ find_words_of_node() {
 
 print_node_problem() { printf '%s problem %s\n' "$SLURMD_NODENAME" "$1"; }
 
-# check_folders FOLDER ...: write a file to each folder, and read it back.
+# check_folders FOLDER ...: write a file to each folder, and read it back. Other users cannot predict
+# its name.
 check_folders() {
   local folder file said sum
   sum=$(head -c "$PSL_TEST_BYTES" /dev/zero | cksum)
   for folder; do
-    file=$folder/.paislurm-preflight-$SLURMD_NODENAME-$PSL_JOB_ID
+    file=$folder/.${PSL_NODE_FOLDER##*/}-$SLURMD_NODENAME-$BASHPID
     # dd reports errors of a full disk or a quota, which NFS reports at the end only.
     said=$(LC_ALL=C timeout -k 1 "$PSL_TOOL_SECONDS" dd if=/dev/zero of="$file" conv=fsync,excl \
       bs="$PSL_TEST_BYTES" count=1 2>&1)

@@ -154,7 +154,7 @@ def test_clock_and_disk(tmp_path: Path) -> None:
 
 
 def test_folder_that_cannot_be_written(tmp_path: Path) -> None:
-    said = bash(f"PSL_JOB_ID=7; check_folders {tmp_path}/none /dev/full", cwd=tmp_path)
+    said = bash(f"PSL_NODE_FOLDER=/tmp/x; check_folders {tmp_path}/none /dev/full", cwd=tmp_path)
     assert said == [
         f"n1 problem cannot write 4 MiB to {tmp_path}/none: No such file or directory",
         "n1 problem cannot write 4 MiB to /dev/full: Not a directory",
