@@ -37,8 +37,8 @@ find_words_of_node() {
 
 print_node_problem() { printf '%s problem %s\n' "$SLURMD_NODENAME" "$1"; }
 
-# check_folders FOLDER ...: write a file to each folder, and read it back. Other users cannot predict
-# its name.
+# check_folders FOLDER ...: write a file to each folder, and read it back. Nobody can predict its
+# name.
 check_folders() {
   local folder file said sum
   sum=$(head -c "$PSL_TEST_BYTES" /dev/zero | cksum)
