@@ -3,16 +3,36 @@
 # The pairs of all rounds, "NODE NODE NUMBER FAULT": the number that rank 0 printed, or `-`, and why
 # the pair failed, or nothing.
 PSL_PAIRS=()
+# What judge_pairs finds.
+declare -A PSL_GOOD_NODES=() PSL_SUSPECTS=() PSL_BAD_PAIRS=()
 
-# check_pairs: run the rounds of all roles with `pairs`.
+# check_pairs: run the rounds of all roles with `pairs`. Nodes that seem to be bad have a last
+# round, each with a good partner: a measurement may be wrong for other reasons, but not each time.
 check_pairs() {
-  local role
+  local role node
   for role in "${!PSL_PREFLIGHT[@]}"; do
-    if [[ " ${PSL_PREFLIGHT[role]} " == *" pairs:$role "* ]]; then
-      try_pairs "$role"
+    [[ " ${PSL_PREFLIGHT[role]} " == *" pairs:$role "* ]] || continue
+    try_pairs "$role"
+    judge_pairs
+    if ((${#PSL_SUSPECTS[@]})); then
+      print_last_pairs >"commands/pairs-$role.$PSL_ROUNDS"
+      try_round "$role.$PSL_ROUNDS"
       judge_pairs
-      end_by_bad_nodes
     fi
+    report_bad_pairs
+    end_by_bad_nodes
+  done
+}
+
+# print_last_pairs: print pairs of the nodes that seem to be bad and of good ones, as print_pairs.
+print_last_pairs() {
+  local node number=0
+  local -a good=("${!PSL_GOOD_NODES[@]}")
+  for node in "${!PSL_SUSPECTS[@]}"; do
+    if ((number < ${#good[@]})); then
+      printf '%s %s\n' "$node" "${good[number]}"
+    fi
+    number=$((number + 1))
   done
 }
 
@@ -31,23 +51,26 @@ count_rounds() {
   fi
 }
 
-# try_pairs ROLE: run all rounds of the `pairs` commands of this role, and fill PSL_PAIRS.
+# try_pairs ROLE: run the rounds of the `pairs` commands of this role, and fill PSL_PAIRS.
 try_pairs() {
-  local round place fault
-  local -a nodes
+  local round
   PSL_PAIRS=()
   list_paired_nodes "$1"
-  nodes=("${PSL_NODES[@]}")
-  count_rounds "${#nodes[@]}"
+  count_rounds "${#PSL_NODES[@]}"
   for ((round = 0; round < PSL_ROUNDS; round++)); do
-    ask_for_preflight "pairs.$1.$round" "pairs:$1"
-    end_by_bad_nodes
-    for place in "${!nodes[@]}"; do
-      if find_partner "$place" "${#nodes[@]}" "$round" && ((PSL_PAIR_RANK == 0)); then
-        note_pair "${nodes[place]}" "${nodes[PSL_PARTNER]}"
-      fi
-    done
+    print_pairs "$1" "$round" >"commands/pairs-$1.$round"
+    try_round "$1.$round"
   done
+}
+
+# try_round ROLE.ROUND: run the pairs in the file of this name, and add them to PSL_PAIRS.
+try_round() {
+  local node peer
+  ask_for_preflight "pairs.$1" "pairs:${1%.*}"
+  end_by_bad_nodes
+  while read -r node peer; do
+    note_pair "$node" "$peer"
+  done <"commands/pairs-$1"
 }
 
 # note_pair NODE PEER: add a pair to PSL_PAIRS.
@@ -72,13 +95,13 @@ read_number() {
   PSL_VALUE=$((10#${1%.*}${fraction:0:3}))
 }
 
-# judge_pairs: blame each node of which no pair is good, if a partner of it has a good pair: a good
+# judge_pairs: find the nodes of which no pair is good, if a partner of it has a good pair: a good
 # pair clears both. A pair is bad if it failed, or if its number is less than half of the median of
-# the nodes' best numbers. End the attempt if a node has no good pair, and it cannot be told which
-# one is bad.
+# the nodes' best numbers. Set PSL_GOOD_NODES, PSL_SUSPECTS to the reason by node, and
+# PSL_BAD_PAIRS to the reason by "NODE NODE".
 judge_pairs() {
-  local pair node peer number fault first=''
-  local -A good=() faults=() bad=()
+  local pair node peer number fault
+  PSL_GOOD_NODES=() PSL_SUSPECTS=() PSL_BAD_PAIRS=()
   find_reference
   for pair in ${PSL_PAIRS[@]+"${PSL_PAIRS[@]}"}; do
     read -r node peer number fault <<<"$pair"
@@ -86,28 +109,38 @@ judge_pairs() {
       read_number "$number"
       ((2 * PSL_VALUE >= PSL_REFERENCE)) || fault=$number
     fi
-    if [[ ! $fault ]]; then
-      good[$node]=1 good[$peer]=1
-      continue
-    fi
-    faults[$node $peer]=$fault
-  done
-  for pair in "${!faults[@]}"; do
-    node=${pair% *} peer=${pair#* } fault=${faults[$pair]}
-    if [[ ! ${good[$node]-} && ${good[$peer]-} ]]; then
-      bad[$node]+="${bad[$node]+, }$fault with $peer"
-    elif [[ ${good[$node]-} && ! ${good[$peer]-} ]]; then
-      bad[$peer]+="${bad[$peer]+, }$fault with $node"
-    elif [[ ${good[$node]-} ]]; then
-      log "warning: nodes $node and $peer, which are good in other pairs: $fault$PSL_HALF"
+    if [[ $fault ]]; then
+      PSL_BAD_PAIRS[$node $peer]=$fault
     else
-      first="nodes $node and $peer: $fault$PSL_HALF"
-      log "error: $first"
+      PSL_GOOD_NODES[$node]=1 PSL_GOOD_NODES[$peer]=1
     fi
   done
-  for node in "${!bad[@]}"; do
+  for pair in "${!PSL_BAD_PAIRS[@]}"; do
+    node=${pair% *} peer=${pair#* } fault=${PSL_BAD_PAIRS[$pair]}
+    if [[ ! ${PSL_GOOD_NODES[$node]-} && ${PSL_GOOD_NODES[$peer]-} ]]; then
+      PSL_SUSPECTS[$node]+="${PSL_SUSPECTS[$node]+, }$fault with $peer"
+    elif [[ ${PSL_GOOD_NODES[$node]-} && ! ${PSL_GOOD_NODES[$peer]-} ]]; then
+      PSL_SUSPECTS[$peer]+="${PSL_SUSPECTS[$peer]+, }$fault with $node"
+    fi
+  done
+}
+
+# report_bad_pairs: blame the nodes that seem to be bad, and warn of other bad pairs. End the
+# attempt if a node has no good pair, and it cannot be told which one is bad.
+report_bad_pairs() {
+  local pair node peer words first=''
+  for node in "${!PSL_SUSPECTS[@]}"; do
     PSL_BLAMED_BY_COMMANDS=1
-    blame_node "$node" "all of its pairs are bad: ${bad[$node]}$PSL_HALF"
+    blame_node "$node" "all of its pairs are bad: ${PSL_SUSPECTS[$node]}$PSL_HALF"
+  done
+  for pair in "${!PSL_BAD_PAIRS[@]}"; do
+    node=${pair% *} peer=${pair#* } words="nodes ${pair/ / and }: ${PSL_BAD_PAIRS[$pair]}$PSL_HALF"
+    if [[ ${PSL_GOOD_NODES[$node]-} && ${PSL_GOOD_NODES[$peer]-} ]]; then
+      log "warning: $words; both have good pairs"
+    elif [[ ! ${PSL_GOOD_NODES[$node]-} && ! ${PSL_GOOD_NODES[$peer]-} ]]; then
+      log "error: $words"
+      first=${first:-$words}
+    fi
   done
   if [[ $first ]] && ((!${#PSL_BAD_NODES[@]})); then
     die "the preflight cannot tell which node of a pair is bad, and excludes none: $first" \

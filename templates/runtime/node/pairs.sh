@@ -39,23 +39,32 @@ find_partner() {
   fi
 }
 
+# print_pairs ROLE ROUND: print the pairs of a round, "NODE NODE", rank 0 first.
+print_pairs() {
+  local place
+  list_paired_nodes "$1"
+  for place in "${!PSL_NODES[@]}"; do
+    if find_partner "$place" "${#PSL_NODES[@]}" "$2" && ((PSL_PAIR_RANK == 0)); then
+      printf '%s %s\n' "${PSL_NODES[place]}" "${PSL_NODES[PSL_PARTNER]}"
+    fi
+  done
+}
+
 # try_pair ROLE.ROUND: run the `pairs` commands on this node, if it has a partner in this round.
 try_pair() {
-  local role=${1%.*} round=${1#*.} place
-  local -a nodes
-  list_paired_nodes "$role"
-  for place in "${!PSL_NODES[@]}"; do
-    [[ ${PSL_NODES[place]} != "$SLURMD_NODENAME" ]] || break
-  done
-  if [[ ${PSL_NODES[place]-} != "$SLURMD_NODENAME" ]] ||
-    ! find_partner "$place" "${#PSL_NODES[@]}" "$round"; then
-    return 0
-  fi
-  nodes=("$SLURMD_NODENAME" "${PSL_NODES[PSL_PARTNER]}")
-  export PAISLURM_PAIR_RANK=$PSL_PAIR_RANK PAISLURM_PAIR_ROUND=$round
-  export PAISLURM_PAIR_ADDRESS=${PSL_ADDRESS_OF[${nodes[0]}]}
-  export PAISLURM_PAIR_PEER=${PSL_ADDRESS_OF[${nodes[1]}]}
-  export PAISLURM_PAIR_NODES=${nodes[PSL_PAIR_RANK]},${nodes[1 - PSL_PAIR_RANK]}
+  local role=${1%.*} round=${1#*.} first second peer rank=''
+  while read -r first second; do
+    case $SLURMD_NODENAME in
+      "$first") rank=0 peer=$second ;;
+      "$second") rank=1 peer=$first ;;
+      *) continue ;;
+    esac
+    break
+  done <"$PSL_ATTEMPT_FOLDER/commands/pairs-$1"
+  [[ $rank ]] || return 0
+  export PAISLURM_PAIR_RANK=$rank PAISLURM_PAIR_ROUND=$round PAISLURM_PAIR_NODES=$first,$second
+  export PAISLURM_PAIR_ADDRESS=${PSL_ADDRESS_OF[$SLURMD_NODENAME]}
+  export PAISLURM_PAIR_PEER=${PSL_ADDRESS_OF[$peer]}
   export PAISLURM_PAIR_PORT=$((PSL_FIRST_PORT +
     (PSL_JOB_ID * 17 + round * 131) % (PSL_LAST_PORT - PSL_FIRST_PORT + 1)))
   try_commands "pairs-$role"

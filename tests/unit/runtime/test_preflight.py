@@ -29,6 +29,7 @@ die() { printf 'dies %s\\n' "$1" && exit; }
 log() { [[ $1 != warning* ]] || printf '%s\\n' "$*"; }
 while IFS= read -r pair; do PSL_PAIRS+=("$pair"); done <<<"$1"
 judge_pairs
+report_bad_pairs
 for node in "${!PSL_BAD_NODES[@]}"; do printf 'bad %s %s\\n' "$node" "${PSL_BAD_NODES[$node]}"; done
 """
 
@@ -86,7 +87,7 @@ JUDGED = {
     "two slow": (table("a b 0.001"), []),
     "one link": (
         table("a b - exit", "c d 10", "a c 10", "b d 10"),
-        ["warning: nodes a and b, which are good in other pairs: exit (the median of the nodes is 10.000)"],
+        ["warning: nodes a and b: exit (the median of the nodes is 10.000); both have good pairs"],
     ),
     "without numbers": (table("a b -", "c d -", "a c -", "b d -"), []),
     "all fail": (table("a b - x", "c d - x", "a c - x", "b d - x"), ["dies"]),
@@ -107,6 +108,28 @@ def test_judge_of_pairs(name: str) -> None:
             words.partition(": ")[2].replace(" (", ", (").split(", ")
         ) or line.startswith(words), line
         assert words.startswith(head.split()[0])
+
+
+LAST_ROUND = """
+log() { :; }
+PSL_NODES_OF=('n0 n1 n2 n3') PSL_PREFLIGHT=('pairs:0') PSL_SCRATCH=$PWD
+end_by_bad_nodes() { :; }
+number() { case $1:$2 in *n2*:[0-2]) echo 1 ;; *n2*) echo "$LAST" ;; *) echo 10 ;; esac; }
+mkdir -p commands
+ask_for_preflight() {
+  local a b
+  while read -r a b; do
+    PSL_TRIED[$a]="0 $(number "$a$b" "${1##*.}")" PSL_TRIED[$b]='0 -'
+  done <"commands/pairs-${1#pairs.}"
+}
+check_pairs
+printf '%s\\n' "${!PSL_BAD_NODES[@]}"
+"""
+
+
+@pytest.mark.parametrize(("last", "bad"), [("1", "n2"), ("9", "")])
+def test_a_node_that_seems_bad_is_tried_once_more(tmp_path: Path, last: str, bad: str) -> None:
+    assert bash(f"LAST={last}\n{LAST_ROUND}", cwd=tmp_path) == [bad]
 
 
 @st.composite
