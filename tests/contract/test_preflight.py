@@ -45,7 +45,7 @@ def test_bad_node_is_named_and_excluded(site: Site, folder: Path) -> None:
     first = json.loads((job.attempt() / "result.json").read_text())
     bad = (job.folder / "bad/node").read_text().strip()
     assert (code, last["outcome"]) == (0, "succeeded"), last["reason"]
-    assert (first["exit_code"], first["behaviour"]) == (-1407, "transient")
+    assert (first["exit_code"], first["behaviour"]) == (-1408, "transient")
     assert f"node {bad}: the preflight command ended with status 3: link is down" in first["reason"]
     assert [task["node"] for task in first["tasks"] if task["state"] == "FAILED"] == [bad]
     assert not [task for task in first["tasks"] if task["started_at"]]
@@ -108,7 +108,7 @@ def test_slow_node_is_named_by_its_pairs(site: Site, folder: Path) -> None:
             code, result = site.submit(folder, roles, extras(pairs=BANDWIDTH), settings).ended()
         finally:
             tc(cluster, node, "qdisc del dev eth0 root")
-        assert (code, result["exit_code"]) == (1, -1407), result["reason"]
+        assert (code, result["exit_code"]) == (1, -1408), result["reason"]
         assert f"bad nodes: node {node}: all of its pairs are bad: " in result["reason"]
         assert [task["node"] for task in result["tasks"] if task["state"] == "FAILED"] == [node]
         code, result = site.submit(folder, roles, extras(pairs=BANDWIDTH), settings).ended()

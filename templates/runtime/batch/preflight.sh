@@ -156,9 +156,9 @@ end_by_bad_nodes() {
     fi
     die "the preflight fails on $all: $reason" 252 permanent
   fi
-  decide failed -1407 transient "the preflight found bad nodes: $reason"
+  decide failed -1408 transient "the preflight found bad nodes: $reason"
   for node in "${!PSL_BAD_NODES[@]}"; do
-    end_by_failed_launch preflight '-1407 transient' "$node" "${PSL_BAD_NODES[$node]}"
+    end_by_failed_launch preflight '-1408 transient' "$node" "${PSL_BAD_NODES[$node]}"
   done
   die "$PSL_OUTCOME_REASON"
 }

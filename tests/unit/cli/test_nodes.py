@@ -63,10 +63,10 @@ def test_a_job_avoids_bad_nodes_within_the_spare_ones(
 def test_nodes_at_fault_are_noted_once(run: Runner, job: str, slurm: FakeBackend, demo: JobFolder) -> None:
     run("submit", job)
     task = {
-        "role": "worker", "index": 0, "task_attempt": 0, "state": "FAILED", "exit_status": None, "exit_code": -1407,
+        "role": "worker", "index": 0, "task_attempt": 0, "state": "FAILED", "exit_status": None, "exit_code": -1408,
         "behaviour": "transient", "node": "n3", "started_at": None, "ended_at": None,
     }  # fmt: skip
-    ending = {"exit_code": -1407, "behaviour": "transient", "reason": "the preflight found bad nodes", "tasks": [task]}
+    ending = {"exit_code": -1408, "behaviour": "transient", "reason": "the preflight found bad nodes", "tasks": [task]}
     finish(demo, slurm, outcome="failed", **ending)
     for _ in range(2):
         run("status", "demo")

@@ -265,9 +265,9 @@ printf '%s:%s ' "${!PSL_STATE[@]}" "${PSL_STATE[@]}"
     ("answers", "expected"),
     [
         (["n1", "n2", "n3", "n4"], " "),
-        (["n1", "n2 slow", "n3", "n4"], "decide failed -1407 transient the preflight found bad nodes: node n2: slow"),
+        (["n1", "n2 slow", "n3", "n4"], "decide failed -1408 transient the preflight found bad nodes: node n2: slow"),
         (["n1", "n2", "n4"], "node n3: it did not answer in 90 s"),
-        (["n1 x", "n2 x", "n3", "n4"], "-1407 transient"),
+        (["n1 x", "n2 x", "n3", "n4"], "-1408 transient"),
         (["n1 x", "n2 x", "n3 x", "n4"], "die the preflight fails on 3 of 4 nodes, so the nodes are not the cause: "),
     ],
 )
@@ -288,4 +288,4 @@ def test_clock_of_a_node(tmp_path: Path, shift: int, words: str) -> None:
     )
     found = "\n".join(bash(code, cwd=tmp_path))
     assert (f"node n2: its clock is at least 8 s {words}" in found or "least 9 s" in found) == bool(words), found
-    assert ("-1407" in found) == bool(words)
+    assert ("-1408" in found) == bool(words)

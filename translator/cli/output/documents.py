@@ -17,8 +17,8 @@ from ...app.jobs.folders.disk_use import DiskUse
 from ...app.jobs.folders.remove import Removal
 from ...app.jobs.logs.targets import LogFiles
 from ...app.monitoring import Worked
-from ...app.rehearsal.rehearse import Rehearsals
 from ...app.nodes import NodeList
+from ...app.rehearsal.rehearse import Rehearsals
 from ...app.report.write import WrittenReport
 from ...app.runs.differences import Differences
 from ...app.site.check import CheckedJobs, CheckedProfile
