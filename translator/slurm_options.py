@@ -36,8 +36,8 @@ OnStall = Literal["report", "end"]
 class Progress(Struct, frozen=True, kw_only=True):
     """The stall guard of a role or a job. Source: this project's docs, stalled jobs.
 
-    The sign of progress is a change of the files `file`, of the output of `command`, or, without both, output of the
-    task. `within` is 0 if there is no guard.
+    The sign of progress is a change of files, of the output of a command, or, without both, output of the task.
+    `within` is 0 if there is no guard.
     """
 
     within: timedelta
@@ -46,9 +46,9 @@ class Progress(Struct, frozen=True, kw_only=True):
     """The time permitted in addition after the start of the commands."""
     action: OnStall
     """What follows: `report`, or `end`, which also ends the attempt."""
-    file: str = ""
+    watched_file: str = ""
     """A path or pattern of files whose size or time changes with progress."""
-    command: str = ""
+    watched_command: str = ""
     """A command whose output changes with progress."""
 
 

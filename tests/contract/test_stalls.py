@@ -26,7 +26,7 @@ def is_named(job: Job, others: str) -> None:
     """Wait for the report of a stall, which names the second task of role w."""
     wait_until(lambda: job.status().get("stall"), "the report of the stall")
     stall = job.status()["stall"]
-    assert stall["tasks"] == ["w-1"], stall
+    assert stall["stalled_tasks"] == ["w-1"], stall
     assert stall["reason"].startswith("no task has moved for 3 s: w-1 is stopped by a signal (bash, process ")
     assert stall["reason"].endswith(f"); {others}")
     assert "is stopped by a signal" in (job.attempt() / "stall/0-w.1.txt").read_text()

@@ -74,8 +74,8 @@ class SlurmProgress(StrictModel):
             within=self.within,
             warm_up=self.within if self.warm_up is None else self.warm_up,
             action=self.action,
-            file=self.by.file or "",
-            command=self.by.command or "",
+            watched_file=self.by.file or "",
+            watched_command=self.by.command or "",
         )
 
 

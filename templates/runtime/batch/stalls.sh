@@ -148,18 +148,18 @@ on_behind() {
 find_odd_task() {
   local index task part odd='' place=''
   local -a tasks=()
-  local -A has=() counts=()
+  local -A has=() waiting=()
   for ((index = 0; index < PSL_INSTANCES[$1]; index++)); do
     task=$1.$index
     [[ ${PSL_STATE[$task]-} == running && ${PSL_STALL_SIGN[$task]-,} != , ]] || continue
     tasks+=("$task")
     for part in ${PSL_STALL_SIGN[$task]//,/ }; do
-      has[$task $part]=1 counts[$part]=$((${counts[$part]-0} + 1))
+      has[$task $part]=1 waiting[$part]=$((${waiting[$part]-0} + 1))
     done
   done
   ((${#tasks[@]} > 2)) || return 0
-  for part in "${!counts[@]}"; do
-    ((${counts[$part]} == ${#tasks[@]} - 1)) || continue
+  for part in "${!waiting[@]}"; do
+    ((${waiting[$part]} == ${#tasks[@]} - 1)) || continue
     for task in "${tasks[@]}"; do
       if [[ ${has[$task $part]-} || ,${PSL_STALL_SIGN[$task]} != *",${part%%:*}:"* ]]; then
         continue
@@ -242,7 +242,7 @@ note_silent_nodes() {
 # describe_stall GROUP: set the caller's `reason` to the stall, and to its cause if there is
 # evidence for one.
 describe_stall() {
-  local others task listed='' time="$within s"
+  local others task shown='' time="$within s"
   if ((within % 60 == 0)); then
     time="$((within / 60)) min"
   fi
@@ -256,9 +256,9 @@ describe_stall() {
     return
   fi
   for task in "${named[@]:0:3}"; do
-    listed+=", ${PSL_ROLE_NAME[${task%.*}]}-${task#*.} ${PSL_STALL_WORDS[$task]}"
+    shown+=", ${PSL_ROLE_NAME[${task%.*}]}-${task#*.} ${PSL_STALL_WORDS[$task]}"
   done
-  reason+=${listed:2}
+  reason+=${shown:2}
   others=$((${#named[@]} - 3))
   ((others <= 0)) || reason+="; as do $others more"
   others=$((${#running[@]} - ${#named[@]}))
@@ -272,12 +272,12 @@ describe_stall() {
 # write_stall TIME TASK ...: write stall.json with the time when a task moved again, null for none,
 # the named tasks and the caller's `reason`.
 write_stall() {
-  local task listed=''
+  local task shown=''
   for task in "${@:2}"; do
     escape_json "${PSL_ROLE_NAME[${task%.*}]}-${task#*.}"
-    listed+=", \"$PSL_ESCAPED\""
+    shown+=", \"$PSL_ESCAPED\""
   done
   escape_json "${reason-}"
   printf '{"version": 1, "found_at": %s, "moved_at": %s, "tasks": [%s], "reason": "%s"}\n' \
-    "$PSL_NOW" "$1" "${listed:2}" "$PSL_ESCAPED" >stall.json.new && mv -- stall.json.new stall.json
+    "$PSL_NOW" "$1" "${shown:2}" "$PSL_ESCAPED" >stall.json.new && mv -- stall.json.new stall.json
 }

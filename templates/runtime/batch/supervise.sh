@@ -62,7 +62,7 @@ dispatch_lines() {
 #   watch_srun, by what srun says: died (shells of slots), lost (a node), unlaunched (on a node)
 #   start_role: step (its end)
 #   forward_signals_to: signal (to this script)
-#   ask_nodes: asked (one of its steps has ended)  # only: progress
+#   ask_about_stall: asked (one of its steps has ended)  # only: progress
 dispatch_event() {
   is_event "$@" || return 0
   case $1 in

@@ -213,13 +213,13 @@ describe_pipe() {
 # find_unread: note the tasks that do not read what others have sent. A task that waits for data may
 # wait for other data.
 find_unread() {
-  local process task here there state queues socket visited=' '
+  local process task here there state queues socket networks=' '
   local -A owner=()
   for process in "${!PSL_TASK_OF[@]}"; do
     # One process for each network.
     socket=$(readlink -- "$proc/$process/ns/net")
-    if [[ ${socket:-$process} && $visited != *" $socket "* ]]; then
-      visited+="$socket "
+    if [[ ${socket:-$process} && $networks != *" $socket "* ]]; then
+      networks+="$socket "
       mapfile -t -O "${#PSL_CONNECTIONS[@]}" PSL_CONNECTIONS < <(
         cat -- "$proc/$process/net/tcp" "$proc/$process/net/tcp6"
       )

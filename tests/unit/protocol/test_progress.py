@@ -23,12 +23,15 @@ from .jobs import check, error_codes, faults, job
         ),
         (
             {"within": "1h", "by": {"file": "out/*.pt"}},
-            Progress(within=timedelta(hours=1), warm_up=timedelta(hours=1), action="report", file="out/*.pt"),
+            Progress(within=timedelta(hours=1), warm_up=timedelta(hours=1), action="report", watched_file="out/*.pt"),
         ),
         (
             {"within": "1h", "by": {"command": "grep -c step 'a b'"}},
             Progress(
-                within=timedelta(hours=1), warm_up=timedelta(hours=1), action="report", command="grep -c step 'a b'"
+                within=timedelta(hours=1),
+                warm_up=timedelta(hours=1),
+                action="report",
+                watched_command="grep -c step 'a b'",
             ),
         ),
     ],

@@ -271,7 +271,7 @@ cd "$1"; PSL_GANG=1 PSL_NOW=1000 PSL_EVERY_COMPONENT=(0) PSL_SUPERVISING=0
 PSL_TASK_COUNT=4 PSL_ROLE_NAME=(w s) PSL_INSTANCES=(3 1) PSL_PROGRESS=([0]='60 0 report 0' [1]='60 0 report 0')
 read_clock() { :; }
 log() { printf '%s: %s\\n' "$PSL_NOW" "$*"; }
-ask_nodes() { PSL_STALL_GROUP=$1 PSL_STALL_DEADLINE=$((PSL_NOW + 8)) PSL_STALL_OPEN=1; log "asks about $1"; }
+ask_about_stall() { PSL_STALL_GROUP=$1 PSL_STALL_DEADLINE=$((PSL_NOW + 8)) PSL_STALL_OPEN=1; log "asks about $1"; }
 at() { PSL_NOW=$1; dispatch_lines "${@:2}"; check_stalls; }
 begin() {
   at 1000 'start 0 0 0 0 n1 1 1' 'start 0 1 1 0 n1 1 1' 'start 0 2 2 0 n2 1 1' 'start 1 0 0 0 n2 1 1'

@@ -66,7 +66,7 @@ class JobStall(Struct, frozen=True, kw_only=True):
 
     found_at: Time | None
     """When it was found."""
-    tasks: tuple[str, ...]
+    stalled_tasks: tuple[str, ...]
     """The tasks that the others wait for, `worker-0`; none if nothing tells."""
     reason: str
     """How long no task has moved, and why, in a sentence."""

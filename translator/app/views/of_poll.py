@@ -124,7 +124,7 @@ def job_stall(view: View) -> JobStall | None:
     if found is None:
         return None
     return JobStall(
-        found_at=aware(found.found_at), tasks=found.tasks, reason=found.reason, folder=str(path.with_suffix(""))
+        found_at=aware(found.found_at), stalled_tasks=found.tasks, reason=found.reason, folder=str(path.with_suffix(""))
     )
 
 

@@ -207,14 +207,14 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
     Row(
         "PROGRESS_FILE",
         "files whose size or time changes with progress",
-        lambda of: of.role.progress.file if of.role.progress else "",
+        lambda of: of.role.progress.watched_file if of.role.progress else "",
         None,
         ("progress",),
     ),
     Row(
         "PROGRESS_COMMAND",
         "command whose output changes with progress",
-        lambda of: of.role.progress.command if of.role.progress else "",
+        lambda of: of.role.progress.watched_command if of.role.progress else "",
         None,
         ("progress",),
     ),
