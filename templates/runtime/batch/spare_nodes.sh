@@ -198,10 +198,11 @@ write_host_discovery() {
   quote "$PSL_ATTEMPT_FOLDER/lost-nodes"
   {
     printf '#!/usr/bin/env bash\nread -r lost <%s\n' "$PSL_QUOTED"
-    printf 'while read -r node host; do\n'
-    # shellcheck disable=SC2016 # the text of a script
-    printf '  [[ " $lost " == *" $node "* ]] || printf "%%s\\n" "$host"\n'
-    printf 'done <<END\n'
+    cat_stdin <<'END_OF_LOOP'
+while read -r node host; do
+  [[ " $lost " == *" $node "* ]] || printf '%s\n' "$host"
+done <<'END'
+END_OF_LOOP
     for role in "${!PSL_ROLE_NAME[@]}"; do
       nodes_of "$role"
       for slot in "${!PSL_NODES[@]}"; do

@@ -9,13 +9,13 @@
 
 # The times of the next look at the list, and of the next question to Slurm.
 PSL_LOOK_AT=0 PSL_ASK_AT=0
-# Seconds between two questions of a job. Its nodes ask in turn, at random.
+# Three nodes of a job, taken at random, ask once in so many seconds. More nodes ask less often.
 readonly PSL_ASK_SECONDS=60
 
 # watch_nodes: kill the commands if this node is on the list of lost nodes. End the job if its batch
 # node is lost. Slurm may answer late, so ask in the background.
 watch_nodes() {
-  local nodes='' turns=$((PSL_ASK_SECONDS * ${#PSL_ADDRESS_OF[@]}))
+  local nodes='' turns=$((PSL_ASK_SECONDS * ((${#PSL_ADDRESS_OF[@]} + 2) / 3)))
   read_clock
   ((PSL_NOW >= PSL_LOOK_AT)) || return 0
   PSL_LOOK_AT=$((PSL_NOW + 2))
