@@ -177,7 +177,7 @@ class SlurmOptions(Struct, frozen=True, kw_only=True):
     """A regular expression that finds the result of the job in the output of its tasks; "" for none."""
     checkpoints: str = ""
     """The pattern of the job's checkpoints, an absolute path or one from `./` on; "" for none."""
-    progress_log: str = ""
+    progress_pattern: str = ""
     """A regular expression that finds the progress in the output of the tasks; "" for none."""
     avoid_nodes: tuple[int, int] | None = None
     """For how many seconds bad nodes are avoided, and how many; None for the site's choice."""

@@ -307,7 +307,7 @@ def options_of_job(slurm: SlurmExtras) -> SlurmOptions:
         export_env=slurm.export_env,
         result=slurm.result,
         checkpoints=slurm.resumes.file,
-        progress_log=slurm.resumes.log,
+        progress_pattern=slurm.resumes.log,
         avoid_nodes=slurm.avoid_nodes.limits if slurm.avoid_nodes else None,
     )
 

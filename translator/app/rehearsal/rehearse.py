@@ -115,7 +115,7 @@ def _check(options: SlurmOptions) -> None:
 
 
 def _has_numbers(options: SlurmOptions) -> bool:
-    return bool(options.progress_log) and re.compile(options.progress_log).groups > 0
+    return bool(options.progress_pattern) and re.compile(options.progress_pattern).groups > 0
 
 
 def _link(current: Path, here: Path, checkpoints: str) -> None:
@@ -132,7 +132,7 @@ class _Job:
     def __init__(self, session: Session, folder: JobFolder, options: SlurmOptions, here: Path, patience: float) -> None:
         self._session, self.folder, self._options, self._here = session, folder, options, here
         self._patience = patience
-        self._pattern = re.compile(options.progress_log) if options.progress_log else None
+        self._pattern = re.compile(options.progress_pattern) if options.progress_pattern else None
         self._files: dict[str, int] = {}
         self._saved: set[tuple[str, int]] = set()
         self._progress_saved: list[float] = []
