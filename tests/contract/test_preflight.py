@@ -119,3 +119,19 @@ def test_slow_node_is_named_by_its_pairs(site: Site, folder: Path) -> None:
 
 def tc(cluster: Cluster, node: str, words: str) -> None:
     subprocess.run([*enter(cluster.instance, node), "tc", *words.split()], check=True, capture_output=True, timeout=60)
+
+
+def test_commands_have_the_gpus_of_the_job(site: Site, folder: Path) -> None:
+    """With a component for each role; the role without GPUs has none."""
+    roles = role("a", 1, "true") + role("b", 1, "true").replace(
+        "{cpu: 1, memoryMB: 100, gpu: 0}", "{cpu: 4, memoryMB: 100, gpu: 2}"
+    )
+    command = 'echo "${CUDA_VISIBLE_DEVICES-none}" | tee "seen-$SLURMD_NODENAME"'
+    job = site.submit(
+        folder, roles, json.dumps({"slurm": {"layout": "het", "preflight": {"check": ["clock"], "command": command}}})
+    )
+    code, result = job.ended()
+    assert code == 0, result["reason"]
+    gpus = {task["role"]: (job.folder / f"seen-{task['node']}").read_text().split()[0] for task in result["tasks"]}
+    assert gpus["a"] in ("none", "NoDevFiles")
+    assert len(gpus["b"].split(",")) == 2
