@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -43,6 +44,8 @@ def test_a_stall_is_reported_with_the_stopped_task(site: Site, folder: Path, lay
     assert "task w-1 moves again" in job.said()
     assert job.paislurm("cancel", job.name).returncode == 0
     assert job.over()[:2] == ("STOPPED", -210)
+    (stall,) = json.loads((job.attempt() / "result.json").read_text())["stalls"]
+    assert stall["to"] - stall["from"] >= 3
 
 
 def test_a_stall_ends_the_attempt_if_the_job_says_so(site: Site, folder: Path) -> None:

@@ -58,6 +58,7 @@ print_result() {
   printf ' "resumed_from": %s,\n' "${PSL_RESUMED_FROM:-null}"  # only: checkpoints
   printf ' "checkpoint_at": %s,\n' "${PSL_CHECKPOINT_AT:-null}"  # only: checkpoints
   printf ' "restarts": [%s],\n' "$PSL_RESTARTS"  # only: spare
+  print_stalls  # only: progress
   printf ' "started_at": %d, "ended_at": %d,\n "tasks": [' "$PSL_BEGAN_AT" "$PSL_DECIDED_AT"
   for role in "${!PSL_ROLE_NAME[@]}"; do
     escape_json "${PSL_ROLE_NAME[role]}"

@@ -11,6 +11,8 @@ declare -A PSL_STALL_RANK=() PSL_STALL_PROCESSES=() PSL_STALL_SIGN=() PSL_STALL_
 PSL_GROUP_CHANGED_AT=() PSL_STALLED=()
 # When to look at the groups; the group whose nodes are asked, until when, and the running steps.
 PSL_STALL_CHECK_AT='' PSL_STALL_GROUP='' PSL_STALL_DEADLINE=0 PSL_STALL_OPEN=0
+# By group: since when it stalls. The stalls that have ended, for result.json.
+PSL_STALLED_SINCE=() PSL_PAST_STALLS=''
 # The seconds in which few nodes answer, and the exit code of a stall.
 readonly PSL_STALL_SECONDS=8 PSL_STALL_CODE=-1407
 
@@ -38,10 +40,31 @@ on_moved() {
 # end_stall GROUP: note that the stall of a group has ended.
 end_stall() {
   PSL_STALLED[$1]=''
+  add_stall "$1" "$PSL_NOW" "$PSL_PAST_STALLS"
+  PSL_PAST_STALLS=$PSL_STALLS PSL_STALLED_SINCE[$1]=''
   if [[ $PSL_STALL_GROUP == "$1" ]]; then
     PSL_STALL_GROUP=''
   fi
   write_stall "$PSL_NOW"
+}
+
+# add_stall GROUP TIME STALLS: set PSL_STALLS to the stalls and that of the group until this time, if
+# it has been found.
+add_stall() {
+  PSL_STALLS=$3
+  if [[ ${PSL_STALLED_SINCE[$1]-} ]]; then
+    PSL_STALLS+="${3:+, }{\"from\": ${PSL_STALLED_SINCE[$1]}, \"to\": $2}"
+  fi
+}
+
+# print_stalls: print all stalls for result.json; those that have not ended last until now.
+print_stalls() {
+  local group
+  PSL_STALLS=$PSL_PAST_STALLS
+  for group in "${!PSL_STALLED_SINCE[@]}"; do
+    add_stall "$group" "$PSL_NOW" "$PSL_STALLS"
+  done
+  printf ' "stalls": [%s],\n' "$PSL_STALLS"
 }
 
 # forget_quiet TASK: note that a task has started or ended, after which others may move again.
@@ -220,6 +243,7 @@ conclude_stall() {
   read_guard "$1"
   describe_stall "$1"
   log "stalled: $reason"
+  PSL_STALLED_SINCE[$1]=$((PSL_NOW - within))
   write_stall null ${named[@]+"${named[@]}"}
   if [[ $action == end ]]; then
     decide failed "$PSL_STALL_CODE" transient "$reason"
