@@ -57,18 +57,18 @@ WARM = 0.5
 """The part of the time that is left out of the slopes: jobs that are retried often live for days."""
 
 
-def soak(hours: float) -> int:
+def soak(hours: float, seed: int = 0) -> int:
     """Print the slopes of a soak; return 1 if a measure grows, or if something is left at the end."""
-    samples, left = soaked(hours, JOBS, faults_an_hour=4)
+    samples, left = soaked(hours, JOBS, faults_an_hour=4, seed=seed)
     found = slopes(samples, hours * WARM)
     print(*(json.dumps({"hour": hour, **values}) for hour, values in samples), sep="\n")
     print(*found, *(f"left at the end: {each}" for each in left), sep="\n")
     return int(bool(left) or any(each.grows for each in found))
 
 
-def soaked(hours: float, jobs: int, *, faults_an_hour: float) -> tuple[list[Sample], list[str]]:
+def soaked(hours: float, jobs: int, *, faults_an_hour: float, seed: int = 0) -> tuple[list[Sample], list[str]]:
     """Let jobs come and go for virtual hours, then end and remove all. Return samples, and what is left at the end."""
-    world = World(Choices())
+    world = World(Choices(seed))
     users = _Users(world, jobs, faults_an_hour)
 
     def all_hours() -> None:
