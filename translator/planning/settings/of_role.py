@@ -199,7 +199,7 @@ OF_ROLE: tuple[Row[RoleOfPlan], ...] = (
     ),
     Row(
         "PROGRESS",
-        "stall guard: seconds without progress, of warm-up in addition, what follows, first role of the same guard",
+        "stall guard: seconds without progress, warm-up, what follows, and its first role",
         lambda of: _progress(of.role),
         None,
         ("progress",),
