@@ -134,8 +134,8 @@ blame_for() {
   [[ ${waiting[$2]-} ]] && blame_node "$2" "$3"
 }
 
-# end_by_bad_nodes: end the attempt if nodes are bad. If most are, they are not the cause, and other
-# nodes would not help. The commands' failure on the only node tells nothing about the node.
+# end_by_bad_nodes: end the attempt if nodes are bad. If most are, exclude none: something else may be
+# wrong. The commands' failure on the only node tells nothing about the node.
 end_by_bad_nodes() {
   local node reason='' count=${#PSL_BAD_NODES[@]} all
   local -a components=()
@@ -150,9 +150,9 @@ end_by_bad_nodes() {
     reason+=", and $((count - 1)) more"
   fi
   if ((2 * count > ${#waiting[@]})) && [[ $PSL_BLAMED_BY_COMMANDS || ${#waiting[@]} -gt 1 ]]; then
-    all="$count of ${#waiting[@]} nodes, so the nodes are not the cause"
+    all="$count of ${#waiting[@]} nodes, and none is excluded if most fail"
     if ((${#waiting[@]} == 1)); then
-      all='the only node, which may or may not be the cause'
+      all='the only node, which is not excluded'
     fi
     die "the preflight fails on $all: $reason" 252 permanent
   fi
