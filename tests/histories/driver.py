@@ -167,7 +167,7 @@ class Driver:
             home = self.cluster.seen(self.home(HOSTS[0], user))
             kept = home.parent / "kept" / user
             kept.mkdir(parents=True, exist_ok=True)
-            for journal in home.glob(".paislurm/jobs/*/journal.jsonl"):
+            for journal in home.glob(".paislurm/jobs/*~*/journal.jsonl"):
                 with suppress(FileNotFoundError):
                     name = kept / f"{journal.stat().st_ino}.jsonl"
                     if not name.exists():
