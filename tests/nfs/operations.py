@@ -146,6 +146,8 @@ def main() -> int:
             f"{met.total()} {played.fault}: {[(e.number, e.what, e.name, e.host, e.code) for e in played.started]}",
             flush=True,
         )
+    # Slurm has drained nodes on which a job could not be started or killed in time; an administrator brings them back.
+    cluster.admin(["scontrol", "update", "nodename=n1,n2", "state=resume"], check=False)
     settle(people, jobs)
     if alive(jobs):
         print(
