@@ -77,7 +77,8 @@ def test_a_failed_attempt_is_lost_after_its_checkpoint(site: Site, folder: Path,
 
 
 def test_a_cancelled_job_is_lost(site: Site, folder: Path) -> None:
-    job = site.submit(folder, role("w", 2, "echo ready; sleep 600"))
+    """Slurm counts whole seconds."""
+    job = site.submit(folder, role("w", 2, "sleep 2; echo ready; sleep 600"))
     job.wait_for("ready", "0-w/0", "0-w/1")
     assert job.paislurm("cancel", "--", job.name).returncode == 0
     job.over()
