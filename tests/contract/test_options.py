@@ -134,7 +134,7 @@ QUESTIONS = {
     ],
     "sacct": [
         "--parsable2 --allocations --format=JobID --jobs=NUMBER --starttime=now-1hour --clusters=paislurm",
-        "--parsable2 --noheader --noconvert --format=JobID --jobs=NUMBER",
+        "--parsable2 --noheader --noconvert --duplicates --format=JobID --jobs=NUMBER",
     ],
     "sinfo": [
         "--noheader --Node --nodes=n1 --format=%N",
