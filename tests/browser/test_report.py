@@ -159,7 +159,7 @@ def test_page_can_be_navigated_by_keyboard(look: Callable[..., Watched]) -> None
     keyboard = watched.page.keyboard
     keyboard.press("Tab")
     assert watched.focused() == "How it ended"
-    for _ in range(6):
+    for _ in range(7):
         keyboard.press("Tab")
     assert watched.focused() == "Job file and script"
     keyboard.press("Enter")

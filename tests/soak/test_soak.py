@@ -18,7 +18,7 @@ from .virtual import soaked
 if TYPE_CHECKING:
     from .slopes import Sample
 
-HOURS, JOBS = 8, 20
+HOURS, JOBS = 10, 20
 HELD = "objects that the monitor holds"
 
 

@@ -49,8 +49,12 @@ KEPT = 1800
 """Seconds after which an ended job is removed."""
 CHECK_CPU = 0.001
 """CPU seconds for one check of files, from which the monitor's pauses follow: 5 s."""
-STAYS = re.compile(f"{HOME}/(runtime|monitor/(ended.json|calls.log)$|jobs/.new-)")
-"""The runtime, once for each version; the cache of outcomes; the call log; for a day, a submit that was killed."""
+STAYS = re.compile(rf"{HOME}/(runtime|nodes.jsonl$|monitor/(ended.json|calls.log)$|monitor/\.(now|owner)-|jobs/.new-)")
+"""What may stay.
+
+The runtime, once for each version; the bad nodes; the cache of outcomes; the call log; what a killed process was
+writing, for an hour, or for a day if it was a submit.
+"""
 PART_CHANGED, PART_REMOVED = 0.2, 0.2
 """The part of the rounds in which a job is cancelled, changed or looked at, and in which ended jobs are removed."""
 WARM = 0.5
