@@ -36,6 +36,7 @@ NEEDED = {
     "monitor": ["--once"],
     "plan": ["FILE"],
     "port-forward": ["demo", "worker-0", "http"],
+    "rehearse": ["FILE"],
     "remove": ["demo"],
     "report": ["demo"],
     "script": ["FILE"],
@@ -51,7 +52,7 @@ NO_OPTIONS_BEHIND = ("exec", "explain-exit")
 """What stands behind their arguments is a command's, or a number below zero."""
 MISSING = (
     "check", "plan", "script", "explain", "convert", "diff", "verify", "exec", "cancel", "remove", "completion",
-    "explain-exit", "port-forward", "top",
+    "explain-exit", "port-forward", "rehearse", "top",
 )  # fmt: skip
 """Commands that do nothing without an argument."""
 
