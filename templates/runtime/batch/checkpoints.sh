@@ -7,7 +7,7 @@ find_checkpoint() {
     IFS=
     newest=''
     cd -- "$PSL_SUBMIT_DIR" || exit
-    for file in $PSL_CHECKPOINTS; do
+    for file in ${PSL_CHECKPOINTS-}; do
       if [[ -e $file ]] && [[ ! $newest || $file -nt $newest ]]; then
         newest=$file
       fi

@@ -134,8 +134,8 @@ blame_for() {
   [[ ${waiting[$2]-} ]] && blame_node "$2" "$3"
 }
 
-# end_by_bad_nodes: end the attempt if nodes are bad. If most are, exclude none: something else may be
-# wrong. The commands' failure on the only node tells nothing about the node.
+# end_by_bad_nodes: end the attempt if nodes are bad. If most are, exclude none: something else may
+# be wrong. The commands' failure on the only node tells nothing about the node.
 end_by_bad_nodes() {
   local node reason='' count=${#PSL_BAD_NODES[@]} all
   local -a components=()

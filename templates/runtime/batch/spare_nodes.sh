@@ -31,7 +31,10 @@ run_starts() {
   local status
   : >lost-nodes || die "cannot write to $PSL_ATTEMPT_FOLDER"
   while :; do
-    (trap end_script EXIT && run_start)
+    (
+      trap end_script EXIT
+      run_start
+    )
     status=$?
     ((status == PSL_RESTART_STATUS)) || break
     # shellcheck source=/dev/null # written by end_start

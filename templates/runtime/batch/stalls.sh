@@ -48,8 +48,8 @@ end_stall() {
   write_stall "$PSL_NOW"
 }
 
-# add_stall GROUP TIME STALLS: set PSL_STALLS to the stalls and that of the group until this time, if
-# it has been found.
+# add_stall GROUP TIME STALLS: set PSL_STALLS to the stalls, and that of the group until this time
+# if it has been found.
 add_stall() {
   PSL_STALLS=$3
   if [[ ${PSL_STALLED_SINCE[$1]-} ]]; then

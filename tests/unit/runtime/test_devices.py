@@ -211,6 +211,7 @@ def test_tasks_raise_their_soft_limit_to_the_hard_limit() -> None:
         check_slot_node() { :; }
         check_node_folder() { :; }
         enter_task_folder() { :; }
+        note_process() { :; }
         take_devices() { :; }
         for PSL_ROLE in 0 1; do prepare_task 0 0; ulimit -S -l; done
     """
