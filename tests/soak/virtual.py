@@ -17,11 +17,13 @@ from unittest.mock import patch
 
 from paislurm.translator.app.input.source import Source
 from paislurm.translator.app.jobs.folders.remove import jobs_to_remove, remove_jobs
+from paislurm.translator.app.jobs.refresh import monitor_lock
 from paislurm.translator.app.monitoring import run_monitor
 from paislurm.translator.app.submit.prepare import Prepared
 from paislurm.translator.app.submit.replace_job import finished_in
 from paislurm.translator.app.submit.submit import take
 from paislurm.translator.monitor.loop import Monitor
+from paislurm.translator.state.lock import ABANDONED_SECONDS
 from tests.simulation.files import Server
 from tests.simulation.invariants import folders, journal
 from tests.simulation.moments import Moments, watched
@@ -49,11 +51,11 @@ KEPT = 1800
 """Seconds after which an ended job is removed."""
 CHECK_CPU = 0.001
 """CPU seconds for one check of files, from which the monitor's pauses follow: 5 s."""
-STAYS = re.compile(rf"{HOME}/(runtime|nodes.jsonl$|monitor/(ended.json|calls.log)$|monitor/\.(now|owner)-|jobs/.new-)")
+STAYS = re.compile(rf"{HOME}/(runtime|nodes.jsonl$|monitor/(ended.json|calls.log)$|jobs/.new-)")
 """What may stay.
 
-The runtime, once for each version; the bad nodes; the cache of outcomes; the call log; what a killed process was
-writing, for an hour, or for a day if it was a submit.
+The runtime, once for each version; the bad nodes; the cache of outcomes; the call log; for a day, a submit that was
+killed.
 """
 PART_CHANGED, PART_REMOVED = 0.2, 0.2
 """The part of the rounds in which a job is cancelled, changed or looked at, and in which ended jobs are removed."""
@@ -134,8 +136,15 @@ class _Users:
             self._keep_monitor()
             self._world.sleep(TICK)
         self._start(self._remove, 0)
+        # The next owner of the lock removes what killed processes have left, an hour later.
+        self._world.sleep(ABANDONED_SECONDS + TICK)
+        self._start(self._take_lock)
         while len(self._world.processes) > 1:
             self._world.sleep(TICK)
+
+    def _take_lock(self) -> None:
+        with monitor_lock(self._people.session()).taken():
+            pass
 
     def left(self) -> list[str]:
         """Return what is left in the end that was not there after the first job, and what is open."""
