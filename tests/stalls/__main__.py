@@ -18,6 +18,8 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests.children import child
+
 from .made import HERE, KINDS, WITHIN, quiet, stall
 
 if TYPE_CHECKING:
@@ -40,15 +42,13 @@ def hung_files(folder: Path) -> Iterator[Path]:
     """Mount the file system that hangs."""
     place = folder / "hung"
     place.mkdir()
-    server = subprocess.Popen([sys.executable, str(HERE / "hung_files.py"), str(place)], stdout=subprocess.PIPE)
-    assert server.stdout is not None
-    server.stdout.readline()
-    try:
-        yield place
-    finally:
-        subprocess.run(["umount", "-f", "-l", str(place)], check=False)
-        server.kill()
-        server.wait()
+    with child([sys.executable, HERE / "hung_files.py", place], stdout=subprocess.PIPE) as server:
+        assert server.stdout is not None
+        server.stdout.readline()
+        try:
+            yield place
+        finally:
+            subprocess.run(["umount", "-f", "-l", str(place)], check=False)
 
 
 def play_stall(seed: int, folder: Path, python: str) -> bool:
