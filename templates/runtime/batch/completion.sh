@@ -129,12 +129,14 @@ stop_tasks() {
 }
 
 # stop_late_steps: after the decision, send TERM to steps that started late, and kill all steps
-# after the grace time.
+# after the grace time. If Slurm ends the job, it signals the steps itself, and refuses others.
 stop_late_steps() {
   if ((PSL_NOW >= PSL_STOP_AT)); then
     kill_steps
   elif ((${#PSL_STARTED_AFTER_DECISION[@]})); then
-    signal_steps TERM "${!PSL_STARTED_AFTER_DECISION[@]}"
+    if [[ $PSL_OUTCOME != interrupted ]]; then
+      signal_steps TERM "${!PSL_STARTED_AFTER_DECISION[@]}"
+    fi
     PSL_STARTED_AFTER_DECISION=()
   fi
 }

@@ -195,6 +195,8 @@ def test_a_step_that_starts_after_the_decision_gets_term_once_and_then_kill() ->
         PSL_NOW=1005 && stop_late_steps
     """
     assert run_bash(code) == "TERM 1\nKILL 0 1\n"
+    # Slurm has signalled all steps of a job that it ends.
+    assert run_bash(code.replace("=failed", "=interrupted")) == "KILL 0 1\n"
 
 
 @pytest.mark.parametrize(
