@@ -170,6 +170,8 @@ class SlurmOptions(Struct, frozen=True, kw_only=True):
     layout: Literal["het", "shared"] | None = None
     spare: int = 0
     """How many nodes get no tasks until another node is lost."""
+    requeue: Literal["expedite"] | None = None
+    """Whether Slurm restarts the job after the loss of a node, before jobs that wait."""
     on_timeout: Literal["fail", "retry"] = "fail"
     export_env: tuple[str, ...] | None = None
     """The variables of the submitting shell to export to tasks; `*` ends a prefix. None exports all."""

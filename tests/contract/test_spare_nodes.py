@@ -23,11 +23,15 @@ Line = tuple[str, str, int, int, str]
 """Word, task, start, attempt and node."""
 
 
+def ticking(folder: Path) -> str:
+    """Return commands that write to the ledger until the file `stop` is there."""
+    command = f"say() {{ echo {LINE} >>{folder}/ledger; }}; say start; trap 'say saved; exit 0' TERM; "
+    return command + f"while [ ! -e {folder}/stop ]; do say beat; sleep 0.2 & wait $! || true; done; say done"
+
+
 def submit(site: Site, folder: Path, roles: dict[str, int], settings: str = ONE_ATTEMPT) -> Job:
     """Submit a job whose tasks run until the file `stop` is there."""
-    command = f"say() {{ echo {LINE} >>{folder}/ledger; }}; say start; trap 'say saved; exit 0' TERM; "
-    command += f"while [ ! -e {folder}/stop ]; do say beat; sleep 0.2 & wait $! || true; done; say done"
-    text = "".join(role(name, count, command) for name, count in roles.items())
+    text = "".join(role(name, count, ticking(folder)) for name, count in roles.items())
     settings += f"slurmVersion: {site.slurm}\n"
     return site.submit(folder, text, "{slurm: {spare: 1, tasksPerNode: 1}}", settings, partition="spared")
 

@@ -328,6 +328,8 @@ def _active(state: str, observation: Observation | None, evidence: Evidence) -> 
     if evidence.history.cancelled is not None:
         return _status("STOPPING", f"cancelled by {evidence.history.cancelled.user}")
     match phase(state):
+        case Phase.PENDING if evidence.claimed and evidence.started:
+            return _status("RUNNING", f"{evidence.history.backend_label} has put the job back into its queue")
         case Phase.PENDING:
             return _waiting(observation, evidence)
         case Phase.RUNNING if not evidence.started:

@@ -299,6 +299,8 @@ class Plan(Struct, frozen=True, kw_only=True, rename=_KEYS):
     """How roles share nodes."""
     spare: int = 0
     """How many nodes get no tasks until another node is lost."""
+    requeues: bool = False
+    """Whether Slurm restarts the job before others after the loss of a node."""
     components: tuple[Component, ...]
     """The request to Slurm for each component."""
     roles: tuple[RolePlan, ...]
@@ -327,6 +329,11 @@ class Plan(Struct, frozen=True, kw_only=True, rename=_KEYS):
     """The events that notify the user. Source: PAI protocol v2, jobStatusChangeNotification."""
     warnings: tuple[Diagnostic, ...]
     """Warnings about the job file."""
+
+    @property
+    def most_losses(self) -> int:
+        """After how many losses of a node all tasks start anew in the same Slurm job, at most."""
+        return self.retry_policy.max_transient_retries if self.requeues else self.spare
 
     @property
     def restarts_tasks(self) -> bool:

@@ -38,6 +38,7 @@ def plan_text(plan: Plan) -> str:
             else []
         ),
         *([("spare", _spare(plan))] if plan.spare else []),
+        *([("requeue", _REQUEUE)] if plan.requeues else []),
         *([("slurm", plan.slurm.version)] if plan.slurm.version else []),
         ("time limit", _time(plan)),
         ("ports", f"{plan.nodes.first_port} to {plan.nodes.last_port}"),
@@ -76,6 +77,9 @@ def plan_text(plan: Plan) -> str:
     asked += [f"srun --mpi={mpi_world.plugin} starts {_ranks(plan, mpi_world)} as one world" for mpi_world in groups]
     around = [*_hazards(plan), *_fabric(plan), *(line for role in plan.roles for line in _hook_lines(role))]
     return "\n".join([pairs_text(head), "", columns_text(rows), "", *around, *asked]) + "\n"
+
+
+_REQUEUE = "after the loss of a node, Slurm restarts the job before all that wait, and all tasks start anew"
 
 
 def _spare(plan: Plan) -> str:

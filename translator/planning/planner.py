@@ -21,6 +21,7 @@ from .slurm.components import components
 from .slurm.hazards import hazard_warnings, hazards_of, slurm_plan
 from .slurm.over_limits import over_limits
 from .slurm.request import Request, asked_of, refusals
+from .slurm.requeue import requeue_warnings, requeues
 from .slurm.target import cluster_warnings, ignored_hints, virtual_cluster
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
         gang=job.gang,
         layout=allocation.layout,
         spare=job.slurm_options.spare,
+        requeues=requeues(job, site, allocation.layout.kind),
         components=components(request, allocation),
         roles=role_plans(request, allocation, worlds),
         containers=container_plan(job, site, request.mounts),
@@ -107,6 +109,7 @@ def _warnings(request: Request, allocation: Allocation, worlds: Worlds) -> tuple
         *_nodes_not_known(job, allocation),
         *_unexported_peers(job),
         *_fixed_ports(job, allocation),
+        *requeue_warnings(job, site, allocation.layout.kind),
         *_no_notifier(job, site),
         *hazard_warnings(request, allocation.layout.kind),
         *restart_warnings(job, site),

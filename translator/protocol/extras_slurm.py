@@ -277,6 +277,8 @@ class SlurmExtras(SlurmRole):
     """`het`: one component per task role; `shared`: one allocation for all roles."""
     spare: Spare = 0
     """How many nodes the job gets beyond those of its tasks, to replace lost nodes (sbatch --no-kill)."""
+    requeue: Annotated[Literal["expedite"] | None, choice("expedite")] = None
+    """`expedite`: after the loss of a node, Slurm restarts the job before all that wait (sbatch --requeue)."""
     on_timeout: Annotated[Literal["fail", "retry"] | None, choice("fail", "retry")] = None
     """Whether a job that reaches its time limit fails or is retried."""
     export_env: ExportEnv | None = None
@@ -303,6 +305,7 @@ def options_of_job(slurm: SlurmExtras) -> SlurmOptions:
         job=slurm_options_of(slurm),
         layout=slurm.layout,
         spare=slurm.spare,
+        requeue=slurm.requeue,
         on_timeout=slurm.on_timeout or "fail",
         export_env=slurm.export_env,
         result=slurm.result,

@@ -78,6 +78,8 @@ def uses_of(plan: Plan) -> tuple[str, ...]:
         "native-mpi": any(role.mpi_world for role in plan.roles),
         "slots": not plan.gang,
         "spare": plan.spare > 0,
+        "requeue": plan.requeues,
+        "restarts": plan.most_losses > 0,
         "infiniband": plan.checks_infiniband,
         "gpu-faults": any(role.preflight and "gpu" in role.preflight.checks for role in plan.roles),
         "preflight": any(role.preflight for role in plan.roles),

@@ -45,6 +45,11 @@ def _sentences(plan: Plan) -> Iterator[str]:
             f"{counted(plan.spare, 'node')} of the job {verb(plan.spare, 'has', 'have')} no tasks. If the job loses a "
             "node, except the first, the script stops all tasks and starts them anew on the remaining nodes."
         )
+    if plan.requeues:
+        yield (
+            "If the job loses a node, Slurm restarts it before all jobs that wait, at most "
+            f"{counted(plan.most_losses, 'time')}; all tasks then start anew in the same attempt."
+        )
     if when := plan.retry_policy.monitor_after:
         yield (
             f"{_STEP_AFTER[when]}, the script last runs `paislurm monitor --once` for this job, as written by "

@@ -140,6 +140,9 @@ class Scheduler(StrictModel):
     backfill_interval: Annotated[int, int_range(-1, 10800)] | None = None
     """Seconds between two runs of Slurm's backfill scheduler (slurm.conf, bf_interval); -1 if it is off."""
 
+    expedited_requeue: bool = False
+    """Whether Slurm restarts jobs that lose a node before others (SlurmctldParameters, enable_expedited_requeue)."""
+
     @property
     def why_no_components(self) -> str:
         """Why Slurm starts no heterogeneous jobs, "" if it does."""

@@ -99,7 +99,7 @@ class RestartRecord(Struct, frozen=True, kw_only=True):
     lost_node: str
     """The lost node."""
     spare_node: str
-    """The spare node that took its place."""
+    """The node that took its place."""
 
 
 class Result(Struct, frozen=True, kw_only=True):
@@ -130,7 +130,7 @@ class Result(Struct, frozen=True, kw_only=True):
     checkpoint_at: Int | None = None
     """The time of the newest checkpoint at its end."""
     restarts: tuple[RestartRecord, ...] = ()
-    """The restarts of all tasks on spare nodes."""
+    """The restarts of all tasks in the job."""
 
     @property
     def complete(self) -> bool:

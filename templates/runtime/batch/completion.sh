@@ -91,6 +91,9 @@ decide() {
   if [[ $PSL_OUTCOME ]]; then
     return 0
   fi
+  if [[ $1 != succeeded ]] && stop_for_requeue; then  # only: requeue
+    return 0  # only: requeue
+  fi  # only: requeue
   read_clock
   PSL_OUTCOME=$1 PSL_OUTCOME_CODE=$2 PSL_OUTCOME_BEHAVIOUR=$3 PSL_OUTCOME_REASON=$4
   read_uptime

@@ -9,7 +9,7 @@ write_placement() {
   {
     printf 'PSL_RUN_ID=%s\nPSL_JOB_ID=%s\n' "$PSL_RUN_ID" "$SLURM_JOB_ID"
     printf 'PSL_NODE_FOLDER=%s\n' "$PSL_NODE_FOLDER"
-    printf 'PSL_FIRST_RUN=%s\n' "$PSL_FIRST_RUN"  # only: spare
+    printf 'PSL_FIRST_RUN=%s\n' "$PSL_FIRST_RUN"  # only: restarts
     print_setting PSL_SECRETS_FOLDER "$PSL_SECRETS_FOLDER"
     print_setting PSL_SUBMIT_DIR "$PSL_SUBMIT_DIR"
     print_setting PSL_JOB_USER "$PSL_JOB_USER"

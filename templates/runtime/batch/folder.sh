@@ -137,6 +137,9 @@ claim_attempt() {
   [[ -e $PSL_ATTEMPT_FOLDER/claim/owner ]] || die "cannot write to $PSL_ATTEMPT_FOLDER"
   read -r owner owner_restarts <"$PSL_ATTEMPT_FOLDER/claim/owner" 2>/dev/null || true
   if [[ $owner == "$me" && $owner_restarts != "$restarts" ]]; then
+    if take_over_attempt "$me" "$restarts"; then  # only: requeue
+      return 0  # only: requeue
+    fi  # only: requeue
     decide requeued -100 transient "Slurm restarted the job; a retry is a fresh attempt"
     write_result
     exit 3

@@ -34,6 +34,7 @@ begin_attempt() {
   read_uptime
   PSL_BEGAN_AT=$PSL_NOW PSL_BEGAN_UPTIME=$PSL_UPTIME PSL_RUN_ID=$SLURM_JOB_ID
   open_folder "$@"
+  note_start  # only: requeue
   find_checkpoint && PSL_RESUMED_FROM=$PSL_NEWEST  # only: checkpoints
   PSL_SCRATCH=$(mktemp -d "${TMPDIR:-/tmp}/paislurm.XXXXXX") ||
     die "cannot make a scratch folder on $SLURMD_NODENAME"
@@ -110,6 +111,7 @@ end_script() {
   if [[ $PSL_SCRATCH ]]; then
     rm -rf -- "$PSL_SCRATCH"
   fi
+  owns_attempt || return 0  # only: requeue
   if [[ ${PSL_MONITOR_AFTER-} ]] && needs_monitor_step; then
     take_monitor_step
   fi
@@ -122,6 +124,7 @@ end_script() {
 # finish: end the script. The full outcome is in result.json. The exit status is for Slurm's
 # accounting, which loses the eighth bit of a larger one.
 finish() {
+  end_before_restart  # only: requeue
   read_clock
   find_checkpoint && PSL_CHECKPOINT_AT=$PSL_NEWEST  # only: checkpoints
   write_result

@@ -5,6 +5,7 @@
 write_result() {
   local text
   [[ $PSL_ENTERED ]] || return 0
+  owns_attempt || return 0  # only: requeue
   # Write all of the text at once, so that a full disk leaves no half of it.
   text=$(print_result)
   PSL_UNWRITTEN=''
@@ -57,7 +58,7 @@ print_result() {
   print_trigger
   printf ' "resumed_from": %s,\n' "${PSL_RESUMED_FROM:-null}"  # only: checkpoints
   printf ' "checkpoint_at": %s,\n' "${PSL_CHECKPOINT_AT:-null}"  # only: checkpoints
-  printf ' "restarts": [%s],\n' "$PSL_RESTARTS"  # only: spare
+  printf ' "restarts": [%s],\n' "$PSL_RESTARTS"  # only: restarts
   print_stalls  # only: progress
   printf ' "started_at": %d, "ended_at": %d,\n "tasks": [' "$PSL_BEGAN_AT" "$PSL_DECIDED_AT"
   for role in "${!PSL_ROLE_NAME[@]}"; do

@@ -121,7 +121,7 @@ assign_next_task() {
 # assign_task ROLE SLOT INDEX: start the next attempt of a task in the slot.
 assign_task() {
   PSL_ASSIGNED[$1.$2]=$3
-  send_command "$1" "run $2 $3 $((${PSL_ATTEMPTS[$1.$3]:-PSL_FIRST_RUN - 1} + 1))"  # only: spare
+  send_command "$1" "run $2 $3 $((${PSL_ATTEMPTS[$1.$3]:-PSL_FIRST_RUN - 1} + 1))"  # only: restarts
   send_command "$1" "run $2 $3 $((${PSL_ATTEMPTS[$1.$3]:--1} + 1))"  # unless: spare
 }
 

@@ -145,6 +145,7 @@ print_deaths() {
 signal_steps() {
   local signal=$1 role component name
   local -a steps=()
+  owns_attempt || return 0  # only: requeue
   for role in "${@:2}"; do
     [[ ${PSL_STEP_ID[role]-} ]] || continue
     component=0

@@ -123,7 +123,7 @@ are_numbers() { [[ "$*" != *[!0-9\ ]* && "$*" != *'  '* ]]; }
 # on_start ROLE SLOT INDEX ATTEMPT NODE STEP TIME: note that a task has started.
 on_start() {
   local role=$1 task=$1.$3
-  (($4 >= PSL_FIRST_RUN)) || return 0  # only: spare
+  (($4 >= PSL_FIRST_RUN)) || return 0  # only: restarts
   # The attempt may have been reported before.
   if [[ ${PSL_STATE[$task]-} && ${PSL_ATTEMPTS[$task]} -ge $4 ]]; then
     return 0

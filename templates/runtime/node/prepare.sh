@@ -74,8 +74,8 @@ report_ports_of() {
   for slot in "${!PSL_PORT_LINES[@]}"; do
     request=${requests[slot]% 0}
     printf '%s\n' "${PSL_PORT_LINES[slot]}" >"$PSL_NODE_FOLDER/${request/ /.}.ports" || return
-    report_peer "${PSL_PORT_LINES[slot]}" "$PSL_FIRST_RUN" "${request#* }"  # only: spare
-    report_peer "${PSL_PORT_LINES[slot]}" 0 "${request#* }"  # unless: spare
+    report_peer "${PSL_PORT_LINES[slot]}" "$PSL_FIRST_RUN" "${request#* }"  # only: restarts
+    report_peer "${PSL_PORT_LINES[slot]}" 0 "${request#* }"  # unless: restarts
     report_ports "${PSL_PORT_LINES[slot]}"
   done
 }

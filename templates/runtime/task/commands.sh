@@ -195,7 +195,7 @@ await_command() {
     fi
     check_progress  # only: progress
     pass_on_term
-    watch_nodes  # only: spare
+    watch_nodes  # only: restarts
   done
   if [[ ${PSL_EXIT_BY_PID[$process]-} ]]; then
     wait "$process"

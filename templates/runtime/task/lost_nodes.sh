@@ -1,21 +1,16 @@
-# Act in the tasks on the loss of nodes: of the task's node, and of the batch node.
+# Act in the tasks on the loss of their node.
 
 # Slurm may lose a node whose processes still run, because its slurmd has died. Slurm can signal
 # none of them, but they read the run folder: the list of lost nodes is always written, never
-# replaced, because opening a file makes NFS ask its server. A job with --no-kill outlives the loss
-# of its batch node, too: it then runs without a batch script until its time limit.
-# Source: Slurm, job_mgr.c, kill_running_job_by_node_name; observed on 24.11 and 26.05; nfs(5),
-# close-to-open cache consistency.
+# replaced, because opening a file makes NFS ask its server.
+# Source: observed on 24.11 and 26.05; nfs(5), close-to-open cache consistency.
 
-# The times of the next look at the list, and of the next question to Slurm.
-PSL_LOOK_AT=0 PSL_ASK_AT=0
-# Three nodes of a job, taken at random, ask once in so many seconds. More nodes ask less often.
-readonly PSL_ASK_SECONDS=60
+# The time of the next look at the list.
+PSL_LOOK_AT=0
 
-# watch_nodes: kill the commands if this node is on the list of lost nodes. End the job if its batch
-# node is lost. Slurm may answer late, so ask in the background.
+# watch_nodes: kill the commands if this node is on the list of lost nodes.
 watch_nodes() {
-  local nodes='' turns=$((PSL_ASK_SECONDS * ((${#PSL_ADDRESS_OF[@]} + 2) / 3)))
+  local nodes=''
   read_clock
   ((PSL_NOW >= PSL_LOOK_AT)) || return 0
   PSL_LOOK_AT=$((PSL_NOW + 2))
@@ -24,46 +19,5 @@ watch_nodes() {
     PSL_STOPPED=1
     kill -KILL -- "-$PSL_COMMAND" 2>/dev/null
   fi
-  if ((${SLURM_LOCALID-1} || PSL_NOW < PSL_ASK_AT)); then
-    return 0
-  fi
-  if ((PSL_ASK_AT)); then
-    end_headless_job "$nodes" </dev/null >/dev/null 2>&1 &
-    PSL_ASK_AT=$((PSL_NOW + turns))
-  else
-    PSL_ASK_AT=$((PSL_NOW + 1 + RANDOM % turns))
-  fi
-}
-
-# end_headless_job LOST: end the job if Slurm has removed its batch node from it. The monitor then
-# starts a fresh attempt, as after any lost node. LOST are the listed nodes; list all that the job
-# has lost. Slurm's programs are missing in containers; the shell outside does this, too.
-end_headless_job() {
-  local job nodes host node lost=$1 folder=$PSL_ATTEMPT_FOLDER
-  job=$(scontrol --oneliner show job "$SLURM_JOB_ID") || return 0
-  [[ $job =~ \ BatchHost=([^ ]+) ]] || return 0
-  host=${BASH_REMATCH[1]}
-  [[ $job =~ \ NodeList=([^ ]+) ]] || return 0
-  nodes=$(scontrol show hostnames "${BASH_REMATCH[1]}") || return 0
-  nodes=" ${nodes//$'\n'/ } "
-  [[ $nodes != *" $host "* ]] || return 0
-  # A TERM of Slurm on the lost node is no cancellation.
-  if ! grep -qE '"outcome": "(succeeded|failed)"' "$folder/result.json" &&
-    mkdir -- "$folder/headless"; then
-    print_headless_result "$host" >"$folder/headless/result.json" &&
-      mv -- "$folder/headless/result.json" "$folder/result.json"
-  fi
-  for node in "${!PSL_ADDRESS_OF[@]}"; do
-    [[ $nodes == *" $node "* ]] || lost+=" $node"
-  done
-  printf '%s\n' "$lost" >"$folder/lost-nodes"
-  scancel "$SLURM_JOB_ID"
-}
-
-# print_headless_result HOST: print the result of a job whose batch node is lost.
-print_headless_result() {
-  printf '{"version": 2, "job_id": "%s", "outcome": "failed",\n' "$SLURM_JOB_ID"
-  printf ' "exit_code": -1001, "behaviour": "transient",\n'
-  printf ' "reason": "the batch node %s was lost",\n' "$1"
-  printf ' "trigger": null, "started_at": null, "ended_at": %d, "tasks": []}\n' "$PSL_NOW"
+  watch_batch_node "$nodes"  # only: spare
 }

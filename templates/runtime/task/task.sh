@@ -87,7 +87,7 @@ find_rank() {
 # run_task INDEX ATTEMPT: run a task to its end, and report how it ended.
 run_task() {
   local index=$1 attempt=$2 status=0 age began
-  attempt=$((PSL_GANG ? PSL_FIRST_RUN : attempt))  # only: spare
+  attempt=$((PSL_GANG ? PSL_FIRST_RUN : attempt))  # only: restarts
   name_logs "$index" "$attempt"
   read_clock
   report start "$PSL_ROLE" "$PSL_SLOT" "$index" "$attempt" \

@@ -220,27 +220,40 @@ not reached, because the job has ended: cancelled"""
     )
 
 
-def with_spare(text: str, spare: int) -> ScenarioAnswer:
+def with_spare(text: str, setting: str) -> ScenarioAnswer:
     site = load_site(
-        "partitions: {gpu: {nodes: [{count: 9, cpus: 8, memoryMB: 99999}]}}\ndefaultPartition: gpu\n", file="site.yaml"
+        "partitions: {gpu: {nodes: [{count: 9, cpus: 8, memoryMB: 99999}]}}\ndefaultPartition: gpu\n"
+        "scheduler: {expeditedRequeue: true}\nretry: {maxTransientRetries: 2}\n",
+        file="site.yaml",
     )
-    job = f"{JOB}\nextras: {{slurm: {{spare: {spare}, tasksPerNode: 1}}}}\n"
+    job = f"{JOB}\nextras: {{slurm: {{{setting}, tasksPerNode: 1, layout: shared}}}}\n"
     return answered(compile_job(job, site=site), text, "alice")
 
 
 def test_after_the_loss_of_a_node_all_tasks_start_anew_on_a_spare_one() -> None:
     """Their counters begin again, and the first loss without a spare node ends the attempt."""
-    found = with_spare("worker-0 fails, a node is lost, worker-0 fails, node of worker-1 is lost", 1)
+    found = with_spare("worker-0 fails, a node is lost, worker-0 fails, node of worker-1 is lost", "spare: 1")
     first = found.attempts[0]
     assert [event.meaning for event in first.events][1] == (
-        "all tasks stop, and start anew on a spare node and the rest, in the same Slurm job"
+        "all tasks stop, and start anew on another node and the rest, in the same Slurm job"
     )
     assert [row.task_attempt for event in first.events for row in event.task_ends] == [0, 1]
     assert (first.exit_code, first.next_attempt) == (-1001, 1)
 
 
 def test_the_loss_of_the_batch_node_ends_the_attempt_despite_spare_nodes() -> None:
-    (found, *_) = with_spare("node of ps-0 is lost", 1).attempts
+    (found, *_) = with_spare("node of ps-0 is lost", "spare: 1").attempts
+    assert (found.exit_code, found.next_attempt) == (-1001, 1)
+
+
+def test_slurm_restarts_a_job_after_the_loss_of_any_node_as_often_as_the_site_allows() -> None:
+    lost = "node of ps-0 is lost"
+    (found, *_) = with_spare(f"{lost}, {lost}, {lost}", "requeue: expedite").attempts
+    assert [event.meaning is not None and "start anew" in event.meaning for event in found.events] == [
+        True,
+        True,
+        False,
+    ]
     assert (found.exit_code, found.next_attempt) == (-1001, 1)
 
 

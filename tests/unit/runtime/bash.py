@@ -22,16 +22,17 @@ DISPATCHES = ("container_dispatch", "task_dispatch", "first_task_dispatch", "dis
 FILES = tempfile.TemporaryDirectory(prefix="paislurm-runtime-")
 
 
-def uses_with(containers: str, *, spare: bool = False) -> tuple[str, ...]:
-    """Return every use of the runtime but that of spare nodes, and of container runtimes this one."""
+def uses_with(containers: str, *, loss: str = "") -> tuple[str, ...]:
+    """Return every use of the runtime, of container runtimes this one, and of `spare` and `requeue` that of `loss`."""
     row = CONTAINER_RUNTIMES.get(containers)
     uses = [use for use in ALL_USES if use not in BASH_PARTS or (row and use == row.bash)]
-    return tuple(use for use in uses if spare or use != "spare")
+    unused = {"spare", "requeue"} - {loss} if loss else {"spare", "requeue", "restarts"}
+    return tuple(use for use in uses if use not in unused)
 
 
-def library(containers: str = "none", *, spare: bool = False) -> str:
+def library(containers: str = "none", *, loss: str = "") -> str:
     """Return the functions of the runtime, without what runs them."""
-    text: str = runtime(uses_with(containers, spare=spare))
+    text: str = runtime(uses_with(containers, loss=loss))
     text = text.partition("# ==== dispatch ====")[0]
     for part in DISPATCHES[:-1]:
         text = text.replace(load(f"runtime/{part}.sh").rstrip("\n"), "")
@@ -40,15 +41,15 @@ def library(containers: str = "none", *, spare: bool = False) -> str:
 
 
 @functools.cache
-def sourced(containers: str = "none", *, spare: bool = False, **changes: str) -> str:
+def sourced(containers: str = "none", *, loss: str = "", **changes: str) -> str:
     """Return bash that sources the runtime from a file: all of it is more than one argument may have.
 
     `changes` are names whose first setting is that of another name.
     """
-    text = library(containers, spare=spare)
+    text = library(containers, loss=loss)
     for name, other in changes.items():
         text = text.replace(f"{name}=", f"{other}=", 1)
-    path = Path(FILES.name, f"{containers}-{spare}-{'-'.join(changes)}.sh")
+    path = Path(FILES.name, f"{containers}-{loss}-{'-'.join(changes)}.sh")
     path.write_text(text, encoding="utf-8")
     return f"source {shlex.quote(str(path))}"
 

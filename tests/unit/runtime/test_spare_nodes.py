@@ -37,7 +37,7 @@ FAKES = """
 def bash(folder: Path, code: str, **values: str) -> str:
     """Run bash after the runtime and the fakes, and return what it prints."""
     setup = "".join(f"{name}={value!r}\n" for name, value in values.items())
-    script = f"set -u\n{sourced(spare=True)}\n{FAKES}\n{setup}\n{code}"
+    script = f"set -u\n{sourced(loss='spare')}\n{FAKES}\n{setup}\n{code}"
     done = subprocess.run(["bash", "-c", script], cwd=folder, capture_output=True, text=True, check=True, timeout=60)
     assert done.stderr == ""
     return done.stdout

@@ -94,14 +94,14 @@ def _model(plan: Plan) -> JobModel:
     )
     return JobModel(
         names=tuple(role.name for role in plan.roles), roles=roles, gang=plan.gang, of_job=plan.min_succeeded,
-        ceiling=plan.retry_policy.max_transient_retries, restarts=plan.retry_policy.max_restarts, spare=plan.spare,
-        first_node=frozenset(_on_first_node(plan)),
+        ceiling=plan.retry_policy.max_transient_retries, restarts=plan.retry_policy.max_restarts,
+        spare=plan.most_losses, first_node=frozenset(_on_first_node(plan)),
     )  # fmt: skip
 
 
 def _on_first_node(plan: Plan) -> Iterator[Task]:
     """Yield the tasks on the first node of a job with spare nodes. Without a gang, tasks have no fixed nodes."""
-    for role in plan.roles if plan.gang else ():
+    for role in plan.roles if plan.gang and plan.spare else ():
         first = role.placement[0] if role.placement else None
         yield from ((role.position, index) for index in range(first.slots if first and not first.first else 0))
 

@@ -47,7 +47,7 @@ def listed(job: JobModel, tasks: Iterable[Task]) -> str:
     )
 
 
-RESTARTS = "all tasks stop, and start anew on a spare node and the rest, in the same Slurm job"
+RESTARTS = "all tasks stop, and start anew on another node and the rest, in the same Slurm job"
 
 
 def event_record(event: Event, ends: Sequence[TaskEnd], setting: Setting, *, restarts: bool) -> ScenarioEvent:

@@ -109,7 +109,7 @@ OF_JOB: tuple[Row[Plan], ...] = (
     Row(
         "MAX_TRANSIENT_RETRIES",
         "limit on retries of a task after transient failures",
-        lambda plan: 10 if plan.gang else plan.retry_policy.max_transient_retries,
+        lambda plan: 10 if plan.gang and not plan.requeues else plan.retry_policy.max_transient_retries,
         "10",
         (),
         "the site profile, retry.maxTransientRetries",

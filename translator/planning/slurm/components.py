@@ -11,6 +11,7 @@ from ..infiniband import infiniband_gres, infiniband_of, infiniband_options, joi
 from ..layout.capacity import ceil_div
 from ..limits import time_plan
 from ..plan import Component
+from .requeue import requeues
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from ...site.profile import Site
     from ...slurm_options import OnMismatch
     from ..layout.capacity import Nodes
-    from ..layout.layout import Allocation, Packing
+    from ..layout.layout import Allocation, LayoutKind, Packing
     from .request import Request
     from .target import SlurmTarget
 
@@ -94,7 +95,7 @@ def _role_component(request: Request, allocation: Allocation, position: int, *, 
     stated = nodes is not None and job.most_per_node(role) is not None and slots % nodes.tasks_per_node > 0
     counted_by_task = nodes is None or site.gres_style == "gpus-per-task" or _is_uneven(job, role, nodes, slots, site)
     by_task = wanted.gpus > 0 and counted_by_task and not stated
-    options: list[tuple[str, str | None]] = [*_where(target, infiniband)]
+    options: list[tuple[str, str | None]] = [*_where(request, target, infiniband, allocation.layout.kind)]
     if nodes is not None:
         options.append(("nodes", str(nodes.count)))
     options.append(("ntasks", str(slots)))
@@ -143,7 +144,7 @@ def _shared_component(request: Request, packing: Packing, extra: int) -> Options
     asking = [infiniband for role in job.roles if (infiniband := infiniband_of(role, site))]
     infiniband = asking[0] if asking else None
     options: list[tuple[str, str | None]] = [
-        *_where(target, infiniband),
+        *_where(request, target, infiniband, "shared"),
         ("nodes", str(packing.nodes)),
         *([("no-kill", None)] if job.slurm_options.spare else []),
         ("ntasks", str(packing.nodes)),
@@ -185,13 +186,16 @@ def _first_component(request: Request) -> Options:
     return tuple(options)
 
 
-def _where(target: SlurmTarget, infiniband: Infiniband | None) -> list[tuple[str, str | None]]:
-    """Return the target of a component. All have `--no-requeue`: Slurm must not restart a part of a het job."""
+def _where(
+    request: Request, target: SlurmTarget, infiniband: Infiniband | None, layout: LayoutKind
+) -> list[tuple[str, str | None]]:
+    """Return the target of a component, and whether Slurm may restart the job, never a part of a het job."""
     values: dict[str, str | None] = dict(target.options)
     values["constraint"] = joined_constraint(values.get("constraint"), infiniband)
     nice = None if target.nice is None else str(target.nice)
     pairs = [*((name, values.get(name)) for name in PASS_THROUGH), ("nice", nice)]
-    return [("no-requeue", None), *((name, value) for name, value in pairs if value)]
+    restarts = ("requeue", "expedite") if requeues(request.job, request.site, layout) else ("no-requeue", None)
+    return [restarts, *((name, value) for name, value in pairs if value)]
 
 
 def _raw(options: Iterable[str]) -> Options:

@@ -65,6 +65,8 @@ BACKFILL_INTERVAL = 30
 """Source: slurm.conf(5), bf_interval."""
 _INTERVAL = re.compile(r"(?:^|,)bf_interval=(-?\d{1,5})(?:,|$)")
 _OWN_BINDING = re.compile(r"(?:^|,)(?:none|boards|sockets|cores|threads)(?:,|$)", re.IGNORECASE)
+_EXPEDITES, _SINCE = "enable_expedited_requeue", (25, 11, 0)
+"""The parameter of slurmctld that allows `sbatch --requeue=expedite`, and its first version. Source: Slurm, NEWS."""
 _REQUIRES_TIME = "require_timelimit"
 """A plugin of Slurm that refuses jobs without a time limit. Source: slurm.conf(5), JobSubmitPlugins."""
 
@@ -108,12 +110,16 @@ def slurm_config(text: str) -> SlurmConfig:
 def _scheduler(found: Mapping[str, str]) -> Scheduler:
     """Return the scheduler; a missing interval is Slurm's default."""
     kind = found.get("SchedulerType", "").rpartition("/")[2]
+    version = slurm_version(found.get("SLURM_VERSION", ""))
+    can_expedite = version is not None and version >= _SINCE
+    expedites = can_expedite and _EXPEDITES in found.get("SlurmctldParameters", "").split(",")
     if kind == "builtin":
-        return Scheduler.of(type="builtin")
+        return Scheduler.of(type="builtin", expedited_requeue=expedites)
     if kind != "backfill":
-        return Scheduler.of()
+        return Scheduler.of(expedited_requeue=expedites)
     given = _INTERVAL.search(found.get("SchedulerParameters", ""))
-    return Scheduler.of(backfill_interval=max(-1, min(int(given[1]), 10800)) if given else BACKFILL_INTERVAL)
+    interval = max(-1, min(int(given[1]), 10800)) if given else BACKFILL_INTERVAL
+    return Scheduler.of(backfill_interval=interval, expedited_requeue=expedites)
 
 
 def _enforced(text: str) -> frozenset[str]:

@@ -212,6 +212,9 @@ def test_a_plugin_that_requires_a_time_limit_is_recognized(plugins: str, require
     assert slurm_config(f"JobSubmitPlugins = {plugins}\n").requires_time == required
 
 
+EXPEDITES = "enable_expedited_requeue"
+
+
 @pytest.mark.parametrize(
     ("text", "scheduler"),
     [
@@ -221,6 +224,8 @@ def test_a_plugin_that_requires_a_time_limit_is_recognized(plugins: str, require
          Scheduler.of(backfill_interval=60)),
         ("SchedulerType = sched/backfill\nSchedulerParameters = bf_interval=-1\n", Scheduler.of(backfill_interval=-1)),
         ("SchedulerType = sched/other\n", Scheduler()),
+        (f"SLURM_VERSION = 26.05.5\nSlurmctldParameters = a,{EXPEDITES}\n", Scheduler.of(expedited_requeue=True)),
+        (f"SLURM_VERSION = 24.11.5\nSlurmctldParameters = {EXPEDITES}\n", Scheduler()),
         ("", Scheduler()),
     ],
 )  # fmt: skip
