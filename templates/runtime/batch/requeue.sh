@@ -54,7 +54,7 @@ take_over_attempt() {
       PSL_FIRST_RUN=$((count + 1))
     fi
   done
-  find_lost_nodes "${starts[@]}"
+  find_lost_nodes ${starts[@]+"${starts[@]}"}
 }
 
 # find_lost_nodes START ...: compare the nodes of each earlier start with those of the next one: set
