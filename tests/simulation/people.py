@@ -142,6 +142,8 @@ class People:
         done, errors = cancel_jobs(session, [session.store.find(name, user=session.user)])
         for each in done:
             self.world.tell(f"is told: {each.message}")
+            if each.view.job_status.ended:
+                self.ended[each.view.history.tag] = each.view.job_status.state
             if not each.had_ended:
                 self.cancelled.append(Told(each.view.history.tag, "", self.world.now))
                 self.witness.must_have_written((Cancelled, Ended), f"told: {each.message}")

@@ -5,9 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from paislurm.translator.app.jobs import refresh
 from paislurm.translator.app.session import Session
+from paislurm.translator.monitor.poll import evaluate
+from paislurm.translator.monitor.polling.poll_result import NOT_ASKED
+from paislurm.translator.monitor.watching.job_files import read_files
+from paislurm.translator.state.records import Cancelled, RetryPolicy
 from tests.unit.monitor.jobs import (
     CREATED,
     FAILED,
@@ -58,6 +63,22 @@ def test_an_end_that_the_result_contains_is_shown_at_once(session: Session, tmp_
     leave_result(folder, **FAILED)
     with refresh.monitor_lock(session).taken():
         assert shown(session, folder).job_status.state == "FAILED"
+
+
+def test_a_cancelled_retry_is_shown_as_an_end_only_when_recorded(session: Session, tmp_path: Path) -> None:
+    """The other process has read the journal before the cancel, and may still record the retry."""
+    cancelled = Cancelled(happened_at=NOW, attempt=0, user="alice")
+    policy = RetryPolicy(max_transient_retries=1)
+    folder = job_folder(tmp_path / "jobs", replace(CREATED, retry_policy=policy), INTENT, SUBMITTED)
+    leave_result(folder, **FAILED | {"exit_code": 137, "behaviour": "transient"})
+    before = folder.history()
+    folder.append(cancelled)
+    with refresh.monitor_lock(session).taken():
+        assert shown(session, folder).job_status.state == "STOPPING"
+        files = read_files(folder, before, late=False)
+        folder.append(*evaluate(files, NOT_ASKED, NOW, session.backend, tasks=True).news)
+        assert shown(session, folder).job_status.state == "STOPPING"
+    assert shown(session, folder).job_status.state == "STOPPED"
 
 
 def test_an_end_that_nobody_can_record_is_shown(

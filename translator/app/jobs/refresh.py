@@ -128,14 +128,16 @@ def _refreshed(session: Session, jobs: Sequence[Opened], max_age: float) -> list
 
 
 def _unless_recorded(view: View, lock: Lock) -> View:
-    """Return a view without an end that only the backend has reported and that another process must still record.
+    """Return a view without an end that is not in the result and that another process must still record.
 
-    The next poll may miss that report, and an end that a user has seen must not be taken back. If nobody can record
-    it, because the folder cannot be written, the end is shown.
+    The next poll may miss a report of the backend, and after a cancel, the process may still record the retry of a
+    failed attempt. An end that a user has seen must not be taken back. If nobody can record it, because the folder
+    cannot be written, the end is shown.
     """
-    known, status = view.history, view.job_status
+    known, status, result = view.history, view.job_status, view.result
     recorded = known.ended is not None and not any(isinstance(record, Ended) for record in view.news)
-    if not status.ended or recorded or lock.problem or tells_all(view.result):
+    is_in_result = result is not None and tells_all(result) and result.exit_code == status.code
+    if not status.ended or recorded or lock.problem or is_in_result:
         return view
     state: State = "STOPPING" if known.cancelled is not None else "RUNNING" if known.job_id else "WAITING"
     reason = f"{status.reason}; another process is about to record this end"
