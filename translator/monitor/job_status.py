@@ -158,7 +158,7 @@ def determine_status(evidence: Evidence) -> JobStatus:
     a later poll. A missing answer never counts as an end.
     """
     if evidence.observation is not None and evidence.observation.state == FORGOTTEN:
-        if evidence.result is None:
+        if evidence.result is None or _is_interrupted_for_another(evidence.observation, evidence.result, evidence):
             return _forgotten(evidence)
         evidence = replace(evidence, observation=None)
     observation, result = evidence.observation, evidence.result
@@ -296,16 +296,31 @@ def is_anothers(seen: Observation | None) -> bool:
     return seen is not None and seen.raw_state == REUSED
 
 
+def _is_interrupted_for_another(seen: Observation, result: Result, evidence: Evidence) -> bool:
+    """Return whether a script was told to end when Slurm had lost its job and had given the number to another one.
+
+    A node that cannot start the other job, because this one still runs there, ends both. No user cancels a job that
+    Slurm does not know. Source: observed on 26.05.
+    """
+    if result.outcome != "interrupted" or not is_anothers(seen) or evidence.history.cancelled is not None:
+        return False
+    return seen.submitted is not None and result.ended_at is not None and seen.submitted <= result.ended_at
+
+
 def _forgotten(evidence: Evidence) -> JobStatus:
     """Return the status of a forgotten job. After RESULT_LAG seconds its last reported end decides.
 
-    The job may still run somewhere, so it is not retried, unless another job has its number and it never began.
+    The job may still run somewhere, so it is not retried, unless another job has its number and it never began, or all
+    of its tasks have ended.
     """
     known = evidence.history
     last, label = known.observed, known.backend_label
     if is_anothers(evidence.observation) and not evidence.claimed:
         reason = f"{label} has lost the job before its script began, and job {known.job_id} is another one"
         return JobStatus(state="FAILED", code=NEVER_TAKEN, reason=reason, ended=True)
+    if evidence.result is not None and evidence.result.complete:
+        reason = f"{label} has lost the job, and its script was told to end when job {known.job_id} was another one"
+        return JobStatus(state="FAILED", code=UNEXPLAINED, reason=reason, ended=True)
     if last is None and evidence.polled_at - (known.submitted or 0) < QUEUE_LAG:
         return _status("WAITING", f"{label} does not show the job yet")
     if last is None or phase(last.backend_state) is not Phase.ENDED or evidence.now - last.happened_at < RESULT_LAG:
@@ -316,9 +331,10 @@ def _forgotten(evidence: Evidence) -> JobStatus:
     if external is not None and last.backend_state not in SCRIPT_ENDED:
         return JobStatus(state=state_of(external[0].code), code=external[0].code, reason=external[1], ended=True)
     reported = f"reported {last.backend_state} and " if last.backend_state != FORGOTTEN else ""
+    result = "complete result" if evidence.result else "result"
     reason = (
         f"{label} {reported}has forgotten job {known.job_id}, accounting has no record of its end, and there is no "
-        f"result in {evidence.folder}: the node may be lost, or may not share that folder"
+        f"{result} in {evidence.folder}: the node may be lost, or may not share that folder"
     )
     return JobStatus(state="FAILED", code=JOB_FORGOTTEN, reason=reason, ended=True)
 

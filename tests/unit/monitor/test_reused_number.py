@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from paislurm.translator.monitor import poll
+from paislurm.translator.state.records import Cancelled
 
-from .jobs import FAILED, NOW, FakeBackend, claim, ended, job, kinds, leave_result, observed, stepped
+from .jobs import FAILED, NOW, SUBMITTED, FakeBackend, claim, ended, job, kinds, leave_result, observed, stepped, task
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from paislurm.translator.monitor.poll import View
+    from paislurm.translator.state.records import Record
 
 
 def test_a_job_whose_script_never_began_does_not_succeed_with_another_job(tmp_path: Path) -> None:
@@ -122,3 +126,43 @@ def test_a_result_with_the_code_of_a_lost_job_is_no_lost_job(tmp_path: Path) -> 
     leave_result(folder, **(FAILED | {"exit_code": -120, "behaviour": "transient"}))
     stepped(folder, FakeBackend(observed("RUNNING")), NOW)
     assert kinds(folder)[0] == "Retry"
+
+
+INTERRUPTED = {"outcome": "interrupted", "exit_code": -210, "behaviour": "stop"}
+
+
+def interrupted(path: Path, *records: Record, submitted: int | None = NOW - 10, **changes: Any) -> View:
+    """Step twice with a script that was told to end at NOW - 10, and whose job's number is another one's."""
+    folder = job(path, SUBMITTED, *records, max_transient_retries=1)
+    claim(folder, "7", NOW - 50)
+    leave_result(folder, **INTERRUPTED | changes)
+    slurm = FakeBackend(observed("CANCELLED", raw_state="CANCELLED by 0", comment="paislurm-2", submitted=submitted))
+    stepped(folder, slurm, NOW)
+    return stepped(folder, slurm, NOW + 10)
+
+
+def test_a_script_that_a_node_ended_for_another_job_of_its_number_is_retried(tmp_path: Path) -> None:
+    """The node still ran it when Slurm, which had lost it, started the other job there."""
+    (retry,) = interrupted(tmp_path).history.retries
+    assert (retry.exit_code, retry.behaviour) == (-101, "transient")
+    assert retry.reason == "Slurm has lost the job, and its script was told to end when job 7 was another one"
+
+
+def test_it_is_not_retried_if_some_of_its_tasks_may_still_run(tmp_path: Path) -> None:
+    running = task(1, state="STOPPED", ended_at=None, exit_status=None)
+    view = interrupted(tmp_path, tasks=[task(0), running])
+    assert (view.job_status.state, view.job_status.code) == ("FAILED", -1404)
+    assert "there is no complete result in" in view.job_status.reason
+
+
+@pytest.mark.parametrize("submitted", [NOW - 9, None])
+def test_a_script_that_ended_before_its_number_was_reused_may_have_been_cancelled(
+    tmp_path: Path, submitted: int | None
+) -> None:
+    view = interrupted(tmp_path, submitted=submitted)
+    assert (view.job_status.state, view.job_status.code) == ("STOPPED", -210)
+
+
+def test_a_cancelled_script_is_stopped_also_if_its_number_was_reused(tmp_path: Path) -> None:
+    view = interrupted(tmp_path, Cancelled(happened_at=NOW - 11, attempt=0, user="alice", job_id="7"))
+    assert view.job_status.reason == "the job was cancelled by alice"

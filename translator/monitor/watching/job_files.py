@@ -124,6 +124,8 @@ def claimed_by(folder: JobFolder, attempt: int) -> JobId | None:
 def own(folder: JobFolder, known: History, seen: Observation | None) -> Observation | None:
     """Return the observation of a job, or that of a forgotten one if Slurm has given its number to another job.
 
+    That one has the time at which the other job was submitted.
+
     A controller that crashes forgets its latest jobs, and reuses their numbers. Another job has another tag. Most
     accounts keep no comments, and a site may change them: without a tag, a job of another name is another job, unless
     the script of ours has begun, and the job was submitted before that. Source: observed on 22.05.
@@ -133,7 +135,7 @@ def own(folder: JobFolder, known: History, seen: Observation | None) -> Observat
     is_named = seen.name in ("", known.job) or _has_begun_as(folder, known, seen)
     if is_named and not _TAG.fullmatch(seen.comment):
         return seen
-    return Observation(job_id=seen.job_id, state=FORGOTTEN, raw_state=REUSED, final=True)
+    return Observation(job_id=seen.job_id, state=FORGOTTEN, raw_state=REUSED, final=True, submitted=seen.submitted)
 
 
 def _has_begun_as(folder: JobFolder, known: History, seen: Observation) -> bool:
