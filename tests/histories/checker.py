@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 INTERNAL_ERROR, INTERRUPTED = 70, 130
 NO_END = "it has no end"
+NOT_CANCELLED = "it was stopped, and its user had not cancelled it"
 UNSURE = "may have "
 MOMENT = 2.0
 """Seconds that a record, which has whole ones, may be late."""
@@ -105,6 +106,23 @@ def removals(found: Evidence, submit: Operation) -> list[Operation]:
     ]
 
 
+def has_killed_cancel(found: Evidence, number: int) -> bool:
+    """Return whether a cancel of a job was killed before the job's end.
+
+    A cancel is recorded once Slurm has accepted it. The scancel of a killed one goes on, waits for Slurm for some
+    seconds, and cancels the job without a record.
+    """
+    submit = next((each for each in found.operations if each.number == number), None)
+    end = next((record for record in found.journals[number] if isinstance(record, Ended)), None)
+    return submit is not None and any(
+        (each.what, each.user, each.name) == ("cancel", submit.user, submit.name)
+        and (each.status or 0) < 0
+        and each.ended >= submit.began
+        and (end is None or each.began <= (end.ended_at or end.happened_at) + MOMENT)
+        for each in found.operations
+    )
+
+
 def _lost(found: Evidence) -> Iterator[Violation]:
     ran = {line.number for line in found.ledger}
     for done in (each for each in found.operations if each.what == "submit"):
@@ -181,7 +199,8 @@ def _journals(found: Evidence) -> Iterator[Violation]:
         yield Violation("journal", text)
     for number, records in found.journals.items():
         for invariant, text in faults_of(records):
-            if text != NO_END or not is_gone(found, number):
+            gone = text == NO_END and is_gone(found, number)
+            if not gone and not (text.startswith(NOT_CANCELLED) and has_killed_cancel(found, number)):
                 yield Violation(invariant, text, found.files[number])
 
 
@@ -202,7 +221,7 @@ def faults_of(records: Sequence[Record]) -> Iterator[tuple[str, str]]:
     if not end.reason:
         yield "end", "its end has no reason"
     if end.state == "STOPPED" and not any(isinstance(record, Cancelled) for record in records):
-        yield "end", f"it was stopped, and its user had not cancelled it: {end.reason}"
+        yield "end", f"{NOT_CANCELLED}: {end.reason}"
     changes = [record.values for record in records if isinstance(record, Changed)]
     limit = max([records[0].retry_policy.retry_limit, *(int(each["retries"]) for each in changes if "retries" in each)])
     # Of an attempt only the first decision counts, and others may stand behind it.

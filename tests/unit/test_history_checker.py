@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -183,3 +183,25 @@ def test_a_planted_fault_is_found(invariant: str, plant: Callable[[Evidence], No
     found = history()
     plant(found)
     assert {violation.invariant for violation in check(found).violations} == {invariant}
+
+
+@pytest.mark.parametrize(
+    ("killed", "holds"),
+    [
+        ({}, True),
+        ({"status": 0}, False),
+        ({"status": 6}, False),
+        ({"what": "status"}, False),
+        ({"user": "alice"}, False),
+        ({"name": "other"}, False),
+        ({"began": 900.0, "ended": 901.0}, False),
+        ({"began": 1013.0, "ended": 1014.0}, False),
+    ],
+)
+def test_a_killed_cancel_may_stop_a_job_without_a_record(killed: dict[str, Any], *, holds: bool) -> None:
+    """Its scancel goes on, which the journal does not know."""
+    found = history()
+    stopped_by_nobody(found)
+    words = {"what": "cancel", "user": "bob", "name": "j", "status": -9, "began": 1003.0, "ended": 1003.5}
+    found.operations.append(Operation(number=3, host="login", argv=[], **words | killed))
+    assert (check(found).violations == []) is holds
