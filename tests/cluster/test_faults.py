@@ -220,15 +220,9 @@ def batch_script(cluster: Cluster, node: str, job: Submitted) -> int:
     return int(script)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def late(installed: Cluster) -> Submitted:
-    """A job that reaches its time limit, of one minute, while the other tests run."""
-    folder = folder_of_alice(installed.home("alice") / f"late-{os.urandom(4).hex()}")
-    return submit(installed, folder, role("w", 1, SAVES), "{slurm: {time: 1, nodelist: n7}}", partition="fragile")
-
-
-def test_short_time_limit_ends_the_job_without_a_warning(late: Submitted) -> None:
+def test_short_time_limit_ends_the_job_without_a_warning(installed: Cluster, workdir: Path) -> None:
     """Slurm's own TERM is the first that the tasks hear, and only Slurm knows why."""
+    late = submit(installed, workdir, role("w", 1, SAVES), "{slurm: {time: 1, nodelist: n7}}", partition="fragile")
     code, result = late.ended()
     assert (code, result["outcome"]) == (1, "interrupted")
     assert late.log("0-w/0") == "ready\nsaved\n"

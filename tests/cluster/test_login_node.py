@@ -40,7 +40,7 @@ for number in range(100):
 """
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def laptop(installed: Cluster) -> Iterator[Laptop]:
     yield from laptops(installed)
 

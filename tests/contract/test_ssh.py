@@ -31,7 +31,7 @@ ALL_WAYS = WAYS_OF_SSH
 SECRET = "hunter2-of-ann"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def laptop_of() -> Iterator[Callable[[Cluster], Laptop]]:
     """A laptop for each cluster, for all cases of this file."""
     known: dict[str, tuple[Laptop, Iterator[Laptop]]] = {}
