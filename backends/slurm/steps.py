@@ -11,13 +11,14 @@ from .commands import cluster_of, clusters, number_of
 from .output import whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from ..base import JobId
 
 STEP_FIELDS = ("JobID", "NTasks", "AveCPU", "AveRSS", "MaxRSS", "TRESUsageInAve")
 """Source: sstat(1), --format."""
 
+_AS_ROWS = ("--parsable2", "--noheader", "--noconvert")
 MIB = 1 << 20
 _SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,15})?)([KMGTP]?)", re.ASCII)
 _POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5}
@@ -43,16 +44,7 @@ def sstat(ids: Iterable[str]) -> list[str]:
     Each node takes a sample for the query. For `100+1`, sstat reads only the number. Source: Slurm,
     jobacct_gather_stat_task; observed on 24.11.
     """
-    columns = ",".join(STEP_FIELDS)
-    return [
-        "sstat",
-        "--allsteps",
-        "--parsable2",
-        "--noheader",
-        "--noconvert",
-        f"--jobs={','.join(ids)}",
-        f"--format={columns}",
-    ]
+    return ["sstat", "--allsteps", *_AS_ROWS, f"--jobs={','.join(ids)}", f"--format={','.join(STEP_FIELDS)}"]
 
 
 ACCOUNT_FIELDS = ("JobIDRaw", *STEP_FIELDS[1:], "Start", "End", "ElapsedRaw", "AllocTRES", "NodeList", "JobName")
@@ -80,19 +72,9 @@ def sacct_steps(ids: Iterable[JobId], *, steps: bool = True) -> list[str]:
     It includes the runs before a requeue. Source: sacct(1), --duplicates.
     """
     wanted = sorted(ids)
-    numbers, cluster = ",".join(map(number_of, wanted)), cluster_of(wanted[0])
-    columns = ",".join(ACCOUNT_FIELDS)
-    return [
-        "sacct",
-        *([] if steps else ["--allocations"]),
-        "--duplicates",
-        "--parsable2",
-        "--noheader",
-        "--noconvert",
-        f"--jobs={numbers}",
-        f"--format={columns}",
-        *clusters(cluster),
-    ]
+    numbers, columns = ",".join(map(number_of, wanted)), ",".join(ACCOUNT_FIELDS)
+    which = ["--duplicates"] if steps else ["--allocations", "--duplicates"]
+    return ["sacct", *which, *_AS_ROWS, f"--jobs={numbers}", f"--format={columns}", *clusters(cluster_of(wanted[0]))]
 
 
 def srun_beside(number: str, nodes: Sequence[str], components: Sequence[int], argv: Sequence[str]) -> list[str]:
@@ -125,16 +107,7 @@ def srun_beside(number: str, nodes: Sequence[str], components: Sequence[int], ar
 
 def step_usages(text: str) -> dict[tuple[int, int], StepUsage]:
     """Return the usage of steps by job number and step number. Steps without figures are missing."""
-    found: dict[tuple[int, int], StepUsage] = {}
-    for line in text.splitlines():
-        words = line.split("|")
-        job, step = _numbers(words[0])
-        if len(words) == len(STEP_FIELDS) and job is not None and step is not None:
-            _, tasks, cpu, memory, most, tres = words
-            usage = _usage(tasks, cpu, memory, most, tres)
-            if usage is not None:
-                found[job, step] = usage
-    return found
+    return {(job, step): usage for job, step, usage, _ in _steps(text, STEP_FIELDS)}
 
 
 def accounted_usages(text: str) -> list[tuple[int, str, StepUsage]]:
@@ -142,25 +115,13 @@ def accounted_usages(text: str) -> list[tuple[int, str, StepUsage]]:
 
     Each component of a heterogeneous job has its own job number.
     """
-    found = []
-    for line in text.splitlines():
-        words = line.split("|", len(ACCOUNT_FIELDS) - 1)
-        job, step = _numbers(words[0])
-        if len(words) == len(ACCOUNT_FIELDS) and job is not None and step is not None:
-            _, tasks, cpu, memory, most, tres, *_, name = words
-            usage = _usage(tasks, cpu, memory, most, tres)
-            if usage is not None:
-                found.append((job, name, usage))
-    return found
+    return [(job, name, usage) for job, _, usage, name in _steps(text, ACCOUNT_FIELDS)]
 
 
 def allocations(text: str) -> list[Allocated]:
     """Return the allocations in the accounts; a job that has not started has none."""
     found = []
-    for line in text.splitlines():
-        words = line.split("|", len(ACCOUNT_FIELDS) - 1)
-        if len(words) < len(ACCOUNT_FIELDS):
-            continue
+    for words in _rows(text, ACCOUNT_FIELDS):
         *times, tres, node_list, _ = words[len(STEP_FIELDS) :]
         counts = {name: whole(count) for name, _, count in (pair.partition("=") for pair in tres.split(","))}
         match whole(words[0]), *map(whole, times), counts.get("node"):
@@ -171,10 +132,21 @@ def allocations(text: str) -> list[Allocated]:
     return found
 
 
-def _numbers(word: str) -> tuple[int | None, int | None]:
-    """Return the numbers of a job and a step, None if not numeric, as in `123.batch`."""
-    job, _, step = word.partition(".")
-    return whole(job), whole(step)
+def _rows(text: str, fields: Sequence[str]) -> Iterator[list[str]]:
+    """Yield the columns of each row; only the last one may contain a `|`."""
+    rows = (line.split("|", len(fields) - 1) for line in text.splitlines())
+    return (words for words in rows if len(words) == len(fields))
+
+
+def _steps(text: str, fields: Sequence[str]) -> Iterator[tuple[int, int, StepUsage, str]]:
+    """Yield job number, step number, usage and the last column of each step with figures; not those of `123.batch`."""
+    for words in _rows(text, fields):
+        job, _, step = words[0].partition(".")
+        match whole(job), whole(step), _usage(*words[1 : len(STEP_FIELDS)]):
+            case [int(number), int(of_job), StepUsage() as usage]:
+                yield number, of_job, usage, words[-1]
+            case _:
+                pass
 
 
 def _usage(tasks: str, cpu: str, memory: str, most: str, tres: str) -> StepUsage | None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import TYPE_CHECKING
-
-from msgspec import Struct
 
 from paislurm.backends.hostlist import expand
 
@@ -14,51 +13,36 @@ from ..state.records import Ended, Retry, Submitted
 from .cost import PRODUCTIVE, RUNNING, Allocation, AttemptUse, Key, Work
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from paislurm.backends.slurm.steps import Allocated
-
-    from ..monitor.job_status import JobStatus
-    from ..state.history import History
     from ..state.kept_plan import KeptPlan
-    from ..state.records import Record
     from ..state.result import Result
-    from ..state.task_reports import Report
+    from .build import AttemptFiles, JobEvidence
 
 
-class AttemptEvidence(Struct, frozen=True, kw_only=True):
-    """What is known of an attempt at `now`.
+def attempt_uses(evidence: JobEvidence) -> Iterator[AttemptUse]:
+    """Yield the use of each attempt's time. A result that cannot be read counts as none.
 
-    `runs` are by position of the role and index of the task. `allocated` are pairs of a component and its allocation in
-    sacct. `later_mark` is the newest checkpoint that the next attempt found.
+    The newest checkpoint of an attempt may be the one that the next attempt found.
     """
-
-    number: int
-    now: int
-    history: History
-    job_status: JobStatus
-    records: Sequence[Record]
-    plan: KeptPlan
-    result: Result | None
-    runs: Mapping[int, Mapping[int, tuple[Report, ...]]]
-    allocated: Sequence[tuple[int, Allocated]]
-    later_mark: int | None = None
+    later = [files.result.resumed_from if files.result else None for files in evidence.attempts[1:]]
+    for files, later_mark in zip_longest(evidence.attempts, later):
+        yield _attempt_use(evidence, files, later_mark)
 
 
-def attempt_use(evidence: AttemptEvidence) -> AttemptUse:
-    """Return the use of an attempt's time."""
-    records = [record for record in evidence.records if getattr(record, "attempt", None) == evidence.number]
+def _attempt_use(evidence: JobEvidence, files: AttemptFiles, later_mark: int | None) -> AttemptUse:
+    records = [record for record in evidence.records if getattr(record, "attempt", None) == files.number]
     submitted = next((record.happened_at for record in records if isinstance(record, Submitted)), None)
     end = next((record for record in records if isinstance(record, (Retry, Ended))), None)
-    result, key = evidence.result, _key(evidence, end)
+    result, key = files.result, _key(evidence, files.result, end)
     until = end.ended_at if end and end.ended_at else result.ended_at if result and result.ended_at else None
     until = until if until is not None else evidence.now
-    work = tuple(_work(evidence, key, until))
-    own_mark = result.checkpoint_at if result else None
-    marks = [mark for mark in (own_mark, evidence.later_mark) if mark is not None]
+    work = tuple(_work(evidence, files, key, until))
+    marks = [mark for mark in (result.checkpoint_at if result else None, later_mark) if mark is not None]
     return AttemptUse(
         key=key,
-        allocations=tuple(_from_sacct(evidence)) or tuple(_from_records(evidence, end, work, until)),
+        allocations=tuple(_from_sacct(evidence.plan, files))
+        or tuple(_from_records(evidence, result, end, work, until)),
         work=work,
         mark=max(marks, default=None) if key.use == "lost" else None,
         stalls=tuple((stall.begins, stall.ends) for stall in result.stalls) if result else (),
@@ -67,7 +51,7 @@ def attempt_use(evidence: AttemptEvidence) -> AttemptUse:
     )
 
 
-def _key(evidence: AttemptEvidence, end: Retry | Ended | None) -> Key:
+def _key(evidence: JobEvidence, result: Result | None, end: Retry | Ended | None) -> Key:
     """Return the use of the tasks' time, as the end of the attempt judges it."""
     status = evidence.job_status
     if end is None and not status.ended:
@@ -75,25 +59,25 @@ def _key(evidence: AttemptEvidence, end: Retry | Ended | None) -> Key:
     code = status.code if end is None else end.exit_code
     if code == 0:
         return PRODUCTIVE
-    result = evidence.result
-    trigger = result.trigger if result is not None and result.exit_code == code else None
-    decided = (task for task in (result.tasks if result else ()) if trigger and task.role == trigger.role)
-    task = next((task for task in decided if trigger and task.index == trigger.index), None)
-    return _lost(evidence, code, task.exit_status if task else None)
+    if result is None or result.trigger is None or result.exit_code != code:
+        return _lost(evidence, code, None)
+    decided = (result.trigger.role, result.trigger.index)
+    statuses = (task.exit_status for task in result.tasks if (task.role, task.index) == decided)
+    return _lost(evidence, code, next(statuses, None))
 
 
-def _lost(evidence: AttemptEvidence, code: int | None, status: int | None) -> Key:
+def _lost(evidence: JobEvidence, code: int | None, status: int | None) -> Key:
     words = short_cause(ExitTable(evidence.history.exit_rows), code, status) if code is not None else "unknown"
     return Key("lost", words)
 
 
-def _work(evidence: AttemptEvidence, key: Key, until: int) -> Iterator[Work]:
+def _work(evidence: JobEvidence, files: AttemptFiles, key: Key, until: int) -> Iterator[Work]:
     """Yield the time of each run of each task; a failed task's own failure counts even if the job succeeded."""
-    results = {(task.role, task.index): task for task in evidence.result.tasks} if evidence.result else {}
+    results = {(task.role, task.index): task for task in files.result.tasks} if files.result else {}
     plans = evidence.plan.roles_by_name
-    for position, role in enumerate(evidence.history.roles):
+    for role in evidence.history.roles:
         gpus = plans[role.name].resources.gpus if role.name in plans else 0
-        runs = evidence.runs.get(position, {})
+        runs = files.runs.get(role.folder, {})
         for index in range(role.instances):
             task = results.get((role.name, index))
             last = task.task_attempt if task else -1
@@ -108,24 +92,25 @@ def _work(evidence: AttemptEvidence, key: Key, until: int) -> Iterator[Work]:
                 yield Work(task.node, task.started_at, until if task.ended_at is None else task.ended_at, gpus, own)
 
 
-def _from_sacct(evidence: AttemptEvidence) -> Iterator[Allocation]:
-    for component, found in evidence.allocated:
+def _from_sacct(plan: KeptPlan, files: AttemptFiles) -> Iterator[Allocation]:
+    for component, found in files.allocated:
+        roles = [role for role in plan.roles if plan.layout.kind != "het" or role.component == component]
+        planned_gpus = sum(role.resources.gpus * role.slots for role in roles)
         ends = found.started + found.elapsed if found.ended is None else found.ended
         yield Allocation(
             begins=found.started,
             ends=max(found.started, ends),
             elapsed=found.elapsed,
             nodes=found.nodes,
-            gpus=_planned_gpus(evidence.plan, component) if found.gpus is None else found.gpus,
+            gpus=planned_gpus if found.gpus is None else found.gpus,
             node_names=_names(found.node_list),
         )
 
 
 def _from_records(
-    evidence: AttemptEvidence, end: Retry | Ended | None, work: Sequence[Work], until: int
+    evidence: JobEvidence, result: Result | None, end: Retry | Ended | None, work: Sequence[Work], until: int
 ) -> Iterator[Allocation]:
     """Yield the allocation as far as the job's own files tell it; none for an attempt that never started."""
-    result = evidence.result
     begins = (end.started_at if end else None) or (result.started_at if result else None)
     begins = begins or min((each.begins for each in work), default=None)
     if begins is None:
@@ -138,17 +123,10 @@ def _from_records(
         ends=ends,
         elapsed=ends - begins,
         nodes=max(1, len(names)),
-        gpus=_planned_gpus(evidence.plan, None),
+        gpus=evidence.plan.gpu_count,
         node_names=names,
         from_sacct=False,
     )
-
-
-def _planned_gpus(plan: KeptPlan, component: int | None) -> int:
-    """Return the GPUs of all tasks of a component, of all components for None."""
-    is_part = plan.layout.kind == "het" and component is not None
-    roles = [role for role in plan.roles if not is_part or role.component == component]
-    return sum(role.resources.gpus * role.slots for role in roles)
 
 
 def _names(node_list: str) -> tuple[str, ...]:

@@ -17,12 +17,13 @@ from .model import AttemptEntry, JobReport, RunFacts, TaskEntry, segments, task_
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from paislurm.backends.slurm.steps import StepUsage
+    from paislurm.backends.slurm.steps import Allocated, StepUsage
 
     from ..monitor.failure import Failure
     from ..monitor.job_status import JobStatus, State
     from ..monitor.task_status import TaskView
     from ..state.history import History
+    from ..state.kept_plan import KeptPlan
     from ..state.records import JobRole, Record
     from ..state.result import Result
     from ..state.task_reports import ScriptRun
@@ -45,13 +46,17 @@ NO_ENDPOINT = Endpoint("", {})
 
 
 class AttemptFiles(Struct, frozen=True, kw_only=True):
-    """The files of an attempt: `runs` and `scripts` by role folder and index, `endpoints` by role and index."""
+    """The files of an attempt: `runs` and `scripts` by role folder and index, `endpoints` by role and index.
+
+    `allocated` and `usages` are of Slurm's accounting: pairs of a component and its allocation; usages by role.
+    """
 
     number: int
     result: Result | None = None
     runs: Mapping[str, Mapping[int, tuple[Report, ...]]] = field(default_factory=dict)
     scripts: Mapping[str, Mapping[int, tuple[ScriptRun, ...]]] = field(default_factory=dict)
     endpoints: Mapping[tuple[str, int], Endpoint] = field(default_factory=dict)
+    allocated: Sequence[tuple[int, Allocated]] = ()
     usages: Mapping[str, StepUsage] = field(default_factory=dict)
 
 
@@ -64,6 +69,7 @@ class JobEvidence(Struct, frozen=True, kw_only=True):
     history: History
     records: Sequence[Record]
     job_status: JobStatus
+    plan: KeptPlan
     attempts: Sequence[AttemptFiles]
     backend_state: str = ""
     run: RunFacts = field(default_factory=RunFacts)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
 Use = Literal["productive", "running", "stalled", "staging", "lost", "idle"]
 """A use of nodes and GPUs. If tasks on one node differ, the node has the first of their uses in this order."""
@@ -66,6 +66,12 @@ class AttemptUse(Struct, frozen=True, kw_only=True):
     stalls: tuple[tuple[int, int], ...] = ()
     submitted_at: int | None = None
     ended_at: int | None = None
+
+    def key_at(self, key: Key, at: int) -> Key:
+        """Return the use of a moment in the time of a task."""
+        if any(begins <= at < ends for begins, ends in self.stalls):
+            return STALLED
+        return PRODUCTIVE if key.use == "lost" and self.mark is not None and at < self.mark else key
 
 
 class CostPart(Struct, frozen=True, kw_only=True):
@@ -129,14 +135,14 @@ def _order(key: Key) -> tuple[int, str]:
 
 
 def _node_seconds(attempt: AttemptUse, allocation: Allocation) -> Counter[Key]:
-    of_node: defaultdict[str, list[Work]] = defaultdict(list)
+    of_node: defaultdict[str, list[tuple[Work, int]]] = defaultdict(list)
     for work in attempt.work:
-        of_node[work.node].append(work)
+        of_node[work.node].append((work, 1))
     first = _first_start(attempt, allocation)
     found: Counter[Key] = Counter()
     names = allocation.node_names[: allocation.nodes]
     for name in (*names, *[""] * (allocation.nodes - len(names))):
-        own = [(work, 1) for work in of_node.get(name, ())]
+        own = of_node.get(name, ())
         start = min((work.begins for work, _ in own), default=first)
         found += _divided(attempt, allocation, own, 1, start)
     return _without_suspension(found, allocation, allocation.nodes)
@@ -163,46 +169,28 @@ def _divided(
 
     Unused ones are in staging until `start`, then idle. Without a start, the attempt never got beyond staging.
     """
-    if not capacity:
-        return Counter()
     begins, ends = allocation.begins, allocation.ends
     unused = STAGING if attempt.key in (RUNNING, PRODUCTIVE) or start is not None else attempt.key
     start = ends if start is None else start
-    changes: defaultdict[int, list[tuple[Key, int]]] = defaultdict(list)
+    changes: defaultdict[int, Counter[Key]] = defaultdict(Counter)
     for each, count in work:
         first, last = max(begins, each.begins), min(ends, each.ends)
         if first < last:
-            changes[first].append((each.key, count))
-            changes[last].append((each.key, -count))
+            changes[first][each.key] += count
+            changes[last][each.key] -= count
     cuts = [start, *(at for stall in attempt.stalls for at in stall), *([] if attempt.mark is None else [attempt.mark])]
-    judged = _judge(attempt)
     active: Counter[Key] = Counter()
     found: Counter[Key] = Counter()
     for at, until in pairwise(sorted({begins, ends, *changes, *(cut for cut in cuts if begins < cut < ends)})):
-        for key, count in changes[at]:
-            active[key] += count
+        active.update(changes[at])
         left = capacity
-        for key, count in sorted(((judged(key, at), count) for key, count in active.items()), key=_first_key):
+        judged = [(attempt.key_at(key, at), count) for key, count in active.items()]
+        for key, count in sorted(judged, key=lambda pair: _order(pair[0])):
             used = min(count, left)
             found[key] += used * (until - at)
             left -= used
         found[unused if at < start else IDLE] += left * (until - at)
     return found
-
-
-def _first_key(pair: tuple[Key, int]) -> tuple[int, str]:
-    return _order(pair[0])
-
-
-def _judge(attempt: AttemptUse) -> Callable[[Key, int], Key]:
-    """Return the function from the use of a task's time to its use at a moment."""
-
-    def judged(key: Key, at: int) -> Key:
-        if any(begins <= at < ends for begins, ends in attempt.stalls):
-            return STALLED
-        return PRODUCTIVE if key.use == "lost" and attempt.mark is not None and at < attempt.mark else key
-
-    return judged
 
 
 def _without_suspension(found: Counter[Key], allocation: Allocation, count: int) -> Counter[Key]:

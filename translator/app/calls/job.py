@@ -69,13 +69,14 @@ class JobCalls(Calls):
         NotFoundError.
         """
         from ...monitor.poll import open_job
+        from ...report.cost import job_cost
         from ..jobs.refresh import refresh_all
-        from ..report.cost import job_costs
+        from ..report.gather import uses_of_jobs
         from ..views.of_poll import job_views
 
         with self._call():
             views = refresh_all(self, [open_job(folder) for folder in self._folders(jobs)])
-            return job_views(self, views, job_costs(self, views) if cost else ())
+            return job_views(self, views, list(map(job_cost, uses_of_jobs(self, views))) if cost else ())
 
     def wait(self, *jobs: JobRun | str, first: bool = False, timeout: float | None = None) -> list[JobView]:
         """Wait for jobs and return how they ended, in their order; with `first`, return after the first end.

@@ -10,17 +10,18 @@ from msgspec.structs import replace
 from ...errors import BackendError
 from ...monitor.status import backend_state
 from ...monitor.watching.job_files import result_of
+from ...report.attempt_use import attempt_uses
 from ...report.build import DETAILED, AttemptFiles, Endpoint, JobEvidence, job_report
 from ...report.cost import job_cost
 from ...report.model import Tail
 from ...state.journal import read
+from ...state.kept_plan import KeptPlan, kept_plan
 from ...state.task_reports import read_peers, read_runs, read_scripts
 from ..jobs.refresh import refresh_all
 from ..results.failure import failure_of
 from ..results.fetching import fetch, run_folder_with_logs
 from ..results.tail import open_log, start_of_last_lines
 from .accounts import Accounts, OfJob, accounts
-from .cost import attempt_uses
 from .source import linked_source, run_facts
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ...monitor.poll import View
-    from ...report.build import AttemptFiles
+    from ...report.cost import AttemptUse
     from ...report.model import JobReport
     from ...state.history import History
     from ...state.job_folder import JobFolder
@@ -51,36 +52,74 @@ def job_reports(
     return [_report(session, view, site, details=details) for view in views]
 
 
+def uses_of_jobs(session: Session, views: Sequence[View]) -> list[list[AttemptUse]]:
+    """Return the use of each job's attempts, with one query to Slurm's accounting for all jobs of a cluster."""
+    jobs = [OfJob(view.history, (*read(view.folder.journal).records, *view.news)) for view in views]
+    accounted = accounts(session, jobs, steps=False)
+    return [list(attempt_uses(_evidence(session, *each)[0])) for each in zip(views, jobs, accounted, strict=True)]
+
+
+def _evidence(
+    session: Session, view: View, job: OfJob, accounted: Accounts, first: int = 0, *, every_run: bool = True
+) -> tuple[JobEvidence, list[str]]:
+    """Return the evidence of a job with its attempts from `first` on, and messages about unreadable files.
+
+    Without a result, only reports contain the start times of tasks; with `every_run` they are read anyway.
+    """
+    folder, attempts = view.folder, []
+    notes: list[str] = []
+    for number in range(first, view.history.attempt + 1):
+        result, errors = result_of(folder, number, late=False)
+        by_position = read_runs(folder.reports(number)) if every_run or result is None else {}
+        attempts.append(
+            AttemptFiles(
+                number=number,
+                result=result,
+                runs={role.folder: by_position.get(position, {}) for position, role in enumerate(view.history.roles)},
+                allocated=accounted.allocated.get(number, ()),
+                usages=accounted.usages.get(number, {}),
+            )
+        )
+        notes += errors
+    evidence = JobEvidence(
+        name=folder.name,
+        folder=str(folder.path),
+        now=session.now(),
+        history=view.history,
+        records=job.records,
+        job_status=view.job_status,
+        plan=kept_plan(folder.path) if every_run else KeptPlan(),
+        attempts=attempts,
+    )
+    return evidence, notes
+
+
 def _report(session: Session, view: View, site: str | None, *, details: bool) -> JobReport:
     folder, known = view.folder, view.history
-    records = (*read(folder.journal).records, *view.news)
-    [accounted] = accounts(session, [OfJob(known, records)], steps=True) if details else [Accounts()]
+    job = OfJob(known, (*read(folder.journal).records, *view.news))
     first = max(0, known.attempt - MAX_ATTEMPTS + 1)
     notes = [*view.read_errors, *([view.backend_error] if view.backend_error else [])]
     if first:
         notes.append(f"only the last {MAX_ATTEMPTS} of {known.attempt + 1} attempts are shown")
-    attempts = []
-    for number in range(first, known.attempt + 1):
-        files, errors = _attempt(view, number, details=details and number > known.attempt - DETAILED)
-        attempts.append(replace(files, usages=accounted.usages.get(number, {})))
-        notes += errors
+    [accounted] = accounts(session, [job], steps=True) if details else [Accounts()]
+    found, errors = _evidence(session, view, job, accounted, 0 if details else first, every_run=details)
+    cost = job_cost(attempt_uses(found)) if details else None
+    attempts = [
+        _with_scripts(view, files) if details and files.number > known.attempt - DETAILED else files
+        for files in found.attempts
+        if files.number >= first
+    ]
     run = run_facts(folder, known)
-    if details:
-        notes += _fetch_logs(session, view, attempts)
+    notes += [*errors, *(_fetch_logs(session, view, attempts) if details else ())]
     return job_report(
-        JobEvidence(
-            name=folder.name,
-            folder=str(folder.path),
-            now=session.now(),
-            history=known,
-            records=records,
-            job_status=view.job_status,
+        replace(
+            found,
             attempts=attempts,
             backend_state=backend_state(view),
             run=run,
             failure=failure_of(session, view),
             tails=tuple(tails(folder, known, attempts)) if details else (),
-            cost=job_cost(attempt_uses(view, records, accounted, session.now())) if details else None,
+            cost=cost,
             source=linked_source(session, folder, known, site, run.parameters) if details else None,
             notes=tuple(notes),
         )
@@ -101,24 +140,11 @@ def _fetch_logs(session: Session, view: View, attempts: Sequence[AttemptFiles]) 
     return []
 
 
-def _attempt(view: View, number: int, *, details: bool) -> tuple[AttemptFiles, tuple[str, ...]]:
-    """Return the files of an attempt, and messages about unreadable ones."""
-    folder, roles = view.folder, view.history.roles
-    result, errors = result_of(folder, number, late=False)
-    if result is not None and not details:
-        return AttemptFiles(number=number, result=result), errors
-    # Without a result, only reports contain the start times of tasks.
-    by_position = read_runs(folder.reports(number))
-    runs = {role.folder: by_position.get(position, {}) for position, role in enumerate(roles)}
-    if not details:
-        return AttemptFiles(number=number, runs=runs), errors
-    return AttemptFiles(
-        number=number,
-        result=result,
-        runs=runs,
-        scripts={role.folder: read_scripts(folder.scripts(number, role)) for role in roles},
-        endpoints=_endpoints(folder, number, roles, result),
-    ), errors
+def _with_scripts(view: View, files: AttemptFiles) -> AttemptFiles:
+    """Return the files of an attempt with the scripts of its hooks and the endpoints of its tasks."""
+    folder, roles, number = view.folder, view.history.roles, files.number
+    scripts = {role.folder: read_scripts(folder.scripts(number, role)) for role in roles}
+    return replace(files, scripts=scripts, endpoints=_endpoints(folder, number, roles, files.result))
 
 
 def _endpoints(

@@ -1,18 +1,24 @@
-"""Tables of the usage of tasks and of the calls to Slurm."""
+"""Tables of the usage of tasks, of the cost of jobs, and of the calls to Slurm."""
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from ...app.usage.usage import SENTENCES
 from ...plural import counted, memory_text
-from ...times import elapsed_text
-from .console import log
+from ...report.cost import job_cost
+from ...report.cost_text import cost_columns, cost_note, cost_rows
+from ...times import duration_text, elapsed_text
+from .console import log, print_result
 from .tables import print_table
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ...app.call_log import SlurmCalls
     from ...app.usage.usage import Measured, Usage
+    from ...report.cost import AttemptUse
 
 
 COLUMNS = ("task", "node", "CPUs", "CPU time", "memory", "most", "GPU", "GPU memory")
@@ -43,6 +49,18 @@ def _row(usage: Usage) -> tuple[str, ...]:
         "-" if usage.gpu_percent is None else f"{usage.gpu_percent} %",
         memory_text(usage.gpu_memory_mib),
     )
+
+
+def print_cost(jobs: Sequence[Sequence[AttemptUse]]) -> None:
+    """Print the node and GPU hours of jobs together, by their use."""
+    cost = job_cost(chain.from_iterable(jobs))
+    of_jobs = f" of {counted(len(jobs), 'job')}" if len(jobs) > 1 else ""
+    print_result(f"\ncost{of_jobs}, after {duration_text(cost.waiting_seconds)} in the queue:")
+    if cost.allocated_attempts:
+        print_table(cost_columns(cost), cost_rows(cost))
+        print_result(cost_note(cost))
+    else:
+        print_result("no nodes have been allocated")
 
 
 def print_calls(call_log: SlurmCalls) -> None:

@@ -54,24 +54,26 @@ def command(
     """
     from ....app.jobs.refresh import say_doubts, views_of
     from ....app.jobs.selecting import asks_for_several, named_groups, select
-    from ....app.report.cost import job_costs, uses_of_jobs
+    from ....app.report.gather import uses_of_jobs
     from ....app.results.failure import failure_of
     from ....app.views.of_poll import one_or_several
-    from ...output.cost_table import print_cost
+    from ....report.cost import job_cost
     from ...output.several import print_several
     from ...output.task_table import TaskFilter
+    from ...output.usage_table import print_cost
     from ...output.views import print_view
 
     views = views_of(session, select(session.store, jobs, user=session.user, last=last))
     wanted = TaskFilter(states=(*states, *(["FAILED"] if failed else [])), patterns=patterns)
+    uses = uses_of_jobs(session, views) if cost else []
     if as_json:
-        several, found = asks_for_several(jobs, last=last), job_costs(session, views) if cost else []
-        print_json(one_or_several(session, views, wanted.chosen, several=several, costs=found))
+        several, costs = asks_for_several(jobs, last=last), list(map(job_cost, uses))
+        print_json(one_or_several(session, views, wanted.chosen, several=several, costs=costs))
     elif len(views) > 1:
         print_several(session, views, named_groups(session.store, jobs, user=session.user), wanted)
     else:
         print_view(views[0], failure_of(session, views[0]), session.now(), wanted, every=every, ports=ports)
     if cost and not as_json:
-        print_cost(uses_of_jobs(session, views))
+        print_cost(uses)
     say_doubts(session, views)
     return 0
