@@ -6,7 +6,7 @@ from .mutant import Mutant
 
 _RECONCILE, _RETRY, _ATTEMPT, _AFTER, _UNBEGUN, _STATUS, _TRANSITION = (
     f"translator/monitor/{name}.py"
-    for name in ("reconcile", "retry", "attempt", "after", "unbegun", "job_status", "transition")
+    for name in ("reconcile", "retry", "attempt", "after", "unbegun", "determine", "transition")
 )
 
 POLICIES = (

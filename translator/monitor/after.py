@@ -60,9 +60,8 @@ def before_first(folder: JobFolder, known: History, now: int) -> tuple[JobStatus
         reason = f"never submitted: {'; '.join(failed)}"
     else:
         reason = ("; ".join(waits) or "all dependencies are fulfilled; it is submitted next") + held_text(known)
-        return JobStatus(state="WAITING", code=None, reason=reason, ended=False), ()
-    end = abandoned(known, now, STOPPED, reason)
-    return JobStatus(state="STOPPED", code=STOPPED, reason=reason, ended=True), (end,)
+        return JobStatus.so_far("WAITING", reason), ()
+    return JobStatus.end(STOPPED, reason), (abandoned(known, now, STOPPED, reason),)
 
 
 def _state_of_dependency(folder: JobFolder, after: Dependency) -> Awaited:

@@ -19,28 +19,18 @@ from ..exit_codes.table import ExitTable
 from ..state.history import apply, history
 from ..state.job_folder import JobFolder
 from ..state.journal import read
-from ..state.records import Ended
 from ..state.safe_read import parse_int
 from ..state.task_reports import read_reports
 from .after import before_first
 from .attempt import recover, submitted
-from .job_status import (
-    FINAL,
-    LOST_NODES,
-    RESULT_LAG,
-    Evidence,
-    JobStatus,
-    State,
-    determine_status,
-    has_just_ended,
-    is_anothers,
-    tells_all,
-)
+from .determine import determine_status
+from .job_status import FINAL, LOST_NODES, RESULT_LAG, Evidence, JobStatus, State, is_anothers, tells_all
 from .polling.poll_result import NOT_ASKED, asking
 from .task_status import TaskView, task_views
 from .transition import between_attempts, transition, while_refused
 from .unbegun import NO_REASON, may_be_slurms_own, node_failure
 from .watching.job_files import begun, claimed_by, own, questions, read_files, result_of
+from .without_result import has_just_ended
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -140,7 +130,7 @@ def evaluate(files: JobFiles, answer: PollResult, now: int, backend: Callable[[s
         observation = begun(folder, known, own(folder, known, observation), polled_at)
     owner = _owner_of_duplicate(folder, known, observation)
     if owner is not None:
-        job_status = JobStatus(state="WAITING", code=None, reason=f"job {owner} runs this attempt", ended=False)
+        job_status = JobStatus.so_far("WAITING", f"job {owner} runs this attempt")
         return _unasked(folder, known, (), (job_status, (submitted(known, owner, now),)))
     if result is None and observation is not None and observation.final:
         result, read_errors = result_of(folder, known.attempt, late=True)
@@ -225,17 +215,15 @@ def _polled_at(files: JobFiles, answer: PollResult, now: int) -> int:
 def _ended(files: JobFiles, *, tasks: bool) -> View:
     """Return the view of a job with a recorded end; only its tasks are read."""
     folder, known = files.folder, files.known
-    assert known.ended is not None
-    view = View(folder=folder, history=known, job_status=recorded_status(known.ended), read_errors=files.read_errors)
+    end = known.ended
+    assert end is not None
+    status = JobStatus(state=final_state(end.state), code=end.exit_code, reason=end.reason, ended=True)
+    view = View(folder=folder, history=known, job_status=status, read_errors=files.read_errors)
     if not tasks:
         return view
     result, read_errors = result_of(folder, known.attempt, late=True)
     found = task_views(known.roles, result, reports_of(folder, known) if result is None else {}, ended=True)
     return replace(view, result=result, tasks=found, read_errors=view.read_errors + read_errors)
-
-
-def recorded_status(end: Ended) -> JobStatus:
-    return JobStatus(state=final_state(end.state), code=end.exit_code, reason=end.reason, ended=True)
 
 
 def final_state(word: str) -> State:

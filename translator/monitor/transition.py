@@ -22,19 +22,17 @@ MAX_NODE_LIST = 4000
 
 def transition(evidence: Evidence, job_status: JobStatus, *, completed: int) -> tuple[JobStatus, tuple[Record, ...]]:
     """Return the job's status, given its last attempt's, and new records."""
-    known = evidence.history
-    if not job_status.ended or job_status.code is None:
+    known, code = evidence.history, job_status.code
+    if not job_status.ended or code is None:
         return job_status, _seen(evidence)
-    ending, decision = retry_decision(evidence, job_status.code)
+    ending, decision = retry_decision(evidence, code)
     if isinstance(decision, RetryAfter):
         retry = _retry(evidence, job_status, ending, decision)
         if known.cancelled is None:
             return _due(retry, evidence.now).status, (retry,)
         job_status = _cancelled(known.cancelled.user, retry)
     elif decision.rule:
-        job_status = JobStatus(
-            state=job_status.state, code=job_status.code, reason=f"{job_status.reason}; {decision.rule}", ended=True
-        )
+        job_status = JobStatus.end(code, f"{job_status.reason}; {decision.rule}")
     return job_status, (_end(evidence, job_status, completed),)
 
 
@@ -59,10 +57,9 @@ def while_refused(known: History, refused: Refused, now: int) -> tuple[JobStatus
         again = "for an hour" if refused.reached else f"until {known.backend_label} responds"
         reason = f"attempt {known.attempt} is not submitted yet: {refused.reason}; retrying {again}"
         reason += held_text(known)
-        return JobStatus(state="WAITING", code=None, reason=reason, ended=False), ()
+        return JobStatus.so_far("WAITING", reason), ()
     reason = f"cancelled by {known.cancelled.user} before attempt {known.attempt} was submitted: {refused.reason}"
-    job_status = JobStatus(state=state_of(STOPPED), code=STOPPED, reason=reason, ended=True)
-    return job_status, (abandoned(known, now, STOPPED, reason),)
+    return JobStatus.end(STOPPED, reason), (abandoned(known, now, STOPPED, reason),)
 
 
 def abandoned(known: History, now: int, code: int, reason: str) -> Ended:
@@ -96,7 +93,7 @@ def attempt_text(retry: Retry) -> str:
 
 def _cancelled(user: str, retry: Retry) -> JobStatus:
     reason = f"cancelled by {user} before attempt {retry.attempt + 1} was submitted; {attempt_text(retry)}"
-    return JobStatus(state=state_of(STOPPED), code=STOPPED, reason=reason, ended=True)
+    return JobStatus.end(STOPPED, reason)
 
 
 def _seen(evidence: Evidence) -> tuple[Record, ...]:

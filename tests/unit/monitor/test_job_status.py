@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from paislurm.backends.slurm.states import FORGOTTEN
 from paislurm.translator.exit_codes.table import ExitTable, SiteRow
-from paislurm.translator.monitor.job_status import Evidence, JobStatus, determine_status
+from paislurm.translator.monitor.determine import determine_status
+from paislurm.translator.monitor.job_status import Evidence, JobStatus
 from paislurm.translator.state.history import history
 from paislurm.translator.state.records import Cancelled, Observed
 from paislurm.translator.state.result import RestartRecord
@@ -88,8 +89,9 @@ ENDINGS = [
     (observed("FAILED", final=True, status=4), None, "FAILED", 255, True),
     (observed("FAILED", final=True, status=0, signal=9), None, "FAILED", 137, True),
     # alive
-    (observed("PENDING", reason="Resources"), None, "WAITING", None, False),
-    (observed("CONFIGURING"), None, "WAITING", None, False),
+    # in the queue again after tasks had started
+    (observed("PENDING", reason="Resources"), None, "RUNNING", None, False),
+    (observed("CONFIGURING"), None, "RUNNING", None, False),
     (observed("RUNNING"), None, "RUNNING", None, False),
     (observed("COMPLETING"), None, "RUNNING", None, False),
     (observed("SUSPENDED"), None, "RUNNING", None, False),

@@ -164,8 +164,7 @@ def is_gone(folder: JobFolder) -> bool:
 
 def _unreadable(folder: JobFolder, why: str) -> JobLine:
     reason = f"its journal cannot be read ({why}): repair {folder.journal}, or remove the folder"
-    status = JobStatus(state="UNKNOWN", code=None, reason=reason, ended=False)
-    return replace(line_of_status(folder, History(), status), readable=False)
+    return replace(line_of_status(folder, History(), JobStatus.so_far("UNKNOWN", reason)), readable=False)
 
 
 def _ended(name: str, job: EndedJob, folder: str) -> JobLine:

@@ -141,7 +141,7 @@ def _unless_recorded(view: View, lock: Lock) -> View:
         return view
     state: State = "STOPPING" if known.cancelled is not None else "RUNNING" if known.job_id else "WAITING"
     reason = f"{status.reason}; another process is about to record this end"
-    return replace(view, job_status=JobStatus(state=state, code=None, reason=reason, ended=False))
+    return replace(view, job_status=JobStatus.so_far(state, reason))
 
 
 def with_awaited(jobs: Sequence[Opened]) -> list[Opened]:

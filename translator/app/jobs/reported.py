@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from ...monitor.failure import advice_between
-from ...monitor.job_status import JobStatus, state_of, state_text
+from ...monitor.job_status import JobStatus, state_text
 from ...monitor.waits import SETTLED_SECONDS, advice, sentence
 from ...terminal_text import one_line
 from ...times import format_time, time_of_day
@@ -89,7 +89,7 @@ class ReportedAttempts:
 
 def ended_text(name: str, retry: Retry, now: int) -> str:
     """Return how an attempt ended, and when the next one follows, in words."""
-    end = JobStatus(state=state_of(retry.exit_code), code=retry.exit_code, reason=retry.reason, ended=True)
+    end = JobStatus.end(retry.exit_code, retry.reason)
     when = f" in {retry.retry_at - now} s" if retry.retry_at > now else ""
     follows = f"attempt {retry.attempt + 1} follows{when} ({retry.retry_rule})"
     return f"attempt {retry.attempt} of {name} {state_text(end)}: {retry.reason}; {follows}"

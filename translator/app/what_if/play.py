@@ -12,7 +12,8 @@ from paislurm.backends.base import JobId, Observation
 from ...errors import Diagnostic, RejectedError, UnreachableError
 from ...exit_codes.table import ExitTable
 from ...monitor.attempt import refusal
-from ...monitor.job_status import LOST_NODES, Evidence, determine_status
+from ...monitor.determine import determine_status
+from ...monitor.job_status import LOST_NODES, Evidence
 from ...monitor.reconcile import REFUSED, is_tried_again
 from ...monitor.retry import DEADLINE, ROOT, STOPPED
 from ...monitor.transition import abandoned, retry_decision, transition
