@@ -88,6 +88,7 @@ _BATCH = (
     _section("node/gpu_faults", "gpu-faults"),
     _section("node/pairs", "pairs"),
     _section("node/evidence"),
+    _section("node/frameworks", "progress"),
     _section("node/stall", "progress"),
     _section("images/registry", "registry"),
     _section("images/images", "registry"),

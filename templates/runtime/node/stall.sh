@@ -16,12 +16,10 @@ declare -A PSL_PARENT_OF=() PSL_PROCESS_STATE=() PSL_PROCESS_NAME=() PSL_TASK_OF
 # By "PROCESS THREAD" of threads that may be stuck: the kernel function. By process: where its first
 # thread waits. By pipe: the processes with a read end; by socket: its task.
 declare -A PSL_STUCK=() PSL_WAITS_IN=() PSL_PIPE_READERS=() PSL_SOCKET_TASK=()
-# By task: rank and words of the best finding, its processes, and the line that is printed.
+# By task: rank and words of the best finding, its processes, and the bytes that it has not read.
 declare -A PSL_RANK_OF=() PSL_FINDING=() PSL_PROCESSES_OF=() PSL_UNREAD=()
-# The lines of net/tcp, and a variable of a process.
-PSL_CONNECTIONS=() PSL_VARIABLE='' PSL_WORD=''
-# By process: its stack in Python.
-declare -A PSL_STACKS=()
+# The lines of net/tcp, and the ports on which tasks listen, in hexadecimal.
+PSL_CONNECTIONS=() PSL_LISTENERS=' '
 
 # print_stall: print a line for each task of the node, and write details for each.
 print_stall() {
@@ -30,10 +28,10 @@ print_stall() {
   find_processes
   read_waits
   # A task that waits for a moment is not stuck.
-  sleep "${PSL_STALL_PAUSE:-0.5}"
-  confirm_waits
-  sleep "${PSL_STALL_PAUSE:-0.5}"
-  confirm_waits
+  for _ in 1 2; do
+    sleep "${PSL_STALL_PAUSE:-0.5}"
+    confirm_waits
+  done
   read_descriptors
   rank_processes
   find_unread
@@ -53,7 +51,7 @@ find_processes() {
   for file in "$PSL_NODE_FOLDER"/*.shell; do
     read -r role index attempt process <"$file" || continue
     shells[$process]=$role.$index.$attempt PSL_PROCESSES_OF[$role.$index.$attempt]=''
-  done 2>/dev/null
+  done
   for file in "$proc"/[0-9]*/stat; do
     line=''
     IFS= read -r -d '' line <"$file" || [[ $line ]] || continue
@@ -62,7 +60,7 @@ find_processes() {
     PSL_PROCESS_NAME[$process]=${line//[^A-Za-z0-9._+-]/_} PSL_PROCESS_STATE[$process]=${rest%% *}
     rest=${rest#* }
     PSL_PARENT_OF[$process]=${rest%% *}
-  done 2>/dev/null
+  done
   for process in "${!PSL_PARENT_OF[@]}"; do
     known=$process
     # The numbers of ended processes may have been given again meanwhile: do not go round.
@@ -75,7 +73,7 @@ find_processes() {
       PSL_PROCESSES_OF[${shells[$known]}]+=${PSL_PROCESSES_OF[${shells[$known]}]:+,}$process
     fi
   done
-}
+} 2>/dev/null
 
 # is_own_shell PROCESS: succeed if the process is a shell of this script.
 is_own_shell() {
@@ -87,45 +85,46 @@ is_own_shell() {
   return 1
 } 2>/dev/null
 
+# read_wait PROCESS THREAD: set the caller's `state` and `where` to the state of a thread and the
+# kernel function in which it waits, 0 if unknown; fail if it has ended.
+read_wait() {
+  local rest='' folder=$proc/$1/task/$2
+  state='' where=''
+  read -r where <"$folder/wchan" || [[ $where ]] || where=0
+  IFS= read -r -d '' rest <"$folder/stat" || [[ $rest ]] || return
+  rest=${rest##*) } state=${rest%% *}
+} 2>/dev/null
+
 # read_waits: read where all threads wait, and remember those that may be stuck.
 read_waits() {
-  local process thread where state rest
+  local process thread where state
   for process in "${!PSL_TASK_OF[@]}"; do
     for thread in "$proc/$process/task"/*; do
-      where='' rest=''
-      read -r where <"$thread/wchan" || [[ $where ]] || where=0
-      IFS= read -r -d '' rest <"$thread/stat" || [[ $rest ]] || continue
-      rest=${rest##*) } state=${rest%% *}
-      if [[ $thread == */"$process" ]]; then
+      thread=${thread##*/}
+      read_wait "$process" "$thread" || continue
+      if [[ $thread == "$process" ]]; then
         PSL_WAITS_IN[$process]=$where
         [[ $state != R ]] || PSL_WAITS_IN[$process]=running
       fi
       if [[ $state == [DTt] || $where =~ $PSL_FILE_WAITS || $where == *pipe_w* ]]; then
-        PSL_STUCK["$process ${thread##*/}"]=$state.$where
+        PSL_STUCK["$process $thread"]=$state.$where
       fi
     done
   done
-} 2>/dev/null
+}
 
 # confirm_waits: forget the threads that do not wait in the same place any more.
 confirm_waits() {
-  local thread where state rest
+  local process thread where state
   for thread in "${!PSL_STUCK[@]}"; do
-    where='' rest=''
-    read -r where <"$proc/${thread/ //task/}/wchan" || [[ $where ]] || where=0
-    IFS= read -r -d '' rest <"$proc/${thread/ //task/}/stat"
-    rest=${rest##*) } state=${rest%% *}
-    if [[ $state.$where != "${PSL_STUCK[$thread]}" ]]; then
-      unset "PSL_STUCK[$thread]"
-    fi
+    read_wait "${thread% *}" "${thread#* }"
+    [[ $state.$where == "${PSL_STUCK[$thread]}" ]] || unset "PSL_STUCK[$thread]"
   done
-  for thread in "${!PSL_WAITS_IN[@]}"; do
-    rest=''
-    IFS= read -r -d '' rest <"$proc/$thread/stat"
-    rest=${rest##*) }
-    [[ ${rest%% *} != R ]] || PSL_WAITS_IN[$thread]=running
+  for process in "${!PSL_WAITS_IN[@]}"; do
+    read_wait "$process" "$process"
+    [[ $state != R ]] || PSL_WAITS_IN[$process]=running
   done
-} 2>/dev/null
+}
 
 # read_descriptors: find the ends of pipes, and the sockets of tasks.
 read_descriptors() {
@@ -154,27 +153,27 @@ read_descriptors() {
 
 # rank_processes: note the best finding about each task.
 rank_processes() {
-  local thread process where name state
+  local thread process where name state task
   for thread in "${!PSL_STUCK[@]}"; do
     process=${thread% *} state=${PSL_STUCK[$thread]%%.*} where=${PSL_STUCK[$thread]#*.}
-    name="${PSL_PROCESS_NAME[$process]}, process $process"
+    name="${PSL_PROCESS_NAME[$process]}, process $process" task=${PSL_TASK_OF[$process]}
+    read_call "$process" "${thread#* }"
     if [[ $state == [Tt] ]]; then
-      note_finding "$process" 50 "is stopped by a signal ($name)"
+      note_finding "$task" 50 "is stopped by a signal ($name)"
     elif [[ $where == *pipe_w* ]]; then
-      describe_pipe "$process" "${thread#* }"
-      note_finding "$process" 30 "writes to a full pipe ($name$PSL_DESCRIBED)"
+      describe_pipe "$process"
+      note_finding "$task" 30 "writes to a full pipe ($name$PSL_DESCRIBED)"
     else
-      describe_path "$process" "${thread#* }"
-      note_finding "$process" 40 "waits for a file system ($name, in $where$PSL_DESCRIBED)"
+      [[ $PSL_DESCRIBED == /* ]] && PSL_DESCRIBED=" on ${PSL_DESCRIBED:0:200}" || PSL_DESCRIBED=''
+      note_finding "$task" 40 "waits for a file system ($name, in $where$PSL_DESCRIBED)"
     fi
   done
 }
 
-# note_finding PROCESS RANK WORDS: keep the finding if it is the best one of the process's task.
+# note_finding TASK RANK WORDS: keep the finding if it is the best one of the task.
 note_finding() {
-  local task=${PSL_TASK_OF[$1]}
-  if (($2 > ${PSL_RANK_OF[$task]-0})); then
-    PSL_RANK_OF[$task]=$2 PSL_FINDING[$task]=${3//[[:cntrl:]]/?}
+  if (($2 > ${PSL_RANK_OF[$1]-0})); then
+    PSL_RANK_OF[$1]=$2 PSL_FINDING[$1]=${3//[[:cntrl:]]/?}
   fi
 }
 
@@ -188,16 +187,10 @@ read_call() {
   PSL_DESCRIBED=$(readlink -- "$proc/$1/fd/$((argument))")
 } 2>/dev/null
 
-# describe_path PROCESS THREAD: set PSL_DESCRIBED to " on PATH" if the path is known.
-describe_path() {
-  read_call "$@"
-  [[ $PSL_DESCRIBED == /* ]] && PSL_DESCRIBED=" on ${PSL_DESCRIBED:0:200}" || PSL_DESCRIBED=''
-}
-
-# describe_pipe PROCESS THREAD: set PSL_DESCRIBED to the processes that should read the pipe.
+# describe_pipe PROCESS: set PSL_DESCRIBED, a pipe or '' for standard output, to the processes that
+# should read it.
 describe_pipe() {
   local reader readers=''
-  read_call "$@"
   if [[ $PSL_DESCRIBED != pipe:* ]]; then
     PSL_DESCRIBED=$(readlink -- "$proc/$1/fd/1" 2>/dev/null)
   fi
@@ -210,11 +203,11 @@ describe_pipe() {
   [[ $readers ]] || PSL_DESCRIBED='; no other process has its end'
 }
 
-# find_unread: note the tasks that do not read what others have sent. A task that waits for data may
-# wait for other data.
+# find_unread: note the tasks that do not read what others have sent, and the ports of listeners. A
+# task that waits for data may wait for other data.
 find_unread() {
-  local process task here there state queues socket networks=' '
-  local -A owner=()
+  local process line ends task here there state queues socket networks=' '
+  local -A owner=() unread=()
   for process in "${!PSL_TASK_OF[@]}"; do
     # One process for each network.
     socket=$(readlink -- "$proc/$process/ns/net")
@@ -225,22 +218,23 @@ find_unread() {
       )
     fi
   done 2>/dev/null
-  for process in "${!PSL_CONNECTIONS[@]}"; do
-    read -r _ here there state queues _ _ _ _ socket _ <<<"${PSL_CONNECTIONS[process]}"
+  for line in ${PSL_CONNECTIONS[@]+"${PSL_CONNECTIONS[@]}"}; do
+    read -r _ here there state queues _ _ _ _ socket _ <<<"$line"
     owner["$here $there"]=${PSL_SOCKET_TASK[${socket:-0}]-}
+    case ${owner["$here $there"]:+$state} in
+      01) unread["$here $there"]=$((16#${queues#*:})) ;;
+      0A) PSL_LISTENERS+="${here##*:} " ;;
+    esac
   done
-  for process in "${!PSL_CONNECTIONS[@]}"; do
-    read -r _ here there state queues _ _ _ _ socket _ <<<"${PSL_CONNECTIONS[process]}"
-    task=${PSL_SOCKET_TASK[${socket:-0}]-}
-    if [[ $task && $state == 01 && ${owner["$there $here"]-} != "$task" ]] &&
-      ((16#${queues#*:})); then
-      PSL_UNREAD[$task]=$((${PSL_UNREAD[$task]-0} + 16#${queues#*:}))
+  for ends in "${!unread[@]}"; do
+    task=${owner[$ends]}
+    if [[ ${owner["${ends#* } ${ends% *}"]-} != "$task" ]]; then
+      PSL_UNREAD[$task]=$((${PSL_UNREAD[$task]-0} + ${unread[$ends]}))
     fi
   done
   for task in "${!PSL_UNREAD[@]}"; do
-    if ((${PSL_RANK_OF[$task]-0} < 20)) && ! waits_for_data "$task"; then
-      PSL_RANK_OF[$task]=20
-      PSL_FINDING[$task]="has not read ${PSL_UNREAD[$task]} bytes that others have sent"
+    if ((${PSL_UNREAD[$task]})) && ! waits_for_data "$task"; then
+      note_finding "$task" 20 "has not read ${PSL_UNREAD[$task]} bytes that others have sent"
     fi
   done
 }
@@ -262,17 +256,14 @@ name_wait() {
   local process count text=''
   sign=''
   for process in ${PSL_PROCESSES_OF[$1]//,/ }; do
-    PSL_WORD=''
-    if [[ ${PSL_PROCESS_NAME[$process]} == *python* ]]; then
-      read_python "$process"
-      dump_flight_record "$process"
-    fi
     # A kernel may hide the function: 0.
     if [[ ${PSL_WAITS_IN[$process]:-0} != 0 ]]; then
       text+="${PSL_PROCESS_NAME[$process]}:${PSL_WAITS_IN[$process]}"$'\n'
     fi
-    if [[ $PSL_WORD ]]; then
-      text+="${PSL_PROCESS_NAME[$process]}:$PSL_WORD"$'\n'
+    if [[ ${PSL_PROCESS_NAME[$process]} == *python* ]]; then
+      dump_flight_record "$process"
+      read_python "$process"
+      text+=${PSL_FUNCTION:+${PSL_PROCESS_NAME[$process]}:$PSL_FUNCTION$'\n'}
     fi
   done
   while read -r count process; do
@@ -282,88 +273,6 @@ name_wait() {
   done < <(printf '%s' "$text" | LC_ALL=C sort | uniq -c)
   sign=${sign#,}
 }
-
-# read_python PROCESS: set PSL_WORD to the innermost function of the main thread, "NAME@FILE:LINE".
-# py-spy may be only in the PATH of the process; it reads the memory, and does not stop the process.
-# Source: py-spy dump --help.
-read_python() {
-  local line
-  read_variable "$1" PATH
-  while IFS= read -r line; do
-    if [[ ! $PSL_WORD && $line =~ ^\ +([^ ]+)\ \((.*)\)$ ]]; then
-      PSL_WORD=${BASH_REMATCH[1]}@${BASH_REMATCH[2]}
-      PSL_WORD=${PSL_WORD//[^A-Za-z0-9._:@+\/-]/_}
-    fi
-    PSL_STACKS[$1]+=$line$'\n'
-  done < <(PATH=$PATH:$PSL_VARIABLE timeout 3 py-spy dump --nonblocking --pid "$1" |
-    sed -n '/MainThread/,/^Thread/p')
-} 2>/dev/null
-
-# print_nccl_answer: ask NCCL, on the first node, keep its answer, and print "behind PROCESS" for
-# each process that has launched fewer operations than most.
-# Source: NCCL User Guide, RAS: it listens on localhost:28028, or NCCL_RAS_ADDR, since 2.24.
-print_nccl_answer() {
-  local process address='' line most='' count=0 answer=$PSL_ATTEMPT_FOLDER/stall/nccl.txt
-  ((${SLURM_NODEID-0} == 0)) || return 0
-  for process in "${!PSL_TASK_OF[@]}"; do
-    read_variable "$process" NCCL_RAS_ADDR
-    address=${address:-$PSL_VARIABLE}
-  done
-  address=${address:-localhost:28028}
-  has_listener "${address##*:}" || return 0
-  # shellcheck disable=SC2016 # for the inner bash
-  timeout 4 bash -pc 'exec 3<>"/dev/tcp/$0/$1" && printf "verbose status\n" >&3 && cat <&3' \
-    "${address%:*}" "${address##*:}" >"$answer"
-  while IFS= read -r line; do
-    case $line in
-      *'operation counts'*) most='' ;;
-      *'have not launched any operations'* | *'has not launched any operations'*) count=0 ;;
-    esac
-    if [[ $line =~ launched\ up\ to\ operation\ ([0-9]+) ]]; then
-      count=${BASH_REMATCH[1]}
-      most=${most:-$count}
-    fi
-    if [[ $line =~ managed\ by\ process\ ([0-9]+) && $most ]] && ((count < most)); then
-      printf 'behind %s\n' "${BASH_REMATCH[1]}"
-    fi
-  done <"$answer"
-} 2>/dev/null
-
-# has_listener PORT: succeed if a task listens on this TCP port.
-has_listener() {
-  local line here state socket port
-  [[ $1 =~ ^[0-9]{1,5}$ ]] || return
-  printf -v port %04X "$((10#$1))"
-  for line in ${PSL_CONNECTIONS[@]+"${PSL_CONNECTIONS[@]}"}; do
-    read -r _ here _ state _ _ _ _ _ socket _ <<<"$line"
-    if [[ $state == 0A && $here == *:$port && ${PSL_SOCKET_TASK[${socket:-0}]-} ]]; then
-      return 0
-    fi
-  done
-  return 1
-}
-
-# read_variable PROCESS NAME: set PSL_VARIABLE to a variable with which a process started.
-read_variable() {
-  local setting
-  PSL_VARIABLE=''
-  while IFS= read -r -d '' setting; do
-    [[ $setting != "$2="* ]] || PSL_VARIABLE=${setting#*=}
-  done <"$proc/$1/environ"
-} 2>/dev/null
-
-# dump_flight_record PROCESS: let PyTorch write what its collectives did, if the job has asked for
-# it; the file is where the job has said. Source: PyTorch, ProcessGroupNCCL, DumpPipe.
-dump_flight_record() {
-  local pipe
-  read_variable "$1" TORCH_NCCL_DEBUG_INFO_PIPE_FILE
-  pipe=$PSL_VARIABLE
-  read_variable "$1" RANK
-  pipe+=$PSL_VARIABLE.pipe
-  if [[ -p $pipe && -O $pipe ]]; then
-    printf '1\n' 1<>"$pipe"
-  fi
-} 2>/dev/null
 
 # write_stall_details: write what was read to a file for each task.
 write_stall_details() {
