@@ -49,7 +49,19 @@ class NodeList(Struct, frozen=True, kw_only=True):
 
 def list_nodes(session: Session) -> NodeList:
     """Return the user's bad nodes, the latest first."""
-    return NodeList(bad_nodes=tuple(map(_line, bad_nodes(session.store.home))))
+    return NodeList(
+        bad_nodes=tuple(
+            NodeLine(
+                node=each.node,
+                cluster=each.cluster,
+                reason=each.reason or None,
+                job=each.job or None,
+                attempt=each.attempt if each.job else None,
+                blamed_at=aware(each.happened_at),
+            )
+            for each in bad_nodes(session.store.home)
+        )
+    )
 
 
 def add_node(session: Session, node: str, reason: str) -> NodeList:
@@ -75,17 +87,6 @@ def remove_node(session: Session, node: str) -> NodeList:
     now = session.now()
     add(home, [BadNode(happened_at=now, cluster=each.cluster, node=node, is_removed=True) for each in found])
     return list_nodes(session)
-
-
-def _line(found: BadNode) -> NodeLine:
-    return NodeLine(
-        node=found.node,
-        cluster=found.cluster,
-        reason=found.reason or None,
-        job=found.job or None,
-        attempt=found.attempt if found.job else None,
-        blamed_at=aware(found.happened_at),
-    )
 
 
 def ledger(session: Session) -> Ledger:

@@ -10,25 +10,24 @@ from ..slurm_options import NODE_CHECKS, NodeCheck
 from ..times import DURATION_PATTERN, duration
 from ..validation.strict_model import NOT_EMPTY, StrictModel, Validator, choice, expected, int_range, pattern
 
-MAX_TIMEOUT, DAY, MAX_AGE = 3600, 86400, 365 * 86400
+DAY = 86400
 ShellText = Annotated[str, pattern("commands of bash", r"(?:(?!\x00)[\s\S])*\S(?:(?!\x00)[\s\S])*")]
 
 
-def _timeout(value: object) -> int:
-    seconds = duration(value) if isinstance(value, str) else None
-    if seconds is None or not 1 <= seconds <= MAX_TIMEOUT:
-        raise expected("a time such as `60s` or `5m`, at most an hour")
-    return seconds
+def _seconds(most: int, words: str) -> Validator:
+    """Return the check of a duration of at most so many seconds."""
+
+    def checked(value: object) -> int:
+        seconds = duration(value) if isinstance(value, str) else None
+        if seconds is None or not 1 <= seconds <= most:
+            raise expected(words)
+        return seconds
+
+    return Validator(checked, {"type": "string", "pattern": DURATION_PATTERN})
 
 
-def _age(value: object) -> int:
-    seconds = duration(value) if isinstance(value, str) else None
-    if seconds is None or not 1 <= seconds <= MAX_AGE:
-        raise expected("an age such as `12h` or `1d`, at most a year")
-    return seconds
-
-
-_DURATION = {"type": "string", "pattern": DURATION_PATTERN}
+Timeout = Annotated[int, _seconds(3600, "a time such as `60s` or `5m`, at most an hour")]
+Age = Annotated[int, _seconds(365 * DAY, "an age such as `12h` or `1d`, at most a year")]
 
 
 class SlurmPreflight(StrictModel):
@@ -40,7 +39,7 @@ class SlurmPreflight(StrictModel):
     """Commands that run on each node, outside of containers; an exit status other than 0 marks the node as bad."""
     pairs: ShellText | None = None
     """Commands that run on pairs of nodes at the same time, on each node with several others in turn."""
-    timeout: Annotated[int, Validator(_timeout, _DURATION)] | None = None
+    timeout: Timeout | None = None
     """The most time for the checks, for the command, and for each round of pairs. Default: `60s`."""
 
 
@@ -63,7 +62,7 @@ PreflightChoice = Annotated[SlurmPreflight, BeforeValidator(_preflight, json_sch
 class AvoidNodes(StrictModel):
     """Which bad nodes a job avoids that it has not met itself."""
 
-    newer_than: Annotated[int, Field(alias="for"), Validator(_age, _DURATION)] = DAY
+    newer_than: Annotated[Age, Field(alias="for")] = DAY
     """How long a node is avoided after it was bad."""
     at_most: Annotated[int, int_range(1, 1000)] = 2
     """The most nodes to avoid, the latest first."""

@@ -1,4 +1,4 @@
-"""The ledger of a user's bad nodes: JSON lines, only appended, by the monitor and by `paislurm nodes`."""
+"""The ledger of a user's bad nodes: JSON lines, added by the monitor and by `paislurm nodes`."""
 
 from __future__ import annotations
 
@@ -7,17 +7,20 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, Struct, to_builtins
 
-from .journal import append_line
+from .journal import append_line, locked
+from .publish import write_durably
 from .safe_read import CorruptDataError, Int, read_lines, read_version
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
 FILE = "nodes.jsonl"
 VERSION = 1
 MAX_BYTES = 4 << 20
 """The most bytes of the ledger that are read, from its end."""
+LONG_BYTES, MAX_NODES = 1 << 20, 1000
+"""When a ledger is longer than these bytes, only the last line about each of so many nodes, the latest, is kept."""
 MAX_REASON = 500
 NODE_NAME = r"[A-Za-z0-9_.][A-Za-z0-9_.-]{0,254}"
 NodeName = Annotated[str, Meta(pattern=rf"^{NODE_NAME}\Z")]
@@ -36,10 +39,18 @@ class BadNode(Struct, frozen=True, kw_only=True):
     is_removed: bool = False
 
 
-def add(home: Path, nodes: Iterable[BadNode]) -> None:
-    """Append nodes to the ledger. Raises OSError."""
+def add(home: Path, nodes: Sequence[BadNode]) -> None:
+    """Add nodes to the ledger, and shorten a long one. Raises OSError."""
+    ledger = home / FILE
     for each in nodes:
-        append_line(home / FILE, json.dumps({"version": VERSION, **to_builtins(each)}).encode() + b"\n")
+        append_line(ledger, _line(each))
+    if nodes and ledger.stat().st_size > LONG_BYTES:
+        with locked(ledger):
+            write_durably(ledger, b"".join(map(_line, bad_nodes(home)[:MAX_NODES])))
+
+
+def _line(node: BadNode) -> bytes:
+    return json.dumps({"version": VERSION, **to_builtins(node)}).encode() + b"\n"
 
 
 def bad_nodes(home: Path, cluster: str | None = None) -> tuple[BadNode, ...]:
@@ -56,8 +67,3 @@ def bad_nodes(home: Path, cluster: str | None = None) -> tuple[BadNode, ...]:
         last[found.cluster, found.node] = found
     kept = [each for each in last.values() if not each.is_removed and cluster in (None, each.cluster)]
     return tuple(sorted(kept, key=lambda each: -each.happened_at))
-
-
-def avoided(nodes: Sequence[BadNode], now: int, age_s: int, most: int) -> tuple[str, ...]:
-    """Return the names of the latest nodes that were bad in the last `age_s` seconds, `most` of them at most."""
-    return tuple(each.node for each in nodes if now - each.happened_at < age_s)[:most]

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from paislurm.backends.base import RunFolder
 from paislurm.backends.slurm.reasons import code_of, explained
 
-from .bad_nodes import avoided
 from .changes import changed
 from .records import (
     NO_RETRIES,
@@ -149,6 +148,11 @@ class History(Struct, frozen=True, kw_only=True):
         nodes = dict.fromkeys((*own, *avoided(ledger, now, policy.avoid_s, policy.avoid_most)))
         spare = policy.spare_nodes
         return tuple(nodes)[: MAX_EXCLUDED if spare is None else min(MAX_EXCLUDED, spare)]
+
+
+def avoided(nodes: Sequence[BadNode], now: int, age_s: int, most: int) -> tuple[str, ...]:
+    """Return the names of the latest nodes that were bad in the last `age_s` seconds, `most` of them at most."""
+    return tuple(each.node for each in nodes if now - each.happened_at < age_s)[:most]
 
 
 def history(records: Iterable[Record]) -> History:

@@ -7,7 +7,7 @@ import fcntl
 import os
 import re
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -18,6 +18,7 @@ from .records import VERSION, Created, Ended, Submitted, dump, parse
 from .safe_read import CorruptDataError, open_regular, read_end
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from .records import Record
@@ -66,9 +67,7 @@ def append_line(journal: Path, text: bytes, *, inode: int | None = None) -> None
 
     If a crash or a full disk left the last line incomplete, end that line first: the record then has a line of its own.
     """
-    descriptor = os.open(journal, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        _lock(descriptor)
+    with locked(journal) as descriptor:
         status = os.fstat(descriptor)
         if inode is not None and inode != status.st_ino:
             raise OSError(errno.ESTALE, "the journal belongs to another job now", str(journal))
@@ -80,8 +79,20 @@ def append_line(journal: Path, text: bytes, *, inode: int | None = None) -> None
             os.write(descriptor, b"\n")
             raise OSError(errno.ENOSPC, "the record was written in part", str(journal))
         os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+
+
+@contextmanager
+def locked(journal: Path) -> Iterator[int]:
+    """Open a file to append to it, and lock it; open it again if another process has replaced it meanwhile."""
+    while True:
+        descriptor = os.open(journal, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            _lock(descriptor)
+            if os.fstat(descriptor).st_nlink:
+                yield descriptor
+                return
+        finally:
+            os.close(descriptor)
 
 
 def _lock(descriptor: int) -> None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import multiprocessing
 from typing import TYPE_CHECKING
 
-from paislurm.translator.state.bad_nodes import FILE, BadNode, add, avoided, bad_nodes
+import pytest
+
+from paislurm.translator.state.bad_nodes import FILE, BadNode, add, bad_nodes
+from paislurm.translator.state.history import avoided
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,17 +22,34 @@ def bad(node: str, at: int = 1, cluster: str = "slurm", *, is_removed: bool = Fa
 
 def write(home: Path, name: str) -> None:
     for number in range(EACH):
-        add(home, [bad(f"{name}{number}", number)])
+        add(home, [bad(f"{name}{number % 10}", number)])
 
 
-def test_two_processes_lose_no_line(tmp_path: Path) -> None:
+@pytest.mark.parametrize("long", [1 << 20, 3000])
+def test_two_processes_lose_no_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, long: int) -> None:
+    """Nor do they if both shorten the ledger several times."""
+    monkeypatch.setattr("paislurm.translator.state.bad_nodes.LONG_BYTES", long)
     context = multiprocessing.get_context("fork")
     processes = [context.Process(target=write, args=(tmp_path, name)) for name in ("a", "b")]
     for process in processes:
         process.start()
     for process in processes:
         process.join()
-    assert {each.node for each in bad_nodes(tmp_path)} == {f"{name}{n}" for name in ("a", "b") for n in range(EACH)}
+    assert {(each.node, each.happened_at) for each in bad_nodes(tmp_path)} == {
+        (f"{name}{n}", EACH - 10 + n) for name in ("a", "b") for n in range(10)
+    }
+    lines = len((tmp_path / FILE).read_bytes().splitlines())
+    assert (lines == 2 * EACH) == (long > 3000)
+
+
+def test_a_long_ledger_keeps_the_latest_nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("paislurm.translator.state.bad_nodes.LONG_BYTES", 0)
+    monkeypatch.setattr("paislurm.translator.state.bad_nodes.MAX_NODES", 2)
+    add(tmp_path, [])
+    add(tmp_path, [bad("n1", 1), bad("n2", 2), bad("n3", 3), bad("n4", 4), bad("n4", 5, is_removed=True)])
+    assert [each.node for each in bad_nodes(tmp_path)] == ["n3", "n2"]
+    assert len((tmp_path / FILE).read_bytes().splitlines()) == 2
+    assert [path.name for path in tmp_path.iterdir()] == [FILE]
 
 
 def test_the_last_line_about_a_node_counts(tmp_path: Path) -> None:
