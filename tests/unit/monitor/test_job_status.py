@@ -138,6 +138,7 @@ def test_without_a_result_the_reason_contains_the_script_status(status: int | No
 
 
 def test_a_job_is_running_once_a_task_has_run() -> None:
+    assert job_status(observed("PENDING"), started=False).state == "WAITING"
     assert job_status(observed("RUNNING"), started=False).state == "WAITING"
     assert job_status(observed("RUNNING"), started=True).state == "RUNNING"
 
