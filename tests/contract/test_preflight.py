@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -52,6 +53,18 @@ def test_bad_node_is_named_and_excluded(site: Site, folder: Path) -> None:
     assert bad not in {task["node"] for task in last["tasks"]}
     answers = (job.attempt(1) / "srun/preflight.log").read_text()
     assert answers.count(" tried 0 12.5 ") == 3
+    # Another job of the user starts elsewhere at once, if it asks for that.
+    text = (
+        job.file.read_text()
+        .replace(f"name: {job.name}", "name: other")
+        .replace('"preflight"', '"avoidNodes": {}, "preflight"')
+    )
+    site.write(job.folder, "other.yaml", text)
+    other = replace(job, name="other")
+    assert job.paislurm("submit", "other.yaml").returncode == 0
+    assert f"ExcNodeList={bad}\n" in site.run("scontrol", "show", "job", other.number).stdout.replace(" ", "\n")
+    assert other.ended()[0] == 0
+    assert [line.split()[0] for line in job.paislurm("nodes").stdout.splitlines()[1:]] == [bad]
 
 
 BANDWIDTH = """
