@@ -34,5 +34,5 @@ def requeue_warnings(job: Job, site: Site, layout: LayoutKind) -> tuple[Diagnost
     if job.slurm_options.requeue is None or not (why := _why_not(job, site, layout)):
         return ()
     message = f"Slurm will not restart the job after the loss of a node: {why}"
-    hint = "a retry still is a fresh attempt; remove `requeue` to silence this"
+    hint = "a lost node leads to a fresh attempt; remove `requeue` to silence this"
     return (Diagnostic(code="W416", message=message, path="$.extras.slurm.requeue", hint=hint),)
