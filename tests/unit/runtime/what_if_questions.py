@@ -116,23 +116,23 @@ class Question:
         assert played.tasks is not None
         began = START - played.tasks.began
         lines = []
-        for _, ends in played.events:
+        for event, ends in played.events:
             for end in ends:
                 role, index = end.task
-                words = f"{end.status} {end.code} {end.behaviour}"
+                words = f"{event.status} {event.code} {event.behaviour}"
                 time = end.time + began
                 slot = f"exit {role} {index} {index} 0 {words} {time}"
                 lines.append(f"at {time} {slot}" if case.gang else f"end {time} {role} {index} {words}")
-        event, time = played.outside, played.tasks.now + began
-        if event is None:
+        outside, time = played.outside, played.tasks.now + began
+        if outside is None:
             return [*lines, f"at {time + GAP} signal TERM"] if played.result is None else lines
-        if event.kind == "node":
-            task = event.tasks[0] if event.tasks else None
+        if outside.kind == "node":
+            task = outside.tasks[0] if outside.tasks else None
             return [
                 *lines,
                 f"at {time} lost {task[0]} n{task[0]}.{task[1]}" if task else f"at {time} lost 0 {SOME_NODE}",
             ]
-        is_warned = event.kind == "time" and self.setting.times.warning
+        is_warned = outside.kind == "time" and self.setting.times.warning
         return [*lines, f"at {time} signal {'USR1' if is_warned else 'TERM'}"]
 
 

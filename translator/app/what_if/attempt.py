@@ -6,14 +6,19 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from ...monitor.job_status import TASK_STOPPED
+from ...state.result import Result, TaskResult, Trigger
 from .completion import INTERRUPTED_BY, MAX_BACK_OFF, Decision, Exit, RoleModel, TaskRetries, decide, is_provisional
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
+    from ...state.result import TaskState
     from .scenario import Event
     from .subjects import Task
 
+LOST = -1001
+"""The exit code of the loss of a node."""
 GAP = MAX_BACK_OFF + INTERRUPTED_BY + 38
 """Seconds between two events: by then the first is settled, and all retried tasks run again if they have a slot."""
 
@@ -38,6 +43,10 @@ class JobModel(Struct, frozen=True, kw_only=True):
         """Return the name of a task."""
         return f"{self.names[task[0]]}-{task[1]}"
 
+    def node(self, task: Task) -> str:
+        """Return a name for the node of a task."""
+        return f"the node of {self.name(task)}"
+
     @property
     def tasks(self) -> list[Task]:
         """All tasks, in the order of the job file."""
@@ -45,17 +54,16 @@ class JobModel(Struct, frozen=True, kw_only=True):
 
 
 class TaskEnd(Struct, frozen=True, kw_only=True):
-    """The end of one run of a task, at a time. `delay` is that of its retry, None if the task is completed."""
+    """The end of one run of a task, at a time. `delay` is that of its retry, None if the task is completed.
+
+    `retries` is the count of such retries and their limit; "" without a retry, or without a limit.
+    """
 
     task: Task
     time: int
     run: int
-    status: int
-    code: int
-    behaviour: str
     delay: int | None
     retries: str
-    """The count of such retries and their limit, "1 of 3"; "" without a retry, or without a limit."""
 
 
 class Attempt:
@@ -123,6 +131,35 @@ class Attempt:
         done = {(each.role, each.index) for each in self.exits} | set(failed)
         return [task for task in self.job.tasks if task not in done]
 
+    def result(self, decision: Decision, failed: Collection[Task] = ()) -> Result:
+        """Return the result that the script writes. Source: `print_result` of the runtime."""
+        job, exits = self.job, {(each.role, each.index): each for each in self.exits}
+
+        def row(task: Task) -> TaskResult:
+            end = exits.get(task)
+            state: TaskState = "STOPPED"
+            code, behaviour = TASK_STOPPED, "stop"
+            if end is not None:
+                state, code, behaviour = "SUCCEEDED" if end.succeeded else "FAILED", end.code, end.behaviour
+            elif task in failed:
+                state, code, behaviour = "FAILED", LOST, "transient"
+            begun = task in self.runs
+            return TaskResult(
+                role=job.names[task[0]], index=task[1], task_attempt=self.runs.get(task, 0), state=state,
+                exit_status=end.status if end else None, exit_code=code, behaviour=behaviour,
+                node_name=job.node(task) if begun else None, started_at=self.began if begun else None,
+                ended_at=self.now if begun else None,
+            )  # fmt: skip
+
+        trigger = None
+        if decision.trigger is not None:
+            rule, role, index, count = decision.trigger
+            trigger = Trigger(role=job.names[role], index=index, completion_rule=rule, count=count, threshold=count)
+        return Result(
+            job_id="", outcome=decision.outcome, exit_code=decision.code, behaviour=decision.behaviour, reason="",
+            started_at=self.began, ended_at=self.now, tasks=tuple(map(row, job.tasks)), trigger=trigger,
+        )  # fmt: skip
+
     def _exit(self, now: int, tasks: Sequence[Task], event: Event) -> list[TaskEnd]:
         late = INTERRUPTED_BY if is_provisional(event.status, event.code) else 0
         roles = {role for role, _ in tasks}
@@ -152,22 +189,8 @@ class Attempt:
         """Return the end of a task, with the delay of its retry. Source: `grant_retry` of the runtime."""
         counts = self._retries[task]
         delay = None if self.job.gang else counts.delay(event.behaviour)
-        limit = {-2: self.job.restarts, -1: None}.get(counts.limit, counts.limit)
-        used, most = (
-            (counts.transient, self.job.ceiling)
-            if event.behaviour in ("transient", "conflict")
-            else (counts.used, limit)
-        )
-        return TaskEnd(
-            task=task,
-            time=now,
-            run=self.runs[task],
-            status=event.status,
-            code=event.code,
-            behaviour=event.behaviour,
-            delay=delay,
-            retries="" if delay is None or most is None else f"{used} of {most}",
-        )
+        count = "" if delay is None else counts.count(event.behaviour)
+        return TaskEnd(task=task, time=now, run=self.runs[task], delay=delay, retries=count)
 
     def _free(self, role: int) -> None:
         """Give the slot of an ended task to the next one if no retry waits. Source: `on_free` of the runtime."""

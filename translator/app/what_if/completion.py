@@ -6,7 +6,6 @@ Source: PAI frameworkcontroller, completion policy (C1 to C4 with their tie-brea
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -123,11 +122,21 @@ class TaskRetries(Struct):
             return back_off(self.transient - 1)
         if behaviour == "permanent" or (behaviour == "success" and self.limit != RESTART_ALWAYS):
             return None
-        most = {RESTART_ALWAYS: self.restarts, -1: math.inf}.get(self.limit, self.limit)
-        if self.used >= most:
+        if self.most is not None and self.used >= self.most:
             return None
         self.used += 1
         return 0 if self.limit >= 0 else back_off(self.used - 1)
+
+    @property
+    def most(self) -> int | None:
+        """The most retries on the role's budget, None for any number."""
+        return {RESTART_ALWAYS: self.restarts, -1: None}.get(self.limit, self.limit)
+
+    def count(self, behaviour: str) -> str:
+        """Return the number of such retries and their limit, "1 of 3"; "" without a limit."""
+        is_free = behaviour in ("transient", "conflict")
+        used, most = (self.transient, self.ceiling) if is_free else (self.used, self.most)
+        return "" if most is None else f"{used} of {most}"
 
 
 def back_off(before: int) -> int:

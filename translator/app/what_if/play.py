@@ -19,9 +19,8 @@ from ...monitor.retry import DEADLINE, ROOT, STOPPED
 from ...monitor.transition import abandoned, retry_decision, transition
 from ...state.history import apply, history
 from ...state.records import Cancelled, Intent, Retry, Submitted
-from .attempt import Attempt
+from .attempt import LOST, Attempt
 from .completion import Decision
-from .results import LOST, node_of, result_of
 from .scenario import fault
 
 if TYPE_CHECKING:
@@ -153,7 +152,7 @@ def _run(played: Played, left: list[Event], setting: Setting, now: int, text: st
         decision = tasks.decision
         if decision is not None:
             played.stopped, played.grace = tuple(tasks.stopped()), _seconds(setting, "grace")
-            played.result = result_of(tasks, decision)
+            played.result = tasks.result(decision)
             _decide(played, setting, tasks)
             return
 
@@ -181,7 +180,7 @@ def _end_outside(played: Played, event: Event, setting: Setting, tasks: Attempt)
         state = "TIMEOUT"
     elif event.kind == "node":
         state, decision, grace = "NODE_FAIL", Decision("failed", LOST, "transient"), "grace"
-        lost = (node_of(job, event.tasks[0]),) if event.tasks else (LOST_NODE,)
+        lost = (job.node(event.tasks[0]),) if event.tasks else (LOST_NODE,)
     elif event.kind == "cancel":
         state = "CANCELLED"
         if not event.user:
@@ -194,7 +193,7 @@ def _end_outside(played: Played, event: Event, setting: Setting, tasks: Attempt)
         if code == NOT_BEGUN:
             tasks.runs.clear()
     played.stopped, played.grace = tuple(tasks.stopped(failed)), _seconds(setting, grace)
-    played.result = result_of(tasks, decision, failed) if tasks.runs else None
+    played.result = tasks.result(decision, failed) if tasks.runs else None
     raw = f"{state} by 0" if canceller == ROOT else state
     seen = Observation(job_id=JobId(known.job_id), state=state, raw_state=raw, final=True, ended=now) if state else None
     _decide(played, setting, tasks, seen, canceller, lost)

@@ -54,15 +54,11 @@ def event_record(event: Event, ends: Sequence[TaskEnd], setting: Setting, *, res
     """Return an event with its effect; `restarts` tells whether all tasks start anew after it."""
     rows = tuple(
         TaskEnding(
-            task=setting.job.name(end.task),
-            task_attempt=end.run,
-            exit_status=end.status,
-            exit_code=end.code,
-            behaviour=end.behaviour,
-            retry_delay=end.delay,
+            task=setting.job.name(end.task), task_attempt=end.run, exit_status=event.status, exit_code=event.code,
+            behaviour=event.behaviour, retry_delay=end.delay,
         )
         for end in ends
-    )
+    )  # fmt: skip
     meaning = RESTARTS if restarts else _meaning(event, ends, setting) if ends else None
     return ScenarioEvent(event=event.text, meaning=meaning, task_ends=rows)
 
@@ -80,23 +76,17 @@ def _meaning(event: Event, ends: Sequence[TaskEnd], setting: Setting) -> str:
             code += ", unless a line of its log matches a rule"
         if hold:
             code += f"; held for up to {hold // 60} min first (isDebug)"
-    retried = [end for end in ends if end.delay is not None]
-    return f"{subject}{code}{_task_retries(retried, ends, job)}"
-
-
-def _task_retries(retried: Sequence[TaskEnd], ends: Sequence[TaskEnd], job: JobModel) -> str:
-    """Return which of the tasks are retried in the attempt, and by which count; "" with gang allocation."""
-    if job.gang:
-        return ""
+    # With gang allocation, no task is retried in the attempt.
     texts = [
-        f"{listed(job, [end.task])} is retried {after_text(end.delay or 0)}"
+        f"{job.name(end.task)} is retried {after_text(end.delay)}"
         + (f" (task retry {end.retries})" if end.retries else "")
-        for end in retried
+        for end in ends
+        if end.delay is not None
     ]
     rest = [end.task for end in ends if end.delay is None]
-    if rest and ends[0].behaviour != "success":
+    if rest and event.behaviour != "success" and not job.gang:
         texts.append(f"{listed(job, rest)} {verb(len(rest), 'is', 'are')} not retried")
-    return "".join(f"; {text}" for text in texts)
+    return "; ".join([f"{subject}{code}", *texts])
 
 
 def after_text(seconds: int) -> str:

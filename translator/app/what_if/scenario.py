@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ...errors import Diagnostic, Location, NotFoundError, UsageError
 from ...exit_codes.table import UNLISTED, UNLISTED_NEGATIVE, code_of_status, exit_codes
@@ -40,9 +41,9 @@ class Event(Struct, frozen=True, kw_only=True):
     `silent`.
     """
 
-    text: str
-    column: int
     kind: Kind
+    text: str = ""
+    column: int = 0
     tasks: tuple[Task, ...] = ()
     count: int = 0
     status: int = 0
@@ -91,66 +92,63 @@ def _clauses(text: str) -> Iterator[tuple[str, int]]:
 
 
 def _event(clause: str, column: int, words: Words) -> Event:
-    for pattern, event in _OF_JOB:
+    for pattern, event in _EVENTS:
         if found := pattern.fullmatch(clause):
-            return event(found, words, {"text": clause, "column": column})
-    for pattern, ending in _OF_TASKS:
-        if found := pattern.fullmatch(clause):
-            tasks, count = tasks_of(found["who"], words)
-            status, code, behaviour = ending(found, words)
-            return Event(
-                text=clause, column=column, kind="exit", tasks=tasks, count=count, status=status, code=code,
-                behaviour=behaviour,
-            )  # fmt: skip
+            return replace(event(found, words), text=clause, column=column)
     if clause.upper() in words.table.states:
-        return Event(text=clause, column=column, kind="slurm", state=clause.upper())
+        return Event(kind="slurm", state=clause.upper(), text=clause, column=column)
     raise NoEventError(f"`{clause}` is not an event")
 
 
-def _status(found: re.Match[str], words: Words) -> tuple[int, int, str]:
+def _exit(found: re.Match[str], words: Words, status: int) -> Event:
+    """Return the exits of tasks with this status, whose code is that of the exit specification."""
+    code, behaviour = code_of_status(status, words.patterns) if status else (0, "success")
+    tasks, count = tasks_of(found["who"], words)
+    return Event(kind="exit", tasks=tasks, count=count, status=status, code=code, behaviour=behaviour)
+
+
+def _exit_with_status(found: re.Match[str], words: Words) -> Event:
     status = int(found["number"])
     if not 0 <= status <= MAX_STATUS:
         raise NoEventError(f"{status} is no exit status, which is 0 to 255; for a code write `gets code {status}`")
-    return (status, *_coded(status, words))
+    return _exit(found, words, status)
 
 
-def _coded(status: int, words: Words) -> tuple[int, str]:
-    return code_of_status(status, words.patterns) if status else (0, "success")
-
-
-def _code(found: re.Match[str], words: Words) -> tuple[int, int, str]:
+def _exit_with_code(found: re.Match[str], words: Words) -> Event:
     code = int(found["number"])
-    if code == 0:
-        return 0, 0, "success"
     row = exit_codes().get(code)
-    if row is None or code in (UNLISTED, UNLISTED_NEGATIVE):
+    if code and (row is None or code in (UNLISTED, UNLISTED_NEGATIVE)):
         raise NoEventError(f"the exit specification gives no task the code {code}")
-    status = KILLED if code == OUT_OF_MEMORY else code if code_of_status(code, words.patterns)[0] == code else FAILED
-    return status, code, row.behaviour
+    if row is None or not code:
+        return _exit(found, words, 0)
+    if code == OUT_OF_MEMORY:
+        return _exit_without_memory(found, words)
+    status = code if code_of_status(code, words.patterns)[0] == code else FAILED
+    return replace(_exit(found, words, status), code=code, behaviour=row.behaviour)
 
 
-def _memory(tasks: tuple[Task, ...], base: dict[str, Any]) -> Event:
-    return Event(**base, kind="exit", tasks=tasks, status=KILLED, code=OUT_OF_MEMORY, behaviour="permanent")
+def _exit_without_memory(found: re.Match[str], words: Words) -> Event:
+    return replace(_exit(found, words, KILLED), code=OUT_OF_MEMORY, behaviour="permanent")
 
 
-def _job_memory(_: re.Match[str], words: Words, base: dict[str, Any]) -> Event:
+def _job_memory(_: re.Match[str], words: Words) -> Event:
     """The only task runs out of memory; of several tasks, Slurm ends the whole job."""
     if len(words.everything) == 1:
-        return _memory(words.everything, base)
-    return Event(**base, kind="slurm", state=OUT_OF_MEMORY_STATE)
+        return Event(kind="exit", tasks=words.everything, status=KILLED, code=OUT_OF_MEMORY, behaviour="permanent")
+    return Event(kind="slurm", state=OUT_OF_MEMORY_STATE)
 
 
-def _lost_node(found: re.Match[str], words: Words, base: dict[str, Any]) -> Event:
+def _lost_node(found: re.Match[str], words: Words) -> Event:
     name = found.groupdict().get("task") or found.groupdict().get("owner")
     tasks = tuple(words.chosen(name)) if name else ()
     if len(tasks) > 1:
         raise NoEventError(f"`{name}` has {len(tasks)} tasks: name one, as in `node of {name}-0 is lost`")
-    return Event(**base, kind="node", tasks=tasks)
+    return Event(kind="node", tasks=tasks)
 
 
-def _cancel(found: re.Match[str], _: Words, base: dict[str, Any]) -> Event:
+def _cancel(found: re.Match[str], _: Words) -> Event:
     user = (found["user"] or found["who"] or "").lower()
-    return Event(**base, kind="cancel", user="" if user in ("user", "i", "me", "the user") else user)
+    return Event(kind="cancel", user="" if user in ("user", "i", "me", "the user") else user)
 
 
 def _any_of(*patterns: str) -> re.Pattern[str]:
@@ -159,13 +157,13 @@ def _any_of(*patterns: str) -> re.Pattern[str]:
 
 _LOST = r"(?:(?:is|goes|gets) (?:lost|down|dead)|fails?|dies?|crashes|crash|failure|loss)"
 _JOB = r"(?:(?:the )?(?:job|it) )?(?:is |gets |was )?"
-_OF_JOB: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Words, dict[str, Any]], Event]], ...] = (
+_EVENTS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Words], Event]], ...] = (
     (
         _any_of(r"(?:the )?time(?: limit)? (?:is|runs) (?:up|over|out|reached)", rf"{_JOB}(?:time ?out|time limit)",
                 rf"{_JOB}(?:times|timed) out"),
-        lambda _f, _w, base: Event(**base, kind="time"),
+        lambda _f, _w: Event(kind="time"),
     ),
-    (_any_of(rf"{_JOB}(?:preempted|preemption)"), lambda _f, _w, base: Event(**base, kind="slurm", state="PREEMPTED")),
+    (_any_of(rf"{_JOB}(?:preempted|preemption)"), lambda _f, _w: Event(kind="slurm", state="PREEMPTED")),
     (_any_of(rf"(?:the )?node of (?P<task>\S+) {_LOST}", rf"(?P<owner>\S+)'s node {_LOST}"), _lost_node),
     (_any_of(rf"(?:(?:an?|one|the) )?(?:node {_LOST}|node lost|lost node)", rf"{_JOB}loses a node"), _lost_node),
     (
@@ -176,26 +174,23 @@ _OF_JOB: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Words, dict[str, 
     (_any_of(rf"{_JOB}(?:(?:runs? )?out of memory|OOM)"), _job_memory),
     (
         _any_of(r"(?:slurm|sbatch) (?:refuses|rejects)(?: (?:it|the job))?(?P<lasting> for (?:good|ever))?", "refused"),
-        lambda found, _, base: Event(**base, kind="refusal", lasting=bool(found["lasting"])),
+        lambda found, _: Event(kind="refusal", lasting=bool(found["lasting"])),
     ),
     (
         _any_of(r"slurm (?:(?:does not|doesn't) (?:answer|respond)|is (?:away|down|unreachable))"),
-        lambda _f, _w, base: Event(**base, kind="refusal", silent=True),
+        lambda _f, _w: Event(kind="refusal", silent=True),
     ),
-)  # fmt: skip
-"""The events of a job. Each function gets the match, the words, and the text and column of the event."""
-_OF_TASKS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Words], tuple[int, int, str]]], ...] = (
-    (_any_of(r"(?P<who>.+?) gets? code (?P<number>-?\d{1,9})"), _code),
+    (_any_of(r"(?P<who>.+?) gets? code (?P<number>-?\d{1,9})"), _exit_with_code),
     (
         _any_of(r"(?P<who>.+?) (?:exit|end|return)s?(?: with)?(?: exit)?(?: status| code)? (?P<number>-?\d{1,9})"),
-        _status,
+        _exit_with_status,
     ),
+    (_any_of(r"(?P<who>.+?) (?:(?:runs?|is|are|goes) out of memory|(?:is )?oom-?killed)"), _exit_without_memory),
+    (_any_of(r"(?P<who>.+?) (?:is |are |was |gets? )?killed"), lambda found, words: _exit(found, words, KILLED)),
+    (_any_of(r"(?P<who>.+?) fail(?:s|ed)?"), lambda found, words: _exit(found, words, FAILED)),
     (
-        _any_of(r"(?P<who>.+?) (?:(?:runs?|is|are|goes) out of memory|(?:is )?oom-?killed)"),
-        lambda _f, _w: (KILLED, OUT_OF_MEMORY, "permanent"),
+        _any_of(r"(?P<who>.+?) (?:succeed(?:s|ed)?|finish(?:es)?|completes?)"),
+        lambda found, words: _exit(found, words, 0),
     ),
-    (_any_of(r"(?P<who>.+?) (?:is |are |was |gets? )?killed"), lambda _, words: (KILLED, *_coded(KILLED, words))),
-    (_any_of(r"(?P<who>.+?) fail(?:s|ed)?"), lambda _, words: (FAILED, *_coded(FAILED, words))),
-    (_any_of(r"(?P<who>.+?) (?:succeed(?:s|ed)?|finish(?:es)?|completes?)"), lambda _f, _w: (0, 0, "success")),
-)
-"""The ends of tasks. Each function returns status, code and behaviour."""
+)  # fmt: skip
+"""The first pattern that a clause matches is its event."""
