@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING, Protocol
 
 from paislurm.backends.slurm.commands import cluster_of_tag
@@ -23,6 +24,8 @@ ENDS = (
 """What may become of a job that gets a node."""
 MIN_JOB_AGE = 300
 """Seconds after its end for which the controller knows a job. Source: slurm.conf(5), MinJobAge."""
+LOSSES = (inf, 70.0, 640.0, 700.0, 3000.0)
+"""Seconds for which the controller does not know a job after a crash: about the program's patience, or for ever."""
 NODE = "n1"
 
 
@@ -39,6 +42,8 @@ class Job:
         self.ended: float | None = None
         self.accounted = now
         self.cancelled = self.cancel_asked = False
+        self.lost: tuple[float, float] | None = None
+        """From when to when the controller does not know it, because it has crashed."""
         self.restarts = 0
         self.states = [(now, "PENDING")]
 
@@ -46,9 +51,13 @@ class Job:
         """Note a state."""
         self.states.append((now, state))
 
+    def is_lost(self, now: float) -> bool:
+        """Return whether neither the controller nor the accounts know the job at a time."""
+        return self.lost is not None and self.lost[0] <= now < self.lost[1]
+
     def in_queue(self, now: float) -> Row | None:
         """Return the row of squeue at a time, None if the controller does not know the job then."""
-        if now < self.submitted or (self.ended is not None and now - self.ended > MIN_JOB_AGE):
+        if self.is_lost(now) or now < self.submitted or (self.ended is not None and now - self.ended > MIN_JOB_AGE):
             return None
         return self._row(now)
 
@@ -81,6 +90,7 @@ class Cluster(Protocol):
     """What a job knows of its cluster."""
 
     usual_end: str
+    loses_jobs: bool
     drained: dict[str, str]
     ran: list[tuple[Job, str]]
     ran_after_end: str
@@ -103,6 +113,15 @@ class Batch:
     def lives(self) -> None:
         """Wait, run, and end."""
         world, job = self._world, self._job
+        if self._cluster.loses_jobs and world.choices.choose(3) == 1:
+            # A controller that is killed forgets its latest jobs; an administrator may bring its files back.
+            world.sleep(world.choices.choose(2))
+            seconds = LOSSES[world.choices.choose(len(LOSSES))]
+            job.lost = (world.now, world.now + seconds)
+            world.tell(f"Slurm loses job {job.id} for {seconds} s")
+            if seconds == inf:
+                return
+            world.sleep(seconds)
         if not self._waits(job.submission.delay + (1, 20, 200)[world.choices.choose(3)]):
             self.ends("CANCELLED", 0)
             return

@@ -105,6 +105,12 @@ def begin(people: People, moments: Moments) -> None:
         _mix(world, people, 3)
 
 
+def begin_with_losses(people: People, moments: Moments) -> None:
+    """Draw what happens, and start it; Slurm loses some of the jobs that wait."""
+    people.slurm.loses_jobs = True
+    begin(people, moments)
+
+
 def _weather(choices: Choices, now: float) -> Weather:
     kind = choices.choose(4, 0.3)
     limit = now + (0.5, 100.0, 700.0)[choices.choose(3)] if kind == 1 else 0.0

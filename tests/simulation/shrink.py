@@ -6,9 +6,12 @@ import re
 from typing import TYPE_CHECKING
 
 from .history import play
+from .scenarios import begin as begin_any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from .history import Begin
 
 MAX_REPLAYS = 3000
 
@@ -18,14 +21,14 @@ def kind(violation: str) -> str:
     return re.sub(r"\b(?:root~\S+|paislurm-\S+|\d+|[A-Z]+)\b", "", violation)
 
 
-def shrink(choices: list[int], violation: str) -> list[int]:
+def shrink(choices: list[int], violation: str, begin: Begin = begin_any) -> list[int]:
     """Return simpler choices: fewer that are not 0, and smaller ones."""
     left = MAX_REPLAYS
 
     def fails(candidate: list[int]) -> bool:
         nonlocal left
         left -= 1
-        return left > 0 and kind(play(given=candidate).violation) == kind(violation)
+        return left > 0 and kind(play(given=candidate, begin=begin).violation) == kind(violation)
 
     best = _cut(choices, fails)
     size = len(best)

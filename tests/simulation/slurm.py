@@ -57,6 +57,8 @@ class Slurm(SharedFolders):
         self.weather = Weather()
         self.usual_end = ""
         """How every second job ends, "" for any way."""
+        self.loses_jobs = False
+        """Whether its controllers forget jobs that wait."""
         self.drained: dict[str, str] = {}
         self.ran_after_end = ""
         self.jobs: dict[JobId, Job] = {}
@@ -136,7 +138,8 @@ class Slurm(SharedFolders):
         return [self.jobs[job_id].in_accounts(now) for job_id in ids if self._is_known(job_id, now)]
 
     def _is_known(self, job_id: JobId, now: float) -> bool:
-        return job_id in self.jobs and self.jobs[job_id].submitted + self.lag <= now
+        job = self.jobs.get(job_id)
+        return job is not None and not job.is_lost(now) and job.submitted + self.lag <= now
 
     def find(self, tags: Collection[str]) -> Mapping[str, JobId]:
         self._ask(f"search of {', '.join(sorted(tags))}")
@@ -159,6 +162,8 @@ class Slurm(SharedFolders):
         for job in jobs:
             job.cancel_asked = True
         self._ask(f"scancel {' '.join(job_ids)}")
+        if any(job.is_lost(self._world.now) for job in jobs):
+            raise RejectedError(Diagnostic(code="E503", message="Invalid job id"), argv=("scancel",), status=1)
         for job in jobs:
             if job.ended is None:
                 job.cancelled = True

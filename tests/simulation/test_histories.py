@@ -18,6 +18,7 @@ from paislurm.translator.state.records import Cancelled, dump
 
 from .files import Server
 from .history import play
+from .scenarios import begin_with_losses
 from .shrink import shrink
 from .syscalls import ROOT, simulated
 from .world import Choices, World
@@ -34,6 +35,12 @@ def test_no_history_breaks_a_promise(part: int) -> None:
         if found.violation:
             told = play(given=shrink(found.choices, found.violation), telling=True)
             pytest.fail("\n".join([f"seed {seed}", *told.story, told.violation]))
+
+
+@pytest.mark.slow("1,000 histories")
+def test_no_history_breaks_a_promise_when_slurm_loses_jobs() -> None:
+    for seed in range(HISTORIES // 10):
+        assert play(seed, begin=begin_with_losses).violation == "", f"seed {seed} with `--losses`"
 
 
 def test_a_seed_and_its_choices_repeat_a_history() -> None:

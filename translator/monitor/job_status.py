@@ -50,9 +50,9 @@ class Evidence(Struct, frozen=True, kw_only=True):
     `backend_reachable` tells whether the backend answered. If it did and `observation` is None, it does not know the
     job. `polled_at` is the time of that poll, 0 if there was none. `now` and `polled_at` are seconds since 1970.
     `folder` is the job's folder. `started` tells whether any task ever ran, `claimed` whether the script of this Slurm
-    job has begun. `canceller` is the user who cancelled the job, according to the backend. `unbegun` explains a
-    cancellation by Slurm itself. `lost` are the nodes whose failure ended the job. `table` maps codes and states on
-    this site.
+    job has begun, `claimable` whether none has, and the monitor may claim the attempt for no job. `canceller` is the
+    user who cancelled the job, according to the backend. `unbegun` explains a cancellation by Slurm itself. `lost`
+    are the nodes whose failure ended the job. `table` maps codes and states on this site.
     """
 
     history: History
@@ -64,6 +64,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     polled_at: int
     folder: str = ""
     claimed: bool = True
+    claimable: bool = False
     canceller: str = ""
     unbegun: NodeFailure | None = None
     lost: tuple[str, ...] = ()

@@ -17,7 +17,7 @@ from .job_site import with_problem
 from .job_status import RESULT_LAG
 from .poll import Opened, open_job
 from .polling.poll_result import NOT_ASKED, asking
-from .reconcile import is_unknown, reconcile
+from .reconcile import needs_user, reconcile
 from .watching.folder_watch import FolderWatch, is_nearly_spent
 from .watching.job_files import may_fail_to_begin, needs_answer
 
@@ -193,12 +193,12 @@ class Monitor:
         return None
 
     def _needs_monitor(self, view: View) -> bool:
-        """Return whether a job needs a monitor. A job that the backend has lost needs its user instead."""
+        """Return whether a job needs a monitor. A job that the backend has lost may need its user instead."""
         if not self._dependencies.owns(view):
             return False
         if view.history.ended is not None:
             return self._sender.wanted(view)
-        return not is_unknown(view)
+        return not needs_user(view)
 
     def _log_change(self, view: View) -> None:
         """Log what has changed for a job."""

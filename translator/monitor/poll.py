@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pwd
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -24,7 +25,7 @@ from ..state.task_reports import read_reports
 from .after import before_first
 from .attempt import recover, submitted
 from .determine import determine_status
-from .job_status import FINAL, LOST_NODES, RESULT_LAG, Evidence, JobStatus, State, is_anothers, tells_all
+from .job_status import FINAL, LOST_NODES, NEVER_TAKEN, RESULT_LAG, Evidence, JobStatus, State, is_anothers, tells_all
 from .polling.poll_result import NOT_ASKED, asking
 from .task_status import TaskView, task_views
 from .transition import between_attempts, transition, while_refused
@@ -59,14 +60,17 @@ class Opened(Struct, frozen=True, kw_only=True):
 class View(Struct, frozen=True, kw_only=True):
     """Hold a job's status. `backend_error` is the backend's error; `read_errors` describe unreadable files.
 
-    `news` are records that the journal lacks; `history` includes them. `polled_at` is the time of the poll for the job,
-    0 if there was none. `room_at` is the time from which the due attempt may be submitted, None if it may now.
+    `claimable` as in Evidence. `never_began` tells whether Slurm has lost the job before its script began. `news` are
+    records that the journal lacks; `history` includes them. `polled_at` is the time of the poll for the job, 0 if there
+    was none. `room_at` is the time from which the due attempt may be submitted, None if it may now.
     """
 
     folder: JobFolder
     history: History
     job_status: JobStatus
     observation: Observation | None = None
+    claimable: bool = False
+    never_began: bool = False
     result: Result | None = None
     tasks: tuple[TaskView, ...] = ()
     polled_at: int = 0
@@ -153,6 +157,7 @@ def evaluate(files: JobFiles, answer: PollResult, now: int, backend: Callable[[s
         polled_at=polled_at,
         folder=str(folder.path),
         claimed=claimed_by(folder, known.attempt) == known.job_id,
+        claimable=observation is None and _is_claimable(folder, known),
         canceller=_canceller(observation, known),
         unbegun=unbegun,
         lost=_lost_nodes(folder, known, observation, result, table, backend),
@@ -162,12 +167,15 @@ def evaluate(files: JobFiles, answer: PollResult, now: int, backend: Callable[[s
     if job_status.ended and result is None:
         reports = reports_of(folder, known)
     found = task_views(known.roles, result, reports, ended=job_status.ended) if tasks or job_status.ended else ()
+    never_began = job_status.code == NEVER_TAKEN and result is None
     job_status, news = transition(evidence, job_status, completed=sum(task.completed for task in found))
     return View(
         folder=folder,
         history=apply(known, news),
         job_status=job_status,
         observation=observation,
+        claimable=evidence.claimable,
+        never_began=never_began,
         result=result,
         tasks=found,
         polled_at=polled_at,
@@ -298,6 +306,17 @@ def _has_run(known: History, seen: Observation | None) -> bool:
     """Return whether the backend has reported that a job runs or ran, used if task reports are not read."""
     state = seen.state if seen else known.observed.backend_state if known.observed else None
     return state is not None and phase(state) in (Phase.RUNNING, Phase.ENDED)
+
+
+def _is_claimable(folder: JobFolder, known: History) -> bool:
+    """Return whether a monitor here may claim an attempt for no job, if Slurm has lost its job.
+
+    Nodes that share the folder see this claim. Of a job that was submitted from another machine, a Slurm of this one
+    may know nothing, because it is another Slurm.
+    """
+    if is_remote(known.backend) or known.run is None or claimed_by(folder, known.attempt) is not None:
+        return False
+    return known.run.submitted_by.rpartition("@")[2] == os.uname().nodename
 
 
 def _canceller(observation: Observation | None, known: History) -> str:

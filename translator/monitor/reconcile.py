@@ -29,7 +29,7 @@ from .attempt import (
     submit_attempt,
 )
 from .job_site import JobSite
-from .job_status import NEVER_TAKEN, DueAttempt, JobStatus
+from .job_status import DueAttempt, JobStatus
 from .poll import held_back, open_job, poll_jobs
 from .transition import abandoned, attempt_text, while_refused
 
@@ -112,13 +112,18 @@ def is_unknown(view: View) -> bool:
     return view.job_status.state == "UNKNOWN" and view.observation is None and not view.backend_error
 
 
+def needs_user(view: View) -> bool:
+    """Return whether only its user can tell what becomes of an unknown job: its script may have begun."""
+    return is_unknown(view) and not view.claimable
+
+
 def _act(view: View, dependencies: Dependencies) -> View:
     """Record what is new about a job, and act on it. Failed actions are repeated in the next step."""
     if _is_quiet(view) or not dependencies.owns(view) or not dependencies.holds_lock():
         return view
     try:
         view = record_news(view, dependencies.backend, dependencies.ledger)
-        if is_unknown(view) and dependencies.clock() - (view.history.submitted or view.history.asked) > UNKNOWN_SECONDS:
+        if needs_user(view) and dependencies.clock() - (view.history.submitted or view.history.asked) > UNKNOWN_SECONDS:
             # The backend has almost certainly lost the job, and its user may not return for long.
             view.folder.forget_secrets()
         view = _cancel_again(view, dependencies)
@@ -164,7 +169,7 @@ def _may_begin(view: View, record: Record) -> bool:
     """Return whether a record ends an attempt that never ran, but whose script may still begin."""
     known = view.history
     if known.job_id:
-        return isinstance(record, Ended | Retry) and record.exit_code == NEVER_TAKEN and view.result is None
+        return isinstance(record, Ended | Retry) and view.never_began
     return isinstance(record, Ended) and bool(known.tag) and known.refused is None
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from paislurm.backends.base import JobId, Observation
+from paislurm.backends.slurm.states import FORGOTTEN
+
 from ..folded_names import folded
 from ..state.records import Ended, Observed, Retry
 from .job_status import LOST_NODES, DueAttempt, JobStatus, state_of
@@ -24,7 +27,7 @@ def transition(evidence: Evidence, job_status: JobStatus, *, completed: int) -> 
     """Return the job's status, given its last attempt's, and new records."""
     known, code = evidence.history, job_status.code
     if not job_status.ended or code is None:
-        return job_status, _seen(evidence)
+        return job_status, _seen(evidence, job_status)
     ending, decision = retry_decision(evidence, code)
     if isinstance(decision, RetryAfter):
         retry = _retry(evidence, job_status, ending, decision)
@@ -96,8 +99,11 @@ def _cancelled(user: str, retry: Retry) -> JobStatus:
     return JobStatus.end(STOPPED, reason)
 
 
-def _seen(evidence: Evidence) -> tuple[Record, ...]:
+def _seen(evidence: Evidence, job_status: JobStatus) -> tuple[Record, ...]:
+    """Return the record of a new state, or of the first poll in which the backend does not know a job."""
     known, seen = evidence.history, evidence.observation
+    if seen is None and evidence.claimable and job_status.state == "UNKNOWN":
+        seen = Observation(job_id=JobId(known.job_id), state=FORGOTTEN, raw_state=FORGOTTEN, final=False)
     if seen is None or not is_change(known, seen, evidence.now):
         return ()
     return (

@@ -28,6 +28,11 @@ NO_LOG = 53
 """Slurm's signal for a job whose log a node could not open. Source: observed on 22.05."""
 QUEUE_LAG = 60
 """Seconds until the backend shows a new job."""
+LOST_SECONDS = 600
+"""Seconds after which a job that has not begun, and that neither queue nor accounts know, is lost.
+
+Accounts may lack a job while slurmdbd is away, and for a while after that.
+"""
 
 
 def has_just_ended(observation: Observation, known: History, now: int) -> bool:
@@ -138,7 +143,14 @@ def unknown_to_backend(evidence: Evidence) -> JobStatus:
         return _last_known(evidence)
     if evidence.polled_at - (known.submitted or 0) < QUEUE_LAG:
         return JobStatus.so_far("WAITING", f"{label} does not show the job yet")
-    return JobStatus.so_far("UNKNOWN", f"{label} does not know job {known.job_id}, and the job left no result")
+    if not evidence.claimable:
+        return JobStatus.so_far("UNKNOWN", f"{label} does not know job {known.job_id}, and the job left no result")
+    last = known.observed
+    since = last.happened_at if last is not None and last.backend_state == FORGOTTEN else evidence.polled_at
+    if evidence.polled_at - since >= LOST_SECONDS:
+        return JobStatus.end(NEVER_TAKEN, f"{label} has lost the job before its script began")
+    reason = f"{label} does not know job {known.job_id}, whose script has not begun"
+    return JobStatus.so_far("UNKNOWN", f"{reason}; after {LOST_SECONDS // 60} min, the attempt counts as lost")
 
 
 def _last_known(evidence: Evidence) -> JobStatus:
@@ -147,4 +159,7 @@ def _last_known(evidence: Evidence) -> JobStatus:
         return active("RUNNING", None, evidence)
     if last is None:
         return JobStatus.so_far("WAITING", "it has been submitted")
+    if last.backend_state == FORGOTTEN:
+        label = evidence.history.backend_label
+        return JobStatus.so_far("WAITING", f"{label} did not know the job when it last responded")
     return active(last.backend_state, None, evidence)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
@@ -10,6 +11,7 @@ from msgspec.structs import asdict
 from paislurm.backends.base import JobId
 
 from ...errors import Diagnostic, FolderError, PaislurmError, UnreachableError
+from ...monitor.attempt import SETTLED_SECONDS
 from ...monitor.job_status import is_anothers
 from ...monitor.poll import open_job
 from ...monitor.reconcile import is_unknown
@@ -129,6 +131,8 @@ def _settled(session: Session, view: View) -> Done | None:
         return Done(f"{folder.name} has already ended: {view.job_status.state}", view, had_ended=True)
     if is_unknown(view):
         reason = f"given up by the user: {known.backend_label} does not know the job, and it has no result"
+        with suppress(OSError):
+            folder.take_claim(known.attempt, SETTLED_SECONDS)
         folder.append(abandoned(known, session.now(), STOPPED, reason))
         message = f"{folder.name} is given up: {known.backend_label} does not know job {known.job_id}"
         return Done(message, refresh(session, folder))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ...errors import Diagnostic, InterruptedWaitError, NotFoundError, WaitTimeoutError
 from ...monitor.poll import open_job
-from ...monitor.reconcile import is_unknown
+from ...monitor.reconcile import needs_user
 from ...monitor.waits import waits_by_journal
 from ...monitor.watching.job_files import needs_answer
 from ...plural import some_of, verb
@@ -256,7 +256,7 @@ class _Waiter:
             self.fetch(now=True)
             return view
         self._tell_outage(view)
-        if is_unknown(view):
+        if needs_user(view):
             return _lost(view)
         if view.history.attempt != self._attempt:
             self._follow(view.history.attempt)

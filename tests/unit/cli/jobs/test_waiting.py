@@ -191,12 +191,12 @@ def test_wait_timeout_exits_with_124(
 
 def test_wait_ends_at_once_for_an_unknown_job(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
     assert slurm
-    job_folder(surroundings, CREATED, INTENT, SUBMITTED)
+    lost = job_folder(surroundings, CREATED, INTENT, SUBMITTED)
     said = run("wait", "alice~demo")
     assert said.code == 5
     assert "Slurm does not know job 7" in said.err
     given_up = run("cancel", "alice~demo")
-    assert (given_up.code, "is given up" in given_up.out) == (0, True)
+    assert (given_up.code, "is given up" in given_up.out, lost.claim(0).exists()) == (0, True, True)
     assert "STOPPED" in run("status", "alice~demo").out
 
 

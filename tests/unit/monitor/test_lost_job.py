@@ -1,0 +1,122 @@
+"""A job that neither the queue nor the accounts know: the controller was killed before it had written the job down."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+from msgspec.structs import replace
+
+from paislurm.translator.monitor.job_status import LOST_SECONDS
+from paislurm.translator.monitor.reconcile import UNKNOWN_SECONDS, needs_user
+from paislurm.translator.state.records import Cancelled, RetryPolicy
+from tests.unit.report.made import RUN
+
+from .jobs import CREATED, INTENT, NOW, SUBMITTED, FakeBackend, claim, job_folder, kinds, observed, stepped
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from paislurm.translator.state.job_folder import JobFolder
+
+LOST = NOW + LOST_SECONDS
+
+
+def job(path: Path, host: str = os.uname().nodename, backend: str = "slurm") -> JobFolder:
+    """Make the folder of a job that was submitted from a host, and that may be retried once."""
+    run = replace(RUN, submitted_by=f"alice@{host}")
+    policy = RetryPolicy(max_transient_retries=1)
+    folder = job_folder(
+        path, replace(CREATED, retry_policy=policy, run=run), INTENT, replace(SUBMITTED, backend=backend)
+    )
+    folder.script(0).write_text("#!/bin/bash\n")
+    folder.secrets.mkdir()
+    return folder
+
+
+def states(folder: JobFolder, *moments: int) -> list[str]:
+    """Return the states of the job at these moments, in which Slurm does not know it."""
+    return [stepped(folder, FakeBackend(), now).job_status.state for now in moments]
+
+
+def test_it_is_submitted_again_when_slurm_has_not_known_it_for_some_time(tmp_path: Path) -> None:
+    folder, slurm = job(tmp_path), FakeBackend()
+    view = stepped(folder, slurm, NOW)
+    assert view.job_status.reason == (
+        "Slurm does not know job 7, whose script has not begun; after 10 min, the attempt counts as lost"
+    )
+    assert not needs_user(view)
+    assert stepped(folder, slurm, LOST - 1).job_status.state == "UNKNOWN"
+    assert (kinds(folder), folder.claim(0).exists()) == (["Observed"], False)
+    view = stepped(folder, slurm, LOST)
+    assert kinds(folder) == ["Observed", "Retry", "Intent", "Submitted"]
+    (retry,) = view.history.retries
+    assert (retry.exit_code, retry.behaviour, retry.used_retries) == (-120, "transient", 0)
+    assert retry.reason == "Slurm has lost the job before its script began"
+    assert (folder.claim(0).read_text(), folder.secrets.exists()) == ("", True)
+
+
+def test_its_next_attempt_may_be_lost_too_and_then_the_job_ends(tmp_path: Path) -> None:
+    folder = job(tmp_path)
+    assert states(folder, NOW, LOST, LOST + 61, LOST + 61 + LOST_SECONDS) == ["UNKNOWN", "WAITING", "UNKNOWN", "FAILED"]
+    assert not folder.secrets.exists()
+
+
+def test_a_late_start_of_a_lost_job_that_was_cancelled_does_nothing(tmp_path: Path) -> None:
+    folder = job(tmp_path)
+    folder.append(Cancelled(happened_at=NOW, attempt=0, user="alice", job_id="7"))
+    assert states(folder, NOW, LOST) == ["UNKNOWN", "STOPPED"]
+    assert folder.claim(0).exists()
+
+
+def test_a_poll_that_knows_it_begins_the_time_anew(tmp_path: Path) -> None:
+    folder = job(tmp_path)
+    states(folder, NOW)
+    stepped(folder, FakeBackend(observed("PENDING")), LOST - 1)
+    assert states(folder, LOST, LOST + LOST_SECONDS - 1, LOST + LOST_SECONDS) == ["UNKNOWN", "UNKNOWN", "WAITING"]
+
+
+def test_a_missing_answer_does_not_end_the_time(tmp_path: Path) -> None:
+    folder, slurm = job(tmp_path), FakeBackend()
+    stepped(folder, slurm, NOW)
+    slurm.fails = "away"
+    view = stepped(folder, slurm, LOST)
+    assert view.job_status.reason == "Slurm did not know the job when it last responded"
+    assert kinds(folder) == ["Observed"]
+
+
+@pytest.mark.parametrize("owner", ["7", "8"])
+def test_a_script_that_has_begun_may_still_run(tmp_path: Path, owner: str) -> None:
+    folder = job(tmp_path)
+    claim(folder, owner, NOW - 50)
+    view = stepped(folder, FakeBackend(), NOW)
+    assert (view.job_status.state, needs_user(view)) == ("UNKNOWN", True)
+    assert (states(folder, LOST), kinds(folder)) == (["UNKNOWN"], [])
+
+
+def test_a_script_that_begins_meanwhile_keeps_the_attempt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A network file system shows its claim late."""
+    folder = job(tmp_path)
+    states(folder, NOW)
+    claim(folder, "7", NOW + 1)
+    monkeypatch.setattr("paislurm.translator.monitor.poll.claimed_by", lambda *_: None)
+    states(folder, LOST)
+    assert (kinds(folder), folder.claim(0).read_text()) == (["Observed"], "7 0\n")
+
+
+@pytest.mark.parametrize("where", [{"host": "login.other-cluster"}, {"backend": "ssh:login"}])
+def test_it_is_left_to_its_user_where_its_slurm_or_its_claim_is_elsewhere(
+    tmp_path: Path, where: dict[str, str]
+) -> None:
+    """With a home for two clusters, the other one's Slurm has never known it. A remote node sees no local claim."""
+    folder = job(tmp_path, **where)
+    view = stepped(folder, FakeBackend(), NOW)
+    assert (needs_user(view), states(folder, LOST), kinds(folder)) == (True, ["UNKNOWN"], [])
+
+
+def test_its_secrets_stay_for_its_next_attempt(tmp_path: Path) -> None:
+    """It has waited for more than a month."""
+    folder = job(tmp_path)
+    states(folder, NOW + UNKNOWN_SECONDS)
+    assert folder.secrets.exists()
