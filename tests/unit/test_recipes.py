@@ -109,7 +109,7 @@ def copy(tree: Path) -> None:
     for part in PARTS:
         source = ROOT / part
         if source.is_dir():
-            shutil.copytree(source, tree / part, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(source, tree / part, symlinks=True)
         else:
             shutil.copy(source, tree / part)
     for page in ROOT.glob("*.md"):
