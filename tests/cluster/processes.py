@@ -19,12 +19,18 @@ EVENT_TIMEOUT = 90.0
 
 
 def wait_until(happened: Callable[[], bool], what: str | Callable[[], str], timeout: float = EVENT_TIMEOUT) -> None:
-    """Return as soon as `happened()`; raise ClusterError naming `what` after `timeout` seconds."""
-    deadline = time.monotonic() + timeout
+    """Return as soon as `happened()`; raise ClusterError naming `what` after `timeout` seconds.
+
+    What takes long to ask, since it starts programs, is asked less often: others need the processors meanwhile.
+    """
+    deadline = asked = time.monotonic()
+    deadline += timeout
     while not happened():
-        if time.monotonic() > deadline:
+        now = time.monotonic()
+        if now > deadline:
             raise ClusterError(f"waited {timeout:.0f} s in vain: {what if isinstance(what, str) else what()}")
-        time.sleep(0.03)
+        time.sleep(min(1.0, max(0.03, 3 * (now - asked))))
+        asked = time.monotonic()
 
 
 def recorded_pid(pidfile: Path) -> int | None:
