@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tests.contract.site import Job, Site
 
 WAITS = "echo ready; sleep 600"
-STOPS = "echo ready; bash -c 'echo $$ >stopped; kill -STOP $$; echo goes on; sleep 600'"
+STOPS = "echo ready; bash -c 'echo $$ >stopped; kill -STOP $$; while :; do echo goes on; sleep 1; done'"
 """The commands of a task whose program is stopped."""
 IN_SECOND = f"if [ $PAI_CURRENT_TASK_ROLE_CURRENT_TASK_INDEX = 1 ]; then {STOPS}; else {WAITS}; fi"
 SOON = "progress: {within: 3s, warmUp: 1s}"
