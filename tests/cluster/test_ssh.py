@@ -64,22 +64,20 @@ def test_killing_ssh_kills_its_remote_processes(installed: Cluster, workdir: Pat
     assert paislurm(installed, workdir, "cancel", job.name).returncode == 0
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "rsync -ae ssh bytes worker-0:copy; rsync worker-0:copy back",
-        "scp -q bytes worker-0:copy; scp -qO worker-0:copy back",
-        "printf 'put bytes copy\\nget copy back\\n' | sftp -q -b - worker-0",
-    ],
-    ids=["rsync", "scp", "sftp"],
-)
-def test_rsync_scp_and_sftp_copy_files_between_tasks(installed: Cluster, workdir: Path, command: str) -> None:
-    command = f"head -c 2000000 /dev/urandom >bytes; {command}; cmp bytes back"
+def test_rsync_scp_and_sftp_copy_files_between_tasks(installed: Cluster, workdir: Path) -> None:
+    ways = {
+        "rsync": "rsync -ae ssh bytes worker-0:rsync; rsync worker-0:rsync back.rsync",
+        "scp": "scp -q bytes worker-0:scp; scp -qO worker-0:scp back.scp",
+        "sftp": "printf 'put bytes sftp\\nget sftp back.sftp\\n' | sftp -q -b - worker-0",
+    }
+    calls = ["head -c 2000000 /dev/urandom >bytes", *ways.values(), *(f"cmp bytes back.{way}" for way in ways)]
+    command = " && ".join(calls).replace("; ", " && ")
     roles = role("master", 1, command, succeeded=1) + role("worker", 1, WAITS)
     job = submit(installed, workdir, roles.replace("memoryMB: 100", "memoryMB: 1000"))
     code, _ = job.ended()
     assert code == 0, job.log("0-master/0", "stderr.log")
-    assert (job.attempt / "work/1-worker/0/copy").read_bytes() == (job.attempt / "work/0-master/0/bytes").read_bytes()
+    sent = (job.work("0-master/0") / "bytes").read_bytes()
+    assert {way: (job.work("1-worker/0") / way).read_bytes() == sent for way in ways} == dict.fromkeys(ways, True)
 
 
 def command_lines() -> list[str]:

@@ -14,16 +14,15 @@ from tests.cluster.test_faults import cut_off
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.cluster.cluster import Cluster
     from tests.contract.site import Site
 
 SAVES = "trap 'echo saved; exit 0' TERM; echo ready; while :; do sleep 600 & wait; done"
 FIRST = '[ "$FC_FRAMEWORK_ATTEMPT_ID" = 0 ]'
 
 
-@BOTH
-def test_cancel(site: Site, folder: Path, layout: str) -> None:
-    job = site.submit(folder, role("a", 1, SAVES) + role("b", 1, SAVES), f"{{slurm: {{layout: {layout}}}}}")
+def test_cancel(site: Site, folder: Path) -> None:
+    """In one allocation; of components it is a case of the backends."""
+    job = site.submit(folder, role("a", 1, SAVES) + role("b", 1, SAVES), "{slurm: {layout: shared}}")
     job.wait_for("ready", "0-a/0", "1-b/0")
     assert job.paislurm("cancel", job.name).returncode == 0
     assert job.over()[:2] == ("STOPPED", -210)
@@ -122,16 +121,6 @@ def test_a_requeue_by_an_administrator_is_a_fresh_attempt(site: Site, folder: Pa
 
 
 @pytest.mark.exclusive
-def test_failed_job_ends_while_slurmdbd_is_stopped(site: Site, folder: Path) -> None:
-    cluster = site.administrator
-    cluster.stop_daemon("slurmdbd")
-    try:
-        assert site.submit(folder, role("w", 1, "exit 4")).over()[:2] == ("FAILED", 255)
-    finally:
-        cluster.start_daemon("slurmdbd")
-
-
-@pytest.mark.exclusive
 def test_retry_waits_until_the_controller_is_back(site: Site, folder: Path) -> None:
     """Sbatch could not reach it, so that nothing was submitted: the retry is no unknown, and comes when it is back."""
     cluster = site.administrator
@@ -151,32 +140,6 @@ def test_retry_waits_until_the_controller_is_back(site: Site, folder: Path) -> N
     assert shown["reason"].endswith("(connect failure); retrying until Slurm responds")
     code, result = job.ended(attempt=1, loud=True)
     assert (code, result["outcome"], job.status()["retries"]) == (0, "succeeded", 1)
-
-
-@pytest.mark.exclusive
-def test_job_outcomes_are_correct_without_accounting(site: Site, folder: Path) -> None:
-    """Of a job that is cancelled before it begins only the queue knows, as long as it remembers."""
-    cluster = site.administrator
-    conf = cluster.instance.etc / "slurm" / "slurm.conf"
-    before = conf.read_text()
-    kept = [line for line in before.splitlines() if not line.startswith("AccountingStorage")]
-    try:
-        change(cluster, "\n".join([*kept, "AccountingStorageType=accounting_storage/none", ""]))
-        assert site.submit(folder, role("w", 2, "echo yes")).ended()[1]["outcome"] == "succeeded"
-        assert site.submit(folder, role("w", 1, "exit 4")).over()[:2] == ("FAILED", 255)
-        job = site.submit(folder, role("w", 1, SAVES))
-        job.wait_for("ready", "0-w/0")
-        job.paislurm("cancel", job.name)
-        assert job.over()[:2] == ("STOPPED", -210)
-    finally:
-        change(cluster, before)
-
-
-def change(cluster: Cluster, conf: str) -> None:
-    """Give the controller another configuration."""
-    cluster.stop_daemon("slurmctld")
-    (cluster.instance.etc / "slurm" / "slurm.conf").write_text(conf)
-    cluster.start_daemon("slurmctld")
 
 
 def test_job_with_a_begin_time_waits_and_then_runs(site: Site, folder: Path) -> None:
