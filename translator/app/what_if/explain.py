@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from ...exit_codes.table import ExitTable
 from ...monitor.job_status import state_of
-from ...rendering.provenance import field_source
 from ...state.records import Created, JobRole
 from ..input.job_input import compile_source
 from ..jobs.logs.selection import chosen
@@ -16,7 +15,7 @@ from .attempt import JobModel
 from .completion import RoleModel
 from .play import START, Setting, play
 from .retry_text import budget_text, delays, nodes_text, retry_text, submission_text
-from .rule_text import Sources, event_record, going_on_text, others_text, rule_text
+from .rule_text import event_record, going_on_text, others_text, rule_text
 from .scenario import scenario
 from .subjects import Words
 
@@ -31,13 +30,6 @@ if TYPE_CHECKING:
     from .scenario import Event
     from .subjects import Task
 
-SUBMITTERS = {
-    "background": ("", ""),
-    "commands": ("as soon as a command shows the job",) * 2,
-    "none": ("submitted by the script itself", "as soon as `paislurm monitor --once` or a command shows the job"),
-}
-"""Who submits a retry, by the site's way of monitoring: after an end that the script decides, and after others."""
-
 
 def explain_scenario(session: Session, source: Source, text: str) -> ScenarioAnswer:
     """Return what happens to a job in a scenario. Nothing runs. Raises UsageError for a wrong scenario."""
@@ -49,11 +41,10 @@ def answered(compiled: Compiled, text: str, user: str) -> ScenarioAnswer:
     """Return what happens to a compiled job of a user in a scenario."""
     setting = setting_of(compiled, user)
     played, unreached = play(setting, events_of(compiled, setting, text), text)
-    sources = _sources(compiled)
     return ScenarioAnswer(
         job=compiled.job.name,
         scenario=text,
-        attempts=tuple(attempt_answer(each, setting, sources) for each in played),
+        attempts=tuple(attempt_answer(each, setting) for each in played),
         unreached=tuple(event.text for event in unreached),
     )
 
@@ -82,7 +73,7 @@ def setting_of(compiled: Compiled, user: str) -> Setting:
         happened_at=START, job=plan.job_name, user=user, backend="slurm", roles=roles,
         retry_policy=retry_policy(compiled), exit_rows=compiled.site.exit_rows,
     )  # fmt: skip
-    return Setting(job=_model(plan), created=created, times=plan.times)
+    return Setting(job=_model(plan), created=created, times=plan.times, compiled=compiled)
 
 
 def _model(plan: Plan) -> JobModel:
@@ -106,22 +97,7 @@ def _on_first_node(plan: Plan) -> Iterator[Task]:
         yield from ((role.position, index) for index in range(first.slots if first and not first.first else 0))
 
 
-def _sources(compiled: Compiled) -> Sources:
-    plan = compiled.plan
-
-    def threshold(name: str, position: int | None) -> str:
-        roles = [] if position is None else [plan.roles[position]]
-        return field_source(plan, compiled.document, name, *roles)
-
-    return Sources(
-        threshold=threshold,
-        retry_key="jobRetryCount" if plan.protocol == "2" and compiled.job.retry_limit >= 0 else "retryCount",
-        submitter=SUBMITTERS[compiled.site.monitor.way],
-        submit_wait=compiled.site.retry.submit_wait,
-    )
-
-
-def attempt_answer(played: Played, setting: Setting, sources: Sources) -> ScenarioAttempt:
+def attempt_answer(played: Played, setting: Setting) -> ScenarioAttempt:
     """Return an attempt in sentences."""
     status, result, retry, ending = played.status, played.result, played.retry, played.ending
     trigger = result.trigger if result else None
@@ -129,9 +105,10 @@ def attempt_answer(played: Played, setting: Setting, sources: Sources) -> Scenar
     is_by_rule = result is not None and played.outside is None
     rule = trigger.completion_rule if trigger else "C4" if is_by_rule else None
     refused = played.refusals and not played.known.job_id
+    least, most = delays(played)
     return ScenarioAttempt(
         attempt=played.number,
-        submission=submission_text(played, sources) if played.refusals else None,
+        submission=submission_text(played, setting) if played.refusals else None,
         events=tuple(
             event_record(event, ends, setting, restarts=event.kind == "node" and event is not played.outside)
             for event, ends in played.events
@@ -141,15 +118,15 @@ def attempt_answer(played: Played, setting: Setting, sources: Sources) -> Scenar
         behaviour=ending.behaviour if ending else None,
         completion_rule=rule,
         deciding_task=f"{trigger.role}-{trigger.index}" if trigger else None,
-        rule=rule_text(played, setting, sources) if played.events else None,
+        rule=rule_text(played, setting) if played.events else None,
         stopped_tasks=tuple(map(setting.job.name, played.stopped)),
         kill_after=played.grace if status else None,
         others=others_text(played, setting) if status else going_on_text(played, setting),
         next_attempt=retry.attempt + 1 if retry else None,
-        min_delay=delays(played)[0],
-        max_delay=delays(played)[1],
-        retry_rule=retry_text(played, sources) if ending else None,
-        budget=budget_text(played, sources) if retry else None,
+        min_delay=least,
+        max_delay=most,
+        retry_rule=retry_text(played, setting) if ending else None,
+        budget=budget_text(played, setting) if retry else None,
         excluded_nodes=played.excluded_nodes,
         node_rule=nodes_text(played, retry) if retry else None,
     )

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from ...monitor.job_status import JobStatus
     from ...monitor.retry import AttemptEnd, RetryAfter, StopRetrying
+    from ...pipeline import Compiled
     from ...planning.plan import TimePlan
     from ...state.history import History
     from ...state.records import Created, Refused
@@ -48,6 +49,7 @@ class Setting(Struct, frozen=True, kw_only=True):
     job: JobModel
     created: Created
     times: TimePlan
+    compiled: Compiled
 
 
 class Played(Struct, kw_only=True):

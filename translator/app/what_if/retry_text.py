@@ -22,8 +22,14 @@ from .rule_text import after_text
 
 if TYPE_CHECKING:
     from ...state.records import Retry
-    from .play import Played
-    from .rule_text import Sources
+    from .play import Played, Setting
+
+_SUBMITTERS = {
+    "background": ("", ""),
+    "commands": ("as soon as a command shows the job",) * 2,
+    "none": ("submitted by the script itself", "as soon as `paislurm monitor --once` or a command shows the job"),
+}
+"""Who submits a retry, by the site's way of monitoring: after an end that the script decides, and after others."""
 
 
 def delays(played: Played) -> tuple[int | None, int | None]:
@@ -35,18 +41,25 @@ def delays(played: Played) -> tuple[int | None, int | None]:
     return decision.delay, decision.delay
 
 
-def retry_text(played: Played, sources: Sources) -> str:
+def retry_text(played: Played, setting: Setting) -> str:
     """Return whether and when the job is retried, and by which rule."""
     retry = played.retry
     if retry is None:
-        return f"none: {_no_retry(played, sources)}"
+        return f"none: {_no_retry(played, setting)}"
     least, most = delays(played)
     when = after_text(least or 0) if least == most else f"after {least} to {most} s"
-    by = sources.submitter[played.result is None or played.result.outcome == "interrupted"]
+    submitters = _SUBMITTERS[setting.compiled.site.monitor.way]
+    by = submitters[played.result is None or played.result.outcome == "interrupted"]
     return f"attempt {retry.attempt + 1} {when}{by and f', {by}'}; {retry.retry_rule}"
 
 
-def _no_retry(played: Played, sources: Sources) -> str:
+def _retry_key(setting: Setting) -> str:
+    """Return the key of the job's budget in the job file."""
+    compiled = setting.compiled
+    return "jobRetryCount" if compiled.plan.protocol == "2" and compiled.job.retry_limit >= 0 else "retryCount"
+
+
+def _no_retry(played: Played, setting: Setting) -> str:
     ending, decision = played.ending, played.decision
     assert ending is not None, "the attempt has ended"
     if isinstance(decision, RetryAfter):
@@ -58,17 +71,18 @@ def _no_retry(played: Played, sources: Sources) -> str:
     if state_of(ending.code) == "STOPPED":
         return "a stopped job is not retried"
     if ending.behaviour == "unknown":
-        return f"{sources.retry_key} is 0"
+        return f"{_retry_key(setting)} is 0"
     note = " unless the job sets `extras.slurm.onTimeout: retry`" if ending.code == DEADLINE else ""
     return f"code {ending.code} is permanent, which is never retried{note}"
 
 
-def budget_text(played: Played, sources: Sources) -> str:
+def budget_text(played: Played, setting: Setting) -> str:
     counts, policy = played.known.counters, played.known.retry_policy
     if policy.retry_limit == RESTART_ALWAYS:
         return f"{counts.total} of {counted(policy.max_restarts, 'restart')} used"
     most = "any number" if policy.retry_limit == WITHOUT_LIMIT else policy.retry_limit
-    used = f"{sources.retry_key}: {counts.used} of {most} used" if most else f"{sources.retry_key} is 0"
+    key = _retry_key(setting)
+    used = f"{key}: {counts.used} of {most} used" if most else f"{key} is 0"
     return f"{used}; retries without the budget: {counts.transient} of {policy.max_transient_retries} used"
 
 
@@ -80,13 +94,14 @@ def nodes_text(played: Played, retry: Retry) -> str:
     return "no node is left out"
 
 
-def submission_text(played: Played, sources: Sources) -> str:
+def submission_text(played: Played, setting: Setting) -> str:
     """Return what happens to an attempt that Slurm refuses."""
     refused, known = played.refusals[-1], played.known
     if not played.number and not refused.reached:
         return "`paislurm submit` fails; if Slurm may have got the job, its message names the job"
     if not played.number:
-        wait = f". It waits for a limit on queued jobs first, up to {sources.submit_wait} s" * bool(sources.submit_wait)
+        seconds = setting.compiled.site.retry.submit_wait
+        wait = f". It waits for a limit on queued jobs first, up to {seconds} s" * bool(seconds)
         return f"`paislurm submit` prints Slurm's message and fails; no job is left{wait}"
     times = f" {len(played.refusals)} times" if len(played.refusals) > 1 else ""
     if known.ended is not None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
-
-from msgspec import Struct
 
 from ...exit_codes.table import UNEXPLAINED, ExitTable
 from ...folded_names import ranges
 from ...plural import counted, verb
+from ...rendering.provenance import field_source
 from .answer import ScenarioEvent, TaskEnding
 
 if TYPE_CHECKING:
@@ -21,18 +19,11 @@ if TYPE_CHECKING:
     from .subjects import Task
 
 
-class Sources(Struct, frozen=True, kw_only=True):
-    """Words for the job file: `threshold` returns the key of a rule's threshold and its line, by rule and role.
-
-    `retry_key` is the key of the budget. `submitter` says when a retry is submitted if no monitor runs, after an end
-    that the script decides and after others. `submit_wait` are the seconds for which a submit waits for a limit on
-    jobs.
-    """
-
-    threshold: Callable[[str, int | None], str]
-    retry_key: str
-    submitter: tuple[str, str]
-    submit_wait: int
+def _threshold(setting: Setting, name: str, position: int | None = None) -> str:
+    """Return the key of a rule's threshold in the job file and its line."""
+    compiled = setting.compiled
+    roles = [] if position is None else [compiled.plan.roles[position]]
+    return field_source(compiled.plan, compiled.document, name, *roles)
 
 
 def listed(job: JobModel, tasks: Iterable[Task]) -> str:
@@ -93,12 +84,12 @@ def after_text(seconds: int) -> str:
     return f"after {seconds} s" if seconds else "at once"
 
 
-def rule_text(played: Played, setting: Setting, sources: Sources) -> str:
+def rule_text(played: Played, setting: Setting) -> str:
     """Return what decides the attempt, or why nothing does."""
     result, tasks = played.result, played.tasks
     assert tasks is not None, "events happen to tasks"
     if played.status is None:
-        return _undecided(tasks, setting, sources)
+        return _undecided(tasks, setting)
     if played.outside is not None:
         return _outside(played)
     trigger = result.trigger if result else None
@@ -110,15 +101,15 @@ def rule_text(played: Played, setting: Setting, sources: Sources) -> str:
     position, decides = setting.job.names.index(name), f"{name}-{trigger.index} decides: "
     role = setting.job.roles[position]
     if trigger.completion_rule == "C2":
-        where = sources.threshold("min-failed", position)
+        where = _threshold(setting, "min-failed", position)
         return (
             f"{decides}{counted(count, 'failed task')} of role {name} {verb(count, 'fails', 'fail')} the job ({where})"
         )
     succeeded = sum(each.succeeded and each.role == position for each in tasks.exits)
     if role.min_succeeded == count <= succeeded:
-        where, which = sources.threshold("min-succeeded", position), f"role {name}"
+        where, which = _threshold(setting, "min-succeeded", position), f"role {name}"
     else:
-        where, which = sources.threshold("min-succeeded-of-job", None), "all roles"
+        where, which = _threshold(setting, "min-succeeded-of-job"), "all roles"
     tasks_of = f"{counted(count, 'succeeded task')} of {which} {verb(count, 'completes', 'complete')}"
     return f"{decides}{tasks_of} the job ({where})"
 
@@ -133,7 +124,7 @@ def _outside(played: Played) -> str:
     return f"Slurm ends the attempt: {played.reason}"
 
 
-def _undecided(tasks: Attempt, setting: Setting, sources: Sources) -> str:
+def _undecided(tasks: Attempt, setting: Setting) -> str:
     """Return the counts of ended tasks, and those that would decide the job."""
     exits, texts = tasks.exits, []
     for position, role in enumerate(setting.job.roles):
@@ -147,7 +138,7 @@ def _undecided(tasks: Attempt, setting: Setting, sources: Sources) -> str:
                 text = f"{counted(count, f'{word} task')} {of_role}, which no number of them decides"
                 if threshold > 0:
                     text = f"{count} of {counted(threshold, f'{word} task')} {of_role} that decide the job"
-                texts.append(f"{text} ({sources.threshold(name, position)})")
+                texts.append(f"{text} ({_threshold(setting, name, position)})")
     return "nothing decides yet" + (f": {'; '.join(texts)}" if texts else "")
 
 
