@@ -74,49 +74,24 @@ def _files(folder: Path) -> Iterator[list[bytes]]:
 def apply_reports(latest: dict[int, dict[int, Report]], lines: Iterable[bytes]) -> None:
     """Add the reports in complete lines to `latest`. Skip invalid lines."""
     for line in lines:
-        words = line.decode("ascii", errors="replace").split(" ") if len(line) <= MAX_LINE else []
-        role = parse_int(words[1]) if len(words) > 1 else None
-        if role is None:
-            continue
-        of_role = latest.get(role, {})
-        match words:
-            case ["start", _, _, index, attempt, node, step, time]:
-                _on_start(of_role, parse_int(index), parse_int(attempt), node, parse_int(step), parse_int(time))
-            case ["exit", _, _, index, attempt, status, code, behaviour, time, *_]:
-                numbers = (parse_int(index), parse_int(attempt), parse_int(status), parse_int(code), parse_int(time))
-                _on_exit(of_role, numbers, behaviour)
-            case ["held", _, _, index, attempt, status, until]:
-                _on_held(of_role, parse_int(index), parse_int(attempt), parse_int(status), parse_int(until))
+        kind, *words = line.decode("ascii", errors="replace").split(" ") if len(line) <= MAX_LINE else [""]
+        match kind, [parse_int(word) for word in words]:
+            case "start", [int(role), _, int(index), int(attempt), _, step, int(time)]:
+                known = latest.get(role, {}).get(index)
+                if known is None or known.attempt < attempt:
+                    latest.setdefault(role, {})[index] = Report(
+                        index=index, attempt=attempt, node=words[4], started=time, step=-1 if step is None else step
+                    )
+            case "exit", [int(role), _, int(index), int(attempt), int(status), int(code), _, int(time), *_]:
+                known = latest.get(role, {}).get(index)
+                if known is not None and known.attempt == attempt:
+                    latest[role][index] = replace(known, status=status, code=code, behaviour=words[6], ended=time)
+            case "held", [int(role), _, int(index), int(attempt), int(status), int(until)]:
+                known = latest.get(role, {}).get(index)
+                if known is not None and known.attempt == attempt:
+                    latest[role][index] = replace(known, status=status, held=until)
             case _:
                 pass
-        if of_role:
-            latest[role] = of_role
-
-
-def _on_start(
-    latest: dict[int, Report], index: int | None, attempt: int | None, node: str, step: int | None, time: int | None
-) -> None:
-    if index is None or attempt is None or time is None:
-        return
-    known = latest.get(index)
-    if known is None or known.attempt < attempt:
-        latest[index] = Report(index=index, attempt=attempt, node=node, started=time, step=-1 if step is None else step)
-
-
-def _on_exit(latest: dict[int, Report], numbers: tuple[int | None, ...], behaviour: str) -> None:
-    index, attempt, status, code, time = numbers
-    known = latest.get(index) if index is not None else None
-    if known is None or known.attempt != attempt or time is None or status is None or code is None:
-        return
-    latest[known.index] = replace(known, status=status, code=code, behaviour=behaviour, ended=time)
-
-
-def _on_held(
-    latest: dict[int, Report], index: int | None, attempt: int | None, status: int | None, until: int | None
-) -> None:
-    known = latest.get(index) if index is not None else None
-    if known is not None and known.attempt == attempt and status is not None and until is not None:
-        latest[known.index] = replace(known, status=status, held=until)
 
 
 MAX_PEER_LINE = 1 << 16
@@ -201,20 +176,15 @@ def read_scripts(folder: Path) -> dict[int, tuple[ScriptRun, ...]]:
 def _script_run(line: bytes) -> ScriptRun | None:
     """Parse a line. Return None if it is invalid."""
     words = line.decode("utf-8", errors="replace").split(" ", 5) if len(line) <= MAX_SCRIPT_LINE else []
-    match words:
-        case [attempt, phase, status, began, ended, name] if phase in PHASES:
-            numbers = [parse_int(word) for word in (attempt, status, began, ended)]
-        case _:
-            return None
-    match numbers:
-        case [int(first), int(second), int(third), int(fourth)]:
+    match words[1:2], [parse_int(word) for word in words[:5]], words[5:]:
+        case [phase], [int(attempt), _, int(status), int(began), int(ended)], [name] if phase in PHASES:
             return ScriptRun(
-                task_attempt=first,
+                task_attempt=attempt,
                 phase=PHASES[phase],
                 name="" if phase == "commands" else name,
-                exit_status=second,
-                started_at=third,
-                ended_at=fourth,
+                exit_status=status,
+                started_at=began,
+                ended_at=ended,
             )
         case _:
             return None
