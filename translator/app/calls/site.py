@@ -66,7 +66,7 @@ class SiteCalls(Calls):
         from ..estimate.ask import site_gpus
 
         with self._call():
-            return [pool.printed for pool in site_gpus(self, partitions, host)]
+            return [pool.gpus for pool in site_gpus(self, partitions, host)]
 
     def monitor(self, job: JobRun | str | None = None) -> Worked:
         """Poll all jobs once: record how they end, and submit the retries that are due.

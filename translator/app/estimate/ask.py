@@ -79,7 +79,7 @@ def ask_gpus(
     """
     nodes = _answer(runner, estimate_commands.sinfo_gpus(partitions, cluster))
     found = pools(nodes, gres_name=gres_name)
-    with_gpus = [each.partition for each in found if each.total]
+    with_gpus = [each.name for each in found if each.gpus.gpu_count]
     if not with_gpus:
         return found
     waiting = _answer(runner, estimate_commands.squeue_waiting(with_gpus if partitions else (), cluster))
@@ -106,12 +106,11 @@ def _answer(runner: CommandRunner, argv: Sequence[str]) -> str:
 def _waits(done: Completed, found: Sequence[Pool], error: BackendError) -> Start:
     """Return a start without a time if nodes are unavailable; else raise the rejection."""
     words = slurm_messages(done)
-    away = [each for each in found if each.away_nodes]
+    away = [(each.name, each.gpus.unavailable_node_count, each.gpus.partition_node_count) for each in found]
+    away = [each for each in away if each[1]]
     if away:
-        nodes = " and ".join(
-            f"{each.away_nodes} of {counted(each.nodes, 'node')} of partition {each.partition}" for each in away
-        )
-        is_one = len(away) == 1 and away[0].away_nodes == 1
+        nodes = " and ".join(f"{count} of {counted(total, 'node')} of partition {name}" for name, count, total in away)
+        is_one = len(away) == 1 and away[0][1] == 1
         words += f"; {nodes} {'is' if is_one else 'are'} unavailable or reserved, and a job may wait for them"
     elif WAITS_FOR_NODES.search(done.stderr):
         raise error
@@ -120,7 +119,7 @@ def _waits(done: Completed, found: Sequence[Pool], error: BackendError) -> Start
 
 def _as_partitions_are(start: Start, partitions: Sequence[str], found: Sequence[Pool]) -> Start:
     """Return the start, or the reason if a component's partitions start no jobs now; sbatch does not check this."""
-    states = {each.partition: each.state for each in found}
+    states = {each.name: each.gpus.partition_state for each in found}
     meant = [start.partition] if start.partition else partitions or list(states)
     closed = [names for names in meant if all(states.get(name, UP) != UP for name in names.split(","))]
     if start.at is None or not closed:
@@ -140,7 +139,7 @@ def site_gpus(session: Session, partitions: Sequence[str] = (), host: str | None
     site = find_site(session, None)
     runner = session.slurm_runner(f"{SSH}{host or site.host}" if host or site.host else "slurm")
     found = ask_gpus(runner, partitions, site.cluster, site.gpus.gres)
-    missing = [name for name in partitions if name not in [pool.partition for pool in found]]
+    missing = [name for name in partitions if name not in [pool.name for pool in found]]
     if missing:
         message = f"Slurm has no partition '{missing[0]}', or it has no nodes"
         raise NotFoundError(

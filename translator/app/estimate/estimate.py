@@ -60,7 +60,7 @@ class Estimate(NamedTuple):
             expected_partition=start.partition or None,
             preempted_jobs=start.preempts,
             component_count=self.component_count,
-            partitions=tuple(pool.printed for pool in self.pools),
+            partitions=tuple(pool.gpus for pool in self.pools),
         )
 
 
@@ -77,7 +77,7 @@ def estimate_of(session: Session, submitted: Submitted, source: Source) -> Estim
     """Return when a prepared job would start."""
     named = _partitions(submitted.compiled)
     start, pools = _asked(session, submitted, source, named)
-    partitions = named or tuple(each.partition for each in pools)
+    partitions = named or tuple(each.name for each in pools)
     return Estimate(submitted=submitted, start=start, pools=pools, partitions=partitions, now=session.now())
 
 

@@ -46,8 +46,8 @@ def fits_now(components: Iterable[Options], pools: Sequence[Pool]) -> bool | Non
 
     A component can use any of its partitions; default: Slurm's default partition.
     """
-    found = {pool.partition: pool for pool in pools}
-    default = tuple(pool.partition for pool in pools if pool.is_default)
+    found = {pool.name: pool for pool in pools}
+    default = tuple(pool.name for pool in pools if pool.is_default)
     asks = [_asked(options) for options in components]
     taken: set[str] = set()
     for ask in asks:

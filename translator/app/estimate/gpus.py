@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from paislurm.backends.slurm.estimate_commands import NODE_COLUMNS, WAITING_COLUMNS
 from paislurm.backends.slurm.reasons import explained
@@ -28,14 +28,6 @@ _NO_CPU = "alloc"
 """The prefix of the state of a node without free CPUs."""
 
 
-class GpuType(Struct, frozen=True, kw_only=True):
-    """The GPUs of one type, "" for none; a job could get the `free` ones now."""
-
-    name: str
-    total: int
-    free: int
-
-
 class FreeNode(Struct, frozen=True, kw_only=True):
     """Free resources of a healthy node: memory in MiB, generic resources by name and type.
 
@@ -47,57 +39,6 @@ class FreeNode(Struct, frozen=True, kw_only=True):
     memory_mib: int
     gres: Mapping[tuple[str, str], int]
     is_empty: bool
-
-
-class Pool(Struct, frozen=True, kw_only=True):
-    """The GPUs of a partition. `state` is `up`, or why it starts no jobs.
-
-    `away_nodes` are unavailable or reserved, `away` are their GPUs. `stranded` are unused GPUs on nodes without free
-    CPUs. A waiting job that requests GPUs counts once with all its components, unless it can never start.
-    `free_nodes` have a free CPU.
-    """
-
-    partition: str
-    is_default: bool = False
-    state: str = UP
-    nodes: int = 0
-    away_nodes: int = 0
-    away: int = 0
-    stranded: int = 0
-    types: tuple[GpuType, ...] = field(default_factory=tuple)
-    waiting_jobs: int = 0
-    waiting_gpus: int = 0
-    free_nodes: tuple[FreeNode, ...] = ()
-
-    @property
-    def total(self) -> int:
-        """All GPUs."""
-        return sum(each.total for each in self.types)
-
-    @property
-    def free(self) -> int:
-        """The GPUs that a job could get now: unused, on healthy nodes with free CPUs."""
-        return sum(each.free for each in self.types)
-
-    @property
-    def printed(self) -> PartitionGpus:
-        """The record for JSON."""
-        return PartitionGpus(
-            partition=self.partition,
-            partition_state=self.state,
-            partition_node_count=self.nodes,
-            unavailable_node_count=self.away_nodes,
-            gpu_count=self.total,
-            free_gpu_count=self.free,
-            unavailable_gpu_count=self.away,
-            stranded_gpu_count=self.stranded,
-            gpu_types=tuple(
-                GpuCount(gpu_type=each.name or None, gpu_count=each.total, free_gpu_count=each.free)
-                for each in self.types
-            ),
-            waiting_job_count=self.waiting_jobs,
-            waiting_gpu_count=self.waiting_gpus,
-        )
 
 
 class GpuCount(Struct, frozen=True, kw_only=True):
@@ -145,6 +86,22 @@ class SiteGpus(Struct, frozen=True, kw_only=True):
     """The partitions."""
 
 
+class Pool(NamedTuple):
+    """A partition with its GPUs; `free_nodes` are healthy and have a free CPU, none if it starts no jobs.
+
+    A waiting job counts once with all its components.
+    """
+
+    gpus: PartitionGpus
+    is_default: bool
+    free_nodes: tuple[FreeNode, ...]
+
+    @property
+    def name(self) -> str:
+        """The name of the partition."""
+        return self.gpus.partition
+
+
 class _Count:
     """Counters for the nodes and GPUs of one partition."""
 
@@ -185,20 +142,23 @@ def pools(nodes: str, waiting: str = "", gres_name: str = GPU) -> tuple[Pool, ..
 
 def _pool(name: str, count: _Count, jobs: Sequence[tuple[str, tuple[str, ...], int]]) -> Pool:
     asks = [(job, gpus) for job, partitions, gpus in jobs if name in partitions]
-    types = (GpuType(name=each, total=total, free=count.free[each]) for each, total in sorted(count.total.items()))
-    return Pool(
+    gpus = PartitionGpus(
         partition=name,
-        is_default=count.is_default,
-        state=count.state,
-        nodes=count.nodes,
-        away_nodes=count.away_nodes,
-        away=count.away,
-        stranded=count.stranded,
-        types=tuple(types),
-        waiting_jobs=len({job for job, _ in asks}),
-        waiting_gpus=sum(gpus for _, gpus in asks),
-        free_nodes=tuple(count.free_nodes) if count.state == UP else (),
+        partition_state=count.state,
+        partition_node_count=count.nodes,
+        unavailable_node_count=count.away_nodes,
+        gpu_count=count.total.total(),
+        free_gpu_count=count.free.total(),
+        unavailable_gpu_count=count.away,
+        stranded_gpu_count=count.stranded,
+        gpu_types=tuple(
+            GpuCount(gpu_type=each or None, gpu_count=total, free_gpu_count=count.free[each])
+            for each, total in sorted(count.total.items())
+        ),
+        waiting_job_count=len({job for job, _ in asks}),
+        waiting_gpu_count=sum(gpus for _, gpus in asks),
     )
+    return Pool(gpus, count.is_default, tuple(count.free_nodes) if count.state == UP else ())
 
 
 def _free_node(node: Mapping[str, str]) -> FreeNode:

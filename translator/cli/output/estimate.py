@@ -26,8 +26,8 @@ def print_estimate(found: Estimate) -> None:
         components = found.component_count
         print_result(start_text(job, found.start, found.partitions, components=components, now=found.now))
         for pool in found.pools:
-            if pool.total:
-                print_result(gpus_text(pool))
+            if pool.gpus.gpu_count:
+                print_result(gpus_text(pool.gpus))
     if submitted.after:
         log(f"it will not be submitted before {text_of(submitted.after)}")
 
@@ -60,7 +60,7 @@ GPU_COLUMNS = ("PARTITION", "TYPE", "GPUS", "FREE", "JOBS WAITING", "NOTE")
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...app.estimate.gpus import Pool
+    from ...app.estimate.gpus import PartitionGpus
     from ...app.estimate.start import Start
 
 
@@ -92,40 +92,43 @@ def start_text(name: str, start: Start, partitions: Sequence[str], *, components
     return said
 
 
-def gpus_text(pool: Pool) -> str:
+def gpus_text(pool: PartitionGpus) -> str:
     """Return the number of free GPUs of a partition, and of jobs that wait for some."""
-    types = ", ".join(f"{each.name} {each.free} of {each.total}" for each in pool.types if each.name)
+    types = ", ".join(
+        f"{each.gpu_type} {each.free_gpu_count} of {each.gpu_count}" for each in pool.gpu_types if each.gpu_type
+    )
     parts = [
-        f"{pool.free} of {pool.total} free" + (f" ({types})" if types else ""),
-        *([f"{pool.stranded} more on nodes without a free CPU"] if pool.stranded else []),
-        *([f"{pool.away} on unavailable or reserved nodes"] if pool.away else []),
+        f"{pool.free_gpu_count} of {pool.gpu_count} free" + (f" ({types})" if types else ""),
+        *([f"{pool.stranded_gpu_count} more on nodes without a free CPU"] if pool.stranded_gpu_count else []),
+        *([f"{pool.unavailable_gpu_count} on unavailable or reserved nodes"] if pool.unavailable_gpu_count else []),
         _waiting(pool),
     ]
     return f"GPUs in partition {pool.partition} now: {', '.join(parts)}"
 
 
-def gpu_rows(pool: Pool) -> list[tuple[str, ...]]:
+def gpu_rows(pool: PartitionGpus) -> list[tuple[str, ...]]:
     """Return a row for each GPU type of a partition; the first row has the waiting jobs."""
-    waits = f"{pool.waiting_jobs} for {pool.waiting_gpus}" if pool.waiting_jobs else "-"
-    notes = [] if pool.state == UP else [f"partition is {pool.state}"]
-    if pool.stranded:
-        notes.append(f"{counted(pool.stranded, 'GPU')} without a free CPU")
-    if pool.away:
-        notes.append(f"{counted(pool.away, 'GPU')} unavailable or reserved")
+    waits = f"{pool.waiting_job_count} for {pool.waiting_gpu_count}" if pool.waiting_job_count else "-"
+    notes = [] if pool.partition_state == UP else [f"partition is {pool.partition_state}"]
+    if pool.stranded_gpu_count:
+        notes.append(f"{counted(pool.stranded_gpu_count, 'GPU')} without a free CPU")
+    if pool.unavailable_gpu_count:
+        notes.append(f"{counted(pool.unavailable_gpu_count, 'GPU')} unavailable or reserved")
     last = (waits, "; ".join(notes))
     return [
         (
             pool.partition,
-            each.name or "-",
-            str(each.total),
-            str(each.free),
-            *(last if each is pool.types[0] else ("", "")),
+            each.gpu_type or "-",
+            str(each.gpu_count),
+            str(each.free_gpu_count),
+            *(last if each is pool.gpu_types[0] else ("", "")),
         )
-        for each in pool.types
+        for each in pool.gpu_types
     ]
 
 
-def _waiting(pool: Pool) -> str:
-    if not pool.waiting_jobs:
+def _waiting(pool: PartitionGpus) -> str:
+    jobs = pool.waiting_job_count
+    if not jobs:
         return "no job waits for any"
-    return f"{counted(pool.waiting_jobs, 'job')} {verb(pool.waiting_jobs, 'waits', 'wait')} for {pool.waiting_gpus}"
+    return f"{counted(jobs, 'job')} {verb(jobs, 'waits', 'wait')} for {pool.waiting_gpu_count}"

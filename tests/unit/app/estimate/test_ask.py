@@ -38,14 +38,15 @@ def test_an_idle_partition(version: str) -> None:
     assert start.at is not None
     said = start_text("demo", start, ["pair"], components=1, now=start.at)
     assert said == "demo would start at once on n1 in partition pair (Slurm's estimate)"
-    assert gpus_text(pool) == "GPUs in partition pair now: 8 of 8 free (v100 8 of 8), no job waits for any"
+    assert gpus_text(pool.gpus) == "GPUs in partition pair now: 8 of 8 free (v100 8 of 8), no job waits for any"
 
 
 @ANY_VERSION
 def test_the_default_partition_is_queried(version: str) -> None:
     start, (pool,) = ask_start(Session(), replay("default", version), SCRIPT, [])
-    assert start.partition == pool.partition == "normal"
-    assert (pool.is_default, pool.nodes, pool.total, pool.free) == (True, 4, 16, 16)
+    assert start.partition == pool.name == "normal"
+    assert (pool.is_default, pool.gpus.partition_node_count) == (True, 4)
+    assert (pool.gpus.gpu_count, pool.gpus.free_gpu_count) == (16, 16)
 
 
 @ANY_VERSION
@@ -59,8 +60,8 @@ def test_components_and_waiting_jobs(version: str) -> None:
         " the 2 components alone" in said
     )
     free = "1 of 8 free (v100 1 of 8), 1 more on nodes without a free CPU, 4 jobs wait for 16"
-    assert gpus_text(pair) == f"GPUs in partition pair now: {free}"
-    assert gpus_text(watched) == "GPUs in partition watched now: 8 of 8 free (v100 8 of 8), 1 job waits for 8"
+    assert gpus_text(pair.gpus) == f"GPUs in partition pair now: {free}"
+    assert gpus_text(watched.gpus) == "GPUs in partition watched now: 8 of 8 free (v100 8 of 8), 1 job waits for 8"
 
 
 @ANY_VERSION
@@ -78,7 +79,8 @@ def test_drained_nodes_are_not_a_refusal(version: str) -> None:
         reason="Requested node configuration is not available; 1 of 2 nodes of partition watched is unavailable or "
         "reserved, and a job may wait for them"
     )
-    assert (pool.away_nodes, pool.away, pool.free, pool.total) == (1, 4, 4, 8)
+    assert (pool.gpus.unavailable_node_count, pool.gpus.unavailable_gpu_count) == (1, 4)
+    assert (pool.gpus.free_gpu_count, pool.gpus.gpu_count) == (4, 8)
     assert start_text("demo", start, ["watched"], components=1, now=0).startswith(
         "Slurm cannot estimate when demo would"
     )
@@ -176,7 +178,7 @@ def test_partitions_without_gpus_are_not_queried_for_waiting_jobs() -> None:
     without = sinfo.completed.stdout.replace("gpu:v100:4,", "").replace("gpu:v100:0(IDX:N/A),", "")
     runner = Replay([Recording(sinfo.argv, Completed(status=0, stdout=without, stderr=""))])
     (pool,) = ask_gpus(runner, ["pair"])
-    assert (pool.total, pool.nodes, pool.types) == (0, 2, ())
+    assert (pool.gpus.gpu_count, pool.gpus.partition_node_count, pool.gpus.gpu_types) == (0, 2, ())
 
 
 def test_seconds_until_the_start() -> None:

@@ -152,4 +152,4 @@ def test_the_document_omits_free_nodes() -> None:
         ("n2", 8, 6000),
         ("n3", 16, 10000),
     ]
-    assert not any("node" in key and "count" not in key for key in plain(pool))
+    assert not any("node" in key and "count" not in key for key in plain(pool.gpus))

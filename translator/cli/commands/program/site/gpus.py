@@ -43,9 +43,9 @@ def gpus(session: Session, partitions: tuple[str, ...], *, host: str | None, as_
 
     found = site_gpus(session, partitions, host)
     if as_json:
-        print_json(SiteGpus(partitions=tuple(pool.printed for pool in found)))
+        print_json(SiteGpus(partitions=tuple(pool.gpus for pool in found)))
         return 0
-    rows = [row for pool in found for row in gpu_rows(pool)]
+    rows = [row for pool in found for row in gpu_rows(pool.gpus)]
     if rows:
         print_table(GPU_COLUMNS, rows)
     else:
