@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct, field
+from msgspec.structs import asdict, replace
 
 from ..exit_codes.table import ExitTable
 from ..monitor.job_status import state_of
@@ -191,17 +192,10 @@ def _tasks(
         scripts = files.scripts.get(folder, {}).get(view.index, ())
         place = files.endpoints.get((view.role, view.index), NO_ENDPOINT)
         yield TaskEntry(
-            role=view.role,
-            index=view.index,
-            state=view.state,
-            exit_status=view.exit_status,
-            exit_code=view.exit_code,
-            node=view.node,
+            **asdict(replace(view, started_at=runs[0].started) if runs else view),
             address=place.address,
             ports=tuple((label, ",".join(map(str, ports))) for label, ports in place.ports.items()),
             task_attempts=max(len(runs), 1) if view.started_at is not None else 0,
-            started_at=runs[0].started if runs else view.started_at,
-            ended_at=view.ended_at,
             segments=task_segments(
                 runs or _only_run(view), scripts, began=began, decided=decided, ends=view.ended_at or until
             ),

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from msgspec import Struct, field
 
+from ..monitor.task_status import TaskView
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
@@ -33,23 +35,15 @@ class Segment(Struct, frozen=True, kw_only=True):
     ends: int
 
 
-class TaskEntry(Struct, frozen=True, kw_only=True):
-    """A task in one attempt of its job; `task_attempts` counts its runs.
+class TaskEntry(TaskView, frozen=True, kw_only=True):
+    """A task in one attempt of its job; `task_attempts` counts its runs, and `started_at` is the start of the first.
 
     `ports` are pairs of a port label and its ports, separated by commas.
     """
 
-    role: str
-    index: int
-    state: State
-    exit_status: int | None
-    exit_code: int | None
-    node: str
     address: str
     ports: tuple[tuple[str, str], ...]
     task_attempts: int
-    started_at: int | None
-    ended_at: int | None
     segments: tuple[Segment, ...] = ()
 
     @property

@@ -184,27 +184,14 @@ def apply(known: History, records: Iterable[Record]) -> History:
     return replace(known, notified=frozenset(notified), retries=tuple(retries))
 
 
+_OF_CREATED = tuple(set(Created.__struct_fields__) & set(History.__struct_fields__))
+"""The fields that a history has from the first record."""
+
+
 def _created(known: History, record: Created) -> History:
-    return replace(
-        known,
-        job=record.job,
-        user=record.user,
-        backend=record.backend,
-        roles=record.roles,
-        retry_policy=record.retry_policy,
-        exit_rows=record.exit_rows,
-        notify=record.notify,
-        run=record.run,
-        group=record.group,
-        sweep=record.sweep,
-        dependencies=record.dependencies,
-        first_tag=record.first_tag,
-        virtual_cluster=record.virtual_cluster,
-        partition=record.partition,
-        backfill_interval=record.backfill_interval,
-        tasks=sum(role.instances for role in record.roles),
-        created=record.happened_at,
-    )
+    fields = {name: getattr(record, name) for name in _OF_CREATED}
+    tasks = sum(role.instances for role in record.roles)
+    return replace(known, **fields, tasks=tasks, created=record.happened_at)
 
 
 def _of_attempt(known: History, attempt: int) -> History:

@@ -1,22 +1,30 @@
-"""Write a site profile from Slurm's configuration."""
+"""Write a site profile from Slurm's configuration, without loss of manual changes."""
 
 from __future__ import annotations
 
+import difflib
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from ...errors import Diagnostic, UsageError
+from ...errors import Diagnostic, ProtocolError, UsageError
+from ...reading.read import read
 from ...site.detection.profile_text import profile_text
+from ..input.sites import read_at_most
+from ..output_file import write_output
 from .ask import detect_at, detect_from_here
-from .profile_file import Written, write_profile
 
 if TYPE_CHECKING:
     import os
 
     from ..session import Session
     from .ask import ProbeOptions
+
+
+MODE = 0o644
+OLD = ".old"
 
 
 class NotLearnt(Struct, frozen=True, kw_only=True):
@@ -54,6 +62,44 @@ class DetectedSite(Struct, frozen=True, kw_only=True):
         if self.difference:
             return f"{self.file} was not changed: it differs from Slurm's configuration. Edit it, or use --force"
         return f"{self.file} agrees with Slurm's configuration"
+
+
+class Written(Struct, frozen=True, kw_only=True):
+    """The result of writing: `difference` compares the existing file with the new text in the format of `diff -u`."""
+
+    written: bool
+    difference: str = ""
+    kept_as: str = ""
+
+
+def write_profile(path: Path, text: str, *, force: bool) -> Written:
+    """Write a profile unless the existing file differs; with `force`, keep that as FILE.old."""
+    old = read_at_most(path) if path.is_file() else b""
+    difference = "" if not old or _has_all_settings(old, text) else _difference(path, old, text)
+    if old and not (difference and force):
+        return Written(written=False, difference=difference)
+    kept = path.with_name(f"{path.name}{OLD}") if old else None
+    if kept:
+        shutil.copy(path, kept)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_output(path, text.encode(), mode=MODE)
+    return Written(written=True, difference=difference, kept_as=str(kept or ""))
+
+
+def _has_all_settings(old: bytes, text: str) -> bool:
+    """Return whether a file has every key of the new text with the same value; comments and other keys are ignored."""
+    try:
+        settings = read(old, file="").root
+    except ProtocolError:
+        return False
+    wanted = read(text, file="").mapping(())
+    return isinstance(settings, dict) and all(settings.get(key) == value for key, value in wanted.items())
+
+
+def _difference(path: Path, old: bytes, text: str) -> str:
+    before = old.decode(errors="replace").splitlines()
+    lines = difflib.unified_diff(before, text.splitlines(), str(path), "detected profile", lineterm="")
+    return "".join(f"{line}\n" for line in lines)
 
 
 def detect_site(
