@@ -129,14 +129,9 @@ def _for_unknown_nodes(job: Job, conditions: Conditions) -> Allocation:
     """
     slots = _stated_slots(job)
     if job.slurm_options.layout == "shared" and len(job.roles) > 1:
-        raise PlanError(
-            Diagnostic(
-                code="E412",
-                message="the shared layout needs a site profile that describes the nodes",
-                path="$.extras.slurm.layout",
-                hint="describe the partition's nodes in the site profile, or use the layout het",
-            )
-        )
+        message = "the shared layout needs a site profile that describes the nodes"
+        hint = "describe the partition's nodes in the site profile, or use the layout het"
+        raise PlanError(Diagnostic(code="E412", message=message, path="$.extras.slurm.layout", hint=hint))
     limits = [
         1 if role.resources.gpus and by_node else job.most_per_node(role)
         for role, by_node in zip(job.roles, conditions.gpus_by_node, strict=True)
@@ -146,14 +141,9 @@ def _for_unknown_nodes(job: Job, conditions: Conditions) -> Allocation:
         layout = Layout(kind="plain", reason="a job of one role")
         return Allocation(layout=layout, slots=slots, nodes=nodes, nodes_known=False)
     if len(job.roles) > MAX_COMPONENTS:
-        raise PlanError(
-            Diagnostic(
-                code="E413",
-                message=f"{len(job.roles)} roles exceed the {MAX_COMPONENTS} components that srun can address",
-                path="$.taskRoles",
-                hint="describe the partition's nodes in the site profile: the shared layout has no such limit",
-            )
-        )
+        message = f"{len(job.roles)} roles exceed the {MAX_COMPONENTS} components that srun can address"
+        hint = "describe the partition's nodes in the site profile: the shared layout has no such limit"
+        raise PlanError(Diagnostic(code="E413", message=message, path="$.taskRoles", hint=hint))
     reason = "the nodes are unknown, so each role has a component that Slurm packs"
     other = OtherLayout(kind="shared", why_not="it needs a site profile that describes the nodes")
     layout = Layout(kind="het", reason=reason, other=other)
@@ -291,13 +281,10 @@ def _choose_feasible(
 def _as_requested(job: Job, partitions: Sequence[Partition], found: _Candidate, requested: LayoutKind) -> Allocation:
     if found.allocation is None:
         why = f": its {len(job.roles)} components share no node" if requested == "het" else ""
-        raise PlanError(
-            Diagnostic(
-                code="E411",
-                message=f"the requested layout {requested} can never start on "
-                f"{counted(node_count(partitions), 'node')} of {names(partitions)}{why}",
-                path="$.extras.slurm.layout",
-                hint="remove extras.slurm.layout, so that the planner chooses the layout",
-            )
+        message = (
+            f"the requested layout {requested} can never start on "
+            f"{counted(node_count(partitions), 'node')} of {names(partitions)}{why}"
         )
+        hint = "remove extras.slurm.layout, so that the planner chooses the layout"
+        raise PlanError(Diagnostic(code="E411", message=message, path="$.extras.slurm.layout", hint=hint))
     return with_reason(found.allocation, "the job requests it")

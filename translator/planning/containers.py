@@ -108,14 +108,9 @@ def mounts(job: Job, site: Site) -> tuple[Mount, ...]:
         found = {wanted.name: wanted.mount_path for wanted in job.storages.wanted}
     missing = [name for name in found if name not in site.storages]
     if missing and site.storages:
-        raise PlanError(
-            Diagnostic(
-                code="E404",
-                message=f"the site has no storage {missing[0]!r}; it has {', '.join(site.storages)}",
-                path=_PATH,
-                hint=did_you_mean(missing[0], site.storages),
-            )
-        )
+        message = f"the site has no storage {missing[0]!r}; it has {', '.join(site.storages)}"
+        hint = did_you_mean(missing[0], site.storages)
+        raise PlanError(Diagnostic(code="E404", message=message, path=_PATH, hint=hint))
     made: list[Mount] = []
     for name, mount in found.items():
         storage = site.storages.get(name)

@@ -30,15 +30,12 @@ def time_limit(job: Job, site: Site, asked: Sequence[Asked]) -> timedelta | None
         qos = (site.qos or {}).get(each.qos or "")
         if qos is not None and qos.over_partition_time:
             continue
-        raise PlanError(
-            Diagnostic(
-                code="E403",
-                message=f"a time limit of {slurm_time(wanted)} is more than partition {partition.name} allows "
-                f"({slurm_time(partition.time_limit)})",
-                path="$.extras.slurm.time",
-                hint=_shorter(wanted, partition.time_limit, site),
-            )
+        message = (
+            f"a time limit of {slurm_time(wanted)} is more than partition {partition.name} allows "
+            f"({slurm_time(partition.time_limit)})"
         )
+        hint = _shorter(wanted, partition.time_limit, site)
+        raise PlanError(Diagnostic(code="E403", message=message, path="$.extras.slurm.time", hint=hint))
     return wanted
 
 

@@ -39,12 +39,10 @@ def draft_error(document: Document) -> Diagnostic | None:
     draft = next((key for key in ("protocol_version", "tasks") if key in root), None)
     if draft is None:
         return None
+    message = f"`{draft}` belongs to an abandoned draft of the job protocol"
+    hint = "write the job as protocol v2: `protocolVersion: 2`, `prerequisites`, `taskRoles`"
     return Diagnostic(
-        code="E122",
-        message=f"`{draft}` belongs to an abandoned draft of the job protocol",
-        location=document.location((draft,), key=True),
-        path=f"$.{draft}",
-        hint="write the job as protocol v2: `protocolVersion: 2`, `prerequisites`, `taskRoles`",
+        code="E122", message=message, location=document.location((draft,), key=True), path=f"$.{draft}", hint=hint
     )
 
 

@@ -95,12 +95,8 @@ def _character_error(text: str, match: re.Match[str], file: str, hint: str) -> D
     before = lines_of(text[: match.start()])
     location = Location(file=file, line=len(before), column=len(before[-1]) + 1)
     name = f"U+{ord(match[0]):04X}"
-    return Diagnostic(
-        code="E102",
-        message=f"the character {name} is not allowed here" + (" (a NUL byte)" if match[0] == "\0" else ""),
-        location=location,
-        hint=hint,
-    )
+    message = f"the character {name} is not allowed here" + (" (a NUL byte)" if match[0] == "\0" else "")
+    return Diagnostic(code="E102", message=message, location=location, hint=hint)
 
 
 SECRET_KEYS = ("secrets", "auth")

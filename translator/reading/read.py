@@ -151,12 +151,9 @@ def _root_errors(roots: list[Node], file: str) -> list[Diagnostic]:
 
 
 def _secrets_warning(root: Node, file: str) -> Diagnostic:
-    return Diagnostic(
-        code="W101",
-        message="the second document of the file is read as the job's secrets",
-        location=_location(root, file),
-        hint="keep secrets in a separate file, out of version control",
-    )
+    message = "the second document of the file is read as the job's secrets"
+    hint = "keep secrets in a separate file, out of version control"
+    return Diagnostic(code="W101", message=message, location=_location(root, file), hint=hint)
 
 
 def _location(node: Node, file: str) -> Location:

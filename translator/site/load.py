@@ -79,12 +79,9 @@ def load_layers(layers: Sequence[Document]) -> Site:
 
 
 def _job_file(document: Document) -> Diagnostic:
-    return Diagnostic(
-        code="E641",
-        message="this looks like a job file, not a site profile",
-        location=Location(file=document.file),
-        hint="write a site profile with `paislurm site detect --output FILE`",
-    )
+    message = "this looks like a job file, not a site profile"
+    hint = "write a site profile with `paislurm site detect --output FILE`"
+    return Diagnostic(code="E641", message=message, location=Location(file=document.file), hint=hint)
 
 
 def _check_partitions(profile: Site, collector: DiagnosticCollector) -> None:

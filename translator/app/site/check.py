@@ -127,13 +127,9 @@ def site_to_check(session: Session, option: str | None) -> Site:
     try:
         return detect_from_here(session).site
     except BackendError as error:
-        raise SiteError(
-            Diagnostic(
-                code="E460",
-                message=f"no site profile found, and Slurm does not answer: {error.diagnostics[0].message}",
-                hint=f"use --site, or run `paislurm site detect --output {user_path()}` on a login node",
-            )
-        ) from None
+        message = f"no site profile found, and Slurm does not answer: {error.diagnostics[0].message}"
+        hint = f"use --site, or run `paislurm site detect --output {user_path()}` on a login node"
+        raise SiteError(Diagnostic(code="E460", message=message, hint=hint)) from None
 
 
 def check_job(session: Session, file: str, site: Site) -> Checked:
@@ -194,12 +190,9 @@ def _writable(layers: Sequence[Document]) -> Iterator[Diagnostic]:
         except OSError:
             continue
         if S_ISREG(status.st_mode) and status.st_mode & (S_IWGRP | S_IWOTH):
-            yield Diagnostic(
-                code="W466",
-                message="others can write to this profile, which names programs that users run",
-                location=Location(file=layer.file),
-                hint=f"chmod go-w {shlex.quote(layer.file)}",
-            )
+            message = "others can write to this profile, which names programs that users run"
+            hint = f"chmod go-w {shlex.quote(layer.file)}"
+            yield Diagnostic(code="W466", message=message, location=Location(file=layer.file), hint=hint)
 
 
 def _programs(site: Site, layers: Sequence[Document]) -> Iterator[Diagnostic]:

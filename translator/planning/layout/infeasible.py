@@ -69,12 +69,9 @@ def components_refused(job: Job, why: str, *, nodes_known: bool) -> Diagnostic:
 def spare_refused(job: Job, why: str) -> Diagnostic:
     """Return the diagnostic for a job that cannot have spare nodes."""
     spare = counted(job.slurm_options.spare, "spare node")
-    return Diagnostic(
-        code="E430",
-        message=f"the job cannot have {spare}: {why}",
-        path="$.extras.slurm.spare",
-        hint="spare nodes need the layout shared, and a site profile with nodes for all tasks and the spare ones",
-    )
+    message = f"the job cannot have {spare}: {why}"
+    hint = "spare nodes need the layout shared, and a site profile with nodes for all tasks and the spare ones"
+    return Diagnostic(code="E430", message=message, path="$.extras.slurm.spare", hint=hint)
 
 
 def _turns_hint(job: Job) -> str:
@@ -120,12 +117,8 @@ def role_too_large(job: Job, position: int, partition: Partition, conditions: Co
     else:
         what, hint = f"a task of {size} does not fit", _smaller_task(partition, one)
     hint += _other_partitions(role.instances, one, [each for each in conditions.all_partitions if each != partition])
-    return Diagnostic(
-        code="E410",
-        message=f"role {role.name} can never start: {what} partition {partition.name} ({nodes})",
-        path=role.paths.role,
-        hint=hint,
-    )
+    message = f"role {role.name} can never start: {what} partition {partition.name} ({nodes})"
+    return Diagnostic(code="E410", message=message, path=role.paths.role, hint=hint)
 
 
 def _fewer_tasks(job: Job, partition: Partition, one: Demand) -> str:

@@ -102,20 +102,15 @@ def _of_job(job: Job, site: Site, limit: timedelta | None) -> Iterator[Diagnosti
     settings = site.containers
     if settings.row is not None and settings.installed is not None and settings.runtime not in settings.installed:
         has = _listed(settings.installed)
-        yield Diagnostic(
-            code="E426",
-            message=f"the container runtime {settings.runtime} is not on the nodes; they have {has}",
-            path=job.paths.images,
-            hint="choose another `containers.runtime` in the site profile, or correct `containers.installed`",
-        )
+        message = f"the container runtime {settings.runtime} is not on the nodes; they have {has}"
+        hint = "choose another `containers.runtime` in the site profile, or correct `containers.installed`"
+        yield Diagnostic(code="E426", message=message, path=job.paths.images, hint=hint)
     if site.require_time_limit and limit is None:
-        yield Diagnostic(
-            code="E422",
-            message="the site refuses jobs without a time limit",
-            path="$.extras.slurm",
-            hint="write `time: 1:00:00` under extras.slurm, or for all jobs `time: {default: 1:00:00}` in the site "
-            "profile",
+        message = "the site refuses jobs without a time limit"
+        hint = (
+            "write `time: 1:00:00` under extras.slurm, or for all jobs `time: {default: 1:00:00}` in the site profile"
         )
+        yield Diagnostic(code="E422", message=message, path="$.extras.slurm", hint=hint)
 
 
 def _names(job: Job, site: Site, asked: Asked) -> Iterator[Diagnostic]:

@@ -47,15 +47,12 @@ def virtual_cluster(job: Job, site: Site) -> VirtualCluster:
     if _needs_no_cluster(job) or not site.is_known:
         return VirtualCluster()
     known = [*site.virtual_clusters, *site.partitions]
-    raise PlanError(
-        Diagnostic(
-            code="E401",
-            message=f"the site has no virtual cluster {name!r}; it has {', '.join(known) or 'none'}",
-            path=job.paths.virtual_cluster,
-            hint=did_you_mean(name, known)
-            or "use one of these, or ask the administrator to add it under virtualClusters of the site profile",
-        )
+    message = f"the site has no virtual cluster {name!r}; it has {', '.join(known) or 'none'}"
+    hint = (
+        did_you_mean(name, known)
+        or "use one of these, or ask the administrator to add it under virtualClusters of the site profile"
     )
+    raise PlanError(Diagnostic(code="E401", message=message, path=job.paths.virtual_cluster, hint=hint))
 
 
 def _needs_no_cluster(job: Job) -> bool:
@@ -136,15 +133,12 @@ def _node_type(role: Role, job: Job, site: Site) -> NodeType | None:
     if not known or job.compat.gpu_type == "any":
         return None
     near = did_you_mean(role.node_type, known)
-    raise PlanError(
-        Diagnostic(
-            code="E405",
-            message=f"the site has no node type {role.node_type!r}; it has {', '.join(known)}",
-            path=role.paths.node_type,
-            hint=(f"{near} Or " if near else "") + "ask the administrator to add it under nodeTypes of the site "
-            "profile; set `gpuType: any` under extras.slurm.compat to use any nodes",
-        )
+    message = f"the site has no node type {role.node_type!r}; it has {', '.join(known)}"
+    hint = (
+        (f"{near} Or " if near else "") + "ask the administrator to add it under nodeTypes of the site "
+        "profile; set `gpuType: any` under extras.slurm.compat to use any nodes"
     )
+    raise PlanError(Diagnostic(code="E405", message=message, path=role.paths.node_type, hint=hint))
 
 
 def _gpu_types(site: Site) -> list[str]:
@@ -186,15 +180,12 @@ def partition_of(target: SlurmTarget, site: Site) -> Partition:
         return found
     if site.partitions and target.partition is not None:
         names = list(site.partitions)
-        raise PlanError(
-            Diagnostic(
-                code="E402",
-                message=f"the site has no partition {target.partition!r}; it has {', '.join(names)}",
-                path="$.extras.slurm.partition",
-                hint=_ONE_PARTITION
-                if "," in target.partition
-                else did_you_mean(target.partition, names)
-                or f"write `partition: {site.default_partition or names[0]}` under extras.slurm",
-            )
+        message = f"the site has no partition {target.partition!r}; it has {', '.join(names)}"
+        hint = (
+            _ONE_PARTITION
+            if "," in target.partition
+            else did_you_mean(target.partition, names)
+            or f"write `partition: {site.default_partition or names[0]}` under extras.slurm"
         )
+        raise PlanError(Diagnostic(code="E402", message=message, path="$.extras.slurm.partition", hint=hint))
     return Partition().named(target.partition or "")
