@@ -62,6 +62,39 @@ class Clock:
         return NOW + int(self.seconds)
 
 
+class Timed(FakeBackend):
+    """A backend that notes when it is polled, and when it gets a job."""
+
+    def __init__(self, clock: Clock, *observations: Observation) -> None:
+        super().__init__(*observations)
+        self.clock, self.asked, self.submitted = clock, list[float](), list[float]()
+
+    def observe(self, ids: Collection[JobId]) -> Mapping[JobId, Observation]:
+        self.asked.append(self.clock.seconds)
+        return super().observe(ids)
+
+    def submit(self, submission: Submission) -> JobId:
+        self.submitted.append(self.clock.seconds)
+        return super().submit(submission)
+
+    @property
+    def pauses(self) -> list[float]:
+        """The seconds between two polls."""
+        return [later - before for before, later in pairwise(self.asked)]
+
+
+def submit_another(path: Path, backend: FakeBackend) -> None:
+    """Add a second job, which waits in the queue."""
+    records = (replace(CREATED, job="b"), INTENT, replace(SUBMITTED, job_id="8", job="b"))
+    job_folder(path / "jobs", *records, name="alice~b")
+    backend.observations[JobId("8")] = observed("PENDING", job_id="8")
+
+
+def cancel_it(backend: FakeBackend) -> None:
+    """Cancel the second job."""
+    backend.observations[JobId("8")] = observed("CANCELLED", final=True, job_id="8")
+
+
 def polled(seconds: int, problem: str = "") -> JobSite:
     """Return the site of a job for which Slurm is polled so often."""
     return JobSite(poll_interval=seconds, problem=problem)
@@ -100,18 +133,11 @@ def backend() -> FakeBackend:
 
 def test_the_monitor_polls_at_its_interval_and_ends_with_the_last_job(tmp_path: Path) -> None:
     job_folder(tmp_path / "jobs", CREATED, INTENT, SUBMITTED)
-    asked: list[float] = []
     clock = Clock(t600=lambda: slurm.observations.update({JobId("7"): observed("CANCELLED", final=True)}))
-
-    class Backend(FakeBackend):
-        def observe(self, ids: Collection[JobId]) -> Mapping[JobId, Observation]:
-            asked.append(clock.seconds)
-            return super().observe(ids)
-
-    slurm = Backend(observed("RUNNING"))
+    slurm = Timed(clock, observed("RUNNING"))
     said: list[str] = []
     assert monitor(tmp_path, slurm, clock, said, interval=60).run(sleep=clock.sleep) is False
-    pauses = [later - before for before, later in pairwise(asked)]
+    pauses = slurm.pauses
     assert all(61 <= pause <= 68 for pause in pauses), pauses
     assert len(set(pauses)) > 1, "there is no jitter"
     assert 600 <= clock.seconds <= 668
@@ -248,49 +274,29 @@ def test_a_newly_submitted_pending_job_is_polled_soon(tmp_path: Path) -> None:
 
 def test_poll_intervals_grow_while_nothing_changes(tmp_path: Path) -> None:
     folder = job_folder(tmp_path / "jobs", CREATED, INTENT, SUBMITTED)
-    asked: list[float] = []
-
-    class Backend(FakeBackend):
-        def observe(self, ids: Collection[JobId]) -> Mapping[JobId, Observation]:
-            asked.append(clock.seconds)
-            return super().observe(ids)
-
-    slurm = Backend(observed("RUNNING"))
     reported = partial(leave_result, folder, outcome="interrupted", exitCode=-101)
-    clock = Clock(t100=reported, t900=partial(ended, slurm, ended=NOW))
+    clock = Clock(t100=reported, t900=lambda: ended(slurm, ended=NOW))
+    slurm = Timed(clock, observed("RUNNING"))
     monitor(tmp_path, slurm, clock, [], interval=120).run(sleep=clock.sleep)
-    pauses = [later - before for before, later in pairwise(asked)]
-    bounds = [99, 6, 11, 21, 41, 81, 121, 121]
+    bounds, pauses = [99, 6, 11, 21, 41, 81, 121, 121], slurm.pauses
     assert all(bound <= pause <= 1.1 * bound + 2 for bound, pause in zip(bounds, pauses[:8], strict=True)), pauses
 
 
 def test_the_shortest_interval_of_all_job_profiles_applies(tmp_path: Path) -> None:
     """A job whose profile wants it joins another one, and is cancelled; then the other one's profile counts again."""
     job_folder(tmp_path / "jobs", CREATED, INTENT, SUBMITTED)
-    asked: list[float] = []
-
-    class Backend(FakeBackend):
-        def observe(self, ids: Collection[JobId]) -> Mapping[JobId, Observation]:
-            asked.append(clock.seconds)
-            return super().observe(ids)
-
-    slurm = Backend(observed("PENDING"))
-
-    def submit_another() -> None:
-        records = (replace(CREATED, job="b"), INTENT, replace(SUBMITTED, job_id="8", job="b"))
-        job_folder(tmp_path / "jobs", *records, name="alice~b")
-        slurm.observations[JobId("8")] = observed("PENDING", job_id="8")
-
-    def cancel_it() -> None:
-        slurm.observations[JobId("8")] = observed("CANCELLED", final=True, job_id="8")
-
-    clock = Clock(t1000=submit_another, t1400=cancel_it, t4000=partial(ended, slurm, ended=NOW))
+    clock = Clock(
+        t1000=lambda: submit_another(tmp_path, slurm),
+        t1400=lambda: cancel_it(slurm),
+        t4000=lambda: ended(slurm, ended=NOW),
+    )
+    slurm = Timed(clock, observed("PENDING"))
     said: list[str] = []
     site_of = {"demo": polled(600), "b": polled(60, "its profile is gone")}
     monitor(tmp_path, slurm, clock, said, site_of=lambda known: site_of.get(known.job, polled(600))).run(
         sleep=clock.sleep
     )
-    pauses = [(before, later - before) for before, later in pairwise(asked)]
+    pauses = [(before, later - before) for before, later in pairwise(slurm.asked)]
     alone = [pause for began, pause in pauses if began < 600 or 1500 < began < 3300]
     both = [pause for began, pause in pauses if 1050 <= began < 1300]
     assert len(both) >= 3
@@ -312,25 +318,18 @@ def test_a_monitor_near_its_cpu_limit_hands_over_to_a_new_one(tmp_path: Path, ba
 
 def test_a_result_and_a_new_job_are_seen_at_once(tmp_path: Path, backend: FakeBackend) -> None:
     folder = job_folder(tmp_path / "jobs", CREATED, INTENT, SUBMITTED)
-
-    def submit_another() -> None:
-        records = (replace(CREATED, job="b"), INTENT, replace(SUBMITTED, job_id="8", job="b"))
-        job_folder(tmp_path / "jobs", *records, name="alice~b")
-        backend.observations[JobId("8")] = observed("PENDING", job_id="8")
-
     seen: dict[str, float] = {}
-
-    def finish() -> None:
-        backend.observations[JobId("8")] = observed("CANCELLED", final=True, job_id="8")
-
-    clock = Clock(t300=submit_another, t500=lambda: leave_result(folder), t700=finish)
-    said: list[str] = []
+    clock = Clock(
+        t300=lambda: submit_another(tmp_path, backend),
+        t500=lambda: leave_result(folder),
+        t700=lambda: cancel_it(backend),
+    )
 
     class Log(list[str]):
         def append(self, text: str) -> None:
             seen.setdefault(text.split(maxsplit=1)[0] + text.split()[1], clock.seconds)
 
-    monitor(tmp_path, backend, clock, Log(said), interval=30).run(sleep=clock.sleep)
+    monitor(tmp_path, backend, clock, Log(), interval=30).run(sleep=clock.sleep)
     assert 300 <= seen["alice~b:WAITING"] <= 304
     assert 500 <= seen["alice~demo:SUCCEEDED"] <= 504
     assert 700 <= seen["alice~b:STOPPED"] <= 740
@@ -341,35 +340,34 @@ def test_a_retry_is_submitted_on_time(tmp_path: Path) -> None:
     folder.script(0).write_text("")
     leave_result(folder, outcome="failed", exit_code=251, behaviour="conflict")
     clock = Clock()
-    submitted: list[float] = []
 
-    class Backend(FakeBackend):
+    class Backend(Timed):
         def submit(self, submission: Submission) -> JobId:
-            submitted.append(clock.seconds)
             leave_result(folder)
             folder.result(1).write_bytes(folder.result(0).read_bytes())
             return super().submit(submission)
 
-    monitor(tmp_path, Backend(observed("FAILED", final=True)), clock, [], interval=3600).run(sleep=clock.sleep)
+    slurm = Backend(clock, observed("FAILED", final=True))
+    monitor(tmp_path, slurm, clock, [], interval=3600).run(sleep=clock.sleep)
     due = folder.history().retries[0].retry_at - NOW
     assert 60 <= due <= 900
-    assert due <= submitted[0] <= due + 3
+    assert due <= slurm.submitted[0] <= due + 3
 
 
 def test_the_hourly_limit_is_reported_once_and_retries_follow_on_time(tmp_path: Path) -> None:
     folder = job_folder(tmp_path / "jobs", replace(CREATED, retry_policy=RetryPolicy(retry_limit=1)), INTENT, SUBMITTED)
     folder.script(0).write_text("")
     leave_result(folder, outcome="failed", exit_code=255, behaviour="unknown", reason="worker-0 failed")
-    clock, said, submitted = Clock(), list[str](), list[float]()
+    clock, said = Clock(), list[str]()
 
-    class Backend(FakeBackend):
+    class Backend(Timed):
         def submit(self, submission: Submission) -> JobId:
-            submitted.append(clock.seconds)
             folder.result(1).write_bytes(folder.result(0).read_bytes())
             return super().submit(submission)
 
-    monitor(tmp_path, Backend(), clock, said, room_at=NOW + 1000, interval=300).run(sleep=clock.sleep)
-    assert 1000 <= submitted[0] <= 1003
+    slurm = Backend(clock)
+    monitor(tmp_path, slurm, clock, said, room_at=NOW + 1000, interval=300).run(sleep=clock.sleep)
+    assert 1000 <= slurm.submitted[0] <= 1003
     assert sum("limit on retries per hour" in line for line in said) == 1
     assert "FAILED attempt 1" in said[-1]
 
@@ -412,9 +410,7 @@ def test_one_poll_covers_all_jobs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("others_monitor", [False, True])
-def test_a_dependent_job_is_submitted_soon_after_the_end(
-    tmp_path: Path, backend: FakeBackend, *, others_monitor: bool
-) -> None:
+def test_a_dependent_job_is_submitted_soon_after_the_end(tmp_path: Path, *, others_monitor: bool) -> None:
     """The end is in the files: the backend is not asked once more. It may be another process that writes it down."""
     jobs = tmp_path / "jobs"
     first = job_folder(jobs, CREATED, INTENT, SUBMITTED)
@@ -423,7 +419,6 @@ def test_a_dependent_job_is_submitted_soon_after_the_end(
         jobs, replace(CREATED, job="second", dependencies=waits, first_tag="paislurm-2"), name="alice~second"
     )
     second.script(0).write_text("#!/bin/bash\n")
-    taken: list[float] = []
 
     def end() -> None:
         if others_monitor:
@@ -431,18 +426,18 @@ def test_a_dependent_job_is_submitted_soon_after_the_end(
         else:
             leave_result(first)
 
-    def submit(submission: Submission) -> JobId:
-        taken.append(clock.seconds)
-        backend.observations[JobId("8")] = observed("CANCELLED", final=True, job_id="8")
-        assert submission.tag == "paislurm-2"
-        return JobId("8")
+    class Backend(Timed):
+        def submit(self, submission: Submission) -> JobId:
+            super().submit(submission)
+            cancel_it(self)
+            assert submission.tag == "paislurm-2"
+            return JobId("8")
 
-    backend.submit = submit  # type: ignore[method-assign]
     clock = Clock(t100=end)
-    said: list[str] = []
-    monitor(tmp_path, backend, clock, said, interval=300).run(sleep=clock.sleep)
-    assert len(taken) == 1
-    assert 100 <= taken[0] <= 100 + (2 * DEPENDENCY_CHECK_SECONDS if others_monitor else 5)
+    slurm = Backend(clock, observed("RUNNING"))
+    monitor(tmp_path, slurm, clock, [], interval=300).run(sleep=clock.sleep)
+    (taken,) = slurm.submitted
+    assert 100 <= taken <= 100 + (2 * DEPENDENCY_CHECK_SECONDS if others_monitor else 5)
 
 
 def test_the_end_of_an_attempt_submits_dependent_jobs(tmp_path: Path, backend: FakeBackend) -> None:
