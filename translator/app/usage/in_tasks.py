@@ -46,7 +46,8 @@ def usages_in_tasks(session: Session, known: History, folder: Path, roles: Seque
     words = ["bash", "-c", shipped_text(_SCRIPT), "usage", str(folder), str(known.attempt), *places]
     nodes = sorted({node for _, _, node in names.values()})
     components = sorted({role.component for role in roles if role.component is not None})
-    done, argv = _run(session, known, nodes, components, words)
+    argv = srun_beside(commands.number_of(JobId(known.job_id)), nodes, components, words)
+    done = run_beside(session, known, argv)
     found = _parsed(done.stdout, names)
     if not found:
         if done.status:
@@ -57,19 +58,15 @@ def usages_in_tasks(session: Session, known: History, folder: Path, roles: Seque
     return found
 
 
-def _run(
-    session: Session, known: History, nodes: Sequence[str], components: Sequence[int], words: Sequence[str]
-) -> tuple[Completed, list[str]]:
-    number = commands.number_of(JobId(known.job_id))
+def run_beside(session: Session, known: History, argv: Sequence[str]) -> Completed:
+    """Run a program that reaches tasks of a job, by srun or its stand-in, and return its result."""
     if known.backend == LOCAL:
         from paislurm.backends.local.job import called_environment
 
-        argv = srun_beside(number, nodes, (), words)
         folder = (session.store.home / LOCAL / known.job_id).absolute()
-        return LocalRunner().run(argv, env=called_environment(os.environ, folder), timeout=SECONDS), argv
+        return LocalRunner().run(argv, env=called_environment(os.environ, folder), timeout=SECONDS)
     check_cluster(JobId(known.job_id))
-    argv = srun_beside(number, nodes, components, words)
-    return session.slurm_runner(known.backend).run(argv, timeout=SECONDS), argv
+    return session.slurm_runner(known.backend).run(argv, timeout=SECONDS)
 
 
 def _parsed(text: str, names: Mapping[str, tuple[RunningRole, int, str]]) -> list[Usage]:
