@@ -13,7 +13,7 @@ from paislurm import __version__
 
 from .errors import Diagnostic, PlanError
 from .planning.planner import plan
-from .protocol.overrides import is_v1, with_slurm_options
+from .protocol.overrides import is_v1, with_most_tasks, with_slurm_options
 from .protocol.validate import validate
 from .reading.document import path_of
 from .reading.read import read
@@ -76,6 +76,7 @@ def compile_job(
     suffix: str = "",
     secrets: Mapping[str, Value] = _NO_SECRETS,
     slurm: Mapping[str, str] = _NO_PARAMETERS,
+    most_tasks: int | None = None,
     version: str = __version__,
     templates: Path | None = None,
 ) -> Compiled:
@@ -83,11 +84,12 @@ def compile_job(
 
     `file` is the name in messages and in the script. `parameters` and `secrets` override those of the file.
     `suffix` is appended to the job's name. `slurm` contains keys of `extras.slurm` from the command line, with their
-    values. `version` is the version that the script names. `templates` is a folder that only the user can write to, for
-    compiled templates. Raises `ProtocolError` for a faulty file, and `PlanError` for a job that the site cannot run, or
-    that sets what the site locks. Each has all errors that its stage finds.
+    values. `most_tasks` limits the tasks of each role. `version` is the version that the script names. `templates` is a
+    folder that only the user can write to, for compiled templates. Raises `ProtocolError` for a faulty file, and
+    `PlanError` for a job that the site cannot run, or that sets what the site locks. Each has all errors that its stage
+    finds.
     """
-    document = with_slurm_options(read(text, file=file), slurm)
+    document = with_most_tasks(with_slurm_options(read(text, file=file), slurm), most_tasks)
     checked = _checked(document, site, parameters, suffix, secrets)
     if site.locked:
         _check_locks(document, site, checked.job)

@@ -47,6 +47,11 @@ def draft_error(document: Document) -> Diagnostic | None:
 
 
 TABLE: Path = ("extras", "slurm")
+_COUNTS = (
+    "instances", "minFailedInstances", "minSucceededInstances",
+    "taskNumber", "minFailedTaskCount", "minSucceededTaskCount",
+)  # fmt: skip
+"""The keys of a role that count tasks, of v2 and v1."""
 
 
 def with_slurm_options(document: Document, given: Mapping[str, str]) -> Document:
@@ -72,6 +77,23 @@ def with_slurm_options(document: Document, given: Mapping[str, str]) -> Document
 
 def _without(role: Value, names: Mapping[str, str]) -> Value:
     return {key: value for key, value in role.items() if key not in names} if isinstance(role, Mapping) else role
+
+
+def with_most_tasks(document: Document, most: int | None) -> Document:
+    """Return the document with at most `most` tasks in each role, and with thresholds that these can reach."""
+    roles = document.at(("taskRoles",))
+    if most is None or roles is None:
+        return document
+    return replace(document, root={**document.mapping(()), "taskRoles": _at_most(roles, most)})
+
+
+def _at_most(value: Value, most: int) -> Value:
+    if isinstance(value, Mapping):
+        return {
+            key: min(each, most) if key in _COUNTS and isinstance(each, int) else _at_most(each, most)
+            for key, each in value.items()
+        }
+    return [_at_most(each, most) for each in value] if isinstance(value, list) else value
 
 
 def value_fault(name: str, value: str) -> Diagnostic | None:

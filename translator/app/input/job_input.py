@@ -58,6 +58,7 @@ def compile_source(
                 suffix=source.suffix,
                 secrets=secrets,
                 slurm=dict(source.slurm),
+                most_tasks=source.most_tasks,
                 templates=template_folder(),
             )
     except PlanError:

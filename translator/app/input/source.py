@@ -15,6 +15,7 @@ class Source(Struct, frozen=True, kw_only=True):
     """A job file (`-` is standard input), its site profile, and options that change it.
 
     `text` replaces the contents of the job file, None to read it; `submit_folder` is "" for the current folder.
+    `most_tasks` limits the tasks of each role, for a small copy of the job.
     `typed` contains options for messages, by the paths of the values that they replace.
     """
 
@@ -28,6 +29,7 @@ class Source(Struct, frozen=True, kw_only=True):
     host: str | None = None
     text: bytes | None = None
     submit_folder: str = ""
+    most_tasks: int | None = None
     typed: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
