@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from .translator.app.nodes import NodeList as NodeList
     from .translator.app.jobs.folders.remove import Removal as Removal
     from .translator.app.monitoring import Worked as Worked
-    from .translator.app.rehearsal.rehearse import Rehearsals as Rehearsals
+    from .translator.app.rehearsal.rehearsal import Rehearsals as Rehearsals
     from .translator.app.runs.differences import Differences as Differences
     from .translator.app.site.ask import ProbeOptions as ProbeOptions
     from .translator.app.site.check import CheckedJobs as CheckedJobs
@@ -89,7 +89,7 @@ _MODULES = {
     "app.nodes": "NodeLine NodeList",
     "app.jobs.folders.remove": "Removal",
     "app.monitoring": "Worked",
-    "app.rehearsal.rehearse": "Rehearsals",
+    "app.rehearsal.rehearsal": "Rehearsals",
     "app.runs.differences": "Differences",
     "app.site.ask": "ProbeOptions",
     "app.site.check": "CheckedJobs CheckedProfile",

@@ -11,11 +11,10 @@ from .base import Calls
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from paislurm.backends.local.faults import Fault
-
     from ..estimate.start import StartEstimate
     from ..job_run import JobRun
-    from ..rehearsal.rehearse import Rehearsals
+    from ..rehearsal.faults import Fault
+    from ..rehearsal.rehearsal import Rehearsals
     from ..sources import JobFile, Parameter
 
 
@@ -107,19 +106,21 @@ class SubmitCalls(Calls):
         parameters: Mapping[str, Parameter] | None = None,
         suffix: str = "",
         secrets: str | os.PathLike[str] | None = None,
-        patience: float = 120,
+        slurm: Mapping[str, str] | None = None,
+        nodes: int | None = None,
+        patience: float | None = None,
     ) -> Rehearsals:
         """Run a job on this machine once for each fault (default: all), break it, and judge its second attempt.
 
-        Each step may take `patience` seconds. Raises UsageError if the job does not say how it resumes, and the errors
-        of `submit`.
+        With `nodes`, run a copy with Slurm that fits on these. Each step may take `patience` seconds (default: 120, or
+        600 with Slurm). Raises UsageError if the job does not say how it resumes, and the errors of `submit`.
         """
-        from ..rehearsal.faults import TEXTS
         from ..rehearsal.rehearse import rehearse
 
         with self._call():
-            source = source_of(file, parameters, suffix, secrets, None, backend="local")
-            return rehearse(self, source, faults or tuple(TEXTS), patience)
+            backend = "local" if nodes is None else "slurm"
+            source = source_of(file, parameters, suffix, secrets, slurm, backend=backend)
+            return rehearse(self, source, faults, patience, nodes)
 
     def estimate(
         self,

@@ -1,4 +1,4 @@
-"""Rehearse the failures of a job on this machine: submit it, break it, and see what its second attempt does."""
+"""Rehearse the failures of a job: submit it, break it, and see what its second attempt does."""
 
 from __future__ import annotations
 
@@ -6,94 +6,78 @@ import os
 import re
 import time
 from contextlib import suppress
-from fnmatch import fnmatch
 from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING, TypeVar
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from paislurm.backends.base import LOCAL
-from paislurm.backends.local.faults import Fault, provoke
 
-from ...errors import Diagnostic, UsageError
+from ...errors import PaislurmError
 from ..jobs.cancelling import cancel_jobs
 from ..jobs.refresh import refresh
 from ..results.tail import open_log
 from ..submit.prepare import prepare
 from ..submit.replace_job import finished_in
 from ..submit.submit import take
-from .faults import TEXTS
+from ..views.of_poll import job_stall
+from .faults import TEXTS, policy_text, provoke, remark, why_not
+from .rehearsal import Rehearsal, Rehearsals
 from .resuming import Resuming, judge_files, judge_log, progress
+from .small_copy import check_resumes, link_entries, small_copy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ...monitor.poll import View
-    from ...slurm_options import SlurmOptions
-    from ...state.job_folder import JobFolder
     from ..input.source import Source
     from ..session import Session
+    from ..submit.prepare import Prepared
+    from .faults import Fault
 
 Found = TypeVar("Found")
 TICK = 0.2
 ENOUGH = 4
 """The number of checkpoints, and of lines of progress, after which a job is broken: one that continues from its oldest
 checkpoint differs from one that continues from its last."""
-POLL_SECONDS = 1.0
+LOCAL_PATIENCE, SLURM_PATIENCE = 120, 600
+"""The default seconds for each step. With Slurm, both attempts may wait in the queue."""
 MAX_LOG = 1 << 20
 FOLDER = "rehearsals"
 
 
-class Rehearsal(Struct, frozen=True, kw_only=True):
-    """What one fault did to a job."""
-
-    fault: Fault
-    """`term`, `kill` or `node`."""
-    name: str
-    """The name of the job's folder, `user~job`."""
-    first_end: str | None
-    """How the first attempt ended; None if nothing could be broken."""
-    retry_rule: str | None
-    """Why there was a second attempt; None without one."""
-    resuming: Resuming
-    """Whether the second attempt continued."""
-
-
-class Rehearsals(Struct, frozen=True, kw_only=True):
-    """The rehearsals of a job."""
-
-    rehearsals: tuple[Rehearsal, ...]
-    """One for each fault."""
-
-    @property
-    def all_continued(self) -> bool:
-        """Whether each second attempt continued."""
-        return all(each.resuming.verdict == "continued" for each in self.rehearsals)
-
-
-def rehearse(session: Session, source: Source, faults: Sequence[Fault], patience: float) -> Rehearsals:
-    """Run a job once for each fault, and break its first attempt after a few checkpoints.
+def rehearse(
+    session: Session, source: Source, faults: Sequence[Fault], patience: float | None, nodes: int | None
+) -> Rehearsals:
+    """Run a job once for each fault (none: for all), and break its first attempt after a few checkpoints.
 
     Each job gets an empty submit folder with links to the entries of the current one, except the checkpoints. Wait at
-    most `patience` seconds for each step. Raises UsageError if the job does not say how it resumes.
+    most `patience` seconds for each step. With `nodes`, run a small copy of the job with Slurm. Raises UsageError if
+    the job does not say how it resumes.
     """
-    return Rehearsals(rehearsals=tuple(_rehearsed(session, source, fault, patience) for fault in faults))
+    if patience is None:
+        patience = LOCAL_PATIENCE if nodes is None else SLURM_PATIENCE
+    if nodes is not None:
+        source = small_copy(session, source, nodes)
+    return Rehearsals(rehearsals=tuple(_rehearsed(session, source, fault, patience) for fault in faults or TEXTS))
 
 
 def _rehearsed(session: Session, source: Source, fault: Fault, patience: float) -> Rehearsal:
     here = Path(session.store.home, FOLDER, f"{fault}-{time.time_ns()}").absolute()
     here.parent.mkdir(parents=True, mode=0o700, exist_ok=True)
     here.mkdir(mode=0o700)
-    source = replace(source, backend=LOCAL, suffix=f"{source.suffix}-rehearse-{fault}", submit_folder=str(here))
+    source = replace(source, suffix=f"{source.suffix}-rehearse-{fault}", submit_folder=str(here))
     (prepared,) = prepare(session, [source], keep=True)
     options = prepared.compiled.job.slurm_options
-    _check(options)
-    _link(Path.cwd(), here, options.checkpoints)
+    check_resumes(options)
+    job = _Job(session, prepared, here, patience)
+    if reason := why_not(fault, prepared.compiled, prepared.source.backend, patience):
+        here.rmdir()
+        return job.result(fault, None, job.not_tried(fault, reason))
+    link_entries(Path.cwd(), here, options.checkpoints)
     # Without `leave_behind`: a monitor in the background polls more rarely than this command.
     take(session, prepared, [finished_in(session, prepared.folder)])
-    job = _Job(session, prepared.folder, options, here, patience)
     try:
         return job.rehearsal(fault)
     finally:
@@ -102,36 +86,14 @@ def _rehearsed(session: Session, source: Source, fault: Fault, patience: float) 
         rmtree(here, ignore_errors=True)
 
 
-def _check(options: SlurmOptions) -> None:
-    """Refuse a job that does not say how it resumes, or whose checkpoints are those of real runs."""
-    if options.checkpoints.startswith("/"):
-        message = f"the checkpoints {options.checkpoints} may be those of real runs: a rehearsal would overwrite them"
-        hint = "name them by `./` and a path below the submit folder: each rehearsal has a folder of its own"
-        raise UsageError([Diagnostic(code="E547", message=message, path="$.extras.slurm.resumes.file", hint=hint)])
-    if not options.checkpoints and not _has_numbers(options):
-        message = "the job does not say how it continues after a failure"
-        hint = 'add `extras: {slurm: {resumes: {file: "./run/*.pt", log: "step ([0-9]+)"}}}`'
-        raise UsageError([Diagnostic(code="E547", message=message, path="$.extras.slurm.resumes", hint=hint)])
-
-
-def _has_numbers(options: SlurmOptions) -> bool:
-    return bool(options.progress_pattern) and re.compile(options.progress_pattern).groups > 0
-
-
-def _link(current: Path, here: Path, checkpoints: str) -> None:
-    """Link the entries of the submit folder, except those in which the checkpoints are."""
-    first = checkpoints.removeprefix("./").partition("/")[0]
-    for entry in current.iterdir():
-        if not (first and fnmatch(entry.name, first)):
-            (here / entry.name).symlink_to(entry)
-
-
 class _Job:
     """A job in rehearsal. `_files` are the checkpoints of the first attempt, with their times."""
 
-    def __init__(self, session: Session, folder: JobFolder, options: SlurmOptions, here: Path, patience: float) -> None:
-        self._session, self.folder, self._options, self._here = session, folder, options, here
-        self._patience = patience
+    def __init__(self, session: Session, prepared: Prepared, here: Path, patience: float) -> None:
+        self._session, self.folder, self._compiled, self._here = session, prepared.folder, prepared.compiled, here
+        self._options = options = prepared.compiled.job.slurm_options
+        self._backend = prepared.source.backend
+        self._patience, self._max_age = patience, 1.0 if self._backend == LOCAL else 5.0
         self._pattern = re.compile(options.progress_pattern) if options.progress_pattern else None
         self._files: dict[str, int] = {}
         self._saved: set[tuple[str, int]] = set()
@@ -140,27 +102,61 @@ class _Job:
     def rehearsal(self, fault: Fault) -> Rehearsal:
         """Break the first attempt, and judge the second."""
         if not self._until(self._has_progress):
-            return self._result(fault, None, f"no {ENOUGH} checkpoints and lines of progress")
+            return self.result(fault, None, self._unknown(f"no {ENOUGH} checkpoints and lines of progress"))
         self._session.say(f"{self.folder.name}: {TEXTS[fault]}")
-        provoke(fault, self._session.store.home.absolute() / LOCAL / self.folder.history().job_id)
+        try:
+            reason = provoke(self._session, self._compiled, self._refreshed(), fault, self._checkpoint_bytes())
+        except PaislurmError as error:
+            reason = error.diagnostics[0].message
+        if reason:
+            return self.result(fault, None, self.not_tried(fault, reason))
         view = self._until(self._after_first)
-        if view is None or not view.history.retries:
-            return self._result(fault, view, "no second attempt")
-        return self._result(fault, view, "nothing that shows it", self._until(self._judged))
+        if view is None:
+            return self.result(fault, view, self._unknown("no second attempt"))
+        if not view.history.retries:
+            stall = job_stall(view)
+            shown_by = f"the stall guard only reports: {stall.reason}" if stall else self._policy(fault)
+            return self.result(fault, view, Resuming(verdict="not retried", shown_by=shown_by))
+        return self.result(fault, view, self._until(self._judged) or self._unknown("nothing that shows it"))
 
     def wait(self) -> None:
         """Wait for the end of the job."""
-        self._until(lambda: refresh(self._session, self.folder, max_age=POLL_SECONDS).job_status.ended or None)
+        self._until(lambda: self._refreshed().job_status.ended or None)
 
-    def _result(self, fault: Fault, view: View | None, missing: str, found: Resuming | None = None) -> Rehearsal:
+    def result(self, fault: Fault, view: View | None, resuming: Resuming) -> Rehearsal:
+        """Return the result of a fault; `view` is the job after its first attempt, None if that is not known."""
         retry = next(iter(view.history.retries), None) if view else None
+        is_tried = resuming.verdict != "not tried"
         return Rehearsal(
             fault=fault,
             name=self.folder.name,
-            first_end=(retry.reason if retry else view.job_status.reason) if view else None,
+            first_end=(retry.reason if retry else view.job_status.reason or None) if view else None,
             retry_rule=retry.retry_rule if retry else None,
-            resuming=found or Resuming(verdict="unknown", shown_by=f"{missing} within {self._patience:g} s"),
+            resuming=resuming,
+            remark=remark(self._session, self._compiled, fault, self._backend) if is_tried else None,
         )
+
+    def not_tried(self, fault: Fault, reason: str) -> Resuming:
+        """Return the verdict about a fault that the job cannot have here."""
+        return Resuming(verdict="not tried", shown_by=f"{reason}; {self._policy(fault)}")
+
+    def _policy(self, fault: Fault) -> str:
+        return policy_text(self._session, self._compiled, fault)
+
+    def _unknown(self, missing: str) -> Resuming:
+        return Resuming(verdict="unknown", shown_by=f"{missing} within {self._patience:g} s")
+
+    def _refreshed(self) -> View:
+        return refresh(self._session, self.folder, max_age=self._max_age)
+
+    def _checkpoint_bytes(self) -> int:
+        """Return the size of the newest checkpoint; of a folder, that of its largest file."""
+        if not self._files:
+            return 0
+        newest = self._here / max(self._files, key=self._files.__getitem__)
+        with suppress(OSError):
+            return max((path.stat().st_size for path in (newest, *newest.rglob("*")) if path.is_file()), default=0)
+        return 0
 
     def _until(self, found: Callable[[], Found | None]) -> Found | None:
         """Return what a function finds, None if it finds nothing in time."""
@@ -168,37 +164,43 @@ class _Job:
         while time.monotonic() < deadline:
             if (result := found()) is not None:
                 return result
-            time.sleep(TICK)
+            time.sleep(TICK * self._max_age)
         return None
 
     def _has_progress(self) -> bool | None:
         """Return True when there is something from which to continue, False if the attempt has ended before."""
         self._note_files()
-        if self._pattern is not None and self._pattern.groups and len(progress(self._pattern, self._lines(0))) < ENOUGH:
-            return None
-        has_numbers = self._pattern is not None and self._pattern.groups
-        saved = self._progress_saved if has_numbers else self._saved
-        if len(saved) >= ENOUGH or not self._options.checkpoints:
+        saved: Sequence[object] = list(self._saved)
+        lines: Sequence[object] = range(ENOUGH)
+        if self._pattern is not None and self._pattern.groups:
+            saved, lines = self._progress_saved, progress(self._pattern, self._lines(0))
+        if len(lines) >= ENOUGH and (len(saved) >= ENOUGH or not self._options.checkpoints):
             return True
         return False if self.folder.result(0).exists() else None
 
     def _after_first(self) -> View | None:
-        """Return the job when its second attempt has begun, or it has ended without one."""
+        """Return the job when its second attempt has begun, when it has ended without one, or stalls."""
         self._note_files()
-        view = refresh(self._session, self.folder, max_age=POLL_SECONDS)
-        return view if view.job_status.ended or self._second_began() is not None else None
+        view = self._refreshed()
+        if view.job_status.ended or self._second_began() is not None:
+            return view
+        guard = self._compiled.plan.roles[0].progress
+        return view if guard is not None and guard.action == "report" and job_stall(view) else None
 
     def _judged(self) -> Resuming | None:
         began = self._second_began() or 0
         first = {name: at for name, at in self._files.items() if at < began}
         second = {name: at for name, at in self._checkpoints().items() if at >= began or name in first}
         by_files = judge_files(first, second) if first else None
-        if self._pattern is None:
-            return by_files
-        by_log = judge_log(self._pattern, self._lines(0), self._lines(1), self._progress_saved)
-        if by_log is None and by_files is not None and not self._pattern.groups:
-            return Resuming(verdict="began again", shown_by="it saved, and no line matches `resumes.log`")
-        return by_log
+        has_ended = self.folder.result(1).exists()
+        found = by_files
+        if self._pattern is not None:
+            found = judge_log(self._pattern, self._lines(0), self._lines(1), self._progress_saved)
+            if found is None and by_files is not None and not self._pattern.groups:
+                return Resuming(verdict="began again", shown_by="it saved, and no line matches `resumes.log`")
+        if found is None and has_ended:
+            return Resuming(verdict="unknown", shown_by="the second attempt ended before anything showed it")
+        return found
 
     def _second_began(self) -> int | None:
         """Return when the second attempt began, in nanoseconds; None before."""

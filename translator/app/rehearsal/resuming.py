@@ -11,14 +11,15 @@ from msgspec import Struct
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-Verdict = Literal["continued", "went back", "began again", "skipped work", "unknown"]
+Verdict = Literal["continued", "went back", "began again", "skipped work", "not retried", "not tried", "unknown"]
 
 
 class Resuming(Struct, frozen=True, kw_only=True):
     """Whether the second attempt continued, and the evidence for it, as a sentence."""
 
     verdict: Verdict
-    """`continued`, `went back` behind its last checkpoints, `began again`, `skipped work` or `unknown`."""
+    """`continued`, `went back` behind its last checkpoints, `began again`, `skipped work`, `not retried`, `not tried`
+    or `unknown`."""
     shown_by: str
     """What shows it."""
 

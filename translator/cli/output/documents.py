@@ -18,7 +18,7 @@ from ...app.jobs.folders.remove import Removal
 from ...app.jobs.logs.targets import LogFiles
 from ...app.monitoring import Worked
 from ...app.nodes import NodeList
-from ...app.rehearsal.rehearse import Rehearsals
+from ...app.rehearsal.rehearsal import Rehearsals
 from ...app.report.write import WrittenReport
 from ...app.runs.differences import Differences
 from ...app.site.check import CheckedJobs, CheckedProfile

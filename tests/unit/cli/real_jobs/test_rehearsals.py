@@ -11,73 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paislurm.translator.app.rehearsal.resuming import judge_files, judge_log
+from tests.rehearsed_jobs import NUMBERS, ONE, RIGHT, WRONG, rehearsed_text
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from ..running import Runner
 
-JOB = """\
-protocolVersion: 2
-name: steps
-type: job
-jobRetryCount: 2
-prerequisites: [{name: plain, type: dockerimage, uri: debian}]
-taskRoles:
-  w:
-    instances: INSTANCES
-    dockerImage: plain
-    resourcePerInstance: {cpu: 1, memoryMB: 100, gpu: 0}
-    commands:
-      - |
-        cd "$PAISLURM_SUBMIT_DIR"; mkdir -p run; n=0
-        LOAD
-        while [ "$n" -lt 10000 ]; do n=$((n + 1)); PRINT; SAVE; sleep 0.2; done
-extras: {slurm: {resumes: {RESUMES}}}
-"""
-LIST = 'list() { ls run | sed "s/[^0-9]//g" | sort -n; }'
-NUMBERS, FILES, ONE = 'log: "step ([0-9]+)"', 'file: "./run/step-*"', 'file: "./run/last"'
-MANY = {"LOAD": f"{LIST}; n=$(list | tail -n 1); n=${{n:-0}}", "SAVE": "touch run/step-$n"}
-LAST = {"LOAD": "[ ! -e run/last ] || n=$(cat run/last)", "SAVE": "echo $n >run/new; mv run/new run/last"}
-SAYS = {"LOAD": '[ ! -e run/last ] || { n=$(cat run/last); echo "resumed after step $n"; }', "SAVE": LAST["SAVE"]}
-RIGHT: dict[str, dict[str, str]] = {
-    "a file for each step": {**MANY, "RESUMES": f"{FILES}, {NUMBERS}"},
-    "only files are known": {**MANY, "RESUMES": FILES},
-    "one file": {**LAST, "RESUMES": f"{ONE}, {NUMBERS}"},
-    "a line about it": {**SAYS, "RESUMES": f'{ONE}, log: "resumed after"', "PRINT": ":"},
-    "saves each second step": {
-        "LOAD": LAST["LOAD"], "SAVE": f"if [ $((n % 2)) = 0 ]; then {LAST['SAVE']}; fi", "RESUMES": f"{ONE}, {NUMBERS}",
-        "INSTANCES": "1",
-    },
-}  # fmt: skip
-WRONG: dict[str, tuple[str, dict[str, str]]] = {
-    "it loads nothing": ("began again", {**MANY, "LOAD": ":", "RESUMES": f"{FILES}, {NUMBERS}"}),
-    "it loads nothing, and only files are known": ("began again", {**MANY, "LOAD": ":", "RESUMES": FILES}),
-    "it loads the oldest": (
-        "went back",
-        {**MANY, "LOAD": f"{LIST}; n=$(list | head -n 1); n=${{n:-0}}", "RESUMES": f"{FILES}, {NUMBERS}"},
-    ),
-    "it skips work": (
-        "skipped work",
-        {**LAST, "LOAD": f"{LAST['LOAD']}; [ $n = 0 ] || n=$((n + 10))", "RESUMES": f"{ONE}, {NUMBERS}"},
-    ),
-    "it looks in another folder": (
-        "began again",
-        {
-            **SAYS,
-            "LOAD": SAYS["LOAD"].replace("run/last", "$PAI_WORK_DIR/last"),
-            "RESUMES": f'{ONE}, log: "resumed after"',
-            "PRINT": ":",
-        },
-    ),
-}
+
+GUARDED = {"EXTRAS": "progress: {within: 3s, warmUp: 1s, action: end},"}
 
 
 def rehearsed(tmp_path: Path, run: Runner, job: dict[str, str], *words: str) -> tuple[int, list[dict[str, Any]]]:
-    text = JOB
-    for name, value in ({"INSTANCES": "1", "PRINT": "echo step $n"} | job).items():
-        text = text.replace(name, value)
-    (tmp_path / "steps.yaml").write_text(text)
+    (tmp_path / "steps.yaml").write_text(rehearsed_text(job))
     done = run("rehearse", "steps.yaml", "--json", "--patience", "100", *words)
     assert done.out, done.err
     return done.code, json.loads(done.out)["rehearsals"]
@@ -109,14 +55,59 @@ def test_each_fault_has_a_job_of_its_own(tmp_path: Path, run: Runner) -> None:
     here = tmp_path / "here"
     (here / "run").mkdir()
     (here / "run" / "step-7").touch()
-    code, found = rehearsed(here, run, RIGHT["a file for each step"])
+    code, found = rehearsed(here, run, RIGHT["a file for each step"] | GUARDED)
     assert code == 0
-    assert {each["fault"]: each["resuming"]["verdict"] for each in found} == dict.fromkeys(
-        ("term", "kill", "node"), "continued"
-    )
+    verdicts = {each["fault"]: each["resuming"]["verdict"] for each in found}
+    tried = ("term", "kill", "disk", "node", "stall")
+    assert verdicts == {**dict.fromkeys(tried, "continued"), "memory": "not tried"}
+    ends = {each["fault"]: each["first_end"] for each in found}
+    assert "status 153" in ends["disk"]
+    assert "w-0 is stopped by a signal" in ends["stall"]
     # The checkpoints of a real run are neither read nor written.
     assert [path.name for path in (here / "run").iterdir()] == ["step-7"]
-    assert all(each["resuming"]["shown_by"].startswith("the first attempt went from 1 ") for each in found)
+    said = {each["fault"]: each["resuming"]["shown_by"] for each in found}
+    assert said.pop("memory").endswith("code -1200 is permanent, which is never retried")
+    assert all(each.startswith("the first attempt went from 1 ") for each in said.values())
+    assert not list((tmp_path / "home" / "jobs").glob("*memory"))
+
+
+IN_PLACE = "printf '%0999d' $n >run/last"
+LONG = {"LOAD": "[ ! -e run/last ] || n=$((10#$(cat run/last)))", "RESUMES": f"{ONE}, {NUMBERS}"}
+
+
+@pytest.mark.parametrize(
+    ("save", "verdict"),
+    [(IN_PLACE, "began again"), (f"{IN_PLACE.replace('last', 'new')}; mv run/new run/last", "continued")],
+    ids=["in place", "by rename"],
+)
+def test_a_full_disk_tears_a_checkpoint_that_is_written_in_place(
+    tmp_path: Path, run: Runner, save: str, verdict: str
+) -> None:
+    code, (found,) = rehearsed(tmp_path / "here", run, LONG | {"SAVE": save}, "--fault", "disk")
+    assert (code, found["resuming"]["verdict"]) == (int(verdict != "continued"), verdict), found
+    assert "EFBIG instead of ENOSPC" in found["remark"]
+
+
+@pytest.mark.parametrize(
+    ("guard", "verdict", "words"),
+    [
+        ("", "not tried", "no stall guard (`extras.slurm.progress`)"),
+        ("progress: {within: 10m},", "not tried", "the stall guard waits up to 1200 s"),
+        ("progress: {within: 2s, warmUp: 1s},", "not retried", "the stall guard only reports: no task has moved"),
+    ],
+)
+def test_a_stall_needs_a_guard_that_ends_the_attempt(
+    tmp_path: Path, run: Runner, guard: str, verdict: str, words: str
+) -> None:
+    job = RIGHT["one file"] | {"EXTRAS": guard}
+    code, (found,) = rehearsed(tmp_path / "here", run, job, "--fault", "stall")
+    assert (code, found["resuming"]["verdict"], words in found["resuming"]["shown_by"]) == (1, verdict, True), found
+
+
+def test_a_second_attempt_that_fails_at_once_shows_nothing(tmp_path: Path, run: Runner) -> None:
+    job = {**RIGHT["one file"], "LOAD": "[ ! -e run/last ] || exit 3"}
+    code, (found,) = rehearsed(tmp_path / "here", run, job, "--fault", "kill")
+    assert (code, found["resuming"]["shown_by"]) == (1, "the second attempt ended before anything showed it")
 
 
 @pytest.mark.parametrize(
@@ -128,8 +119,7 @@ def test_each_fault_has_a_job_of_its_own(tmp_path: Path, run: Runner) -> None:
     ],
 )
 def test_a_job_that_cannot_be_rehearsed_is_refused(tmp_path: Path, run: Runner, resumes: str, words: str) -> None:
-    text = JOB.replace("RESUMES", resumes).replace("INSTANCES", "1")
-    (tmp_path / "here" / "steps.yaml").write_text(text)
+    (tmp_path / "here" / "steps.yaml").write_text(rehearsed_text({"RESUMES": resumes}))
     done = run("rehearse", "steps.yaml")
     assert (done.code, words in done.err) == (2, True)
     assert not list((tmp_path / "home").glob("jobs/*rehearse*"))
@@ -139,8 +129,9 @@ def test_without_a_retry_there_is_nothing_to_judge(tmp_path: Path, run: Runner) 
     (tmp_path / "site.yaml").write_text("version: 1\nretry: {maxTransientRetries: 0}\n")
     words = ("--fault", "node", "--site", str(tmp_path / "site.yaml"))
     code, (found,) = rehearsed(tmp_path / "here", run, RIGHT["one file"], *words)
-    assert (code, found["resuming"]["verdict"], found["retry_rule"]) == (1, "unknown", None)
+    assert (code, found["resuming"]["verdict"], found["retry_rule"]) == (1, "not retried", None)
     assert "node" in found["first_end"]
+    assert "the site allows no retries outside the budget" in found["resuming"]["shown_by"]
 
 
 PROGRESS = re.compile("step ([0-9]+)")

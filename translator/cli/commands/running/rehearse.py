@@ -1,45 +1,72 @@
-"""`paislurm rehearse`: break a job on this machine, and show whether its second attempt continues."""
+"""`paislurm rehearse`: break a small copy of a job, and show whether its second attempt continues."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import click
+from msgspec.structs import replace
 
+from ....app.rehearsal.faults import Fault
+from ....errors import Diagnostic, UsageError
 from ...job_file_options import job_file
 from ...options import examples, json_option, pass_session
 from ...output.console import log, print_json
 
 if TYPE_CHECKING:
-    from paislurm.backends.local.faults import Fault
-
     from ....app.input.source import Source
     from ....app.session import Session
 
 
-@click.command(epilog=examples("paislurm rehearse job.yaml", "paislurm rehearse job.yaml --fault kill --set steps=50"))
+@click.command(
+    epilog=examples(
+        "paislurm rehearse job.yaml",
+        "paislurm rehearse job.yaml --nodes 2 --time 10m",
+        "paislurm rehearse job.yaml --fault kill --set steps=50",
+    )
+)
 @job_file
 @click.option(
-    "--fault", "faults", multiple=True, type=click.Choice(("term", "kill", "node")), help="Only this fault; repeatable."
+    "--fault", "faults", multiple=True, type=click.Choice(get_args(Fault)), help="Only this fault; repeatable."
 )
+@click.option("--backend", type=click.Choice(("local", "slurm")), help="Where: slurm needs --nodes. Default: local.")
+@click.option("--nodes", type=click.IntRange(1, 10_000), help="With Slurm, on at most this many nodes.")
 @click.option(
-    "--patience", default=120, show_default=True, type=click.IntRange(5, 86400), help="Seconds to wait for each step."
+    "--patience", type=click.IntRange(5, 86400), help="Seconds to wait for each step. Default: 120, 600 with Slurm."
 )
 @json_option
 @pass_session
-def command(session: Session, source: Source, *, faults: tuple[Fault, ...], patience: int, as_json: bool) -> int:
-    """Run a job on this machine, break it, and show whether its second attempt continues where the first one was.
+def command(
+    session: Session,
+    source: Source,
+    *,
+    faults: tuple[Fault, ...],
+    backend: str | None,
+    nodes: int | None,
+    patience: int | None,
+    as_json: bool,
+) -> int:
+    """Run a small copy of a job, break it, and show whether its second attempt continues where the first one was.
 
     FILE is a job file whose `extras.slurm.resumes` names checkpoints or progress. Each fault breaks a job of its own
-    after its fourth checkpoint: term (TERM, and KILL after 5 s), kill (KILL of one task), node (KILL of everything).
-    The jobs are called NAME-rehearse-FAULT and run in folders of their own, with links to the entries of the current
-    folder. The exit code is 1 unless all continued.
+    after its fourth checkpoint: term (TERM at the time limit), kill (KILL of one task), memory (one task uses all of
+    it), disk (no room for checkpoints), node (KILL of everything on a node), stall (STOP of one task). The jobs are
+    called NAME-rehearse-FAULT and run in folders of their own, with links to the entries of the current folder.
+
+    With --nodes, the roles have only as many tasks as fit on the nodes, and the time limit is 10 minutes or --time.
+    The exit code is 1 unless a second attempt followed, and each one continued.
     """
-    from ....app.rehearsal.faults import NOT_HERE, TEXTS
     from ....app.rehearsal.rehearse import rehearse
     from ...output.tables import print_table
 
-    found = rehearse(session, source, faults or tuple(TEXTS), patience)
+    if (backend == "slurm") != (nodes is not None) and backend:
+        message, hint = (
+            ("--backend slurm needs the number of nodes", "add such as `--nodes 2 --time 10m`")
+            if nodes is None
+            else ("--nodes cannot be used with --backend local", "leave out one of them")
+        )
+        raise UsageError(Diagnostic(code="E547", message=message, hint=hint))
+    found = rehearse(session, replace(source, backend="local" if nodes is None else "slurm"), faults, patience, nodes)
     if as_json:
         print_json(found)
     else:
@@ -48,6 +75,7 @@ def command(session: Session, source: Source, *, faults: tuple[Fault, ...], pati
             for each in found.rehearsals
         ]
         print_table(("fault", "first attempt", "why it was retried", "second attempt", "shown by"), rows)
-        for what, why in NOT_HERE.items():
-            log(f"not tried here: {what}: {why}")
+        for each in found.rehearsals:
+            if each.remark:
+                log(f"{each.fault}: {each.remark}")
     return 0 if found.all_continued else 1

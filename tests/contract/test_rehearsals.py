@@ -1,0 +1,57 @@
+"""Rehearsals of small copies of jobs: a plain user breaks them, and Slurm and the policies act."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from tests.contract.site import Job, merged
+from tests.rehearsed_jobs import RIGHT, WRONG, rehearsed_text
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.contract.site import Site
+
+SETTINGS = "monitor: {background: false, maxPollInterval: 2}\n"
+GUARDED = {"EXTRAS": "onTimeout: retry, progress: {within: 10s, warmUp: 1s, action: end},"}
+
+
+def rehearsed(site: Site, folder: Path, job: dict[str, str], *faults: str) -> tuple[int, dict[str, dict[str, Any]]]:
+    """Rehearse a job on one node, and return the exit status and the results by fault."""
+    site.write(folder, "site.yaml", merged(site.profile, SETTINGS))
+    text = rehearsed_text(job).replace("name: steps", f"name: {folder.name[:40]}")
+    here = Job(site, folder, site.write(folder, "steps.yaml", text))
+    words = [word for fault in faults for word in ("--fault", fault)]
+    done = here.paislurm("rehearse", "steps.yaml", "--nodes", "1", "--time", "10m", "--json", *words)
+    assert done.stdout, done.stderr
+    return done.returncode, {each["fault"]: each for each in json.loads(done.stdout)["rehearsals"]}
+
+
+def test_a_job_that_resumes_continues_after_each_fault(site: Site, folder: Path) -> None:
+    code, found = rehearsed(site, folder, RIGHT["one file"] | GUARDED, "term", "kill", "stall")
+    assert {fault: each["resuming"]["verdict"] for fault, each in found.items()} == dict.fromkeys(
+        ("term", "kill", "stall"), "continued"
+    ), found
+    assert code == 0
+    assert "the job sets `onTimeout`" in found["term"]["retry_rule"]
+    assert "137" in found["kill"]["first_end"]
+    assert "is stopped by a signal" in found["stall"]["first_end"]
+
+
+def test_a_bug_in_resuming_is_found(site: Site, folder: Path) -> None:
+    verdict, job = WRONG["it loads the oldest"]
+    code, found = rehearsed(site, folder, job, "kill")
+    assert (code, found["kill"]["resuming"]["verdict"]) == (1, verdict), found
+
+
+def test_faults_of_nodes(site: Site, folder: Path) -> None:
+    """Where Slurm limits memory, the kernel kills the task, which is never retried."""
+    code, found = rehearsed(site, folder, RIGHT["one file"], "memory", "disk", "node")
+    verdicts = {fault: each["resuming"]["verdict"] for fault, each in found.items()}
+    if site.cluster:
+        assert verdicts["memory"] == ("not tried" if site.tracks_by_parents else "not retried"), found
+    del verdicts["memory"]
+    assert (code, verdicts) == (0, {"disk": "continued", "node": "continued"}), found
+    assert "a full disk" in found["disk"]["remark"]
+    assert "stand in for a lost node" in found["node"]["remark"]
