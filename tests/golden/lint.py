@@ -51,7 +51,7 @@ def _head(script: str) -> str:
     return "".join([head, *(f': "${{{name}[@]-}}"\n' for name in names)])
 
 
-def whole_complaints(scripts: Mapping[str, str], *options: str) -> str:
+def whole_complaints(scripts: Mapping[str, str]) -> str:
     """Return what bash and shellcheck say of whole scripts, by their names; this takes seconds for each."""
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
         reading = []
@@ -59,7 +59,7 @@ def whole_complaints(scripts: Mapping[str, str], *options: str) -> str:
             file = Path(folder) / name
             file.write_bytes(text.encode(errors="surrogateescape"))
             reading += [pool.submit(_run, "bash", "-n", str(file))]
-            reading += [pool.submit(_run, str(SHELLCHECK), "--shell=bash", *options, str(file))]
+            reading += [pool.submit(_run, str(SHELLCHECK), "--shell=bash", str(file))]
         return "".join(each.result() for each in reading)
 
 

@@ -61,19 +61,13 @@ def test_all_scripts_pass_bash_and_shellcheck(folder: str) -> None:
     assert complaints(scripts) == ""
 
 
-NO_FLOW = "--extended-analysis=false"
-"""Leave out which lines can be reached: most of the time goes there, and `make check` reads every part with it."""
-
-
 @pytest.mark.slow("shellcheck takes seconds for a whole script")
 def test_complete_scripts_pass_bash_and_shellcheck() -> None:
     """Of scripts with the same parts of the runtime one is enough; `make check` reads those of containers."""
     cases = [case for case in CASES if case.folder.parent.name != "containers"]
     by_parts = {whole_script(case).partition(SEAL)[2].partition("\n")[0]: case for case in cases}
     scripts = {f"{case.name.replace('/', '-')}.sbatch": whole_script(case) for case in by_parts.values()}
-    unused = scripts["gpus.sbatch"].replace("PSL_JOB_NAME=", "PSL_OF_NO_USE=1 PSL_JOB_NAME=", 1)
-    assert "PSL_OF_NO_USE appears unused" in whole_complaints({"unused.sbatch": unused}, NO_FLOW)
-    assert whole_complaints(scripts, NO_FLOW) == ""
+    assert whole_complaints(scripts) == ""
 
 
 def test_an_unused_variable_is_reported() -> None:
