@@ -15,7 +15,7 @@ pytest.importorskip("atheris", reason="atheris has no wheel for this Python")
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 SECONDS = os.environ.get("PAISLURM_FUZZ_SECONDS")
-BOUNDS = (f"-max_total_time={SECONDS}",) if SECONDS else ("-runs=10000", "-seed=1")
+BOUNDS = (f"-max_total_time={SECONDS}",) if SECONDS else ("-runs=20000", "-seed=1")
 
 
 def seeds(folder: Path) -> None:
