@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from paislurm.translator.monitor.without_result import LOST_SECONDS
 from paislurm.translator.monitor.reconcile import UNKNOWN_SECONDS, needs_user
+from paislurm.translator.monitor.without_result import LOST_SECONDS
 from paislurm.translator.state.records import Cancelled, RetryPolicy
 from tests.unit.report.made import RUN
 
