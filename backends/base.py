@@ -47,7 +47,8 @@ class Observation(Struct, frozen=True, kw_only=True):
     a pending job waits; `reasons` has one entry per component. `expected_start` is the backend's estimate. `status`
     and `signal` are None if nothing has ended or only the state is known. `final` is true if nothing can change any
     more: the state is an ending and every component is present. `nodes` is a host list. `name` and `comment` are
-    those of the job, "" if not known. Times are seconds since 1970.
+    those of the job, "" if not known. `queued` is false if only the accounts show an active job: they lag, or the
+    controller has lost it. Times are seconds since 1970.
     """
 
     job_id: JobId
@@ -65,6 +66,7 @@ class Observation(Struct, frozen=True, kw_only=True):
     expected_start: int | None = None
     name: str = ""
     comment: str = ""
+    queued: bool = True
 
 
 class RunFolder(Struct, frozen=True, kw_only=True):

@@ -8,6 +8,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from ..base import JobId, Observation
 from .reasons import is_held
 
@@ -182,7 +184,7 @@ def observation(
     if queue:
         return _from_row(_cause(queue), queue, final=not accounted)
     if accounting:
-        return _from_row(_most_active(accounting), accounting, final=False)
+        return replace(_from_row(_most_active(accounting), accounting, final=False), queued=False)
     return None
 
 

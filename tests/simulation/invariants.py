@@ -74,9 +74,10 @@ def _check_told(people: People, ids: dict[str, set[str]]) -> None:
     """Check what users were told: a submitted job is in a journal, and none is submitted after a cancel."""
     for told in people.submitted:
         removed = told.tag.partition(".")[0] in people.removed
-        if not removed and told.job_id not in ids.get(told.tag, ()):
-            raise ViolationError(f"no journal has job {told.job_id}, which its user was told of")
         job = people.slurm.jobs[JobId(told.job_id)]
+        # A job that could not be recorded, because the disk was full, cannot be found once Slurm has lost it.
+        if not removed and job.lost is None and told.job_id not in ids.get(told.tag, ()):
+            raise ViolationError(f"no journal has job {told.job_id}, which its user was told of")
         # A lost job that comes back may run the attempt of a later job of its name.
         timely = told.tag in people.witness.timely and not people.slurm.loses_jobs
         if timely and job.status == DUPLICATE and all(tag != told.tag for _, tag in people.slurm.ran):

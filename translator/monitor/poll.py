@@ -132,7 +132,10 @@ def evaluate(files: JobFiles, answer: PollResult, now: int, backend: Callable[[s
     if known.job_id and not tells_all(result):
         observation, backend_error = answer.observations.get(JobId(known.job_id)), answer.error
         observation = begun(folder, known, own(folder, known, observation), polled_at)
-    owner = _owner_of_duplicate(folder, known, observation)
+    claimable = (observation is None or _may_be_lost(observation)) and _is_claimable(folder, known)
+    observation = None if claimable else observation
+    is_unknown = bool(known.job_id) and observation is None and result is None and bool(polled_at)
+    owner = _owner_of_duplicate(folder, known, observation, is_lost=is_unknown or is_anothers(observation))
     if owner is not None:
         job_status = JobStatus.so_far("WAITING", f"job {owner} runs this attempt")
         return _unasked(folder, known, (), (job_status, (submitted(known, owner, now),)))
@@ -157,7 +160,7 @@ def evaluate(files: JobFiles, answer: PollResult, now: int, backend: Callable[[s
         polled_at=polled_at,
         folder=str(folder.path),
         claimed=claimed_by(folder, known.attempt) == known.job_id,
-        claimable=observation is None and _is_claimable(folder, known),
+        claimable=claimable,
         canceller=_canceller(observation, known),
         unbegun=unbegun,
         lost=_lost_nodes(folder, known, observation, result, table, backend),
@@ -174,7 +177,7 @@ def evaluate(files: JobFiles, answer: PollResult, now: int, backend: Callable[[s
         history=apply(known, news),
         job_status=job_status,
         observation=observation,
-        claimable=evidence.claimable,
+        claimable=claimable,
         never_began=never_began,
         result=result,
         tasks=found,
@@ -308,6 +311,14 @@ def _has_run(known: History, seen: Observation | None) -> bool:
     return state is not None and phase(state) in (Phase.RUNNING, Phase.ENDED)
 
 
+def _may_be_lost(seen: Observation) -> bool:
+    """Return whether the controller does not know a job that waits according to the accounts.
+
+    One that is killed loses jobs that it has reported to the accounts. Source: observed on 26.05.
+    """
+    return not seen.queued and phase(seen.state) is Phase.PENDING
+
+
 def _is_claimable(folder: JobFolder, known: History) -> bool:
     """Return whether a monitor here may claim an attempt for no job, if Slurm has lost its job.
 
@@ -333,10 +344,12 @@ def _canceller(observation: Observation | None, known: History) -> str:
         return f"user {word}"
 
 
-def _owner_of_duplicate(folder: JobFolder, known: History, observation: Observation | None) -> JobId | None:
+def _owner_of_duplicate(
+    folder: JobFolder, known: History, observation: Observation | None, *, is_lost: bool
+) -> JobId | None:
     """Return the job that runs the attempt, if the known job ended as its duplicate, or Slurm has lost it."""
     is_duplicate = observation is not None and observation.final and observation.status == DUPLICATE
-    if not is_duplicate and not is_anothers(observation):
+    if not is_duplicate and not is_lost:
         return None
     owner = claimed_by(folder, known.attempt)
     return owner if owner != known.job_id else None

@@ -86,10 +86,26 @@ def test_a_missing_answer_does_not_end_the_time(tmp_path: Path) -> None:
     assert kinds(folder) == ["Observed"]
 
 
-@pytest.mark.parametrize("owner", ["7", "8"])
-def test_a_script_that_has_begun_may_still_run(tmp_path: Path, owner: str) -> None:
+def test_it_waits_according_to_accounts_that_had_it_before_the_crash(tmp_path: Path) -> None:
+    folder, slurm = job(tmp_path), FakeBackend(observed("PENDING", queued=False))
+    assert stepped(folder, slurm, NOW).job_status.state == "UNKNOWN"
+    assert stepped(folder, slurm, LOST).history.retries[0].exit_code == -120
+
+
+def test_a_job_that_runs_according_to_accounts_that_lag_is_not_lost(tmp_path: Path) -> None:
+    folder, slurm = job(tmp_path), FakeBackend(observed("RUNNING", queued=False))
+    assert {stepped(folder, slurm, now).job_status.state for now in (NOW, LOST)} == {"WAITING"}
+
+
+def test_another_job_that_has_claimed_the_attempt_is_followed(tmp_path: Path) -> None:
     folder = job(tmp_path)
-    claim(folder, owner, NOW - 50)
+    claim(folder, "8", NOW - 50)
+    assert stepped(folder, FakeBackend(), NOW).history.job_id == "8"
+
+
+def test_a_script_that_has_begun_may_still_run(tmp_path: Path) -> None:
+    folder = job(tmp_path)
+    claim(folder, "7", NOW - 50)
     view = stepped(folder, FakeBackend(), NOW)
     assert (view.job_status.state, needs_user(view)) == ("UNKNOWN", True)
     assert (states(folder, LOST), kinds(folder)) == (["UNKNOWN"], [])

@@ -133,6 +133,7 @@ def _settled(session: Session, view: View) -> Done | None:
         reason = f"given up by the user: {known.backend_label} does not know the job, and it has no result"
         with suppress(OSError):
             folder.take_claim(known.attempt, SETTLED_SECONDS)
+        folder.append(Cancelled(happened_at=session.now(), attempt=known.attempt, user=session.user))
         folder.append(abandoned(known, session.now(), STOPPED, reason))
         message = f"{folder.name} is given up: {known.backend_label} does not know job {known.job_id}"
         return Done(message, refresh(session, folder))

@@ -159,6 +159,14 @@ def test_a_job_that_is_completing_still_runs() -> None:
     assert (seen.state, seen.final) == ("COMPLETING", False)
 
 
+def test_a_job_that_only_the_accounts_show_is_not_in_the_queue() -> None:
+    accounts = rows("7|demo|PENDING|0:0|10|Unknown|Unknown|None assigned||None\n")
+    for queue, queued in ((queue_rows("7|demo|PENDING|10|N/A|N/A|||None\n"), True), ((), False)):
+        seen = observation(queue, accounts, components=1, accounted=True)
+        assert seen is not None
+        assert (seen.state, seen.queued) == ("PENDING", queued)
+
+
 def test_a_job_without_rows_is_unknown() -> None:
     assert observation((), (), components=1, accounted=True) is None
 
