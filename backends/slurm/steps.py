@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 STEP_FIELDS = ("JobID", "NTasks", "AveCPU", "AveRSS", "MaxRSS", "TRESUsageInAve")
 """Source: sstat(1), --format."""
 
-_AS_ROWS = ("--parsable2", "--noheader", "--noconvert")
 MIB = 1 << 20
 _SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,15})?)([KMGTP]?)", re.ASCII)
 _POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5}
@@ -44,7 +43,8 @@ def sstat(ids: Iterable[str]) -> list[str]:
     Each node takes a sample for the query. For `100+1`, sstat reads only the number. Source: Slurm,
     jobacct_gather_stat_task; observed on 24.11.
     """
-    return ["sstat", "--allsteps", *_AS_ROWS, f"--jobs={','.join(ids)}", f"--format={','.join(STEP_FIELDS)}"]
+    jobs, columns = ",".join(ids), ",".join(STEP_FIELDS)
+    return ["sstat", "--allsteps", "--parsable2", "--noheader", "--noconvert", f"--jobs={jobs}", f"--format={columns}"]
 
 
 ACCOUNT_FIELDS = ("JobIDRaw", *STEP_FIELDS[1:], "Start", "End", "ElapsedRaw", "AllocTRES", "NodeList", "JobName")
@@ -73,8 +73,10 @@ def sacct_steps(ids: Iterable[JobId], *, steps: bool = True) -> list[str]:
     """
     wanted = sorted(ids)
     numbers, columns = ",".join(map(number_of, wanted)), ",".join(ACCOUNT_FIELDS)
-    which = ["--duplicates"] if steps else ["--allocations", "--duplicates"]
-    return ["sacct", *which, *_AS_ROWS, f"--jobs={numbers}", f"--format={columns}", *clusters(cluster_of(wanted[0]))]
+    return [
+        "sacct", *([] if steps else ["--allocations"]), "--duplicates", "--parsable2", "--noheader", "--noconvert",
+        f"--jobs={numbers}", f"--format={columns}", *clusters(cluster_of(wanted[0])),
+    ]  # fmt: skip
 
 
 def srun_beside(number: str, nodes: Sequence[str], components: Sequence[int], argv: Sequence[str]) -> list[str]:
