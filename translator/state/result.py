@@ -1,4 +1,7 @@
-"""Parse result.json, the script's report of an attempt's end. The user's own processes can write it too."""
+"""Parse the script's reports: result.json of an attempt's end, stall.json of a stall.
+
+The user's own processes can write them too.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ TaskState = Literal["SUCCEEDED", "FAILED", "STOPPED"]
 MAX_BYTES = 64 << 20
 VERSION = 2
 """The version of the format; scripts of other versions write other keys."""
+MAX_STALL_BYTES, STALL_VERSION = 1 << 20, 1
 
 
 class TaskResult(Struct, frozen=True, kw_only=True):
@@ -152,3 +156,25 @@ def read_result(path: Path) -> Result | None:
 def parse_result(data: bytes) -> Result:
     """Return the result in a file. Raises CorruptDataError. Source: this project's docs, run folder."""
     return read_version(data, Result, VERSION)
+
+
+class StallReport(Struct, frozen=True, kw_only=True):
+    """A stall that the script has found."""
+
+    found_at: Int
+    """When the script found it, in seconds since 1970."""
+    moved_at: Int | None
+    """When a task moved again, None if none did."""
+    tasks: tuple[str, ...]
+    """The tasks that the others wait for, `worker-0`; none if nothing tells."""
+    reason: str
+    """How long no task has moved, and why, in a sentence."""
+
+
+def read_stall(path: Path) -> StallReport | None:
+    """Return the stall, None if there is none, if a task moves again, or if the file cannot be read."""
+    try:
+        found = read_version(read_end(path, MAX_STALL_BYTES)[0], StallReport, STALL_VERSION)
+    except (OSError, CorruptDataError):
+        return None
+    return found if found.moved_at is None else None

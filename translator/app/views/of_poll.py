@@ -10,7 +10,7 @@ from msgspec.structs import asdict, replace
 
 from ...monitor.status import backend_state
 from ...state.kept_plan import kept_plan
-from ...state.stall import read_stall
+from ...state.result import read_stall
 from ...state.task_reports import read_scripts
 from ...times import aware
 from ..results.failure import failure_of
