@@ -11,7 +11,7 @@ JOBS := $(firstword $(wildcard $(PAISLURM_OPENPAI_JOBS) ../shared/openpai-jobs))
 unexport PYTHONDONTWRITEBYTECODE
 FUZZ_SECONDS ?= 600
 # Tests on the cluster wait more than they compute, so that there are more processes than processors.
-WORKERS ?= $(shell echo $$(($$(nproc) + 4)))
+WORKERS ?= $(shell echo $$(($$(nproc) + 6)))
 ROUNDS ?= 5
 HISTORIES ?= 10000
 OPERATIONS ?= 10000

@@ -1,7 +1,8 @@
 """The order of all tests: those that wait go beside those that compute, so that neither processors nor clusters idle.
 
 Tests of a real Slurm mostly wait for it, all others mostly compute. Each lane has its part of the run, over which its
-tests are spread evenly: thus tests that exclude each other are far apart, and all Slurms have work at any time.
+tests are spread evenly: thus tests that exclude each other are far apart. Those that need a cluster alone have a time
+of their own, in which other Slurms have company, so that few processes wait for their turn.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ TOGETHER = ("tests/cluster/test_monitor.py", "tests/cluster/test_images.py", "te
 """Files of the cluster whose tests look at the same jobs, or ask the same registry."""
 APART = ("tests/cluster/", "tests/contract/", "tests/unit/pages/test_blocks.py", "tests/unit/protocol/test_linear.py")
 """How files begin whose tests go by themselves, because they take long: those of others stay with their file."""
-FILES, FIRST, WAITING, HOROVOD, ALONE = (0, 1), (0, 0), (0, 0.75), (0.7, 0.75), (0.5, 0.9)
+FILES, FIRST, HOROVOD = (0, 1), (0, 0), (0.45, 0.5)
+COMPANY, ALONE = (0, 0.5), (0.5, 0.8)
+COMPANY_OF_NEWEST, ALONE_OF_NEWEST = (0.5, 0.8), (0, 0.5)
 """Parts of the run: where the first test of a lane is, and where its last one is. Nobody waits at the end of all."""
 
 
@@ -71,5 +74,7 @@ def _lane(item: pytest.Item) -> tuple[object, ...]:
         return (FIRST,)
     if needs_horovod(item):
         return (HOROVOD,)
+    cluster = cluster_of(item)
     marks = [mark for mark in ("exclusive", "disruptive") if item.get_closest_marker(mark)]
-    return (ALONE if "exclusive" in marks else WAITING, cluster_of(item), *marks)
+    parts = (COMPANY_OF_NEWEST, ALONE_OF_NEWEST) if cluster and cluster[0] == "newest" else (COMPANY, ALONE)
+    return (parts["exclusive" in marks], cluster, *marks)

@@ -24,7 +24,7 @@ def item(nodeid: str, mark: str = "", slurm: str = "") -> Any:
 
 FILES = [item(f"tests/unit/test_{file}.py::test_{number}") for file in range(40) for number in range(3)]
 BESIDE = [item(f"tests/contract/test_a.py::test[{slurm}-{number}]", "", slurm)
-          for number in range(20) for slurm in ("own", "next")]  # fmt: skip
+          for number in range(20) for slurm in ("own", "newest")]  # fmt: skip
 LOST = [item(f"tests/contract/test_b.py::test[{number}]", "disruptive", "own") for number in range(3)]
 ALONE = [item(f"tests/contract/test_c.py::test[{number}]", "exclusive", "own") for number in range(3)]
 SAME = [item(f"{TOGETHER[0]}::test_{number}") for number in range(3)]
