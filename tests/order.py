@@ -25,7 +25,7 @@ TOGETHER = ("tests/cluster/test_monitor.py", "tests/cluster/test_images.py", "te
 """Files of the cluster whose tests look at the same jobs, or ask the same registry."""
 APART = ("tests/cluster/", "tests/contract/", "tests/unit/pages/test_blocks.py", "tests/unit/protocol/test_linear.py")
 """How files begin whose tests go by themselves, because they take long: those of others stay with their file."""
-FILES, FIRST, HOROVOD = (0, 1), (0, 0), (0.45, 0.5)
+FILES, FIRST, HOROVOD = (0, 1), (0, 0), (0.55, 0.6)
 COMPANY, ALONE = (0, 0.5), (0.5, 0.8)
 COMPANY_OF_NEWEST, ALONE_OF_NEWEST = (0.5, 0.8), (0, 0.5)
 """Parts of the run: where the first test of a lane is, and where its last one is. Nobody waits at the end of all."""
