@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import pytest
 
 from paislurm.translator.app.input.job_input import compile_source
 from paislurm.translator.app.input.source import Source
+from paislurm.translator.app.rehearsal.faults import TEXTS, Fault
 from paislurm.translator.app.rehearsal.small_copy import node_count, small_copy
 from paislurm.translator.app.session import Session
+from paislurm.translator.cli.commands.running.rehearse import FAULTS
 from paislurm.translator.errors import UsageError
 from tests.cluster.jobs import SITE, job_text, role
 
@@ -85,3 +87,7 @@ def test_wrong_options_are_refused(tmp_path: Path, run: Runner, words: tuple[str
     file = source(tmp_path, job_text("j", WORKERS, RESUMES)).file
     done = run("rehearse", file, "--site", str(tmp_path / "site.yaml"), *words)
     assert (done.code, message in done.err, "error E5" in done.err) == (2, True, True), done.err
+
+
+def test_the_command_knows_each_fault() -> None:
+    assert get_args(Fault) == FAULTS == tuple(TEXTS)

@@ -118,9 +118,7 @@ class SubmitCalls(Calls):
         from ..rehearsal.rehearse import rehearse
 
         with self._call():
-            backend = "local" if nodes is None else "slurm"
-            source = source_of(file, parameters, suffix, secrets, slurm, backend=backend)
-            return rehearse(self, source, faults, patience, nodes)
+            return rehearse(self, source_of(file, parameters, suffix, secrets, slurm), faults, patience, nodes)
 
     def estimate(
         self,

@@ -25,7 +25,7 @@ from ..views.of_poll import job_stall
 from .faults import TEXTS, policy_text, provoke, remark, why_not
 from .rehearsal import Rehearsal, Rehearsals
 from .resuming import Resuming, judge_files, judge_log, progress
-from .small_copy import check_resumes, link_entries, small_copy
+from .small_copy import check_resumes, chosen_backend, link_entries, small_copy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -48,14 +48,20 @@ FOLDER = "rehearsals"
 
 
 def rehearse(
-    session: Session, source: Source, faults: Sequence[Fault], patience: float | None, nodes: int | None
+    session: Session,
+    source: Source,
+    faults: Sequence[Fault],
+    patience: float | None,
+    nodes: int | None,
+    backend: str | None = None,
 ) -> Rehearsals:
     """Run a job once for each fault (none: for all), and break its first attempt after a few checkpoints.
 
     Each job gets an empty submit folder with links to the entries of the current one, except the checkpoints. Wait at
     most `patience` seconds for each step. With `nodes`, run a small copy of the job with Slurm. Raises UsageError if
-    the job does not say how it resumes.
+    the job does not say how it resumes, or for a `backend` that contradicts `nodes`.
     """
+    source = replace(source, backend=chosen_backend(nodes, backend))
     if patience is None:
         patience = LOCAL_PATIENCE if nodes is None else SLURM_PATIENCE
     if nodes is not None:

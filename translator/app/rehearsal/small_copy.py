@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from paislurm.backends.base import LOCAL
 from paislurm.backends.registry import is_remote
 
 from ...errors import Diagnostic, PlanError, UsageError
@@ -25,6 +26,17 @@ if TYPE_CHECKING:
     from ..session import Session
 
 DEFAULT_MINUTES = "10"
+
+
+def chosen_backend(nodes: int | None, backend: str | None) -> str:
+    """Return the backend for a number of nodes, None for this machine. Raises UsageError for another `backend`."""
+    if backend == LOCAL and nodes is not None:
+        hint = "leave out one of them"
+        raise UsageError(Diagnostic(code="E547", message="--nodes cannot be used with --backend local", hint=hint))
+    if backend not in (None, LOCAL) and nodes is None:
+        message, hint = f"--backend {backend} needs the number of nodes", "add it, such as `--nodes 2 --time 10m`"
+        raise UsageError(Diagnostic(code="E547", message=message, hint=hint))
+    return LOCAL if nodes is None else "slurm"
 
 
 def small_copy(session: Session, source: Source, nodes: int) -> Source:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 import click
-from msgspec.structs import replace
 
-from ....app.rehearsal.faults import Fault
-from ....errors import Diagnostic, UsageError
 from ...job_file_options import job_file
 from ...options import examples, json_option, pass_session
 from ...output.console import log, print_json
 
 if TYPE_CHECKING:
     from ....app.input.source import Source
+    from ....app.rehearsal.faults import Fault
     from ....app.session import Session
+
+FAULTS = ("term", "kill", "memory", "disk", "node", "stall")
 
 
 @click.command(
@@ -26,9 +26,7 @@ if TYPE_CHECKING:
     )
 )
 @job_file
-@click.option(
-    "--fault", "faults", multiple=True, type=click.Choice(get_args(Fault)), help="Only this fault; repeatable."
-)
+@click.option("--fault", "faults", multiple=True, type=click.Choice(FAULTS), help="Only this fault; repeatable.")
 @click.option("--backend", type=click.Choice(("local", "slurm")), help="Where: slurm needs --nodes. Default: local.")
 @click.option("--nodes", type=click.IntRange(1, 10_000), help="With Slurm, on at most this many nodes.")
 @click.option(
@@ -59,14 +57,7 @@ def command(
     from ....app.rehearsal.rehearse import rehearse
     from ...output.tables import print_table
 
-    if (backend == "slurm") != (nodes is not None) and backend:
-        message, hint = (
-            ("--backend slurm needs the number of nodes", "add such as `--nodes 2 --time 10m`")
-            if nodes is None
-            else ("--nodes cannot be used with --backend local", "leave out one of them")
-        )
-        raise UsageError(Diagnostic(code="E547", message=message, hint=hint))
-    found = rehearse(session, replace(source, backend="local" if nodes is None else "slurm"), faults, patience, nodes)
+    found = rehearse(session, source, faults, patience, nodes, backend)
     if as_json:
         print_json(found)
     else:
