@@ -1,21 +1,29 @@
 # Break a task of a job on purpose, for `paislurm rehearse`.
 #
 # In a task, bash -c TEXT FAULT [BYTES] breaks the commands of this task; BYTES is for the fault `disk`. On a node,
-# bash -c TEXT node NODE kills all that the job runs on NODE. Both print `broken`, or why they cannot break it.
+# bash -c TEXT node NODE FOLDER kills all on NODE that runs for the job of this folder. Both print `broken`, or why they
+# cannot break it.
 
-# find_processes NAME=VALUE [NAME=VALUE]: set processes to those that started with these variables, without those of
-# this call.
+# find_processes: set processes to those of this task, or to those of the job on this node, without those of this call.
+# Job numbers do not suffice for these where a machine stands for nodes of several clusters.
 find_processes() {
-  local file process group
+  local file process group mark=PAISLURM_CONTROL=${PAISLURM_CONTROL-} other
+  other=$mark
+  if [[ $0 == node ]]; then
+    mark=$folder other=SLURMD_NODENAME=$SLURMD_NODENAME
+  fi
   processes=()
   read_group $$
   group=$found
   while read -r file; do
-    process=${file#/proc/} process=${process%/environ}
-    if read_group "$process" && ((found != group)) && LC_ALL=C grep -qzxF -- "${2-$1}" "$file"; then
-      processes+=("$process")
+    process=${file#/proc/} process=${process%/*}
+    if read_group "$process" && ((found != group)) && LC_ALL=C grep -qzxF -- "$other" "/proc/$process/environ"; then
+      processes[process]=$process
     fi
-  done < <(LC_ALL=C grep -lzxF -- "$1" /proc/[0-9]*/environ)
+  done < <(
+    LC_ALL=C grep -lzxF -- "$mark" /proc/[0-9]*/environ /proc/[0-9]*/cmdline
+    LC_ALL=C grep -lzF -- "$mark/" /proc/[0-9]*/environ
+  )
   ((${#processes[@]}))
 } 2>/dev/null
 
@@ -26,17 +34,17 @@ read_group() {
   read -r _ _ found _ <<<"${line##*) }"
 }
 
-# stop_all NAME=VALUE ...: stop the processes, also those that they start meanwhile.
+# stop_all: stop the processes, also those that they start meanwhile.
 stop_all() {
   for _ in 1 2 3; do
-    find_processes "$@" && kill -STOP "${processes[@]}"
+    find_processes && kill -STOP "${processes[@]}"
   done
 } 2>/dev/null
 
-# kill_all NAME=VALUE ...: kill the processes. They are stopped before, so that none acts on the death of another, and
-# no process of the runtime that comes after them is killed.
+# kill_all: kill the processes. They are stopped before, so that none acts on the death of another, and no process of
+# the runtime that comes after them is killed.
 kill_all() {
-  stop_all "$@"
+  stop_all
   kill -KILL "${processes[@]}"
 } 2>/dev/null
 
@@ -91,21 +99,22 @@ limit_files() {
     for process in "${processes[@]}"; do
       prlimit --pid "$process" --fsize="$1" 2>/dev/null
     done
-    find_processes "PAISLURM_CONTROL=$PAISLURM_CONTROL"
+    find_processes
   done
 }
 
 if [[ $0 == node ]]; then
   if [[ $SLURMD_NODENAME == "$1" ]]; then
+    folder=$2
     echo broken
-    kill_all "SLURM_JOB_ID=$SLURM_JOB_ID" "SLURMD_NODENAME=$SLURMD_NODENAME"
+    kill_all
   fi
-elif ! find_processes "PAISLURM_CONTROL=$PAISLURM_CONTROL"; then
+elif ! find_processes; then
   echo "no process of its commands is found"
 else
   case $0 in
-    kill) echo broken && kill_all "PAISLURM_CONTROL=$PAISLURM_CONTROL" ;;
-    stall) echo broken && stop_all "PAISLURM_CONTROL=$PAISLURM_CONTROL" ;;
+    kill) echo broken && kill_all ;;
+    stall) echo broken && stop_all ;;
     memory) fill_memory ;;
     disk) limit_files "$1" ;;
   esac

@@ -101,7 +101,7 @@ def provoke(session: Session, compiled: Compiled, view: View, fault: Fault, chec
         return "no task runs any more"
     if fault == "node":
         role, node = roles[-1], roles[-1].tasks[-1].node
-        words = ["bash", "-c", shipped_text(_SCRIPT), fault, node]
+        words = ["bash", "-c", shipped_text(_SCRIPT), fault, node, str(view.folder.path)]
         components = () if role.component is None else (role.component,)
         return _run(session, view, srun_beside(number_of(JobId(known.job_id)), [node], components, words))
     tasks = [f"{role.name}-{task.index}" for role in roles for task in role.tasks]

@@ -107,8 +107,10 @@ class _Job:
 
     def rehearsal(self, fault: Fault) -> Rehearsal:
         """Break the first attempt, and judge the second."""
-        if not self._until(self._has_progress):
-            return self.result(fault, None, self._unknown(f"no {ENOUGH} checkpoints and lines of progress"))
+        is_ready = self._until(self._has_progress)
+        if not is_ready:
+            missing = "the first attempt ended with too few" if is_ready is False else f"no {ENOUGH}"
+            return self.result(fault, None, self._unknown(f"{missing} checkpoints and lines of progress"))
         self._session.say(f"{self.folder.name}: {TEXTS[fault]}")
         try:
             reason = provoke(self._session, self._compiled, self._refreshed(), fault, self._checkpoint_bytes())
@@ -176,13 +178,13 @@ class _Job:
     def _has_progress(self) -> bool | None:
         """Return True when there is something from which to continue, False if the attempt has ended before."""
         self._note_files()
-        saved: Sequence[object] = list(self._saved)
-        lines: Sequence[object] = range(ENOUGH)
+        saved, lines = len(self._saved), ENOUGH
         if self._pattern is not None and self._pattern.groups:
-            saved, lines = self._progress_saved, progress(self._pattern, self._lines(0))
-        if len(lines) >= ENOUGH and (len(saved) >= ENOUGH or not self._options.checkpoints):
+            saved, lines = len(self._progress_saved), len(progress(self._pattern, self._lines(0)))
+        if lines >= ENOUGH and (saved >= ENOUGH or not self._options.checkpoints):
             return True
-        return False if self.folder.result(0).exists() else None
+        view = self._refreshed()
+        return False if view.job_status.ended or view.history.attempt else None
 
     def _after_first(self) -> View | None:
         """Return the job when its second attempt has begun, when it has ended without one, or stalls."""
@@ -195,9 +197,9 @@ class _Job:
 
     def _judged(self) -> Resuming | None:
         began = self._second_began() or 0
-        first = {name: at for name, at in self._files.items() if at < began}
-        second = {name: at for name, at in self._checkpoints().items() if at >= began or name in first}
-        by_files = judge_files(first, second) if first else None
+        now = self._checkpoints()
+        first = self._files | {name: at for name, at in now.items() if at < began}
+        by_files = judge_files(first, now) if first else None
         has_ended = self.folder.result(1).exists()
         found = by_files
         if self._pattern is not None:
@@ -216,10 +218,12 @@ class _Job:
 
     def _note_files(self) -> None:
         found = self._checkpoints()
+        if self._second_began() is not None:
+            return
         self._files |= found
         new = set(found.items()) - self._saved
         self._saved |= new
-        if new and self._pattern is not None and self._pattern.groups and self._second_began() is None:
+        if new and self._pattern is not None and self._pattern.groups:
             self._progress_saved += progress(self._pattern, self._lines(0))[-1:]
 
     def _checkpoints(self) -> dict[str, int]:
