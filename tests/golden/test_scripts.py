@@ -18,7 +18,7 @@ from paislurm.translator.pipeline import compile_job
 from paislurm.translator.rendering.runtime_bundle import SEAL
 from tests.example_jobs import EXAMPLES
 
-from .lint import NO_FLOW, complaints, whole_complaints
+from .lint import complaints, whole_complaints
 from .remake import CASES, whole_script
 
 FOLDER = os.environ.get("PAISLURM_OPENPAI_JOBS")
@@ -63,10 +63,7 @@ def test_all_scripts_pass_bash_and_shellcheck(folder: str) -> None:
 
 @pytest.mark.slow("shellcheck takes seconds for a whole script")
 def test_complete_scripts_pass_bash_and_shellcheck() -> None:
-    """Of scripts with the same parts of the runtime one is enough; `make check` reads those of containers.
-
-    It also follows values through every part, which takes most of the time.
-    """
+    """Of scripts with the same parts of the runtime one is enough; `make check` reads those of containers."""
     cases = [case for case in CASES if case.folder.parent.name != "containers"]
     by_parts = {whole_script(case).partition(SEAL)[2].partition("\n")[0]: case for case in cases}
     scripts = {f"{case.name.replace('/', '-')}.sbatch": whole_script(case) for case in by_parts.values()}
