@@ -96,7 +96,6 @@ def test_impossible_jobs_are_refused_and_examples_are_not(site: Site, folder: Pa
     assert "$.qos.narrow\nerror E465: the cluster has no QOS 'narrow'" in gone.stderr
 
 
-@pytest.mark.exclusive
 def test_a_home_that_is_full(site: Site, folder: Path) -> None:
     """On a file system of 4 MiB, of which half a MiB is left."""
     cluster = site.administrator
