@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from tests.contract.site import Job, merged
 from tests.rehearsed_jobs import RIGHT, WRONG, rehearsed_text
 
@@ -39,8 +41,9 @@ def test_a_job_that_resumes_continues_after_each_fault(site: Site, folder: Path)
     assert "is stopped by a signal" in found["stall"]["first_end"]
 
 
-def test_a_bug_in_resuming_is_found(site: Site, folder: Path) -> None:
-    verdict, job = WRONG["it loads the oldest"]
+@pytest.mark.parametrize("name", ["it loads the oldest", "it looks in another folder"])
+def test_a_bug_in_resuming_is_found(site: Site, folder: Path, name: str) -> None:
+    verdict, job = WRONG[name]
     code, found = rehearsed(site, folder, job, "kill")
     assert (code, found["kill"]["resuming"]["verdict"]) == (1, verdict), found
 
