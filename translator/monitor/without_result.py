@@ -29,7 +29,7 @@ NO_LOG = 53
 QUEUE_LAG = 60
 """Seconds until the backend shows a new job."""
 LOST_SECONDS = 600
-"""Seconds after which a job that has not begun, and that neither queue nor accounts know, is lost.
+"""Seconds after which a job that has not begun, and that the queue does not know, is lost.
 
 Accounts may lack a job while slurmdbd is away, and for a while after that.
 """
