@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, Struct, to_builtins
@@ -12,7 +13,7 @@ from .publish import write_durably
 from .safe_read import CorruptDataError, Int, read_lines, read_version
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
 FILE = "nodes.jsonl"
@@ -45,8 +46,10 @@ def add(home: Path, nodes: Sequence[BadNode]) -> None:
     for each in nodes:
         append_line(ledger, _line(each))
     if nodes and ledger.stat().st_size > LONG_BYTES:
-        with locked(ledger):
-            write_durably(ledger, b"".join(map(_line, bad_nodes(home)[:MAX_NODES])))
+        with locked(ledger) as descriptor:
+            # To open and close the file again would release the lock. Source: fcntl(2), F_SETLK.
+            lines = os.pread(descriptor, os.fstat(descriptor).st_size, 0).split(b"\n")
+            write_durably(ledger, b"".join(map(_line, _last(lines)[:MAX_NODES])))
 
 
 def _line(node: BadNode) -> bytes:
@@ -58,12 +61,15 @@ def bad_nodes(home: Path, cluster: str | None = None) -> tuple[BadNode, ...]:
 
     A monitor that is interrupted may add the same line twice. Invalid lines are ignored.
     """
+    return tuple(each for each in _last(read_lines(home / FILE, MAX_BYTES)) if cluster in (None, each.cluster))
+
+
+def _last(lines: Iterable[bytes]) -> list[BadNode]:
     last: dict[tuple[str, str], BadNode] = {}
-    for line in read_lines(home / FILE, MAX_BYTES):
+    for line in lines:
         try:
             found = read_version(line, BadNode, VERSION)
         except CorruptDataError:
             continue
         last[found.cluster, found.node] = found
-    kept = [each for each in last.values() if not each.is_removed and cluster in (None, each.cluster)]
-    return tuple(sorted(kept, key=lambda each: -each.happened_at))
+    return sorted((each for each in last.values() if not each.is_removed), key=lambda each: -each.happened_at)
