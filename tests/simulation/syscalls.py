@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from paislurm.translator.app import monitoring, session
 from paislurm.translator.app.jobs import job_sites, refresh
 from paislurm.translator.app.runs import recording
-from paislurm.translator.app.submit import submit
+from paislurm.translator.app.submit import refusal_location, submit
 from paislurm.translator.monitor import attempt
 from paislurm.translator.site.profile import Site
 from paislurm.translator.state import lock
@@ -197,6 +197,7 @@ def _replacements(calls: Calls) -> list[tuple[Any, str, Any]]:
         (recording, "absolute_path", str),
         (recording, "profiles_of", lambda *_: ()),
         (monitoring, "used", lambda: 0.0),
+        (refusal_location, "site_now", lambda _session, _backend, site: site),
         *((owner, "find_site", lambda *_, **__: SITE) for owner in (job_sites, monitoring)),
         (time, "time", lambda: calls.world.now),
         (time, "monotonic", lambda: calls.world.now),
