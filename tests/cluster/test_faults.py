@@ -236,14 +236,16 @@ def test_short_time_limit_ends_the_job_without_a_warning(installed: Cluster, wor
 def test_job_whose_number_slurm_gives_to_another_job(installed: Cluster, workdir: Path, comment: str) -> None:
     """A controller that dies forgets a job that waits. The next job of the user has its number, and is not touched."""
     admin, other = installed.admin, ["sbatch", "--parsable", f"--comment={comment}", "--wrap=sleep 300"]
-    admin(["scontrol", "update", "nodename=ALL", "state=drain", "reason=test"])
+    drain = ["scontrol", "update", "nodename=ALL", "state=drain", "reason=test"]
+    admin(drain)
     try:
         for number in range(9):
             job = watched(installed, workdir / str(number), "true", site=ALONE)
             job_id = job.status()["job_id"]
             installed.stop_daemon("slurmctld", crash=True)
             installed.start_daemon("slurmctld")
-            # It saves its state every 5 s, and may have done so just before.
+            # It saves its state every 5 s, and may have done so just before; also that of nodes.
+            admin(drain)
             if not installed.squeue(job_id):
                 break
             job.run("cancel", job.name)

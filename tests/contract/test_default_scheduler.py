@@ -31,7 +31,7 @@ def test_waiting_heterogeneous_job_shows_the_backfill_interval(site: Site, folde
     done = site.run("paislurm", "site", "detect", "--output", "site.yaml", cwd=folder)
     assert done.returncode == 0, done.stderr
     found = load_site((folder / "site.yaml").read_bytes(), file="site.yaml")
-    assert found.scheduler == Scheduler.of(backfill_interval=30)
+    assert found.scheduler == Scheduler.of(backfill_interval=30, expedited_requeue=site.slurm >= "25.11")
     assert site.submit(folder, TWO, HET).ended()[0] == 0
     job = site.submit(folder, TWO, HET)
     shown = job.status()

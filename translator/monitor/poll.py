@@ -124,11 +124,10 @@ def _read(job: Opened, *, late: bool) -> JobFiles:
 def evaluate(files: JobFiles, answer: PollResult, now: int, backend: Callable[[str], Backend], *, tasks: bool) -> View:
     """Determine a job's status, and new records about it."""
     folder, known, result, read_errors = files.folder, files.known, files.result, files.read_errors
-    view = _without_attempt(files, now, tasks=tasks)
-    if view is not None:
+    if (view := _without_attempt(files, now, tasks=tasks)) is not None:
         return view
     polled_at = _polled_at(files, answer, now)
-    observation, backend_error = None, ""
+    observation, backend_error, unbegun = None, "", None
     if known.job_id and not tells_all(result):
         observation, backend_error = answer.observations.get(JobId(known.job_id)), answer.error
         observation = begun(folder, known, own(folder, known, observation), polled_at)
@@ -143,7 +142,6 @@ def evaluate(files: JobFiles, answer: PollResult, now: int, backend: Callable[[s
         result, read_errors = result_of(folder, known.attempt, late=True)
         read_errors += files.read_errors
     reports = reports_of(folder, known) if tasks else {}
-    unbegun = None
     if observation is not None and may_be_slurms_own(known, observation, result):
         observation, unbegun, silence = _investigate(folder, known, observation, result, backend, now)
         backend_error = silence or backend_error
@@ -153,9 +151,7 @@ def evaluate(files: JobFiles, answer: PollResult, now: int, backend: Callable[[s
         observation=observation,
         backend_reachable=bool(polled_at) and not backend_error,
         result=result,
-        started=any(reports.values())
-        or bool(result and any(task.started_at for task in result.tasks))
-        or (not tasks and _has_run(known, observation)),
+        started=_has_started(result, reports) or (not tasks and _has_run(known, observation)),
         now=now,
         polled_at=polled_at,
         folder=str(folder.path),
@@ -166,19 +162,18 @@ def evaluate(files: JobFiles, answer: PollResult, now: int, backend: Callable[[s
         lost=_lost_nodes(folder, known, observation, result, table, backend),
         table=table,
     )
-    job_status = determine_status(evidence)
-    if job_status.ended and result is None:
+    end = determine_status(evidence)
+    if end.ended and result is None:
         reports = reports_of(folder, known)
-    found = task_views(known.roles, result, reports, ended=job_status.ended) if tasks or job_status.ended else ()
-    never_began = job_status.code == NEVER_TAKEN and result is None
-    job_status, news = transition(evidence, job_status, completed=sum(task.completed for task in found))
+    found = task_views(known.roles, result, reports, ended=end.ended) if tasks or end.ended else ()
+    job_status, news = transition(evidence, end, completed=sum(task.completed for task in found))
     return View(
         folder=folder,
         history=apply(known, news),
         job_status=job_status,
         observation=observation,
         claimable=claimable,
-        never_began=never_began,
+        never_began=end.code == NEVER_TAKEN and result is None,
         result=result,
         tasks=found,
         polled_at=polled_at,
@@ -303,6 +298,11 @@ def _lost_nodes(
         if not lost and (len(nodes) == 1 or (has_begun and is_cut_off)):
             return tuple(nodes[:1])
     return tuple(lost)
+
+
+def _has_started(result: Result | None, reports: Mapping[str, Mapping[int, Report]]) -> bool:
+    """Return whether the job's own files show that a task has started."""
+    return any(reports.values()) or bool(result and any(task.started_at for task in result.tasks))
 
 
 def _has_run(known: History, seen: Observation | None) -> bool:

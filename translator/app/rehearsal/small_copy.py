@@ -56,7 +56,7 @@ def small_copy(session: Session, source: Source, nodes: int) -> Source:
         raise UsageError(Diagnostic(code="E547", message=message, hint="run this on the login node"))
     needed = node_count(prepared.compiled)
     if needed > nodes:
-        message = f"one task of each role needs {needed} nodes, more than --nodes {nodes}"
+        message = f"one task of each role needs {counted(needed, 'node')}, more than --nodes {nodes}"
         raise UsageError(Diagnostic(code="E547", message=message, hint=f"give --nodes {needed}"))
     roles = load_source(session, source).roles
     fits, too_many = 1, max(role.instances for role in roles) + 1
@@ -66,7 +66,7 @@ def small_copy(session: Session, source: Source, nodes: int) -> Source:
             fits = middle
         else:
             too_many = middle
-    scaled = [f"{role.name} {fits} of {role.instances} tasks" for role in roles if role.instances > fits]
+    scaled = [f"{role.name} {fits} of {counted(role.instances, 'task')}" for role in roles if role.instances > fits]
     session.say(f"a copy of the job on at most {counted(nodes, 'node')}: {', '.join(scaled) or 'all tasks'}")
     return replace(source, most_tasks=fits)
 
