@@ -7,7 +7,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from paislurm.backends.base import JobId
+from paislurm.backends.base import LOCAL, JobId
 from paislurm.backends.slurm.states import Phase, phase
 
 from ..state.history import History
@@ -94,8 +94,11 @@ class Monitor:
         """
         self._views, self._ignored, self._due, self._elapsed = {}, set(), {}, 0.0
         jobs = self._jobs() if only is None else self._job_and_dependents(only)
-        living = (job.history for job in jobs if job.history.ended is None)
+        living = [job.history for job in jobs if job.history.ended is None]
         self._interval = min(map(self._interval_of, living), default=self._interval_of(History()))
+        if living and all(known.backend == LOCAL for known in living):
+            # Such a poll asks no Slurm, and no file tells of lost processes.
+            self._interval = min(self._interval, NEWS_POLL_SECONDS)
         self._process(jobs, fresh=True)
         if only is None:
             self._tidy_up()

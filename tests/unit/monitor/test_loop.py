@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 from itertools import pairwise
 from shutil import rmtree
@@ -280,6 +281,28 @@ def test_poll_intervals_grow_while_nothing_changes(tmp_path: Path) -> None:
     monitor(tmp_path, slurm, clock, [], interval=120).run(sleep=clock.sleep)
     bounds, pauses = [99, 6, 11, 21, 41, 81, 121, 121], slurm.pauses
     assert all(bound <= pause <= 1.1 * bound + 2 for bound, pause in zip(bounds, pauses[:8], strict=True)), pauses
+
+
+def test_local_jobs_are_polled_often_while_there_are_no_others(tmp_path: Path) -> None:
+    """Such a poll asks no Slurm, and no file tells that the processes of a job are gone."""
+    job_folder(tmp_path / "jobs", CREATED, INTENT, replace(SUBMITTED, backend="local"))
+    clock = Clock(t100=lambda: submit_another(tmp_path, slurm))
+    slurm = Timed(clock, observed("RUNNING"))
+    with suppress(RuntimeError):
+        monitor(tmp_path, slurm, clock, [], interval=60).run(sleep=partial(until, clock, 800))
+    pauses = [(before, later - before) for before, later in pairwise(sorted(set(slurm.asked)))]
+    alone, both = ([pause for began, pause in pauses if first < began < last] for first, last in ((5, 90), (200, 700)))
+    assert len(alone) > 8
+    assert all(5 <= pause <= 8 for pause in alone), pauses
+    assert len(both) > 5
+    assert all(61 <= pause <= 68 for pause in both), pauses
+
+
+def until(clock: Clock, last: float, seconds: float) -> None:
+    """Sleep; raise RuntimeError at a time."""
+    clock.sleep(seconds)
+    if clock.seconds > last:
+        raise RuntimeError
 
 
 def test_the_shortest_interval_of_all_job_profiles_applies(tmp_path: Path) -> None:
