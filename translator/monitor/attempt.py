@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from contextlib import suppress
 from os import urandom
 from typing import TYPE_CHECKING
 
@@ -106,8 +107,12 @@ def submit_attempt(
         if not exclude:
             raise
         job_id = backend.submit(replace(submission, exclude=()))
+    now = known.asked
+    with suppress(OSError):
+        # The file server's time is that of the lock, which another process may have taken meanwhile.
+        now = clock()
     try:
-        folder.append(submitted(known, job_id, clock()))
+        folder.append(submitted(known, job_id, now))
     except OSError as error:
         return job_id, error
     return job_id, None
