@@ -10,10 +10,11 @@ from paislurm.backends.base import JobId
 from paislurm.translator.errors import Diagnostic, UnreachableError
 from paislurm.translator.monitor import reconcile as stepping
 from paislurm.translator.monitor.attempt import SETTLED_SECONDS
+from paislurm.translator.monitor.poll import open_job
 from paislurm.translator.state.journal import append, read
 from paislurm.translator.state.records import Cancelled, Intent, Retry, Submitted
 
-from .jobs import INTENT, NOW, FakeBackend, ended, failed_job, job, kinds, observed, stepped
+from .jobs import INTENT, NOW, FakeBackend, dependencies, ended, failed_job, job, kinds, observed, stepped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -111,6 +112,20 @@ def test_a_process_that_loses_the_lock_stops_midway(tmp_path: Path, answers: int
         view = stepped(folder, backend, NOW)
     assert [submission.tag for submission in backend.submissions] == [f"{INTENT.tag}.1"]
     assert (view.history.attempt, view.history.counters.used) == (1, 1)
+
+
+def test_an_accepted_attempt_is_recorded_if_the_lock_is_lost_while_slurm_answers(tmp_path: Path) -> None:
+    """The clock is the lock's file, which another process then has removed."""
+    folder, backend = failed_job(tmp_path)
+
+    def clock() -> int:
+        if backend.submissions:
+            raise FileNotFoundError
+        return NOW
+
+    stepping.reconcile([open_job(folder)], dependencies(backend, clock))
+    known = open_job(folder).history
+    assert (known.attempt, known.job_id) == (1, "8")
 
 
 @pytest.mark.parametrize("event", ["the lock is lost", "the job is cancelled"])
