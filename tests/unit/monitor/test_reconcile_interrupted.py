@@ -125,7 +125,7 @@ def test_an_accepted_attempt_is_recorded_if_the_lock_is_lost_while_slurm_answers
 
     stepping.reconcile([open_job(folder)], dependencies(backend, clock))
     known = open_job(folder).history
-    assert (known.attempt, known.job_id) == (1, "8")
+    assert (known.attempt, known.job_id) == (1, "101")
 
 
 @pytest.mark.parametrize("event", ["the lock is lost", "the job is cancelled"])
