@@ -70,8 +70,8 @@ PROTOCOL = (
     ),
     Mutant(
         "an accepted attempt is not recorded", _ATTEMPT,
-        "        folder.append(submitted(known, job_id, now))\n",
-        "        submitted(known, job_id, now)\n",
+        "        folder.append(submitted(known, job_id, clock()))\n",
+        "        submitted(known, job_id, clock())\n",
     ),
     Mutant(
         "the search for a tag is not believed", _ATTEMPT,
@@ -104,7 +104,6 @@ PROTOCOL = (
         "a process that stalled archives the job that took the name", _PUBLISH,
         "        if not (mark(checked) and has_name(checked, folder.path)):\n",
         "        if not mark(checked):\n",
-        ("tests/unit/state/test_job_folder.py", "-k", "stalled_does_not_archive"),
     ),
     Mutant(
         "the lock of a living owner is free", _LOCK,
