@@ -70,8 +70,8 @@ PROTOCOL = (
     ),
     Mutant(
         "an accepted attempt is not recorded", _ATTEMPT,
-        "        folder.append(submitted(known, job_id, clock()))\n",
-        "        submitted(known, job_id, clock())\n",
+        "        folder.append(submitted(known, job_id, now))\n",
+        "        submitted(known, job_id, now)\n",
     ),
     Mutant(
         "the search for a tag is not believed", _ATTEMPT,
