@@ -43,11 +43,14 @@ def _version(site: Site, found: Site) -> Iterator[Difference]:
 
 
 def _scheduler(site: Site, found: Site) -> Iterator[Difference]:
-    """Yield a difference if Slurm starts no heterogeneous jobs, but the profile says that it does."""
+    """Yield a difference if Slurm cannot do what the profile says: start heterogeneous jobs, restart jobs at once."""
     why = found.scheduler.why_no_components
     if why and not site.scheduler.why_no_components:
         message = f"the cluster starts no job with a component for each role: {why}"
         yield Difference(path=("scheduler",), message=message)
+    if site.scheduler.expedited_requeue and not found.scheduler.expedited_requeue:
+        message = "expedited requeue is not enabled (SlurmctldParameters, enable_expedited_requeue, since 25.11)"
+        yield Difference(path=("scheduler", "expeditedRequeue"), message=message)
 
 
 def _partitions(site: Site, found: Site) -> Iterator[Difference]:

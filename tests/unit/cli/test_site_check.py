@@ -146,6 +146,7 @@ def test_a_profile_is_checked_without_slurm(run: Runner, detected: str, tmp_path
         ("priorities: {prod: {qos: b}}", "no QOS 'b'"),
         ("nodeTypes: {a: {gpuType: b}}", "no type of GPU 'b'"),
         ("mpi: [pmix, cray]", "no MPI plugin 'cray'"),
+        ("scheduler: {expeditedRequeue: true}", "expedited requeue is not enabled"),
     ],
 )  # fmt: skip
 def test_settings_that_the_cluster_lacks_are_reported(text: str, message: str) -> None:
