@@ -112,14 +112,15 @@ def _scheduler(found: Mapping[str, str]) -> Scheduler:
     kind = found.get("SchedulerType", "").rpartition("/")[2]
     version = slurm_version(found.get("SLURM_VERSION", ""))
     can_expedite = version is not None and version >= _SINCE
-    expedites = can_expedite and _EXPEDITES in found.get("SlurmctldParameters", "").split(",")
+    keys: dict[str, object] = {}
+    if can_expedite and _EXPEDITES in found.get("SlurmctldParameters", "").split(","):
+        keys["expedited_requeue"] = True
     if kind == "builtin":
-        return Scheduler.of(type="builtin", expedited_requeue=expedites)
-    if kind != "backfill":
-        return Scheduler.of(expedited_requeue=expedites)
-    given = _INTERVAL.search(found.get("SchedulerParameters", ""))
-    interval = max(-1, min(int(given[1]), 10800)) if given else BACKFILL_INTERVAL
-    return Scheduler.of(backfill_interval=interval, expedited_requeue=expedites)
+        keys["type"] = "builtin"
+    elif kind == "backfill":
+        given = _INTERVAL.search(found.get("SchedulerParameters", ""))
+        keys["backfill_interval"] = max(-1, min(int(given[1]), 10800)) if given else BACKFILL_INTERVAL
+    return Scheduler.of(**keys)
 
 
 def _enforced(text: str) -> frozenset[str]:

@@ -45,10 +45,8 @@ def _parts(detection: Detection) -> Iterator[list[str]]:
     first = (("name", site.name), ("host", site.host), ("slurmVersion", site.slurm_version))
     yield [f"{key}: {flow(text)}" for key, text in first if text]
     scheduler = {"type": site.scheduler.type, **keys_of(site.scheduler)}
-    yield [
-        *comment("SchedulerType, bf_interval and enable_expedited_requeue of Slurm."),
-        f"scheduler: {flow(scheduler)}",
-    ]
+    said = comment("SchedulerType, bf_interval and enable_expedited_requeue of Slurm.")
+    yield [*said, f"scheduler: {flow(scheduler)}"]
     if site.partitions:
         rows = [line for each in site.partitions.values() for line in _partition(each)]
         yield [*comments("partitions"), "partitions:", *rows]
