@@ -11,6 +11,7 @@ import pytest
 
 from tests.cluster.hosts import enter
 from tests.cluster.jobs import ONE_ATTEMPT, role
+from tests.cluster.processes import wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -127,7 +128,9 @@ def test_slow_node_is_named_by_its_pairs(site: Site, folder: Path) -> None:
         code, result = site.submit(folder, roles, extras(pairs=BANDWIDTH), settings).ended()
         assert (code, result["outcome"]) == (0, "succeeded"), result["reason"]
     finally:
-        cluster.admin(["scontrol", "delete", ALL], check=False)
+        cluster.cancel_all()
+        # Slurm keeps a partition while a job in it is completing.
+        wait_until(lambda: cluster.run(["scontrol", "delete", ALL], user="root").returncode == 0, "the partition stays")
 
 
 def tc(cluster: Cluster, node: str, words: str) -> None:
