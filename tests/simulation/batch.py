@@ -167,7 +167,7 @@ class Batch:
         """Run the tasks."""
         world, submission = self._world, self._job.submission
         self._cluster.ran.append((self._job, submission.tag))
-        self._witness.runs(self._job.id, submission.folder)
+        self._witness.runs(self._job.id, submission.tag, submission.folder)
         journal = self._server.find(str(submission.folder / "journal.jsonl"))
         if journal is not None and b'"kind": "ended"' in journal.data:
             self._cluster.ran_after_end = str(self._job.id)

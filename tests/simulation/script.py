@@ -1,7 +1,7 @@
 """A model of the batch script: what it does in the folder of its attempt.
 
-It knows of `batch/folder.sh` the claim, and of `batch/result.sh` the result. `test_script_model` holds it against the
-script.
+It knows of `batch/folder.sh` the check of the name and the claim, and of `batch/result.sh` the result.
+`test_script_model` holds it against the script.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from .batch import Job
     from .world import World
 
 REQUEUED, DIED, DUPLICATE, UNSEEN, FULL = 3, 4, 5, 6, 7
 """Exit statuses of the batch script."""
+_OWNER = "claim/owner"
 _STOPPED = ("interrupted", -210, "stop")
 _FINISHES = {
     "succeeded": ("succeeded", 0, "success", "COMPLETED", 0),
@@ -48,24 +48,33 @@ class Script:
             list(self._job.submission.folder.parent.iterdir())
             (self._attempt / "job.sbatch").stat()
             # The script stays in this folder, whatever name that gets.
-            folder = os.open(self._attempt, os.O_RDONLY | os.O_DIRECTORY)
+            top = os.open(self._attempt.parents[1], os.O_RDONLY | os.O_DIRECTORY)
         except OSError:
             return "FAILED", UNSEEN
         try:
-            return self._run(folder, how)
+            folder = os.open(f"attempts/{self._attempt.name}", os.O_RDONLY | os.O_DIRECTORY, dir_fd=top)
+        except OSError:
+            os.close(top)
+            return "FAILED", UNSEEN
+        try:
+            return self._run(top, folder, how)
         finally:
             os.close(folder)
+            os.close(top)
 
-    def _run(self, folder: int, how: str) -> tuple[str, int] | None:
-        job, claim = self._job, self._attempt / "claim"
+    def _run(self, top: int, folder: int, how: str) -> tuple[str, int] | None:
+        job = self._job
+        if not self._is_named(top):
+            self._world.tell(f"job {job.id} finds the folder of another job")
+            return "FAILED", DUPLICATE
         with suppress(OSError):
-            claim.mkdir()
+            os.mkdir("claim", dir_fd=folder)
         try:
-            os.close(os.open(claim / "owner", os.O_WRONLY | os.O_CREAT | os.O_EXCL))
+            os.close(os.open(_OWNER, os.O_WRONLY | os.O_CREAT | os.O_EXCL, dir_fd=folder))
         except OSError:
-            return self._claimed(claim, folder) if (claim / "owner").exists() else self._die(folder)
+            return self._claimed(folder)
         try:
-            (claim / "owner").write_bytes(f"{job.id} {job.restarts}\n".encode())
+            _write(folder, _OWNER, f"{job.id} {job.restarts}\n".encode())
         except OSError:
             return self._die(folder)
         if not job.cancelled:
@@ -96,9 +105,19 @@ class Script:
         self._result(folder, "failed", -1406 if full else 255, "unknown")
         return "FAILED", FULL if full else DIED
 
-    def _claimed(self, claim: Path, folder: int) -> tuple[str, int]:
+    def _is_named(self, top: int) -> bool:
+        """Return whether the journal in the job's folder, if there is one, is that of the submitted job."""
         try:
-            line = (claim / "owner").read_bytes().decode(errors="replace").partition("\n")[0]
+            journal = _read(top, "journal.jsonl")
+        except OSError:
+            return True
+        return f'"{self._job.submission.tag.partition(".")[0]}'.encode() in journal
+
+    def _claimed(self, folder: int) -> tuple[str, int]:
+        try:
+            line = _read(folder, _OWNER).decode(errors="replace").partition("\n")[0]
+        except (FileNotFoundError, NotADirectoryError):
+            return self._die(folder)
         except OSError:
             line = ""
         owner, _, restarts = line.strip().partition(" ")
@@ -124,6 +143,15 @@ class Script:
                 os.unlink(new, dir_fd=folder)
             return False
         return True
+
+
+def _read(folder: int, name: str) -> bytes:
+    """Return the text of a file."""
+    descriptor = os.open(name, os.O_RDONLY, dir_fd=folder)
+    try:
+        return os.read(descriptor, 1 << 20)
+    finally:
+        os.close(descriptor)
 
 
 def _write(folder: int, name: str, data: bytes) -> None:

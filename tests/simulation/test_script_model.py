@@ -104,6 +104,8 @@ class Situation(Struct, frozen=True, kw_only=True):
     disk: str = "well"
     term: Literal["", "start", "end"] = ""
     how: str = "succeeded"
+    tag: str | None = None
+    """The tag in the journal, None without a journal."""
     moved: bool = False
     """Whether the folder gets another name while tasks run, as another job takes its name."""
 
@@ -132,6 +134,7 @@ SITUATIONS = st.builds(
     disk=st.sampled_from(DISKS),
     term=st.sampled_from(["", "", "start", "end"]),
     how=st.sampled_from(sorted(ENDS)),
+    tag=st.none() | st.sampled_from(["tag", "tag", "other", "another tag"]),
     moved=st.booleans(),
 )
 
@@ -149,6 +152,8 @@ def files_of(situation: Situation) -> Mapping[str, bytes | None]:
     found: dict[str, bytes | None] = {"run": None, "run/attempts": None, "run/attempts/0": None}
     attempt = "run/attempts/0"
     found[f"{attempt}/job.sbatch"] = script().encode()
+    if situation.tag is not None:
+        found["run/journal.jsonl"] = f'{{"kind": "intent", "tag": "{situation.tag}"}}\n'.encode()
     if situation.claim == "file":
         found[f"{attempt}/claim"] = b""
     elif situation.claim:
@@ -182,7 +187,7 @@ def in_bash(situation: Situation) -> Outcome:
             else:
                 (home / path).write_bytes(data)
         (top / "submitted.sbatch").write_text(script())
-        argv = ["bash", str(top / "submitted.sbatch"), str(place / "run"), "0", "tag"]
+        argv = ["bash", str(top / "submitted.sbatch"), str(place / "run"), "0", "tag.1"]
         if home == before:
             argv = ["unshare", "--mount", "bash", "-c", FILL + MOUNTED, "bash", *argv]
         env = {
@@ -220,7 +225,7 @@ def in_model(situation: Situation) -> Outcome:
     ran: list[str] = []
     server.clients["node"] = disk = Disk(server)
     folder = Path(ROOT, "run")
-    submission = Submission(script=folder, folder=folder, job="demo", attempt=0, tag="tag", log=folder)
+    submission = Submission(script=folder, folder=folder, job="demo", attempt=0, tag="tag.1", log=folder)
     job = Job(NUMBER, submission, world.now, world.now)
     job.restarts, job.started, job.cancelled = situation.restarts, world.now, situation.term == "start"
     ends: list[tuple[str, int] | None] = []

@@ -74,6 +74,7 @@ class Witness:
         self.answered: set[JobId] = set()
         """The jobs of which sbatch told its caller."""
         self._found: set[str] = set()
+        self._over: set[str] = set()
         self._writing: dict[int, dict[int, float]] = {}
         self.mixed: set[int] = set()
         """The journals to which two hosts appended at once: on NFS a record may be lost."""
@@ -180,6 +181,7 @@ class Witness:
         if node is None:
             return
         known = history(journals._records(node.data, first=1).records)
+        self._over.add(known.tag.partition(".")[0])
         if known.ended is not None or known.cancelled is not None:
             return
         lost = not known.job_id and self.world.now - known.asked > SETTLED_SECONDS
@@ -191,12 +193,15 @@ class Witness:
     # Slurm
 
     def asks(self, submission: Submission) -> None:
-        """Check that an attempt is recorded before it is submitted, and is not being submitted already."""
+        """Check that an attempt is recorded before it is submitted, and is not being submitted already.
+
+        A job that is over, as another one takes its name, may be submitted late: then nothing of it may run.
+        """
         tag, now = submission.tag, self.world.now
         node = self.journal(submission.folder / "journal.jsonl")
         records = journals._records(node.data, first=1).records if node is not None else ()
         intents = [record for record in records if isinstance(record, Intent) and record.tag == tag]
-        if node is not None and not intents:
+        if node is not None and not intents and tag.partition(".")[0] not in self._over:
             self.breaks(f"attempt {tag} is submitted without a record")
         asked = self._asked.get(tag)
         if asked is not None and now - asked < SUBMIT_SECONDS:
@@ -221,8 +226,11 @@ class Witness:
         """Note that Slurm named the jobs of these tags."""
         self._found |= tags
 
-    def runs(self, job_id: JobId, folder: Path) -> None:
-        """Check that a job that runs finds its secrets."""
+    def runs(self, job_id: JobId, tag: str, folder: Path) -> None:
+        """Check that a job that runs is in its own folder, and finds its secrets there."""
+        journal = self.journal(folder / "journal.jsonl")
+        if journal is not None and not _is_in(tag, journal):
+            self.breaks(f"job {job_id} runs in the folder of another job")
         secrets = self.server.find(str(folder / "secrets"))
         if secrets is None or not secrets.entries:
             self.breaks(f"job {job_id} runs without its secrets")
@@ -250,3 +258,8 @@ class Witness:
     def gives_up(self, lock: Lock) -> None:
         """Note that an owner releases its lock."""
         self._owners = {folder: owner for folder, owner in self._owners.items() if owner.lock is not lock}
+
+
+def _is_in(tag: str, journal: Node) -> bool:
+    """Return whether a journal is that of the job with an attempt's tag."""
+    return f'"{tag.partition(".")[0]}'.encode() in journal.data

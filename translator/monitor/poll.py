@@ -94,10 +94,10 @@ def poll_jobs(
     """Determine the status of jobs; poll each backend once for those whose files do not suffice.
 
     `ask` polls a backend; None polls at once. Without `tasks`, do not read the reports of running tasks, which may
-    be thousands of files.
+    be thousands of files. A job whose folder another job has taken meanwhile is read again.
     """
-    found = [_read(job, late=tasks) for job in jobs]
     ask = ask or asking(backend, now)
+    found = [read_files(job.folder, job.history, late=tasks, read_errors=job.read_errors) for job in jobs]
     answers = {name: ask(name, ids, tags) for name, (ids, tags) in questions(found).items()}
     views: list[View] = []
     for files in found:
@@ -106,19 +106,20 @@ def poll_jobs(
         view = evaluate(replace(files, known=known), answer, now, backend, tasks=tasks)
         backend_error = backend_error or view.backend_error
         views.append(replace(view, backend_error=backend_error, news=(*files.news, *news, *view.news)))
+    for position, job in enumerate(jobs):
+        if job.history.ended is None and job.history.retry is None and not job.folder.is_here():
+            views[position] = _again(job, backend, now, ask, tasks=tasks)
     return views
 
 
-def _read(job: Opened, *, late: bool) -> JobFiles:
-    """Read a job's files; read the journal again if another job has taken the folder's name since."""
-    files = read_files(job.folder, job.history, late=late, read_errors=job.read_errors)
-    known = files.known
-    if files.result is not None or known.ended is not None or known.retry is not None or job.folder.is_here():
-        return files
-    with suppress(OSError):
-        job = open_job(job.folder)
-        files = read_files(job.folder, job.history, late=late, read_errors=job.read_errors)
-    return files
+def _again(job: Opened, backend: Callable[[str], Backend], now: int, ask: Ask, *, tasks: bool) -> View:
+    """Return the view of the job that has taken the folder's name, or that the folder has been removed."""
+    try:
+        return poll_jobs([open_job(job.folder)], backend, now, ask, tasks=tasks)[0]
+    except OSError:
+        gone = JobStatus.so_far("UNKNOWN", "its folder has been removed")
+        error = f"{job.folder.name} has been removed"
+        return View(folder=job.folder, history=job.history, job_status=gone, backend_error=error)
 
 
 def evaluate(files: JobFiles, answer: PollResult, now: int, backend: Callable[[str], Backend], *, tasks: bool) -> View:

@@ -8,8 +8,9 @@ from paislurm.backends.base import JobId, Observation
 from paislurm.backends.slurm.states import FORGOTTEN
 
 from ..folded_names import folded
+from ..state.changes import policy_at
 from ..state.records import Ended, Observed, Retry
-from .job_status import LOST_NODES, DueAttempt, JobStatus, state_of
+from .job_status import LOST_NODES, DueAttempt, JobStatus, state_of, tells_all
 from .retry import STOPPED, AttemptEnd, RetryAfter, decide_retry
 from .status import folded_nodes
 from .waits import is_change
@@ -40,10 +41,16 @@ def transition(evidence: Evidence, job_status: JobStatus, *, completed: int) -> 
 
 
 def retry_decision(evidence: Evidence, code: int) -> tuple[AttemptEnd, RetryAfter | StopRetrying]:
-    """Return the end of the last attempt with this exit code, and the decision about a retry."""
-    known, row = evidence.history, evidence.table.describe(code)
+    """Return the end of the last attempt with this exit code, and the decision about a retry.
+
+    Users see the end in a complete result before it is recorded. So a change of the retry limit does not count that
+    comes after it, from a process that has read the job before.
+    """
+    known, result, row = evidence.history, evidence.result, evidence.table.describe(code)
     ending = AttemptEnd(code=row.code, behaviour=row.behaviour, canceller=evidence.canceller)
-    return ending, decide_retry(ending, known.counters, known.retry_policy, known.tag)
+    seen_at = result.ended_at if result is not None and tells_all(result) else None
+    policy = known.retry_policy if seen_at is None else policy_at(known, seen_at)
+    return ending, decide_retry(ending, known.counters, policy, known.tag)
 
 
 def between_attempts(known: History, retry: Retry, now: int) -> tuple[JobStatus, tuple[Record, ...]]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from .history import History
-    from .records import Changed
+    from .records import Changed, RetryPolicy
 
 OPTIONS = ("time", "partition", "account", "qos", "nice")
 """Options of sbatch that can be changed; `time` is written as by `slurm_time`."""
@@ -35,6 +35,15 @@ def retry_limit(values: Mapping[str, str]) -> int | None:
     """Return the retry limit that a change sets, None if it sets none."""
     number = parse_int(values.get(RETRIES, ""))
     return number if number is not None and 0 <= number <= MAX_RETRIES else None
+
+
+def policy_at(known: History, time: int) -> RetryPolicy:
+    """Return the retry policy of a job at a time, in seconds since 1970: later changes of its limit do not count."""
+    for change in known.changes:
+        if change.happened_at >= time and retry_limit(change.values) is not None:
+            before = retry_limit(change.old_values)
+            return known.retry_policy if before is None else replace(known.retry_policy, retry_limit=before)
+    return known.retry_policy
 
 
 def changed(known: History, record: Changed) -> History:

@@ -21,6 +21,7 @@ open_folder() {
       IFS= read -r -d '' PSL_SUBMIT_DIR <"$PSL_FOLDER/submit-dir"
     fi
     enter_attempt
+    check_own_name "$3"
     claim_attempt
   else
     make_folder_by_hand "$PSL_SUBMIT_DIR"
@@ -64,6 +65,19 @@ check_own_attempt() {
 enter_attempt() {
   cd -- "$PSL_ATTEMPT_FOLDER" || die "cannot enter $PSL_ATTEMPT_FOLDER"
   PSL_ENTERED=1
+}
+
+# check_own_name TAG: end if another job has taken the folder's name since this one was submitted: a
+# submit may have stalled, or Slurm may have lost the job for a while. The journal of a job has its
+# tag before the submit. A cluster behind ssh has no journal.
+check_own_name() {
+  local status=0
+  [[ -e ../../journal.jsonl ]] || return 0
+  grep -aqF -- "\"${1%%.*}" ../../journal.jsonl || status=$?
+  if [[ $status == 1 ]]; then
+    log "$PSL_FOLDER is another job's now; nothing has run"
+    exit 5
+  fi
 }
 
 # make_folder_by_hand PARENT: make the run folder of a run by hand. Refuse an existing folder,
@@ -117,7 +131,8 @@ refuse_folder() {
   exit 4
 }
 
-# claim_attempt: claim the attempt for this job, or end the job if the attempt has another owner.
+# claim_attempt: claim the attempt for this job, or end the job if the attempt has another owner. The
+# folder may get another name at any moment, so no path begins with its name.
 claim_attempt() {
   local me restarts=${SLURM_RESTART_COUNT:-0} owner='' owner_restarts=0
   # The job's name for sbatch and the monitor. Without Slurm no other cluster exists.
@@ -127,15 +142,15 @@ claim_attempt() {
   fi
   # If NFS loses the answer to mkdir, the folder exists already. The server repeats an exclusive
   # creation. Source: RFC 1813, 3.3.8.
-  mkdir -- "$PSL_ATTEMPT_FOLDER/claim" 2>/dev/null || true
-  if (set -o noclobber && : >"$PSL_ATTEMPT_FOLDER/claim/owner") 2>/dev/null; then
-    printf '%s %s\n' "$me" "$restarts" >"$PSL_ATTEMPT_FOLDER/claim/owner" ||
+  mkdir -- claim 2>/dev/null || true
+  if (set -o noclobber && : >claim/owner) 2>/dev/null; then
+    printf '%s %s\n' "$me" "$restarts" >claim/owner ||
       die "cannot write to $PSL_ATTEMPT_FOLDER"
     PSL_CLAIMED=1
     return
   fi
-  [[ -e $PSL_ATTEMPT_FOLDER/claim/owner ]] || die "cannot write to $PSL_ATTEMPT_FOLDER"
-  read -r owner owner_restarts <"$PSL_ATTEMPT_FOLDER/claim/owner" 2>/dev/null || true
+  [[ -e claim/owner ]] || die "cannot write to $PSL_ATTEMPT_FOLDER"
+  read -r owner owner_restarts <claim/owner 2>/dev/null || true
   if [[ $owner == "$me" && $owner_restarts != "$restarts" ]]; then
     if take_over_attempt "$me" "$restarts"; then  # only: requeue
       return 0  # only: requeue

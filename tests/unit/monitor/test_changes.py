@@ -18,6 +18,7 @@ from ..state.any_record import maps
 from .jobs import (
     CREATED,
     ENDED,
+    FAILED,
     INTENT,
     NOW,
     SUBMITTED,
@@ -65,6 +66,15 @@ def test_retries_added_during_a_run_are_used(tmp_path: Path) -> None:
     leave_result(folder, outcome="failed", exit_code=255, behaviour="unknown", reason="worker-0 failed")
     ended(backend)
     assert stepped(folder, backend, NOW).history.attempt == 1
+
+
+def test_retries_added_after_the_result_do_not_count(tmp_path: Path) -> None:
+    """A process that has read the job before its end adds them, when others have seen that it failed."""
+    folder, backend = job(tmp_path), FakeBackend()
+    leave_result(folder, **FAILED | {"ended_at": NOW - 3})
+    ended(backend)
+    folder.append(replace(changed(retries="2"), old_values={"retries": "0"}))
+    assert stepped(folder, backend, NOW).job_status.state == "FAILED"
 
 
 def test_retries_removed_during_a_run_are_not_used(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -227,3 +228,14 @@ def test_a_job_whose_name_is_taken_while_it_is_read_is_not_shown_with_files_of_t
     (view,) = poll_jobs([opened], lambda _: FakeBackend(observed("PENDING", job_id="8")), NOW)
     assert (view.history.job_id, view.job_status.state) == ("8", "WAITING")
     assert view.folder.inode == other.journal.stat().st_ino
+    leave_result(other)
+    (view,) = poll_jobs([opened], lambda _: FakeBackend(observed("PENDING", job_id="8")), NOW)
+    assert (view.history.job_id, view.job_status.state) == ("8", "SUCCEEDED")
+
+
+def test_a_job_that_is_removed_while_it_is_read_is_not_shown_with_an_earlier_state(tmp_path: Path) -> None:
+    folder = job_folder(tmp_path, CREATED, INTENT, SUBMITTED)
+    opened = open_job(folder)
+    shutil.rmtree(folder.path)
+    (view,) = poll_jobs([opened], lambda _: FakeBackend(), NOW)
+    assert (view.job_status.state, view.backend_error) == ("UNKNOWN", f"{folder.name} has been removed")

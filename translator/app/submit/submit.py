@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from paislurm.backends.registry import is_remote
 from paislurm.backends.runner import scrubbed
 
-from ...errors import BackendError, Diagnostic, InterruptedWaitError, RejectedError, UnreachableError
+from ...errors import BackendError, Diagnostic, FolderError, InterruptedWaitError, RejectedError, UnreachableError
 from ...monitor.attempt import cancel_as_asked, new_intent, submit_attempt
 from ...state.history import history
 from ...state.publish import stage, write_files
@@ -131,11 +131,15 @@ def _submit(session: Session, prepared: Prepared, finished: View | None) -> str:
     except Exception:
         undo(folder, old)
         raise
-    if unwritten is not None:
-        session.say(f"warning: cannot write {folder.journal} ({unwritten}); paislurm will find the job by its tag")
+    if unwritten is not None and not folder.is_here():
+        with suppress(BackendError):
+            session.backend(source.backend).cancel(job_id)
+        raise _too_late(folder, job_id)
     # If this fails, a monitor tries again.
     with suppress(BackendError, OSError):
         _after_submit(session, folder, job_id)
+    if unwritten is not None:
+        raise _unrecorded(folder, known, job_id, unwritten)
     return job_id
 
 
@@ -149,6 +153,19 @@ def _after_submit(session: Session, folder: JobFolder, job_id: JobId) -> None:
         folder.forget_secrets()
         session.say(f"warning: {folder.name} has already ended ({known.ended.reason}); job {job_id} runs nothing")
         backend.cancel(job_id)
+
+
+def _too_late(folder: JobFolder, job_id: JobId) -> FolderError:
+    """Return the error for a process that stalled so long before its submit that another job has the name."""
+    message = f"another process has submitted {folder.name} while this submit stalled; job {job_id} runs nothing"
+    return FolderError(Diagnostic(code="E512", message=message, hint="see `paislurm list`"))
+
+
+def _unrecorded(folder: JobFolder, known: History, job_id: JobId, error: OSError) -> FolderError:
+    """Return the error for an accepted job that the journal lacks: it cannot be found once the backend forgets it."""
+    message = f"cannot write {folder.journal}: {error.strerror or error}; {known.backend_label} accepted job {job_id}"
+    hint = f"free space there, then run `paislurm status {known.job}`, which finds the job by its tag {known.tag}"
+    return FolderError(Diagnostic(code="E510", message=message, hint=hint))
 
 
 def _unsure(error: BackendError, folder: JobFolder, known: History) -> UnreachableError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,8 @@ from ...monitor.jobs import FakeBackend, observed
 from ..running import JOB, everything, finish
 
 if TYPE_CHECKING:
+    from paislurm.backends.base import Submission
+
     from ..running import Runner
 
 
@@ -159,8 +162,8 @@ def test_an_unknown_backend_is_wrong_usage(run: Runner, job: str, surroundings: 
     assert not surroundings.exists() or not list(surroundings.iterdir())
 
 
-def test_a_job_id_that_cannot_be_recorded_is_found_by_its_tag(
-    run: Runner, job: str, slurm: FakeBackend, monkeypatch: pytest.MonkeyPatch
+def test_a_job_id_that_cannot_be_recorded_is_an_error_and_is_found_by_its_tag(
+    run: Runner, job: str, slurm: FakeBackend, demo: JobFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
@@ -168,11 +171,27 @@ def test_a_job_id_that_cannot_be_recorded_is_found_by_its_tag(
     with monkeypatch.context() as patch:
         patch.setattr("paislurm.translator.state.job_folder.append", fails)
         said = run("submit", job)
-    assert said.code == 0
-    assert "cannot write " in said.err
-    assert "No space left" in said.err
+    assert said.code == 4
+    assert f"cannot write {demo.journal}: No space left on device; Slurm accepted job 101" in said.err
     assert "job 101" in run("status", "demo").out
     assert len(slurm.submissions) == 1
+
+
+def test_a_submit_that_stalls_until_another_job_has_its_name_is_an_error(
+    run: Runner, job: str, slurm: FakeBackend, demo: JobFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submit = slurm.submit
+
+    def stalls(submission: Submission) -> JobId:
+        demo.path.rename(demo.path.with_name(f"{demo.name}.1"))
+        shutil.copytree(demo.path.with_name(f"{demo.name}.1"), demo.path)
+        return submit(submission)
+
+    monkeypatch.setattr(slurm, "submit", stalls)
+    said = run("submit", job)
+    assert said.code == 4
+    assert f"another process has submitted {demo.name} while this submit stalled; job 101 runs nothing" in said.err
+    assert slurm.cancelled == ["101"]
 
 
 def test_ctrl_c_during_submit_says_that_the_result_is_unknown(
