@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 INTERNAL_ERROR, INTERRUPTED = 70, 130
 NO_END = "it has no end"
 NOT_CANCELLED = "it was stopped, and its user had not cancelled it"
-UNSURE = "may have "
+UNSURE = re.compile(r"may (or may not )?have | accepted job ")
+"""What an error says if Slurm may have done what it was asked for."""
 MOMENT = 2.0
 """Seconds that a record, which has whole ones, may be late."""
 UNEXPLAINED = re.compile(r"unknown|no longer knows|nothing is known|forgotten|unexplained|no answer|left no result")
@@ -92,7 +93,7 @@ def is_listed(found: Evidence, submit: Operation) -> bool:
 
 def was_refused(done: Operation) -> bool:
     """Return whether a submit has said that nothing was submitted, and not that Slurm may have taken the job."""
-    return (done.status or 0) > 0 and done.status != INTERRUPTED and UNSURE not in done.err
+    return (done.status or 0) > 0 and done.status != INTERRUPTED and not UNSURE.search(done.err)
 
 
 def removals(found: Evidence, submit: Operation) -> list[Operation]:
@@ -106,17 +107,17 @@ def removals(found: Evidence, submit: Operation) -> list[Operation]:
     ]
 
 
-def has_killed_cancel(found: Evidence, number: int) -> bool:
-    """Return whether a cancel of a job was killed before the job's end.
+def has_unsure_cancel(found: Evidence, number: int) -> bool:
+    """Return whether a cancel that began before a job's end was killed, or has said that it may have done its work.
 
-    A cancel is recorded once Slurm has accepted it. The scancel of a killed one goes on, waits for Slurm for some
+    A cancel is recorded once Slurm has accepted it. The scancel of such a one goes on, waits for Slurm for some
     seconds, and cancels the job without a record.
     """
     submit = next((each for each in found.operations if each.number == number), None)
     end = next((record for record in found.journals[number] if isinstance(record, Ended)), None)
     return submit is not None and any(
         (each.what, each.user, each.name) == ("cancel", submit.user, submit.name)
-        and (each.status or 0) < 0
+        and ((each.status or 0) < 0 or UNSURE.search(each.err) is not None)
         and each.ended >= submit.began
         and (end is None or each.began <= (end.ended_at or end.happened_at) + MOMENT)
         for each in found.operations
@@ -200,7 +201,7 @@ def _journals(found: Evidence) -> Iterator[Violation]:
     for number, records in found.journals.items():
         for invariant, text in faults_of(records):
             gone = text == NO_END and is_gone(found, number)
-            if not gone and not (text.startswith(NOT_CANCELLED) and has_killed_cancel(found, number)):
+            if not gone and not (text.startswith(NOT_CANCELLED) and has_unsure_cancel(found, number)):
                 yield Violation(invariant, text, found.files[number])
 
 

@@ -45,9 +45,13 @@ class Running:
         self.order = order
         self.outputs = [os.memfd_create(name) for name in ("out", "err")]
         self.began = time.time()
+        # Ctrl-C that comes before the program has begun ends the process, and is none of the worker's.
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         self.pid = os.fork()
         if not self.pid:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
             self._become()
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
         self.pidfd = os.pidfd_open(self.pid)
 
     def _become(self) -> None:
@@ -55,15 +59,16 @@ class Running:
 
         try:
             os.setpgid(0, 0)
-            # They are ignored if this runs in the background of a shell.
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+            # It is ignored if this runs in the background of a shell.
             signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
             for number, descriptor in enumerate(self.outputs, 1):
                 os.dup2(descriptor, number)
             os.closerange(3, 256)
             os.chdir(self.order["cwd"])
             sys.argv = ["paislurm", *self.order["argv"]]
+            signal.signal(signal.SIGINT, signal.default_int_handler)
             run()
         finally:
             os._exit(70)

@@ -191,6 +191,7 @@ def test_a_planted_fault_is_found(invariant: str, plant: Callable[[Evidence], No
         ({}, True),
         ({"status": 0}, False),
         ({"status": 6}, False),
+        ({"status": 6, "err": "`scancel` timed out; it may or may not have done its work"}, True),
         ({"what": "status"}, False),
         ({"user": "alice"}, False),
         ({"name": "other"}, False),
@@ -198,7 +199,7 @@ def test_a_planted_fault_is_found(invariant: str, plant: Callable[[Evidence], No
         ({"began": 1013.0, "ended": 1014.0}, False),
     ],
 )
-def test_a_killed_cancel_may_stop_a_job_without_a_record(killed: dict[str, Any], *, holds: bool) -> None:
+def test_a_cancel_without_an_answer_may_stop_a_job_without_a_record(killed: dict[str, Any], *, holds: bool) -> None:
     """Its scancel goes on, which the journal does not know."""
     found = history()
     stopped_by_nobody(found)
