@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
@@ -204,7 +205,7 @@ class Witness:
         if node is not None and not intents and tag.partition(".")[0] not in self._over:
             self.breaks(f"attempt {tag} is submitted without a record")
         asked = self._asked.get(tag)
-        if asked is not None and now - asked < SUBMIT_SECONDS:
+        if asked is not None and now - asked < SUBMIT_SECONDS and not self._has_stalled(tag):
             self.breaks(f"attempt {tag} is submitted, and an earlier sbatch still tries")
         if tag in self._found:
             self.breaks(f"attempt {tag} is submitted again, although Slurm has named its job")
@@ -212,6 +213,11 @@ class Witness:
         if intents and now - intents[-1].happened_at < MOMENT + 1:
             self._asked[tag] = now
             self.timely.add(tag)
+
+    def _has_stalled(self, tag: str) -> bool:
+        """Return whether the current process stood still, until its lock was lost, after it had made its intent."""
+        made = [line for _, line in self._of().lines if tag.encode() in line and b'"kind": "intent"' in line]
+        return bool(made) and self.world.now - json.loads(made[-1])["happened_at"] > STALE_SECONDS
 
     def refuses(self, tag: str) -> None:
         """Note that Slurm refused an attempt."""

@@ -167,8 +167,14 @@ class Monitor:
         return names
 
     def needs_monitor(self) -> bool:
-        """Return whether any job needs a monitor, without a poll."""
-        return any(job.history.ended is None and job.folder.name not in self._ignored for job in self._jobs())
+        """Return whether any job needs a monitor, without a poll.
+
+        Journals that were read without the lock are read again: on a network file system, the attributes of a changed
+        file may stay the same for a while. Source: nfs(5), acregmax.
+        """
+        found = any(job.history.ended is None and job.folder.name not in self._ignored for job in self._jobs())
+        self._opened.clear()
+        return found
 
     def _jobs(self) -> list[Opened]:
         """Return the jobs that have not ended or have notifications due."""

@@ -247,6 +247,9 @@ def _submit(view: View, number: int, dependencies: Dependencies) -> View:
     intent = Intent(happened_at=now, attempt=0, tag=first) if first else new_intent(number, now, before=before.tag)
     folder.append(intent)
     known = apply(before, [intent])
+    if not dependencies.holds_lock():
+        # Another process submits this attempt, once it is certain that this one has not.
+        return view
     try:
         job_id, _ = submit_attempt(
             folder,

@@ -474,3 +474,16 @@ def test_the_end_of_an_attempt_submits_dependent_jobs(tmp_path: Path, backend: F
     ended(backend)
     monitor(tmp_path, backend, Clock(), []).step(first)
     assert [submission.tag for submission in backend.submissions] == ["paislurm-2"]
+
+
+def test_a_journal_that_was_read_without_the_lock_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A network file system may show the attributes that a journal had before another monitor has ended the job."""
+    folder = job_folder(tmp_path / "jobs", CREATED, INTENT, SUBMITTED)
+    said: list[str] = []
+    found = monitor(tmp_path, FakeBackend(), Clock(), said)
+    monkeypatch.setattr("paislurm.translator.monitor.loop._stamp", lambda _: (1, 1, 1))
+    assert found.needs_monitor()
+    folder.append(ENDED)
+    assert not found.step()

@@ -94,7 +94,7 @@ def test_a_process_that_lost_the_lock_does_nothing(tmp_path: Path) -> None:
     assert (folder.journal.read_bytes(), backend.submissions) == (before, [])
 
 
-@pytest.mark.parametrize("answers", range(1, 5))
+@pytest.mark.parametrize("answers", range(1, 6))
 def test_a_process_that_loses_the_lock_stops_midway(tmp_path: Path, answers: int) -> None:
     """Two monitors that both take themselves for the owner still submit one attempt."""
     folder, backend = failed_job(tmp_path)
@@ -112,6 +112,14 @@ def test_a_process_that_loses_the_lock_stops_midway(tmp_path: Path, answers: int
         view = stepped(folder, backend, NOW)
     assert [submission.tag for submission in backend.submissions] == [f"{INTENT.tag}.1"]
     assert (view.history.attempt, view.history.counters.used) == (1, 1)
+
+
+def test_a_process_that_has_lost_the_lock_after_its_intent_submits_nothing(tmp_path: Path) -> None:
+    folder, backend = failed_job(tmp_path)
+    stepped(folder, backend, NOW, held=lambda: "Intent" not in kinds(folder))
+    assert (backend.submissions, kinds(folder).count("Intent")) == ([], 1)
+    stepped(folder, backend, NOW + SETTLED_SECONDS + 1)
+    assert [submission.tag for submission in backend.submissions] == [f"{INTENT.tag}.1"]
 
 
 def test_an_accepted_attempt_is_recorded_if_the_lock_is_lost_while_slurm_answers(tmp_path: Path) -> None:
