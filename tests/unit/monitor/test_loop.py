@@ -482,7 +482,7 @@ def test_a_journal_that_was_read_without_the_lock_is_read_again(
     """A network file system may show the attributes that a journal had before another monitor has ended the job."""
     folder = job_folder(tmp_path / "jobs", CREATED, INTENT, SUBMITTED)
     said: list[str] = []
-    found = monitor(tmp_path, FakeBackend(), Clock(), said)
+    found = monitor(tmp_path, FakeBackend(observed("RUNNING")), Clock(), said)
     monkeypatch.setattr("paislurm.translator.monitor.loop._stamp", lambda _: (1, 1, 1))
     assert found.needs_monitor()
     folder.append(ENDED)
