@@ -272,6 +272,19 @@ def test_an_interrupted_removal_is_completed_by_the_next_one(
     assert there(surroundings) == set()
 
 
+def test_a_removal_that_is_interrupted_leaves_no_secrets(
+    run: Runner, ended: Callable[..., JobFolder], surroundings: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process that would have recorded the end, and removed them, stalls."""
+    secrets = ended("one").secrets
+    secrets.mkdir()
+    (secrets / "key").write_text("a secret")
+    monkeypatch.setattr(removing, "delete", lambda _: False)
+    assert run("remove", "one").code == 0
+    assert [path.name for path in surroundings.rglob("*.gone-*")]
+    assert not list(surroundings.rglob("key"))
+
+
 def test_a_newer_job_with_the_same_name_is_kept(ended: Callable[..., JobFolder], surroundings: Path) -> None:
     job = removing.open_job(ended("one"))
     job.folder.path.rename(job.folder.path.with_name(f"{ME}~one.1"))

@@ -72,6 +72,8 @@ def remove_job(session: Session, job: Opened, *, keep_logs: bool = False) -> str
     Raises FolderError if another process changes the job, and OSError if its folder cannot be renamed.
     """
     check_removable(job.folder)
+    # First, in case this process is killed: nobody else would remove those of a hidden folder for a day.
+    job.folder.forget_secrets()
     left = _remove_remote(session, job, keep_logs=keep_logs) if is_remote(job.history.backend) else ""
     hidden = hide_bulk(job.folder) if keep_logs else hide(job.folder, job.history)
     if hidden is None:
