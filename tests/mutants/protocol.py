@@ -90,10 +90,12 @@ PROTOCOL = (
     ),
     Mutant(
         "an undone submit leaves its secrets", _REPLACE,
-        "    remove(folder.secrets)\n    gone = folder.path.with_name(f\".new-{os.urandom(8).hex()}\")\n"
-        "    with suppress(OSError):\n        folder.path.rename(gone)\n        remove(gone)\n",
+        "    folder.forget_secrets()\n    gone = folder.path.with_name(f\".new-{os.urandom(8).hex()}\")\n"
+        "    with suppress(OSError), open_folder(folder.path) as opened:\n"
+        "        if folder.is_in(opened) and move(opened.descriptor, folder.path, gone):\n            remove(gone)\n",
         "    gone = folder.path.with_name(f\".new-{os.urandom(8).hex()}\")\n"
-        "    with suppress(OSError):\n        folder.path.rename(gone)\n",
+        "    with suppress(OSError), open_folder(folder.path) as opened:\n"
+        "        if folder.is_in(opened) and move(opened.descriptor, folder.path, gone):\n",
     ),
     Mutant(
         "a submit replaces a job that was submitted meanwhile", _REPLACE,
@@ -102,8 +104,8 @@ PROTOCOL = (
     ),
     Mutant(
         "a process that stalled archives the job that took the name", _PUBLISH,
-        "        if not (mark(checked) and has_name(checked, folder.path)):\n",
-        "        if not mark(checked):\n",
+        "        return os.path.samestat(path.stat(follow_symlinks=False), os.fstat(checked))\n    return False\n",
+        "        return True\n    return True\n",
     ),
     Mutant(
         "the lock of a living owner is free", _LOCK,

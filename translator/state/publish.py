@@ -138,7 +138,7 @@ def archive(folder: JobFolder, checked: int) -> JobFolder | None:
     that has taken the name since. Only the process that makes the mark may rename.
     """
     with writing(folder.path):
-        if not (mark(checked) and has_name(checked, folder.path)):
+        if not mark(checked):
             return None
         number = 0
         while True:
@@ -147,20 +147,32 @@ def archive(folder: JobFolder, checked: int) -> JobFolder | None:
             if old.path.exists():
                 continue
             try:
-                folder.path.rename(old.path)
+                return old if move(checked, folder.path, old.path) else None
             except OSError as error:
                 if error.errno not in _TAKEN:
                     raise
-                continue
-            return old
 
 
-def has_name(checked: int, path: Path) -> bool:
-    """Return whether a folder, by its descriptor, still has its name: this process may have stalled before its mark.
+def move(checked: int, path: Path, new: Path) -> bool:
+    """Rename a folder, by its descriptor. Return False if another folder has taken its name. Raises OSError.
 
-    An NFS client looks a name up again after it has listed the folder of the name. Source: nfs(5), acdirmax.
+    This process may stall before any call, even until another job has the name. So look before the rename, and again
+    after it, and give the name back. An NFS client looks a name up again after it has listed the folder of the name.
+    Source: nfs(5), acdirmax.
     """
     os.listdir(path.parent)  # noqa: PTH208 - the names are not used
+    if not _has_name(checked, path):
+        return False
+    path.rename(new)
+    if _has_name(checked, new):
+        return True
+    with suppress(OSError):
+        new.rename(path)
+    return False
+
+
+def _has_name(checked: int, path: Path) -> bool:
+    """Return whether a path is that of a folder, by its descriptor."""
     with suppress(FileNotFoundError):
         return os.path.samestat(path.stat(follow_symlinks=False), os.fstat(checked))
     return False

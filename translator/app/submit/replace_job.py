@@ -10,7 +10,8 @@ from ...errors import Diagnostic, FolderError, UnreachableError
 from ...monitor.attempt import SETTLED_SECONDS
 from ...monitor.reconcile import record_news
 from ...state.job_folder import JobFolder
-from ...state.publish import archive, publish, remove, restore, writing
+from ...state.open_folder import open_folder
+from ...state.publish import archive, move, publish, remove, restore, writing
 from ..jobs.refresh import refresh
 
 if TYPE_CHECKING:
@@ -89,15 +90,13 @@ def check_in_time(folder: JobFolder, seconds: int) -> None:
 
 def undo(folder: JobFolder, old: JobFolder | None) -> None:
     """Remove the new folder, its secrets first, and restore the old one's name; do nothing if the name was taken."""
-    if not folder.is_here():
-        return
-    remove(folder.secrets)
+    folder.forget_secrets()
     gone = folder.path.with_name(f".new-{os.urandom(8).hex()}")
-    with suppress(OSError):
-        folder.path.rename(gone)
-        remove(gone)
-    if old is not None:
-        restore(old, folder)
+    with suppress(OSError), open_folder(folder.path) as opened:
+        if folder.is_in(opened) and move(opened.descriptor, folder.path, gone):
+            remove(gone)
+            if old is not None:
+                restore(old, folder)
 
 
 def _retire(session: Session, finished: View) -> JobFolder:

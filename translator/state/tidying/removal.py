@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import Diagnostic, FolderError
 from ..open_folder import open_folder
-from ..publish import RETIRED, has_name, mark
+from ..publish import RETIRED, mark, move
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,15 +87,12 @@ def hide(folder: JobFolder, known: History) -> list[Path] | None:
         archived = folder.name != known.full_name and opened.status(RETIRED) is not None
         if not archived and not mark(opened.descriptor):
             return None
-        if not has_name(opened.descriptor, folder.path):
-            return None
         hidden = _hidden(folder)
         try:
-            folder.path.rename(hidden)
+            return [hidden] if move(opened.descriptor, folder.path, hidden) else None
         except OSError:
             opened.rmdir(RETIRED)
             raise
-        return [hidden]
 
 
 def hide_bulk(folder: JobFolder) -> list[Path] | None:
