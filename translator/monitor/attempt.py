@@ -16,7 +16,6 @@ from ..state.history import apply
 from ..state.publish import sync_folder, write_durably
 from ..state.records import Intent, Refused, Submitted
 from ..state.safe_read import read_end
-from ..state.submit_environment import kept_environment
 from .job_status import NEVER_TAKEN
 from .retry import STOPPED
 from .transition import abandoned
@@ -82,12 +81,13 @@ def submit_attempt(
     *,
     exclude: tuple[str, ...] = (),
     delay: int = 0,
+    environment: Mapping[str, str] | None = None,
 ) -> tuple[JobId, OSError | None]:
     """Submit the attempt whose intent is in the journal. Raises BackendError if the backend does not accept it.
 
-    Avoid the nodes in `exclude`, unless the backend refuses that. Start after at least `delay` seconds. A retry, or
-    a job that waited for others, gets the environment of the user's submit. Return the job's id, and the error if
-    the id could not be recorded; the job then runs anyway and is found by its tag.
+    Avoid the nodes in `exclude`, unless the backend refuses that. Start after at least `delay` seconds, with the
+    environment, or that of this process. Return the job's id, and the error if the id could not be recorded; the job
+    then runs anyway and is found by its tag.
     """
     submission = Submission(
         script=folder.script(known.attempt),
@@ -98,7 +98,7 @@ def submit_attempt(
         log=folder.batch_log(known.attempt),
         exclude=exclude,
         delay=max(0, delay),
-        environment=kept_environment(folder.path) if known.attempt or known.dependencies else None,
+        environment=environment,
         held=known.holds_next,
     )
     try:

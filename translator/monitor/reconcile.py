@@ -17,6 +17,7 @@ from ..errors import BackendError, PaislurmError
 from ..state.changes import changed_options
 from ..state.history import apply
 from ..state.records import Ended, Intent, Refused, Retry
+from ..state.submit_environment import kept_environment
 from .after import may_begin
 from .attempt import (
     SETTLED_SECONDS,
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 REFUSED_SECONDS = 3600
 """Seconds for which a refused attempt is tried again: a limit of the site may be reached only for a while."""
 REFUSED = -200
+NO_ENVIRONMENT = "the environment and the secrets of its submit have been removed"
 FULL_HOUR = "the site's limit on retries per hour is reached (`retry.maxAttemptsPerHour`)"
 
 UNKNOWN_SECONDS = 30 * 86400
@@ -243,6 +245,10 @@ def _submit(view: View, number: int, dependencies: Dependencies) -> View:
     before = open_job(folder).history
     if before.cancelled is not None or (before.attempt, before.job_id) != (view.history.attempt, view.history.job_id):
         return view
+    environment = kept_environment(folder.path)
+    if environment is None:
+        # It is removed before the end of a job is recorded, with the secrets, and the record may have failed.
+        return _given_up(view, before, now, f"attempt {number} cannot be submitted: {NO_ENVIRONMENT}", dependencies)
     first = number == 0 and before.first_tag
     intent = Intent(happened_at=now, attempt=0, tag=first) if first else new_intent(number, now, before=before.tag)
     folder.append(intent)
@@ -258,6 +264,7 @@ def _submit(view: View, number: int, dependencies: Dependencies) -> View:
             dependencies.clock,
             exclude=known.excluded_nodes(now, dependencies.ledger.read(known)),
             delay=before.retry.retry_at - now if before.retry is not None else 0,
+            environment=environment,
         )
     except BackendError as error:
         if error.is_refusal:
@@ -291,7 +298,12 @@ def _refused(view: View, last: Refused | None, known: History, error: BackendErr
         view.folder.append(refused)
         job_status, _ = while_refused(known, refused, now)
         return replace(_after(view, apply(known, [refused]), refused.reason), job_status=job_status)
-    end = abandoned(known, now, REFUSED, f"attempt {known.attempt} cannot be submitted: {refused.reason}")
+    return _given_up(view, known, now, f"attempt {known.attempt} cannot be submitted: {refused.reason}", dependencies)
+
+
+def _given_up(view: View, known: History, now: int, reason: str, dependencies: Dependencies) -> View:
+    """End a job whose next attempt cannot be submitted."""
+    end = abandoned(known, now, REFUSED, reason)
     view.folder.append(end)
     dependencies.backend(known.backend).forget(known.run_folder(view.folder.path))
     job_status = JobStatus(state="FAILED", code=REFUSED, reason=end.reason, ended=True)

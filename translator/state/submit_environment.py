@@ -26,10 +26,10 @@ def as_bytes(environment: Mapping[str, str]) -> bytes:
 
 
 def kept_environment(folder: Path) -> dict[str, str] | None:
-    """Return the environment kept in a job's folder, None if it is missing or cannot be read."""
+    """Return the environment kept in a job's folder, None if it is missing or damaged. Raises OSError."""
     try:
         data, whole = read_end(folder / ENVIRONMENT, MAX_BYTES)
-    except OSError:
+    except FileNotFoundError:
         return None
     if not whole or not data.endswith(b"\0"):
         return None

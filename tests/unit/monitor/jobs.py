@@ -18,6 +18,7 @@ from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.journal import read
 from paislurm.translator.state.records import Created, Ended, Intent, JobRole, RetryPolicy, Submitted, dump
 from paislurm.translator.state.result import parse_result
+from paislurm.translator.state.submit_environment import ENVIRONMENT, as_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -50,10 +51,12 @@ FAILED = {"outcome": "failed", "exit_code": 255, "behaviour": "unknown", "reason
 
 
 def job_folder(jobs: Path, *records: Record, name: str = "alice~demo") -> JobFolder:
-    """Make a job folder with these records in its journal."""
+    """Make a job folder with these records in its journal, and the environment of the submit until the end."""
     folder = JobFolder(path=jobs / name)
     folder.attempt(0).mkdir(parents=True)
     folder.journal.write_bytes(b"".join(dump(record) for record in records))
+    if not any(isinstance(record, Ended) for record in records):
+        (folder.path / ENVIRONMENT).write_bytes(as_bytes({"HOME": "/home/alice"}))
     return folder
 
 

@@ -271,3 +271,14 @@ def test_the_monitor_retries_on_time_whatever_the_poll_interval(tmp_path: Path) 
     Monitor(Store(tmp_path), means, NotificationSender(), said.append).run(sleep=sleep, spent=lambda: seconds > 1000)
     assert [second // 10 for second in tries] == [0, 18, 36, 40]
     assert any(WORDS in line for line in said)
+
+
+def test_a_retry_without_the_environment_of_the_submit_ends_the_job(tmp_path: Path) -> None:
+    """The job was given up, and the record of that failed; its secrets are gone too."""
+    folder, backend = failed_job(tmp_path)
+    folder.forget_secrets()
+    status = stepped(folder, backend, NOW).job_status
+    assert (status.state, status.code, backend.submissions) == ("FAILED", -200, [])
+    assert status.reason == (
+        "attempt 1 cannot be submitted: the environment and the secrets of its submit have been removed"
+    )

@@ -115,7 +115,7 @@ def test_if_the_attempt_ends_the_next_one_is_changed(
 
     def late(job_id: JobId, values: Mapping[str, str], before: Sequence[Mapping[str, str]] = ()) -> None:
         if job_id == "101":
-            leave_result(waiting, **FAILED)
+            leave_result(waiting, **FAILED | {"ended_at": clock() + 1})
             ended(slurm, "101")
             raise RejectedError(Diagnostic(code="E621", message="Job has already finished"))
         change(job_id, values, before)
