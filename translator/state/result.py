@@ -104,6 +104,8 @@ class RestartRecord(Struct, frozen=True, kw_only=True):
     """The lost node."""
     spare_node: str
     """The node that took its place."""
+    checkpoint_at: Int | None = None
+    """The time of the newest checkpoint when the tasks started anew (`extras.slurm.resumes`)."""
 
 
 class Result(Struct, frozen=True, kw_only=True):

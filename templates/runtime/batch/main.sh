@@ -34,8 +34,8 @@ begin_attempt() {
   read_uptime
   PSL_BEGAN_AT=$PSL_NOW PSL_BEGAN_UPTIME=$PSL_UPTIME PSL_RUN_ID=$SLURM_JOB_ID
   open_folder "$@"
-  note_start  # only: requeue
   find_checkpoint && PSL_RESUMED_FROM=$PSL_NEWEST  # only: checkpoints
+  note_start  # only: requeue
   PSL_SCRATCH=$(mktemp -d "${TMPDIR:-/tmp}/paislurm.XXXXXX") ||
     die "cannot make a scratch folder on $SLURMD_NODENAME"
   clean_slurm_environment

@@ -12,14 +12,17 @@ PSL_FIRST_RUN=0 PSL_RESTARTS=''
 # How long tasks on lost nodes may take to end, in seconds.
 readonly PSL_GHOST_SECONDS=5
 
-# note_start: note the time and the nodes of this start.
+# note_start: note the time, the newest checkpoint and the nodes of this start.
 note_start() {
   local -a nodes=()
   [[ ${PSL_CLAIMED-} ]] || return 0
   mapfile -t nodes < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
+  ((${#nodes[@]})) || die "cannot read the nodes of the job"
   [[ -e lost-nodes ]] || : >lost-nodes
-  printf '%s\n' "$PSL_NOW ${nodes[*]}" >>claim/starts || die "cannot write to $PSL_ATTEMPT_FOLDER"
+  printf '%s\n' "$PSL_NOW ${PSL_RESUMED_FROM:-null} ${nodes[*]}" >>claim/starts ||
+    die "cannot write to $PSL_ATTEMPT_FOLDER"
   if ((PSL_FIRST_RUN)); then
+    find_lost_nodes
     await_ends_on_lost_nodes
   fi
 }
@@ -54,20 +57,18 @@ take_over_attempt() {
       PSL_FIRST_RUN=$((count + 1))
     fi
   done
-  find_lost_nodes ${starts[@]+"${starts[@]}"}
 }
 
-# find_lost_nodes START ...: compare the nodes of each earlier start with those of the next one: set
-# PSL_RESTARTS, and list the nodes that the job has lost for their tasks.
+# find_lost_nodes: compare the nodes of each start with those of the next one: set PSL_RESTARTS, and
+# list the nodes that the job has lost for their tasks. PSL_RESUMED_FROM is that of the first start.
 find_lost_nodes() {
-  local start at node entry nodes
+  local node entry
   local -a words=() lost=() new=()
   local -A before=() after=() gone=()
-  nodes=$(scontrol show hostnames "$SLURM_JOB_NODELIST") || die "cannot read the nodes of the job"
-  for start in "$@" "$PSL_NOW ${nodes//$'\n'/ }"; do
-    read -ra words <<<"$start"
-    at=${words[0]} lost=() new=() after=()
-    for node in "${words[@]:1}"; do
+  PSL_RESUMED_FROM=''
+  while read -ra words; do
+    PSL_RESUMED_FROM=${PSL_RESUMED_FROM:-${words[1]}} lost=() new=() after=()
+    for node in "${words[@]:2}"; do
       after[$node]=1
       [[ ${before[$node]-} ]] || new+=("$node")
       unset "gone[$node]"
@@ -76,7 +77,8 @@ find_lost_nodes() {
       [[ ${after[$node]-} ]] || lost+=("$node")
     done
     for node in ${lost[@]+"${lost[@]}"}; do
-      printf -v entry '{"at": %d, "lost_node": "%s", "spare_node": "%s"}' "$at" "$node" "${new[0]-}"
+      printf -v entry '{"at": %d, "lost_node": "%s", "spare_node": "%s", "checkpoint_at": %s}' \
+        "${words[0]}" "$node" "${new[0]-}" "${words[1]}"
       PSL_RESTARTS+=${PSL_RESTARTS:+, }$entry
       new=("${new[@]:1}") gone[$node]=1
     done
@@ -84,7 +86,7 @@ find_lost_nodes() {
     for node in "${!after[@]}"; do
       before[$node]=1
     done
-  done
+  done <claim/starts
   # Write to the same file, which NFS notices.
   printf '%s\n' "${!gone[*]}" >lost-nodes
   log "Slurm has restarted the job${lost[0]+ after the loss of ${lost[*]}}: all tasks start anew"

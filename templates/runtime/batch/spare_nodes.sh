@@ -173,13 +173,15 @@ await_lost_tasks() {
 
 # note_restart: pass the nodes and numbers of the next start to run_starts.
 note_restart() {
-  local position entry run=$PSL_FIRST_RUN list
+  local position entry run=$PSL_FIRST_RUN list PSL_NEWEST=''
   for position in "${!PSL_ATTEMPTS[@]}"; do
     ((run >= PSL_ATTEMPTS[$position])) || run=${PSL_ATTEMPTS[$position]}
   done
+  find_checkpoint  # only: checkpoints
   for position in "${!PSL_LOST_NODES[@]}"; do
-    printf -v entry '{"at": %d, "lost_node": "%s", "spare_node": "%s"}' "$PSL_LOST_AT" \
-      "${PSL_LOST_NODES[position]}" "${PSL_NEXT_NODES[position]}"
+    printf -v entry '{"at": %d, "lost_node": "%s", "spare_node": "%s", "checkpoint_at": %s}' \
+      "$PSL_LOST_AT" "${PSL_LOST_NODES[position]}" "${PSL_NEXT_NODES[position]}" \
+      "${PSL_NEWEST:-null}"
     PSL_RESTARTS+=${PSL_RESTARTS:+, }$entry
   done
   printf -v list '%s,' "${PSL_NEXT_NODES[@]}"

@@ -28,6 +28,7 @@ FAKES = """
     start() {
       PSL_NOW=$1 SLURM_JOB_NODELIST=$2 SLURM_RESTART_COUNT=$3
       claim_attempt
+      PSL_RESUMED_FROM=${4-}
       note_start
     }
 """
@@ -42,18 +43,24 @@ def bash(folder: Path, code: str, counted: int = 0) -> str:
 
 
 def test_each_start_has_higher_attempt_numbers_and_lists_the_lost_nodes(tmp_path: Path) -> None:
-    """The node that was lost first is back in the third start, and no task there may be killed."""
-    first = "(start 100 n1,n2,n3 0)\n: >logs/0-w/0.stdout.log\n: >logs/0-w/0.stdout.4.log\n"
+    """The node that was lost first is back in the third start, and no task there may be killed.
+
+    Each restart has the newest checkpoint, and the attempt that of its first start.
+    """
+    first = "(start 100 n1,n2,n3 0 90)\n: >logs/0-w/0.stdout.log\n: >logs/0-w/0.stdout.4.log\n"
     second = "(start 200 n2,n3,n4 1; echo $PSL_FIRST_RUN; cat lost-nodes)\n"
-    third = '(start 300 n1,n3,n4 2; echo $PSL_FIRST_RUN; echo "[$PSL_RESTARTS]"; cat lost-nodes; cat claim/owner)'
+    third = """
+        (start 300 n1,n3,n4 2 250; echo $PSL_FIRST_RUN; echo "[$PSL_RESTARTS]"
+        cat lost-nodes; cat claim/owner; echo $PSL_RESUMED_FROM)
+    """
     said = bash(tmp_path, first + second + "mkdir srun\n" + third).splitlines()
     assert said[:3] == ["Slurm has restarted the job after the loss of n1: all tasks start anew", "5", "n1"]
     assert said[3:5] == ["Slurm has restarted the job after the loss of n2: all tasks start anew", "5"]
     assert json.loads(said[5]) == [
-        {"at": 200, "lost_node": "n1", "spare_node": "n4"},
-        {"at": 300, "lost_node": "n2", "spare_node": "n1"},
+        {"at": 200, "lost_node": "n1", "spare_node": "n4", "checkpoint_at": None},
+        {"at": 300, "lost_node": "n2", "spare_node": "n1", "checkpoint_at": 250},
     ]
-    assert said[6:] == ["n2", "7 2"]
+    assert said[6:] == ["n2", "7 2", "90"]
     assert (tmp_path / "srun.1").is_dir()
     assert (tmp_path / "srun.2").is_dir()
 

@@ -74,6 +74,7 @@ def test_a_restart_waits_for_the_tasks_of_the_lost_node_and_is_recorded(tmp_path
     """The next start has its own numbers, nodes and messages."""
     code = """
         on_start 0 1 1 3 n2 5 999
+        find_checkpoint() { PSL_NEWEST=900; }
         on_node_loss 0 n2
         (end_start); echo "status $? at $PSL_NOW"
         PSL_NODES_OF=() && source scratch/restart
@@ -85,7 +86,7 @@ def test_a_restart_waits_for_the_tasks_of_the_lost_node_and_is_recorded(tmp_path
     status, nodes, restarts, state = bash(tmp_path, code, LIVING="n1,n3,n4,n5").splitlines()
     assert status == "status 8 at 1000"
     assert nodes == "n1,n4,n3,n5 4 4 srun srun.0"
-    assert json.loads(restarts) == [{"at": 1000, "lost_node": "n2", "spare_node": "n4"}]
+    assert json.loads(restarts) == [{"at": 1000, "lost_node": "n2", "spare_node": "n4", "checkpoint_at": 900}]
     assert state == "running"
 
 
