@@ -23,10 +23,13 @@ GRANULARITY = 2
 
 
 def accounted(job: Job) -> list[tuple[int, int, int]]:
-    """Return elapsed seconds, nodes and GPUs of each component of each attempt, when sacct has their ends."""
+    """Return elapsed seconds, nodes and GPUs of each component of each attempt, when sacct has their ends.
+
+    A restart in the job divides a component.
+    """
     records = map(json.loads, (job.path / "journal.jsonl").read_text().splitlines())
     ids = ",".join(record["job_id"] for record in records if record["kind"] == "submitted")
-    argv = ("sacct", "-X", "-P", "-n", f"--jobs={ids}", "--format=State,ElapsedRaw,AllocNodes,AllocTRES")
+    argv = ("sacct", "-XPnD", f"--jobs={ids}", "--format=State,ElapsedRaw,AllocNodes,AllocTRES")
     rows: list[list[str]] = []
 
     def has_ends() -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cluster.jobs import role
+from tests.contract.test_cost import cost_of
 from tests.contract.test_spare_nodes import RETRIED, await_start, begun, ledger, overlaps, ticking
 
 if TYPE_CHECKING:
@@ -63,6 +64,9 @@ def test_slurm_restarts_the_job_before_all_that_wait(site: Site, folder: Path, l
     assert f"after the loss of {lost}" in shown["reason"]
     assert {row[1] for row in ledger(folder) if row[0] == "done"} == {"w-0", "w-1"}
     assert len(started.split()) <= 1, "jobs that waited run only after the end of this one"
+    cost, seconds = cost_of(job)
+    assert {part["lost_to"] for part in cost["parts"]} == {None, "its node was lost"}
+    assert seconds["lost"] > 0
 
 
 def test_other_sites_retry_as_usual(site: Site, folder: Path) -> None:

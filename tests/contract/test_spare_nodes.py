@@ -11,6 +11,7 @@ import pytest
 
 from tests.cluster.jobs import ONE_ATTEMPT, role
 from tests.cluster.processes import wait_until
+from tests.contract.test_cost import GRANULARITY, cost_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +34,8 @@ def submit(site: Site, folder: Path, roles: dict[str, int], settings: str = ONE_
     """Submit a job whose tasks run until the file `stop` is there."""
     text = "".join(role(name, count, ticking(folder)) for name, count in roles.items())
     settings += f"slurmVersion: {site.slurm}\n"
-    return site.submit(folder, text, "{slurm: {spare: 1, tasksPerNode: 1}}", settings, partition="spared")
+    extras = f'{{slurm: {{spare: 1, tasksPerNode: 1, resumes: {{file: "{folder}/checkpoint"}}}}}}'
+    return site.submit(folder, text, extras, settings, partition="spared")
 
 
 def ledger(folder: Path) -> list[Line]:
@@ -70,7 +72,8 @@ def test_all_tasks_start_anew_in_the_same_job(site: Site, folder: Path, roles: d
     cluster, count = site.administrator, sum(roles.values())
     job = submit(site, folder, roles)
     first = await_start(folder, count, 0)
-    number, lost = job.number, first["w-1"]
+    number, lost, checkpoint = job.number, first["w-1"], folder / "checkpoint"
+    checkpoint.touch()
     cluster.stop_daemon(f"slurmd-{lost}", crash=True)
     try:
         second = await_start(folder, count, 1)
@@ -88,6 +91,13 @@ def test_all_tasks_start_anew_in_the_same_job(site: Site, folder: Path, roles: d
     assert (shown["state"], shown["attempts"], shown["job_id"]) == ("SUCCEEDED", [], number)
     assert {task["task_attempt"] for task in result["tasks"]} == {1}
     assert f"after the loss of {lost}" in shown["reason"]
+    # Slurm takes the lost node from the job before the script notices the loss.
+    saved, nodes = int(checkpoint.stat().st_mtime), len(set(first.values()))
+    assert [each["checkpoint_at"] for each in result["restarts"]] == [saved]
+    lost_for = result["restarts"][0]["at"] - saved
+    cost, seconds = cost_of(job)
+    assert {part["lost_to"] for part in cost["parts"]} == {None, "its node was lost"}
+    assert (nodes - 1) * (lost_for - GRANULARITY) <= seconds["lost"] <= nodes * (lost_for + GRANULARITY)
 
 
 @pytest.mark.disruptive

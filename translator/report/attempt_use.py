@@ -5,10 +5,13 @@ from __future__ import annotations
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from paislurm.backends.hostlist import expand
 
 from ..exit_codes.table import ExitTable
 from ..monitor.failure import short_cause
+from ..monitor.first_cause import NODE_LOST
 from ..state.records import Ended, Retry, Submitted
 from .cost import PRODUCTIVE, RUNNING, Allocation, AttemptUse, Key, Work
 
@@ -21,13 +24,51 @@ if TYPE_CHECKING:
 
 
 def attempt_uses(evidence: JobEvidence) -> Iterator[AttemptUse]:
-    """Yield the use of each attempt's time. A result that cannot be read counts as none.
+    """Yield the use of each attempt's time, or of each start of its tasks. A result that cannot be read counts as none.
 
     The newest checkpoint of an attempt may be the one that the next attempt found.
     """
     later = [files.result.resumed_from if files.result else None for files in evidence.attempts[1:]]
     for files, later_mark in zip_longest(evidence.attempts, later):
-        yield _attempt_use(evidence, files, later_mark)
+        yield from _starts(evidence, files, _attempt_use(evidence, files, later_mark))
+
+
+def _starts(evidence: JobEvidence, files: AttemptFiles, use: AttemptUse) -> Iterator[AttemptUse]:
+    """Divide an attempt at the restarts of all its tasks; a start before a restart is lost to the loss of a node."""
+    restarts = {each.at: each.checkpoint_at for each in files.result.restarts} if files.result else {}
+    lost = _lost(evidence, NODE_LOST, None)
+    # Slurm has restarted the job a while before its script notes the time.
+    rows = [found.started for _, found in files.allocated] if evidence.plan.requeues else []
+    for at, mark in sorted(restarts.items()):
+        before, use = _divided(use, _nearest(rows, at))
+        yield replace(before, key=lost, mark=mark, work=tuple(work._replace(key=lost) for work in before.work))
+    yield use
+
+
+def _nearest(times: Sequence[int], at: int) -> int:
+    return min(times, key=lambda time: abs(time - at), default=at)
+
+
+def _divided(use: AttemptUse, cut: int) -> tuple[AttemptUse, AttemptUse]:
+    """Divide the use of an attempt at a time; tasks that started before have ended by then."""
+    before, after = [], []
+    for each in use.allocations:
+        elapsed = min(each.elapsed, max(0, cut - each.begins))
+        if each.begins < cut:
+            before.append(replace(each, ends=min(each.ends, cut), elapsed=elapsed))
+        if each.ends > cut:
+            after.append(replace(each, begins=max(each.begins, cut), elapsed=each.elapsed - elapsed))
+    return replace(
+        use,
+        allocations=tuple(before),
+        work=tuple(work._replace(ends=min(work.ends, cut)) for work in use.work if work.begins < cut),
+    ), replace(
+        use,
+        allocations=tuple(after),
+        work=tuple(work for work in use.work if work.begins >= cut),
+        submitted_at=max((each.ends for each in before), default=None),
+        restarted=True,
+    )
 
 
 def _attempt_use(evidence: JobEvidence, files: AttemptFiles, later_mark: int | None) -> AttemptUse:

@@ -54,9 +54,9 @@ class Work(NamedTuple):
 
 
 class AttemptUse(Struct, frozen=True, kw_only=True):
-    """An attempt: `key` is the use of its tasks' time, until `mark` productive, in `stalls` stalled.
+    """An attempt, or a start of it: `key` is the use of its tasks' time, until `mark` productive, in `stalls` stalled.
 
-    `ended_at` is the end of its waiting without an allocation.
+    `ended_at` is the end of its waiting without an allocation. `restarted` tells all starts from the first one.
     """
 
     key: Key
@@ -66,6 +66,7 @@ class AttemptUse(Struct, frozen=True, kw_only=True):
     stalls: tuple[tuple[int, int], ...] = ()
     submitted_at: int | None = None
     ended_at: int | None = None
+    restarted: bool = False
 
     def key_at(self, key: Key, at: int) -> Key:
         """Return the use of a moment in the time of a task."""
@@ -110,8 +111,9 @@ def job_cost(attempts: Iterable[AttemptUse]) -> JobCost:
     gpus: Counter[Key] = Counter()
     waiting = held = unknown = 0
     for attempt in attempts:
-        held += bool(attempt.allocations)
-        unknown += any(not each.from_sacct for each in attempt.allocations)
+        if not attempt.restarted:
+            held += bool(attempt.allocations)
+            unknown += any(not each.from_sacct for each in attempt.allocations)
         begins = min((each.begins for each in attempt.allocations), default=attempt.ended_at)
         if attempt.submitted_at is not None and begins is not None:
             waiting += max(0, begins - attempt.submitted_at)

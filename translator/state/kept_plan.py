@@ -84,6 +84,7 @@ class KeptPlan(Struct, frozen=True):
     components: tuple[KeptComponent, ...] = ()
     diagnostics: tuple[KeptDiagnostic, ...] = ()
     one_log: bool = False
+    requeues: bool = False
 
     @property
     def roles_by_name(self) -> dict[str, KeptRole]:

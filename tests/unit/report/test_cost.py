@@ -220,3 +220,50 @@ def test_each_run_of_a_retried_task_counts(jobs: Path, run: Runner, monkeypatch:
     found = json.loads(run("status", "again", "--json", "--cost").out)["cost"]["parts"]
     seconds = {part["use"]: part["node_seconds"] for part in found}
     assert seconds == {"productive": 65, "staging": 2, "lost": 28, "idle": 5}
+
+
+def restarted(jobs: Path, at: int, starts: int, ends: int, checkpoint_at: int | None) -> None:
+    """Make a job of two tasks that began anew `at`, after the loss of n2, whose task did not report its end."""
+    made = Made(jobs, user_name(), "anew", [("worker", 2)])
+    made.submitted(0, T, starts=T + 10)
+    starts_first = [f"start 0 {index} {index} 0 n{index + 1} 0 {T + 12}\n" for index in range(2)]
+    made.file(0, "tasks/n.log", "".join([*starts_first, f"exit 0 0 0 0 143 143 unknown {T + 53}\n"]))
+    nodes = ("n1", "n3")
+    rows = [task("worker", n, "SUCCEEDED", 0, node, T + starts, T + ends) for n, node in enumerate(nodes)]
+    made.result(0, T + 10, T + ends, "succeeded", 0, "done", [{**row, "task_attempt": 1} for row in rows])
+    result = json.loads(made.folder.result(0).read_text())
+    restart = {"at": T + at, "lost_node": "n2", "spare_node": "n3", "checkpoint_at": checkpoint_at}
+    made.folder.result(0).write_text(json.dumps({**result, "restarts": [restart]}))
+    made.ends(0, "SUCCEEDED", 0, "done", T + 10, T + ends)
+    (made.folder.path / "plan.json").write_text(json.dumps({"requeues": checkpoint_at is None}))
+
+
+@pytest.mark.parametrize(
+    ("rows", "more", "waited", "seconds"),
+    [
+        pytest.param(
+            ((10, 50, 3, "n[1-3]"), (50, 110, 2, "n[1,3]")), (52, 60, 110, T + 40), 10,
+            {"productive": 2 * (40 - 12) + 2 * (110 - 60), "lost": 2 * (50 - 40) + (52 - 50),
+             "staging": 3 * (12 - 10) + 2 * (60 - 52), "idle": 52 - 12},
+            id="spare",
+        ),
+        pytest.param(
+            ((10, 50, 2, "n[1-2]"), (70, 130, 2, "n[1,3]")), (75, 82, 130, None), 10 + (70 - 50),
+            {"productive": 2 * (130 - 82), "lost": 2 * (50 - 12), "staging": 2 * (12 - 10) + 2 * (82 - 70)},
+            id="requeue",
+        ),
+    ],
+)  # fmt: skip
+def test_a_start_before_a_restart_is_lost_to_the_loss_of_a_node(
+    jobs: Path, run: Runner, monkeypatch: pytest.MonkeyPatch, rows: Sequence[tuple[int, int, int, str]],
+    more: tuple[int, int, int, int | None], waited: int, seconds: dict[str, int],
+) -> None:  # fmt: skip
+    restarted(jobs, *more)
+    answers(
+        monkeypatch, *(f"4711||||||{T + a}|{T + b}|{b - a}|node={count}|{names}|anew" for a, b, count, names in rows)
+    )
+    cost = json.loads(run("status", "anew", "--json", "--cost").out)["cost"]
+    assert {part["use"]: part["node_seconds"] for part in cost["parts"]} == seconds
+    assert {part["lost_to"] for part in cost["parts"]} == {None, "its node was lost"}
+    assert (cost["waiting_seconds"], cost["allocated_attempts"], cost["attempts_not_in_sacct"]) == (waited, 1, 0)
+    assert cost["node_seconds"] == sum(count * (b - a) for a, b, count, _ in rows)
