@@ -91,10 +91,9 @@ def mpirun_over(site: Site, hosts: str) -> tuple[str, int]:
     return f"mpirun -H {hosts.replace('master-0', 'localhost')} {options}", 9
 
 
-def compiled(site: Site) -> Path:
-    """Return the MPI program, compiled by the cluster's own compiler."""
-    program = site.folder / "allreduce"
-    source = ROOT / "tests/cluster/allreduce.c"
+def compiled(site: Site, source: Path = ROOT / "tests/cluster/allreduce.c") -> Path:
+    """Return an MPI program, compiled by the cluster's own compiler."""
+    program = site.folder / source.stem
     if site.cluster is None:
         subprocess.run(["mpicc", "-o", str(program), str(source)], check=True)
         return program

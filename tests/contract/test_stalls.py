@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cluster.jobs import BOTH, ONE_ATTEMPT, role
+from tests.cluster.jobs import BOTH, ONE_ATTEMPT, ROOT, role
 from tests.cluster.processes import wait_until
-from tests.contract.test_calls import containers
+from tests.contract.test_calls import compiled, containers
+from tests.contract.test_ranks import skip_without
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,4 +77,23 @@ def test_a_stall_of_a_rank(site: Site, folder: Path, contained: bool) -> None:
     more = containers(site) if contained else ONE_ATTEMPT
     job = site.submit(folder, roles, settings, f"{more}mpi: [pmix, pmi2]\n")
     is_named(job, "1 other waits")
+    assert job.paislurm("cancel", job.name).returncode == 0
+
+
+def test_a_wrong_collective_of_mpi(site: Site, folder: Path) -> None:
+    """All ranks compute. eu-stack tells in what, unless its node is too busy.
+
+    MPI_Init may be quiet, too.
+    """
+    if site.cluster:
+        skip_without(site, "pmix")
+    program = compiled(site, ROOT / "tests/stalls/ranks.c")
+    roles = role("w", 3, f"{program} 1 2 barrier stalled.at").replace("memoryMB: 100", "memoryMB: 1000")
+    settings = f"{ONE_ATTEMPT}mpi: [pmix, pmi2]\n"
+    job = site.submit(folder, roles, f"{{slurm: {{mpi: {{plugin: pmix}}, {SOON}}}}}", settings)
+    job.wait_for("step 1", "0-w/0")
+    reason = r".*: nothing tells which of the 3 .*; each has processes in code that computes or waits in libmpi\S+"
+    if site.run("sh", "-c", "command -v eu-stack").returncode == 0:
+        reason += r"|.*: w-1 is in MPI_Barrier@libmpi\S+, and the others in MPI_Allreduce@libmpi\S+; 2 others wait"
+    wait_until(lambda: re.fullmatch(reason, (job.status()["stall"] or {}).get("reason", "")), "the stall in MPI")
     assert job.paislurm("cancel", job.name).returncode == 0

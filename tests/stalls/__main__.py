@@ -1,7 +1,7 @@
 """Play stalls and quiet jobs on this machine, and print what the stall guard makes of them.
 
 `python -m tests.stalls --stalls 20 --quiet 100`. Root, for a file system that hangs. Stalls of gloo need PyTorch in the
-Python that --python names, and py-spy beside it.
+Python that --python names, and py-spy beside it; a barrier of MPI needs eu-stack there, or in the PATH.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 /* Stands in for an MPI program: steps that all ranks take together, until one stalls on purpose.
-   Usage: ranks VICTIM STEP stop|sleep */
+   Usage: ranks VICTIM STEP stop|sleep|barrier FILE */
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
@@ -18,7 +18,8 @@ int main(int argc, char **argv) {
             fprintf(file, "%ld", (long)time(NULL));
             fclose(file);
             if (!strcmp(argv[3], "stop")) raise(SIGSTOP);
-            else sleep(9999);
+            else if (!strcmp(argv[3], "sleep")) sleep(9999);
+            else MPI_Barrier(MPI_COMM_WORLD);
         }
         MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
         if (!rank) printf("step %d\n", step), fflush(stdout);

@@ -187,6 +187,11 @@ find_odd_task() {
       if [[ ${has[$task $part]-} || ,${PSL_STALL_SIGN[$task]} != *",${part%%:*}:"* ]]; then
         continue
       fi
+      # A rank that runs, but whose stack could not be read, may be in the same function.
+      if [[ $part == *@libmpi* && ${PSL_STALL_SIGN[$task]} == *:running+libmpi* &&
+        ${PSL_STALL_SIGN[$task]} != *@libmpi* ]]; then
+        continue
+      fi
       # If two tasks miss something, none stands out.
       [[ ${odd:-$task} == "$task" ]] || return 0
       odd=$task
@@ -205,14 +210,31 @@ find_odd_task() {
 # describe_wait TASK PLACE: set PSL_DESCRIBED to where processes of the task wait, while those of
 # that name wait in PLACE in all other tasks.
 describe_wait() {
-  local part here=''
+  local part here='' functions=''
   for part in ${PSL_STALL_SIGN[$1]//,/ }; do
-    if [[ ${part%%:*} == "${2%%:*}" && $part != *'*'* && ($part == *@* || $2 != *@*) ]]; then
+    if [[ ${part%%:*} == "${2%%:*}" && $part != *'*'* ]]; then
       here+=", ${part#*:}"
+      [[ $part != *@* || $2 != *@* ]] || functions+=", ${part#*:}"
     fi
   done
-  part=${2#*:} here=${here:2}
-  PSL_DESCRIBED="is in $here, and the others in ${part%'*'*}"
+  part=${2#*:} here=${functions:-$here}
+  PSL_DESCRIBED="is in ${here:2}, and the others in ${part%'*'*}"
+}
+
+# describe_common_waits: set PSL_DESCRIBED to the functions of frameworks, and the libraries that
+# may wait, in which each of the caller's running tasks has a process, '' for none.
+describe_common_waits() {
+  local part task sign=${PSL_STALL_SIGN[${running[0]}]-}
+  PSL_DESCRIBED=''
+  for part in ${sign//,/ }; do
+    [[ $part == *:*@* || ($part == *:running+* && ! $PSL_DESCRIBED) ]] || continue
+    [[ $part != *'*'* ]] || continue
+    for task in "${running[@]}"; do
+      [[ ,${PSL_STALL_SIGN[$task]-}, == *",$part,"* ]] || continue 2
+    done
+    PSL_DESCRIBED+=", ${part#*:}"
+  done
+  PSL_DESCRIBED=${PSL_DESCRIBED:+; each has processes in ${PSL_DESCRIBED:2}}
 }
 
 # conclude_stall GROUP: log what is known, write stall.json, and end the job if the guard says so.
@@ -242,6 +264,7 @@ conclude_stall() {
   ((${#running[@]})) || return 0
   read_guard "$1"
   describe_stall "$1"
+  reason=${reason//running+/code that computes or waits in }
   log "stalled: $reason"
   PSL_STALLED_SINCE[$1]=$((PSL_NOW - within))
   write_stall null ${named[@]+"${named[@]}"}
@@ -276,7 +299,8 @@ describe_stall() {
   fi
   reason+=" has moved for $time: "
   if ((!${#named[@]})); then
-    reason+="nothing tells which of the ${#running[@]} tasks the others wait for"
+    describe_common_waits
+    reason+="nothing tells which of the ${#running[@]} tasks the others wait for$PSL_DESCRIBED"
     return
   fi
   for task in "${named[@]:0:3}"; do

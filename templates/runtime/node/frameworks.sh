@@ -1,9 +1,11 @@
-# Ask the frameworks of the tasks of a node what they wait for: Python, PyTorch and NCCL. The caller
-# has `proc`.
+# Ask the frameworks of the tasks of a node what they wait for: MPI, Python, PyTorch and NCCL. The
+# caller has `proc`.
 
-# By process: its stack in Python. The innermost function of the process that was asked last.
+# By process: its stack. The innermost function, and the MPI library, of the one asked last.
 declare -A PSL_STACKS=()
-PSL_FUNCTION=''
+PSL_FUNCTION='' PSL_LIBRARY=''
+# A line of eu-stack about a function of MPI, or the first function of a program.
+readonly PSL_FRAME='^#[0-9]+ +0x[0-9a-f]+ +P?(MPI_[A-Za-z0-9_]+|main$|__libc_start_main)'
 
 # read_variable PROCESS NAME: set PSL_VALUE to a variable with which a process started.
 read_variable() {
@@ -29,6 +31,28 @@ read_python() {
     PSL_STACKS[$1]+=$line$'\n'
   done < <(PATH=$PATH:$PSL_VALUE timeout 3 py-spy dump --nonblocking --pid "$1" |
     sed -n '/MainThread/,/^Thread/p')
+} 2>/dev/null
+
+# read_mpi PROCESS: set PSL_LIBRARY to the MPI library of a running process, '' for none, because
+# MPI waits by computing; and PSL_FUNCTION to the function of MPI that the program has called,
+# "NAME@LIBRARY", '' if unknown. eu-stack may be only in the PATH of the process, and stops it for
+# a moment; one that waits for a disk could stay stopped. In a container it would read the libraries
+# of the node; debuginfod would take too long, as would gdb. Source: ptrace(2), PTRACE_ATTACH.
+read_mpi() {
+  local line name=''
+  PSL_FUNCTION='' PSL_LIBRARY=$(grep -o -m 1 '/libmpi[a-z_]*\.so[.0-9]*' "$proc/$1/maps")
+  PSL_LIBRARY=${PSL_LIBRARY#/}
+  [[ $PSL_LIBRARY && $proc/$1/ns/mnt -ef $proc/self/ns/mnt ]] && ((SECONDS < 4)) || return 0
+  read_variable "$1" PATH
+  while IFS= read -r line; do
+    PSL_STACKS[$1]+=$line$'\n'
+    [[ $line =~ $PSL_FRAME ]]
+    # Only a stack up to the main function is complete.
+    case ${BASH_REMATCH[1]-} in
+      MPI_*) name=${BASH_REMATCH[1]} ;;
+      ?*) PSL_FUNCTION=${name:-code_outside_MPI}@$PSL_LIBRARY ;;
+    esac
+  done < <(PATH=$PATH:$PSL_VALUE timeout 2 env -u DEBUGINFOD_URLS eu-stack -1 -p "$1")
 } 2>/dev/null
 
 # dump_flight_record PROCESS: let PyTorch write what its collectives did, if the job has asked for

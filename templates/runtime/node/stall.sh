@@ -251,14 +251,23 @@ waits_for_data() {
 }
 
 # name_wait TASK: set the caller's `sign` to what the task's processes wait in: functions of the
-# kernel, and of Python if py-spy is there.
+# kernel, of MPI, and of Python if py-spy is there.
 name_wait() {
-  local process count text=''
+  local process count text='' mpi='' lacks=''
   sign=''
   for process in ${PSL_PROCESSES_OF[$1]//,/ }; do
+    PSL_LIBRARY=''
+    if [[ ${PSL_WAITS_IN[$process]-} == running ]]; then
+      read_mpi "$process"
+      mpi+=${PSL_FUNCTION:+${PSL_PROCESS_NAME[$process]}:$PSL_FUNCTION$'\n'}
+      if [[ $PSL_LIBRARY && ! $PSL_FUNCTION ]]; then
+        lacks=1
+      fi
+    fi
     # A kernel may hide the function: 0.
     if [[ ${PSL_WAITS_IN[$process]:-0} != 0 ]]; then
-      text+="${PSL_PROCESS_NAME[$process]}:${PSL_WAITS_IN[$process]}"$'\n'
+      text+="${PSL_PROCESS_NAME[$process]}:${PSL_WAITS_IN[$process]}"
+      text+=${PSL_LIBRARY:++$PSL_LIBRARY}$'\n'
     fi
     if [[ ${PSL_PROCESS_NAME[$process]} == *python* ]]; then
       dump_flight_record "$process"
@@ -266,6 +275,8 @@ name_wait() {
       text+=${PSL_FUNCTION:+${PSL_PROCESS_NAME[$process]}:$PSL_FUNCTION$'\n'}
     fi
   done
+  # The ranks of a task are compared with those of others, so some of them are not enough.
+  [[ $lacks ]] || text+=$mpi
   while read -r count process; do
     sign+=,$process
     # Of several ranks in a task, one may wait in another place.

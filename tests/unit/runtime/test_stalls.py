@@ -260,6 +260,61 @@ def test_py_spy_of_the_task_names_the_function(node: Path) -> None:
     assert "main (train.py:8)" in (node / "stall/0-w.1.txt").read_text()
 
 
+IN_MPI = (
+    "TID 203:\n#0  0x00007f2583b9b017 __sched_yield\n#1  0x00007f2583d3de33 MPIR_Wait\n#2  0x0000562 PMPI_Allreduce\n"
+    "#3  0x0000562 MPI_File_write_all\n#4  0x00005621bbd1123c "
+)
+LIBRARY = "/usr/lib/libmpi.so.40.30.4"
+
+
+@pytest.mark.parametrize(
+    ("state", "mapped", "container", "stack", "sign"),
+    [
+        (
+            "R", LIBRARY, False, f"{IN_MPI}main\n",
+            "MPI_File_write_all@libmpi.so.40.30.4,ranks:running+libmpi.so.40.30.4",
+        ),
+        (
+            "R", LIBRARY, False, "#0  0x562 f\n#1  0x7f25 __libc_start_main@@GLIBC_2.34\n",
+            "code_outside_MPI@libmpi.so.40.30.4,ranks:running+libmpi.so.40.30.4",
+        ),
+        ("R", LIBRARY, False, f"{IN_MPI}mainly\n", "running+libmpi.so.40.30.4"),
+        ("R", "/opt/cray/libmpi_cray.so.12", False, "", "running+libmpi_cray.so.12"),
+        ("R", LIBRARY, True, f"{IN_MPI}main\n", "running+libmpi.so.40.30.4"),
+        ("R", "/usr/lib/libm.so.6", False, f"{IN_MPI}main\n", "running"),
+        ("S", LIBRARY, False, f"{IN_MPI}main\n", "do_poll"),
+    ],
+    ids=["in-mpi", "outside", "part-of-a-stack", "no-stack", "container", "no-mpi", "not-running"],
+)  # fmt: skip
+def test_a_program_that_computes_may_wait_in_mpi(
+    node: Path, state: str, mapped: str, container: bool, stack: str, sign: str
+) -> None:
+    """The outermost function of MPI is the one that the program has called. Of some of a task's ranks none counts."""
+    (node / "bin").mkdir()
+    (node / "bin/eu-stack").write_text(
+        f"#!/bin/sh\necho \"$@\" >>{node}/asked\n[ $3 != 204 ] || exit\ncat <<'END'\n{stack}END\n"
+    )
+    (node / "bin/eu-stack").chmod(0o755)
+
+    def rank(number: int) -> None:
+        place = process(node, number, 202, state, "ranks", "0" if state == "R" else "do_poll")
+        (place / "environ").write_text(f"PATH={node}/bin\0")
+        (place / "maps").write_text(f"7f1-7f2 r--p 0000 08:01 7 /usr/libc.so.6\n7f2-7f3 r-xp 0000 08:01 9   {mapped}\n")
+        (place / "ns").mkdir()
+        (place / "ns/mnt").symlink_to(node / "node")
+
+    rank(203)
+    (node / "proc/self/ns").mkdir(parents=True)
+    (node / "proc/self/ns/mnt").symlink_to(node if container else node / "node")
+    code = f"SECONDS=0\n{FIND}"
+    assert found(node, code)["0.1"].split()[3] == f"bash:do_wait,ranks:{sign}"
+    is_asked = state == "R" and "libmpi" in mapped and not container
+    assert (node / "asked").exists() == is_asked
+    assert ("MPIR_Wait" in (node / "stall/0-w.1.txt").read_text()) == (is_asked and "MPIR_Wait" in stack)
+    rank(204)
+    assert "@" not in found(node, code)["0.1"].split()[3] or not is_asked
+
+
 def test_another_users_node_folder_is_not_read(node: Path) -> None:
     (node / "link").symlink_to(node / "node")
     assert found(node, FIND.replace("$1/node ", "$1/link ")) == {}
@@ -314,8 +369,41 @@ SAME = ("0 0 0 0 5 a:futex ", "0 1 0 0 6 a:futex ", "0 2 0 0 7 a:futex ", "1 0 0
             ["w-2"],
             "w-2 is in g@c:2, and the others in f@c:1; 3 others wait",
         ),
+        (
+            {0: "0 0 0 0 5 a:F@libmpi,a:running+libmpi ", 1: "0 1 0 0 6 a:F@libmpi,a:running+libmpi ",
+             2: "0 2 0 0 7 a:nanosleep "},
+            ["w-2"],
+            "w-2 is in nanosleep, and the others in F@libmpi; 3 others wait",
+        ),
+        (
+            {0: "0 0 0 0 5 a:running+m.so ", 1: "0 1 0 0 6 a:running+m.so ", 2: "0 2 0 0 7 a:nanosleep "},
+            ["w-2"],
+            "w-2 is in nanosleep, and the others in code that computes or waits in m.so; 3 others wait",
+        ),
+        (
+            {0: "0 0 0 0 5 a:F@libmpi,a:running+libmpi ", 1: "0 1 0 0 6 a:F@libmpi,a:running+libmpi ",
+             2: "0 2 0 0 7 a:G@libmpi,a:running+libmpi "},
+            ["w-2"],
+            "w-2 is in G@libmpi, and the others in F@libmpi; 3 others wait",
+        ),
+        (
+            {0: "0 0 0 0 5 a:F@libmpi,a:running+libmpi ", 1: "0 1 0 0 6 a:F@libmpi,a:running+libmpi ",
+             2: "0 2 0 0 7 a:running+libmpi "},
+            [],
+            NOTHING,
+        ),
+        (
+            {n: f"{line[:10]}a:F@m.so,a:futex,a:G@m.so,a:G@m.so*2,c++:running+m.so " for n, line in enumerate(SAME)},
+            [],
+            f"{NOTHING}; each has processes in F@m.so, G@m.so",
+        ),
+        (
+            {n: f"{line[:10]}a:futex,c++:running+m.so " for n, line in enumerate(SAME)},
+            [],
+            f"{NOTHING}; each has processes in code that computes or waits in m.so",
+        ),
     ],
-)
+)  # fmt: skip
 def test_the_strongest_evidence_names_a_task(
     tmp_path: Path, changed: dict[int, str], tasks: list[str], words: str
 ) -> None:

@@ -18,6 +18,7 @@ NEVER_EMPTY = {
     "BASH_LINENO",
     "PSL_NODES",
     "found",
+    "running",
     "sorted",
     "PSL_BINDS",
     "PSL_CALL_FDS",
