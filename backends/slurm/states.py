@@ -159,7 +159,19 @@ def by_job(rows: Iterable[Row]) -> dict[JobId, list[Row]]:
     jobs: dict[JobId, list[Row]] = {}
     for row in sorted(rows, key=lambda row: row.offset or 0):
         jobs.setdefault(row.leader, []).append(row)
-    return jobs
+    return {leader: _of_one_job(found) for leader, found in jobs.items()}
+
+
+def _of_one_job(rows: list[Row]) -> list[Row]:
+    """Return the rows of the job that was submitted last.
+
+    The accounts keep the components of a job that a killed controller has lost, and show them beside the row of the
+    plain job to which it has given the number. Source: observed on 22.05.
+    """
+    if len({row.offset is None for row in rows}) == 1:
+        return rows
+    latest = max(rows, key=lambda row: row.submitted or 0)
+    return [row for row in rows if row.name == latest.name]
 
 
 def has_ended(rows: Sequence[Row]) -> bool:

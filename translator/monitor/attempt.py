@@ -118,13 +118,13 @@ def submit_attempt(
     return job_id, None
 
 
-def cancel_as_asked(folder: JobFolder, known: History, backend: Backend, now: int) -> History:
-    """Cancel an attempt of a job that its user cancelled before the attempt had an id. Return the new history.
+def cancel_as_asked(folder: JobFolder, known: History, backend: Backend, now: int, *, again: bool = False) -> History:
+    """Cancel an attempt of a job that its user cancelled before the attempt had an id, or any `again`.
 
-    Raises BackendError, and OSError if the journal cannot be written.
+    Return the new history. Raises BackendError, and OSError if the journal cannot be written.
     """
     wanted = known.cancelled
-    if wanted is None or not known.job_id or wanted.job_id == known.job_id:
+    if wanted is None or not known.job_id or (wanted.job_id == known.job_id and not again):
         return known
     backend.cancel(JobId(known.job_id))
     done = replace(wanted, happened_at=now, attempt=known.attempt, job_id=known.job_id)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct, field
 
-from paislurm.backends.slurm.states import REUSED
+from paislurm.backends.slurm.states import REUSED, Phase, phase
 
 from ..exit_codes.table import ExitTable, exit_codes
 
@@ -153,6 +153,14 @@ def state_of(code: int) -> State:
 def is_anothers(seen: Observation | None) -> bool:
     """Return whether another job has the number of a job; see `job_files.own`."""
     return seen is not None and seen.raw_state == REUSED
+
+
+def may_be_lost(seen: Observation) -> bool:
+    """Return whether the controller does not know a job that waits according to the accounts.
+
+    One that is killed loses jobs that it has reported to the accounts. Source: observed on 26.05.
+    """
+    return not seen.queued and phase(seen.state) is Phase.PENDING
 
 
 def state_text(job_status: JobStatus) -> str:

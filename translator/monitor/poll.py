@@ -25,7 +25,18 @@ from ..state.task_reports import read_reports
 from .after import before_first
 from .attempt import recover, submitted
 from .determine import determine_status
-from .job_status import FINAL, LOST_NODES, NEVER_TAKEN, RESULT_LAG, Evidence, JobStatus, State, is_anothers, tells_all
+from .job_status import (
+    FINAL,
+    LOST_NODES,
+    NEVER_TAKEN,
+    RESULT_LAG,
+    Evidence,
+    JobStatus,
+    State,
+    is_anothers,
+    may_be_lost,
+    tells_all,
+)
 from .polling.poll_result import NOT_ASKED, asking
 from .task_status import TaskView, task_views
 from .transition import between_attempts, transition, while_refused
@@ -132,7 +143,7 @@ def evaluate(files: JobFiles, answer: PollResult, now: int, backend: Callable[[s
     if known.job_id and not tells_all(result):
         observation, backend_error = answer.observations.get(JobId(known.job_id)), answer.error
         observation = begun(folder, known, own(folder, known, observation), polled_at)
-    claimable = (observation is None or _may_be_lost(observation)) and _is_claimable(folder, known)
+    claimable = (observation is None or may_be_lost(observation)) and _is_claimable(folder, known)
     observation = None if claimable else observation
     is_unknown = bool(known.job_id) and observation is None and result is None and bool(polled_at)
     owner = _owner_of_duplicate(folder, known, observation, is_lost=is_unknown or is_anothers(observation))
@@ -310,14 +321,6 @@ def _has_run(known: History, seen: Observation | None) -> bool:
     """Return whether the backend has reported that a job runs or ran, used if task reports are not read."""
     state = seen.state if seen else known.observed.backend_state if known.observed else None
     return state is not None and phase(state) in (Phase.RUNNING, Phase.ENDED)
-
-
-def _may_be_lost(seen: Observation) -> bool:
-    """Return whether the controller does not know a job that waits according to the accounts.
-
-    One that is killed loses jobs that it has reported to the accounts. Source: observed on 26.05.
-    """
-    return not seen.queued and phase(seen.state) is Phase.PENDING
 
 
 def _is_claimable(folder: JobFolder, known: History) -> bool:

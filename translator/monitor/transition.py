@@ -10,7 +10,7 @@ from paislurm.backends.slurm.states import FORGOTTEN
 from ..folded_names import folded
 from ..state.changes import policy_at
 from ..state.records import Ended, Observed, Retry
-from .job_status import LOST_NODES, DueAttempt, JobStatus, state_of, tells_all
+from .job_status import LOST_NODES, DueAttempt, JobStatus, may_be_lost, state_of, tells_all
 from .retry import STOPPED, AttemptEnd, RetryAfter, decide_retry
 from .status import folded_nodes
 from .waits import is_change
@@ -112,6 +112,9 @@ def _seen(evidence: Evidence, job_status: JobStatus) -> tuple[Record, ...]:
     if seen is None and evidence.claimable and job_status.state == "UNKNOWN":
         seen = Observation(job_id=JobId(known.job_id), state=FORGOTTEN, raw_state=FORGOTTEN, final=False)
     if seen is None or not is_change(known, seen, evidence.now):
+        return ()
+    if known.observed is not None and known.observed.backend_state == FORGOTTEN and may_be_lost(seen):
+        # On another login node the attempt cannot be claimed; the time since the loss goes on.
         return ()
     return (
         Observed(

@@ -92,6 +92,18 @@ def test_it_waits_according_to_accounts_that_had_it_before_the_crash(tmp_path: P
     assert stepped(folder, slurm, LOST).history.retries[0].exit_code == -120
 
 
+def test_a_login_node_that_cannot_claim_the_attempt_does_not_begin_the_time_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, slurm = job(tmp_path), FakeBackend(observed("PENDING", queued=False))
+    stepped(folder, slurm, NOW)
+    with monkeypatch.context() as patch:
+        patch.setattr("paislurm.translator.monitor.poll._is_claimable", lambda *_: False)
+        stepped(folder, slurm, NOW + 60)
+    assert kinds(folder) == ["Observed"]
+    assert stepped(folder, slurm, LOST).history.retries[0].exit_code == -120
+
+
 def test_a_job_that_runs_according_to_accounts_that_lag_is_not_lost(tmp_path: Path) -> None:
     folder, slurm = job(tmp_path), FakeBackend(observed("RUNNING", queued=False))
     assert {stepped(folder, slurm, now).job_status.state for now in (NOW, LOST)} == {"WAITING"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
 from paislurm.translator.errors import Diagnostic, RejectedError
@@ -24,6 +25,7 @@ from .jobs import (
     job_folder,
     kinds,
     leave_result,
+    observed,
     stepped,
     task,
 )
@@ -301,3 +303,14 @@ def test_the_first_record_of_an_end_counts(tmp_path: Path) -> None:
     append(folder.journal, late)
     known = folder.history()
     assert (known.attempt, known.ended, known.counters.used) == (1, None, 1)
+
+
+@pytest.mark.parametrize(("backend", "calls"), [("slurm", 1), ("local", 0)])
+def test_a_cancel_that_slurm_has_forgotten_is_repeated(tmp_path: Path, backend: str, calls: int) -> None:
+    """A controller that is killed forgets the last seconds. A local job may take its time to end."""
+    folder = job_folder(tmp_path, CREATED, INTENT, replace(SUBMITTED, backend=backend))
+    folder.append(Cancelled(happened_at=NOW, attempt=0, user="alice", job_id="7"))
+    slurm = FakeBackend(observed("PENDING"))
+    for now in (NOW + 60, NOW + 61, NOW + 62):
+        assert stepped(folder, slurm, now).job_status.state == "STOPPING"
+    assert slurm.cancelled == ["7"] * calls

@@ -109,6 +109,13 @@ def test_a_job_that_outlived_a_lost_node_has_the_state_of_its_last_row() -> None
     assert (seen.state, seen.ended, seen.nodes, seen.final) == ("COMPLETED", 40, "n[1,3]", True)
 
 
+def test_the_components_of_a_lost_job_are_not_those_of_the_job_that_has_its_number() -> None:
+    """A controller that was killed had not written the first job down; the accounts show both. Observed on 22.05."""
+    lost = "7+0|lost|PENDING|0:0|10|||||\n7+1|lost|PENDING|0:0|10|||||\n"
+    (found,) = rows(f"{lost}7|own|TIMEOUT|0:0|20|23|40|n4||None\n")
+    assert (found.state, found.nodes) == ("TIMEOUT", "n4")
+
+
 def test_state_is_the_cause_and_status_is_that_of_the_script() -> None:
     seen = observation(
         (),
