@@ -120,6 +120,26 @@ def test_a_requeue_by_an_administrator_is_a_fresh_attempt(site: Site, folder: Pa
     assert [attempt["exit_code"] for attempt in job.status()["attempts"]] in ([-100], [-101])
 
 
+def test_a_job_that_slurm_restarts_after_its_end_keeps_its_result(site: Site, folder: Path) -> None:
+    """As after the loss of a node, or a crash of a controller that did not know of the end."""
+    cluster, gate = site.administrator, folder / "gate"
+    command = f"echo ran; until [ -e {gate} ]; do sleep 0.2; done"
+    job = site.submit(folder, role("w", 1, command), settings=f"{ONE_ATTEMPT}monitor: {{background: false}}\n")
+    number = job.number
+    job.wait_for("ran", "0-w/0")
+    cluster.admin(["scontrol", "update", f"jobid={number}", "requeue=1"])
+    gate.touch()
+    wait_until((job.attempt() / "claim/ended").exists, "the script to end")
+    wait_until(lambda: "JobState=COMPLETED" in cluster.admin(["scontrol", "show", "job", number]), "the job to end")
+    cluster.admin(["scontrol", "requeue", number])
+    wait_until(lambda: "JobState=PENDING" in cluster.admin(["scontrol", "show", "job", number]), "the job to wait")
+    cluster.admin(["scontrol", "update", f"jobid={number}", "starttime=now"])
+    log = job.attempt() / "slurm.log"
+    wait_until(lambda: "the attempt had ended when Slurm restarted the job" in log.read_text(), "the second start")
+    code, result = job.ended()
+    assert (code, result["outcome"], job.status()["state"]) == (0, "succeeded", "SUCCEEDED")
+
+
 @pytest.mark.exclusive
 def test_retry_waits_until_the_controller_is_back(site: Site, folder: Path) -> None:
     """Sbatch could not reach it, so that nothing was submitted: the retry is no unknown, and comes when it is back."""

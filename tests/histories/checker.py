@@ -205,6 +205,14 @@ def _journals(found: Evidence) -> Iterator[Violation]:
                 yield Violation(invariant, text, found.files[number])
 
 
+def _full_name(records: Sequence[Record]) -> str:
+    return f"{records[0].user}~{records[0].job}" if records and isinstance(records[0], Created) else ""
+
+
+def _has_end(found: Evidence, number: int) -> bool:
+    return any(isinstance(record, Ended) for record in found.journals[number])
+
+
 def faults_of(records: Sequence[Record]) -> Iterator[tuple[str, str]]:
     """Yield what does not hold in the journal of a job that has ended."""
     if not records or not isinstance(records[0], Created):
@@ -287,4 +295,8 @@ def _outputs(found: Evidence) -> Iterator[Violation]:
 
 def _left(found: Evidence) -> Iterator[Violation]:
     for name in found.left:
+        jobs = [number for number, records in found.journals.items() if _full_name(records) == name.partition(" ")[0]]
+        if jobs and all(is_gone(found, number) or _has_end(found, number) for number in jobs):
+            # Slurm restarted a job that had ended and was removed; its log is all that the folder has.
+            continue
         yield Violation("never ended", name)

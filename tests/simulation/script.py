@@ -121,11 +121,22 @@ class Script:
         except OSError:
             line = ""
         owner, _, restarts = line.strip().partition(" ")
+        if owner == self._job.id and restarts != str(self._job.restarts) and self._is_decided(folder):
+            self._world.tell(f"job {self._job.id} is restarted after its end")
+            return "FAILED", DUPLICATE
         if owner == self._job.id and restarts != str(self._job.restarts):
             self._result(folder, "requeued", -100, "transient")
             return "FAILED", REQUEUED
         self._world.tell(f"job {self._job.id} is a duplicate of job {owner or 'unknown'}")
         return "FAILED", DUPLICATE
+
+    def _is_decided(self, folder: int) -> bool:
+        """Return whether an earlier start of the job has left a result with an outcome of its own."""
+        try:
+            found = _read(folder, "result.json")
+        except OSError:
+            return False
+        return json.loads(found)["outcome"] in ("succeeded", "failed")
 
     def _result(self, folder: int, outcome: str, code: int, behaviour: str) -> bool:
         job, now = self._job, int(self._world.now)

@@ -106,6 +106,8 @@ class Situation(Struct, frozen=True, kw_only=True):
     how: str = "succeeded"
     tag: str | None = None
     """The tag in the journal, None without a journal."""
+    result: Literal["", "succeeded", "failed", "interrupted"] = ""
+    """The outcome that an earlier start of the job has left."""
     moved: bool = False
     """Whether the folder gets another name while tasks run, as another job takes its name."""
 
@@ -135,6 +137,7 @@ SITUATIONS = st.builds(
     term=st.sampled_from(["", "", "start", "end"]),
     how=st.sampled_from(sorted(ENDS)),
     tag=st.none() | st.sampled_from(["tag", "tag", "other", "another tag"]),
+    result=st.sampled_from(["", "", "succeeded", "failed", "interrupted"]),
     moved=st.booleans(),
 )
 
@@ -154,6 +157,9 @@ def files_of(situation: Situation) -> Mapping[str, bytes | None]:
     found[f"{attempt}/job.sbatch"] = script().encode()
     if situation.tag is not None:
         found["run/journal.jsonl"] = f'{{"kind": "intent", "tag": "{situation.tag}"}}\n'.encode()
+    if situation.result:
+        codes = '"exit_code": 0, "behaviour": "success",\n "reason": "it ended"'
+        found[f"{attempt}/result.json"] = f'{{"version": 2,\n "outcome": "{situation.result}", {codes}}}\n'.encode()
     if situation.claim == "file":
         found[f"{attempt}/claim"] = b""
     elif situation.claim:

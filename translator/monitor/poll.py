@@ -72,7 +72,8 @@ class View(Struct, frozen=True, kw_only=True):
     """Hold a job's status. `backend_error` is the backend's error; `read_errors` describe unreadable files.
 
     `claimable` as in Evidence. `never_began` tells whether Slurm has lost the job before its script began. `news` are
-    records that the journal lacks; `history` includes them. `polled_at` is the time of the poll for the job, 0 if there
+    records that the journal lacks; `history` includes them. `is_gone` tells whether the job was removed while it was
+    read. `polled_at` is the time of the poll for the job, 0 if there
     was none. `room_at` is the time from which the due attempt may be submitted, None if it may now.
     """
 
@@ -82,6 +83,7 @@ class View(Struct, frozen=True, kw_only=True):
     observation: Observation | None = None
     claimable: bool = False
     never_began: bool = False
+    is_gone: bool = False
     result: Result | None = None
     tasks: tuple[TaskView, ...] = ()
     polled_at: int = 0
@@ -130,7 +132,7 @@ def _again(job: Opened, backend: Callable[[str], Backend], now: int, ask: Ask, *
     except OSError:
         gone = JobStatus.so_far("UNKNOWN", "its folder has been removed")
         error = f"{job.folder.name} has been removed"
-        return View(folder=job.folder, history=job.history, job_status=gone, backend_error=error)
+        return View(folder=job.folder, history=job.history, job_status=gone, is_gone=True, backend_error=error)
 
 
 def evaluate(files: JobFiles, answer: PollResult, now: int, backend: Callable[[str], Backend], *, tasks: bool) -> View:

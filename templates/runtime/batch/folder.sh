@@ -152,6 +152,11 @@ claim_attempt() {
   [[ -e claim/owner ]] || die "cannot write to $PSL_ATTEMPT_FOLDER"
   read -r owner owner_restarts <claim/owner 2>/dev/null || true
   if [[ $owner == "$me" && $owner_restarts != "$restarts" ]]; then
+    if grep -q '^ "outcome": "\(succeeded\|failed\)"' result.json 2>/dev/null; then
+      # A controller that was killed, or a node that was lost, may not have known of the end.
+      log "the attempt had ended when Slurm restarted the job; its result stays"
+      exit 5
+    fi
     if take_over_attempt "$me" "$restarts"; then  # only: requeue
       return 0  # only: requeue
     fi  # only: requeue

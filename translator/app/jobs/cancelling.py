@@ -71,14 +71,14 @@ class _Asked(NamedTuple):
 def cancel_jobs(session: Session, folders: Sequence[JobFolder]) -> tuple[list[Done], list[PaislurmError]]:
     """Cancel jobs with one call for each backend, and return the results and the errors.
 
-    One query polls all jobs.
+    One query polls all jobs: a controller that was killed may have given the number of a job to another one.
     """
     refusals = {folder.name: refusal(folder, "cancel") for folder in folders}
     errors = [error for error in refusals.values() if error is not None]
     known = [folder for folder in folders if refusals[folder.name] is None]
     done: list[Done] = []
     living: list[View] = []
-    for view in refresh_all(session, [open_job(folder) for folder in known]):
+    for view in refresh_all(session, [open_job(folder) for folder in known], max_age=0):
         settled = _settled(session, view)
         if settled is None:
             living.append(view)

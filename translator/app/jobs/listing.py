@@ -17,7 +17,7 @@ from ...times import aware, by_size
 from ..views.line import JobLine, job_line, line_of_status
 from .monitor_runs import warn_of_overdue_monitor
 from .polling import BY_A_PERSON
-from .refresh import refresh_all
+from .refresh import refresh_remaining
 from .selecting import folders_of_group, select
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def lines(
             living.append(opened)
         else:
             found.append(_unreadable(folder, next(iter(opened.read_errors), "it is empty")))
-    views = refresh_all(session, living, max_age=max_age)
+    views = refresh_remaining(session, living, max_age=max_age)
     found += map(job_line, views)
     found.sort(key=lambda line: (line.begun_at, by_numbers(line.name)), reverse=True)
     due = [view for view in views if view.job_status.due is not None]

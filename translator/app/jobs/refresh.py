@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
@@ -83,9 +85,18 @@ def refresh(session: Session, folder: JobFolder, *, max_age: float = BY_A_PERSON
 def refresh_all(session: Session, jobs: Sequence[Opened], *, max_age: float = BY_A_PERSON) -> list[View]:
     """Return the states of jobs, with a poll result of each backend that is at most `max_age` seconds old.
 
-    The folders of jobs that ended some time ago are tidied.
+    Raises FileNotFoundError if a job is removed meanwhile. The folders of jobs that ended some time ago are tidied.
     """
-    views = _refreshed(session, jobs, max_age)
+    views = refresh_remaining(session, jobs, max_age=max_age)
+    gone = {job.folder.path for job in jobs} - {view.folder.path for view in views}
+    if gone:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(min(gone)))
+    return views
+
+
+def refresh_remaining(session: Session, jobs: Sequence[Opened], *, max_age: float) -> list[View]:
+    """As `refresh_all`, without jobs that are removed meanwhile."""
+    views = [view for view in _refreshed(session, jobs, max_age) if not view.is_gone]
     views = [with_problem(view, partial(missing_profile, session)) if is_own(session, view) else view for view in views]
     for view in views:
         # Only a running monitor may record an end; this process judges by existing files.
