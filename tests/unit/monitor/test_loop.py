@@ -202,7 +202,9 @@ def test_the_end_of_a_job_cancelled_before_its_start_is_polled_soon(
     session = Session()
     monkeypatch.setattr(Session, "backend", lambda *_: backend)
     monkeypatch.setattr(cancelling, "check_own", lambda *_: None)
-    monkeypatch.setattr(cancelling, "refresh_all", lambda _, jobs: [stepped(job.folder, backend, NOW) for job in jobs])
+    monkeypatch.setattr(
+        cancelling, "refresh_all", lambda _, jobs, **__: [stepped(job.folder, backend, NOW) for job in jobs]
+    )
 
     def cancel() -> None:
         cancelling.cancel_jobs(session, [folder])
