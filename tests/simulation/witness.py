@@ -49,7 +49,7 @@ class _Done(Struct):
     kinds: set[type] = field(default_factory=set)
     lines: list[tuple[Any, bytes]] = field(default_factory=list)
     cancelled: set[int] = field(default_factory=set)
-    cancels: set[int] = field(default_factory=set)
+    cancels: dict[str, int] = field(default_factory=dict)
     accepted: list[JobId] = field(default_factory=list)
 
 
@@ -142,10 +142,8 @@ class Witness:
             self.breaks(f"a {kind} of {name} is written, and its journal has no such line")
         if node is not None:
             done = self._of()
-            if isinstance(record, Cancelled):
-                done.cancels.add(node.number)
-                if len(done.cancels) > 1:
-                    self.breaks(f"a cancel of an earlier job of the name cancels {name}")
+            if isinstance(record, Cancelled) and done.cancels.setdefault(name, node.number) != node.number:
+                self.breaks(f"a cancel of an earlier job of the name cancels {name}")
             done.lines.append((node, line))
         other = self.journal(journal)
         if inode is not None and other is not None and other.number != inode and line in other.data:
