@@ -12,13 +12,14 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from paislurm.backends.base import LOCAL
+from paislurm.backends.registry import is_remote
 from paislurm.backends.slurm.states import Phase, phase
 
 from ..errors import BackendError, PaislurmError
-from ..state.changes import changed_options
+from ..state.changes import changed_options, policy_at
 from ..state.history import apply
 from ..state.records import Ended, Intent, Refused, Retry
-from ..state.submit_environment import kept_environment
+from ..state.submit_environment import is_kept, kept_environment
 from .after import may_begin
 from .attempt import (
     SETTLED_SECONDS,
@@ -254,7 +255,8 @@ def _submit(view: View, number: int, dependencies: Dependencies) -> View:
     if before.cancelled is not None or (before.attempt, before.job_id) != (view.history.attempt, view.history.job_id):
         return view
     environment = kept_environment(folder.path)
-    if environment is None:
+    kept = not is_remote(before.backend) and is_kept(policy_at(before, 0), before.dependencies)
+    if kept and environment is None:
         # It is removed before the end of a job is recorded, with the secrets, and the record may have failed.
         return _given_up(view, before, now, f"attempt {number} cannot be submitted: {NO_ENVIRONMENT}", dependencies)
     first = number == 0 and before.first_tag

@@ -11,13 +11,20 @@ from typing import TYPE_CHECKING
 from .safe_read import read_end
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
+
+    from .records import Dependency, RetryPolicy
 
 ENVIRONMENT = "environment"
 """The name of the file, beside the journal."""
 MAX_BYTES = 16 << 20
 """More than any environment. Source: execve(2), limits on size of arguments and environment."""
+
+
+def is_kept(policy: RetryPolicy, after: Sequence[Dependency]) -> bool:
+    """Return whether a job that is submitted from here keeps its environment: a monitor may submit an attempt of it."""
+    return bool(policy.retry_limit or policy.max_transient_retries or after)
 
 
 def as_bytes(environment: Mapping[str, str]) -> bytes:

@@ -138,9 +138,9 @@ def dependencies(backend: FakeBackend, clock: Callable[[], int], **others: Any) 
     return Dependencies(backend=lambda _: backend, clock=clock, **(own | others))
 
 
-def failed_job(path: Path) -> tuple[JobFolder, FakeBackend]:
-    """Make the folder of a job that may be retried once, and whose first attempt has just failed."""
-    folder, backend = job(path, retry_limit=1), FakeBackend()
+def failed_job(path: Path, **policy: Any) -> tuple[JobFolder, FakeBackend]:
+    """Make the folder of a job that may be retried once unless the policy says else; its first attempt has failed."""
+    folder, backend = job(path, **{"retry_limit": 1} | policy), FakeBackend()
     leave_result(folder, **FAILED)
     ended(backend)
     return folder, backend

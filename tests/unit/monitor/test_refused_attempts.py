@@ -282,3 +282,13 @@ def test_a_retry_without_the_environment_of_the_submit_ends_the_job(tmp_path: Pa
     assert status.reason == (
         "attempt 1 cannot be submitted: the environment and the secrets of its submit have been removed"
     )
+
+
+def test_a_job_without_retries_needs_no_environment_when_it_gets_some(tmp_path: Path) -> None:
+    """It was submitted without, so none was kept."""
+    folder, backend = failed_job(tmp_path, retry_limit=0, max_transient_retries=0)
+    folder.append(
+        Changed(happened_at=0, attempt=0, user="alice", values={"retries": "1"}, old_values={"retries": "0"}, job_id="")
+    )
+    folder.forget_secrets()
+    assert stepped(folder, backend, NOW).history.attempt == 1

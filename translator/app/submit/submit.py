@@ -17,7 +17,7 @@ from ...monitor.attempt import cancel_as_asked, new_intent, submit_attempt
 from ...state.history import history
 from ...state.publish import stage, write_files
 from ...state.records import Created, JobRole, dump
-from ...state.submit_environment import ENVIRONMENT, as_bytes
+from ...state.submit_environment import ENVIRONMENT, as_bytes, is_kept
 from ..document import plain
 from ..nodes import ledger
 from ..runs.recording import current_folder, run_record
@@ -221,7 +221,7 @@ def _files(session: Session, prepared: Prepared) -> tuple[dict[str, bytes], Hist
         return files, history(records)
     if compiled.plan.retry_policy.monitor_after:
         files[MONITOR_CALL] = monitor_call(session, source.site)
-    if policy.retry_limit or policy.max_transient_retries or prepared.after:
+    if is_kept(policy, prepared.after):
         files[ENVIRONMENT] = as_bytes(scrubbed(os.environ))
     if submit_folder := source.submit_folder or current_folder():
         files[SUBMIT_DIR] = os.fsencode(submit_folder)
