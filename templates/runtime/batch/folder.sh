@@ -68,8 +68,8 @@ enter_attempt() {
 }
 
 # check_own_name TAG: end if another job has taken the folder's name since this one was submitted: a
-# submit may have stalled, or Slurm may have lost the job for a while. The journal of a job has its
-# tag before the submit. A cluster behind ssh has no journal.
+# submit may have taken long, or Slurm may have lost the job for a while. The journal of a job has
+# its tag before the submit. A cluster behind ssh has no journal.
 check_own_name() {
   local status=0
   [[ -e ../../journal.jsonl ]] || return 0
@@ -131,8 +131,8 @@ refuse_folder() {
   exit 4
 }
 
-# claim_attempt: claim the attempt for this job, or end the job if the attempt has another owner. The
-# folder may get another name at any moment, so no path begins with its name.
+# claim_attempt: claim the attempt for this job, or end the job if the attempt has another owner.
+# The folder may get another name at any moment, so no path begins with its name.
 claim_attempt() {
   local me restarts=${SLURM_RESTART_COUNT:-0} owner='' owner_restarts=0
   # The job's name for sbatch and the monitor. Without Slurm no other cluster exists.

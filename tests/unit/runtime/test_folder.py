@@ -48,7 +48,7 @@ def test_a_folder_that_cannot_be_entered_gets_no_result(tmp_path: Path) -> None:
 
 CLAIM = """PSL_ATTEMPT_FOLDER=$1 PSL_ATTEMPT=0 PSL_CLUSTER='' PSL_CLAIMED=''
 log() { printf '%s\\n' "$*"; }
-SLURM_JOB_ID=$2; claim_attempt; printf 'claimed'"""
+cd "$1"; SLURM_JOB_ID=$2; claim_attempt; printf 'claimed'"""
 
 
 def test_one_job_claims_an_attempt_even_if_the_answer_to_mkdir_was_lost(tmp_path: Path) -> None:
