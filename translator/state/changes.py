@@ -40,7 +40,7 @@ def retry_limit(values: Mapping[str, str]) -> int | None:
 def policy_at(known: History, time: int) -> RetryPolicy:
     """Return the retry policy of a job at a time, in seconds since 1970: later changes of its limit do not count."""
     for change in known.changes:
-        if change.happened_at >= time and retry_limit(change.values) is not None:
+        if change.happened_at > time and retry_limit(change.values) is not None:
             before = retry_limit(change.old_values)
             return known.retry_policy if before is None else replace(known.retry_policy, retry_limit=before)
     return known.retry_policy

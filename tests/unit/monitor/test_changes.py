@@ -77,6 +77,15 @@ def test_retries_added_after_the_result_do_not_count(tmp_path: Path) -> None:
     assert stepped(folder, backend, NOW).job_status.state == "FAILED"
 
 
+def test_retries_added_in_the_second_of_the_result_count(tmp_path: Path) -> None:
+    """Both times have whole seconds, and the user was told of the change."""
+    folder, backend = job(tmp_path), FakeBackend()
+    leave_result(folder, **FAILED | {"ended_at": NOW})
+    ended(backend)
+    folder.append(replace(changed(retries="2"), old_values={"retries": "0"}))
+    assert stepped(folder, backend, NOW).history.attempt == 1
+
+
 def test_retries_removed_during_a_run_are_not_used(tmp_path: Path) -> None:
     folder, backend = failed_job(tmp_path)
     folder.append(changed(retries="0"))

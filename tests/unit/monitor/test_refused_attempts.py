@@ -288,7 +288,7 @@ def test_a_job_without_retries_needs_no_environment_when_it_gets_some(tmp_path: 
     """It was submitted without, so none was kept."""
     folder, backend = failed_job(tmp_path, retry_limit=0, max_transient_retries=0)
     folder.append(
-        Changed(happened_at=0, attempt=0, user="alice", values={"retries": "1"}, old_values={"retries": "0"}, job_id="")
+        Changed(happened_at=1, attempt=0, user="alice", values={"retries": "1"}, old_values={"retries": "0"}, job_id="")
     )
     folder.forget_secrets()
     assert stepped(folder, backend, NOW).history.attempt == 1
