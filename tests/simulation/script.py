@@ -121,10 +121,10 @@ class Script:
         except OSError:
             line = ""
         owner, _, restarts = line.strip().partition(" ")
-        if owner == self._job.id and restarts != str(self._job.restarts) and self._is_decided(folder):
-            self._world.tell(f"job {self._job.id} is restarted after its end")
-            return "FAILED", DUPLICATE
         if owner == self._job.id and restarts != str(self._job.restarts):
+            if self._is_decided(folder):
+                self._world.tell(f"job {self._job.id} is restarted after its end")
+                return "FAILED", DUPLICATE
             self._result(folder, "requeued", -100, "transient")
             return "FAILED", REQUEUED
         self._world.tell(f"job {self._job.id} is a duplicate of job {owner or 'unknown'}")

@@ -206,3 +206,12 @@ def test_a_cancel_without_an_answer_may_stop_a_job_without_a_record(killed: dict
     words = {"what": "cancel", "user": "bob", "name": "j", "status": -9, "began": 1003.0, "ended": 1003.5}
     found.operations.append(Operation(number=3, host="login", argv=[], **words | killed))
     assert (check(found).violations == []) is holds
+
+
+def test_a_name_that_is_left_is_a_job_without_an_end_or_a_folder_that_slurm_made_again() -> None:
+    """Slurm restarts jobs that have ended and were removed, and makes the folder of their log."""
+    found = history()
+    found.left = ["bob~j UNKNOWN"]
+    assert check(found).violations == []
+    found.journals[SUBMIT].pop()
+    assert "never ended" in {violation.invariant for violation in check(found).violations}

@@ -73,8 +73,8 @@ class View(Struct, frozen=True, kw_only=True):
 
     `claimable` as in Evidence. `never_began` tells whether Slurm has lost the job before its script began. `news` are
     records that the journal lacks; `history` includes them. `is_gone` tells whether the job was removed while it was
-    read. `polled_at` is the time of the poll for the job, 0 if there
-    was none. `room_at` is the time from which the due attempt may be submitted, None if it may now.
+    read. `polled_at` is the time of the poll for the job, 0 if there was none. `room_at` is the time from which the due
+    attempt may be submitted, None if it may now.
     """
 
     folder: JobFolder
