@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from paislurm.backends.slurm.states import REUSED, Phase, phase
 
@@ -36,6 +37,11 @@ UNEXPLAINED = -101
 """The code of an unexplained end from outside. Source: OpenPAI exit specification, PodExternalDeleted."""
 NEVER_TAKEN = -120
 """The code of an attempt that never reached Slurm, or that Slurm has lost before it began."""
+LOST_SECONDS = 600
+"""Seconds after which a job that has not begun, and that the queue does not know, is lost.
+
+Accounts may lack a job while slurmdbd is away, and for a while after that.
+"""
 RESULT_LAG = 10
 """Seconds until an ended job's result is visible: network file systems show new files late.
 
@@ -161,6 +167,16 @@ def may_be_lost(seen: Observation) -> bool:
     One that is killed loses jobs that it has reported to the accounts. Source: observed on 26.05.
     """
     return not seen.queued and phase(seen.state) is Phase.PENDING
+
+
+def settled(seen: Observation, now: int) -> Observation:
+    """Return the observation of a job; it is final if only the accounts show its end, for a long time.
+
+    If a controller that is killed reports the end of a heterogeneous job again, the accounts never number its
+    components. Source: observed on 26.05.
+    """
+    is_old = seen.ended is not None and now - seen.ended >= LOST_SECONDS
+    return replace(seen, final=True) if is_old and not seen.queued and phase(seen.state) is Phase.ENDED else seen
 
 
 def state_text(job_status: JobStatus) -> str:

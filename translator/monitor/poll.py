@@ -35,6 +35,7 @@ from .job_status import (
     State,
     is_anothers,
     may_be_lost,
+    settled,
     tells_all,
 )
 from .polling.poll_result import NOT_ASKED, asking
@@ -145,6 +146,7 @@ def evaluate(files: JobFiles, answer: PollResult, now: int, backend: Callable[[s
     if known.job_id and not tells_all(result):
         observation, backend_error = answer.observations.get(JobId(known.job_id)), answer.error
         observation = begun(folder, known, own(folder, known, observation), polled_at)
+        observation = settled(observation, polled_at) if observation is not None else None
     claimable = (observation is None or may_be_lost(observation)) and _is_claimable(folder, known)
     observation = None if claimable else observation
     is_unknown = bool(known.job_id) and observation is None and result is None and bool(polled_at)

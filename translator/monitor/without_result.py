@@ -9,7 +9,16 @@ from msgspec.structs import replace
 from paislurm.backends.slurm.states import FORGOTTEN, Phase, phase
 
 from ..state.history import reasons_of
-from .job_status import NEVER_TAKEN, RESULT_LAG, SCRIPT_ENDED, STOP_CODES, UNEXPLAINED, JobStatus, is_anothers
+from .job_status import (
+    LOST_SECONDS,
+    NEVER_TAKEN,
+    RESULT_LAG,
+    SCRIPT_ENDED,
+    STOP_CODES,
+    UNEXPLAINED,
+    JobStatus,
+    is_anothers,
+)
 from .waits import is_change, sentence, waits
 
 if TYPE_CHECKING:
@@ -28,11 +37,6 @@ NO_LOG = 53
 """Slurm's signal for a job whose log a node could not open. Source: observed on 22.05."""
 QUEUE_LAG = 60
 """Seconds until the backend shows a new job."""
-LOST_SECONDS = 600
-"""Seconds after which a job that has not begun, and that the queue does not know, is lost.
-
-Accounts may lack a job while slurmdbd is away, and for a while after that.
-"""
 
 
 def has_just_ended(observation: Observation, known: History, now: int) -> bool:

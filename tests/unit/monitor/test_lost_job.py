@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
+from paislurm.translator.monitor.job_status import LOST_SECONDS
 from paislurm.translator.monitor.reconcile import UNKNOWN_SECONDS, needs_user
-from paislurm.translator.monitor.without_result import LOST_SECONDS
 from paislurm.translator.state.records import Cancelled, RetryPolicy
 from tests.unit.report.made import RUN
 
@@ -107,6 +107,15 @@ def test_a_login_node_that_cannot_claim_the_attempt_does_not_begin_the_time_anew
 def test_a_job_that_runs_according_to_accounts_that_lag_is_not_lost(tmp_path: Path) -> None:
     folder, slurm = job(tmp_path), FakeBackend(observed("RUNNING", queued=False))
     assert {stepped(folder, slurm, now).job_status.state for now in (NOW, LOST)} == {"WAITING"}
+
+
+def test_the_end_of_a_job_whose_components_the_accounts_never_number_counts_after_some_time(tmp_path: Path) -> None:
+    folder = job(tmp_path)
+    claim(folder, "7", NOW - 50)
+    seen = observed("FAILED", queued=False, final=False, status=1, ended=NOW)
+    slurm = FakeBackend(seen)
+    assert stepped(folder, slurm, LOST - 1).job_status.state == "RUNNING"
+    assert stepped(folder, slurm, LOST).job_status.code == 255
 
 
 def test_another_job_that_has_claimed_the_attempt_is_followed(tmp_path: Path) -> None:
