@@ -33,6 +33,8 @@ NOT_SHARED = 6
 """The exit status of a batch script that cannot access the job's folder. Source: this project's docs, run folder."""
 NO_ROOM = 7
 """The exit status of a batch script that could not write to a full file system. Source: as above."""
+INTERRUPTED = 3
+"""The exit status of a batch script that was ended from outside. Source: as above."""
 NO_LOG = 53
 """Slurm's signal for a job whose log a node could not open. Source: observed on 22.05."""
 QUEUE_LAG = 60
@@ -64,6 +66,10 @@ def without_result(observation: Observation, evidence: Evidence) -> JobStatus:
     if observation.status == NO_ROOM:
         reason = f"{report}: {evidence.folder} could not be written: its file system or a quota was full"
         return JobStatus.end(FOLDER_FULL, reason)
+    if observation.status == INTERRUPTED:
+        if evidence.history.cancelled is not None:
+            return JobStatus.end(STOP_CODES[0], f"cancelled by {evidence.history.cancelled.user}")
+        return JobStatus.end(UNEXPLAINED, f"{report}: the batch script was ended from outside and left no result")
     if observation.state == "COMPLETED" and not observation.status and not observation.signal:
         if not evidence.claimed:
             # Observed on 22.05 and 26.05: a controller that crashes forgets its latest jobs and reuses their numbers.

@@ -235,6 +235,20 @@ def test_the_script_reports_a_full_disk_by_its_exit_status() -> None:
     assert (late.state, late.ended) == ("RUNNING", False)
 
 
+@pytest.mark.parametrize(("asked", "state", "code"), [(False, "FAILED", -101), (True, "STOPPED", -210)])
+def test_a_script_that_was_ended_before_it_had_a_folder_reports_it_by_its_exit_status(
+    asked: bool, state: str, code: int
+) -> None:
+    cancels = [Cancelled(happened_at=NOW, attempt=0, user="alice")] if asked else []
+    found = job_status(observed("FAILED", final=True, status=3, signal=0, ended=NOW - 60), None, *cancels)
+    assert (found.state, found.code, found.ended) == (state, code, True)
+    assert found.reason == (
+        "cancelled by alice"
+        if asked
+        else "Slurm reports FAILED: the batch script was ended from outside and left no result"
+    )
+
+
 def test_a_site_can_define_the_meaning_of_a_slurm_state() -> None:
     row = SiteRow(
         exit_code=-2000, phrase="Taken", behaviour="permanent", backend_states={"PREEMPTED": "taken by a paying job"}
