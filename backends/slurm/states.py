@@ -155,11 +155,25 @@ def observed(
 
 
 def by_job(rows: Iterable[Row]) -> dict[JobId, list[Row]]:
-    """Group rows by job, with components in order."""
+    """Group rows by job, with components in order.
+
+    A component also counts as the job of its own number, unless there is one: Slurm may have lost that job.
+    """
     jobs: dict[JobId, list[Row]] = {}
-    for row in sorted(rows, key=lambda row: row.offset or 0):
+    ordered = sorted(rows, key=lambda row: row.offset or 0)
+    for row in ordered:
         jobs.setdefault(row.leader, []).append(row)
+    for row in ordered:
+        if row.offset:
+            job_id = _job_id_of_component(row)
+            jobs.setdefault(job_id, [replace(row, leader=job_id, offset=None)])
     return {leader: _of_one_job(found) for leader, found in jobs.items()}
+
+
+def _job_id_of_component(row: Row) -> JobId:
+    """Return a component's own job id: Slurm numbers the components from the leader on."""
+    number, semicolon, cluster = row.leader.partition(";")
+    return JobId(f"{int(number) + (row.offset or 0)}{semicolon}{cluster}")
 
 
 def _of_one_job(rows: list[Row]) -> list[Row]:

@@ -109,6 +109,14 @@ def test_a_job_that_outlived_a_lost_node_has_the_state_of_its_last_row() -> None
     assert (seen.state, seen.ended, seen.nodes, seen.final) == ("COMPLETED", 40, "n[1,3]", True)
 
 
+def test_a_component_may_have_the_number_of_a_job_that_slurm_has_lost() -> None:
+    other = "6+0|other|RUNNING|0:0|10|20||n1||None\n6+1|other|RUNNING|0:0|10|20||n2||None\n"
+    (found,) = rows(other)
+    assert (found.name, found.leader, found.offset) == ("other", "7", None)
+    (found,) = rows(f"{other}7|own|RUNNING|0:0|10|20||n3||None\n")
+    assert found.name == "own"
+
+
 def test_the_components_of_a_lost_job_are_not_those_of_the_job_that_has_its_number() -> None:
     """A controller that was killed had not written the first job down; the accounts show both. Observed on 22.05."""
     lost = "7+0|lost|PENDING|0:0|10|||||\n7+1|lost|PENDING|0:0|10|||||\n"
