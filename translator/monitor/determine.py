@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from paislurm.backends.slurm.states import FORGOTTEN
+from paislurm.backends.slurm.states import BY_NOBODY, FORGOTTEN
 
 from ..folded_names import folded
 from .job_status import NEEDS_BACKEND, SCRIPT_ENDED, UNEXPLAINED, JobStatus, is_anothers
@@ -41,7 +41,7 @@ def determine_status(evidence: Evidence) -> JobStatus:
     if observation is not None and observation.final and undecided and observation.state not in SCRIPT_ENDED:
         external = evidence.table.states.get(observation.state)
         if external is not None:
-            return _from_outside(observation.state, *external, evidence)
+            return _from_outside(observation, *external, evidence)
     if result is not None and undecided and result.complete and _is_cancelled(evidence.history):
         assert evidence.history.cancelled is not None
         return JobStatus.end(result.exit_code, f"the job was cancelled by {evidence.history.cancelled.user}")
@@ -71,12 +71,25 @@ def _is_interrupted_for_another(seen: Observation, result: Result, evidence: Evi
     return seen.submitted is not None and result.ended_at is not None and seen.submitted <= result.ended_at
 
 
-def _from_outside(state: str, row: ExitCode, sentence: str, evidence: Evidence) -> JobStatus:
+def _from_outside(observation: Observation, row: ExitCode, sentence: str, evidence: Evidence) -> JobStatus:
     cancel = evidence.history.cancelled
+    if observation.raw_state == BY_NOBODY and evidence.claimed and cancel is None:
+        return _without_cause(observation, evidence)
     # The backend may not name the user, but the journal records the user's own cancel.
     canceller = evidence.canceller or (cancel.user if cancel is not None and _is_cancelled(evidence.history) else "")
-    by = f" by {canceller}" if state == "CANCELLED" and canceller else ""
+    by = f" by {canceller}" if observation.state == "CANCELLED" and canceller else ""
     return JobStatus.end(row.code, _with_lost(sentence + by, evidence.lost))
+
+
+def _without_cause(observation: Observation, evidence: Evidence) -> JobStatus:
+    """Return the end of a script that ran when the job was ended, by no user.
+
+    Slurm reports that no user cancelled it if its controller, started anew, had the job as a waiting one when the
+    script ended. Source: observed on 22.05.
+    """
+    label = evidence.history.backend_label
+    reason = f"the job was ended from outside, and {label} reports {observation.raw_state} without the cause"
+    return JobStatus.end(UNEXPLAINED, reason)
 
 
 def _with_lost(reason: str, lost: tuple[str, ...]) -> str:
@@ -108,11 +121,7 @@ def _from_result(result: Result, evidence: Evidence) -> JobStatus:
     if result.outcome == "interrupted" and observation is not None and evidence.history.cancelled is None:
         # Slurm usually reports CANCELLED, TIMEOUT and so on. It reports FAILED if only the script got a signal, and
         # rarely after a requeue: observed on 22.05, the end of the first run counted as that of the second.
-        reason = (
-            f"the job was ended from outside, and {evidence.history.backend_label} reports {observation.raw_state} "
-            "without the cause"
-        )
-        return JobStatus.end(UNEXPLAINED, reason)
+        return _without_cause(observation, evidence)
     if result.complete or _is_backend_done(evidence):
         return JobStatus.end(result.exit_code, _with_lost(result.reason, evidence.lost) + _restarts(result))
     return JobStatus.so_far("RUNNING", f"{result.outcome}, the remaining tasks are being stopped: {result.reason}")

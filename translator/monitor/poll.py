@@ -41,7 +41,7 @@ from .job_status import (
 from .polling.poll_result import NOT_ASKED, asking
 from .task_status import TaskView, task_views
 from .transition import between_attempts, transition, while_refused
-from .unbegun import NO_REASON, may_be_slurms_own, node_failure
+from .unbegun import NO_REASON, STARTED_TWICE, may_be_slurms_own, node_failure, was_started_twice
 from .watching.job_files import begun, claimed_by, own, questions, read_files, result_of
 from .without_result import has_just_ended
 
@@ -272,10 +272,13 @@ def _investigate(
     has_begun = has_started_tasks or any(reports_of(folder, known).values())
     try:
         # The script got a signal after tasks had started: that was root.
-        lost = {} if has_started_tasks else backend(known.backend).unavailable_nodes(seen.nodes)
+        ask = seen.nodes and not has_started_tasks
+        lost = backend(known.backend).unavailable_nodes(seen.nodes) if ask else {}
     except BackendError as error:
         return None, None, error.words
     failure = node_failure(folder.attempt(known.attempt) / "srun", lost, begun=has_begun)
+    if failure is None and was_started_twice(seen, result):
+        failure = STARTED_TWICE
     if failure is not None or has_started_tasks:
         return seen, failure, ""
     if has_just_ended(seen, known, now):

@@ -38,6 +38,7 @@ _BEGUN_TWICE = re.compile(r"duplicate job", re.IGNORECASE)
 _PROLOG_MESSAGE = re.compile(
     rb"^srun: error: Task launch for .* failed on node ([^ :]+): (.*prolog failed)", re.MULTILINE
 )
+_RAN_SECONDS = 3
 _LONGEST, _MAX_LOGS = 1 << 16, 500
 
 
@@ -63,11 +64,30 @@ NO_REASON = NodeFailure(nodes=(), why="its script had not begun, no user cancell
 """A controller that lost a job, and then gave its number and its node to another one, gives none."""
 
 
+STARTED_TWICE = NodeFailure(nodes=(), why="its controller had lost the first start, and started it again")
+
+
 def may_be_slurms_own(known: History, seen: Observation, result: Result | None) -> bool:
-    """Return whether only Slurm or root can have cancelled a job, which had nodes and decided nothing."""
-    if not seen.final or seen.raw_state not in BY_ROOT or not seen.nodes or known.cancelled is not None:
+    """Return whether only Slurm or root can have cancelled a job that decided nothing.
+
+    The job had nodes, or no user cancelled it; a job whose dependency can never be satisfied is cancelled by no user.
+    """
+    if not seen.final or seen.raw_state not in BY_ROOT or known.cancelled is not None:
+        return False
+    if not seen.nodes and (seen.raw_state != BY_NOBODY or known.dependencies):
         return False
     return result is None or result.outcome == "interrupted" or result.exit_code == NOT_STARTED
+
+
+def was_started_twice(seen: Observation, result: Result | None) -> bool:
+    """Return whether a script ran for seconds in a job that ended at its start, according to Slurm.
+
+    Clocks may differ, durations do not. Source: observed on 22.05.
+    """
+    if result is None or seen.started is None or seen.ended is None:
+        return False
+    ran = (result.ended_at or 0) - (result.started_at or 0)
+    return seen.ended - seen.started <= 1 and ran >= _RAN_SECONDS
 
 
 def node_failure(logs: Path, lost: Mapping[str, str], *, begun: bool) -> NodeFailure | None:

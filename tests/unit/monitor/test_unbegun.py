@@ -10,9 +10,22 @@ from msgspec.structs import replace
 
 from paislurm.backends.slurm.states import BY_NOBODY
 from paislurm.translator.state.journal import read
-from paislurm.translator.state.records import Cancelled, Ended, Retry
+from paislurm.translator.state.records import Cancelled, Dependency, Ended, Retry, RetryPolicy
 
-from .jobs import NOW, SUBMITTED, FakeBackend, claim, job, leave_result, observed, stepped, task
+from .jobs import (
+    CREATED,
+    INTENT,
+    NOW,
+    SUBMITTED,
+    FakeBackend,
+    claim,
+    job,
+    job_folder,
+    leave_result,
+    observed,
+    stepped,
+    task,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -116,10 +129,41 @@ def test_a_job_that_slurm_itself_cancelled_is_retried_on_any_node(tmp_path: Path
     assert "no user cancelled it" in record.reason
 
 
-def test_a_job_that_slurm_cancelled_while_its_script_ran_is_stopped(tmp_path: Path) -> None:
+@pytest.mark.parametrize("has_result", [False, True])
+def test_a_job_that_slurm_cancelled_while_its_script_ran_is_retried(tmp_path: Path, has_result: bool) -> None:
+    """A controller that was killed had it as a waiting job when its script ended."""
     folder, backend = job(tmp_path), cancelled(raw_state=BY_NOBODY)
     claim(folder, "7", NOW - 50)
-    assert end(stepped(folder, backend, NOW)).exit_code == -210
+    if has_result:
+        leave_result(folder, outcome="interrupted", exit_code=-210, behaviour="stop")
+    record = end(stepped(folder, backend, NOW))
+    assert isinstance(record, Retry)
+    assert (record.exit_code, record.behaviour) == (-101, "transient")
+    assert record.reason == ("the job was ended from outside, and Slurm reports CANCELLED by no user without the cause")
+
+
+def test_a_job_that_slurm_cancelled_at_its_second_start_is_retried(tmp_path: Path) -> None:
+    """Its controller had lost the first one, whose tasks ran for four seconds; root cancelled it at once."""
+    folder, backend = job(tmp_path), cancelled(started=NOW - 60, ended=NOW - 60)
+    claim(folder, "7", NOW - 64)
+    ran = {"started_at": NOW - 64, "ended_at": NOW - 60}
+    leave_result(folder, outcome="interrupted", exit_code=-210, behaviour="stop", **ran)
+    record = end(stepped(folder, backend, NOW))
+    assert isinstance(record, Retry)
+    assert (record.exit_code, record.behaviour) == (-1402, "transient")
+    assert "started it again" in record.reason
+
+
+@pytest.mark.parametrize(("dependencies", "code"), [((), -1402), ((Dependency(name="alice~b", created_at=1),), -210)])
+def test_a_job_that_no_user_cancelled_before_it_had_nodes(
+    tmp_path: Path, dependencies: tuple[Dependency, ...], code: int
+) -> None:
+    """Slurm may cancel a job whose dependency can never be satisfied."""
+    created = replace(CREATED, retry_policy=RetryPolicy(), dependencies=dependencies)
+    folder = job_folder(tmp_path, created, INTENT, SUBMITTED)
+    folder.script(0).write_text("#!/bin/bash\n")
+    record = end(stepped(folder, cancelled(raw_state=BY_NOBODY, nodes="", started=None), NOW))
+    assert record.exit_code == code
 
 
 def test_a_cancel_by_slurm_after_two_starts_is_recognized(tmp_path: Path) -> None:
