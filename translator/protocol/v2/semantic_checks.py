@@ -144,7 +144,7 @@ def _add_undefined(index: PrerequisiteIndex, path: Path, kind: str, name: str, c
     message = f"no prerequisite of type {kind} has the name `{name}`"
     hint = f"`{name}` is of type {others[0]}" if others else ""
     if not index.all:
-        hint = "add `prerequisites:` with an item of `type: dockerimage`, a `name` and a `uri`"
+        hint = f"add `prerequisites:` with an item of `type: {kind}`, a `name` and a `uri`"
     collector.add("E304", path, message, hint=hint, near=(name, same))
 
 
