@@ -35,6 +35,7 @@ WORDING = Wording(
         "$.type": "add `type: job`",
         "type": "add the type of the prerequisite: `type: dockerimage`, or data, script, output",
         "taskRoles": "add a role with its `dockerImage`, `resourcePerInstance` and `commands`",
+        "deployments.taskRoles": "add a role with its `preCommands` or `postCommands`",
         "dockerImage": "name a prerequisite of type dockerimage: `dockerImage: my_image`",
         "resourcePerInstance": "add the needs of a task: `resourcePerInstance: {cpu: 4, memoryMB: 8192, gpu: 1}`",
         "cpu": "add `cpu: 1`",

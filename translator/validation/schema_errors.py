@@ -88,12 +88,10 @@ def _diagnostic_parts(
     elif kind in ("missing", "union_tag_not_found"):
         path = path if kind == "missing" else (*path, "type")
         number, message, key = 2, f"`{path[-1]}` is missing", True
-        within = ".".join([step for step in path if isinstance(step, str)][-2:])
-        hints = map(wording.missing.get, (path_text(path), within, str(path[-1])))
-        hint = next(filter(None, hints), "")
+        hint = _missing(path, wording)
     elif kind == "too_short":
         number, message = 5, f"this {'list' if isinstance(value, list) else 'mapping'} is empty"
-        hint = wording.missing.get(str(path[-1])) or "add an item, or remove the key"
+        hint = _missing(path, wording) or "add an item, or remove the key"
     elif kind == "union_tag_invalid":
         path = (*path, "type")
         number, message, hint = 3, f"expected {_TYPES}, found {_value_text(value['type'])}", ""
@@ -159,6 +157,12 @@ def _cut_off(path: Path, value: object) -> str:
     """Return the hint for a list of numbers in a flow mapping, whose comma ends the value: `{cpus: 0-15,128-143}`."""
     is_rest = value is None and str(path[-1])[:1].isdigit()
     return "in `{ }` a comma ends a value: put a value with a comma in quotes" if is_rest else ""
+
+
+def _missing(path: Path, wording: Wording) -> str:
+    """Return what to write for a missing or empty key; the most exact of its hints."""
+    within = ".".join([step for step in path if isinstance(step, str)][-2:])
+    return next(filter(None, map(wording.missing.get, (path_text(path), within, str(path[-1])))), "")
 
 
 def _misplaced(path: Path, wording: Wording) -> str:
