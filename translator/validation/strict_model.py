@@ -164,7 +164,9 @@ def name_pattern(what: str, pattern: str) -> Validator:
         if isinstance(value, str) and not isinstance(value, Bytes) and expression.fullmatch(value):
             return value
         near = re.sub(r"\W", "_", value, flags=re.ASCII) if isinstance(value, str) else ""
-        raise expected(what, number=4, hint=f"call it `{near}`" if near and expression.fullmatch(near) else "")
+        # OpenPAI's controller refuses a role of `_` alone.
+        valid = near.strip("_") and expression.fullmatch(near)
+        raise expected(what, number=4, hint=f"call it `{near}`" if valid else "")
 
     return Validator(check, {"type": "string", "pattern": f"^(?:{pattern})$"}, is_name=True)
 
