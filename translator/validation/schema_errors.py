@@ -189,6 +189,8 @@ def _shortened(text: str) -> str:
     return text if len(text) <= _MAX_SHOWN else text[: _MAX_SHOWN - 3] + "..."
 
 
+_WHOLE = re.compile(r"-?\d{1,10}", re.ASCII)
+"""A whole number in quotes. YAML reads one of hundreds of digits as text, without quotes."""
 _AMOUNT = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s*([kmgtp])?(?:i?b(?:ytes?)?)?", re.IGNORECASE)
 _MIB = {"k": 1 / 1024, "m": 1, "g": 1024, "t": 1024**2, "p": 1024**3}
 _REST_OF_UNIT = re.compile(r"(?<=[wdhms])(?:eeks?|ays?|(?:ou)?rs?|in(?:ute)?s?|ec(?:ond)?s?)\b|\s", re.ASCII)
@@ -197,7 +199,7 @@ _REST_OF_UNIT = re.compile(r"(?<=[wdhms])(?:eeks?|ays?|(?:ou)?rs?|in(?:ute)?s?|e
 
 def hint_at_value(key: str, what: str, value: object) -> str:
     """Return how to correct a value of `key`, where `what` is expected; "" if unknown."""
-    if isinstance(value, str) and "number" in what and value.strip().lstrip("-").isdigit():
+    if isinstance(value, str) and "number" in what and _WHOLE.fullmatch(value.strip()):
         return f"remove the quotes: `{value.strip()}`"
     if isinstance(value, str) and "number" in what and key.endswith("MB") and (hint := _in_mib(value)):
         return hint

@@ -22,6 +22,7 @@ NUMBER = "a whole number"
         ("100KB", "write `1`: the unit is MiB"),
         ("1T", "write `1048576`: the unit is MiB"),
         ("8192", "remove the quotes: `8192`"),
+        ("9" * 400, ""),
         ("much", ""),
         ("GB", ""),
         (2.5, ""),
