@@ -206,7 +206,7 @@ def hint_at_value(key: str, what: str, value: object) -> str:
     if isinstance(value, (bool, int, float)) and what.startswith("text"):
         return "add quotes"
     if value is None:
-        return "write a value, or remove the key"
+        return "write a value, or remove it"
     if what == "a list":
         return "write it as a list, one item per line: `- item`"
     if what == "a mapping":
