@@ -102,6 +102,11 @@ _WORDS: tuple[tuple[str, str, str], ...] = (
         "delete one of the two",
     ),
     (
+        r"exceeded maximum nesting depth",
+        "values are nested too deep",
+        "look for unclosed brackets",
+    ),
+    (
         r"did not find expected <document start>|expected '<document start>'",
         "this line does not belong to anything above it",
         "remove the indentation of the top-level keys",

@@ -36,3 +36,8 @@ def test_an_invalid_job_file_with_an_sbatch_line_is_not_a_script() -> None:
     with pytest.raises(ProtocolError) as error:
         read("protocolVersion: 2\n#SBATCH -N 1\na: b: c\n", file="job.yaml")
     assert [each.code for each in error.value.diagnostics] == ["E104"]
+
+
+def test_a_thousand_brackets_are_reported_as_nesting() -> None:
+    with pytest.raises(ProtocolError, match=r"E104: values are nested too deep\n.*\n.*\nhint: look for"):
+        read("a: " + "[" * 2000, file="job.yaml")
