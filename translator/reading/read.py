@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from .nodes import Node
 
 _LOADER: type = getattr(yaml, "CLoader", yaml.Loader)
+_KEYS_OF_JOBS = frozenset(("protocolVersion", "taskRoles"))
+"""Keys by which a second document is a second job."""
 _TAB_LINE = re.compile(r"^ *\t[ \t]*(?=#|\r?$)", re.MULTILINE)
 _STOPS_AT_TAB = re.compile("violates indentation|cannot start any token")
 _MAX_TAB_LINES = 100
@@ -139,7 +141,7 @@ def _root_errors(roots: list[Node], file: str) -> list[Diagnostic]:
             )
         )
     second = roots[1:2]
-    if second and second[0].pairs is None:
+    if second and (second[0].pairs is None or _KEYS_OF_JOBS & second[0].pairs.keys()):
         message = "the second document (after `---`) is not a mapping of secrets"
         hint = "remove the `---`, or write one job per file"
         diagnostics.append(Diagnostic(code="E113", message=message, location=_location(second[0], file), hint=hint))
