@@ -52,6 +52,8 @@ class Severity(str, Enum):
     WARNING = "warning"
 
 
+MAX_FAULTS = 200
+"""The limit for errors of a file, and for warnings. Hints for thousands of unknown names would take minutes."""
 NOTHING_SENT = frozenset(("E501", "E506", "E507", "E550", "E551", "E552", "E553"))
 """Codes of failures after which the backend certainly did nothing.
 

@@ -6,7 +6,7 @@ from collections import Counter
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from ..errors import Diagnostic, Location, ProtocolError, Severity, did_you_mean
+from ..errors import MAX_FAULTS, Diagnostic, Location, ProtocolError, Severity, did_you_mean
 from ..reading.document import path_text
 
 if TYPE_CHECKING:
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from ..reading.document import Document, Path
 
 
-MAX_FAULTS = 200
-"""The limit for errors, and for warnings. Hints for thousands of unknown names would take minutes."""
 _MAX_NAMES = 500
 
 

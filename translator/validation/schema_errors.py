@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin
 from msgspec import Struct, field
 from pydantic import BaseModel, ValidationError
 
-from ..errors import nearest
+from ..errors import MAX_FAULTS, nearest
 from ..reading.document import path_text
 from ..times import duration, elapsed_text
-from .diagnostics import MAX_FAULTS, near_hint
+from .diagnostics import near_hint
 from .partial_model import alternatives, is_model, partial_model, tags_of
 from .strict_model import key_of
 

@@ -48,6 +48,14 @@ def test_bash_errors_are_reported_with_other_errors(files: tuple[str, str], run:
     assert "bad.yaml:15:1" in done.err, "the line of the job file"
 
 
+def test_a_file_with_hundreds_of_errors_ends_with_a_note(run: Runner, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.yaml"
+    bad.write_text(GOOD + "".join(f"key{number}: 1\n" for number in range(300)))
+    done = run("check", str(bad))
+    assert done.err.count("error E201") == 200
+    assert done.err.endswith("\nnote: the first 200 messages are shown; fix these and check again\n")
+
+
 def test_invalid_amounts_are_reported_with_other_errors(run: Runner, tmp_path: Path) -> None:
     bad = tmp_path / "none.yaml"
     bad.write_text(GOOD.replace("instances: 1", "instances: two").replace("cpu: 1", "cpu: 0"))

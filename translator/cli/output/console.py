@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, TextIO
 
 import click
 
-from ...errors import Severity, diagnostic_text
+from ...errors import MAX_FAULTS, Severity, diagnostic_text
 from ...terminal_text import escape_control, visible
 
 if TYPE_CHECKING:
@@ -162,6 +162,8 @@ def log_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
         before = "\n" if _told.diagnostic_is_last else ""
         _tell(before + "\n\n".join(texts), colours=colours)
         _told.diagnostic_is_last = True
+    if len(new) >= MAX_FAULTS:
+        log(f"note: the first {len(new)} messages are shown; fix these and check again")
 
 
 def _tell(text: str, *, colours: bool | None = None) -> None:
