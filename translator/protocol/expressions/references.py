@@ -126,9 +126,7 @@ def render(text: str, roots: Mapping[str, Value], *, keep: bool = False, budget:
     except _TooLongError:
         return Rendered("", tuple(problems), ())
     if unclosed is not None and ("this" not in roots or _BEGINS_REFERENCE.match(text, unclosed)):
-        message = "the reference that begins with `<%` has no `%>`"
-        hint = "add `%>`; to pass the two characters to the shell, write `<''%`"
-        problems.append(Problem(unclosed, "E311", message, hint))
+        problems.append(_unclosed(unclosed))
     first = Moves(replaced)
     left = {first.forward(start) or 0: len(value) for start, value in stays}
     new, replaced, _ = _pass(new, put_secret, left)
@@ -161,6 +159,11 @@ def _pass(text: str, put: Callable[[int, str], str], left: Mapping[int, int]) ->
     return "".join([*parts, text[position:]]), replaced, unclosed
 
 
+def _unclosed(start: int) -> Problem:
+    hint = "add `%>`; to pass the two characters to the shell, write `<''%`"
+    return Problem(start, "E311", "the reference that begins with `<%` has no `%>`", hint)
+
+
 def _name(tag: str) -> str:
     return tag[len(OPEN) : -len(CLOSE)].strip()
 
@@ -168,6 +171,8 @@ def _name(tag: str) -> str:
 def _replacement(start: int, tag: str, roots: Mapping[str, Value], *, keep: bool) -> tuple[str, Problem | None]:
     """Return the replacement of a tag, and its fault."""
     name = _name(tag)
+    if OPEN in name and not keep:
+        return tag, _unclosed(start)
     if name[:1] in tuple("#^/!>&{="):
         message = f"`{_short(tag)}` is not a reference; OpenPAI removed it"
         return tag, Problem(start, "E312", message, _FORM)
