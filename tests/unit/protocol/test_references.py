@@ -126,6 +126,11 @@ def test_partial_references_in_prerequisites_and_plugins_are_text(text: str, cod
     assert ([problem.code for problem in rendered.problems], rendered.text) == (codes, text)
 
 
+def test_other_text_before_a_reference_in_prerequisites_and_plugins_stays() -> None:
+    rendered = render('printf "<%s>" <% $parameters.model %>', {**ROOTS, "this": {"parameters": {}}})
+    assert (rendered.problems, rendered.text) == ((), f'printf "<%s>" {ROOTS["parameters"]["model"]}')
+
+
 def test_unknown_references_can_be_kept_as_in_openpai() -> None:
     rendered = render("<%$parameters.x[0].y%> <% this.parameters.z %>", ROOTS, keep=True)
     assert rendered.text == "<% $parameters.x.0.y %> <% this.parameters.z %>"

@@ -122,21 +122,23 @@ def render(text: str, roots: Mapping[str, Value], *, keep: bool = False, budget:
         return value
 
     try:
-        new, replaced, unclosed = _pass(text, put, {})
+        new, replaced, unclosed = _pass(text, put, {}, others="this" in roots)
     except _TooLongError:
         return Rendered("", tuple(problems), ())
     if unclosed is not None and ("this" not in roots or _BEGINS_REFERENCE.match(text, unclosed)):
         problems.append(_unclosed(unclosed))
     first = Moves(replaced)
     left = {first.forward(start) or 0: len(value) for start, value in stays}
-    new, replaced, _ = _pass(new, put_secret, left)
+    new, replaced, _ = _pass(new, put_secret, left, others="this" in roots)
     return Rendered(new, tuple(problems), (first, Moves(replaced)))
 
 
-def _pass(text: str, put: Callable[[int, str], str], left: Mapping[int, int]) -> tuple[str, list[Replaced], int | None]:
+def _pass(
+    text: str, put: Callable[[int, str], str], left: Mapping[int, int], *, others: bool
+) -> tuple[str, list[Replaced], int | None]:
     """Return the text with its tags replaced by `put`, the replaced parts, and the offset of an unclosed tag.
 
-    `left` are tags to keep, by offset with their lengths.
+    `left` are tags to keep, by offset with their lengths. With `others`, a `<%` in front of a reference is other text.
     """
     parts: list[str] = []
     replaced: list[Replaced] = []
@@ -150,6 +152,8 @@ def _pass(text: str, put: Callable[[int, str], str], left: Mapping[int, int]) ->
         if close < 0:
             unclosed = start
             break
+        if others and (begun := _BEGINS_REFERENCE.search(text, start, close)):
+            start = begun.start()
         end = close + len(CLOSE)
         value = put(start, text[start:end])
         parts += [text[position:start], value]
