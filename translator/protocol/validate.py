@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from ..errors import Diagnostic, ProtocolError, Severity
 from ..job import Job
+from ..plural import some_of
 from ..reading.refusals import error_of_mapping
 from ..slurm_options import CompatOptions
 from ..validation.diagnostics import DiagnosticCollector, near_hint
@@ -42,6 +43,7 @@ _EXTRAS = (
     PLUGINS,
 )
 """The keys with a meaning under `extras`, and two of the web portal's. Source: PAI protocol v2."""
+_MOST_NAMES = 8
 _NO_PARAMETERS: Mapping[str, str] = {}
 _NO_SECRETS: Mapping[str, Value] = {}
 
@@ -137,7 +139,7 @@ def _warn_likely_mistakes(file: JobFile, collector: DiagnosticCollector) -> None
     slurm = file.extras.slurm
     silent = [role for role, each in file.task_roles.items() if each.completion.min_succeeded_instances is None]
     if len(file.task_roles) > 1 and silent and not (slurm and slurm.compat.min_succeeded):
-        names = ", ".join(f"`{role}`" for role in silent)
+        names = some_of([f"`{role}`" for role in silent], _MOST_NAMES)
         message = (
             f"no `minSucceededInstances` for {names}: the job succeeds only when all tasks of all roles have ended"
         )

@@ -134,6 +134,13 @@ def test_min_succeeded_can_be_the_number_of_instances() -> None:
     assert [role.completion.min_succeeded for role in by_site.job.roles] == [3, 1]
 
 
+def test_a_warning_about_hundreds_of_roles_names_a_few() -> None:
+    (warning,) = check(job("taskRoles", {f"r{number}": ROLE for number in range(300)})).warnings
+    assert warning.code == "W202"
+    assert "for `r0`, `r1`, " in warning.message
+    assert "and 292 more: the job succeeds" in warning.message
+
+
 def test_switches_of_the_job_override_those_of_the_site() -> None:
     site = CompatOptions(job_name="full", nounset=False, exit_patterns="original", unresolved="keep", gpu_type="any")
     assert validate(read(job(), file="j"), defaults=site).job.compat.job_name == "full"
