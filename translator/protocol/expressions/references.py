@@ -92,6 +92,10 @@ class _UnresolvedError(Exception):
         self.near = near
 
 
+class _ReportedError(Exception):
+    """A reference into a value whose wrong type is an error already."""
+
+
 def render(text: str, roots: Mapping[str, Value], *, keep: bool = False, budget: TextBudget | None = None) -> Rendered:
     """Return the text with the values of `roots` in place of its references; the length counts against the budget.
 
@@ -182,6 +186,8 @@ def _replacement(start: int, tag: str, roots: Mapping[str, Value], *, keep: bool
         return tag, Problem(start, "E312", message, _FORM)
     try:
         return _resolve(name, roots), None
+    except _ReportedError:
+        return tag, None
     except NotAStringError:
         message = f"`{name}` is a mapping, not a text"
         return tag, Problem(start, "E314", message, "name one of the values in it")
@@ -222,7 +228,7 @@ def _path(name: str) -> tuple[str, list[str]] | None:
 
 
 def _resolve(name: str, roots: Mapping[str, Value]) -> str:
-    """Return the text of a reference. Raises `_UnresolvedError` and `NotAStringError`."""
+    """Return the text of a reference. Raises `_UnresolvedError`, `_ReportedError` and `NotAStringError`."""
     path = _path(name)
     if path is None:
         meant = _path("$" + name)
@@ -239,6 +245,8 @@ def _resolve(name: str, roots: Mapping[str, Value]) -> str:
         missing = f"the job has no `{root}`" if root in ("parameters", "secrets") else f"the role selects no `{root}`"
         hint = "pass a file of secrets: `--secrets FILE`" if root == "secrets" else ""
         raise _UnresolvedError(f"`{_short(name)}` is undefined: {missing}", hint)
+    if root in ("parameters", "secrets") and not isinstance(value, Mapping):
+        raise _ReportedError
     for step in steps:
         value = _inside(value, step, name, shown)
         shown += f".{step}"
@@ -253,7 +261,7 @@ def _resolve(name: str, roots: Mapping[str, Value]) -> str:
 
 
 def _inside(value: Value, step: str, name: str, shown: str) -> Value:
-    """Return the value one step further. Raises `_UnresolvedError`."""
+    """Return the value one step further. Raises `_UnresolvedError` and `_ReportedError`."""
     if isinstance(value, Mapping):
         if step in value:
             return value[step]
@@ -265,6 +273,8 @@ def _inside(value: Value, step: str, name: str, shown: str) -> Value:
             return inner
         count = counted(len(value), "item")
         raise _UnresolvedError(f"`{_short(name)}` is undefined: `{shown}` has {count}, counted from 0")
+    if shown == "$data.uri":
+        raise _ReportedError
     raise _UnresolvedError(f"`{_short(name)}` is undefined: `{shown}` has no parts")
 
 
