@@ -187,7 +187,7 @@ def _replacement(start: int, tag: str, roots: Mapping[str, Value], *, keep: bool
     try:
         return _resolve(name, roots), None
     except _ReportedError:
-        return tag, None
+        return "", None
     except NotAStringError:
         message = f"`{name}` is a mapping, not a text"
         return tag, Problem(start, "E314", message, "name one of the values in it")
