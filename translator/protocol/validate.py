@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ..reading.document import Document, Path, Value
+    from ..validation.strict_model import OpenModel
 
 _EXTRAS = (
     "submitFrom",
@@ -43,6 +44,10 @@ _EXTRAS = (
     PLUGINS,
 )
 """The keys with a meaning under `extras`, and two of the web portal's. Source: PAI protocol v2."""
+_HIVED = ("skuType", "pinnedCellId", "affinityGroupName", "skuNum")
+"""The keys of a role under `hivedScheduler`. Source: PAI rest-server, hivedSchema."""
+_EARLIER = {"gpuType": "skuType", "reservationId": "pinnedCellId"}
+"""Keys that OpenPAI has renamed. Source: PAI rest-server, earlier revisions of hivedSchema."""
 _MOST_NAMES = 8
 _NO_PARAMETERS: Mapping[str, str] = {}
 _NO_SECRETS: Mapping[str, Value] = {}
@@ -152,10 +157,20 @@ def _warn_likely_mistakes(file: JobFile, collector: DiagnosticCollector) -> None
     if file.deployments and not file.defaults.deployment:
         message = "no deployment is selected, so no commands of a deployment run"
         collector.add("W302", ("deployments",), message, hint="select one: `defaults: {deployment: NAME}`", key=True)
-    for key in file.extras.model_extra or {}:
-        near = near_hint(key, _EXTRAS)
-        if key not in _EXTRAS and near.startswith("did you mean"):
-            collector.add("W307", ("extras", key), f"`{key}` has no effect under `extras`", hint=near, key=True)
+    hived: Path = ("extras", "hivedScheduler", "taskRoles")
+    roles = file.extras.hived_scheduler.task_roles if file.extras.hived_scheduler else {}
+    _warn_misspelt(("extras",), file.extras, _EXTRAS, collector)
+    for role, each in roles.items():
+        _warn_misspelt((*hived, role), each, _HIVED, collector)
+
+
+def _warn_misspelt(path: Path, table: OpenModel, known: tuple[str, ...], collector: DiagnosticCollector) -> None:
+    """Warn of unknown keys that are like known ones, or their earlier names."""
+    for key in table.model_extra or {}:
+        near = near_hint(_EARLIER.get(key, key), known)
+        if key not in known and near.startswith("did you mean"):
+            message = f"`{key}` has no effect under `{'.'.join(map(str, path))}`"
+            collector.add("W307", (*path, key), message, hint=near, key=True)
 
 
 def _warn_unused_slots(file: JobFile, collector: DiagnosticCollector) -> None:
