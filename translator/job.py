@@ -164,10 +164,11 @@ class Storage(Struct, frozen=True, kw_only=True):
 
 
 class Storages(Struct, frozen=True, kw_only=True):
-    """The storages of a job; an empty list selects the user's default storages."""
+    """The storages of a job, with their path in the file; an empty list selects the user's default storages."""
 
     wanted: tuple[Storage, ...]
     lines: Lines
+    path: str
 
 
 PriorityClass = Literal["crit", "prod", "test", "oppo"]

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from ..site.containers import ContainerRuntime
     from ..site.profile import Site
 
-_PATH = "$.extras.storages"
-
 
 def container_plan(job: Job, site: Site, found: tuple[Mount, ...]) -> ContainerPlan:
     """Return the container settings of a job; `found` are its storages."""
@@ -110,7 +108,7 @@ def mounts(job: Job, site: Site) -> tuple[Mount, ...]:
     if missing and site.storages:
         message = f"the site has no storage {missing[0]!r}; it has {', '.join(site.storages)}"
         hint = did_you_mean(missing[0], site.storages)
-        raise PlanError(Diagnostic(code="E404", message=message, path=_PATH, hint=hint))
+        raise PlanError(Diagnostic(code="E404", message=message, path=job.storages.path, hint=hint))
     made: list[Mount] = []
     for name, mount in found.items():
         storage = site.storages.get(name)
@@ -125,7 +123,7 @@ def storage_warnings(job: Job, site: Site, found: tuple[Mount, ...]) -> tuple[Di
     if not found:
         message = "the job requests default storages, but the site profile has none"
         hint = "list the storages, `storages: [{name: ...}]`, or remove this"
-        return (Diagnostic(code="W405", message=message, path=_PATH, hint=hint),)
+        return (Diagnostic(code="W405", message=message, path=job.storages.path, hint=hint),)
     names = [wanted.name for wanted in job.storages.wanted] or [n for n, each in site.storages.items() if each.default]
     moved = [
         f"{name} at {point}"
@@ -135,8 +133,8 @@ def storage_warnings(job: Job, site: Site, found: tuple[Mount, ...]) -> tuple[Di
     if not moved or site.containers.runtime != NO_CONTAINERS:
         return ()
     message = f"tasks run on the node itself, so these folders of storages must exist there: {', '.join(moved)}"
-    hint = "write the folder's path on the nodes as `mountPath`, or ask the administrator for a link on every node"
-    return (Diagnostic(code="W406", message=message, path=_PATH, hint=hint),)
+    hint = "write its path on the nodes as `mountPath` of `extras.storages`, or ask the administrator for a link"
+    return (Diagnostic(code="W406", message=message, path=job.storages.path, hint=hint),)
 
 
 def storage_prerequisite(found: tuple[Mount, ...], site: Site, lines: Lines) -> Prerequisite:

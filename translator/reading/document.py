@@ -148,8 +148,9 @@ class Document(Struct, frozen=True, kw_only=True):
 
 
 def path_of(text: str) -> Path:
-    """Parse a path such as `$.taskRoles[0].name`; its keys must not contain a dot or a bracket."""
-    return tuple(key or int(position) for key, position in re.findall(r"\.([^.\[]+)|\[(\d+)\]", text))
+    """Parse a path such as `$.taskRoles[0].name`; a key with a dot or a bracket is in quotes, `$.extras["a.b"]`."""
+    steps = re.findall(r"\.([^.\[]+)|\[(\d+)\]|\[\"([^\"\\]*)\"\]", text)
+    return tuple(key or quoted or int(position) for key, position, quoted in steps)
 
 
 def path_text(path: Path) -> str:

@@ -58,6 +58,15 @@ def test_storages_use_the_paths_of_the_site() -> None:
     assert "nfs at /mnt/nfs, home at /h" in found.warnings[0].message
 
 
+def test_a_storage_of_the_older_plugin_is_reported_at_the_plugin() -> None:
+    plugins = [{"plugin": "ssh"}, {"plugin": "teamwise_storage", "parameters": {"storageConfigNames": ["nfs"]}}]
+    found = compiled({"com.microsoft.pai.runtimeplugin": plugins})
+    (warning,) = (each for each in found.warnings if each.code == "W406")
+    assert warning.path == '$.extras["com.microsoft.pai.runtimeplugin"][1]'
+    assert warning.location
+    assert "teamwise_storage" in found.document.lines[warning.location.line - 1]
+
+
 def test_a_storage_at_its_default_path_gets_no_warning() -> None:
     assert new_codes(compiled({"storages": [{"name": "nfs", "mountPath": "/data/nfs"}, {"name": "same"}]})) == []
 

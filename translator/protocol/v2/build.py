@@ -28,6 +28,7 @@ from ...job import (
     Storages,
 )
 from ...plural import counted
+from ...reading.document import path_text
 from ...slurm_options import RoleSlurmOptions
 from ...validation.partial_model import placed
 from ...validation.strict_model import LAST_PORT
@@ -172,6 +173,7 @@ def _storages_at(path: Path, wanted: Mapping[str, str], collector: DiagnosticCol
     return Storages(
         wanted=tuple(Storage(name=name, mount_path=mount) for name, mount in wanted.items()),
         lines=Lines(first=span.key_line, last=max(span.key_line, span.last_line)),
+        path=path_text(path),
     )
 
 
