@@ -28,6 +28,7 @@ MAX_DEPTH = 100
 MAX_VALUES = 500_000
 """The most values of a file, with aliases expanded."""
 _FAULTS_SHOWN = 50
+_KEY_HINT = "use text as the key; put text that begins with `{` or `[` in quotes"
 _PREFIX = "tag:yaml.org,2002:"
 _NULL_TAG = _PREFIX + "null"
 _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
@@ -237,7 +238,7 @@ class Composer:
     def _pair(self, pairs: Pairs, merged: set[str], key: Node, node: Node) -> None:
         """Add a key, or the keys of a merge, to a mapping; `merged` are its keys from merge keys."""
         if key.source is None:
-            self._diagnostic("E106", "a list or a mapping is used as a key", key, "use text as the key")
+            self._diagnostic("E106", "a list or a mapping is used as a key", key, _KEY_HINT)
         elif key.source == "<<" and key.style in (None, ""):
             self._merge(pairs, merged, node)
         elif key.source in pairs and key.source not in merged:
