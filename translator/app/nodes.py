@@ -11,6 +11,7 @@ from msgspec import Struct
 from ..errors import Diagnostic, UsageError
 from ..monitor.reconcile import Ledger
 from ..state.bad_nodes import MAX_REASON, NODE_NAME, BadNode, add, bad_nodes
+from ..state.publish import writing
 from ..state.shared_files import make_private
 from ..times import Time, aware
 from .input.sites import find_site
@@ -65,27 +66,29 @@ def list_nodes(session: Session) -> NodeList:
 
 
 def add_node(session: Session, node: str, reason: str) -> NodeList:
-    """Add a node to the ledger. Raises UsageError for a name that no node has, and OSError."""
+    """Add a node to the ledger. Raises UsageError for a name that no node has, and FolderError."""
     if not re.fullmatch(NODE_NAME, node):
         message = f"{node!r} is not the name of a node"
         raise UsageError(Diagnostic(code="E547", message=message, hint="add one node at a time"))
     site, home = find_site(session, None), session.store.home
     backend = f"ssh:{site.host}" if site.host else "slurm"
     cluster = f"{backend}@{site.cluster}" if site.cluster else backend
-    make_private(home)
-    add(home, [BadNode(happened_at=session.now(), cluster=cluster, node=node, reason=reason[:MAX_REASON])])
+    with writing(home):
+        make_private(home)
+        add(home, [BadNode(happened_at=session.now(), cluster=cluster, node=node, reason=reason[:MAX_REASON])])
     return list_nodes(session)
 
 
 def remove_node(session: Session, node: str) -> NodeList:
-    """Remove a node from the ledger, on all clusters. Raises UsageError if it is not there, and OSError."""
+    """Remove a node from the ledger, on all clusters. Raises UsageError if it is not there, and FolderError."""
     home = session.store.home
     found = [each for each in bad_nodes(home) if each.node == node]
     if not found:
         hint = "`paislurm nodes` lists the bad nodes"
         raise UsageError(Diagnostic(code="E547", message=f"{node!r} is not among the bad nodes", hint=hint))
     now = session.now()
-    add(home, [BadNode(happened_at=now, cluster=each.cluster, node=node, is_removed=True) for each in found])
+    with writing(home):
+        add(home, [BadNode(happened_at=now, cluster=each.cluster, node=node, is_removed=True) for each in found])
     return list_nodes(session)
 
 

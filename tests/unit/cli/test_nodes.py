@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,19 @@ def test_nodes_are_added_listed_and_removed(run: Runner) -> None:
     assert run("nodes", "remove", "n7").code == 0
     assert listed(run) == [("n8", None, None)]
     assert (run("nodes", "remove", "n7").code, run("nodes", "add", "n[1-2]").code) == (2, 2)
+
+
+def test_a_full_home_is_named(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    run("nodes", "add", "n7")
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("paislurm.translator.app.nodes.add", full)
+    for action in ("add", "remove"):
+        said = run("nodes", action, "n7")
+        assert (said.code, "No space left on device\nhint: free space there" in said.err) == (4, True)
+        assert "error E510: cannot write /" in said.err
 
 
 @pytest.mark.parametrize(
