@@ -112,7 +112,7 @@ def test_missing_sbatch_or_unusable_home_is_an_error(installed: Cluster, workdir
         done = submit_two(installed, workdir, "{}", PAISLURM_HOME=home)
         assert done.returncode == 4, done.stderr
         assert f"error E542: PAISLURM_HOME {home} cannot be used: " in done.stderr
-        assert "hint: export PAISLURM_HOME=" in done.stderr
+        assert "hint: set PAISLURM_HOME to a folder" in done.stderr
     of_bob = submit_two(installed, workdir, "{}", PAISLURM_HOME=str(installed.home("bob") / "mine"))
     assert of_bob.returncode == 4
     assert f"is not safe: others can replace it, because {installed.home('bob')} belongs to bob" in of_bob.stderr

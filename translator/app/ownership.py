@@ -107,7 +107,7 @@ def check_usable(home: Path) -> None:
         why = f"it does not exist, and you cannot create it in {nearest}"
     else:
         return
-    hint = 'export PAISLURM_HOME="$HOME/.paislurm"'
+    hint = "set PAISLURM_HOME to a folder of your own that all nodes share"
     raise FolderError(Diagnostic(code="E542", message=f"PAISLURM_HOME {home} cannot be used: {why}", hint=hint))
 
 

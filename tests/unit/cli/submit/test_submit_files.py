@@ -124,7 +124,7 @@ def test_a_home_that_is_a_file_is_reported(
     said = run("submit", job)
     assert (said.code, slurm.submissions) == (4, [])
     assert f"error E542: PAISLURM_HOME {job} cannot be used: {job} is not a folder" in said.err
-    assert 'hint: export PAISLURM_HOME="$HOME/.paislurm"' in said.err
+    assert "hint: set PAISLURM_HOME to a folder of your own that all nodes share" in said.err
 
 
 def test_a_too_long_name_is_reported(run: Runner, tmp_path: Path, slurm: FakeBackend) -> None:
