@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from ..site.containers import ContainerRuntime
     from ..site.profile import Site
 
+_DEFAULT_SHM_MIB = 64
+"""Jobs of protocol v1 declare this size unless they request another. Source: PAI rest-server, shmMB of protocol v1."""
+
 
 def container_plan(job: Job, site: Site, found: tuple[Mount, ...]) -> ContainerPlan:
     """Return the container settings of a job; `found` are its storages."""
@@ -89,9 +92,10 @@ def _unmounted(job: Job, site: Site, points: list[str]) -> Iterator[Diagnostic]:
 def _shortcomings(job: Job, row: ContainerRuntime) -> Iterator[Diagnostic]:
     path = "$.taskRoles"
     if not row.sizes_shm:
-        most = max(role.resources.shm_mib for role in job.roles)
+        most = max(role.resources.declared_shm_mib for role in job.roles)
         message = f"{row.name} gives tasks the node's /dev/shm, not one of {most} MiB"
-        yield Diagnostic(code="W423", message=message, path=path)
+        if most > _DEFAULT_SHM_MIB:
+            yield Diagnostic(code="W423", message=message, path=path)
     if row.warning:
         yield Diagnostic(code="W423", message=row.warning, path=path, hint=row.hint)
 

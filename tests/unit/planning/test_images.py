@@ -80,6 +80,10 @@ def test_images_unavailable_at_the_site_are_refused(runtime: str, uri: str, cont
     assert diagnostic.hint
 
 
+def test_only_a_requested_size_of_dev_shm_is_missed() -> None:
+    assert compiled(runtime="apptainer").warnings == ()
+
+
 def test_a_reference_is_mapped_to_a_path_of_the_site() -> None:
     made = compiled("docker://a/b:c", 'images: {"a/b:c": /x}')
     assert made.plan.roles[0].image_plan.path == "/x"
