@@ -109,8 +109,10 @@ class _Job:
         """Break the first attempt, and judge the second."""
         is_ready = self._until(self._has_progress)
         if not is_ready:
-            missing = "the first attempt ended with too few" if is_ready is False else f"no {ENOUGH}"
-            return self.result(fault, None, self._unknown(f"{missing} checkpoints and lines of progress"))
+            enough = f"{ENOUGH} checkpoints and lines of progress"
+            early = f"the first attempt ended before {enough}: make the job longer"
+            short = Resuming(verdict="unknown", shown_by=early)
+            return self.result(fault, None, short if is_ready is False else self._unknown(f"no {enough}"))
         self._session.say(f"{self.folder.name}: {TEXTS[fault]}")
         try:
             reason = provoke(self._session, self._compiled, self._refreshed(), fault, self._checkpoint_bytes())

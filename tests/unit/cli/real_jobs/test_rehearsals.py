@@ -110,6 +110,12 @@ def test_a_second_attempt_that_fails_at_once_shows_nothing(tmp_path: Path, run: 
     assert (code, found["resuming"]["shown_by"]) == (1, "the second attempt ended before anything showed it")
 
 
+def test_a_job_that_is_too_short_to_be_broken_is_reported(tmp_path: Path, run: Runner) -> None:
+    code, (found,) = rehearsed(tmp_path / "here", run, RIGHT["one file"] | {"LOAD": "exit 0"}, "--fault", "kill")
+    early = "the first attempt ended before 4 checkpoints and lines of progress: make the job longer"
+    assert (code, found["resuming"]["shown_by"]) == (1, early)
+
+
 @pytest.mark.parametrize(
     ("resumes", "words"),
     [
