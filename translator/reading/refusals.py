@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _UNFINISHED = re.compile(r"unexpected (?:end of stream|document indicator)|expected ',' or|expected ':'")
 """Errors to report at the start of the construct: the library notices them later, perhaps at the end of the file."""
+_VALUE_MISSING = re.compile(r"expected (?:the )?node content")
 _WORDS: tuple[tuple[str, str, str], ...] = (
     # The library's text (context or problem), our message, our hint.
     (
@@ -102,6 +103,11 @@ _WORDS: tuple[tuple[str, str, str], ...] = (
         "delete one of the two",
     ),
     (
+        r"incompatible YAML document",
+        "this version of YAML is unknown",
+        "remove the line `%YAML`",
+    ),
+    (
         r"exceeded maximum nesting depth",
         "values are nested too deep",
         "look for unclosed brackets",
@@ -119,6 +125,8 @@ def yaml_error(error: yaml.YAMLError, lines: tuple[str, ...], *, file: str) -> D
     # The library sets these for all errors but invalid characters, which `decode` refuses earlier.
     problem, context = str(getattr(error, "problem", "") or ""), str(getattr(error, "context", "") or "")
     mark, began = getattr(error, "problem_mark", None), getattr(error, "context_mark", None)
+    if mark and _VALUE_MISSING.search(problem) and not any(each.strip() for each in lines[mark.line :]):
+        problem = "did not find expected ',' or ']'"
     row = next((row for part in (problem, context) for row in _WORDS if part and re.search(row[0], part)), None)
     message, hint = row[1:] if row else (f"this is not YAML: {context} {problem}".rstrip(), "")
     if mark and began and _UNFINISHED.search(problem):

@@ -41,3 +41,17 @@ def test_an_invalid_job_file_with_an_sbatch_line_is_not_a_script() -> None:
 def test_a_thousand_brackets_are_reported_as_nesting() -> None:
     with pytest.raises(ProtocolError, match=r"E104: values are nested too deep\n.*\n.*\nhint: look for"):
         read("a: " + "[" * 2000, file="job.yaml")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: [\n", "a list in `\\[ \\]` is not closed, or lacks a comma"),
+        ("a: [b, {c: [\n\n", "a list in `\\[ \\]` is not closed, or lacks a comma"),
+        ("a: [, b]\n", "expected a value"),
+        ("%YAML 9.9\n---\na: b\n", "this version of YAML is unknown"),
+    ],
+)
+def test_the_rest_of_the_file_decides_what_is_missing(text: str, message: str) -> None:
+    with pytest.raises(ProtocolError, match=f"error E104: {message}\n"):
+        read(text, file="job.yaml")
