@@ -40,7 +40,7 @@ SCHEMA = {
     "W205": "a negative number of GPUs",
     "W206": "no memory",
     "W207": "a negative size of /dev/shm",
-    "W208": "a number of ports below one",
+    "W208": "a number of ports below one, or as high as the number of a port",
 }
 """Source: PAI protocol v2, the schema of PAI's rest-server."""
 

@@ -212,17 +212,23 @@ def _resources(role: schema.Role) -> Resources:
     )
 
 
+_MOST_USUAL_PORTS = 20
+"""More ports than that are probably the number of a port, such as 22 or 8080."""
+
+
 def _ports(role: schema.Role, path: Path, collector: DiagnosticCollector) -> tuple[PortRequest, ...]:
     """Return the ports of a task: the declared labels in their order, then ssh and http."""
     declared = role.resource_per_instance.ports or {}
     counts: dict[str, int] = {}
     for label, count in declared.items():
         counts[label] = count if count > 0 else int(label in _IMPLICIT_LABELS)
-        if count <= 0:
-            meaning = "one port, which every task has" if counts[label] else "no port"
-            message = f"`{label}: {count}` means {meaning}: the number is a count of ports"
-            where: Path = (*path, "resourcePerInstance", "ports", label)
-            collector.add("W208", where, message, hint="write the number of ports, or remove the label")
+        if 0 < count <= _MOST_USUAL_PORTS:
+            continue
+        without = "one port, which every task has" if counts[label] else "no port"
+        meaning = f"{count} ports for each task" if count > 0 else without
+        message = f"`{label}: {count}` means {meaning}: the number is a count of ports"
+        where: Path = (*path, "resourcePerInstance", "ports", label)
+        collector.add("W208", where, message, hint="write the number of ports, or remove the label")
     for label in _IMPLICIT_LABELS:
         counts.setdefault(label, 1)
     return tuple(PortRequest(label=label, count=count) for label, count in counts.items() if count)
