@@ -51,6 +51,12 @@ def storages(found: Compiled) -> list[str]:
     return dict(step.script.settings)["MOUNTS"].split("\n")
 
 
+def test_a_task_cannot_have_more_ports_than_the_site() -> None:
+    with pytest.raises(PlanError, match="E410: a task of role worker needs 17002 ports, but the site has 17001"):
+        compiled({}, taskRoles__worker__resourcePerInstance__ports={"web": 17000})
+    assert compiled({}, taskRoles__worker__resourcePerInstance__ports={"web": 16999}).script
+
+
 def test_storages_use_the_paths_of_the_site() -> None:
     found = compiled({"storages": [{"name": "nfs"}, {"name": "home", "mountPath": "/h"}, {"name": "same"}]})
     assert storages(found) == ["all\t/data/nfs\t/mnt/nfs", "own\t/data/home\t/h", "all\t/mnt/same\t/mnt/same"]

@@ -111,6 +111,14 @@ def _of_job(job: Job, site: Site, limit: timedelta | None) -> Iterator[Diagnosti
             "write `time: 1:00:00` under extras.slurm, or for all jobs `time: {default: 1:00:00}` in the site profile"
         )
         yield Diagnostic(code="E422", message=message, path="$.extras.slurm", hint=hint)
+    ports = site.ports
+    for role in job.roles:
+        wanted, most = sum(each.count for each in role.ports if not each.first), ports.last + 1 - ports.first
+        if wanted > most:
+            has = f"the site has {most} ({ports.first} to {ports.last})"
+            message = f"a task of role {role.name} needs {wanted} ports, but {has}"
+            hint = "the values of `ports` are numbers of ports that a task needs, not the ports themselves"
+            yield Diagnostic(code="E410", message=message, path=role.paths.role, hint=hint)
 
 
 def _names(job: Job, site: Site, asked: Asked) -> Iterator[Diagnostic]:
