@@ -106,7 +106,7 @@ def test_inserted_secrets_equal_the_given_values(tmp_path: Path, a: str, b: str,
     if expected is None:
         with pytest.raises(ProtocolError) as error:
             checked(command, secrets, {"p": parameter})
-        assert {diagnostic.code for diagnostic in error.value.diagnostics} <= {"E313", "E314", "E320"}
+        assert {diagnostic.code for diagnostic in error.value.diagnostics} <= {"E311", "E313", "E314", "E320"}
     else:
         found = checked(command, secrets, {"p": parameter})
         assert as_the_task_runs_it(found, tmp_path) == f"x {a}{expected}{b} y"
