@@ -63,45 +63,6 @@ class Pace:
         self._written[self._watched_paths.index(own)] = time_written(own)
 
 
-def wait_for_end(
-    session: Session,
-    folder: JobFolder,
-    *,
-    max_age: float | None = None,
-    shortest: float = TICK,
-    between: Callable[[], object] | None = None,
-    tasks: Sequence[tuple[JobRole, int]] = (),
-    quiet: bool = False,
-    progress: Progress | None = None,
-) -> View:
-    """Wait for a job and return how it ended. `between` may print; it is called twice a second, at first more often.
-
-    Events report why the job waits, and without `quiet` each attempt that ends before the last one.
-
-    `progress` shows the progress of the job.
-
-    The logs of `tasks` are fetched meanwhile if the job is on a remote login node.
-
-    The backend is polled at most every `max_age` seconds; None means the site's interval.
-
-    If the backend does not answer, the wait continues. Raises InterruptedWaitError on Ctrl-C, and NotFoundError for a
-    job that the backend has forgotten.
-    """
-    [end] = wait_for_ends(
-        session,
-        [folder],
-        max_age=max_age,
-        shortest=shortest,
-        between=between,
-        tasks=tasks,
-        quiet=quiet,
-        progress=progress,
-    )
-    if isinstance(end, NotFoundError):
-        raise end
-    return end
-
-
 def wait_for_ends(
     session: Session,
     folders: Sequence[JobFolder],
@@ -116,10 +77,15 @@ def wait_for_ends(
     timeout: float | None = None,
     progress: Progress | None = None,
 ) -> list[View | NotFoundError]:
-    """Wait for jobs like `wait_for_end` and return how they ended, in their order; an error for a forgotten job.
+    """Wait for jobs and return how they ended, in their order; an error for a job that the backend has forgotten.
 
-    With `first`, return the ended jobs after the first end. `reported` is called with each job as it ends. Raises
-    WaitTimeoutError after `timeout` seconds.
+    With `first`, return the ended jobs after the first end. `reported` is called with each job as it ends. `between`
+    may print; it is called twice a second, at first more often. `progress` shows the progress of the jobs.
+    Events report why a job waits, and without `quiet` each attempt that ends before the last one. The logs of `tasks`
+    are fetched meanwhile if the job is on a remote login node.
+
+    The backend is polled at most every `max_age` seconds; None means the site's interval. If it does not answer, the
+    wait continues. Raises InterruptedWaitError on Ctrl-C, and WaitTimeoutError after `timeout` seconds.
     """
     until = math.inf if timeout is None else time.monotonic() + timeout
     pauses = _Pauses(JobSites(session) if max_age is None else max_age, shortest)

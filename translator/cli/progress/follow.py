@@ -34,7 +34,7 @@ def print_once(session: Session, jobs: Sequence[Target], selection: LogSelection
 def print_as_it_comes(
     session: Session, folders: Sequence[JobFolder], selection: LogSelection = ALL_LOGS, *, max_age: float | None = None
 ) -> Iterator[View]:
-    """Print new output until the jobs have ended, and yield the end of each; `max_age` as in `wait_for_end`."""
+    """Print new output until the jobs have ended, and yield the end of each; `max_age` as in `wait_for_ends`."""
     jobs = targets(folders, selection)
     return follow_jobs(
         session,

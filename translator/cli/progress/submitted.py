@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...app.jobs.folders.housekeeping import tidy_what_has_just_ended
-from ...app.jobs.waiting import wait_for_end
+from ...app.jobs.waiting import known_ends, wait_for_ends
 from ...app.results.failure import failure_of
 from ...app.submit.sweep.submit import submit_sweep
 from ...planning.plan_text import plan_text
@@ -82,11 +82,11 @@ def wait_for_submitted(session: Session, submitted: Submitted, *, follow: bool, 
     """Wait for the end of a submitted job, and return the exit code."""
     max_age = submitted.compiled.site.monitor.max_poll_interval
     folder = submitted.folder
-    view = (
-        next(print_as_it_comes(session, [folder], max_age=max_age))
-        if follow
-        else wait_for_end(session, folder, max_age=max_age, quiet=as_json, progress=ShownProgress([folder]))
-    )
+    if follow:
+        view = next(print_as_it_comes(session, [folder], max_age=max_age))
+    else:
+        ends = wait_for_ends(session, [folder], max_age=max_age, quiet=as_json, progress=ShownProgress([folder]))
+        [view] = known_ends(ends)
     failure = failure_of(session, view)
     if as_json:
         print_json(submitted.ended(view, failure))

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from paislurm.translator.app.session import Session
+    from paislurm.translator.errors import NotFoundError
     from paislurm.translator.monitor.poll import View
     from paislurm.translator.state.job_folder import JobFolder
 
@@ -75,7 +76,8 @@ def test_a_secret_appears_only_in_the_command(
     go = tmp_path / "go"
     seen: list[Seen] = []
 
-    def look(session: Session, folder: JobFolder, **options: Any) -> View:
+    def look(session: Session, folders: list[JobFolder], **options: Any) -> list[View | NotFoundError]:
+        [folder] = folders
         ready = [folder.attempt(0) / "work" / "0-worker" / str(index) / "ready" for index in range(2)]
         wait_until(lambda: all(path.exists() for path in ready), "the commands to run")
         status = run("status", "demo", "--json")
@@ -88,10 +90,10 @@ def test_a_secret_appears_only_in_the_command(
             )
         )
         go.touch()
-        return wait(session, folder, **options)
+        return wait(session, folders, **options)
 
-    wait = submitted.wait_for_end
-    monkeypatch.setattr(submitted, "wait_for_end", look)
+    wait = submitted.wait_for_ends
+    monkeypatch.setattr(submitted, "wait_for_ends", look)
     beside = tmp_path / "secrets.yaml"
     beside.write_text(yaml.safe_dump(SECRETS))
     beside.chmod(0o600)

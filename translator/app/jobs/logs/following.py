@@ -9,7 +9,7 @@ from ...results.fetching import Fetcher
 from ...where.task_places import TaskPlace
 from ...where.web_pages import FEW_PAGES, may_have_pages, page_line, web_pages
 from ..refresh import refresh
-from ..waiting import MAX_INTERVAL, wait_for_end
+from ..waiting import MAX_INTERVAL, known_ends, wait_for_ends
 from .job_logs import JobLogs
 from .targets import bring_logs, targets
 
@@ -58,7 +58,7 @@ def follow_jobs(
     progress: Callable[[JobFolder], Progress | None] = lambda _: None,
     max_age: float | None = None,
 ) -> Iterator[View]:
-    """Print new output until the jobs have ended, and yield the end of each; `max_age` as in `wait_for_end`.
+    """Print new output until the jobs have ended, and yield the end of each; `max_age` as in `wait_for_ends`.
 
     `progress` returns a display of the progress.
     """
@@ -77,15 +77,16 @@ def follow_jobs(
             for lines in pages:
                 lines.print_new()
 
-        view = wait_for_end(
+        ends = wait_for_ends(
             session,
-            job.folder,
+            [job.folder],
             max_age=max_age,
             shortest=MAX_INTERVAL,
             between=print_new,
             tasks=job.tasks,
             progress=progress(job.folder),
         )
+        [view] = known_ends(ends)
         opened[number].print_last()
         yield view
 
