@@ -33,6 +33,11 @@ class TaskView(Struct, frozen=True, kw_only=True):
     """Until when the failed task is held (isDebug)."""
 
     @property
+    def name(self) -> str:
+        """Return the name of the task, `worker-0`."""
+        return f"{self.role}-{self.index}"
+
+    @property
     def completed(self) -> bool:
         """Return whether the task started and ended by itself."""
         return self.state in ("SUCCEEDED", "FAILED") and self.started_at is not None

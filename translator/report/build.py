@@ -13,14 +13,13 @@ from ..monitor.task_status import task_views
 from ..state.history import reasons_of
 from ..state.records import Ended, Observed, Retry, Submitted
 from ..state.task_reports import Report
-from .model import AttemptEntry, JobReport, RunFacts, TaskEntry, segments, task_segments
+from .model import AttemptEntry, JobReport, TaskEntry, segments, task_segments
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from paislurm.backends.slurm.steps import Allocated, StepUsage
 
-    from ..monitor.failure import Failure
     from ..monitor.job_status import JobStatus, State
     from ..monitor.task_status import TaskView
     from ..state.history import History
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
     from ..state.records import JobRole, Record
     from ..state.result import Result
     from ..state.task_reports import ScriptRun
-    from .cost import JobCost
-    from .model import LinkedSource, Tail
 
 
 DETAILED = 5
@@ -73,16 +70,10 @@ class JobEvidence(Struct, frozen=True, kw_only=True):
     plan: KeptPlan
     attempts: Sequence[AttemptFiles]
     backend_state: str = ""
-    run: RunFacts = field(default_factory=RunFacts)
-    failure: Failure | None = None
-    tails: tuple[Tail, ...] = ()
-    cost: JobCost | None = None
-    source: LinkedSource | None = None
-    notes: tuple[str, ...] = ()
 
 
 def job_report(evidence: JobEvidence) -> JobReport:
-    """Return the report of a job."""
+    """Return the report of a job, without what its evidence does not contain, such as logs and cost."""
     known, status = evidence.history, evidence.job_status
     table = ExitTable(known.exit_rows)
     attempts = tuple(_attempt(files, evidence, table) for files in evidence.attempts)
@@ -103,12 +94,6 @@ def job_report(evidence: JobEvidence) -> JobReport:
         retry_limit=known.retry_policy.retry_limit,
         roles=known.roles,
         attempts=attempts,
-        run=evidence.run,
-        failure=evidence.failure,
-        tails=evidence.tails,
-        cost=evidence.cost,
-        source=evidence.source,
-        notes=evidence.notes,
     )
 
 
@@ -125,7 +110,8 @@ def _attempt(files: AttemptFiles, evidence: JobEvidence, table: ExitTable) -> At
         state, code, reason = state_of(end.exit_code), end.exit_code, end.reason
     ended = end is not None or evidence.job_status.ended
     outcomes = [outcome for outcome in (result, end) if outcome is not None]
-    began = _first(*(outcome.started_at for outcome in outcomes), _running_since(observed))
+    running = (record.happened_at for record in observed if record.backend_state == "RUNNING")
+    began = _first(*(outcome.started_at for outcome in outcomes), *running)
     decided = _first(*(outcome.ended_at for outcome in outcomes))
     until = decided if ended else evidence.now
     tasks = tuple(_tasks(files, evidence.history.roles, began=began, decided=decided, until=until, ended=ended))
@@ -163,10 +149,6 @@ def _first(*times: int | None) -> int | None:
     return next((time for time in times if time is not None), None)
 
 
-def _running_since(observed: Iterable[Observed]) -> int | None:
-    return next((record.happened_at for record in observed if record.backend_state == "RUNNING"), None)
-
-
 def _reasons(observed: Iterable[Observed]) -> Iterable[str]:
     """Yield the backend's reasons for not starting the attempt, including repeated ones."""
     for record in observed:
@@ -196,8 +178,10 @@ def _tasks(
             address=place.address,
             ports=tuple((label, ",".join(map(str, ports))) for label, ports in place.ports.items()),
             task_attempts=max(len(runs), 1) if view.started_at is not None else 0,
-            segments=task_segments(
-                runs or _only_run(view), scripts, began=began, decided=decided, ends=view.ended_at or until
+            segments=tuple(
+                task_segments(
+                    runs or _only_run(view), scripts, began=began, decided=decided, ends=view.ended_at or until
+                )
             ),
         )
 

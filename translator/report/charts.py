@@ -6,8 +6,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from .chart_rows import Counts, Gantt
 
 WIDE, NARROW = 1040, 340
@@ -203,13 +201,11 @@ def _legend(roles: tuple[str, ...], width: int) -> tuple[list[Text], int]:
 
 def _right_margin(gantt: Gantt, plot: int) -> int:
     """Return the pixels to keep free at the right for the words at the ends of rows."""
-    return min(max([8, *_mark_margins(gantt, plot)]), plot // 2)
-
-
-def _mark_margins(gantt: Gantt, plot: int) -> Iterator[int]:
+    widest = 8
     for mark in gantt.marks:
         word = LETTER * (len(mark.text) + 1)
-        yield round(plot - (plot - word) * gantt.seconds / mark.at) if mark.at else word
+        widest = max(widest, round(plot - (plot - word) * gantt.seconds / mark.at) if mark.at else word)
+    return min(widest, plot // 2)
 
 
 def _shortened(text: str, width: int) -> str:

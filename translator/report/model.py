@@ -46,11 +46,6 @@ class TaskEntry(TaskView, frozen=True, kw_only=True):
     task_attempts: int
     segments: tuple[Segment, ...] = ()
 
-    @property
-    def name(self) -> str:
-        """The task's name, `worker-0`."""
-        return f"{self.role}-{self.index}"
-
 
 class AttemptEntry(Struct, frozen=True, kw_only=True):
     """An attempt of a job. `retry_rule` is the reason for the next attempt, "" without one.
@@ -162,18 +157,12 @@ def segments(*boundaries: tuple[Phase, int | None], ends: int | None) -> tuple[S
 
 def task_segments(
     runs: Sequence[Report], scripts: Sequence[ScriptRun], *, began: int | None, decided: int | None, ends: int | None
-) -> tuple[Segment, ...]:
-    """Return when a task waited, was staged, ran and was stopped.
+) -> Iterator[Segment]:
+    """Yield when a task waited, was staged, ran and was stopped.
 
     `runs` are its task attempts, `scripts` its hooks. `began` is the start of the batch script, `decided` the time at
     which the outcome of the attempt was known. `ends` replaces the end of a task that did not report one.
     """
-    return tuple(_task_segments(runs, scripts, began, decided, ends))
-
-
-def _task_segments(
-    runs: Sequence[Report], scripts: Sequence[ScriptRun], began: int | None, decided: int | None, ends: int | None
-) -> Iterator[Segment]:
     free = began
     for run in runs:
         end = run.ended if run.ended is not None else ends

@@ -33,7 +33,7 @@ def test_every_segment_has_a_length_and_starts_with_its_phase(times: tuple[int |
 
 
 def test_a_task_has_four_phases() -> None:
-    found = task_segments([run(0, 10, 60)], [staged(0, 25)], began=4, decided=50, ends=60)
+    found = tuple(task_segments([run(0, 10, 60)], [staged(0, 25)], began=4, decided=50, ends=60))
     assert [(part.phase, part.begins, part.ends) for part in found] == [
         ("waiting", 4, 10),
         ("staging", 10, 25),
@@ -43,7 +43,7 @@ def test_a_task_has_four_phases() -> None:
 
 
 def test_a_retried_task_waits_between_its_runs() -> None:
-    found = task_segments([run(0, 10, 20), run(1, 25, None)], [], began=10, decided=None, ends=40)
+    found = tuple(task_segments([run(0, 10, 20), run(1, 25, None)], [], began=10, decided=None, ends=40))
     assert [(part.phase, part.begins, part.ends) for part in found] == [
         ("running", 10, 20),
         ("waiting", 20, 25),
@@ -52,7 +52,7 @@ def test_a_retried_task_waits_between_its_runs() -> None:
 
 
 def test_a_task_that_never_started_has_no_segment() -> None:
-    assert task_segments([], [], began=4, decided=5, ends=6) == ()
+    assert list(task_segments([], [], began=4, decided=5, ends=6)) == []
 
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(1, 9)), max_size=8))

@@ -68,14 +68,13 @@ class JobCalls(Calls):
         `JobView.backend_error` says why. `cost` adds `JobView.cost`, with one query to Slurm's accounting. Raises
         NotFoundError.
         """
-        from ...monitor.poll import open_job
         from ...report.cost import job_cost
-        from ..jobs.refresh import refresh_all
+        from ..jobs.refresh import views_of
         from ..report.gather import uses_of_jobs
         from ..views.of_poll import job_views
 
         with self._call():
-            views = refresh_all(self, [open_job(folder) for folder in self._folders(jobs)])
+            views = views_of(self, self._folders(jobs))
             return job_views(self, views, list(map(job_cost, uses_of_jobs(self, views))) if cost else ())
 
     def wait(self, *jobs: JobRun | str, first: bool = False, timeout: float | None = None) -> list[JobView]:

@@ -17,7 +17,7 @@ from ...report.model import Tail
 from ...state.journal import read
 from ...state.kept_plan import KeptPlan, kept_plan
 from ...state.task_reports import read_peers, read_runs, read_scripts
-from ..jobs.refresh import refresh_all
+from ..jobs.refresh import views_of
 from ..results.failure import failure_of
 from ..results.fetching import fetch, run_folder_with_logs
 from ..results.tail import open_log, start_of_last_lines
@@ -46,10 +46,7 @@ def job_reports(
     session: Session, folders: Sequence[JobFolder], *, site: str | None = None, details: bool
 ) -> list[JobReport]:
     """Return the reports of jobs; `details` adds logs, job file and script. Raises OSError without a journal."""
-    from ...monitor.poll import open_job
-
-    views = refresh_all(session, [open_job(folder) for folder in folders])
-    return [_report(session, view, site, details=details) for view in views]
+    return [_report(session, view, site, details=details) for view in views_of(session, folders)]
 
 
 def uses_of_jobs(session: Session, views: Sequence[View]) -> list[list[AttemptUse]]:
@@ -111,18 +108,14 @@ def _report(session: Session, view: View, site: str | None, *, details: bool) ->
     ]
     run = run_facts(folder, known)
     notes += [*errors, *(_fetch_logs(session, view, attempts) if details else ())]
-    return job_report(
-        replace(
-            found,
-            attempts=attempts,
-            backend_state=backend_state(view),
-            run=run,
-            failure=failure_of(session, view),
-            tails=tuple(tails(folder, known, attempts)) if details else (),
-            cost=cost,
-            source=linked_source(session, folder, known, site, run.parameters) if details else None,
-            notes=tuple(notes),
-        )
+    return replace(
+        job_report(replace(found, attempts=attempts, backend_state=backend_state(view))),
+        run=run,
+        failure=failure_of(session, view),
+        tails=tuple(tails(folder, known, attempts)) if details else (),
+        cost=cost,
+        source=linked_source(session, folder, known, site, run.parameters) if details else None,
+        notes=tuple(notes),
     )
 
 

@@ -8,7 +8,6 @@ from ...monitor.job_status import state_text
 from ...report.failure_text import cause_text, failure_text
 from ...terminal_text import one_line
 from .console import log
-from .task_table import task_name
 
 if TYPE_CHECKING:
     from ...monitor.failure import Failure
@@ -43,5 +42,5 @@ def log_ending(view: View, failure: Failure | None) -> None:
 def _logs_command(job: str, failure: Failure | None) -> str:
     """Return the command that shows the whole log of the failure."""
     option = LOG_OPTIONS[failure.stream if failure else "stderr"]
-    task = task_name(failure.task) if failure and failure.task else ""
+    task = failure.task.name if failure and failure.task else ""
     return " ".join(filter(None, ("paislurm logs", option, job, task)))

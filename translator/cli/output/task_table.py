@@ -38,19 +38,11 @@ class TaskFilter(NamedTuple):
 
     def chosen(self, tasks: Iterable[TaskView]) -> list[TaskView]:
         """Return the matching tasks."""
-        return [task for task in tasks if self._has_state(task) and self._has_name(task)]
-
-    def _has_state(self, task: TaskView) -> bool:
-        return not self.states or task.state in self.states
+        return [task for task in tasks if (not self.states or task.state in self.states) and self._has_name(task)]
 
     def _has_name(self, task: TaskView) -> bool:
-        names = (task.role, task_name(task))
+        names = (task.role, task.name)
         return not self.patterns or any(fnmatchcase(name, pattern) for name in names for pattern in self.patterns)
-
-
-def task_name(task: TaskView) -> str:
-    """Return the name of a task: `worker-0`."""
-    return f"{task.role}-{task.index}"
 
 
 def task_rows(tasks: Sequence[TaskView], *, every: bool = False) -> list[tuple[str, ...]]:
@@ -93,7 +85,7 @@ def _row(group: Sequence[TaskView]) -> tuple[str, ...]:
 
 def _names(group: Sequence[TaskView]) -> str:
     if len(group) == 1:
-        return task_name(group[0])
+        return group[0].name
     indexes = ranges({task.index for task in group})
     if len(indexes) > MAX_WIDTH:
         kept = indexes[:MAX_WIDTH].rpartition(",")[0]

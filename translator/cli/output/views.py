@@ -20,14 +20,13 @@ from ...times import elapsed, elapsed_text, format_time
 from ..options import STATES
 from .console import print_result
 from .tables import print_table
-from .task_table import COLUMNS, TaskFilter, print_places, task_name, task_rows
+from .task_table import COLUMNS, TaskFilter, print_places, task_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from ...app.views.line import Asked
     from ...monitor.failure import Failure
-    from ...monitor.job_status import State
     from ...monitor.poll import View
     from ...monitor.task_status import TaskView
     from ...state.records import Changed, Retry
@@ -145,13 +144,8 @@ def _print_retries(retries: Sequence[Retry]) -> None:
     print_table(("attempt", "exit code", "ended", "blamed on", "why it was retried"), rows)
 
 
-def _states_of_roles(view: View) -> dict[str, Counter[State]]:
-    """Return the number of tasks in each state, by role."""
-    return {role.name: Counter(t.state for t in view.tasks if t.role == role.name) for role in view.history.roles}
-
-
 def _print_roles(view: View) -> None:
-    counts = _states_of_roles(view)
+    counts = {role.name: Counter(t.state for t in view.tasks if t.role == role.name) for role in view.history.roles}
     shown = [state for state in STATES if any(count[state] for count in counts.values())]
     rows = [
         (name, str(sum(count.values())), *(str(count[state] or "-") for state in shown))
@@ -164,7 +158,7 @@ def _print_tasks(tasks: Sequence[TaskView], job: str, *, every: bool) -> None:
     print_table(COLUMNS, task_rows(tasks, every=every))
     for task in tasks:
         if task.hold_ends_at is not None:
-            name = task_name(task)
+            name = task.name
             kept = f"it is held on {task.node} until {format_time(task.hold_ends_at)} (isDebug)"
             print_result(one_line(f"{name} failed with status {task.exit_status}; {kept}"))
             print_result(

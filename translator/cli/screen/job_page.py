@@ -11,7 +11,7 @@ from ...plural import counted, used_text
 from ...times import age, elapsed_text, format_time, number
 from .jobs_page import short_name
 from .paint import counts_pieces, state_style
-from .tasks import GROUP, MARKS, counts_of, failed, find, grid, label, name_width, tasks_per_row, window
+from .tasks import GROUP, MARKS, counts_of, failed, find, grid, name_width, tasks_per_row, window
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,10 +53,10 @@ def task_page(session: Session, world: World, state: State, brush: Brush, height
     task = find(view.tasks, state.task) if view else None
     if view is None or task is None:
         return job_page(session, world, state, brush, height, now)
-    tail = world.tail if world.tail.task == label(task) else None
+    tail = world.tail if world.tail.task == task.name else None
     until = task.ended_at or (now if task.started_at else 0)
     rows = [
-        ("task", f"{label(task)} of {short_name(session, view.folder.name)}"),
+        ("task", f"{task.name} of {short_name(session, view.folder.name)}"),
         ("state", f"{MARKS[task.state]} {task.state}"),
         ("node", f"{task.node or '-'}" + (f" ({tail.address})" if tail and tail.address else "")),
         ("ports", ", ".join(f"{name} {ports}" for name, ports in tail.ports) if tail and tail.ports else "-"),
@@ -136,7 +136,7 @@ def _grid(tasks: Sequence[TaskView], chosen: TaskView, brush: Brush, height: int
     names = name_width(tasks, brush.width)
     lines = []
     for k in shown:
-        pieces: list[Piece] = [(f"{label(rows[k][0])[-names:]:<{names}}  ", "dim")]
+        pieces: list[Piece] = [(f"{rows[k][0].name[-names:]:<{names}}  ", "dim")]
         for column, task in enumerate(rows[k]):
             gap = " " if column and column % GROUP == 0 else ""
             pieces += [gap, (MARKS[task.state], state_style(task.state) + (" reverse" if task is chosen else ""))]
@@ -153,8 +153,8 @@ def _failures(tasks: Sequence[TaskView], brush: Brush) -> list[Text]:
     bad = failed(tasks)
     if not bad:
         return []
-    last = f"{label(bad[0])} (code {number(bad[0].exit_code)}{f' on {bad[0].node}' if bad[0].node else ''})"
-    texts = [last, *map(label, bad[1:])]
+    last = f"{bad[0].name} (code {number(bad[0].exit_code)}{f' on {bad[0].node}' if bad[0].node else ''})"
+    texts = [last, *(task.name for task in bad[1:])]
     shown = len(texts)
     while shown > 1 and len(_failure_words(texts, shown)) > brush.width:
         shown -= 1
@@ -171,8 +171,8 @@ def _log(tail: Tail, task: TaskView, state: State, brush: Brush, height: int) ->
     if height < 2:
         return []
     back = state.back if state.page == "log" else 0
-    title = f"{label(task)} {MARKS[task.state]} {task.state}"
-    if (tail.job, tail.task) != (state.job, label(task)) or state.stream not in ("", tail.stream):
+    title = f"{task.name} {MARKS[task.state]} {task.state}"
+    if (tail.job, tail.task) != (state.job, task.name) or state.stream not in ("", tail.stream):
         return [brush.rule(title)]
     title += f", {tail.stream}"
     folded = [piece for line in tail.lines for piece in chop_cells(line, brush.width) or [""]]

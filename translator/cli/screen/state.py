@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from .rows import GROUP
-from .tasks import find, grid, label, moved, next_failed
+from .tasks import find, grid, moved, next_failed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -144,19 +144,19 @@ def _press_tasks(state: State, key: str, sight: Sight) -> tuple[State, Request |
         return replace(state, stream="stdout" if sight.stream == "stderr" else "stderr", back=0), None
     if task is None:
         return state, None
-    state = replace(state, task=label(task)) if key in (*ARROWS, "n", "enter", "l", "s") else state
+    state = replace(state, task=task.name) if key in (*ARROWS, "n", "enter", "l", "s") else state
     if key == "s":
         if task.state in ("RUNNING", "STOPPING"):
-            return state, Request("shell", state.job, label(task))
-        return replace(state, message=f"no shell: {label(task)} is {task.state}"), None
+            return state, Request("shell", state.job, task.name)
+        return replace(state, message=f"no shell: {task.name} is {task.state}"), None
     if key == "n":
-        return replace(state, task=label(next_failed(sight.tasks, task)), back=0), None
+        return replace(state, task=next_failed(sight.tasks, task).name, back=0), None
     if state.page == "log":
         return _scrolled(state, key, sight.height), None
     if key == "l":
         return replace(state, page="log", back=0, came_from=state.page), None
     if state.page == "job" and key in ARROWS:
-        return replace(state, task=label(moved(grid(sight.tasks, sight.per_row), task, key))), None
+        return replace(state, task=moved(grid(sight.tasks, sight.per_row), task, key).name), None
     if state.page == "job" and key == "enter":
         return replace(state, page="task"), None
     return state, None

@@ -15,7 +15,7 @@ from ...app.results.tail import open_log
 from ...app.where.task_places import task_places
 from ...errors import BackendError
 from ...terminal_text import escape_control
-from .tasks import find, label
+from .tasks import find
 from .world import Tail
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Tails:
         self._bring(view, role, task.index)
         stream, path = _log_of(view, role, task, state.stream)
         size, written = _size_and_time(path)
-        stamp = (view.folder.name, label(task), stream, path, size, written, state.page, task.node)
+        stamp = (view.folder.name, task.name, stream, path, size, written, state.page, task.node)
         if stamp != self._stamp:
             place = task_places(view).get((task.role, task.index)) if state.page == "task" else None
             self._last = _tail(view, task, (stream, path), place)
@@ -87,7 +87,7 @@ def _tail(view: View, task: TaskView, log: tuple[str, Path], place: TaskPlace | 
     stream, path = log
     empty = Tail(
         job=view.folder.name,
-        task=label(task),
+        task=task.name,
         stream=stream,
         path=str(path),
         address=place.address if place else "",

@@ -45,11 +45,6 @@ def counts_of(things: Iterable[JobLine | TaskView]) -> list[tuple[str, int]]:
     return [(state, counted[state]) for state in MARKS if counted[state]]
 
 
-def label(task: TaskView) -> str:
-    """Return the name of a task, `worker-0`."""
-    return f"{task.role}-{task.index}"
-
-
 def failed(tasks: Iterable[TaskView]) -> list[TaskView]:
     """Return the failed tasks, the latest failure first."""
     return sorted((task for task in tasks if task.state == "FAILED"), key=lambda task: -(task.ended_at or 0))
@@ -63,7 +58,7 @@ def first_to_look_at(tasks: Sequence[TaskView]) -> TaskView | None:
 
 def find(tasks: Sequence[TaskView], name: str) -> TaskView | None:
     """Return the task with a name; if there is none, `first_to_look_at`."""
-    return next((task for task in tasks if name and label(task) == name), None) or first_to_look_at(tasks)
+    return next((task for task in tasks if name and task.name == name), None) or first_to_look_at(tasks)
 
 
 def grid(tasks: Sequence[TaskView], per_row: int) -> list[list[TaskView]]:
@@ -78,7 +73,7 @@ def grid(tasks: Sequence[TaskView], per_row: int) -> list[list[TaskView]]:
 
 def name_width(tasks: Sequence[TaskView], width: int) -> int:
     """Return the width of the column with the name of each row's first task."""
-    longest = max((len(label(task)) for task in tasks), default=0)
+    longest = max((len(task.name) for task in tasks), default=0)
     return min(longest, width // 4)
 
 
