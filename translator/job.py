@@ -155,6 +155,11 @@ class Hooks(Struct, frozen=True, kw_only=True):
     resolved: tuple[Prerequisite, ...] = ()
     plugins: tuple[Prerequisite, ...] = ()
 
+    @property
+    def scripts(self) -> list[Script]:
+        """All scripts, in the order of their prerequisites and plugins."""
+        return [script for each in (*self.resolved, *self.plugins) for script in each.scripts]
+
 
 class Storage(Struct, frozen=True, kw_only=True):
     """A storage of the site and its mount path. Source: PAI protocol v2, extras.storages."""

@@ -157,16 +157,11 @@ def variable_names(job: Job) -> tuple[tuple[str, ...], ...]:
     taken = {"", *(role.name for role in job.roles)}
     return tuple(
         (
-            *((role.name,) if can_be_in_a_variable(role.name) else ()),
+            *((role.name,) if _PART.fullmatch(role.name) else ()),
             *((role.controller_name,) if role.controller_name not in taken else ()),
         )
         for role in job.roles
     )
-
-
-def can_be_in_a_variable(name: str) -> bool:
-    """Whether a variable name can contain this name."""
-    return _PART.fullmatch(name) is not None
 
 
 def path_variables(job: Job, site: Site) -> Paths:

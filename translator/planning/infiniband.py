@@ -120,9 +120,7 @@ def _texts(job: Job) -> Iterator[str]:
         yield f"{name}={value}"
     for role in job.roles:
         yield role.command.text
-        for prerequisite in (*role.hooks.resolved, *role.hooks.plugins):
-            for script in prerequisite.scripts:
-                yield script.text
+        yield from (script.text for script in role.hooks.scripts)
 
 
 def infiniband_of(role: Role, site: Site) -> Infiniband | None:

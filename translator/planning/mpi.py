@@ -171,11 +171,7 @@ def _mpi_world(job: Job, site: Site, group: tuple[int, ...], whole: Mpi | None) 
 def _path_of_first(job: Job) -> str:
     if job.slurm_options.job.mpi is not None:
         return _PATH
-    return next(_path(role) for role in job.roles if role.slurm_options.mpi)
-
-
-def _path(role: Role) -> str:
-    return f"$.extras.slurm.taskRoles.{role.name}.mpi"
+    return next(f"$.extras.slurm.taskRoles.{role.name}.mpi" for role in job.roles if role.slurm_options.mpi)
 
 
 def _unsupported(job: Job, site: Site, found: Worlds) -> Iterator[Diagnostic]:

@@ -26,7 +26,7 @@ from .slurm.target import cluster_warnings, ignored_hints, virtual_cluster
 
 if TYPE_CHECKING:
     from ..errors import Diagnostic
-    from ..job import Job, Role
+    from ..job import Job
     from ..site.profile import Site
     from .layout.layout import Allocation
     from .mpi import Worlds
@@ -136,7 +136,8 @@ def _fixed_ports(job: Job, allocation: Allocation) -> tuple[Diagnostic, ...]:
     for position, placement in enumerate(placements):
         if job.roles[position].has_fixed_ports:
             on = (node for nodes in placement for node in range(nodes.first, nodes.last + 1))
-            for place in product(on, _ports_of(job.roles[position])):
+            ports = (range(port.first, port.first + port.count) for port in job.roles[position].ports if port.first)
+            for place in product(on, set().union(*ports)):
                 users[place].append(position)
     first: dict[tuple[int, int], int] = {}
     for (_, port), positions in users.items():
@@ -152,10 +153,6 @@ def _fixed_ports(job: Job, allocation: Allocation) -> tuple[Diagnostic, ...]:
         )
         for (one, other), port in sorted(first.items())
     )
-
-
-def _ports_of(role: Role) -> set[int]:
-    return {number for port in role.ports if port.first for number in range(port.first, port.first + port.count)}
 
 
 def _no_notifier(job: Job, site: Site) -> tuple[Diagnostic, ...]:

@@ -100,17 +100,9 @@ def _base_60(digits: str) -> float:
     return value
 
 
-def _tagged_int(text: str) -> Value:
-    return whole_number(text)
-
-
 def _tagged_float(text: str) -> Value:
     whole = whole_number(text)
     return decimal_number(text) if whole is None else float(whole)
-
-
-def _tagged_bool(text: str) -> Value:
-    return _BOOL.get(text)
 
 
 def _tagged_binary(text: str) -> Value:
@@ -125,9 +117,9 @@ def _tagged_binary(text: str) -> Value:
 
 TAGGED: dict[str, Callable[[str], Value]] = {
     "tag:yaml.org,2002:str": str,
-    "tag:yaml.org,2002:int": _tagged_int,
+    "tag:yaml.org,2002:int": whole_number,
     "tag:yaml.org,2002:float": _tagged_float,
-    "tag:yaml.org,2002:bool": _tagged_bool,
+    "tag:yaml.org,2002:bool": _BOOL.get,
     "tag:yaml.org,2002:timestamp": SourceText,
     "tag:yaml.org,2002:binary": _tagged_binary,
 }

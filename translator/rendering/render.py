@@ -70,7 +70,7 @@ def uses_of(plan: Plan) -> tuple[str, ...]:
         "more-ports": any(_has_more_ports(role) for role in plan.roles),
         "many-tasks": not plan.environment.exports_all_peers,
         "min-succeeded": plan.min_succeeded > 0 or any(role.completion.min_succeeded > 0 for role in plan.roles),
-        "odd-cpus": any(_has_setting(role, plan, "ODD_CPUS") for role in plan.roles),
+        "odd-cpus": any(each.name == "ODD_CPUS" for role in plan.roles for each in role_settings(role, plan)),
         "secrets": bool(plan.secrets),
         "event-blocks": sum(role.instances for role in plan.roles) > _FEW_TASKS,
         "workdir": any(role.workdir != "task" for role in plan.roles),
@@ -92,10 +92,6 @@ def uses_of(plan: Plan) -> tuple[str, ...]:
         **{f"plugin-{step.script.program}": True for step in steps if step.script.program},
     }
     return tuple(sorted(use for use, wanted in needed.items() if use and wanted))
-
-
-def _has_setting(role: RolePlan, plan: Plan, name: str) -> bool:
-    return any(setting.name == name for setting in role_settings(role, plan))
 
 
 def _has_more_ports(role: RolePlan) -> bool:

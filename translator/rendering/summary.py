@@ -20,11 +20,7 @@ _WIDTH = 98
 
 def summary(plan: Plan) -> list[str]:
     """Return comment lines on the whole script, without their `# `."""
-    return _lines(_sentences(plan))
-
-
-def _lines(sentences: Iterator[str]) -> list[str]:
-    return [line for sentence in sentences for line in wrap(sentence, _WIDTH, break_on_hyphens=False)]
+    return [line for sentence in _sentences(plan) for line in wrap(sentence, _WIDTH, break_on_hyphens=False)]
 
 
 _STEP_AFTER = {"failure": "Where the job fails", "end": "Unless Slurm ends the job"}

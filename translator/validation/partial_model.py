@@ -77,10 +77,9 @@ def _or_empty(hint: Any, value: object) -> Any:
         return _adapter(hint).validate_python(value)
     except ValidationError:
         pass
-    if _is_name(hint):
-        return value if isinstance(value, str) else None
-    if any(isinstance(mark, Validator) for mark in getattr(hint, "__metadata__", ())):
-        return None
+    marks = [mark for mark in getattr(hint, "__metadata__", ()) if isinstance(mark, Validator)]
+    if marks:
+        return value if any(mark.is_name for mark in marks) and isinstance(value, str) else None
     kinds = [kind for kind in alternatives(hint) if kind is not type(None)]
     models = list(filter(is_model, kinds))
     if models and (type(None) not in alternatives(hint) or isinstance(value, Mapping)):
@@ -96,10 +95,6 @@ def _or_empty(hint: Any, value: object) -> Any:
         of = get_args(kinds[0])[1]
         return {key: _or_empty(of, each) for key, each in value.items()} if isinstance(value, Mapping) else {}
     return None
-
-
-def _is_name(hint: Any) -> bool:
-    return any(isinstance(mark, Validator) and mark.is_name for mark in getattr(hint, "__metadata__", ()))
 
 
 @cache

@@ -32,9 +32,8 @@ def bash_syntax_errors(job: Job, document: Document) -> list[Diagnostic]:
     for position, role in enumerate(job.roles):
         v1, v2 = f"$.taskRoles[{position}].command", f"$.taskRoles.{role.name}.commands"
         found |= dict.fromkeys(_bash_errors(v1 if job.protocol == "1" else v2, role.command, job, document))
-        for each in (*role.hooks.resolved, *role.hooks.plugins):
-            for script in each.scripts:
-                found |= dict.fromkeys(_bash_errors("", script, job, document))
+        for script in role.hooks.scripts:
+            found |= dict.fromkeys(_bash_errors("", script, job, document))
     return list(found)
 
 

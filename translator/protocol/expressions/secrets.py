@@ -57,7 +57,7 @@ def revealed_length(text: str, secrets: Value) -> int:
 def substitute_placeholders(job: Job) -> Job:
     """Return the job with references in place of marks, and the names of the secrets that it uses."""
     texts = [role.command.text for role in job.roles]
-    texts += [text for role in job.roles for script in _scripts(role) for text in _texts(script)]
+    texts += [text for role in job.roles for script in role.hooks.scripts for text in _texts(script)]
     names = tuple(dict.fromkeys(name for text in texts for name in _PLACEHOLDER.findall(text)))
     if not names:
         return job
@@ -67,10 +67,6 @@ def substitute_placeholders(job: Job) -> Job:
 def without_secrets(text: str) -> str:
     """Return a text with a word in place of each secret, for a syntax check by bash."""
     return re.sub(re.escape(TAG) + r"\S* %>", "secret", text)
-
-
-def _scripts(role: Role) -> list[Script]:
-    return [script for each in (*role.hooks.resolved, *role.hooks.plugins) for script in each.scripts]
 
 
 def _texts(script: Script) -> tuple[str, ...]:
