@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
-from typing import TYPE_CHECKING, Literal, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol
 
 from msgspec import Struct
 
@@ -128,19 +128,11 @@ class LoggingRunner:
         self._runner = runner
         self._log_call = log_call
 
-    def run(
-        self,
-        argv: Sequence[str],
-        *,
-        stdin: str | None = None,
-        env: Mapping[str, str] | None = None,
-        base: Mapping[str, str] | None = None,
-        timeout: float,
-    ) -> Completed:
+    def run(self, argv: Sequence[str], **options: Any) -> Completed:
         """Run a program; see CommandRunner. A call that fails or times out is charged too."""
         before, end = _children_cpu_seconds(), call_end(None, "")
         try:
-            done = self._runner.run(argv, stdin=stdin, env=env, base=base, timeout=timeout)
+            done = self._runner.run(argv, **options)
             end = call_end(done.status, done.stderr)
             return done
         finally:

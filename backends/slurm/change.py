@@ -90,7 +90,7 @@ def change(
         errors, wanted = {}, {name: values[name] for name in options}
         if error is not None:
             is_alone = len(options) == 1 and len(before) < 2
-            if is_alone or not isinstance(error, RejectedError) or _has_job_ended(error):
+            if is_alone or not isinstance(error, RejectedError) or _ENDED.search(error.stderr):
                 raise error
             now = _current_options(ask)
             if not now:
@@ -218,8 +218,3 @@ def _refused(
 def _option_name(name: str, values: Mapping[str, str]) -> str:
     """Return the option of `paislurm update`: `--time`, `--release`."""
     return f"--{name}" if name != HELD else "--hold" if values[name] == "yes" else "--release"
-
-
-def _has_job_ended(error: BackendError) -> bool:
-    """Return whether Slurm refuses a change because the job has ended."""
-    return _ENDED.search(error.stderr) is not None

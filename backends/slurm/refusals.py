@@ -87,7 +87,7 @@ def failure(argv: Sequence[str], done: Completed) -> BackendError:
     if THROTTLED.search(verdict[1] if verdict else done.stderr):
         return _throttled(argv, done)
     if UNREACHABLE.search(verdict[1] if verdict else done.stderr):
-        return _unreachable(argv, done, slurm_messages(done))
+        return _unreachable(argv, done)
     if done.status < 0 and not verdict:
         return _killed(argv, done)
     words, site_messages = _slurm_and_site_messages(done)
@@ -172,16 +172,16 @@ def _throttled(argv: Sequence[str], done: Completed) -> ThrottledError:
     return ThrottledError(diagnostic, argv=tuple(argv), status=done.status, stderr=done.stderr)
 
 
-def _unreachable(argv: Sequence[str], done: Completed, words: str) -> UnreachableError:
+def _unreachable(argv: Sequence[str], done: Completed) -> UnreachableError:
     """Return the error for no answer. Slurm may have executed a request whose answer was lost."""
     if NOT_CONFIGURED in done.stderr:
         message = f"Slurm is not set up on this machine: `{argv[0]}` finds no slurm.conf and no controller"
         return _no_answer(argv, done, "E506", message, _NO_SLURM_HINTS[argv[0] == "sbatch" and not is_test(argv)])
     if NOT_CONNECTED in done.stderr:
-        message = f"Slurm cannot be reached: {words}"
+        message = f"Slurm cannot be reached: {slurm_messages(done)}"
         return _no_answer(argv, done, "E506", message, f"try again later: {_nothing_done(argv)}")
     unsure = "; it may have accepted the job" if argv[0] == "sbatch" and not is_test(argv) else ""
-    return _no_answer(argv, done, "E502", f"Slurm does not respond: {words}{unsure}")
+    return _no_answer(argv, done, "E502", f"Slurm does not respond: {slurm_messages(done)}{unsure}")
 
 
 def _killed(argv: Sequence[str], done: Completed) -> UnreachableError:

@@ -102,11 +102,6 @@ def phase(state: str) -> Phase:
     return STATES[state][1] if state in STATES else Phase.UNKNOWN
 
 
-def precedence(state: str) -> int:
-    """Return the rank of an ending; the lowest among a job's components is the job's."""
-    return CAUSES.index(state) if state in CAUSES else len(CAUSES)
-
-
 MANY = 500
 """Limit on the jobs in one query of the accounts."""
 
@@ -242,7 +237,7 @@ def _most_active(rows: Sequence[Row]) -> Row:
 
 def _cause(rows: Sequence[Row]) -> Row:
     """Return the row whose ending explains the others."""
-    return min(rows, key=lambda row: precedence(row.state))
+    return min(rows, key=lambda row: CAUSES.index(row.state) if row.state in CAUSES else len(CAUSES))
 
 
 def _from_row(row: Row, rows: Sequence[Row], queue: Sequence[Row] = (), *, final: bool) -> Observation:

@@ -228,7 +228,7 @@ class SshBackend(SlurmBackend):
             raise errors.not_reached(self._address, f"cannot make a folder: {words}")
         found = _ROOT.fullmatch(done.stdout.decode(errors="surrogateescape"))
         if found is None:
-            raise errors.no_answer(self._address, "the folder for jobs")
+            raise errors.no_answer(self._address)
         self._remote_clock = float(found[2]) - time.monotonic()
         return found[1]
 

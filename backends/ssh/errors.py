@@ -77,10 +77,10 @@ def not_written(address: Address, words: str) -> RejectedError:
     return RejectedError(Diagnostic(code="E510", message=message, hint=hint))
 
 
-def no_answer(address: Address, asked: str) -> UnreachableError:
-    """Return the error for invalid output; `asked` names the information that was queried."""
+def no_answer(address: Address) -> UnreachableError:
+    """Return the error for invalid output of the query for the remote folder of jobs."""
     hint = f"check what the shell profiles print: `{address.command} true` must print nothing"
-    return _error("E543", f"{address} printed invalid output for {asked}", hint)
+    return _error("E543", f"{address} printed invalid output for the folder for jobs", hint)
 
 
 def broken(address: Address, what: str) -> UnreachableError:

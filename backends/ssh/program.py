@@ -127,7 +127,7 @@ class ProgramTransport:
         """Open the shared connection unless it exists; a lock lets only one process log in."""
         if self._is_open:
             return
-        with open(f"{self._lock_file}", "a") as lock:  # noqa: PTH123 - the path is a str
+        with open(socket_path(self._settings, self._address.host) + ".lock", "a") as lock:  # noqa: PTH123 - a str
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not self.has_master():
                 self._log_in()
@@ -196,10 +196,6 @@ class ProgramTransport:
     @cached_property
     def _socket(self) -> str:
         return self._settings["controlpath"] if self._has_own_path else socket_path(self._settings, self._address.host)
-
-    @cached_property
-    def _lock_file(self) -> str:
-        return socket_path(self._settings, self._address.host) + ".lock"
 
     def _run(self, argv: Sequence[str], stdin: bytes, timeout: float) -> tuple[int, bytes, bytes]:
         try:

@@ -36,7 +36,7 @@ def upload(runner: SshRunner, transport: Transport, files: Iterable[tuple[Path, 
     folders = sorted({path.rpartition("/")[0] for _, path in files} - {""})
     _run(runner, remote_script("stage", new, *folders), b"", name)
     transport.put([Sent(local, f"{new}/{path}", local.stat().st_mode & 0o777) for local, path in files], SECONDS)
-    sums = "".join(f"{_digest(local)}  {path}\n" for local, path in files)
+    sums = "".join(f"{sha256(local.read_bytes()).hexdigest()}  {path}\n" for local, path in files)
     _run(runner, remote_script("publish", new, name), sums.encode(errors="surrogateescape"), name)
 
 
@@ -48,10 +48,6 @@ def _run(runner: SshRunner, argv: list[str], stdin: bytes, name: str) -> None:
         hint = "check on the login node whether the file system or a quota is full: `df -h ~`, `quota`"
         diagnostic = Diagnostic(code="E510", message=message, hint=hint)
         raise RejectedError(diagnostic, argv=tuple(argv[:1]), status=done.status, stderr=words)
-
-
-def _digest(path: Path) -> str:
-    return sha256(path.read_bytes()).hexdigest()
 
 
 class Removals:

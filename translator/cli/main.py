@@ -87,7 +87,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     forget_reported()
     words = list(sys.argv[1:] if argv is None else argv)
-    output_mode = OutputMode(words, json=_names_json(words))
+    # For errors of a command line that cannot be parsed.
+    output_mode = OutputMode(words, json="--json" in takewhile(lambda word: word != "--", words))
     # Characters that the terminal cannot show are escaped, so that printing a message never fails.
     for stream in (sys.stdout, sys.stderr):
         if stream is not None and hasattr(stream, "reconfigure"):
@@ -105,11 +106,6 @@ def main(argv: Sequence[str] | None = None) -> int:
             log(f"error: cannot write the output: {error.strerror or error}")
         return CANNOT_WRITE
     return code
-
-
-def _names_json(words: Sequence[str]) -> bool:
-    """Return whether the words contain `--json`, for errors of a command line that cannot be parsed."""
-    return "--json" in takewhile(lambda word: word != "--", words)
 
 
 def _run(words: Sequence[str], output_mode: OutputMode) -> int:

@@ -33,7 +33,6 @@ class Awaited(Struct, frozen=True, kw_only=True):
     `text` describes the state; `folder` is the job's folder, None if it was removed.
     """
 
-    dependency: Dependency
     fulfilment: Fulfilment
     text: str
     folder: JobFolder | None = None
@@ -69,22 +68,22 @@ def _state_of_dependency(folder: JobFolder, after: Dependency) -> Awaited:
         found = find_job(folder.path.parent, after.name, after.created_at)
     except OSError as error:
         text = f"after {after.name}, whose journal cannot be read ({error.strerror or error})"
-        return Awaited(dependency=after, fulfilment="unfulfilled", text=text)
+        return Awaited(fulfilment="unfulfilled", text=text)
     must = " has succeeded" if after.until == "succeeded" else " has ended"
     if found is None:
         text = f"it was to start after {after.name}{must}, and that job was removed"
-        return Awaited(dependency=after, fulfilment="fulfilled" if after.until == "ended" else "failed", text=text)
+        return Awaited(fulfilment="fulfilled" if after.until == "ended" else "failed", text=text)
     place, other = found
     end = other.ended
     if end is None:
         cancelled = f"; {after.name} was cancelled" if other.cancelled is not None else ""
         text = f"after {after.name}{must}{cancelled}"
-        return Awaited(dependency=after, fulfilment="unfulfilled", text=text, folder=place)
+        return Awaited(fulfilment="unfulfilled", text=text, folder=place)
     if after.until == "ended" or end.state == "SUCCEEDED":
-        return Awaited(dependency=after, fulfilment="fulfilled", text=f"{after.name} is {end.state}", folder=place)
+        return Awaited(fulfilment="fulfilled", text=f"{after.name} is {end.state}", folder=place)
     code = f" (exit code {end.exit_code})" if end.exit_code else ""
     text = f"it was to start after {after.name}{must}, and that job is {end.state}{code}"
-    return Awaited(dependency=after, fulfilment="failed", text=text, folder=place)
+    return Awaited(fulfilment="failed", text=text, folder=place)
 
 
 def find_job(jobs: Path, name: str, created_at: int) -> tuple[JobFolder, History] | None:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, to_builtins
 
+from paislurm.backends.files import write_text
+
 from ..errors import FolderError
 from .safe_read import CorruptDataError, Int, read_end, read_version
 from .shared_files import make_private
@@ -131,9 +133,7 @@ class EndedJobs:
             make_private(folder)
             part = folder / f".{FILE}.{os.getpid()}"
             try:
-                descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-                with os.fdopen(descriptor, "w", encoding="ascii") as file:
-                    file.write(data)
+                write_text(part, data)
                 part.replace(folder / FILE)
             finally:
                 part.unlink(missing_ok=True)

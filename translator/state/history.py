@@ -242,12 +242,12 @@ def change_key(reasons: Sequence[str]) -> tuple[str, ...]:
     It is () if no reason is given.
     """
     given = [reason for reason in reasons if reason not in NOTHING]
-    other = [f"{k} {code_of(reason)}" for k, reason in enumerate(reasons) if reason in given and not _in_turn(reason)]
+    other = [
+        f"{k} {code_of(reason)}"
+        for k, reason in enumerate(reasons)
+        if reason in given and explained(reason).kind != "turn"
+    ]
     return tuple(other) or (("turn",) if given else ())
-
-
-def _in_turn(reason: str) -> bool:
-    return explained(reason).kind == "turn"
 
 
 def reasons_of(seen: Observation | Observed) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from paislurm.backends.base import LOCAL
 
 from ...errors import Diagnostic, Location, PlanError, ProtocolError, Severity
-from ..ownership import OTHERS_WRITE
+from ..ownership import is_private
 from .source import STDIN, Source
 
 if TYPE_CHECKING:
@@ -143,8 +143,6 @@ def text_of(source: Source) -> bytes:
 
 def read_source(file: str) -> bytes:
     """Return the text of a job file. Raises ProtocolError if it cannot be read."""
-    from pathlib import Path
-
     from ...reading.decode import MAX_FILE
     from .near_files import hint_at_files
     from .sites import read_at_most
@@ -163,32 +161,17 @@ def shown_name(file: str) -> str:
 
 
 def template_folder() -> Path | None:
-    """Return the folder for compiled templates, creating it if missing; None if it is not private."""
-    folder = _user_cache()
-    return None if folder is None else Path(folder)
-
-
-def _user_cache() -> str | None:
-    """Return the user's cache folder of this program, creating it if missing; None if it is not private.
+    """Return the user's folder for compiled templates, creating it if missing; None if it is not private.
 
     The cache contains code. So the user must also own the parent folder, because its owner could replace the cache.
     It belongs to another user if root works with that user's home.
     """
-    above = os.environ.get("XDG_CACHE_HOME", "").strip() or os.path.expanduser("~/.cache")  # noqa: PTH111
-    if not os.path.isabs(above):  # noqa: PTH117
+    above = Path(os.environ.get("XDG_CACHE_HOME", "").strip() or os.path.expanduser("~/.cache"))  # noqa: PTH111
+    if not above.is_absolute():
         return None
-    folder = f"{above}/paislurm"
+    folder = above / "paislurm"
     for each in (above, folder):
         with suppress(OSError):
-            if not os.path.exists(each) and _is_own(os.path.dirname(each)):  # noqa: PTH110, PTH120
-                os.mkdir(each, 0o700)  # noqa: PTH102
-    return folder if _is_own(above) and _is_own(folder) else None
-
-
-def _is_own(folder: str) -> bool:
-    """Return whether the caller owns a folder and nobody else can write to it."""
-    try:
-        status = os.stat(folder)  # noqa: PTH116
-    except OSError:
-        return False
-    return status.st_uid == os.geteuid() and not status.st_mode & OTHERS_WRITE
+            if not each.exists() and is_private([each.parent]):
+                each.mkdir(0o700)
+    return folder if is_private([above, folder]) else None

@@ -7,6 +7,8 @@ from contextlib import suppress
 from subprocess import DEVNULL, Popen
 from typing import TYPE_CHECKING
 
+from paislurm.backends.files import private
+
 from ..jobs.monitor_runs import await_monitor_runs, await_no_monitor_runs, warn_of_overdue_monitor
 from ..jobs.refresh import monitor_lock
 from ..own_call import own_call
@@ -38,16 +40,12 @@ def leave_monitor(session: Session, site: Site, *, remote: bool = False) -> bool
     return False
 
 
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_CLOEXEC, 0o600)
-
-
 def rotate_log(session: Session) -> None:
     """Continue in a new log if this process writes to the background monitor's and that is full."""
     path = session.monitor_folder / LOG
     with suppress(OSError):
         if os.path.samestat(os.fstat(1), path.stat()) and _set_aside(path):
-            with open(path, "ab", opener=_private) as log:
+            with open(path, "ab", opener=private) as log:
                 os.dup2(log.fileno(), 1)
                 os.dup2(log.fileno(), 2)
 
@@ -64,7 +62,7 @@ def _start(session: Session) -> None:
     path = session.monitor_folder / LOG
     with suppress(FileNotFoundError):
         _set_aside(path)
-    with open(path, "ab", opener=_private) as log:
+    with open(path, "ab", opener=private) as log:
         monitor = Popen(
             [*own_call(), "monitor"],
             stdin=DEVNULL,

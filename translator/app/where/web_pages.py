@@ -104,25 +104,22 @@ def _declaring(text: bytes) -> set[str]:
     from ...reading.read import read
 
     try:
-        root = read(text, file="job.yaml").root
+        document = read(text, file="job.yaml")
     except PaislurmError:
         return set()
-    roles = root.get("taskRoles") if isinstance(root, Mapping) else None
-    if isinstance(roles, Mapping):
-        return {name for name, role in roles.items() if _asks_for_http(role)}
-    return {str(role.get("name")) for role in _mappings(roles) if _lists_http(role.get("portList"))}
-
-
-def _asks_for_http(role: object) -> bool:
-    """Return whether a role of protocol v2 declares such ports."""
-    resources = role.get("resourcePerInstance") if isinstance(role, Mapping) else None
-    ports = resources.get("ports") if isinstance(resources, Mapping) else None
-    return isinstance(ports, Mapping) and "http" in ports
-
-
-def _lists_http(ports: object) -> bool:
-    """Return whether a list of ports of protocol v1 contains such a label."""
-    return any(port.get("label") == "http" for port in _mappings(ports))
+    roles = ("taskRoles",)
+    v2 = {
+        name
+        for name in document.mapping(roles)
+        if "http" in document.mapping((*roles, name, "resourcePerInstance", "ports"))
+    }
+    # In protocol v1, roles and ports are lists.
+    v1 = {
+        str(role.get("name"))
+        for path, role in document.mappings(roles)
+        if any(port.get("label") == "http" for _, port in document.mappings((*path, "portList")))
+    }
+    return v1 | v2
 
 
 FEW_PAGES = 4
@@ -132,7 +129,3 @@ FEW_PAGES = 4
 def page_line(page: WebPage) -> str:
     """Return a page as text: `TensorBoard: http://10.0.0.1:5000 (worker-0)`."""
     return one_line(f"{page.title}: {page.url} ({page.task})")
-
-
-def _mappings(value: object) -> list[Mapping[str, object]]:
-    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, (list, tuple)) else []

@@ -14,7 +14,11 @@ from ...times import duration_text, format_time
 from .console import log, print_result
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ...app.estimate.estimate import Estimate
+    from ...app.estimate.gpus import PartitionGpus
+    from ...app.estimate.start import Start
 
 
 def print_estimate(found: Estimate) -> None:
@@ -56,12 +60,6 @@ def _backfill_text(found: Estimate) -> str:
 
 
 GPU_COLUMNS = ("PARTITION", "TYPE", "GPUS", "FREE", "JOBS WAITING", "NOTE")
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ...app.estimate.gpus import PartitionGpus
-    from ...app.estimate.start import Start
 
 
 def start_text(name: str, start: Start, partitions: Sequence[str], *, components: int, now: int) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from ...app.usage.usage import SENTENCES
 from ...plural import counted, memory_text
 from ...report.cost import job_cost
 from ...report.cost_text import cost_columns, cost_note, cost_rows
@@ -29,11 +28,6 @@ def print_usages(measured: Measured) -> None:
     rows = [_row(usage) for usage in measured.usages]
     used = [position for position, _ in enumerate(COLUMNS) if position < 5 or any(row[position] != "-" for row in rows)]
     print_table(tuple(COLUMNS[each] for each in used), [tuple(row[each] for each in used) for row in rows])
-
-
-def measured_text(measured: Measured) -> str:
-    """Return the source and the age of the measurement."""
-    return SENTENCES[measured.measured_by]
 
 
 def _row(usage: Usage) -> tuple[str, ...]:

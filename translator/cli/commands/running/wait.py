@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...options import pass_session
+import click
+
+from ...options import WholeNumber, examples, jobs_arguments, json_option, pass_session
+from ...output.console import print_json
 
 if TYPE_CHECKING:
     from ....app.session import Session
-
-import click
-
-from ...options import WholeNumber, examples, jobs_arguments, json_option
-from ...output.console import print_json
 
 
 @click.command(

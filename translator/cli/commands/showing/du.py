@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...options import pass_session
+import click
+
+from ...options import examples, json_option, pass_session
+from ...output.console import log, print_json
+from ...shell.candidates import JobOrGroup
 
 if TYPE_CHECKING:
     from ....app.jobs.folders.disk_use import Room
     from ....app.session import Session
-
-import click
-
-from ...options import examples, json_option
-from ...output.console import log, print_json
-from ...shell.candidates import JobOrGroup
 
 
 @click.command(epilog=examples("paislurm du", "paislurm du my-job", "paislurm du 'sweep-*'", "paislurm du --json"))

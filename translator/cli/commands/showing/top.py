@@ -36,11 +36,12 @@ def command(session: Session, job: str, task: str | None, *, as_json: bool) -> i
     if as_json:
         print_json(measured)
         return 0
-    from ...output.usage_table import measured_text, print_usages
+    from ....app.usage.usage import SENTENCES
+    from ...output.usage_table import print_usages
 
     print_usages(measured)
     print_result("")
-    print_result(measured_text(measured))
+    print_result(SENTENCES[measured.measured_by])
     if silent:
         log(f"{silent} more did not answer: they have ended, or have not started yet")
     if view.backend_error:
