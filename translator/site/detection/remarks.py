@@ -124,6 +124,8 @@ _ASKED = {
     "qos": ("qos", "sacctmgr show qos"),
 }
 """The key and the command by subject."""
+_FIND_RUNTIMES = f"command -v {' '.join(PROGRAMS)}, on a node"
+_FIND_STORAGES = "df -t nfs -t nfs4 -t lustre -t gpfs -t beegfs, on a node"
 _NO_NODE = "no node was probed"
 _NO_MEMORY = 1
 """The RealMemory of a node without RealMemory in slurm.conf."""
@@ -169,14 +171,12 @@ def _of_gpus(parsed: Parsed) -> Iterator[Gap]:
 def _unknown_to_slurm(answers: Answers) -> Iterator[Gap]:
     looked = f"no node could be probed: {answers.refused['probe']}" if "probe" in answers.refused else _NO_NODE
     if not answers.runtimes:
-        command = f"command -v {' '.join(PROGRAMS)}, on a node"
-        yield Gap(key="containers.runtime", reason="this machine has no known runtime", command=command)
+        yield Gap(key="containers.runtime", reason="this machine has no known runtime", command=_FIND_RUNTIMES)
     if answers.node_resolves is None:
         yield Gap(key="address", reason="no node name was available for a test", command="getent ahosts NODE")
     command = "ls /sys/class/infiniband /sys/class/net, on a node"
     yield Gap(key="infiniband", reason=looked, command=command)
-    command = "df -t nfs -t nfs4 -t lustre -t gpfs -t beegfs, on a node"
-    yield Gap(key="storages", reason=looked, command=command)
+    yield Gap(key="storages", reason=looked, command=_FIND_STORAGES)
 
 
 def _of_probe(probe: Probe) -> Iterator[Gap]:
@@ -185,10 +185,8 @@ def _of_probe(probe: Probe) -> Iterator[Gap]:
         command = "ls /sys/class/infiniband, on nodes that have it"
         yield Gap(key="infiniband", reason=f"{probe.node} has no active adapter", command=command)
     if not probe.runtimes:
-        command = f"command -v {' '.join(PROGRAMS)}, on a node"
-        yield Gap(key="containers.runtime", reason=f"{probe.node} has no known runtime", command=command)
+        yield Gap(key="containers.runtime", reason=f"{probe.node} has no known runtime", command=_FIND_RUNTIMES)
     if not probe.shares_home:
         reason = f"{probe.node} does not see a file that was created there on this machine, but jobs need shared files"
         yield Gap(key="PAISLURM_HOME", reason=reason, command="df ~, on a node")
-    command = "df -t nfs -t nfs4 -t lustre -t gpfs -t beegfs, on a node"
-    yield Gap(key="storages", reason="Slurm does not know which folders are for data", command=command)
+    yield Gap(key="storages", reason="Slurm does not know which folders are for data", command=_FIND_STORAGES)
