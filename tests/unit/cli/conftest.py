@@ -11,7 +11,9 @@ from msgspec.structs import replace
 from paislurm.translator.app.input import sites
 from paislurm.translator.app.jobs import polling
 from paislurm.translator.app.session import Session, user_name
+from paislurm.translator.app.site import ask as ask_module
 from paislurm.translator.app.submit import background
+from paislurm.translator.errors import Diagnostic, UnreachableError
 from paislurm.translator.state.job_folder import JobFolder
 from tests.clock import clock
 
@@ -45,6 +47,16 @@ def slurm(monkeypatch: pytest.MonkeyPatch) -> FakeBackend:
     monkeypatch.setattr(polling, "SHARED", ())
     monkeypatch.setattr(Session, "_new_backend", lambda *_: backend)
     return backend
+
+
+@pytest.fixture
+def silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have no Slurm."""
+
+    def nobody(*_: object) -> object:
+        raise UnreachableError(Diagnostic(code="E501", message="`scontrol` is not on PATH"))
+
+    monkeypatch.setattr(ask_module, "ask", nobody)
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from paislurm.translator.app.site import ask as ask_module
-from paislurm.translator.errors import Diagnostic, UnreachableError
 from paislurm.translator.site.detection.detect import detect
 from paislurm.translator.site.differences import differences
 from paislurm.translator.site.load import load_site
@@ -39,16 +38,6 @@ def detected(tmp_path: Path) -> str:
 def answers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Put a Slurm in place that answers as recorded."""
     monkeypatch.setattr(ask_module, "ask", lambda *_: recorded("22.05"))
-
-
-@pytest.fixture
-def silent(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have no Slurm."""
-
-    def nobody(*_: object) -> object:
-        raise UnreachableError(Diagnostic(code="E501", message="`scontrol` is not on PATH"))
-
-    monkeypatch.setattr(ask_module, "ask", nobody)
 
 
 @pytest.mark.usefixtures("silent")

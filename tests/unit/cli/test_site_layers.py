@@ -9,8 +9,7 @@ import pytest
 
 from paislurm.translator.app.input.sites import find_site, profile_files
 from paislurm.translator.app.session import Session
-from paislurm.translator.app.site import ask as ask_module
-from paislurm.translator.errors import Diagnostic, SiteError, UnreachableError
+from paislurm.translator.errors import SiteError
 from paislurm.translator.state.job_folder import JobFolder
 
 from .running import job_file
@@ -231,16 +230,6 @@ def test_the_number_of_layers_is_limited(tmp_path: Path) -> None:
         written(tmp_path / f"{number}.yaml", f"extends: {number + 1}.yaml\n")
     with pytest.raises(SiteError, match="is one of more than 8"):
         find_site(Session(), str(tmp_path / "0.yaml"))
-
-
-@pytest.fixture
-def silent(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have no Slurm."""
-
-    def nobody(*_: object) -> object:
-        raise UnreachableError(Diagnostic(code="E501", message="`scontrol` is not on PATH"))
-
-    monkeypatch.setattr(ask_module, "ask", nobody)
 
 
 @pytest.mark.usefixtures("silent")
