@@ -54,8 +54,8 @@ POLICIES = (
     ),
     Mutant(
         "the cancel of a user is taken for a failed start", _UNBEGUN,
-        " or not seen.nodes or known.cancelled is not None:\n",
-        " or not seen.nodes:\n",
+        " not in BY_ROOT or known.cancelled is not None:\n",
+        " not in BY_ROOT:\n",
         ("tests/unit/monitor/test_unbegun.py", "-k", "cancel_by_the_user"),
     ),
     Mutant(

@@ -169,14 +169,15 @@ def may_be_lost(seen: Observation) -> bool:
     return not seen.queued and phase(seen.state) is Phase.PENDING
 
 
-def settled(seen: Observation, now: int) -> Observation:
+def settled(seen: Observation | None, now: int) -> Observation | None:
     """Return the observation of a job; it is final if only the accounts show its end, for a long time.
 
     If a controller that is killed reports the end of a heterogeneous job again, the accounts never number its
     components. Source: observed on 26.05.
     """
-    is_old = seen.ended is not None and now - seen.ended >= LOST_SECONDS
-    return replace(seen, final=True) if is_old and not seen.queued and phase(seen.state) is Phase.ENDED else seen
+    if seen is None or seen.ended is None or seen.queued or phase(seen.state) is not Phase.ENDED:
+        return seen
+    return replace(seen, final=True) if now - seen.ended >= LOST_SECONDS else seen
 
 
 def state_text(job_status: JobStatus) -> str:

@@ -145,8 +145,7 @@ def evaluate(files: JobFiles, answer: PollResult, now: int, backend: Callable[[s
     observation, backend_error, unbegun = None, "", None
     if known.job_id and not tells_all(result):
         observation, backend_error = answer.observations.get(JobId(known.job_id)), answer.error
-        observation = begun(folder, known, own(folder, known, observation), polled_at)
-        observation = settled(observation, polled_at) if observation is not None else None
+        observation = settled(begun(folder, known, own(folder, known, observation), polled_at), polled_at)
     claimable = (observation is None or may_be_lost(observation)) and _is_claimable(folder, known)
     observation = None if claimable else observation
     is_unknown = bool(known.job_id) and observation is None and result is None and bool(polled_at)
