@@ -168,6 +168,8 @@ def by_job(rows: Iterable[Row]) -> dict[JobId, list[Row]]:
 def _job_id_of_component(row: Row) -> JobId:
     """Return a component's own job id: Slurm numbers the components from the leader on."""
     number, semicolon, cluster = row.leader.partition(";")
+    if not number.isdecimal():
+        return row.leader
     return JobId(f"{int(number) + (row.offset or 0)}{semicolon}{cluster}")
 
 
