@@ -178,6 +178,9 @@ def recover(known: History, answer: PollResult, now: int) -> tuple[History, tupl
     if not is_unsettled(known) or known.tag not in answer.found:
         return known, (), answer.tag_error if is_unsettled(known) else ""
     job_id = answer.found[known.tag]
+    if job_id is None and known.cancelled is not None and known.cancelled.attempt == known.attempt:
+        # A cancel found it, and Slurm has forgotten it since.
+        job_id = JobId(known.cancelled.job_id) if known.cancelled.job_id else None
     if job_id is not None:
         record = submitted(known, job_id, known.asked)
         return replace(known, job_id=job_id, submitted=record.happened_at), (record,), ""

@@ -171,6 +171,14 @@ def test_a_job_that_is_cancelled_between_two_attempts_ends(tmp_path: Path) -> No
     assert backend.queries == 0
 
 
+def test_a_cancelled_job_whose_submit_was_killed_has_reached_slurm_even_if_slurm_has_forgotten_it(
+    tmp_path: Path,
+) -> None:
+    folder = job(tmp_path, INTENT, Cancelled(happened_at=NOW, attempt=0, user="alice", job_id="8"))
+    view = stepped(folder, FakeBackend(), NOW + SETTLED_SECONDS + 1)
+    assert (view.history.job_id, "never reached" in view.job_status.reason) == ("8", False)
+
+
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_cancel_during_a_new_attempt_cancels_that_attempt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str
