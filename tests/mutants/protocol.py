@@ -75,8 +75,8 @@ PROTOCOL = (
     ),
     Mutant(
         "the search for a tag is not believed", _ATTEMPT,
-        "    job_id = answer.found[known.tag]\n    if job_id is not None:\n",
-        "    job_id = None\n    if job_id is not None:\n",
+        "    job_id = answer.found[known.tag]\n",
+        "    job_id = None\n",
     ),
     Mutant(
         "a cancel is not recorded", _CANCEL,
