@@ -70,6 +70,10 @@ class Running:
             sys.argv = ["paislurm", *self.order["argv"]]
             signal.signal(signal.SIGINT, signal.default_int_handler)
             run()
+        except KeyboardInterrupt as error:
+            # Raised here, before the command has begun, it is as if the signal had come earlier still.
+            begun = error.__traceback__ is None or error.__traceback__.tb_next is not None
+            os._exit(70 if begun else 128 + signal.SIGINT)
         finally:
             os._exit(70)
 
