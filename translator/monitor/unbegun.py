@@ -39,6 +39,7 @@ _PROLOG_MESSAGE = re.compile(
     rb"^srun: error: Task launch for .* failed on node ([^ :]+): (.*prolog failed)", re.MULTILINE
 )
 _RAN_SECONDS = 3
+"""A script that ran so long has not begun with a job that lasted one second at most, by whole seconds."""
 _LONGEST, _MAX_LOGS = 1 << 16, 500
 
 
@@ -84,10 +85,11 @@ def was_started_twice(seen: Observation, result: Result | None) -> bool:
 
     Clocks may differ, durations do not. Source: observed on 22.05.
     """
-    if result is None or seen.started is None or seen.ended is None:
+    if result is None or result.started_at is None or result.ended_at is None:
         return False
-    ran = (result.ended_at or 0) - (result.started_at or 0)
-    return seen.ended - seen.started <= 1 and ran >= _RAN_SECONDS
+    if seen.started is None or seen.ended is None:
+        return False
+    return seen.ended - seen.started <= 1 and result.ended_at - result.started_at >= _RAN_SECONDS
 
 
 def node_failure(logs: Path, lost: Mapping[str, str], *, begun: bool) -> NodeFailure | None:

@@ -154,6 +154,15 @@ def test_a_job_that_slurm_cancelled_at_its_second_start_is_retried(tmp_path: Pat
     assert "started it again" in record.reason
 
 
+@pytest.mark.parametrize("ran", [{"started_at": NOW - 62}, {"started_at": None}])
+def test_a_script_that_may_have_begun_with_its_short_job_was_cancelled_by_root(
+    tmp_path: Path, ran: dict[str, int | None]
+) -> None:
+    folder, backend = job(tmp_path), cancelled(started=NOW - 60, ended=NOW - 60)
+    leave_result(folder, outcome="interrupted", exit_code=-210, behaviour="stop", **{"ended_at": NOW - 60, **ran})
+    assert end(stepped(folder, backend, NOW)).exit_code == -210
+
+
 @pytest.mark.parametrize(("dependencies", "code"), [((), -1402), ((Dependency(name="alice~b", created_at=1),), -210)])
 def test_a_job_that_no_user_cancelled_before_it_had_nodes(
     tmp_path: Path, dependencies: tuple[Dependency, ...], code: int
