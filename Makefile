@@ -30,7 +30,7 @@ help:  ## list what make can do
 
 unit: $(VENV)/ready  ## what needs neither root nor Slurm and is not slow, in about a minute
 	export PAISLURM_OPENPAI_JOBS=$(abspath $(JOBS)); \
-	  $(BIN)/pytest -q -n $$((2 * $$(nproc))) -m 'not slow and not root' tests/unit tests/golden tests/rejected
+	  $(BIN)/pytest -q -n $$((2 * $$(nproc))) -m 'not slow and not root' tests/unit tests/golden tests/frozen tests/rejected
 
 # A busy machine can make a test of real daemons run out of its time. What failed is shown in full, then has one more try, alone.
 test: horovod-begun check  ## everything: lint, types, and all tests, on a real Slurm
@@ -48,9 +48,10 @@ check: $(VENV)/ready  ## lint of Python and bash, types, and links of the docume
 	$(BIN)/python -m tests.golden.lint
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-golden: $(VENV)/ready  ## remake expected messages, plans and scripts, and the generated pages; read the difference before committing it
+golden: $(VENV)/ready  ## remake expected messages, plans, scripts and views, and the generated pages; read the difference before committing it
 	$(BIN)/python -m tests.rejected.remake
 	$(BIN)/python -m tests.golden.remake
+	$(BIN)/python -m tests.frozen.replay
 	$(BIN)/python -m tests.unit.planning.test_placement
 	$(BIN)/python -m tests.unit.test_site_page
 	$(BIN)/python -m tests.unit.test_codes_page
