@@ -1,11 +1,13 @@
-"""The environment of a job's submit, kept for its retries: the monitor that submits them has another environment.
+"""The environment and umask of a job's submit, kept for its retries: the monitor that submits them has others.
 
-It is a private file in the job's folder, in the format of proc(5), environ, removed when the job ends.
+They are private files in the job's folder. The environment has the format of proc(5), environ, and is removed when the
+job ends. The script of each attempt reads the umask, and sets it just before the user's code.
 """
 
 from __future__ import annotations
 
 import os
+import threading
 from typing import TYPE_CHECKING
 
 from .safe_read import read_end
@@ -18,8 +20,21 @@ if TYPE_CHECKING:
 
 ENVIRONMENT = "environment"
 """The name of the file, beside the journal."""
+UMASK = "umask"
+"""The name of the file with the umask, as the builtin of bash prints it: `0022`."""
 MAX_BYTES = 16 << 20
 """More than any environment. Source: execve(2), limits on size of arguments and environment."""
+
+
+_UMASK_LOCK = threading.Lock()
+
+
+def current_umask() -> int:
+    """Return the umask of this process. Only a change of the umask returns it, so threads take turns."""
+    with _UMASK_LOCK:
+        mask = os.umask(0o077)
+        os.umask(mask)
+    return mask
 
 
 def is_kept(policy: RetryPolicy, after: Sequence[Dependency]) -> bool:

@@ -3,6 +3,7 @@
 # FOLDER stores the output. A repeated call waits for it, at most SECONDS. After LATEST, in seconds since 1970, do not
 # call sbatch any more.
 set -u
+mask=$(umask)
 umask 077
 answer=$1 seconds=$2 latest=$3
 shift 3
@@ -16,6 +17,9 @@ if ! words=$(mkdir -- "$answer" 2>&1); then
     exit 73
   fi
 else
+  # The tasks of all attempts use the umask of the login shell that submitted the first one.
+  job=${answer%/attempts/*}
+  [[ -e $job/umask ]] || echo "$mask" >"$job/umask"
   # In a new session: a broken connection does not end it.
   setsid --fork bash -c '
     answer=$1 seconds=$2; shift 2

@@ -83,6 +83,6 @@ make_output_folder() {
   if [[ $1 == hdfs://* ]]; then
     command -v hdfs >/dev/null && run_interruptibly hdfs dfs -mkdir -p "$1"
   else
-    [[ -d ${1%/*/*} ]] && (umask 0022 && mkdir -p -- "$1")
+    [[ -d ${1%/*/*} ]] && (set_user_umask && mkdir -p -- "$1")
   fi
 }

@@ -13,6 +13,7 @@ write_placement() {
     print_setting PSL_SECRETS_FOLDER "$PSL_SECRETS_FOLDER"
     print_setting PSL_SUBMIT_DIR "$PSL_SUBMIT_DIR"
     print_setting PSL_JOB_USER "$PSL_JOB_USER"
+    print_setting PSL_UMASK "$PSL_UMASK"
     for role in "${!PSL_NODES_OF[@]}"; do
       printf "PSL_NODES_OF[%d]='%s'\n" "$role" "${PSL_NODES_OF[role]}"
     done

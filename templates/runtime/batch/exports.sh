@@ -24,6 +24,7 @@ limit_exports() {
     fi
   done </proc/self/environ
   ((${#PSL_LEFT_OUT[@]})) || return 0
+  set_user_umask
   exec /usr/bin/env ${PSL_LEFT_OUT[@]+"${PSL_LEFT_OUT[@]}"} bash -p "$0" "$@"
 }
 

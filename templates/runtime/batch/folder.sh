@@ -20,6 +20,10 @@ open_folder() {
     if [[ -e $PSL_FOLDER/submit-dir ]]; then
       IFS= read -r -d '' PSL_SUBMIT_DIR <"$PSL_FOLDER/submit-dir"
     fi
+    # So is its umask.
+    if [[ -s $PSL_FOLDER/umask ]]; then
+      read -r PSL_UMASK <"$PSL_FOLDER/umask"
+    fi
     enter_attempt
     check_own_name "$3"
     claim_attempt

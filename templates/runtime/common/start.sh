@@ -16,10 +16,18 @@ start_up() {
     export PAISLURM_BASH_ENV=$BASH_ENV
   fi
   unset -v BASH_COMPAT BASH_ENV ENV EUID PS4 TMOUT UID 2>/dev/null
+  # For a run by hand, which has no recorded umask.
+  if [[ ${1-} != --* ]]; then
+    PSL_UMASK=$(umask)
+  fi
   umask 0077
   note_lowercase_exports
   set_defaults
 }
+
+# set_user_umask: set the umask of the shell that submitted the job, just before the user's code.
+# Files of this script stay private.
+set_user_umask() { umask "$PSL_UMASK"; }
 
 # note_lowercase_exports: save the exported variables with lowercase names in PSL_LOWERCASE_EXPORTS.
 # A local variable of bash inherits the export attribute of its name, so the commands would get this

@@ -151,7 +151,7 @@ begins_at_submit() {
 
 # make_own_storage PATH: make the user's folder in a storage, unless it exists.
 make_own_storage() {
-  mkdir -p -- "$1" || return
+  (set_user_umask && mkdir -p -- "$1") || return
   if ! is_own_part "$1"; then
     log "error: the storage $1 on $SLURMD_NODENAME is another user's"
     return 1

@@ -73,6 +73,7 @@ try_commands() {
   fi
   (
     cd -- "$PSL_SUBMIT_DIR" 2>/dev/null || cd / || exit
+    set_user_umask
     exec timeout -k 5 "$PSL_PREFLIGHT_SECONDS" \
       bash "$PSL_ATTEMPT_FOLDER/commands/preflight-$1.sh" >"$output" 2>&1 </dev/null
   )

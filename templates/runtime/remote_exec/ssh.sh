@@ -177,6 +177,7 @@ real_ssh() {
   local program role list=''
   local -a programs
   mapfile -t programs < <(type -aP ssh)
+  set_user_umask
   for program in ${programs[@]+"${programs[@]}"}; do
     [[ $program -ef $PSL_ATTEMPT_FOLDER/bin/ssh ]] || exec "$program" "${@:2}"
   done

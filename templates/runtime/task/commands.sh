@@ -64,12 +64,12 @@ start_bash() {
   exec_with_exports bash "${@:4}" "$script"
 }
 
-# exec_with_exports WORD ...: become a bash, or a program that starts one. That bash gets the
-# original lowercase variables of this script's environment, and the variables that hooks exported.
-# If the commands name variables about other tasks and not all of these are exported, that bash sets
-# all of them without exporting them. It reads them from a pipe that BASH_ENV names, because every
-# user can see a command line. Last it reads the start file that BASH_ENV named in the submitting
-# shell.
+# exec_with_exports WORD ...: become a bash, or a program that starts one, with the user's umask.
+# That bash gets the original lowercase variables of this script's environment, and the variables
+# that hooks exported. If the commands name variables about other tasks and not all of these are
+# exported, that bash sets all of them without exporting them. It reads them from a pipe that
+# BASH_ENV names, because every user can see a command line. Last it reads the start file that
+# BASH_ENV named in the submitting shell.
 exec_with_exports() {
   local peers=''
   if [[ ${PSL_NAMES_PEERS[PSL_ROLE]-} ]] && ((PSL_GANG)); then
@@ -84,6 +84,7 @@ exec_with_exports() {
     )
     export BASH_ENV=/dev/fd/$PSL_EXPORTS_FD
   fi
+  set_user_umask
   exec "$@"
 }
 
@@ -106,8 +107,8 @@ print_exports() {
 # as "STATUS LINE CALL ... 0 FILE COMMAND". CALL is the line of a call, the outermost last; FILE is
 # '' if COMMAND is in the script itself. Only the trap on ERR knows LINE. Without errexit, when
 # COMMAND may not be the last one, that trap removes itself, so that it costs nothing in a loop, and
-# restores $_. Traps of the commands replace these. No output of the traps, such as that of xtrace,
-# and no secret may reach the logs.
+# restores $_. Traps of the commands replace these. The file is private, whatever the umask. No
+# output of the traps, such as that of xtrace, and no secret may reach the logs.
 print_traps() {
   local note action command="\"\${BASH_COMMAND//\$'\n'/ }\""
   [[ $PSL_NOTES_END ]] || return 0
@@ -116,9 +117,10 @@ print_traps() {
   fi
   quote "$PSL_END_LOG"
   IFS= read -r note <<'END_OF_NOTE'
-builtin printf "%.300s " $'\n'"$?" "$LINENO" "${BASH_LINENO[@]}" "${BASH_SOURCE#"$0"}"
+builtin printf "%.300s " $'\n'"$PSL_LAST" "$LINENO" "${BASH_LINENO[@]}" "${BASH_SOURCE#"$0"}"
 END_OF_NOTE
-  note+=" $command >>$PSL_QUOTED || builtin :"
+  note="builtin umask 0077; $note $command >>$PSL_QUOTED || builtin :; builtin umask $PSL_UMASK"
+  note="for PSL_LAST in \"\$?\"; do $note; done"
   if [[ " ${PSL_SHELL_OPTIONS[PSL_ROLE]} " == *' -e '* ]]; then
     action="case \$- in *e*) $note ;; *) builtin trap - ERR && builtin : \"\$PSL_LAST\" ;; esac"
     quote "{ for PSL_LAST in \"\$_\"; do $action; done; } >/dev/null 2>&1"

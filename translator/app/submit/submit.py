@@ -17,7 +17,7 @@ from ...monitor.attempt import cancel_as_asked, new_intent, submit_attempt
 from ...state.history import history
 from ...state.publish import stage, write_files
 from ...state.records import Created, JobRole, dump
-from ...state.submit_environment import ENVIRONMENT, as_bytes, is_kept
+from ...state.submit_environment import ENVIRONMENT, UMASK, as_bytes, current_umask, is_kept
 from ..document import plain
 from ..nodes import ledger
 from ..runs.recording import current_folder, run_record
@@ -225,4 +225,5 @@ def _files(session: Session, prepared: Prepared) -> tuple[dict[str, bytes], Hist
         files[ENVIRONMENT] = as_bytes(scrubbed(os.environ))
     if submit_folder := source.submit_folder or current_folder():
         files[SUBMIT_DIR] = os.fsencode(submit_folder)
+    files[UMASK] = f"{current_umask():04o}\n".encode()
     return files, history(records)

@@ -31,7 +31,7 @@ ENDED = "ended"
 """The file in the claim that the script writes last."""
 MAX_RESULT = 64 << 20
 JOURNAL, CLAIM = "journal.jsonl", "claim"
-OF_A_LIVING_JOB = ("submit-dir", "monitor-call")
+OF_A_LIVING_JOB = ("submit-dir", "umask", "monitor-call")
 OF_A_LIVING_ATTEMPT = ("env.sh", "peers.sh", "placement.sh", "result.json.new")
 FOLDERS_OF_A_LIVING_ATTEMPT = ("bin", "commands")
 

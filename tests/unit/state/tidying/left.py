@@ -36,6 +36,7 @@ GOES = {
     "attempts/0/srun/0-worker.log": b"",
     "attempts/0/logs/0-worker/0.stderr.log": b"",
     "submit-dir": b"/home/alice",
+    "umask": b"0022\n",
 }
 STAYS = {
     "job.yaml": b"name: demo\n",
