@@ -1,9 +1,8 @@
-"""The variables of tasks that are known before the job runs, and the number of exported variables about other tasks.
+"""The variables of tasks that are known before the job runs, and whether tasks inherit those about each other.
 
 `templates/runtime/batch/environment.sh` adds those that depend on nodes, ports, users or attempts.
-For each command, bash takes time that grows with the square of the number of exported variables. So the
-script exports few variables about other tasks; the file `$PAISLURM_PEERS` has all of them. A test compares the limits
-with those in `templates/runtime/batch/peers.sh`.
+A task always has the variables about itself. Those about all tasks are exported whole or not at all; the file
+`$PAISLURM_PEERS` has them.
 Source: OpenPAI environment variables, protocol v1 and v2; PAI protocol v1, dataDir, outputDir and codeDir; PAI
 rest-server, which expanded only these names.
 """
@@ -18,6 +17,8 @@ from ..job import NEVER
 from .plan import EnvironmentPlan, NodePlan
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ..job import Directories, Job, Role
     from ..site.profile import Site
 
@@ -29,13 +30,14 @@ _JOB = re.compile(r"\$PAI_JOB_NAME(?!\w)", re.ASCII)
 _USER = re.compile(r"\$PAI_USER_?NAME(?!\w)", re.ASCII)
 
 Paths = tuple[tuple[str, tuple[str, ...]], ...]
-MAX_PEER_VARIABLES = 320
-"""How many variables about single tasks are exported."""
-MAX_LIST_VARIABLES = 160
-MAX_LIST_BYTES = 65536
-"""The limits for exported lists of all tasks of a role: their number, and their total size."""
-_BYTES_IN_A_LIST = 22
-"""The most bytes per task, with an IPv4 address: `255.255.255.255:65535,`."""
+MAX_PEER_VARIABLES = 2000
+"""The most exported variables about all tasks: the time of bash for each command grows with the square of their number.
+
+Source: variables.c of bash, maybe_make_export_env.
+"""
+MAX_PEER_BYTES = 96 << 10
+"""The most bytes of them in an environment: horovodrun passes all of one in an argument of at most 128 KiB."""
+_ADDRESS, _PORT = len("255.255.255.255"), len(",65535")
 _PEER_VARIABLE = re.compile(r"PAI_(HOST_IP|PORT_LIST)_|PAI_TASK_ROLE_(\w+_HOST_LIST|INSTANCES)|PAI_\w+_PORT\b")
 _OWN_VARIABLE = re.compile(r"PAI_(CONTAINER|CURRENT)_\w+_PORT\b")
 SECOND_NAMES = frozenset(
@@ -194,23 +196,32 @@ def parts(text: str, job: Job, site: Site) -> tuple[str, ...]:
     return tuple(_USER.split(_JOB.sub(lambda _: job.name, text)))
 
 
-def exported_tasks(job: Job) -> int | None:
-    """Return for how many tasks of each role variables are exported: None for all, 0 for one task of some roles.
-
-    A task has its address under each name of its role, and two more variables per port label.
-    """
-    named = zip(variable_names(job), job.roles, strict=True)
-    of_one = [len(names) * (1 + 2 * len(role.ports)) for names, role in named]
-    if sum(each * role.instances for each, role in zip(of_one, job.roles, strict=True)) <= MAX_PEER_VARIABLES:
-        return None
-    return MAX_PEER_VARIABLES // sum(of_one)
-
-
 def exports_all(job: Job) -> bool:
-    """Whether tasks inherit all variables about each other, even with the longest addresses."""
-    lists = [1 + len(names) for names in variable_names(job)]
-    size = sum(each * (64 + role.instances * _BYTES_IN_A_LIST) for each, role in zip(lists, job.roles, strict=True))
-    return exported_tasks(job) is None and sum(lists) <= MAX_LIST_VARIABLES and size <= MAX_LIST_BYTES
+    """Return whether tasks inherit the variables about all tasks, even with the longest IPv4 addresses and ports."""
+    sizes = list(_peer_sizes(job))
+    return (
+        sum(count for count, _ in sizes) <= MAX_PEER_VARIABLES
+        and sum(count * size for count, size in sizes) <= MAX_PEER_BYTES
+    )
+
+
+def _peer_sizes(job: Job) -> Iterator[tuple[int, int]]:
+    """Yield the variables about all tasks, as counts and the most bytes of each: NAME=VALUE and a NUL."""
+    instances = len("PAI_TASK_ROLE_INSTANCES=")
+    for position, (role, names) in enumerate(zip(job.roles, variable_names(job), strict=True)):
+        index = str(role.instances - 1)
+        for name in names:
+            yield role.instances, len(f"PAI_HOST_IP_{name}_{index}=") + _ADDRESS + 1
+            for port in role.ports:
+                if {".", "~"} & set(port.label):
+                    continue
+                value = port.count * _PORT
+                yield role.instances, len(f"PAI_PORT_LIST_{name}_{index}_{port.label}=") + value
+                yield role.instances, len(f"PAI_{name}_{index}_{port.label}_PORT=") + value
+        for name in (str(position), *names):
+            yield 1, len(f"PAI_TASK_ROLE_{name}_HOST_LIST=") + role.instances * (_ADDRESS + 1 + _PORT)
+        instances += role.instances * len(f"{role.controller_name or role.name}:{index},")
+    yield 1, instances
 
 
 def names_peers(text: str) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..errors import Diagnostic, PlanError
 from .choose_layout import allocate
 from .containers import container_plan, container_warnings, mounts, storage_warnings
-from .environment import environment_plan, exported_tasks, node_plan, path_warnings
+from .environment import environment_plan, exports_all, node_plan, path_warnings
 from .images import image_plans, secrets_of
 from .infiniband import infiniband_warnings
 from .layout.capacity import whole_cores
@@ -164,15 +164,9 @@ def _no_notifier(job: Job, site: Site) -> tuple[Diagnostic, ...]:
 
 
 def _unexported_peers(job: Job) -> tuple[Diagnostic, ...]:
-    exported = exported_tasks(job) if job.gang else None
-    if exported is None:
+    if exports_all(job):
         return ()
-    first = ("the first task of some roles", "the first task of each role", f"the first {exported} tasks of each role")
-    message = (
-        f"the job has {job.task_count} tasks; each task inherits only the variables about {first[min(exported, 2)]}"
-    )
-    hint = (
-        'read all variables with `source "$PAISLURM_PEERS"`, or print those about one task with '
-        "`paislurm-peer ROLE INDEX`"
-    )
+    message = f"the job has {job.task_count} tasks: each inherits only the variables about itself"
+    source = 'read those about all tasks with `source "$PAISLURM_PEERS"`, or ' if job.gang else ""
+    hint = f"{source}print those about one task with `paislurm-peer ROLE INDEX`"
     return (Diagnostic(code="W404", message=message, path="$.taskRoles", hint=hint),)

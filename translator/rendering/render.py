@@ -68,7 +68,6 @@ def uses_of(plan: Plan) -> tuple[str, ...]:
         "binding": any(role.resources.gpus or role.on_mismatch == "error" for role in plan.roles),
         "gpu-gres": bool(plan.nodes.gpu_gres),
         "more-ports": any(_has_more_ports(role) for role in plan.roles),
-        "many-tasks": not plan.environment.exports_all_peers,
         "min-succeeded": plan.min_succeeded > 0 or any(role.completion.min_succeeded > 0 for role in plan.roles),
         "odd-cpus": any(each.name == "ODD_CPUS" for role in plan.roles for each in role_settings(role, plan)),
         "secrets": bool(plan.secrets),

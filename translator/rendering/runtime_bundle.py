@@ -104,7 +104,6 @@ _BATCH = (
     _section("batch/gpu_gres", "gpu-gres"),
     _section("batch/environment"),
     _section("batch/peers"),
-    _section("batch/many_tasks", "many-tasks", "slots"),
     _section("batch/hosts", *BASH_PARTS),
     _section("batch/code", "code"),
     _section("batch/infiniband", "infiniband"),

@@ -150,7 +150,7 @@ PLANNING = {
     "W401": "a virtual cluster without a site profile",
     "W402": "the container image is not used",
     "W403": "components need more nodes than are known",
-    "W404": "not all variables about other tasks are exported",
+    "W404": "the variables about all tasks are not exported",
     "W405": "default storages on a site without any",
     "W406": "storages that must already be mounted on the nodes",
     "W407": "a priority class without effect",

@@ -36,6 +36,7 @@ print_setting() {
 write_environment() {
   local name=$PSL_JOB_USER~$PSL_JOB_NAME digest
   read -r digest _ < <(printf '%s' "$name" | md5sum)
+  list_instances
   {
     quote "$PSL_JOB_USER"
     printf 'export PAI_USER_NAME=%s PAI_USERNAME=%s\n' "$PSL_QUOTED" "$PSL_QUOTED"
@@ -47,13 +48,10 @@ write_environment() {
     fi
     printf 'export FC_FRAMEWORK_NAME=%s FC_FRAMEWORK_NAMESPACE=default' "$digest"
     printf ' FC_FRAMEWORK_ATTEMPT_ID=%s\n' "$PSL_ATTEMPT"
-    print_instances
     if ((PSL_GANG)); then
       print_launcher_settings
     else
-      count_exported_peers
-      printf 'PSL_EXPORTED_PEERS=%s PSL_MAX_LIST_BYTES=%s\n' \
-        "$PSL_EXPORTED_PEERS" "$PSL_MAX_LIST_BYTES"
+      print_peer_settings
     fi
     print_mpi_settings
   } >env.sh || die "cannot write to $PSL_ATTEMPT_FOLDER"
@@ -91,10 +89,10 @@ print_mpi_settings() {
   done
 }
 
-# print_instances: print PAI_TASK_ROLE_INSTANCES, "role:index" of every task, and keep the line for
-# write_peers. Roles have the names that OpenPAI's controller gave them. A role without such a name,
+# list_instances: set PSL_INSTANCES_LINE to the setting of PAI_TASK_ROLE_INSTANCES, "role:index" of
+# every task. Roles have the names that OpenPAI's controller gave them. A role without such a name,
 # such as `..` of protocol v1, keeps its own name.
-print_instances() {
+list_instances() {
   local role index name list
   local -a tasks=()
   for role in "${!PSL_ROLE_NAME[@]}"; do
@@ -107,10 +105,6 @@ print_instances() {
   printf -v list '%s,' "${tasks[@]}"
   quote "${list%,}"
   PSL_INSTANCES_LINE=PAI_TASK_ROLE_INSTANCES=$PSL_QUOTED
-  # This variable and the list of a role have the same limit.
-  if ((${#list} <= 65536)); then
-    printf 'export %s\n' "$PSL_INSTANCES_LINE"
-  fi
 }
 
 # write_programs: write the job's own ssh, scp, sftp and paislurm-peer into a folder that is first

@@ -1,8 +1,11 @@
 # Write the addresses and ports of all tasks for the other tasks.
 #
-# peers.sh sets all of these variables, and env.sh exports them. In a job with many tasks env.sh
-# exports only some: see many_tasks.
-# Source: OpenPAI environment variables.
+# peers.sh sets all of these variables, and env.sh exports all or none of them: for each command,
+# bash takes time that grows with the square of the number of exported variables.
+# Source: OpenPAI environment variables; variables.c of bash, maybe_make_export_env.
+
+# The bytes that are left for a task's own variables, arguments and pointers.
+readonly PSL_OTHER_BYTES=32768
 
 # write_peers: write peers.sh, and add its exports to env.sh. All tasks have their nodes and ports
 # by now.
@@ -10,11 +13,34 @@ write_peers() {
   {
     printf '%s\n' "$PSL_INSTANCES_LINE" && print_peers && print_host_lists
   } >peers.sh || return
-  if ((PSL_MANY_TASKS)); then
-    print_exported_peers >>env.sh
-  else
+  if exports_peers "$(wc -c <peers.sh)"; then
     sed 's/^/export /' peers.sh >>env.sh
+  else
+    print_unexported_peers >>env.sh
   fi
+}
+
+# exports_peers BYTES: succeed if tasks inherit the variables about all tasks, which have BYTES
+# bytes. Arguments and environment have at most a quarter of the stack.
+# Source: execve(2), limits on size of arguments and environment.
+exports_peers() {
+  local stack limit
+  ((!PSL_MANY_TASKS)) || return
+  stack=$(ulimit -S -s)
+  if [[ $stack == unlimited ]] || ((stack > 24576)); then
+    stack=24576
+  fi
+  limit=$((stack < 512 ? 131072 : stack * 256))
+  (($1 + $(env -0 | wc -c) + PSL_OTHER_BYTES < limit))
+}
+
+# print_unexported_peers: print lines by which the bash of all commands sets the variables about all
+# tasks without exporting them. A job of many tasks has its own setting.
+print_unexported_peers() {
+  ((!PSL_MANY_TASKS)) || return 0
+  log "warning: tasks do not inherit the variables about each other: the environment of the job" \
+    "has no room for them (ulimit -s)"
+  printf 'PSL_NAMES_PEERS[%d]=1\n' "${!PSL_ROLE_NAME[@]}"
 }
 
 # print_peers: print the variables about every task.
@@ -23,28 +49,10 @@ print_peers() {
   for role in "${!PSL_ROLE_NAME[@]}"; do
     nodes_of "$role"
     for index in "${!PSL_NODES[@]}"; do
-      describe_task "$role" "$index"
+      describe_task "$role" "$index" "${PSL_ADDRESS_OF[${PSL_NODES[index]}]}"
       # A role of protocol v1 may have no name that is valid in a variable.
       if ((${#PSL_TASK_VARIABLES[@]})); then
         printf '%s\n' "${PSL_TASK_VARIABLES[@]}" || return
-      fi
-    done
-  done
-}
-
-# describe_task ROLE INDEX: fill PSL_TASK_VARIABLES with "NAME=VALUE" for the address and the ports
-# of a task. A label with a dot or `~` cannot be part of a variable's name.
-describe_task() {
-  local role=$1 index=$2 name label port address=${PSL_ADDRESS_OF[${PSL_NODES[$2]}]}
-  PSL_TASK_VARIABLES=()
-  for name in ${PSL_ROLE_ALIASES[role]}; do
-    PSL_TASK_VARIABLES+=("PAI_HOST_IP_${name}_$index=$address")
-    for label in ${PSL_PORT_COUNTS[role]}; do
-      label=${label%:*}
-      if [[ $label != *[.~]* ]]; then
-        port=${PSL_PORTS_OF[$role.$index.$label]}
-        PSL_TASK_VARIABLES+=("PAI_PORT_LIST_${name}_${index}_$label=$port")
-        PSL_TASK_VARIABLES+=("PAI_${name}_${index}_${label}_PORT=$port")
       fi
     done
   done

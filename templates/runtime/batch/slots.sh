@@ -1,5 +1,8 @@
 # Give tasks and retries to slots, without gang allocation.
 
+# The most bytes of the variables about all tasks.
+readonly PSL_MAX_PEER_BYTES=98304
+
 # A role may have fewer slots than tasks. A free slot reports so, and gets the next task.
 
 # By role: the next task that never had a slot, "INDEX:TIME" of the waiting retries, and idle slots.
@@ -8,6 +11,16 @@ PSL_NEXT_TASK=() PSL_WAITING=() PSL_FREE_SLOTS=()
 declare -A PSL_ASSIGNED=()
 # By task, the number of used transient and other retries, and the reached limit.
 declare -A PSL_TRANSIENTS=() PSL_BUDGET_USED=() PSL_LIMIT_REACHED=()
+
+# print_peer_settings: print whether tasks inherit the variables about the tasks that have started.
+print_peer_settings() {
+  if exports_peers "$PSL_MAX_PEER_BYTES"; then
+    printf 'PSL_EXPORTS_PEERS=1\nexport %s\n' "$PSL_INSTANCES_LINE"
+  else
+    printf '%s\n' "$PSL_INSTANCES_LINE"
+    print_unexported_peers
+  fi
+}
 
 # grant_retry ROLE TASK: count a retry of the task and set PSL_RETRY_DELAY; fail if the task gets
 # none.

@@ -25,8 +25,8 @@ PSL_REACHED=()
 PSL_SHARES_CORES=()
 PSL_STEP_RUNNING=() PSL_STEP_ID=() PSL_STARTED_AFTER_DECISION=()
 
-# The line with the instances of all roles, and the variables of the last described task.
-PSL_INSTANCES_LINE='' PSL_TASK_VARIABLES=()
+# The line with the instances of all roles.
+PSL_INSTANCES_LINE=''
 
 # Nodes that are prepared for tasks.
 declare -A PSL_PREPARED=()

@@ -9,7 +9,7 @@ peer_main() {
     refuse "$task is no task of this job (usage: paislurm-peer ROLE INDEX)"
   fi
   if ((!PSL_GANG)); then
-    printf '%s\n' ${PSL_PEER_VARIABLES[@]+"${PSL_PEER_VARIABLES[@]}"}
+    printf '%s\n' ${PSL_TASK_VARIABLES[@]+"${PSL_TASK_VARIABLES[@]}"}
     return
   fi
   name=${PSL_ROLE_ALIASES[PSL_FOUND_ROLE]%% *}

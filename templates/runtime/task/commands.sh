@@ -72,9 +72,10 @@ start_bash() {
 # BASH_ENV named in the submitting shell.
 exec_with_exports() {
   local peers=''
-  if [[ ${PSL_NAMES_PEERS[PSL_ROLE]-} ]] && ((PSL_GANG)); then
+  if [[ ${PSL_NAMES_PEERS[PSL_ROLE]-} ]]; then
     quote "$PSL_ATTEMPT_FOLDER/peers.sh"
     printf -v peers '\nbuiltin source %s\n' "$PSL_QUOTED"
+    peers=$PSL_KNOWN_PEERS  # only: slots
   fi
   if [[ $PSL_EXPORTS || $peers || ${PAISLURM_BASH_ENV-} || $PSL_NOTES_END ]] ||
     ((${#PSL_LOWERCASE_EXPORTS[@]})); then

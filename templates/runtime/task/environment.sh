@@ -16,9 +16,9 @@ read_environment() {
     # shellcheck disable=SC2086 # words
     remember_ports $line
   else
+    export_known_peers
     # shellcheck disable=SC2086 # words
     remember_ports ${PSL_PORT_LINES[0]}
-    export_known_peers
   fi
 }
 
@@ -51,6 +51,11 @@ export_task_environment() {
     export PAISLURM_DISCOVER_HOSTS=$PSL_ATTEMPT_FOLDER/bin/discover_hosts.sh  # only: spare
   fi
   export_port_variables "$role" "$index"
+  # The variables about all tasks may be too many.
+  describe_task "$role" "$index" "$address"
+  if ((${#PSL_TASK_VARIABLES[@]})); then
+    export "${PSL_TASK_VARIABLES[@]}"
+  fi
   export PAISLURM_CONTROL=$PSL_NODE_FOLDER/$PSL_ROLE.$PSL_SLOT
   # A colon separates the folders of PATH, so a folder with a colon in its name gets a link.
   if [[ $programs == *:* ]]; then
@@ -95,6 +100,24 @@ export_port_variables() {
   export PAI_CONTAINER_HOST_PORT=${port%%,*} PAI_CURRENT_CONTAINER_PORT=${port%%,*}
   port=${PSL_PORTS_OF[$role.$index.ssh]}
   export PAI_CONTAINER_SSH_PORT=${port%%,*}
+}
+
+# describe_task ROLE INDEX ADDRESS: fill PSL_TASK_VARIABLES with "NAME=VALUE" for the address and the
+# ports of a task. A label with a dot or `~` cannot be part of a variable's name.
+describe_task() {
+  local role=$1 index=$2 name label port
+  PSL_TASK_VARIABLES=()
+  for name in ${PSL_ROLE_ALIASES[role]}; do
+    PSL_TASK_VARIABLES+=("PAI_HOST_IP_${name}_$index=$3")
+    for label in ${PSL_PORT_COUNTS[role]}; do
+      label=${label%:*}
+      if [[ $label != *[.~]* ]]; then
+        port=${PSL_PORTS_OF[$role.$index.$label]}
+        PSL_TASK_VARIABLES+=("PAI_PORT_LIST_${name}_${index}_$label=$port")
+        PSL_TASK_VARIABLES+=("PAI_${name}_${index}_${label}_PORT=$port")
+      fi
+    done
+  done
 }
 
 # take_devices ROLE: expose the task's GPUs, and hide the others. Slurm lists the GPUs of a task in

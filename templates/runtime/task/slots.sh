@@ -5,9 +5,13 @@
 
 # The ports that this task has reserved.
 PSL_TAKEN_PORTS=()
-# By ROLE.INDEX, the entries of tasks in these files; and the last described task.
+# By ROLE.INDEX, the entries of tasks in these files; and the slot and ssh ports of the last described
+# task.
 declare -A PSL_PEER_OF=()
-PSL_PEER_VARIABLES=() PSL_PEER_SLOT='' PSL_PEER_SSH=''
+PSL_PEER_SLOT='' PSL_PEER_SSH=''
+# Whether tasks inherit the variables about tasks that have started; else the settings of these for
+# commands that name them.
+PSL_EXPORTS_PEERS=0 PSL_KNOWN_PEERS=''
 
 # serve_slot: run the tasks that the batch script sends on standard input.
 serve_slot() {
@@ -64,53 +68,43 @@ read_peers() {
   done
 }
 
-# describe_peer ROLE INDEX: fill PSL_PEER_VARIABLES with "NAME=VALUE" for the address and the ports
-# of a task that read_peers has found, and set PSL_PEER_SLOT and PSL_PEER_SSH. A label with a dot or
-# `~` cannot be part of a variable's name.
+# describe_peer ROLE INDEX: fill PSL_TASK_VARIABLES for a task that read_peers has found, and set
+# PSL_PEER_SLOT and PSL_PEER_SSH.
 describe_peer() {
-  local role=$1 index=$2 name word label port address
   split_words ' ' "${PSL_PEER_OF[$1.$2]}"
-  address=${PSL_WORDS[1]} PSL_PEER_SLOT=${PSL_WORDS[2]} PSL_PEER_SSH=''
-  PSL_PEER_VARIABLES=()
-  for name in ${PSL_ROLE_ALIASES[role]}; do
-    PSL_PEER_VARIABLES+=("PAI_HOST_IP_${name}_$index=$address")
-    for word in "${PSL_WORDS[@]:3}"; do
-      label=${word%%:*} port=${word#*:}
-      if [[ $label != *[.~]* ]]; then
-        PSL_PEER_VARIABLES+=("PAI_PORT_LIST_${name}_${index}_$label=$port")
-        PSL_PEER_VARIABLES+=("PAI_${name}_${index}_${label}_PORT=$port")
-      fi
-    done
-  done
-  for word in "${PSL_WORDS[@]:3}"; do
-    if [[ $word == ssh:* ]]; then
-      PSL_PEER_SSH=${word#*:}
-    fi
-  done
+  PSL_PEER_SLOT=${PSL_WORDS[2]}
+  remember_ports "$1" "$2" "${PSL_WORDS[@]:3}"
+  PSL_PEER_SSH=${PSL_PORTS_OF[$1.$2.ssh]-}
+  describe_task "$1" "$2" "${PSL_WORDS[1]}"
 }
 
-# export_known_peers: export the variables about the tasks that have started so far, up to the
-# limits of a job with gang allocation.
+# export_known_peers: export the variables about the tasks that have started so far, if the job
+# exports those about all tasks. Otherwise keep them for commands that name them.
 export_known_peers() {
-  local role index name list left=$PSL_MAX_LIST_BYTES
+  local role index name list
+  local -a known=()
+  ((PSL_EXPORTS_PEERS)) || [[ ${PSL_NAMES_PEERS[PSL_ROLE]-} ]] || return 0
   read_peers
   for role in "${!PSL_ROLE_NAME[@]}"; do
-    for ((index = 0; index < PSL_INSTANCES[role] && index < PSL_EXPORTED_PEERS; index++)); do
-      [[ ${PSL_PEER_OF[$role.$index]-} ]] || continue
-      describe_peer "$role" "$index"
-      # A role of protocol v1 may have no name that is valid in a variable.
-      if ((${#PSL_PEER_VARIABLES[@]})); then
-        export ${PSL_PEER_VARIABLES[@]+"${PSL_PEER_VARIABLES[@]}"}
+    for ((index = 0; index < PSL_INSTANCES[role]; index++)); do
+      if [[ ${PSL_PEER_OF[$role.$index]-} ]]; then
+        describe_peer "$role" "$index"
+        # A role of protocol v1 may have no name that is valid in a variable.
+        known+=(${PSL_TASK_VARIABLES[@]+"${PSL_TASK_VARIABLES[@]}"})
       fi
     done
     list_known_hosts "$role"
     for name in ${PSL_ROLE_ALIASES[role]} "$role"; do
-      if ((left >= ${#list})); then
-        left=$((left - ${#list}))
-        export "PAI_TASK_ROLE_${name}_HOST_LIST=$list"
-      fi
+      known+=("PAI_TASK_ROLE_${name}_HOST_LIST=$list")
     done
   done
+  if ((PSL_EXPORTS_PEERS)); then
+    export "${known[@]}"
+  else
+    quote "$PAI_TASK_ROLE_INSTANCES"
+    printf -v PSL_KNOWN_PEERS '\n%s' "PAI_TASK_ROLE_INSTANCES=$PSL_QUOTED" "${known[@]}"
+    PSL_KNOWN_PEERS+=$'\n'
+  fi
 }
 
 # list_known_hosts ROLE: set the caller's `list` to "address:first http port" of each started task

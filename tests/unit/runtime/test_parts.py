@@ -48,7 +48,6 @@ GUARDED = {
         "print_infiniband_problems",
     },
     "min-succeeded": {"note_success"},
-    "many-tasks": {"print_exported_peers"},
     "monitor-step": {"needs_monitor_step", "take_monitor_step"},
     "more-ports": {"first_fixed_port", "report_ports_in_pieces", "take_fixed_ports"},
     "native-mpi": {
@@ -65,11 +64,11 @@ GUARDED = {
     "secrets": {"check_secrets", "forget_secrets", "insert_secrets"},
     "workdir": {"enter_workdir"},
     "slots": {
-        "count_exported_peers",
         "describe_peer",
         "export_known_peers",
         "fill_free_slots",
         "explain_limit",
+        "print_peer_settings",
         "put_back",
         "take_from_slot",
         "take_ports_for_slot",
@@ -132,10 +131,6 @@ def test_a_script_contains_the_functions_that_it_calls(uses: tuple[str, ...]) ->
     has_containers = bool(set(uses) & set(BASH_PARTS))
     absent = [use for use in GUARDED if use not in uses and not (use == "containers" and has_containers)]
     allowed = set().union(*(GUARDED[use] for use in absent)) if absent else set()
-    if "many-tasks" in uses:
-        allowed -= {"count_exported_peers"}
-    if "slots" in uses:
-        allowed -= {"print_exported_peers"}
     text = runtime(uses)
     assert missing(text, every_function()) == allowed
     # Nothing reads further than its dispatch.

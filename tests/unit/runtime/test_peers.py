@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from paislurm.translator.pipeline import compile_job
-from paislurm.translator.planning.environment import MAX_LIST_BYTES, MAX_PEER_VARIABLES, names_peers
+from paislurm.translator.planning.environment import names_peers
 
 from .bash import run
 
@@ -31,7 +31,7 @@ for role in "${!PSL_ROLE_NAME[@]}"; do
   done
   PSL_NODES_OF[role]="${nodes[*]}" PSL_TASK_COUNT=$((PSL_TASK_COUNT + PSL_INSTANCES[role]))
 done
-print_instances >env.sh && write_peers
+list_instances && : >env.sh && write_peers
 """
 """Tasks take turns on two nodes, and each label has two ports."""
 
@@ -71,63 +71,76 @@ def test_a_small_job_exports_all_task_variables(tmp_path: Path) -> None:
     assert not [name for name in found if "label" in name]
 
 
-@pytest.mark.parametrize(("workers", "lists"), [(512, True), (5000, False)])
-def test_a_large_job_exports_the_first_tasks_of_each_role(tmp_path: Path, workers: int, *, lists: bool) -> None:
-    run(f"cd {tmp_path}" + job(("ps", "ps", 2, "http ssh"), ("worker", "worker", workers, "http ssh")))
+@pytest.mark.parametrize(
+    ("many", "stack", "exports"), [(0, 8192, True), (0, "unlimited", True), (1, 8192, False), (0, 512, False)]
+)
+def test_variables_about_all_tasks_are_exported_whole_or_not_at_all(
+    tmp_path: Path, many: int, stack: int | str, *, exports: bool
+) -> None:
+    """With a small stack there is no room for them beside the environment of the script."""
+    roles = job(("ps", "ps", 2, "http ssh"), ("worker", "worker", 150, "http ssh"), many=many)
+    code = f"cd {tmp_path}; exec 2>said; ulimit -S -s {stack}{roles}"
+    run(code, env={f"MINE_{number}": "x" * 1000 for number in range(90)})
     found, everything = exported(tmp_path), read(tmp_path / "peers.sh")
-    of_tasks = [name for name in found if "_TASK_ROLE_" not in name]
-    assert 5 < len(of_tasks) <= MAX_PEER_VARIABLES
-    assert found["PAI_HOST_IP_ps_1"] == "10.0.0.2"
-    assert found["PAI_HOST_IP_worker_31"] == "10.0.0.2"
-    assert "PAI_HOST_IP_worker_32" not in found
-    assert everything[f"PAI_worker_{workers - 1}_ssh_PORT"] == f"{20000 + workers - 1},{30000 + workers - 1}"
-    assert len(everything["PAI_TASK_ROLE_worker_HOST_LIST"].split(",")) == workers
-    assert everything["PAI_TASK_ROLE_INSTANCES"].endswith(f",worker:{workers - 1}")
-    assert ("PAI_TASK_ROLE_worker_HOST_LIST" in found) is lists
-    assert "PAI_TASK_ROLE_ps_HOST_LIST" in found
-    assert sum(map(len, (*found, *found.values()))) < 2 * MAX_LIST_BYTES + 64 * MAX_PEER_VARIABLES
+    assert found == (everything if exports else {})
+    assert everything["PAI_worker_149_ssh_PORT"] == "20149,30149"
+    assert len(everything["PAI_TASK_ROLE_worker_HOST_LIST"].split(",")) == 150
+    assert everything["PAI_TASK_ROLE_INSTANCES"].endswith(",worker:149")
+    lacks_room = not many and not exports
+    assert ("has no room for them (ulimit -s)" in (tmp_path / "said").read_text()) is lacks_room
+    # The commands of all roles then set them without exporting them.
+    settings = [line for line in (tmp_path / "env.sh").read_text().splitlines() if line.startswith("PSL_")]
+    assert settings == (["PSL_NAMES_PEERS[0]=1", "PSL_NAMES_PEERS[1]=1"] if lacks_room else [])
 
 
-def test_a_job_of_many_roles_exports_few_variables(tmp_path: Path) -> None:
-    run(f"cd {tmp_path}" + job(*((f"r{number}", f"r{number}", 1, "http ssh") for number in range(200))))
-    found = exported(tmp_path)
-    assert len(found) < 520
-    assert "PAI_HOST_IP_r63_0" in found
-    assert "PAI_HOST_IP_r64_0" not in found
-    assert "PAI_HOST_IP_r199_0" in read(tmp_path / "peers.sh")
+KNOWN = """
+PSL_ATTEMPT_FOLDER=$PWD PAI_TASK_ROLE_INSTANCES=w:0,w:1 PSL_EXPORTS_PEERS={} PSL_NAMES_PEERS=({})
+export_known_peers; declare -p PSL_EXPORTS_PEERS >/dev/null; {}
+"""
 
 
-def test_a_task_with_many_labels_exports_none_of_them(tmp_path: Path) -> None:
-    """It has more variables than are exported of all tasks: those of the other role's task are."""
-    labels = " ".join(f"label{number}" for number in range(200))
-    run(f"cd {tmp_path}" + job(("many", "many", 1, f"http ssh {labels}"), ("few", "few", 1, "http ssh")))
-    found = exported(tmp_path)
-    assert "PAI_HOST_IP_many_0" not in found
-    assert found["PAI_HOST_IP_few_0"] == "10.0.0.1"
-    assert "PAI_many_0_label199_PORT" in read(tmp_path / "peers.sh")
-
-
-@pytest.mark.parametrize(("begun", "lists"), [(300, True), (9000, False)])
-def test_without_gang_allocation_a_job_exports_as_little(tmp_path: Path, begun: int, *, lists: bool) -> None:
-    """A list of 9,000 hosts would be longer than a variable can be that a program is started with."""
+@pytest.mark.parametrize("exports", [True, False])
+def test_without_gang_allocation_a_job_exports_all_known_tasks_or_none(tmp_path: Path, *, exports: bool) -> None:
+    """Commands that name them set those that they do not inherit."""
+    begun = 300
     lines = [f"peer 0 {index} 0 10.0.0.{index % 4} 3 http:{20000 + index},2 ssh:7" for index in range(begun)]
     again = "peer 0 2 1 10.0.0.9 3 http:29999 ssh:7"
     (tmp_path / "tasks").mkdir()
     (tmp_path / "tasks/n1.log").write_text("\n".join(["start 0 0", *lines[::2], again, "exit 0 0", ""]))
     (tmp_path / "tasks/n2.log").write_text("\n".join([*lines[1::2], ""]))
     roles = ROLE.format(0, "w", "w", 10_000, "http:1 ssh:1")
-    code = f"cd {tmp_path}; PSL_ATTEMPT_FOLDER=$PWD PSL_EXPORTED_PEERS=64{roles}export_known_peers; env"
-    found = dict(line.split("=", 1) for line in run(code).splitlines() if line.startswith("PAI_"))
+    texts = {}
+    for names, show in (("", "env"), ("1", 'env; printf "%s" "$PSL_KNOWN_PEERS"')):
+        printed = run(f"cd {tmp_path}; PSL_ROLE=0{roles}{KNOWN.format(int(exports), names, show)}")
+        texts[names] = dict(line.split("=", 1) for line in printed.splitlines() if line.startswith("PAI_"))
+    assert bool(texts[""]) is exports
+    found = texts["1"]
     assert found["PAI_HOST_IP_w_2"] == "10.0.0.9"
-    assert found["PAI_w_63_http_PORT"] == "20063,2"
-    assert "PAI_HOST_IP_w_64" not in found
-    assert ("PAI_TASK_ROLE_w_HOST_LIST" in found) is lists
-    if lists:
-        hosts = found["PAI_TASK_ROLE_0_HOST_LIST"].split(",")
-        assert (len(hosts), hosts[:4]) == (
-            300,
-            ["10.0.0.0:20000", "10.0.0.1:20001", "10.0.0.9:29999", "10.0.0.3:20003"],
-        )
+    assert found["PAI_w_299_http_PORT"] == "20299,2"
+    assert "PAI_HOST_IP_w_300" not in found
+    hosts = found["PAI_TASK_ROLE_0_HOST_LIST"].split(",")
+    assert (len(hosts), hosts[:4]) == (300, ["10.0.0.0:20000", "10.0.0.1:20001", "10.0.0.9:29999", "10.0.0.3:20003"])
+
+
+OWN = """
+PSL_FIRST_PORT=15000 SLURMD_NODENAME=n2 PSL_ROLE_GPUS=(0 0) PSL_RUN_ID=1-0 PSL_NODE_FOLDER=$PWD PSL_SLOT=0
+environment_of_role_1() {{ :; }}
+for gang in 1 0; do
+  (PSL_GANG=$gang; export_task_environment 1 {index} 3; env | grep -E '^PAI_(HOST_IP|PORT_LIST|.*[0-9]_.*_PORT)' | sort)
+done
+"""
+
+
+@pytest.mark.parametrize("count", [50, 5000])
+def test_a_task_has_all_variables_about_itself(tmp_path: Path, count: int) -> None:
+    """In a job of any size, with gang allocation and without, in any attempt."""
+    index = count - 1
+    labels = "http ssh a b"
+    roles = job(("ps", "ps", 2, "http ssh"), ("my_worker", "my_worker myworker", count, labels + " my.label"))
+    found = run(f"cd {tmp_path}{roles}{OWN.format(index=index)}", env={"PAI_TASK_CPU_NUM": "1"}).splitlines()
+    own = [line for line in (tmp_path / "peers.sh").read_text().splitlines() if f"worker_{index}" in line]
+    assert len(own) == 2 * (1 + 2 * len(labels.split()))
+    assert found == 2 * sorted(own)
 
 
 def test_peer_main_prints_one_task(tmp_path: Path) -> None:
@@ -158,7 +171,7 @@ def test_commands_that_name_other_tasks_are_recognized(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("instances", "command", "reported"),
-    [(100, "$PAI_HOST_IP_w_99", True), (100, "$HOME", False), (9, "$PAI_HOST_IP_w_1", False)],
+    [(2000, "$PAI_HOST_IP_w_99", True), (2000, "$HOME", False), (200, "$PAI_HOST_IP_w_1", False)],
 )
 def test_the_head_marks_roles_with_commands_that_name_other_tasks(
     instances: int, command: str, *, reported: bool

@@ -50,7 +50,7 @@ OF_JOB: tuple[Row[Plan], ...] = (
     ),
     Row(
         "MANY_TASKS",
-        "1: tasks inherit variables about some other tasks, and read the rest from a file",
+        "1: tasks inherit no variables about each other",
         lambda plan: int(not plan.environment.exports_all_peers),
         "0",
         ("instances", "ports"),
