@@ -89,8 +89,10 @@ def test_sbatch_by_hand_is_refused_in_a_folder_others_can_write(installed: Clust
     assert (workdir / f"mine-{by_hand(installed, workdir)[0]}" / "attempts/0/result.json").exists()
 
 
-def test_shell_options_and_umask_of_the_submitter_have_no_effect(installed: Cluster, workdir: Path) -> None:
-    """Its options would let bash run nothing, and succeed; its umask would let others write to all of it."""
+def test_shell_options_of_the_submitter_have_no_effect_and_its_umask_only_on_commands(
+    installed: Cluster, workdir: Path
+) -> None:
+    """Its options would let bash run nothing, and succeed; its umask lets others write to what its commands make."""
     script_of(installed, workdir, "cd; umask; touch ran; env | grep -c ^SHELLOPTS || true")
     (workdir / "start").write_text("echo started\n")
     environment = {
@@ -105,10 +107,10 @@ def test_shell_options_and_umask_of_the_submitter_have_no_effect(installed: Clus
     assert said.splitlines()[0] == f"paislurm: the run folder is {workdir}/mine-{number}"
     assert len(said.splitlines()) == 2
     attempt = workdir / f"mine-{number}" / "attempts" / "0"
-    assert (attempt / "work/0-w/0/ran").exists()
-    assert (attempt / "logs/0-w/0.stdout.log").read_text() == "started\nmy cd\n0077\n0\n"
+    assert (attempt / "logs/0-w/0.stdout.log").read_text() == "started\nmy cd\n0000\n0\n"
     assert (attempt / "logs/0-w/0.stderr.log").read_text() == ""
-    assert [path for path in (attempt.parents[1]).rglob("*") if path.stat().st_mode & 0o022] == []
+    ran = attempt / "work/0-w/0/ran"
+    assert [path for path in (attempt.parents[1]).rglob("*") if path.stat().st_mode & 0o022] == [ran]
 
 
 def test_home_with_a_colon_and_large_environment_work(installed: Cluster, workdir: Path) -> None:

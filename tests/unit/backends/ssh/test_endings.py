@@ -97,6 +97,19 @@ def test_a_retry_refused_by_slurm_is_submitted_again(
     assert (login.home / ".paislurm/remote/job.1a2b/secrets/key").read_text() == "hush"
 
 
+def test_all_attempts_use_the_umask_of_the_login_shell_that_submitted_the_first(
+    made: SshBackend, login: Here, submission: Submission
+) -> None:
+    profile = login.home / ".bash_profile"
+    text = profile.read_text()
+    for attempt, umask in enumerate(("0002", "0077")):
+        profile.write_text(f"{text}umask {umask}\n")
+        login.sbatch(f"echo {attempt}")
+        made.submit(_attempt(submission.folder, attempt))
+        file = login.home / ".paislurm/remote/job.1a2b/umask"
+        assert (file.read_text(), file.stat().st_mode & 0o777) == ("0002\n", 0o600)
+
+
 @pytest.mark.parametrize("end", ["sleep 9", "kill -KILL $$"])
 def test_a_silent_sbatch_may_have_submitted_the_job(
     made: SshBackend, login: Here, submission: Submission, end: str
