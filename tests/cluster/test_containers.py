@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tests.cluster.cluster import Cluster
 
 LOOK = (
-    'id -un; echo "$PAI_TASK_INDEX $PAI_TASK_CPU_NUM ${SLURM_JOB_ID-none} ${SSH_AUTH_SOCK-none}"; pwd; '
+    'id -un; umask; echo "$PAI_TASK_INDEX $PAI_TASK_CPU_NUM ${SLURM_JOB_ID-none} ${SSH_AUTH_SOCK-none}"; pwd; '
     "command -v srun sbatch scontrol || echo no Slurm; df -m --output=size /dev/shm | tail -1; "
     "touch $HOME/marker$PAI_TASK_INDEX /tmp/marker$PAI_TASK_INDEX; sleep 1; ls $HOME /tmp; "
     "cat /mnt/data/file; getent hosts t-1 | cut -d' ' -f1; echo $PAI_HOST_IP_t_1"
@@ -35,14 +35,15 @@ def test_container_has_image_work_folder_and_storage(installed: Cluster, workdir
     for index in (0, 1):
         assert job.log(f"0-t/{index}", "stderr.log") == ""
         lines = job.log(f"0-t/{index}").splitlines()
-        assert lines[:5] == [
+        assert lines[:6] == [
             "alice",
+            "0022",
             f"{index} 1 none none",
             str(job.work(f"0-t/{index}")),
             "no Slurm",
-            lines[4],
+            lines[5],
         ]
-        assert lines[4].strip() == "64"
+        assert lines[5].strip() == "64"
         # Of what the two of them write, each finds its own alone.
         assert [line for line in lines if line.startswith("marker")] == [f"marker{index}"] * 2
         assert lines[-3] == "of the storage"

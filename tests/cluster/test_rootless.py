@@ -40,6 +40,7 @@ taskRoles:
     completion: {minSucceededInstances: 1}
     resourcePerInstance: {cpu: 1, memoryMB: 100, gpu: 0}
     commands:
+      - '[ "$(umask)" = 0002 ]'
       - cat /marker && touch /marker
       - until ssh worker-0 'cat /marker; echo "$IMAGE_SAYS"; df -m /dev/shm | tail -1' >far; do sleep 0.1; done
       - cat far
@@ -52,6 +53,7 @@ taskRoles:
     commands:
       - |
         trap 'echo told; exit 0' TERM
+        [ "$(umask)" = 0002 ]
         echo yes >ready
         sleep 300 & wait
 """
@@ -64,6 +66,7 @@ retry: {maxTransientRetries: 0}
 """
 PODMAN = """\
 mount --make-rshared / && mount -t cgroup2 none /sys/fs/cgroup && mount -t tmpfs -o mode=1777 tmpfs /tmp || exit
+umask 0002
 exec setpriv --reuid=UID --regid=GID --init-groups "$@"
 """
 SID = """\
@@ -84,6 +87,7 @@ cd TREE
 mkdir -p old
 pivot_root . old
 umount --lazy /old
+umask 0002
 exec setpriv --reuid=UID --regid=GID --clear-groups "$@"
 """
 """Become the user in a sid that sees the test's folder and the package; user namespaces need a root of one's own."""

@@ -81,21 +81,22 @@ export BASH_ENV=$PWD/start.sh
 ALL_OF_IT = """type -t say; say "a" "b"; starts
         printf '%s|' "$LINES_OF" "${EMPTY-unset}" "$lower" "${#BIG}" "${OTHER-}"
         printf '%s|' "${SLURM_QOS-}" "${SBATCH_QOS-}" "$PAISLURM_SUBMIT_DIR"; bash -c 'starts; say c d'
+        umask; ssh -n a-0 umask
         [ "$FC_FRAMEWORK_ATTEMPT_ID" = 1 ]"""
 
 
 def test_attempts_and_retries_get_the_submitters_environment(site: Site, folder: Path) -> None:
-    """Lines, quotes, functions, the longest value, BASH_ENV; a shell with another environment submits the retry."""
+    """Lines, quotes, functions, the longest value, BASH_ENV, umask; a shell that has others submits the retry."""
     job = described(site, folder, "{}", role("a", 1, ALL_OF_IT), retries=1)
     site.write(folder, "start.sh", STARTS)
-    more = f"{OF_A_SHELL}export SLURM_QOS=nosuch SBATCH_QOS=nosuch\nexec paislurm submit --json job.yaml\n"
+    more = f"{OF_A_SHELL}umask 0002\nexport SLURM_QOS=nosuch SBATCH_QOS=nosuch\nexec paislurm submit --json job.yaml\n"
     done = site.run("bash", str(site.write(folder, "submit.sh", more)), cwd=folder, env=job.env)
     assert done.returncode == 0, done.stderr
     waited = site.run("paislurm", "wait", "--", job.name, cwd=folder, env={**job.env, "LINES_OF": "x", "OTHER": "y"})
     assert waited.returncode == 0, (waited.stderr, job.said())
     expected = (
         "function\nmy a\nb\nstart\none\n two=2\n'three' \"four\" $five `six` \\||a  b|131067||"
-        f"||{folder.resolve()}|start\nmy c\nd\n"
+        f"||{folder.resolve()}|start\nmy c\nd\n0002\n0002\n"
     )
     assert [job.log("0-a/0", attempt=number) for number in (0, 1)] == [expected, expected]
     assert not (job.path / "environment").exists()

@@ -18,10 +18,12 @@ if TYPE_CHECKING:
     from tests.contract.site import Site
 
 SHARED = (
-    'touch /tmp/rank$SLURM_PROCID "$HOME/rank$SLURM_PROCID"; '
+    '[ "$(umask)" = 0022 ] || exit 1; touch /tmp/rank$SLURM_PROCID "$HOME/rank$SLURM_PROCID"; '
     'until (($(ls /tmp "$HOME" | grep -c ^rank) == 4)); do sleep 0.1; done; '
 )
-"""Each rank waits for the files of the other rank of its task, in the image and in /tmp, which no other task has."""
+"""Each rank waits for the files of the other rank of its task, in the image and in /tmp, which no other task has.
+
+It has the umask of the submit."""
 RUN = {
     "openmpi": "{program}",
     # Debian's MPICH (4.0, with UCX 1.13) often never leaves MPI_Finalize, even by itself: it has done all before.

@@ -26,7 +26,8 @@ Line = tuple[str, str, int, int, str]
 
 def ticking(folder: Path) -> str:
     """Return commands that write to the ledger until the file `stop` is there."""
-    command = f"say() {{ echo {LINE} >>{folder}/ledger; }}; say start; trap 'say saved; exit 0' TERM; "
+    command = f"say() {{ echo {LINE} >>{folder}/ledger; }}; [ $(umask) = 0022 ] && say start; "
+    command += "trap 'say saved; exit 0' TERM; "
     return command + f"while [ ! -e {folder}/stop ]; do say beat; sleep 0.2 & wait $! || true; done; say done"
 
 

@@ -62,3 +62,13 @@ def test_each_attempt_and_restart_has_the_recorded_umask(tmp_path: Path, umask: 
     (job / "attempts/0/claim/starts").write_text("100 null n1\n")
     assert start(tmp_path, str(job), "0", "tag", umask=0o077, SLURM_RESTART_COUNT="1")[-2:] == expected
     assert start(tmp_path, str(job), "1", "tag.1", umask=0) == expected
+
+
+@pytest.mark.parametrize("make", ["make_output_folder", "make_own_storage"])
+def test_folders_for_results_follow_the_umask(tmp_path: Path, make: str) -> None:
+    """The default outputDir, and the user's part of a storage."""
+    (tmp_path / "Output").mkdir()
+    folder = tmp_path / "Output" / "alice" / "job"
+    code = f"{sourced('apptainer')}\numask 0077\nPSL_UMASK=0002\n{make} {folder}\numask"
+    done = subprocess.run(["bash", "-pc", code], capture_output=True, text=True, check=True)
+    assert (done.stdout, folder.stat().st_mode & 0o777) == ("0077\n", 0o775), done.stderr
