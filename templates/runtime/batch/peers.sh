@@ -25,7 +25,9 @@ write_peers() {
 # Source: execve(2), limits on size of arguments and environment.
 exports_peers() {
   local stack limit
-  ((!PSL_MANY_TASKS)) || return
+  if ((PSL_MANY_TASKS)); then
+    return 1
+  fi
   stack=$(ulimit -S -s)
   if [[ $stack == unlimited ]] || ((stack > 24576)); then
     stack=24576
@@ -37,7 +39,9 @@ exports_peers() {
 # print_unexported_peers: print lines by which the bash of all commands sets the variables about all
 # tasks without exporting them. A job of many tasks has its own setting.
 print_unexported_peers() {
-  ((!PSL_MANY_TASKS)) || return 0
+  if ((PSL_MANY_TASKS)); then
+    return
+  fi
   log "warning: tasks do not inherit the variables about each other: the environment of the job" \
     "has no room for them (ulimit -s)"
   printf 'PSL_NAMES_PEERS[%d]=1\n' "${!PSL_ROLE_NAME[@]}"

@@ -7,9 +7,11 @@ PSL_RUN_ID='' PSL_JOB_ID='' PSL_JOB_USER='' PSL_NOW=0 PSL_UPTIME=0
 # Nodes by role, addresses by node, and ports by ROLE.INDEX.LABEL.
 PSL_NODES_OF=() PSL_NODES=()
 declare -A PSL_ADDRESS_OF=() PSL_PORTS_OF=()
-# The variables of the last described task. The words of the last read line. The prefix of the paths by which slots reserve ports, and "ROLE
+# The variables of the last described task.
+PSL_TASK_VARIABLES=()
+# The words of the last read line. The prefix of the paths by which slots reserve ports, and "ROLE
 # INDEX LABEL:N,N ..." of tasks.
-PSL_TASK_VARIABLES=() PSL_WORDS=() PSL_LAST_MESSAGE='' PSL_RESERVE_PORTS='' PSL_PORT_LINES=()
+PSL_WORDS=() PSL_LAST_MESSAGE='' PSL_RESERVE_PORTS='' PSL_PORT_LINES=()
 
 # The state of a task's shell. PSL_STOPPED is set after TERM. PSL_RUNNING is the index and attempt
 # of the task, and PSL_COMMAND the process group of its running command. PSL_ENDING is set during an

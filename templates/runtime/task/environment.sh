@@ -50,12 +50,7 @@ export_task_environment() {
     export PAISLURM_PEERS=$PSL_ATTEMPT_FOLDER/peers.sh
     export PAISLURM_DISCOVER_HOSTS=$PSL_ATTEMPT_FOLDER/bin/discover_hosts.sh  # only: spare
   fi
-  export_port_variables "$role" "$index"
-  # The variables about all tasks may be too many.
-  describe_task "$role" "$index" "$address"
-  if ((${#PSL_TASK_VARIABLES[@]})); then
-    export "${PSL_TASK_VARIABLES[@]}"
-  fi
+  export_own_variables "$role" "$index" "$address"
   export PAISLURM_CONTROL=$PSL_NODE_FOLDER/$PSL_ROLE.$PSL_SLOT
   # A colon separates the folders of PATH, so a folder with a colon in its name gets a link.
   if [[ $programs == *:* ]]; then
@@ -102,8 +97,18 @@ export_port_variables() {
   export PAI_CONTAINER_SSH_PORT=${port%%,*}
 }
 
-# describe_task ROLE INDEX ADDRESS: fill PSL_TASK_VARIABLES with "NAME=VALUE" for the address and the
-# ports of a task. A label with a dot or `~` cannot be part of a variable's name.
+# export_own_variables ROLE INDEX ADDRESS: export the variables about the task's ports, and those
+# with its name: the variables about all tasks may be too many.
+export_own_variables() {
+  export_port_variables "$1" "$2"
+  describe_task "$@"
+  if ((${#PSL_TASK_VARIABLES[@]})); then
+    export "${PSL_TASK_VARIABLES[@]}"
+  fi
+}
+
+# describe_task ROLE INDEX ADDRESS: fill PSL_TASK_VARIABLES with "NAME=VALUE" for the address and
+# the ports of a task. A label with a dot or `~` cannot be part of a variable's name.
 describe_task() {
   local role=$1 index=$2 name label port
   PSL_TASK_VARIABLES=()

@@ -5,8 +5,8 @@
 
 # The ports that this task has reserved.
 PSL_TAKEN_PORTS=()
-# By ROLE.INDEX, the entries of tasks in these files; and the slot and ssh ports of the last described
-# task.
+# By ROLE.INDEX, the entries of tasks in these files; and the slot and ssh ports of the last
+# described task.
 declare -A PSL_PEER_OF=()
 PSL_PEER_SLOT='' PSL_PEER_SSH=''
 # Whether tasks inherit the variables about tasks that have started; else the settings of these for

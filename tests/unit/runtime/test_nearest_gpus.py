@@ -158,7 +158,7 @@ def test_the_cpus_of_a_task() -> None:
 def test_threads_of_a_task(settings: str, threads: str) -> None:
     code = f"""
         PSL_ATTEMPT_FOLDER=/f PSL_RUN_ID=r PSL_ROLE_FOLDER=(0-w) PSL_PORT_COUNTS=('') PSL_ROLE=0 PSL_SLOT=0
-        PSL_NODE_FOLDER=/n PSL_ADDRESS_OF[n1]=a PSL_PORTS_OF=([0.0.http]=1 [0.0.ssh]=2) PSL_GANG=1
+        PSL_ROLE_ALIASES=('') PSL_NODE_FOLDER=/n PSL_ADDRESS_OF[n1]=a PSL_PORTS_OF=([0.0.http]=1 [0.0.ssh]=2) PSL_GANG=1
         environment_of_role_0() {{ export PAI_TASK_CPU_NUM=8; }}
         {settings}
         export_task_environment 0 0 0
