@@ -82,7 +82,7 @@ describe_peer() {
 # exports those about all tasks. Otherwise keep them for commands that name them.
 export_known_peers() {
   local role index name list
-  local -a known=()
+  local -a variables=()
   ((PSL_EXPORTS_PEERS)) || [[ ${PSL_NAMES_PEERS[PSL_ROLE]-} ]] || return 0
   read_peers
   for role in "${!PSL_ROLE_NAME[@]}"; do
@@ -90,19 +90,19 @@ export_known_peers() {
       if [[ ${PSL_PEER_OF[$role.$index]-} ]]; then
         describe_peer "$role" "$index"
         # A role of protocol v1 may have no name that is valid in a variable.
-        known+=(${PSL_TASK_VARIABLES[@]+"${PSL_TASK_VARIABLES[@]}"})
+        variables+=(${PSL_TASK_VARIABLES[@]+"${PSL_TASK_VARIABLES[@]}"})
       fi
     done
     list_known_hosts "$role"
     for name in ${PSL_ROLE_ALIASES[role]} "$role"; do
-      known+=("PAI_TASK_ROLE_${name}_HOST_LIST=$list")
+      variables+=("PAI_TASK_ROLE_${name}_HOST_LIST=$list")
     done
   done
   if ((PSL_EXPORTS_PEERS)); then
-    export "${known[@]}"
+    export "${variables[@]}"
   else
     quote "$PAI_TASK_ROLE_INSTANCES"
-    printf -v PSL_KNOWN_PEERS '\n%s' "PAI_TASK_ROLE_INSTANCES=$PSL_QUOTED" "${known[@]}"
+    printf -v PSL_KNOWN_PEERS '\n%s' "PAI_TASK_ROLE_INSTANCES=$PSL_QUOTED" "${variables[@]}"
     PSL_KNOWN_PEERS+=$'\n'
   fi
 }
