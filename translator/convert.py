@@ -181,6 +181,7 @@ class _Converter:
         table = {
             "retryCount": job.retry_limit if job.retry_limit < 0 else None,
             "killAllOnCompletedTaskNumber": job.min_succeeded if job.min_succeeded != NEVER else None,
+            "jobEnvs": dict(job.program_variables) or None,
             "fixedPorts": {name: ports for name, ports in fixed.items() if ports} or None,
             "authFile": job.auth_file or None,
             "dataDir": (paths and paths.data) or None,

@@ -249,7 +249,7 @@ class Job(Struct, frozen=True, kw_only=True):
 
     `retry_limit` is signed: -1 retries unknown failures without a limit, -2 restarts after any end (v1 only).
     The job is complete when `min_succeeded` tasks of any roles have succeeded. The shell of the commands sets
-    `variables` last, unexpanded. `notify` are the events that notify the user. `debug_hold` is the hold time of a
+    `variables` last, unexpanded; `program_variables` are those that bash cannot set. `notify` are the events that notify the user. `debug_hold` is the hold time of a
     failed task; None means no hold. `auth_file` is the path of a file with the server, user and password of the image's
     registry, in the syntax of `Directories`.
     Source: PAI protocol v1, killAllOnCompletedTaskNumber, jobEnvs, isDebug and authFile.
@@ -273,6 +273,7 @@ class Job(Struct, frozen=True, kw_only=True):
     """The names of secrets with registry credentials: server, user and password, one per line."""
     min_succeeded: int = NEVER
     variables: tuple[tuple[str, str], ...] = ()
+    program_variables: tuple[tuple[str, str], ...] = ()
     directories: Directories | None = None
     auth_file: str = ""
     debug_hold: timedelta | None = None

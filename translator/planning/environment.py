@@ -67,6 +67,7 @@ def environment_plan(job: Job, site: Site) -> EnvironmentPlan:
         of_job=job_variables(job, site),
         paths=paths,
         of_commands=job.variables,
+        of_programs=tuple(f"{name}={value}" for name, value in job.program_variables),
         exported=job.slurm_options.export_env,
         makes_output=bool(paths and not (job.directories and job.directories.output) and site.default_file_system),
         full_job_name=job.compat.job_name == "full",

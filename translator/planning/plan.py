@@ -54,6 +54,8 @@ class EnvironmentPlan(Struct, frozen=True, kw_only=True):
     """Variables with paths, each split where the user's name goes."""
     of_commands: tuple[tuple[str, str], ...]
     """The variables that the shell of the commands sets last."""
+    of_programs: tuple[str, ...]
+    """Variables that a shell cannot set, as NAME=VALUE."""
     exported: tuple[str, ...] | None
     """The variables of the submitting shell to export to tasks; `*` ends a prefix. None exports all."""
     makes_output: bool

@@ -155,12 +155,16 @@ def _add(name: str, known: Mapping[str, Prerequisite], found: dict[str, Prerequi
 def hook_scripts(ordering: tuple[Prerequisite, ...]) -> tuple[tuple[HookScript, ...], tuple[HookScript, ...]]:
     """Return the hooks before the commands, and those after the commands, which run in reverse order.
 
-    The hooks for success and failure run before the hook for any end of the same prerequisite.
+    The hooks for any end come last, because hooks for success can still fail the task.
     """
     numbered = tuple(enumerate(ordering))
     before = tuple(step for number, each in numbered for step in _of(number, each, "start"))
+    back = tuple(reversed(numbered))
     after = tuple(
-        step for number, each in reversed(numbered) for step in _of(number, each, "success", "failure", "exit")
+        step
+        for moments in (("success", "failure"), ("exit",))
+        for number, each in back
+        for step in _of(number, each, *moments)
     )
     return before, after
 

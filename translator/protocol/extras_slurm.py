@@ -27,6 +27,7 @@ from ..validation.strict_model import (
     choice,
     expected,
     int_range,
+    name_pattern,
     pattern,
 )
 from .binding import BindingChoice
@@ -37,6 +38,9 @@ from .raw_options import sbatch_option, srun_option
 _MAX_TIME = 3650 * 24 * 3600
 _TIME_FORMS = "a time limit: minutes, MM:SS, HH:MM:SS, D-HH, D-HH:MM or D-HH:MM:SS"
 _VARIABLE = r"[A-Za-z_][A-Za-z0-9_]*\*?"
+VariableName = Annotated[
+    str, name_pattern("the name of a variable: letters (a-z, A-Z), digits, `_`, `.` and `-`", r"[A-Za-z0-9_.][A-Za-z0-9_.-]*")
+]
 _HOSTS = re.compile(r"(?:[A-Za-z0-9_.-]|\[[0-9,-]+\]|(?<=[^,]),(?=[^,]))+", re.ASCII)
 
 
@@ -243,8 +247,10 @@ class SlurmV1(StrictModel):
 
     retry_count: Annotated[int, int_range(-2, -1)] | None = None
     """Overrides `jobRetryCount`: -1 for no limit, -2 for a restart after any end."""
-    kill_all_on_completed_task_number: Annotated[int, int_range(1)] | None = None
-    """How many succeeded tasks of all roles complete the job."""
+    kill_all_on_completed_task_number: Annotated[int, int_range(0)] | None = None
+    """How many succeeded tasks of all roles complete the job; 0: no number does."""
+    job_envs: dict[VariableName, Text] = {}
+    """Variables of all tasks that a command cannot export, such as `spark.executor.memory`."""
     fixed_ports: dict[str, dict[str, Annotated[int, int_range(1, 65535)]]] = {}
     """For a role and a port label, the first port on every node."""
     auth_file: Text = ""

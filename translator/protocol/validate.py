@@ -145,9 +145,14 @@ def _warn_likely_mistakes(file: JobFile, collector: DiagnosticCollector) -> None
     silent = [role for role, each in file.task_roles.items() if each.completion.min_succeeded_instances is None]
     if len(file.task_roles) > 1 and silent and not (slurm and slurm.compat.min_succeeded):
         names = some_of([f"`{role}`" for role in silent], _MOST_NAMES)
-        message = (
-            f"no `minSucceededInstances` for {names}: the job succeeds only when all tasks of all roles have ended"
-        )
+        # A threshold above the number of instances is never reached (W203).
+        able = [
+            f"`{role}`"
+            for role, each in file.task_roles.items()
+            if 0 < (each.completion.min_succeeded_instances or 0) <= each.instances
+        ]
+        rule = f"by the threshold of {some_of(able, _MOST_NAMES)}, or" if able else "only"
+        message = f"no `minSucceededInstances` for {names}: the job succeeds {rule} when all tasks of all roles have ended"
         hint = (
             "write `minSucceededInstances: -1` to make this explicit; to end the job with the first role that "
             "succeeds, as on OpenPAI from 2020 on, write `slurm: {compat: {minSucceeded: instances}}` "

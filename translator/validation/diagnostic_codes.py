@@ -73,7 +73,7 @@ MEANING = {
     "W307": "a key under extras that resembles a known key",
     "W308": "slots with gang allocation",
     "W309": "a requirement that is a container image",
-    "W310": "an unknown plugin whose failure is ignored",
+    "W310": "faulty parameters of a plugin whose failure is ignored",
     "W311": "a prerequisite whose plugin is not a runtime plugin",
     "W312": "an unknown failure policy",
     "W313": "the plugin git without a folder",

@@ -66,10 +66,11 @@ start_bash() {
 
 # exec_with_exports WORD ...: become a bash, or a program that starts one, with the user's umask.
 # That bash gets the original lowercase variables of this script's environment, and the variables
-# that hooks exported. If the commands name variables about other tasks and not all of these are
-# exported, that bash sets all of them without exporting them. It reads them from a pipe that
-# BASH_ENV names, because every user can see a command line. Last it reads the start file that
-# BASH_ENV named in the submitting shell.
+# that hooks exported; it cannot set those in PSL_PROGRAM_ENV, but passes them on to programs. If
+# the commands name variables about other tasks and not all of these are exported, that bash sets
+# all of them without exporting them. It reads them from a pipe that BASH_ENV names, because every
+# user can see a command line. Last it reads the start file that BASH_ENV named in the submitting
+# shell.
 exec_with_exports() {
   local peers=''
   if [[ ${PSL_NAMES_PEERS[PSL_ROLE]-} ]]; then
@@ -86,7 +87,7 @@ exec_with_exports() {
     export BASH_ENV=/dev/fd/$PSL_EXPORTS_FD
   fi
   set_user_umask
-  exec "$@"
+  exec ${PSL_PROGRAM_ENV[@]+env "${PSL_PROGRAM_ENV[@]}"} "$@"
 }
 
 # print_exports NAME=VALUE ...: print a start file that sets these variables. The user may have

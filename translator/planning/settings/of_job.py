@@ -236,6 +236,13 @@ OF_JOB: tuple[Row[Plan], ...] = (
         lambda plan: "" if plan.environment.exported is None else None,
     ),
     Row(
+        "PROGRAM_ENV",
+        "variables of jobEnvs that bash cannot export; env passes them to programs",
+        lambda plan: plan.environment.of_programs,
+        None,
+        ("job-envs",),
+    ),
+    Row(
         "STAGE_CODE",
         "1: each task has a writable copy of codeDir",
         lambda plan: "1" if plan.stages_code else "",

@@ -61,6 +61,7 @@ def validate_v1(collector: DiagnosticCollector, switches: CompatOptions) -> Job:
     collector.refuse()
     slurm = file.extras.slurm or SlurmExtras()
     switches = slurm.compat.over(switches)
+    variables = [(name, js_string(value) or "") for name, value in file.job_envs.items()]
     job = Job(
         protocol="1",
         paths=_PATHS,
@@ -72,7 +73,8 @@ def validate_v1(collector: DiagnosticCollector, switches: CompatOptions) -> Job:
         slurm_options=options_of_job(slurm),
         compat=switches.for_plan,
         min_succeeded=_min_succeeded(file, collector),
-        variables=_variables(file, collector),
+        variables=tuple(each for each in variables if _is_exportable(each[0])),
+        program_variables=tuple(each for each in variables if not _is_exportable(each[0])),
         directories=Directories(data=file.data_dir, output=file.output_dir, code=file.code_dir),
         auth_file=file.auth_file,
         debug_hold=slurm.is_debug or (AS_LONG_AS_ALLOWED if _switch("isDebug", file, collector) else None),
@@ -162,13 +164,13 @@ def _warn_defaults(path: Path, role: schema.TaskRole, collector: DiagnosticColle
 
 
 def _min_succeeded(file: schema.JobFileV1, collector: DiagnosticCollector) -> int:
-    """Return how many succeeded tasks complete the job.
+    """Return how many succeeded tasks complete the job; 0, which only tasks see, or NEVER if the file has no number.
 
     Source: PAI protocol v1 of 2018; later servers ignored the key in favour of thresholds per role.
     """
     number, path = file.kill_all_on_completed_task_number, ("killAllOnCompletedTaskNumber",)
     if not number:
-        return NEVER
+        return 0 if "kill_all_on_completed_task_number" in file.model_fields_set else NEVER
     tasks = sum(role.task_number for role in file.task_roles)
     for role in file.task_roles:
         if role.model_fields_set & {"min_failed_task_count", "min_succeeded_task_count"}:
@@ -182,16 +184,24 @@ def _min_succeeded(file: schema.JobFileV1, collector: DiagnosticCollector) -> in
     return number
 
 
-def _variables(file: schema.JobFileV1, collector: DiagnosticCollector) -> tuple[tuple[str, str], ...]:
-    """Return the variables of `jobEnvs` that a shell can have, with OpenPAI's texts of their values.
+_OF_BASH = frozenset(
+    """BASHOPTS BASHPID BASH_ALIASES BASH_ARGC BASH_ARGV BASH_CMDS BASH_COMMAND BASH_LINENO BASH_MONOSECONDS BASH_SOURCE
+    BASH_VERSINFO DIRSTACK EPOCHREALTIME EPOCHSECONDS EUID FUNCNAME GROUPS HISTCMD IFS LINENO PPID RANDOM SHELLOPTS
+    SRANDOM UID _""".split()
+)
+"""Variables that bash sets itself, whatever commands export, and IFS, which it does not take from its environment.
 
-    Source: PAI rest-server, mustache.js.
+Source: bash(1), Shell Variables.
+"""
+
+
+def _is_exportable(name: str) -> bool:
+    """Whether commands can export a variable of this name. Only `env` can pass any other one to a program.
+
+    >>> _is_exportable("RATE"), _is_exportable("spark.executor.memory"), _is_exportable("UID")
+    (True, False, False)
     """
-    for name in file.job_envs:
-        if not name.isidentifier():
-            message = f"`{name}` is not a valid name of a shell variable; tasks do not get it"
-            collector.add("W335", ("jobEnvs", name), message, hint="begin the name with a letter or `_`", key=True)
-    return tuple((name, js_string(value) or "") for name, value in file.job_envs.items() if name.isidentifier())
+    return name.isidentifier() and name not in _OF_BASH
 
 
 def _switch(name: str, file: schema.JobFileV1, collector: DiagnosticCollector) -> bool:

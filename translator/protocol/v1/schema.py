@@ -29,7 +29,7 @@ from ...validation.strict_model import (
     number_of,
     positive,
 )
-from ..extras_slurm import SlurmExtras
+from ..extras_slurm import SlurmExtras, VariableName
 from ..overrides import NAME_PATTERN_V1, NAME_V1
 from ..v2.schema import MAX_INSTANCES, ImageUri
 
@@ -39,7 +39,6 @@ _RoleName = Annotated[
     str, name_pattern("a role name of at most 255 letters (a-z, A-Z), digits, `.`, `_` and `~`", _WORD)
 ]
 _Label = Annotated[str, name_pattern("a port label of at most 255 letters (a-z, A-Z), digits, `.`, `_` and `~`", _WORD)]
-_VariableName = Annotated[str, name_pattern("the name of a variable: letters (a-z, A-Z), digits and `_`", r"\w+")]
 
 
 def _threshold(value: object) -> int | None:
@@ -136,7 +135,7 @@ class JobFileV1(StrictModel):
     retry_count: Annotated[int, int_range(-2, texts=True)] = 0
     """How often to retry the whole job after a failure of unknown cause; -1 for no limit, -2 for a restart after
     any end."""
-    job_envs: dict[_VariableName, Scalar] = {}
+    job_envs: dict[VariableName, Scalar] = {}
     """Variables of all tasks, unexpanded and set last."""
     extras: ExtrasV1 = ExtrasV1.of()
     """Additions to the protocol, such as `slurm`."""

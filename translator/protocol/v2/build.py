@@ -244,7 +244,10 @@ def with_v1(job: Job, table: SlurmV1, collector: DiagnosticCollector) -> Job:
     return replace(
         job,
         retry_limit=job.retry_limit if table.retry_count is None else table.retry_count,
-        min_succeeded=table.kill_all_on_completed_task_number or NEVER,
+        min_succeeded=(
+            NEVER if table.kill_all_on_completed_task_number is None else table.kill_all_on_completed_task_number
+        ),
+        program_variables=tuple(table.job_envs.items()),
         directories=None if paths == (None, None, None) else Directories(data=data, output=output, code=code),
         auth_file=table.auth_file,
         roles=tuple(_with_ports(role, table.fixed_ports.get(role.name, {}), collector) for role in job.roles),

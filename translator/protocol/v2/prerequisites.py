@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from ...errors import Severity
 from ...job import Hooks, Lines, Prerequisite, Script
+from ...validation.diagnostics import DiagnosticCollector
 from ...validation.partial_model import placed
 from ..expressions.references import TOO_LONG
 from ..expressions.secrets import reveal, revealed_length
@@ -22,8 +24,8 @@ from .schema import DockerImage, Plugged
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from ...errors import Diagnostic
     from ...reading.document import Path, Value
-    from ...validation.diagnostics import DiagnosticCollector
     from ..expressions.command_builder import RoleContext
     from .prerequisite_index import PrerequisiteIndex
     from .schema import JobFile
@@ -71,11 +73,16 @@ def _with_hooks(name: str, plugin: str, path: Path, each: Plugged | Plugin, use:
     ignore = _ignores_failure(path, each.failure_policy, use.collector)
     found: tuple[Script, ...] = ()
     if plugin and plugin not in PLUGIN_NAMES:
-        code, so = ("W310", " and does nothing") if ignore else ("E317", "")
-        message = f"`{plugin}` is not a plugin of OpenPAI{so}"
-        use.collector.add(code, (*path, "plugin"), message, near=(plugin, PLUGIN_NAMES))
+        message = f"`{plugin}` is not a plugin of OpenPAI"
+        use.collector.add("E317", (*path, "plugin"), message, near=(plugin, PLUGIN_NAMES))
     elif plugin:
-        found = scripts(plugin, replace(use, context=use.context.of(_own_parameters(use))))
+        inside = DiagnosticCollector(use.collector.document)
+        context = replace(use.context.of(_own_parameters(use)), collector=inside)
+        found = scripts(plugin, replace(use, context=context))
+        faults = inside.of(Severity.ERROR)
+        if ignore and any(fault.code in _IGNORED for fault in faults):
+            found, faults = (), tuple(_ignored(fault) for fault in faults)
+        use.collector.extend((*faults, *inside.of(Severity.WARNING)))
     span = use.collector.document.spans[path]
     return Prerequisite(
         name=name,
@@ -85,6 +92,16 @@ def _with_hooks(name: str, plugin: str, path: Path, each: Plugged | Plugin, use:
         requires=() if isinstance(each, Plugin) else tuple(text for _, text in placed((), each.require)),
         ignore_failure=ignore,
     )
+
+
+_IGNORED = ("E202", "E203", "E316")
+"""Faults that made the preparation of a plugin fail, which `failurePolicy: ignore` covers; not those of references."""
+
+
+def _ignored(fault: Diagnostic) -> Diagnostic:
+    if fault.code not in _IGNORED:
+        return fault
+    return replace(fault, code="W310", message=f"the plugin does nothing: {fault.message}")
 
 
 def _ignores_failure(path: Path, policy: object, collector: DiagnosticCollector) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from functools import cache
 from pathlib import Path
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 import jsonschema
@@ -41,20 +42,27 @@ def _of_v2(job: dict[str, Any]) -> Iterator[str]:
     default = job.get("defaults", {}).get("deployment")
     if len({*prerequisites}) < len(prerequisites) or len(deployments) < len(job.get("deployments", ())):
         yield "a name is there twice"
-    for role in job["taskRoles"].values():
+    roles = job["taskRoles"]
+    if not isinstance(roles, dict):  # JavaScript finds no keys in numbers, true, false and what is empty
+        yield from ["task roles that are no mapping"] if roles is None or isinstance(roles, (str, list)) and roles else []
+        return
+    for role in roles.values():
         if not {*role.get("prerequisites", ())} <= {name for _, name in prerequisites}:
             yield "a prerequisite that is listed does not exist"
         if any(key in role and (kind, role[key]) not in prerequisites for key, kind in SELECTED.items()):
             yield "a prerequisite that is selected does not exist"
     if default is not None and default not in deployments:
         yield "the default deployment does not exist"
-    for name, role in job["taskRoles"].items():
-        around = deployments[default]["taskRoles"].get(name, {}) if default is not None else {}
+    active = deployments[default]["taskRoles"] if default is not None else {}
+    if not isinstance(active, (dict, list)):
+        yield "roles of a deployment that are no mapping"
+    for name, role in roles.items():
+        around = active.get(name, {}) if isinstance(active, dict) else {}
         items = [*around.get("preCommands", ()), *role["commands"], *around.get("postCommands", ())]
         yield from _unrendered("\n".join(item.strip() for item in items))
     for each in job.get("prerequisites", ()):
         for value in each.get("auth", {}).values() if each["type"] == "dockerimage" else ():
-            yield from _unrendered(value) if isinstance(value, str) else ["credentials that are no text"]
+            yield from _unrendered(value or "") if isinstance(value, (str, NoneType)) else ["credentials that are no text"]
 
 
 def _unrendered(text: str) -> Iterator[str]:
@@ -78,7 +86,7 @@ def _of_v1(job: dict[str, Any]) -> Iterator[str]:
             float(role.get(key, at)) for key, at in (("taskNumber", 1), ("memoryMB", 100), ("shmMB", 64))
         )
         for key in ("minFailedTaskCount", "minSucceededTaskCount"):
-            if not 1 <= float(role.get(key) or 1) <= max(tasks, 1):
+            if float(role.get(key, key.startswith("minFailed")) or 0) > tasks:
                 yield f"{key} is not one of its tasks"
         if "shmMB" in role and shm > memory:
             yield "shmMB is above memoryMB"
