@@ -184,9 +184,16 @@ class HookScript(Struct, frozen=True, kw_only=True, rename={"lines": "job_range"
     """The lines of its source in the job file."""
 
     @property
+    def policy(self) -> Literal["fail", "continue", "ignore"]:
+        """Whether its first failing command fails the hook, only its exit does, or nothing."""
+        if not self.ignore_failure:
+            return "fail"
+        return "ignore" if self.script.program else "continue"
+
+    @property
     def word(self) -> str:
         """The identifier of the hook in the script; names of prerequisites and plugins contain no dots."""
-        return f"{self.phase}.{self.number}.{self.kind}.{self.name}.{'ignore' if self.ignore_failure else 'fail'}"
+        return f"{self.phase}.{self.number}.{self.kind}.{self.name}.{self.policy}"
 
 
 class MpiWorld(Struct, frozen=True, kw_only=True, rename={"roles": "role_positions"}):

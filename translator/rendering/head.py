@@ -211,6 +211,11 @@ _PHASE_TEXT = {
     "failure": "after the task failed, with $PAISLURM_EXIT_STATUS",
     "exit": "after the commands, however they end, with $PAISLURM_EXIT_STATUS",
 }
+_POLICY_TEXT = {
+    "fail": "a failure fails the task",
+    "continue": "failing commands are ignored",
+    "ignore": "a failure is ignored",
+}
 
 
 _PREFLIGHT = {"command": "Commands of the preflight for each node", "pairs": "Commands of the preflight for pairs"}
@@ -235,7 +240,7 @@ def _preflight(role: RolePlan, plan: Plan) -> Iterator[HookSection]:
 
 def _hook_section(hook: HookScript, role: RolePlan) -> HookSection:
     script = hook.script
-    failure = "a failure is ignored" if hook.ignore_failure else "a failure fails the task"
+    failure = _POLICY_TEXT[hook.policy]
     when = _PHASE_TEXT[hook.phase] + ("" if hook.phase in ("failure", "exit") else f"; {failure}")
     if script.program:
         rule = f"what the plugin {script.program} does: PAI runtime, plugins"
@@ -245,6 +250,8 @@ def _hook_section(hook: HookScript, role: RolePlan) -> HookSection:
         document, calls = _here_document("END_OF_SETTINGS", lines), [call]
     else:
         document, calls = _text("END_OF_SCRIPT", script.text, script.lines), []
+        if hook.policy == "continue":
+            document.lines.append(Line(text=our_own(["", ":"]), rule="only `exit` fails the hook: PAI runtime, plugin_utils"))
     return HookSection(
         title=f"{hook.kind.capitalize()} {hook.name}, {hook.lines}, {when}.",
         function=our_own([f"{hook.phase}_{hook.number}_of_role_{role.position}"]),

@@ -92,10 +92,11 @@ hold_for_debug() {
 }
 
 
-# run_hook ATTEMPT WORD: run a hook, and return its status if that fails the task. A hook stops at
-# its first failing command. With the policy ignore it continues, and counts as successful. The
-# output of hooks goes to a separate log, because the exit specification matches the output of the
-# commands.
+# run_hook ATTEMPT WORD: run a hook, and return its status if that fails the task. With the policy
+# fail a hook stops at its first failing command. With the policy continue it fails only by `exit`
+# or a signal, and with ignore, for our own programs, never. The output of hooks goes to a separate
+# log, because the exit specification matches the output of the commands.
+# Source: OpenPAI runtime, plugin_utils.
 run_hook() {
   local attempt=$1 moment number kind name policy file status=0 began
   local -a options=(-e)
@@ -146,7 +147,7 @@ run_and_take_exports() {
   print="(export -n PWD OLDPWD SHLVL SHELLOPTS BASHOPTS UID EUID PPID _; set -o posix; export -p)"
   print+=" >&$out"
   # The hook may set an EXIT trap, or call exit.
-  code="trap '$print' EXIT; source \"\$0\"; $print"
+  code="trap '$print' EXIT; source \"\$0\"; set -- \$?; $print; exit \$1"
   run_bash "$PSL_RUNTIME_LOG" "$PSL_RUNTIME_LOG" "$file" "${@:2}" -c "$code" || status=$?
   IFS= read -r -d '' PSL_EXPORTS <&"$in"
   exec {out}>&- {in}<&-

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
 import yaml
 
 from tests.cluster.processes import wait_until
@@ -155,13 +156,39 @@ def test_failure_scripts_do_not_run_after_success(ran: Callable[..., Ran]) -> No
     assert (done.order, done.log("runtime")) == (["commands - 0", "exit a 0"], "0\n")
 
 
+@pytest.mark.parametrize(
+    ("commands", "status"), [("false", 0), ("echo x; exit 7", 7), ("exit 0", 0), ("exec false", 1), ("set -e; false", 1)]
+)
+@pytest.mark.parametrize("event", ["taskStarts", "taskSucceeds"])
+def test_with_the_policy_ignore_only_an_exit_fails_the_task(
+    ran: Callable[..., Ran], event: str, commands: str, status: int
+) -> None:
+    """As openpai-runtime's script of the plugin does: it ends with `set -o errexit`, whose status is 0."""
+    done = ran(
+        ["true"], [script("a", (event, commands), failurePolicy="ignore")], taskRoles__worker__prerequisites=["a"]
+    )
+    assert (done.code, done.result["tasks"][0]["exit_status"]) == (int(status > 0), status)
+
+
+def test_exit_scripts_run_last_with_the_status_of_the_task(ran: Callable[..., Ran]) -> None:
+    """A hook for success of the first prerequisite still fails the task."""
+    exits = ("containerExit", "echo $PAISLURM_EXIT_STATUS")
+    done = ran(
+        ["true"],
+        [script("a", ("taskSucceeds", "exit 7"), exits), script("b", ("taskSucceeds", "true"), exits)],
+        taskRoles__worker__prerequisites=["a", "b"],
+    )
+    assert done.order == ["commands - 0", "success b 0", "success a 7", "exit b 0", "exit a 0"]
+    assert done.log("runtime") == "7\n7\n"
+
+
 def test_ignored_failures_do_not_fail_the_task_and_exit_scripts_run(ran: Callable[..., Ran]) -> None:
     done = ran(
         ["echo ran", "exit 9"],
         [
             script(
                 "a",
-                ("taskStarts", "false; export AFTER=1; exit 3"),
+                ("taskStarts", "false; export AFTER=1; false"),
                 ("taskSucceeds", "echo never"),
                 ("containerExit", "echo end $AFTER"),
                 failurePolicy="ignore",
@@ -170,7 +197,7 @@ def test_ignored_failures_do_not_fail_the_task_and_exit_scripts_run(ran: Callabl
         taskRoles__worker__prerequisites=["a"],
     )
     assert (done.code, done.log("stdout"), done.log("runtime")) == (1, "ran\n", "end 1\n")
-    assert done.order == ["start a 3", "commands - 9", "exit a 0"]
+    assert done.order == ["start a 0", "commands - 9", "exit a 0"]
     assert done.result["tasks"][0]["exit_status"] == 9
 
 

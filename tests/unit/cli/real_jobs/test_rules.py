@@ -34,7 +34,7 @@ def test_the_reason_names_the_script_that_failed(ran: Callable[..., Ran], event:
         [
             script("good", ("taskStarts", "true"), require=["ignored"]),
             script("bad", (event, fails)),
-            script("ignored", ("taskStarts", "exit 5"), ("containerExit", "exit 6"), failurePolicy="ignore"),
+            script("ignored", ("taskStarts", "false"), ("containerExit", "exit 6"), failurePolicy="ignore"),
         ],
         taskRoles__worker__prerequisites=["good", "bad"],
         taskRoles__worker__taskRetryCount=1,
