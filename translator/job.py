@@ -248,10 +248,10 @@ class Job(Struct, frozen=True, kw_only=True):
     """A job. The order of its roles is that of the file; it decides ties and positions.
 
     `retry_limit` is signed: -1 retries unknown failures without a limit, -2 restarts after any end (v1 only).
-    The job is complete when `min_succeeded` tasks of any roles have succeeded. The shell of the commands sets
-    `variables` last, unexpanded; `program_variables` are those that bash cannot set. `notify` are the events that notify the user. `debug_hold` is the hold time of a
-    failed task; None means no hold. `auth_file` is the path of a file with the server, user and password of the image's
-    registry, in the syntax of `Directories`.
+    The job is complete when `min_succeeded` tasks of any roles have succeeded; with 0, only tasks see the number. The
+    shell of the commands sets `variables` last, unexpanded; bash cannot set `program_variables`. `notify` are the
+    events that notify the user. `debug_hold` is the hold time of a failed task; None means no hold. `auth_file` is the
+    path of a file with the server, user and password of the image's registry, in the syntax of `Directories`.
     Source: PAI protocol v1, killAllOnCompletedTaskNumber, jobEnvs, isDebug and authFile.
     """
 

@@ -39,7 +39,10 @@ _MAX_TIME = 3650 * 24 * 3600
 _TIME_FORMS = "a time limit: minutes, MM:SS, HH:MM:SS, D-HH, D-HH:MM or D-HH:MM:SS"
 _VARIABLE = r"[A-Za-z_][A-Za-z0-9_]*\*?"
 VariableName = Annotated[
-    str, name_pattern("the name of a variable: letters (a-z, A-Z), digits, `_`, `.` and `-`", r"[A-Za-z0-9_.][A-Za-z0-9_.-]*")
+    str,
+    name_pattern(
+        "the name of a variable: letters (a-z, A-Z), digits, `_`, `.` and `-`", r"[A-Za-z0-9_.][A-Za-z0-9_.-]*"
+    ),
 ]
 _HOSTS = re.compile(r"(?:[A-Za-z0-9_.-]|\[[0-9,-]+\]|(?<=[^,]),(?=[^,]))+", re.ASCII)
 

@@ -152,7 +152,9 @@ def _warn_likely_mistakes(file: JobFile, collector: DiagnosticCollector) -> None
             if 0 < (each.completion.min_succeeded_instances or 0) <= each.instances
         ]
         rule = f"by the threshold of {some_of(able, _MOST_NAMES)}, or" if able else "only"
-        message = f"no `minSucceededInstances` for {names}: the job succeeds {rule} when all tasks of all roles have ended"
+        message = (
+            f"no `minSucceededInstances` for {names}: the job succeeds {rule} when all tasks of all roles have ended"
+        )
         hint = (
             "write `minSucceededInstances: -1` to make this explicit; to end the job with the first role that "
             "succeeds, as on OpenPAI from 2020 on, write `slurm: {compat: {minSucceeded: instances}}` "

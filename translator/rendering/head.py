@@ -251,7 +251,9 @@ def _hook_section(hook: HookScript, role: RolePlan) -> HookSection:
     else:
         document, calls = _text("END_OF_SCRIPT", script.text, script.lines), []
         if hook.policy == "continue":
-            document.lines.append(Line(text=our_own(["", ":"]), rule="only `exit` fails the hook: PAI runtime, plugin_utils"))
+            document.lines.append(
+                Line(text=our_own(["", ":"]), rule="only `exit` fails the hook: PAI runtime, plugin_utils")
+            )
     return HookSection(
         title=f"{hook.kind.capitalize()} {hook.name}, {hook.lines}, {when}.",
         function=our_own([f"{hook.phase}_{hook.number}_of_role_{role.position}"]),

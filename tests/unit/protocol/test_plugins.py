@@ -108,3 +108,47 @@ def test_the_identity_of_a_prerequisite_is_not_inherited(key: str) -> None:
         {"name": "b", "description": "d", "version": "1", "preCommands": ["true"]},
     )
     assert error_codes(text) == ["E313"]
+
+
+@pytest.mark.parametrize("place", ["prerequisite", "plugin"])
+@pytest.mark.parametrize(
+    ("plugin", "parameters", "code"),
+    [
+        ("cmd", {"preCommands": ["ls"], "callbacks": [{"event": "taskStarts", "commands": ["ls"]}]}, "E316"),
+        ("cmd", {"callbacks": {"event": "taskStarts", "commands": ["ls"]}}, "E203"),
+        ("cmd", {"callbacks": [{"commands": ["ls"]}]}, "E202"),
+        ("cmd", {"callbacks": [{"event": "taskStarts", "commands": "ls"}]}, "E203"),
+        ("cmd", {"preCommands": [5]}, "E203"),
+        ("git", {"clone_dir": "code"}, "E202"),
+        ("ssh", {"jobssh": 1}, "E203"),
+        ("tensorboard", {"port": 1, "logdir": "/x"}, "E203"),
+        ("cmd", {"preCommands": ["<% $parameters.none %>"]}, "E313"),
+        ("shh", {}, "E317"),
+    ],
+)
+def test_faults_of_an_ignored_plugin_are_warnings_if_openpai_ignored_them(
+    plugin: str, parameters: dict[str, object], code: str, place: str
+) -> None:
+    """Openpai-runtime ran each of these jobs with the policy `ignore`, but the last two."""
+
+    def file(policy: str) -> str:
+        if place == "plugin":
+            return json.dumps(
+                changed(JOB, PLUGINS, [{"plugin": plugin, "parameters": parameters, "failurePolicy": policy}])
+            )
+        name = PLUGINS.partition("/")[2] + "." + plugin
+        one = {"name": "p", "type": "script", "plugin": name, "failurePolicy": policy, **parameters}
+        made = changed(JOB, "taskRoles/worker/prerequisites", ["p"])
+        return json.dumps({**made, "prerequisites": [*made["prerequisites"], one]})
+
+    with pytest.raises(ProtocolError) as error:
+        check(file("fail"))
+    assert {each.code for each in error.value.diagnostics} == {code}
+    if code in ("E313", "E317"):
+        with pytest.raises(ProtocolError):
+            check(file("ignore"))
+        return
+    found = check(file("ignore"))
+    assert [each.code for each in found.warnings] == ["W310"]
+    hooks = found.job.roles[0].hooks
+    assert [script for each in (*hooks.plugins, *hooks.resolved) for script in each.scripts] == []

@@ -64,6 +64,7 @@ def test_commands_are_unchanged_except_for_a_lone_shell(command: str, text: str)
 
 
 def test_kill_all_counts_the_tasks_of_all_roles() -> None:
+    assert [check(job()).job.min_succeeded, meant("killAllOnCompletedTaskNumber", 0).min_succeeded] == [-1, 0]
     assert meant("killAllOnCompletedTaskNumber", 2).min_succeeded == 2
     assert codes("killAllOnCompletedTaskNumber", 2) == []
     assert meant("killAllOnCompletedTaskNumber", 3).min_succeeded == 3
@@ -80,7 +81,9 @@ def test_kill_all_has_no_effect_with_role_thresholds(key: str) -> None:
 
 def test_variables_are_converted_to_text_like_javascript() -> None:
     envs = {"i": 32, "f": 0.10, "e": 1e-7, "t": True, "n": None, "s": "a $HOME 'b'\n", "big": 2**60, "1st": 1}
-    assert meant("jobEnvs", envs).variables == (
+    found = meant("jobEnvs", envs)
+    assert found.program_variables == (("1st", "1"),)
+    assert found.variables == (
         ("i", "32"),
         ("f", "0.1"),
         ("e", "1e-7"),
@@ -89,7 +92,7 @@ def test_variables_are_converted_to_text_like_javascript() -> None:
         ("s", "a $HOME 'b'\n"),
         ("big", str(2**60)),
     )
-    assert codes("jobEnvs", envs) == ["W335"]
+    assert codes("jobEnvs", envs) == []
 
 
 @pytest.mark.parametrize(("value", "on"), [(True, True), ("true", True), (False, False), ("yes", False), (1, False)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -11,7 +12,8 @@ from paislurm.translator.errors import ProtocolError
 from paislurm.translator.job import Completion, Directories, Image, Job, Lines, PortRequest, Resources
 
 from .jobs import GONE
-from .jobs_v1 import ROLE, codes, meant, role
+from .jobs_v1 import ROLE, codes, job, meant, role
+from .openpai.server import refusal
 
 HTTP_AND_SSH = (PortRequest(label="http", count=1), PortRequest(label="ssh", count=1))
 
@@ -68,6 +70,8 @@ ACCEPTED: list[tuple[str, Any]] = [
     ("retryCount", 1000),
     ("jobEnvs", {}),
     ("jobEnvs/empty", None),
+    ("jobEnvs/spark.executor.memory", "2g"),
+    ("jobEnvs/1a-b", 1),
     ("extras", {}),
     ("extras/submitFrom", {"any": ["thing"]}),
     ("taskRoles/0/name", "a.b_c~d"),
@@ -122,7 +126,7 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("taskRoles/0/shmMB", "1025", "E333"),
     ("retryCount", True, "E203"),
     ("killAllOnCompletedTaskNumber", -1, "E203"),
-    ("jobEnvs/a-b", 1, "E204"),
+    ("jobEnvs/a b", 1, "E204"),
     ("jobEnvs/a", {}, "E203"),
     ("taskRoles/0/minFailedTaskCount", 2**31, "E203"),
     ("extras", None, "E203"),
@@ -169,6 +173,24 @@ def without_lines(found: Job) -> Job:
         replace(role, lines=Lines(first=0, last=0), command=replace(role.command, lines=())) for role in found.roles
     )
     return replace(found, roles=roles)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "accepted"),
+    [
+        ("taskRoles/0/taskNumber", 0, False),
+        ("taskRoles/0/taskNumber", -1, False),
+        ("taskRoles/0", {**ROLE, "taskNumber": 0, "minFailedTaskCount": None}, True),
+        ("jobEnvs/ ", "x", False),
+        ("jobEnvs/a b", "x", True),
+        ("jobEnvs/a", {"b": [1]}, True),
+        ("extras/a b", 1, True),
+        ("extras/-", 1, False),
+        ("retryCount", 1e300, False),
+    ],
+)
+def test_the_model_of_the_server_answers_as_the_server_did(path: str, value: object, accepted: bool) -> None:
+    assert (refusal(json.loads(job(path, value))) == "") == accepted
 
 
 @pytest.mark.parametrize(("path", "text", "number"), AS_TEXT)

@@ -134,6 +134,22 @@ def test_min_succeeded_can_be_the_number_of_instances() -> None:
     assert [role.completion.min_succeeded for role in by_site.job.roles] == [3, 1]
 
 
+@pytest.mark.parametrize(
+    ("threshold", "says"),
+    [
+        (-1, "the job succeeds only when all tasks of all roles have ended"),
+        (4, "the job succeeds only when all tasks of all roles have ended"),
+        (3, "the job succeeds by the threshold of `b`, or when all tasks of all roles have ended"),
+    ],
+)
+def test_the_warning_about_a_role_without_a_threshold_says_when_the_job_succeeds(threshold: int, says: str) -> None:
+    """A threshold above the number of instances is never reached."""
+    completion = {"minSucceededInstances": threshold}
+    roles = {"a": ROLE, "b": {**ROLE, "instances": 3, "completion": completion}}
+    (warning,) = (each for each in check(job("taskRoles", roles)).warnings if each.code == "W202")
+    assert warning.message == f"no `minSucceededInstances` for `a`: {says}"
+
+
 def test_a_warning_about_hundreds_of_roles_names_a_few() -> None:
     (warning,) = check(job("taskRoles", {f"r{number}": ROLE for number in range(300)})).warnings
     assert warning.code == "W202"

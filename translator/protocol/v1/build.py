@@ -184,10 +184,9 @@ def _min_succeeded(file: schema.JobFileV1, collector: DiagnosticCollector) -> in
     return number
 
 
-_OF_BASH = frozenset(
-    """BASHOPTS BASHPID BASH_ALIASES BASH_ARGC BASH_ARGV BASH_CMDS BASH_COMMAND BASH_LINENO BASH_MONOSECONDS BASH_SOURCE
-    BASH_VERSINFO DIRSTACK EPOCHREALTIME EPOCHSECONDS EUID FUNCNAME GROUPS HISTCMD IFS LINENO PPID RANDOM SHELLOPTS
-    SRANDOM UID _""".split()
+_OF_BASH = re.compile(
+    "BASHOPTS|BASHPID|BASH_(ALIASES|ARG[CV]|CMDS|COMMAND|LINENO|MONOSECONDS|SOURCE|VERSINFO)|DIRSTACK|"
+    "EPOCH(REALTIME|SECONDS)|E?UID|FUNCNAME|GROUPS|HISTCMD|IFS|LINENO|PIPESTATUS|PPID|S?RANDOM|SHELLOPTS|_"
 )
 """Variables that bash sets itself, whatever commands export, and IFS, which it does not take from its environment.
 
@@ -201,7 +200,7 @@ def _is_exportable(name: str) -> bool:
     >>> _is_exportable("RATE"), _is_exportable("spark.executor.memory"), _is_exportable("UID")
     (True, False, False)
     """
-    return name.isidentifier() and name not in _OF_BASH
+    return name.isidentifier() and not _OF_BASH.fullmatch(name)
 
 
 def _switch(name: str, file: schema.JobFileV1, collector: DiagnosticCollector) -> bool:

@@ -157,7 +157,8 @@ def test_failure_scripts_do_not_run_after_success(ran: Callable[..., Ran]) -> No
 
 
 @pytest.mark.parametrize(
-    ("commands", "status"), [("false", 0), ("echo x; exit 7", 7), ("exit 0", 0), ("exec false", 1), ("set -e; false", 1)]
+    ("commands", "status"),
+    [("false", 0), ("echo x; exit 7", 7), ("exit 0", 0), ("exec false", 1), ("set -e; false", 1)],
 )
 @pytest.mark.parametrize("event", ["taskStarts", "taskSucceeds"])
 def test_with_the_policy_ignore_only_an_exit_fails_the_task(

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import getpass
 import json
+import os
 import re
 import socket
+import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,7 +19,6 @@ from ..running import job_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from ..running import Runner
 
@@ -35,6 +37,21 @@ def ran(run: Runner, tmp_path: Path, surroundings: Path) -> Callable[..., Ran]:
         return Ran(said, folder)
 
     return submit
+
+
+PAGE = Path(__file__).parents[4] / "docs/reference/variables.md"
+"""The page of the variables, whose tables have a name and its value in each row."""
+PLACEHOLDERS = {"<role>": r"\w+", "<label>": r"\w+", "<index>": r"\d+", "<n>": r"\d+"}
+
+
+def assert_page_lists(seen: dict[str, str]) -> None:
+    """Every variable that a task has is on the page, and it has every variable of the page."""
+    cells = re.findall(r"^\| (`.+?) \| ", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    names = [name for cell in cells for name in re.findall(r"`([^`]+)`", cell)]
+    listed = {name: re.compile(re.sub("<[a-z]+>", lambda part: PLACEHOLDERS[part[0]], name)) for name in names}
+    ours = [name for name in seen if name.startswith(("PAI_", "FC_"))]
+    assert [name for name in ours if not any(each.fullmatch(name) for each in listed.values())] == []
+    assert [name for name, each in listed.items() if not any(map(each.fullmatch, seen))] == []
 
 
 def free_port() -> int:
@@ -56,6 +73,7 @@ def test_a_task_gets_the_variables_of_protocol_v1(ran: Callable[..., Ran]) -> No
         ],
         dataDir="/data/$PAI_USERNAME/it's $HOME",
         virtualCluster="default",
+        killAllOnCompletedTaskNumber=0,
         jobEnvs={"RATE": 0.1, "WORDS": "a  'b' $HOME `id`\n\"", "PAI_TASK_INDEX": 7, "COMMAND": "", "ROLE": "mine"},
     )
     assert done.code == 0
@@ -135,7 +153,8 @@ def test_a_task_gets_the_variables_of_protocol_v1(ran: Callable[..., Ran]) -> No
         "ROLE": "mine",
     }
     assert {name: seen.get(name) for name in expected} == expected
-    assert "PAI_KILL_ALL_ON_COMPLETED_TASK_NUM" not in seen
+    assert seen["PAI_KILL_ALL_ON_COMPLETED_TASK_NUM"] == "0"
+    assert_page_lists(seen)
     dotted = done.environment("1-x.y")
     assert dotted["PAI_CURRENT_TASK_ROLE_NAME"] == "x.y"
     assert dotted["PAI_CONTAINER_HOST_web_PORT_LIST"] == str(fixed)
@@ -144,6 +163,30 @@ def test_a_task_gets_the_variables_of_protocol_v1(ran: Callable[..., Ran]) -> No
     assert re.fullmatch(r"http:\d+;ssh:\d+;", nameless["PAI_CONTAINER_HOST_PORT_LIST"])
     assert nameless["PAI_TASK_ROLE_2_HOST_LIST"].endswith(":" + nameless["PAI_CONTAINER_HOST_PORT"])
     assert done.log("stderr", "2-..") == ""
+
+
+NAMES_OF_BASH = """
+    BASH BASHOPTS BASHPID BASH_ALIASES BASH_ARGC BASH_ARGV BASH_ARGV0 BASH_CMDS BASH_COMMAND BASH_EXECUTION_STRING
+    BASH_LINENO BASH_MONOSECONDS BASH_REMATCH BASH_SOURCE BASH_SUBSHELL BASH_VERSINFO BASH_VERSION COMP_WORDBREAKS
+    DIRSTACK EPOCHREALTIME EPOCHSECONDS EUID FUNCNAME GROUPS HISTCMD HOSTTYPE IFS LINENO MACHTYPE MAPFILE OPTARG OPTERR
+    OPTIND OSTYPE PIPESTATUS PPID RANDOM READLINE_LINE REPLY SECONDS SHELLOPTS SHLVL SRANDOM UID _
+"""
+"""The variables that bash sets. Source: bash(1), Shell Variables."""
+
+
+def test_programs_get_every_variable_that_they_would_get_in_a_container(ran: Callable[..., Ran]) -> None:
+    """A container gives them to bash in its environment; over ssh too, those that bash cannot set."""
+    odd = {"spark.executor.memory": "2g it's\n$HOME", "1a": "7", "a-b": "", ".": "7"}
+    wanted = {**dict.fromkeys(NAMES_OF_BASH.split(), "7"), **odd}
+    done = ran([{"command": "env -0 >env; ssh worker-0 env -0 >over-ssh"}], jobEnvs=wanted)
+    assert done.code == 0
+    direct = subprocess.run(["bash", "-c", "env -0"], env={**os.environ, **wanted}, capture_output=True, check=True)
+    expected = {line for line in direct.stdout.decode().split("\0") if line.partition("=")[::2] in wanted.items()}
+    assert {f"{name}={value}" for name, value in odd.items()} | {"UID=7"} <= expected
+    assert expected <= set((done.work("0-worker") / "env").read_text().split("\0"))
+    assert {f"{name}={value}" for name, value in odd.items()} | {"UID=7"} <= set(
+        (done.work("0-worker") / "over-ssh").read_text().split("\0")
+    )
 
 
 def test_a_role_named_tilde_is_not_expanded(ran: Callable[..., Ran]) -> None:

@@ -44,7 +44,8 @@ def _of_v2(job: dict[str, Any]) -> Iterator[str]:
         yield "a name is there twice"
     roles = job["taskRoles"]
     if not isinstance(roles, dict):  # JavaScript finds no keys in numbers, true, false and what is empty
-        yield from ["task roles that are no mapping"] if roles is None or isinstance(roles, (str, list)) and roles else []
+        if roles is None or (isinstance(roles, (str, list)) and roles):
+            yield "task roles that are no mapping"
         return
     for role in roles.values():
         if not {*role.get("prerequisites", ())} <= {name for _, name in prerequisites}:
@@ -62,7 +63,9 @@ def _of_v2(job: dict[str, Any]) -> Iterator[str]:
         yield from _unrendered("\n".join(item.strip() for item in items))
     for each in job.get("prerequisites", ()):
         for value in each.get("auth", {}).values() if each["type"] == "dockerimage" else ():
-            yield from _unrendered(value or "") if isinstance(value, (str, NoneType)) else ["credentials that are no text"]
+            yield from (
+                _unrendered(value or "") if isinstance(value, (str, NoneType)) else ["credentials that are no text"]
+            )
 
 
 def _unrendered(text: str) -> Iterator[str]:
