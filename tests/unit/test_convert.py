@@ -44,7 +44,14 @@ FULL: dict[str, Any] = {
     "gpuType": "K80",
     "killAllOnCompletedTaskNumber": 2,
     "retryCount": -2,
-    "jobEnvs": {"A": "it's $HOME\n`id` <% $parameters.x %>", "N": 1e3, "isDebug": True, "paiAzRDMA": True},
+    "jobEnvs": {
+        "A": "it's $HOME\n`id` <% $parameters.x %>",
+        "N": 1e3,
+        "a.b": "<% x",
+        "UID": 7,
+        "isDebug": True,
+        "paiAzRDMA": True,
+    },
     "extras": {
         "submitFrom": "portal",
         "a.b": [1, None, {"c": "1e3"}],
@@ -133,6 +140,7 @@ def test_conversion_keeps_all_settings() -> None:
     assert table == {
         "retryCount": -2,
         "killAllOnCompletedTaskNumber": 2,
+        "jobEnvs": {"a.b": "<% x", "UID": "7"},
         "fixedPorts": {"worker": {"web": 8080}},
         "authFile": "/auth",
         "dataDir": "$PAI_DEFAULT_FS_URI/$PAI_USERNAME/it's",

@@ -171,6 +171,16 @@ def test_with_the_policy_ignore_only_an_exit_fails_the_task(
     assert (done.code, done.result["tasks"][0]["exit_status"]) == (int(status > 0), status)
 
 
+def test_hooks_and_commands_get_variables_that_bash_cannot_set(ran: Callable[..., Ran]) -> None:
+    done = ran(
+        ["env | grep ^spark"],
+        [script("a", ("taskStarts", "env | grep ^spark"), ("containerExit", "env | grep ^spark"))],
+        taskRoles__worker__prerequisites=["a"],
+        extras={"slurm": {"v1": {"jobEnvs": {"spark.x": "a  'b'"}}}},
+    )
+    assert (done.log("stdout"), done.log("runtime")) == ("spark.x=a  'b'\n", "spark.x=a  'b'\n" * 2)
+
+
 def test_exit_scripts_run_last_with_the_status_of_the_task(ran: Callable[..., Ran]) -> None:
     """A hook for success of the first prerequisite still fails the task."""
     exits = ("containerExit", "echo $PAISLURM_EXIT_STATUS")
