@@ -165,9 +165,11 @@ class _Converter:
         slurm["v1"] = self._only_v1()
         if job.debug_hold is not None:
             slurm["isDebug"] = slurm.get("isDebug") or True
+        # A task of protocol v1 ends with its command.
+        slurm["compat"] = {**(slurm.get("compat") or {}), "background": "stop"}
         if self._keeps_unresolved:
             # Protocol v1 has no secrets: a reference to one is plain text.
-            slurm["compat"] = {**(slurm.get("compat") or {}), "unresolved": "keep"}
+            slurm["compat"]["unresolved"] = "keep"
         return {**extras, "slurm": {key: value for key, value in slurm.items() if value != {}}}
 
     def _only_v1(self) -> dict[str, Any]:

@@ -189,12 +189,14 @@ class JobCompatOptions(Struct, frozen=True, kw_only=True):
     """The compat options that the plan needs.
 
     `job_name: full` makes `PAI_JOB_NAME` `user~name`. `exit_patterns: original` searches logs for OpenPAI's own
-    expressions, mistakes included. `gpu_type: any` runs a job on any nodes if the site lacks the node or GPU type that
-    it names. Source: this project's docs, `extras.slurm.compat`.
+    expressions, mistakes included. `background: wait` lets a task of protocol v2 run until the processes end that its
+    commands leave in the background. `gpu_type: any` runs a job on any nodes if the site lacks the node or GPU type
+    that it names. Source: this project's docs, `extras.slurm.compat`.
     """
 
     job_name: Literal["plain", "full"] = "plain"
     exit_patterns: Literal["fixed", "original"] = "fixed"
+    background: Literal["wait", "stop"] = "wait"
     gpu_type: Literal["error", "any"] = "error"
 
 
@@ -211,9 +213,15 @@ class CompatOptions(Struct, frozen=True, kw_only=True):
     nounset: bool = True
     unresolved: Literal["error", "keep"] = "error"
     exit_patterns: Literal["fixed", "original"] = "fixed"
+    background: Literal["wait", "stop"] = "wait"
     gpu_type: Literal["error", "any"] = "error"
 
     @property
     def for_plan(self) -> JobCompatOptions:
         """The compat options that the plan needs."""
-        return JobCompatOptions(job_name=self.job_name, exit_patterns=self.exit_patterns, gpu_type=self.gpu_type)
+        return JobCompatOptions(
+            job_name=self.job_name,
+            exit_patterns=self.exit_patterns,
+            background=self.background,
+            gpu_type=self.gpu_type,
+        )

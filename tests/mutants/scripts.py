@@ -24,7 +24,7 @@ SCRIPTS = (
     ),
     Mutant(
         "steps that start after the decision get no TERM", _COMPLETION,
-        '      signal_steps TERM "${!PSL_STARTED_AFTER_DECISION[@]}"\n',
+        '      signal_steps TERM "${!PSL_TERM_DUE[@]}"\n',
         "      :\n",
         ("tests/unit/runtime/test_supervision.py", "-k", "gets_term_once"),
     ),

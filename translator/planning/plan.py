@@ -302,6 +302,8 @@ class Plan(Struct, frozen=True, kw_only=True, rename=_KEYS):
     """The virtual cluster."""
     exit_patterns: Literal["fixed", "original"]
     """The expressions of the exit specification: `fixed` or `original`."""
+    background: Literal["wait", "stop"]
+    """Whether tasks wait for processes that successful commands leave in the background."""
     gang: bool
     """Whether all tasks start together."""
     layout: Layout

@@ -48,6 +48,7 @@ def plan(job: Job, site: Site, *, source: str, version: str) -> Plan:
         protocol=job.protocol,
         virtual_cluster=job.virtual_cluster or None,
         exit_patterns=job.compat.exit_patterns,
+        background=job.compat.background if job.protocol == "2" else "stop",
         gang=job.gang,
         layout=allocation.layout,
         spare=job.slurm_options.spare,

@@ -178,6 +178,8 @@ class SlurmCompat(StrictModel):
     """Whether an undefined reference is an error, or stays as text."""
     exit_patterns: Annotated[Literal["fixed", "original"] | None, choice("fixed", "original")] = None
     """Which expressions search the logs: OpenPAI's with mistakes fixed, or the original ones."""
+    background: Annotated[Literal["wait", "stop"] | None, choice("wait", "stop")] = None
+    """Whether tasks wait for processes that successful commands leave in the background, as on OpenPAI."""
     gpu_type: Annotated[Literal["error", "any"] | None, choice("error", "any")] = None
     """Whether a node or GPU type that is not on the site is an error, or means any node."""
 
@@ -189,6 +191,7 @@ class SlurmCompat(StrictModel):
             nounset=defaults.nounset if self.nounset is None else self.nounset,
             unresolved=self.unresolved or defaults.unresolved,
             exit_patterns=self.exit_patterns or defaults.exit_patterns,
+            background=self.background or defaults.background,
             gpu_type=self.gpu_type or defaults.gpu_type,
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from ..reading.document import Document, Path, Value
     from ..validation.strict_model import OpenModel
 
+_IN_BACKGROUND = re.compile(r"(?<![&>\\\\])&[ \t)]*(?:disown\b[^;&|]*)?(?:[ \t]#.*)?$")
+"""The end of a last line that leaves a process in the background."""
 _EXTRAS = (
     "submitFrom",
     "gangAllocation",
@@ -112,6 +115,7 @@ def validate(
     collector.refuse()
     _warn_likely_mistakes(file, collector)
     _warn_unused_slots(file, collector)
+    _warn_of_background(file, switches, collector)
     texts = {**secret_texts(job.secrets, document.at(("secrets",))), **found}
     return Checked(job=job, warnings=collector.of(Severity.WARNING), secrets=texts)
 
@@ -191,3 +195,19 @@ def _warn_unused_slots(file: JobFile, collector: DiagnosticCollector) -> None:
             message = "`slots` has no effect while all tasks of the job start together"
             hint = "write `gangAllocation: false` under `extras`"
             collector.add("W308", (*path, "slots"), message, hint=hint)
+
+
+def _warn_of_background(file: JobFile, switches: CompatOptions, collector: DiagnosticCollector) -> None:
+    """Warn of commands whose last line leaves a process in the background."""
+    for role in file.task_roles:
+        path, text = _commands(role, file)[-1]
+        line = text.strip().rpartition("\n")[2].strip()
+        if not _IN_BACKGROUND.search(line):
+            continue
+        hint = "add the command `wait`, and the task ends with the process"
+        if switches.background == "wait":
+            effect = "the task succeeds only when it ends, as on OpenPAI"
+            hint += "; or end both at once by `compat: {background: stop}` under `extras.slurm`"
+        else:
+            effect = "the task ends and stops it (`background: stop`)"
+        collector.add("W316", path, f"`{line}` leaves a process in the background: {effect}", hint=hint)

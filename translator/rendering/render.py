@@ -87,6 +87,7 @@ def uses_of(plan: Plan) -> tuple[str, ...]:
         "monitor-step": bool(plan.retry_policy.monitor_after),
         "checkpoints": bool(plan.checkpoints),
         "export-env": plan.environment.exported is not None,
+        "background": plan.background == "wait",
         "openpai-exit-rules": plan.exit_patterns == "original",
         **{f"plugin-{step.script.program}": True for step in steps if step.script.program},
     }

@@ -79,6 +79,7 @@ MEANING = {
     "W313": "the plugin git without a folder",
     "W314": "userssh of the plugin ssh",
     "W315": "a barrier of tasks without gang allocation",
+    "W316": "commands that leave a process in the background",
     "E320": "a reference in a value that OpenPAI does not expand",
     "E321": "too much text after references are replaced",
     "W320": "a reference in a value that stays as text",

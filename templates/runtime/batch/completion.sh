@@ -105,6 +105,7 @@ decide() {
     log "$PSL_OUTCOME (code $PSL_OUTCOME_CODE): $PSL_OUTCOME_REASON"
   fi
   if ((PSL_SUPERVISING)); then
+    settle_tasks  # only: background
     write_result
     stop_tasks
   fi
@@ -136,11 +137,11 @@ stop_tasks() {
 stop_late_steps() {
   if ((PSL_NOW >= PSL_STOP_AT)); then
     kill_steps
-  elif ((${#PSL_STARTED_AFTER_DECISION[@]})); then
+  elif ((${#PSL_TERM_DUE[@]})); then
     if [[ $PSL_OUTCOME != interrupted ]]; then
-      signal_steps TERM "${!PSL_STARTED_AFTER_DECISION[@]}"
+      signal_steps TERM "${!PSL_TERM_DUE[@]}"
     fi
-    PSL_STARTED_AFTER_DECISION=()
+    PSL_TERM_DUE=()
   fi
 }
 

@@ -85,6 +85,8 @@ on_node_loss() {
   if [[ $PSL_OUTCOME ]]; then
     return 0
   fi
+  complete_by_settled LOSS  # only: background
+  [[ ! $PSL_OUTCOME ]] || return 0  # only: background
   if stop_for_restart; then  # only: spare
     return 0  # only: spare
   fi  # only: spare
@@ -175,6 +177,7 @@ find_cause_of_loss() {
 # mark_task_lost TASK STATUS: end a task with the cause in PSL_CAUSE_OF_LOSS.
 mark_task_lost() {
   local task=$1
+  settle_task "$task" && return  # only: background
   PSL_STATE[$task]=ended PSL_STATUS[$task]=$2
   note_end "$task" 0
   PSL_CODE_OF[$task]=${PSL_CAUSE_OF_LOSS% *} PSL_BEHAVIOUR_OF[$task]=${PSL_CAUSE_OF_LOSS#* }

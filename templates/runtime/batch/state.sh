@@ -23,7 +23,7 @@ PSL_REACHED=()
 # Steps: roles whose step runs, their Slurm step ids, and roles that started after the decision.
 # Roles whose srun shares cores.
 PSL_SHARES_CORES=()
-PSL_STEP_RUNNING=() PSL_STEP_ID=() PSL_STARTED_AFTER_DECISION=()
+PSL_STEP_RUNNING=() PSL_STEP_ID=() PSL_TERM_DUE=()
 
 # The line with the instances of all roles.
 PSL_INSTANCES_LINE=''

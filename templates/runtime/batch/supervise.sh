@@ -58,6 +58,7 @@ dispatch_lines() {
 #   the first task of a node: ports (of a task), prepared, unprepared (the node)
 #   a task or its slot: start, term (it got TERM), failed (a hook of it), exit, free (the slot),
 #     mismatch (of its binding), evidence (of its failure)
+#   a task whose commands have left processes: background  # only: background
 #   a task with a stall guard: quiet, moved; its node: stalled  # only: progress
 #   watch_srun, by what srun says: died (shells of slots), lost (a node), unlaunched (on a node)
 #   start_role: step (its end)
@@ -73,6 +74,7 @@ dispatch_event() {
     start) on_start "${@:2}" ;;
     term) PSL_GOT_TERM[$2.$4.$5]=1 ;;
     failed) PSL_FAILED_IN[$2.$4]="${*:5}" ;;
+    background) on_background "${@:2:4}" ;;  # only: background
     exit) on_exit "${@:2:7}" "${10-0}" ;;
     free)
       if ((!PSL_GANG)); then
@@ -108,6 +110,7 @@ is_event() {
       are_numbers "${@:2:4}" && [[ $6$7 != *[!a-z]* && $8 != *[!A-Za-z0-9_-]* ]]
       ;;
     *:evidence) are_numbers "${2-x}" "${3-x}" "${4-x}" ;;
+    *:background) are_numbers "${2-x}" "${3-x}" "${4-x}" "${5-x}" ;;  # only: background
     *:mismatch) are_numbers "${2-x}" "${3-x}" && [[ ${PSL_ROLE_NAME[$2]-} && $# -gt 4 ]] ;;
     5:quiet | 5:moved | 2:behind | 2:asked) are_numbers "${@:2}" ;;  # only: progress
     *:stalled) is_stall_event "$@" ;;  # only: progress
@@ -139,8 +142,9 @@ on_start() {
   PSL_STARTED[$task]=$7 PSL_ENDED[$task]=''
   PSL_ENDED_AFTER[$task]='' PSL_EVIDENCE[$task]=''
   forget_quiet "$task"  # only: progress
+  unset "PSL_SETTLED[$task]"  # only: background
   if [[ $PSL_OUTCOME ]]; then
-    PSL_STARTED_AFTER_DECISION[role]=1
+    PSL_TERM_DUE[role]=1
   fi
 }
 
@@ -163,6 +167,7 @@ on_exit() {
   if [[ ${PSL_GOT_TERM[$task.$4]-} ]] || ((status == 143 || (status == 137 && $6 > 0))); then
     PSL_PROVISIONAL_UNTIL[$task]=$((PSL_NOW + PSL_PROVISIONAL_SECONDS))
   fi
+  ((status)) || [[ ! ${PSL_SETTLED[$task]-} ]] || unset "PSL_PROVISIONAL_UNTIL[$task]"  # only: background
 }
 
 # note_end TASK AGE: note that a task ended AGE milliseconds ago. The clocks of nodes differ, so

@@ -6,7 +6,7 @@
 # task.
 run_task_commands() {
   PSL_EXPORTS='' PSL_CODE_OF_SCRIPT=''
-  PSL_WATCHED_TASK="$1 $2"  # only: progress
+  PSL_OWN_TASK="$1 $2"
   if [[ ${PSL_HOOKS_BEFORE[PSL_ROLE]-}${PSL_HOOKS_AFTER[PSL_ROLE]-}$PSL_DEBUG_HOLD_SECONDS ]]; then
     run_hooks_and_commands "$@"
   elif ((PSL_STOPPED)); then
@@ -23,6 +23,7 @@ run_commands() {
     release_ranks
   fi
   begin_watch  # only: progress
+  make_held_pipe  # only: background
   launch start_commands
   await_command || status=$?
   read_uptime
@@ -31,6 +32,7 @@ run_commands() {
     join_ranks "$status" || status=$?
   fi
   end_watch  # only: progress
+  await_background "$status"  # only: background
   return "$status"
 }
 
@@ -38,6 +40,7 @@ run_commands() {
 start_commands() {
   local -a options
   PSL_NOTES_END=1
+  hold_pipe  # only: background
   read -ra options <<<"${PSL_SHELL_OPTIONS[PSL_ROLE]}"
   start_bash "$PSL_STDOUT_LOG" "$PSL_STDERR_LOG" \
     "$PSL_ATTEMPT_FOLDER/commands/${PSL_ROLE_FOLDER[PSL_ROLE]}.sh" \

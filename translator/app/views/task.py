@@ -51,6 +51,10 @@ class JobTask(Struct, frozen=True, kw_only=True):
     """When the task ended."""
     hold_ends_at: Time | None = None
     """Until when the failed task is held (`isDebug`)."""
+    background_since: Time | None = None
+    """When its commands succeeded, while processes that they left in the background keep the task running."""
+    background_processes: tuple[str, ...] = ()
+    """Those processes, as `PID:NAME`, at most eight."""
     scripts: tuple[TaskScript, ...] = ()
     """The scripts of prerequisites and plugins that the task ran in the job's last attempt."""
     node_address: str | None = None

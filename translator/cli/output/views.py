@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 
 EVERY_TASK = TaskFilter()
+SHOWN = 5
+"""How many changes of a job are shown, from the last, and how many tasks with background processes."""
 
 
 def print_view(
@@ -154,6 +156,14 @@ def _print_roles(view: View) -> None:
     print_table(("role", "tasks", *(state.lower() for state in shown)), rows)
 
 
+def background_text(task: TaskView) -> str:
+    """Return what a task waits for whose commands have succeeded: `w-0 succeeded at 14:02; ... run: bash (17)`."""
+    named = (each.partition(":") for each in task.background_processes)
+    processes = ", ".join(f"{name} ({number})" for number, _, name in named) or "of unknown name"
+    at = format_time(task.background_since)
+    return f"{task.name} succeeded at {at}; it ends when its background processes end: {processes}"
+
+
 def _print_tasks(tasks: Sequence[TaskView], job: str, *, every: bool) -> None:
     print_table(COLUMNS, task_rows(tasks, every=every))
     for task in tasks:
@@ -164,10 +174,16 @@ def _print_tasks(tasks: Sequence[TaskView], job: str, *, every: bool) -> None:
             print_result(
                 one_line(f"  inspect it: paislurm exec {job} {name}; free its resources: paislurm cancel {job}")
             )
+    waiting = [task for task in tasks if task.background_since is not None]
+    for task in waiting[:SHOWN]:
+        print_result(one_line(background_text(task)))
+        processes = " ".join(each.partition(":")[0] for each in task.background_processes)
+        stop = f"paislurm exec {job} {task.name} -- bash -c 'kill {processes}'" if processes else f"paislurm cancel {job}"
+        print_result(one_line(f"  stop them: {stop}"))
+    if len(waiting) > SHOWN:
+        print_result(f"{counted(len(waiting) - SHOWN, 'other task')} with background processes")
 
 
-SHOWN = 5
-"""The number of changes of a job that are shown, from the last."""
 
 
 def change_rows(changes: Sequence[Changed]) -> Iterator[tuple[str, str]]:

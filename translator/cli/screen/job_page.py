@@ -9,6 +9,7 @@ from rich.cells import cell_len, chop_cells
 from ...monitor.job_status import state_text
 from ...plural import counted, used_text
 from ...times import age, elapsed_text, format_time, number
+from ..output.views import background_text
 from .jobs_page import short_name
 from .paint import counts_pieces, state_style
 from .tasks import GROUP, MARKS, counts_of, failed, find, grid, name_width, tasks_per_row, window
@@ -68,6 +69,8 @@ def task_page(session: Session, world: World, state: State, brush: Brush, height
     ]
     if task.hold_ends_at is not None:
         rows.append(("held", f"until {format_time(task.hold_ends_at)} (isDebug)"))
+    if task.background_since is not None:
+        rows.append(("waits for", background_text(task)))
     if tail and tail.path:
         rows.append(("log", tail.path))
     lines = [line for name, text in rows for line in brush.entry(name, 8, text)]

@@ -101,7 +101,7 @@ def _check_ports(path: Path, role: TaskRole, collector: DiagnosticCollector) -> 
 
 
 _SLURM: Path = ("extras", "slurm")
-_OF_V2 = ("min_succeeded", "nounset", "unresolved")
+_OF_V2 = ("min_succeeded", "nounset", "unresolved", "background")
 
 
 def warn_of_idle_options(slurm: SlurmExtras, collector: DiagnosticCollector) -> None:

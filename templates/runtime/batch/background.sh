@@ -1,0 +1,46 @@
+# Settle the results of tasks whose commands have succeeded while background processes run.
+#
+# For the completion policy such a task runs on, as on OpenPAI. An end of the job does not make it a
+# failure: it has then succeeded, and the policy counts it before an end from outside.
+
+# "ROLE SLOT INDEX ATTEMPT" of each task whose commands have succeeded in its last attempt, by task.
+declare -A PSL_SETTLED=()
+
+# on_background ROLE SLOT INDEX ATTEMPT: note that the commands of a task have succeeded.
+on_background() {
+  if [[ ${PSL_STATE[$1.$3]-} == running && ${PSL_ATTEMPTS[$1.$3]} == "$4" ]]; then
+    PSL_SETTLED[$1.$3]=$*
+  fi
+}
+
+# settle_task TASK: end the task with success if its commands have succeeded, else fail.
+settle_task() {
+  [[ ${PSL_SETTLED[$1]-} && ${PSL_STATE[$1]} == running ]] || return
+  # shellcheck disable=SC2086 # words
+  on_exit ${PSL_SETTLED[$1]} 0 0 success 0
+  # Its step still has the background processes.
+  PSL_TERM_DUE[${1%.*}]=1
+}
+
+# settle_tasks: settle all tasks, in the order of the job file. Fail if there are none.
+settle_tasks() {
+  local role index
+  ((${#PSL_SETTLED[@]})) || return
+  for role in "${!PSL_ROLE_NAME[@]}"; do
+    for ((index = 0; index < PSL_INSTANCES[role]; index++)); do
+      settle_task "$role.$index"
+    done
+  done
+  return 0
+}
+
+# complete_by_settled SIGNAL: before an end from outside, complete the job if the settled results
+# suffice.
+complete_by_settled() {
+  settle_tasks || return 0
+  accept_exits
+  check_completion
+  if [[ $PSL_OUTCOME && $1 == TERM ]]; then
+    PSL_STOP_AT=$((PSL_NOW + PSL_INTERRUPTED_GRACE))
+  fi
+}
