@@ -8,9 +8,9 @@ declare -A PSL_SETTLED=()
 
 # on_background ROLE SLOT INDEX ATTEMPT: note that the commands of a task have succeeded.
 on_background() {
-  if [[ ${PSL_STATE[$1.$3]-} == running && ${PSL_ATTEMPTS[$1.$3]} == "$4" ]]; then
-    PSL_SETTLED[$1.$3]=$*
-  fi
+  [[ ${PSL_STATE[$1.$3]-} == running && ${PSL_ATTEMPTS[$1.$3]} == "$4" ]] || return 0
+  PSL_SETTLED[$1.$3]=$*
+  [[ ! $PSL_OUTCOME ]] || settle_task "$1.$3"
 }
 
 # settle_task TASK: end the task with success if its commands have succeeded, else fail.
