@@ -30,6 +30,7 @@ from ..expressions.texts import js_string
 from ..extras_slurm import SlurmExtras, options_of_job, slurm_options_of
 from ..v2.semantic_checks import controller_name
 from . import schema
+from .release_2017 import prelude
 from .semantic_checks import check_semantics_v1, warn_of_idle_options
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ def _role(position: int, file: schema.JobFileV1, collector: DiagnosticCollector)
             infiniband=_switch("paiAzRDMA", file, collector),
         ),
         ports=_ports(path, role, collector),
-        command=_command(path, role, collector),
+        command=_command(position, file, collector),
         slurm_options=slurm_options_of(slurm_options) if slurm_options else RoleSlurmOptions(),
         lines=Lines(first=span.line, last=span.last_line),
         paths=RolePaths(role=f"$.taskRoles[{position}]", infiniband="$.jobEnvs.paiAzRDMA", node_type="$.gpuType"),
@@ -122,15 +123,19 @@ def _role(position: int, file: schema.JobFileV1, collector: DiagnosticCollector)
     )
 
 
-def _command(path: Path, role: schema.TaskRole, collector: DiagnosticCollector) -> Command:
-    """Return the command unchanged, but replace a shell without input by an endless sleep."""
-    text = role.command
+def _command(position: int, file: schema.JobFileV1, collector: DiagnosticCollector) -> Command:
+    """Return the command, after what a job of 2017 relied on; replace a shell without input by an endless sleep."""
+    path: Path = ("taskRoles", position)
+    commands = [role.command for role in file.task_roles]
+    before = prelude([role.name for role in file.task_roles], commands, position, has_code=bool(file.code_dir))
+    text = commands[position]
     if _BARE_SHELL.fullmatch(" ".join(text.split())):
         message = f"`{text.strip()}` becomes `{UNUSED}`: on OpenPAI it waited at a terminal for ever"
         collector.add("W334", (*path, "command"), message, hint=f'write `"command": "{UNUSED}"` to make this explicit')
         text = UNUSED
     line = collector.document.location((*path, "command")).line
-    return Command(text=text, errexit=False, nounset=False, pipefail=False, lines=((0, line),))
+    lines = ((before.count("\n"), line),)
+    return Command(text=before + text, errexit=False, nounset=False, pipefail=False, lines=lines)
 
 
 def _ports(path: Path, role: schema.TaskRole, collector: DiagnosticCollector) -> tuple[PortRequest, ...]:

@@ -54,6 +54,17 @@ def assert_page_lists(seen: dict[str, str]) -> None:
     assert [name for name, each in listed.items() if not any(map(each.fullmatch, seen))] == []
 
 
+def test_a_job_of_2017_finds_its_variables(ran: Callable[..., Ran], tmp_path: Path) -> None:
+    """Lists of hosts have the number of a role, and commands run in the copy of the code."""
+    (tmp_path / "bench").mkdir()
+    show = 'echo "$AII_TASK_ROLE_INDEX $AII_TASKS_NUM $AII_TASK_ROLE_NO $AII_DATA_DIR"\n'
+    (tmp_path / "bench" / "train.sh").write_text(show)
+    same = '[ "$AII_TASK_ROLE_1_HOST_LIST" = "$PAI_TASK_ROLE_worker_HOST_LIST" ] && [ "$AII_TASK_ROLE_0_HOST_LIST" ]'
+    roles = [{"name": name, "taskNumber": 1, "command": f"{same} && bash train.sh"} for name in ("ps", "worker")]
+    done = ran(roles, dataDir="/data", codeDir=f"{tmp_path}/bench/")
+    assert [done.log("stdout", "0-ps"), done.log("stdout", "1-worker")] == ["0 2 0 /data\n", "0 2 1 /data\n"]
+
+
 def free_port() -> int:
     with socket.socket() as found:
         found.bind(("", 0))
