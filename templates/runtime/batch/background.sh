@@ -10,7 +10,19 @@ declare -A PSL_SETTLED=()
 on_background() {
   [[ ${PSL_STATE[$1.$3]-} == running && ${PSL_ATTEMPTS[$1.$3]} == "$4" ]] || return 0
   PSL_SETTLED[$1.$3]=$*
-  [[ ! $PSL_OUTCOME ]] || settle_task "$1.$3"
+  if [[ $PSL_OUTCOME ]]; then
+    settle_task "$1.$3"
+  fi
+}
+
+# is_settled TASK: succeed if an ended task has succeeded, whatever ended it.
+is_settled() { [[ ${PSL_SETTLED[$1]-} && ${PSL_STATUS[$1]} == 0 ]]; }
+
+# keep_settled TASK: let the exit of a settled task count at once, although it may have got TERM.
+keep_settled() {
+  if is_settled "$1"; then
+    unset "PSL_PROVISIONAL_UNTIL[$1]"
+  fi
 }
 
 # settle_task TASK: end the task with success if its commands have succeeded, else fail.
@@ -34,13 +46,11 @@ settle_tasks() {
   return 0
 }
 
-# complete_by_settled SIGNAL: before an end from outside, complete the job if the settled results
-# suffice.
+# complete_by_settled: before an end from outside, complete the job by the settled results. Fail if
+# they do not suffice.
 complete_by_settled() {
-  settle_tasks || return 0
+  settle_tasks || return
   accept_exits
   check_completion
-  if [[ $PSL_OUTCOME && $1 == TERM ]]; then
-    PSL_STOP_AT=$((PSL_NOW + PSL_INTERRUPTED_GRACE))
-  fi
+  [[ $PSL_OUTCOME ]]
 }

@@ -116,8 +116,8 @@ decide() {
 stop_tasks() {
   local role
   local -a running=()
-  case $PSL_OUTCOME:$PSL_OUTCOME_CODE in
-    interrupted:*) PSL_STOP_AT=$((PSL_NOW + PSL_INTERRUPTED_GRACE)) ;;
+  case $PSL_SLURM_ENDS:$PSL_OUTCOME_CODE in
+    1:*) PSL_STOP_AT=$((PSL_NOW + PSL_INTERRUPTED_GRACE)) ;;
     *:-1004) PSL_STOP_AT=$((PSL_NOW + PSL_WARNING)) ;;
     *) PSL_STOP_AT=$((PSL_NOW + PSL_GRACE)) ;;
   esac
@@ -127,7 +127,7 @@ stop_tasks() {
     fi
   done
   send_to_all_steps quit
-  if [[ $PSL_OUTCOME != interrupted ]]; then
+  if [[ ! $PSL_SLURM_ENDS ]]; then
     signal_steps TERM ${running[@]+"${running[@]}"}
   fi
 }
@@ -138,7 +138,7 @@ stop_late_steps() {
   if ((PSL_NOW >= PSL_STOP_AT)); then
     kill_steps
   elif ((${#PSL_TERM_DUE[@]})); then
-    if [[ $PSL_OUTCOME != interrupted ]]; then
+    if [[ ! $PSL_SLURM_ENDS ]]; then
       signal_steps TERM "${!PSL_TERM_DUE[@]}"
     fi
     PSL_TERM_DUE=()

@@ -85,8 +85,7 @@ on_node_loss() {
   if [[ $PSL_OUTCOME ]]; then
     return 0
   fi
-  complete_by_settled LOSS  # only: background
-  [[ ! $PSL_OUTCOME ]] || return 0  # only: background
+  complete_by_settled && return  # only: background
   if stop_for_restart; then  # only: spare
     return 0  # only: spare
   fi  # only: spare

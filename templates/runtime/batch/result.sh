@@ -91,6 +91,7 @@ print_trigger() {
 # it got no TERM, and did not die of TERM or KILL; or it had ended before the script sent them.
 ended_by_itself() {
   [[ ${PSL_STATE[$1]-} == ended ]] || return
+  is_settled "$1" && return  # only: background
   if [[ $PSL_OUTCOME != interrupted ]] && ((PSL_ENDED_AFTER[$1] < PSL_DECIDED_AFTER)); then
     return 0
   fi

@@ -29,10 +29,13 @@ forward_signals_to() {
 # on_signal NAME: act on a signal. If the tasks do not run yet, end the script.
 on_signal() {
   stop_restarting  # only: spare
-  [[ $PSL_OUTCOME ]] || complete_by_settled "$1"  # only: background
   if [[ $PSL_OUTCOME ]]; then
     return 0
   fi
+  if [[ $1 == TERM ]]; then
+    PSL_SLURM_ENDS=1
+  fi
+  complete_by_settled  # only: background
   case $1 in
     TERM)
       decide interrupted -210 stop \

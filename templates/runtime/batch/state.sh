@@ -20,7 +20,7 @@ readonly PSL_PROVISIONAL_SECONDS=2
 PSL_SUCCEEDED=() PSL_FAILED=()
 # "TIME RULE TASK" of the exits that reached a threshold. In a tie the first one decides.
 PSL_REACHED=()
-# Steps: roles whose step runs, their Slurm step ids, and roles that started after the decision.
+# Steps: roles whose step runs, their Slurm step ids, and roles that get TERM after the decision.
 # Roles whose srun shares cores.
 PSL_SHARES_CORES=()
 PSL_STEP_RUNNING=() PSL_STEP_ID=() PSL_TERM_DUE=()
@@ -38,6 +38,8 @@ PSL_ENTERED='' PSL_BEGAN_AT=0 PSL_BEGAN_UPTIME=0 PSL_SUPERVISING=0
 # The decision, and its trigger, "RULE ROLE INDEX THRESHOLD".
 PSL_OUTCOME='' PSL_OUTCOME_CODE=0 PSL_OUTCOME_BEHAVIOUR='' PSL_OUTCOME_REASON='' PSL_TRIGGER=''
 PSL_DECIDED_AT=0 PSL_DECIDED_AFTER=0
+# Whether Slurm ends the job: it has sent TERM to all tasks, and starts no more steps.
+PSL_SLURM_ENDS=''
 # Whether writing the result failed; see explain_full for the other variables.
 PSL_UNWRITTEN='' PSL_FULL='' PSL_EXPLAINED=''
 # The time at which running tasks get KILL, and whether they have got it.

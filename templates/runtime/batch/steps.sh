@@ -183,7 +183,7 @@ clean_up_nodes() {
   local component
   local -a steps=()
   [[ $PSL_NEEDS_CLEANUP ]] || return 0
-  if [[ $PSL_OUTCOME == interrupted || $PSL_OUTCOME_CODE == -1001 ]]; then
+  if [[ $PSL_SLURM_ENDS || $PSL_OUTCOME_CODE == -1001 ]]; then
     return 0
   fi
   # Another job may have the run folder's name by now.

@@ -167,7 +167,7 @@ on_exit() {
   if [[ ${PSL_GOT_TERM[$task.$4]-} ]] || ((status == 143 || (status == 137 && $6 > 0))); then
     PSL_PROVISIONAL_UNTIL[$task]=$((PSL_NOW + PSL_PROVISIONAL_SECONDS))
   fi
-  ((status)) || [[ ! ${PSL_SETTLED[$task]-} ]] || unset "PSL_PROVISIONAL_UNTIL[$task]"  # only: background
+  keep_settled "$task"  # only: background
 }
 
 # note_end TASK AGE: note that a task ended AGE milliseconds ago. The clocks of nodes differ, so

@@ -14,10 +14,9 @@ PSL_TASK_VARIABLES=()
 PSL_WORDS=() PSL_LAST_MESSAGE='' PSL_RESERVE_PORTS='' PSL_PORT_LINES=()
 
 # The state of a task's shell. PSL_STOPPED is set after TERM. PSL_RUNNING is the index and attempt
-# of the task until it ends, PSL_OWN_TASK those of the last commands in this shell, and PSL_COMMAND
-# the process group of its running command. PSL_ENDING is set during an exit hook, to which TERM is
-# not forwarded.
-PSL_STOPPED=0 PSL_TERM_FORWARDED=0 PSL_RUNNING='' PSL_OWN_TASK='' PSL_COMMAND='' PSL_ENDING=''
+# of the task, and PSL_COMMAND the process group of its running command. PSL_ENDING is set during an
+# exit hook, to which TERM is not forwarded.
+PSL_STOPPED=0 PSL_TERM_FORWARDED=0 PSL_RUNNING='' PSL_COMMAND='' PSL_ENDING=''
 PSL_CODE=0 PSL_BEHAVIOUR='' PSL_EXPORTS='' PSL_CODE_OF_SCRIPT='' PSL_COMMANDS_ENDED=''
 PSL_STDOUT_LOG='' PSL_STDERR_LOG='' PSL_END_LOG=''
 # Whether bash notes the place of a failed command in PSL_END_LOG.

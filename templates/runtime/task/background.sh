@@ -1,4 +1,4 @@
-# Wait for processes that successful commands leave in the background, as OpenPAI does in protocol v2.
+# Wait for processes that successful commands of protocol v2 leave in the background, as on OpenPAI.
 #
 # OpenPAI's runtime ends when no process can write to the task's log any more. The commands inherit
 # the pipes to that log as 1 and 2, and again as 62 and 63, which `>/dev/null` leaves open. Here 1
@@ -24,13 +24,13 @@ hold_pipe() {
   fi
 }
 
-# await_background STATUS: if the commands have ended with STATUS 0, report the processes that they
-# leave, and wait until these end. On TERM, forward it to them.
+# await_background STATUS INDEX ATTEMPT: if the commands have ended with STATUS 0, report the
+# processes that they leave, and wait until these end. On TERM, forward it to them.
 await_background() {
   local try
   if (($1 == 0 && !PSL_STOPPED)) && is_held; then
     read_clock
-    report background "$PSL_ROLE" "$PSL_SLOT" "$PSL_OWN_TASK" "$PSL_NOW" "${PSL_HOLDERS[@]:0:8}"
+    report background "$PSL_ROLE" "$PSL_SLOT" "$2" "$3" "$PSL_NOW" "${PSL_HOLDERS[@]:0:8}"
     for try in 1 2; do
       launch outlast_holders >/dev/null 2>&1
       await_command

@@ -6,17 +6,17 @@
 # task.
 run_task_commands() {
   PSL_EXPORTS='' PSL_CODE_OF_SCRIPT=''
-  PSL_OWN_TASK="$1 $2"
+  PSL_WATCHED_TASK="$1 $2"  # only: progress
   if [[ ${PSL_HOOKS_BEFORE[PSL_ROLE]-}${PSL_HOOKS_AFTER[PSL_ROLE]-}$PSL_DEBUG_HOLD_SECONDS ]]; then
     run_hooks_and_commands "$@"
   elif ((PSL_STOPPED)); then
     return 143
   else
-    run_commands
+    run_commands "$@"
   fi
 }
 
-# run_commands: run the commands, in every rank of the task, and return the status.
+# run_commands INDEX ATTEMPT: run the commands, in every rank of the task, and return the status.
 run_commands() {
   local status=0
   if ((PSL_RANKS != 1)); then
@@ -32,7 +32,7 @@ run_commands() {
     join_ranks "$status" || status=$?
   fi
   end_watch  # only: progress
-  await_background "$status"  # only: background
+  await_background "$status" "$@"  # only: background
   return "$status"
 }
 

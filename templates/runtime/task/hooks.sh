@@ -26,7 +26,7 @@ run_hooks_and_commands() {
   elif ((status == 0)); then
     read_clock
     began=$PSL_NOW
-    run_commands || status=$?
+    run_commands "$1" "$attempt" || status=$?
     record_script "$attempt" commands "$status" "$began" -
   fi
   run_hooks_after "$1" "$attempt" "$status" || status=$?

@@ -5,8 +5,8 @@
 # itself, so the sizes of the logs are read before a task counts as quiet. A file system may hang:
 # only a separate process reads files, and writes a sign, two numbers, to the control FIFO.
 
-# The sign of progress: output, file or command; '' for no guard.
-PSL_WATCH=''
+# The sign of progress (output, file or command; '' for no guard) and "INDEX ATTEMPT" of the task.
+PSL_WATCH='' PSL_WATCHED_TASK=''
 # The permitted milliseconds without progress, and those between two reads of the sign.
 PSL_WATCH_WITHIN=0 PSL_WATCH_EVERY=0
 # The uptime of the last progress, of the end of the warm-up, of the last check, and of the last
@@ -87,7 +87,7 @@ check_progress() {
   due=$((PSL_MOVED_AT + PSL_WATCH_WITHIN))
   if [[ ! $PSL_IS_QUIET ]] && ((PSL_UPTIME >= due)) && has_last_sign "$due"; then
     PSL_IS_QUIET=1
-    printf 'quiet %s %s %s\n' "$PSL_ROLE" "$PSL_SLOT" "$PSL_OWN_TASK" >&"$PSL_REPORT_FD"
+    printf 'quiet %s %s %s\n' "$PSL_ROLE" "$PSL_SLOT" "$PSL_WATCHED_TASK" >&"$PSL_REPORT_FD"
   fi
   if [[ ! $PSL_READER ]] && ((PSL_UPTIME - PSL_READ_AT >= PSL_WATCH_EVERY ||
     (PSL_UPTIME >= due && PSL_READ_AT < due))); then
@@ -126,7 +126,7 @@ note_progress() {
   PSL_MOVED_AT=$((PSL_UPTIME > PSL_WARM_AT ? PSL_UPTIME : PSL_WARM_AT))
   if [[ $PSL_IS_QUIET ]]; then
     PSL_IS_QUIET=''
-    printf 'moved %s %s %s\n' "$PSL_ROLE" "$PSL_SLOT" "$PSL_OWN_TASK" >&"$PSL_REPORT_FD"
+    printf 'moved %s %s %s\n' "$PSL_ROLE" "$PSL_SLOT" "$PSL_WATCHED_TASK" >&"$PSL_REPORT_FD"
   fi
 }
 

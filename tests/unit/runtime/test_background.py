@@ -59,10 +59,10 @@ FREE = {
     "daemon that closes its descriptors": (PYTHON.format(DAEMON.format("os.closerange(0, 256)")), 0),
 }
 RUN = """
-PSL_ROLE=0 PSL_SLOT=0 PSL_OWN_TASK='0 0' PSL_STDOUT_LOG=out PSL_STDERR_LOG=err PSL_END_LOG=end PSL_ATTEMPT_FOLDER=.
+PSL_ROLE=0 PSL_SLOT=0 PSL_STDOUT_LOG=out PSL_STDERR_LOG=err PSL_END_LOG=end PSL_ATTEMPT_FOLDER=.
 PSL_ROLE_FOLDER=(w) PSL_SHELL_OPTIONS=('-e -u -o pipefail') PSL_REPORT_FILE=reports PSL_NODE_FOLDER=/nowhere
 exec {PSL_REPORT_FD}>/dev/null && outlive_signals && open_control_fifo 0.0
-run_commands; exit "$?"
+run_commands 0 0; exit "$?"
 """
 
 

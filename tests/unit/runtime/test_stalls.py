@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # A task with a FIFO as the batch script would read it. Fakes: the clock, and the reader that looks at files.
 WATCH = """
 cd "$1"; exec {PSL_REPORT_FD}>&1
-PSL_ROLE=0 PSL_SLOT=2 PSL_OWN_TASK='2 0' PSL_ONE_LOG=0 PSL_PROGRESS=("10 $2 report 0")
+PSL_ROLE=0 PSL_SLOT=2 PSL_WATCHED_TASK='2 0' PSL_ONE_LOG=0 PSL_PROGRESS=("10 $2 report 0")
 PSL_STDOUT_LOG=$1/out PSL_STDERR_LOG=$1/err NOW=1000000
 read_uptime() { PSL_UPTIME=$NOW; }
 start_reader() { PSL_READ_AT=$PSL_UPTIME PSL_READER=fake; }

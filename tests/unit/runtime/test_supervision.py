@@ -196,7 +196,7 @@ def test_a_step_that_starts_after_the_decision_gets_term_once_and_then_kill() ->
     """
     assert run_bash(code) == "TERM 1\nKILL 0 1\n"
     # Slurm has signalled all steps of a job that it ends.
-    assert run_bash(code.replace("=failed", "=interrupted")) == "KILL 0 1\n"
+    assert run_bash(f"PSL_SLURM_ENDS=1\n{code}") == "KILL 0 1\n"
 
 
 @pytest.mark.parametrize(
@@ -217,6 +217,9 @@ def test_a_task_that_ends_after_the_decision_was_stopped_unless_it_ended_by_itse
         PSL_GOT_TERM[0.0.2]=$3 && print_task_result 0 0 w
     """
     assert json.loads(run_bash(code, str(status), behaviour, termed))["state"] == state
+    # A settled result stands.
+    settled = "SUCCEEDED" if status == 0 else state
+    assert json.loads(run_bash(f"PSL_SETTLED[0.0]=1\n{code}", str(status), behaviour, termed))["state"] == settled
 
 
 def test_a_line_split_by_a_read_timeout_is_not_lost(tmp_path: Path) -> None:
