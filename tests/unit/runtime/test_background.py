@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 PYTHON = """python3 -c 'import os, subprocess, sys
 {}
 '"""
-DAEMON = "if os.fork(): os._exit(0)\nos.setsid()\n{}\nos.execlp(\"cat\", \"cat\", \"gate\")"
+DAEMON = 'if os.fork(): os._exit(0)\nos.setsid()\n{}\nos.execlp("cat", "cat", "gate")'
 POPEN = 'subprocess.Popen(["cat", "gate"]{})'
 TO_NULL = ", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL"
 HELD = {
@@ -120,7 +120,8 @@ def test_every_bash_waits(bash: str, tmp_path: Path) -> None:
         words = tuple(bashes.find(bash))
     except bashes.NoBashError as reason:
         pytest.skip(str(reason))
-    for number, (commands, held) in enumerate([(HELD["nohup"], True), (HELD["Popen"], True), (FREE["nothing"][0], False)]):
+    cases = ((HELD["nohup"], True), (HELD["Popen"], True), (FREE["nothing"][0], False))
+    for number, (commands, held) in enumerate(cases):
         folder = tmp_path / str(number)
         folder.mkdir()
         with running(folder, commands, words) as task:

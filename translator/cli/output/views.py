@@ -157,7 +157,7 @@ def _print_roles(view: View) -> None:
 
 
 def background_text(task: TaskView) -> str:
-    """Return what a task waits for whose commands have succeeded: `w-0 succeeded at 14:02; ... run: bash (17)`."""
+    """Return what a task waits for whose commands have succeeded."""
     named = (each.partition(":") for each in task.background_processes)
     processes = ", ".join(f"{name} ({number})" for number, _, name in named) or "of unknown name"
     at = format_time(task.background_since)
@@ -178,12 +178,10 @@ def _print_tasks(tasks: Sequence[TaskView], job: str, *, every: bool) -> None:
     for task in waiting[:SHOWN]:
         print_result(one_line(background_text(task)))
         processes = " ".join(each.partition(":")[0] for each in task.background_processes)
-        stop = f"paislurm exec {job} {task.name} -- bash -c 'kill {processes}'" if processes else f"paislurm cancel {job}"
-        print_result(one_line(f"  stop them: {stop}"))
+        stop = f"exec {job} {task.name} -- bash -c 'kill {processes}'" if processes else f"cancel {job}"
+        print_result(one_line(f"  stop them: paislurm {stop}"))
     if len(waiting) > SHOWN:
         print_result(f"{counted(len(waiting) - SHOWN, 'other task')} with background processes")
-
-
 
 
 def change_rows(changes: Sequence[Changed]) -> Iterator[tuple[str, str]]:
