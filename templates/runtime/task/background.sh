@@ -14,7 +14,7 @@ make_held_pipe() {
   exec {PSL_HELD_FD}< <(:)
   PSL_AROUND=''
   find_holders
-  PSL_AROUND=" ${PSL_HOLDERS[*]%%:*} "
+  PSL_AROUND=" ${PSL_HOLDERS[*]-}"
 }
 
 # hold_pipe: in the process that becomes the commands, keep only the other end of the pipe.
@@ -27,16 +27,17 @@ hold_pipe() {
 # await_background STATUS INDEX ATTEMPT: if the commands have ended with STATUS 0, report the
 # processes that they leave, and wait until these end. On TERM, forward it to them.
 await_background() {
-  local try
   if (($1 == 0 && !PSL_STOPPED)) && is_held; then
     read_clock
-    report background "$PSL_ROLE" "$PSL_SLOT" "$2" "$3" "$PSL_NOW" "${PSL_HOLDERS[@]:0:8}"
-    for try in 1 2; do
+    report background "$PSL_ROLE" "$PSL_SLOT" "$2" "$3" "$PSL_NOW" \
+      ${PSL_HOLDERS[@]+"${PSL_HOLDERS[@]:0:8}"}
+    launch outlast_holders >/dev/null 2>&1
+    await_command
+    if ((PSL_STOPPED)) && is_held; then
+      kill -TERM ${PSL_HOLDERS[@]+"${PSL_HOLDERS[@]%%:*}"} 2>/dev/null
       launch outlast_holders >/dev/null 2>&1
       await_command
-      ((PSL_STOPPED)) && is_held || break
-      kill -TERM ${PSL_HOLDERS[@]+"${PSL_HOLDERS[@]%%:*}"} 2>/dev/null
-    done
+    fi
   fi
   exec {PSL_HELD_FD}<&-
   PSL_HELD_FD=''
@@ -55,7 +56,7 @@ find_holders() {
   PSL_HOLDERS=()
   for process in /proc/[0-9]*; do
     if [[ ($process/fd/63 -ef /dev/fd/$PSL_HELD_FD || $process/fd/1 -ef $PSL_STDOUT_LOG ||
-      $process/fd/2 -ef $PSL_STDERR_LOG) && $PSL_AROUND != *" ${process#/proc/} "* ]]; then
+      $process/fd/2 -ef $PSL_STDERR_LOG) && $PSL_AROUND != *" ${process#/proc/}:"* ]]; then
       name=''
       read -r name 2>/dev/null <"$process/comm"
       PSL_HOLDERS+=("${process#/proc/}:${name//[!A-Za-z0-9_.+-]/_}")
