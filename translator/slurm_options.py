@@ -189,13 +189,13 @@ class JobCompatOptions(Struct, frozen=True, kw_only=True):
     """The compat options that the plan needs.
 
     `job_name: full` makes `PAI_JOB_NAME` `user~name`. `exit_patterns: original` searches logs for OpenPAI's own
-    expressions, mistakes included. `background: wait` lets a task of protocol v2 run until the processes end that its
-    commands leave in the background. `gpu_type: any` runs a job on any nodes if the site lacks the node or GPU type
-    that it names. Source: this project's docs, `extras.slurm.compat`.
+    expressions, mistakes included; `fixed` also for corrected ones. `background: wait` lets a task of protocol v2 run
+    until the processes end that its commands leave in the background. `gpu_type: any` runs a job on any nodes if the
+    site lacks the node or GPU type that it names. Source: this project's docs, `extras.slurm.compat`.
     """
 
     job_name: Literal["plain", "full"] = "plain"
-    exit_patterns: Literal["fixed", "original"] = "fixed"
+    exit_patterns: Literal["fixed", "original"] = "original"
     background: Literal["wait", "stop"] = "wait"
     gpu_type: Literal["error", "any"] = "error"
 
@@ -212,7 +212,7 @@ class CompatOptions(Struct, frozen=True, kw_only=True):
     job_name: Literal["plain", "full"] = "plain"
     nounset: bool = True
     unresolved: Literal["error", "keep"] = "error"
-    exit_patterns: Literal["fixed", "original"] = "fixed"
+    exit_patterns: Literal["fixed", "original"] = "original"
     background: Literal["wait", "stop"] = "wait"
     gpu_type: Literal["error", "any"] = "error"
 

@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 from ..errors import Diagnostic, NotFoundError, did_you_mean
 from ..exit_codes.advice import UNLISTED, advice, retry_rule
-from ..exit_codes.table import UNEXPLAINED, Behaviour, ExitTable, conditions, exit_codes
+from ..exit_codes.table import UNEXPLAINED, Behaviour, ExitTable, code_of_status, conditions
 from .input.sites import find_site
 
 if TYPE_CHECKING:
@@ -76,13 +76,16 @@ class Explanation(Struct, frozen=True, kw_only=True):
         """The meaning of the end, and the advice."""
         if self.row is None:
             return None
-        kind = self.row.type if self.is_listed else "unknown" if self.as_status else UNLISTED
-        return advice(self.row.code, kind=kind)
+        if self.as_status and not self.is_listed:
+            return advice(UNEXPLAINED, self.row.code)
+        return advice(self.row.code, kind=self.row.type if self.is_listed else UNLISTED)
 
     @property
     def as_status(self) -> str:
-        """The exit code of a command with this exit status, "" if the number is not an exit status."""
-        if self.row is None or not 0 < self.row.code < UNEXPLAINED or self.row.code in exit_codes():
+        """The exit code of a command with this exit status, "" if it is this one or the number is no exit status."""
+        if self.row is None or not 0 < self.row.code < UNEXPLAINED:
+            return ""
+        if code_of_status(self.row.code, "original")[0] == self.row.code:
             return ""
         return f"a command with this exit status gets code {UNEXPLAINED}, unless a rule matches its log"
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..shipped import shipped_table
-from .table import UNEXPLAINED, exit_codes
+from .table import UNEXPLAINED, corrected_rules, exit_codes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 BATCH, UNLISTED = "batch", "unlisted"
 NO_FILE = 229
 """The code of an unreadable file. Source: OpenPAI exit specification, ContainerIncorrectDataModelError."""
-GENERAL, NO_IMPORT = 1, 232
-NOT_FOUND = (127, 220, NO_IMPORT)
-"""The statuses and codes of a missing command or module."""
+GENERAL, NOT_FOUND, NO_IMPORT = 1, 127, 232
+"""The exit statuses of a general error and of a missing command, and the code of a missing module."""
+_SIGNALLED = range(129, 160)
+"""Exit statuses by signals, 128 + the signal. OpenPAI's codes in this range have the same meaning."""
 _NO_MODULE = ("ModuleNotFoundError:", "ImportError:")
 """The last output of Python for a missing module (status 1), and OpenPAI's code for it."""
 RETRY_RULES: dict[Behaviour, str] = {
@@ -61,34 +62,60 @@ def advice(
 ) -> Advice:
     """Return the advice for an exit code, or for the exit status of its task if the code is unspecific.
 
+    An exit status is never looked up as a code. Corrected expressions of the exit specification name a cause here.
     `kind` is the `type` of a code that only the site's profile lists, BATCH for a failure of the batch script, or
     UNLISTED for an unlisted code.
     `last_lines` are those of a command, or with BATCH of the batch log. `workdir` is the working directory of the
     command, as in the job file.
     """
-    number = _number(code, exit_status)
-    if misses_room(last_lines) and (number in STATUSES or kind == BATCH):
+    status, may_miss = _status(code, exit_status), _may_miss(code, exit_status)
+    if misses_room(last_lines) and (may_miss or kind == BATCH):
         return _advice(_missing("room"))
     if kind == BATCH:
         return _advice(_by_type(code, kind))
-    if number == GENERAL and _lacks_module(last_lines):
+    if status == GENERAL and _lacks_module(last_lines):
         return _advice(_by_code()[NO_IMPORT])
-    missing = missing_file(last_lines) if number in STATUSES else None
+    missing = missing_file(last_lines) if may_miss else None
     if missing is not None:
         return _missing_file_advice(missing, workdir)
-    row = _by_code().get(number) or _in_range(number) or _by_type(number, kind)
-    name = _SIGNALS.get(number - 128, str(number - 128))
-    return _advice(row, name)
+    if status in _SIGNALLED:
+        code = status
+    elif status:
+        code = _named_code(last_lines) or code
+    row = _by_code().get(code) if code != UNEXPLAINED or not status else None
+    row = row or (_by_status(status) if status else _by_type(code, kind))
+    return _advice(row, _SIGNALS.get(status - 128, str(status - 128)))
+
+
+def chose_its_status(code: int, exit_status: int | None) -> bool:
+    """Whether only the documentation of the failed program explains its exit status."""
+    status = _status(code, exit_status)
+    return bool(status) and status not in (126, NOT_FOUND, *_SIGNALLED)
 
 
 def lacks_something(code: int, exit_status: int | None, last_lines: Sequence[str]) -> bool:
     """Whether a command failed because a program, a module, a library or a file is missing."""
-    number = _number(code, exit_status)
-    return number in NOT_FOUND or _lacks_module(last_lines) or (number in STATUSES and misses_something(last_lines))
+    is_not_found = _status(code, exit_status) == NOT_FOUND or code in (220, NO_IMPORT)
+    may_miss = _may_miss(code, exit_status)
+    return is_not_found or _lacks_module(last_lines) or (may_miss and misses_something(last_lines))
 
 
-def _number(code: int, exit_status: int | None) -> int:
-    return exit_status if code == UNEXPLAINED and exit_status else code
+def _status(code: int, exit_status: int | None) -> int:
+    """Return the exit status that explains a failure better than its code, 0 for none."""
+    return exit_status if code == UNEXPLAINED and exit_status and exit_status != UNEXPLAINED else 0
+
+
+def _may_miss(code: int, exit_status: int | None) -> bool:
+    """Whether last lines about a missing file, or a full disk, can explain a failure."""
+    status = _status(code, exit_status)
+    return status not in _SIGNALLED if status else code in (220, NO_FILE, 230)
+
+
+def _named_code(last_lines: Sequence[str]) -> int | None:
+    """Return the code whose corrected expression matches one of the last lines."""
+    rules = corrected_rules() if last_lines else ()
+    found = (rule.code for rule in rules if any(re.search(rule.pattern, line, re.IGNORECASE) for line in last_lines))
+    return next(found, None)
 
 
 def _lacks_module(last_lines: Sequence[str]) -> bool:
@@ -126,9 +153,11 @@ def _by_code() -> Mapping[int, dict[str, Any]]:
     return {int(code): row for row in _rows() for code in row.get("codes", ())}
 
 
-def _in_range(number: int) -> dict[str, Any] | None:
+def _by_status(status: int) -> dict[str, Any]:
+    """Return the row of an exit status from 1 to 254."""
+    found = next((row for row in _rows() if status in row.get("statuses", ())), None)
     ranges = ((row, row["range"]) for row in _rows() if "range" in row)
-    return next((row for row, (first, last) in ranges if int(first) <= number <= int(last)), None)
+    return found or next(row for row, (first, last) in ranges if first <= status <= last)
 
 
 def _by_type(code: int, kind: str) -> dict[str, Any]:
@@ -139,8 +168,6 @@ def _by_type(code: int, kind: str) -> dict[str, Any]:
 
 LINES = 4
 """How many of the last lines are examined: compilers and make print more after the cause."""
-STATUSES = frozenset((*range(1, 128), 220, 229, 230))
-"""Exit statuses and codes of commands with a missing file. Source: exit specification, and this project's."""
 _NAMED = (
     re.compile(r"No such file or directory: b?['\"]([^'\"]+)"),
     re.compile(r"([^\s:'\"`\u2018\u2019]+)['\"`\u2019]?: (?:\[Errno 2\] )?No such file"),

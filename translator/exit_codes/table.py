@@ -181,15 +181,25 @@ def conditions(code: int) -> tuple[str, ...]:
             )
             if part
         )
-        for rule in exit_rules("fixed")
+        for rule in exit_rules("original")
         if rule.code == code
     )
 
 
 @cache
 def exit_rules(patterns: Literal["fixed", "original"]) -> tuple[ExitRule, ...]:
-    """Return the rules in matching order; `original` omits the fixed expressions."""
+    """Return the rules in matching order: OpenPAI's as written, or also the `fixed` expressions.
+
+    A `.*` at the end of an expression matters only to OpenPAI's handler: see `exit_rules.sh`.
+    """
     return tuple(rule for row in rows() if "when" in row for rule in _rules(row, patterns))
+
+
+@cache
+def corrected_rules() -> tuple[ExitRule, ...]:
+    """Return the rules of `fixed` whose expressions OpenPAI does not have."""
+    known = {rule.pattern.removesuffix(".*") for rule in exit_rules("original")}
+    return tuple(rule for rule in exit_rules("fixed") if rule.pattern not in known)
 
 
 def code_of_status(status: int, patterns: Literal["fixed", "original"]) -> tuple[int, Behaviour]:
@@ -209,7 +219,7 @@ def _rules(row: dict[str, Any], patterns: str) -> list[ExitRule]:
             code=row["code"],
             behaviour=row["behaviour"],
             status=status,
-            pattern=entry["expression"],
+            pattern=entry["expression"] if patterns == "original" else entry["expression"].removesuffix(".*"),
         )
         for entry in entries
         if patterns == "fixed" or not entry.get("fixed")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
-from ..exit_codes.advice import BATCH, advice, lacks_something, retry_rule
+from ..exit_codes.advice import BATCH, advice, chose_its_status, lacks_something, retry_rule
 from ..exit_codes.table import UNEXPLAINED, ExitTable, conditions
 from ..job import RESTART_ALWAYS
 from .first_cause import NODE_LOST, OUT_OF_MEMORY, last_words
@@ -130,15 +130,10 @@ def short_cause(table: ExitTable, code: int, status: int | None) -> str:
 def _what(code: int, status: int | None, said: Advice) -> str:
     """Return what ended a task, in a few words: the start of the advice's sentence, and the exit status."""
     number = f"exit status {status}" if status is not None else ""
-    is_own = code == UNEXPLAINED and status is not None and 0 < status < _FIRST_SIGNAL
-    if is_own and said.meaning == advice(code, status).meaning:
+    if chose_its_status(code, status) and said.meaning == advice(code, status).meaning:
         return number
     words = _SHORT.get(code) or re.split("[;:,]", said.meaning)[0]
     return f"{words}, {number}" if number else words
-
-
-_FIRST_SIGNAL = 126
-"""Statuses below it are the program's own."""
 
 
 def _cause(code: int, status: int | None, printed: tuple[str, ...], command: CommandPlace | None) -> str:

@@ -88,7 +88,7 @@ def uses_of(plan: Plan) -> tuple[str, ...]:
         "checkpoints": bool(plan.checkpoints),
         "export-env": plan.environment.exported is not None,
         "background": plan.background == "wait",
-        "openpai-exit-rules": plan.exit_patterns == "original",
+        "fixed-exit-rules": plan.exit_patterns == "fixed",
         **{f"plugin-{step.script.program}": True for step in steps if step.script.program},
     }
     return tuple(sorted(use for use, wanted in needed.items() if use and wanted))

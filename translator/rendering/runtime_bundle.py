@@ -142,7 +142,7 @@ _USES = (section.uses for section in (*_CONTAINER, *_TASK, *_FIRST_TASK, *_BATCH
 _NAME = re.compile(r"\bPSL_(\w+)")
 _CONDITION = re.compile(r"(?m)^(?P<text>.*\S) +# (?P<when>only|unless): (?P<use>[\w-]+)\n")
 """A line that only the scripts with a use have, or those without it; all others keep every byte."""
-ALL_USES = tuple(sorted(frozenset({"openpai-exit-rules"}).union(*_USES) - {_CONTAINED_RANKS}))
+ALL_USES = tuple(sorted(frozenset({"fixed-exit-rules"}).union(*_USES) - {_CONTAINED_RANKS}))
 
 
 def program(name: str) -> str:
@@ -208,7 +208,7 @@ def _text(section: Section, wanted: frozenset[str], names: frozenset[str]) -> st
     if section.file == "common/start":
         return text + _set_defaults(names)
     if section.file == "node/exit_rules":
-        return text + _exit_rules("original" if "openpai-exit-rules" in wanted else "fixed")
+        return text + _exit_rules("fixed" if "fixed-exit-rules" in wanted else "original")
     return _CONDITION.sub(lambda line: _line(line, wanted), text)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
-from typing import TYPE_CHECKING, Literal
+from pathlib import Path
+from typing import Literal
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
@@ -13,9 +15,6 @@ from paislurm.translator.exit_codes.table import ExitRule, exit_rules
 from paislurm.translator.rendering.shell import quote
 
 from .bash import run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 RULES = exit_rules("fixed")
 PRINTABLE = st.characters(min_codepoint=32, max_codepoint=126)
@@ -59,6 +58,43 @@ def test_every_row_matches_its_output(tmp_path_factory: pytest.TempPathFactory, 
         assert wanted[-1] != (255, "unknown")
     said = run(table(RULES) + CLASSIFY, str(folder)).splitlines()
     assert [(int(line.split()[0]), line.split()[1]) for line in said] == wanted
+
+
+LOGS = Path(__file__).with_name("openpai_exit_codes.jsonl")
+"""Exit statuses and logs, with the codes of OpenPAI's exit handler, and ours where a difference is wanted, `because`.
+
+`log` has texts, or texts and how often they are repeated; a character is a byte. Source: its program, at 59ec6d17, with
+the rules of microsoft/pai, run over these logs.
+"""
+ROWS = tuple(map(json.loads, LOGS.read_text(encoding="utf-8").splitlines()))
+
+
+@pytest.mark.slow("50 logs, each searched for up to 38 expressions")
+@pytest.mark.parametrize("first", range(0, 300, 50))
+def test_failures_get_the_codes_of_openpais_handler(tmp_path: Path, first: int) -> None:
+    rows = ROWS[first : first + 50]
+    for number, row in enumerate(rows):
+        case = tmp_path / f"{number:02}"
+        case.mkdir()
+        (case / "status").write_text(str(row["status"]))
+        pieces = ((piece, 1) if isinstance(piece, str) else piece for piece in row["log"])
+        streams = ("stdout", "stderr") if number % 2 else ("stderr", "stdout")
+        (case / streams[0]).write_bytes(b"".join(text.encode("latin-1") * times for text, times in pieces))
+        (case / streams[1]).write_bytes(b"")
+    said = run(table(exit_rules("original")) + CLASSIFY, str(tmp_path)).splitlines()
+    behaviours = {rule.code: rule.behaviour for rule in exit_rules("original")} | {255: "unknown"}
+    wanted = [row.get("ours", row["code"]) for row in rows]
+    found = [(row["log"], line) for row, line in zip(rows, said, strict=True)]
+    assert found == [(row["log"], f"{code} {behaviours[code]}") for row, code in zip(rows, wanted, strict=True)]
+
+
+def test_only_wanted_differences_from_openpais_handler_remain() -> None:
+    assert (len(ROWS), len({json.dumps([row["status"], row["log"]]) for row in ROWS})) == (300, 300)
+    assert {row["because"] for row in ROWS if row.get("ours", row["code"]) != row["code"]} == {
+        "its handler crashes, and the failure is then unexplained too",
+        "a letter equals an ASCII letter in Unicode only",
+        "the line is paislurm's own, about a hook",
+    }
 
 
 def test_blanks_around_an_expression_are_significant(tmp_path: Path) -> None:

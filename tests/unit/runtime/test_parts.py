@@ -116,7 +116,7 @@ ONLY_FIRST = {
     "report_ports_in_pieces",
 }
 """What only the first task of a node, or one without gang allocation, calls."""
-OPTIONAL = tuple(use for use in ALL_USES if use not in (*BASH_PARTS, "openpai-exit-rules", "registry"))
+OPTIONAL = tuple(use for use in ALL_USES if use not in (*BASH_PARTS, "fixed-exit-rules", "registry"))
 SELECTIONS = [
     tuple(sorted((*chosen, *extra)))
     for number in (0, 1, len(OPTIONAL) - 1, len(OPTIONAL))
