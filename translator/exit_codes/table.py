@@ -108,10 +108,17 @@ class ExitTable:
             word: (self.codes[row.exit_code], text) for row in self._rows for word, text in row.backend_states.items()
         }
 
-    def describe(self, code: int) -> ExitCode:
-        """Return the row of a code; an unlisted code gets the texts of its kind."""
+    def describe(self, code: int, reported: str = "") -> ExitCode:
+        """Return the row of a code; an unlisted code gets the texts of its kind.
+
+        `reported` is the behaviour in the script's result, "" if unknown. It takes precedence over the shipped one: a
+        registry that does not answer has the code of a missing image, but is retried. A site's row overrides both.
+        """
         unlisted = self.codes[UNLISTED if code > 0 else UNLISTED_NEGATIVE]
-        return self.codes.get(code) or replace(unlisted, code=code, states={})
+        row = self.codes.get(code) or replace(unlisted, code=code, states={})
+        if reported not in BEHAVIOURS or any(each.exit_code == code and each.behaviour for each in self._rows):
+            return row
+        return replace(row, behaviour=reported)
 
     def named(self, phrase: str) -> ExitCode | None:
         """Return the row of a phrase, in any case."""

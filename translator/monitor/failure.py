@@ -10,6 +10,7 @@ from msgspec import Struct
 from ..exit_codes.advice import BATCH, advice, chose_its_status, lacks_something, retry_rule
 from ..exit_codes.table import UNEXPLAINED, ExitTable, conditions
 from ..job import RESTART_ALWAYS
+from ..state.result import reported_behaviour
 from .first_cause import NODE_LOST, OUT_OF_MEMORY, last_words
 from .retry import WITHOUT_LIMIT
 
@@ -108,7 +109,7 @@ class Failure(Struct, frozen=True, kw_only=True):
             last_words="" if own else words,
             exit_code=job_code,
             rule=_rule(row, view, status),
-            retry_rule=_retry_rule(table.describe(job_code), view),
+            retry_rule=_retry_rule(table.describe(job_code, reported_behaviour(view.result, job_code)), view),
             cause=_cause(code, status, printed, command) or no_room,
             advice=said,
             command=command,

@@ -10,6 +10,7 @@ from paislurm.backends.slurm.states import FORGOTTEN
 from ..folded_names import folded
 from ..state.changes import policy_at
 from ..state.records import Ended, Observed, Retry
+from ..state.result import reported_behaviour
 from .job_status import LOST_NODES, DueAttempt, JobStatus, may_be_lost, state_of, tells_all
 from .retry import STOPPED, AttemptEnd, RetryAfter, decide_retry
 from .status import folded_nodes
@@ -46,7 +47,8 @@ def retry_decision(evidence: Evidence, code: int) -> tuple[AttemptEnd, RetryAfte
     Users see the end in a complete result before it is recorded. So a change of the retry limit does not count that
     comes after it, from a process that has read the job before.
     """
-    known, result, row = evidence.history, evidence.result, evidence.table.describe(code)
+    known, result = evidence.history, evidence.result
+    row = evidence.table.describe(code, reported_behaviour(result, code))
     ending = AttemptEnd(code=row.code, behaviour=row.behaviour, canceller=evidence.canceller)
     seen_at = result.ended_at if result is not None and tells_all(result) else None
     policy = known.retry_policy if seen_at is None else policy_at(known, seen_at)

@@ -12,6 +12,7 @@ from ..monitor.job_status import state_of
 from ..monitor.task_status import task_views
 from ..state.history import reasons_of
 from ..state.records import Ended, Observed, Retry, Submitted
+from ..state.result import reported_behaviour
 from ..state.task_reports import Report
 from .model import AttemptEntry, JobReport, TaskEntry, segments, task_segments
 
@@ -77,6 +78,7 @@ def job_report(evidence: JobEvidence) -> JobReport:
     known, status = evidence.history, evidence.job_status
     table = ExitTable(known.exit_rows)
     attempts = tuple(_attempt(files, evidence, table) for files in evidence.attempts)
+    result = evidence.attempts[-1].result if evidence.attempts else None
     return JobReport(
         name=evidence.name,
         job=known.job,
@@ -86,7 +88,7 @@ def job_report(evidence: JobEvidence) -> JobReport:
         state=status.state,
         ended=status.ended,
         exit_code=status.code,
-        exit=None if status.code is None else table.describe(status.code),
+        exit=None if status.code is None else table.describe(status.code, reported_behaviour(result, status.code)),
         reason=status.reason,
         now=evidence.now,
         created_at=known.created or None,
@@ -124,7 +126,7 @@ def _attempt(files: AttemptFiles, evidence: JobEvidence, table: ExitTable) -> At
         job_id=submitted.job_id if submitted else "",
         state=state,
         exit_code=code,
-        exit=None if code is None else table.describe(code),
+        exit=None if code is None else table.describe(code, reported_behaviour(result, code)),
         reason=reason,
         retry_rule=end.retry_rule if isinstance(end, Retry) else "",
         blamed_nodes=end.blamed_nodes if isinstance(end, Retry) else (),

@@ -144,6 +144,11 @@ class Result(Struct, frozen=True, kw_only=True):
         return not any(task.lingers for task in self.tasks)
 
 
+def reported_behaviour(result: Result | None, code: int) -> str:
+    """Return the retry behaviour that the script reported for an end with this code, "" if it reported none."""
+    return result.behaviour if result is not None and result.exit_code == code else ""
+
+
 def read_result(path: Path) -> Result | None:
     """Return the result, None if it does not exist yet. Raises CorruptDataError."""
     try:

@@ -9,7 +9,11 @@ from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
 from paislurm.translator.errors import Diagnostic, RejectedError
+from paislurm.translator.exit_codes.table import ExitTable, SiteRow, exit_codes
+from paislurm.translator.monitor.job_status import Evidence
 from paislurm.translator.monitor.reconcile import UNKNOWN_SECONDS
+from paislurm.translator.monitor.transition import retry_decision
+from paislurm.translator.state.history import history
 from paislurm.translator.state.journal import append
 from paislurm.translator.state.records import Cancelled, Ended
 
@@ -25,6 +29,7 @@ from .jobs import (
     job_folder,
     kinds,
     leave_result,
+    left,
     observed,
     stepped,
     task,
@@ -32,6 +37,8 @@ from .jobs import (
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from paislurm.translator.exit_codes.table import Behaviour
 
 
 KILLED = {"outcome": "failed", "exit_code": 137, "behaviour": "transient", "reason": "worker-0 was killed"}
@@ -78,6 +85,37 @@ def test_the_hourly_limit_also_counts_retries_with_a_later_begin_time(tmp_path: 
     view = stepped(folder, backend, NOW, ahead=60, room_at=NOW + 50)
     assert (len(backend.submissions), view.room_at) == (1, NOW + 50)
     assert "waiting for attempt 2, which is held back for 50 s: " in view.job_status.reason
+
+
+@pytest.mark.parametrize(
+    ("code", "reported", "site", "behaviour"),
+    [
+        *((code, row.behaviour, None, row.behaviour) for code, row in exit_codes().items() if row.type != "success"),
+        (254, "transient", None, "transient"),  # the registry did not answer
+        (252, "transient", None, "transient"),  # the node folder is gone, and another attempt has another one
+        (254, "transient", "permanent", "permanent"),
+        (254, "stop", None, "permanent"),
+    ],
+)
+def test_the_behaviour_of_the_result_decides_unless_the_site_has_a_rule(
+    code: int, reported: str, site: Behaviour | None, behaviour: Behaviour
+) -> None:
+    table = ExitTable((SiteRow(exit_code=code, behaviour=site),) if site else ())
+    evidence = Evidence(
+        history=history([CREATED, INTENT, SUBMITTED]), observation=None, backend_reachable=True, started=True, now=NOW,
+        polled_at=NOW, table=table, result=left(outcome="failed", exit_code=code, behaviour=reported),
+    )  # fmt: skip
+    assert retry_decision(evidence, code)[0].behaviour == behaviour
+    assert retry_decision(evidence, -1004)[0].behaviour == "permanent"
+
+
+@pytest.mark.parametrize("code", [254, 252])
+def test_a_transient_failure_with_the_code_of_a_permanent_one_is_retried(tmp_path: Path, code: int) -> None:
+    folder, backend = job(tmp_path), FakeBackend()
+    leave_result(folder, outcome="failed", exit_code=code, behaviour="transient", reason="no answer from the registry")
+    ended(backend)
+    view = stepped(folder, backend, NOW)
+    assert (view.history.attempt, view.history.retries[0].behaviour) == (1, "transient")
 
 
 @pytest.mark.parametrize(
