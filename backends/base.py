@@ -112,6 +112,10 @@ class Backend(Protocol):
         """Return the nodes of a host list that are unavailable now, each with the reason given, or ""."""
         ...
 
+    def known_nodes(self, nodes: Collection[str], cluster: str = "") -> frozenset[str]:
+        """Return those of some nodes that exist on a cluster, "" for this machine's."""
+        ...
+
     def cancel(self, *job_ids: JobId) -> None:
         """Cancel jobs. A job that has ended is not an error. After an error, some jobs may have been cancelled."""
         ...

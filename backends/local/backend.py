@@ -85,6 +85,10 @@ class LocalBackend(SharedFolders):
         """Return nothing: the only node is this machine."""
         return {}
 
+    def known_nodes(self, nodes: Collection[str], cluster: str = "") -> frozenset[str]:  # noqa: ARG002 - as in Backend
+        """Return all of them: no node is ever avoided here."""
+        return frozenset(nodes)
+
     def cancel(self, *job_ids: JobId) -> None:
         """Send TERM to the batch scripts and all tasks of jobs, and KILL after the grace time."""
         for job_id in job_ids:

@@ -117,6 +117,10 @@ class SlurmBackend(SharedFolders):
         """Return the nodes that are down, drained, failing or not responding, each with Slurm's reason."""
         return unavailable_nodes(self._answer(commands.sinfo(nodes)))
 
+    def known_nodes(self, nodes: Collection[str], cluster: str = "") -> frozenset[str]:
+        """Return those of some nodes that exist, by one query. sinfo prints nothing for other names."""
+        return frozenset(self._answer(commands.sinfo_names(nodes, cluster)).split()).intersection(nodes)
+
     def cancel(self, *job_ids: JobId) -> None:
         """Cancel jobs with all their components, by one call per cluster. Ignore jobs that have ended."""
         for wanted in by_cluster(job_ids, commands.cluster_of).values():

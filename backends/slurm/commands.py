@@ -149,6 +149,11 @@ def sinfo(nodes: str) -> list[str]:
     return ["sinfo", "--noheader", "--Node", f"--nodes={nodes}", "--format=%N %T %E"]
 
 
+def sinfo_names(nodes: Iterable[str], cluster: str) -> list[str]:
+    """Return the query for the names of nodes, a line for each node and partition, also of hidden partitions."""
+    return ["sinfo", "--noheader", "--Node", "--all", f"--nodes={','.join(nodes)}", "--format=%N", *clusters(cluster)]
+
+
 def sacct(ids: Iterable[JobId]) -> list[str]:
     """Return the accounting query for jobs of one cluster: a row for each component, no steps.
 

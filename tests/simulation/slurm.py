@@ -156,6 +156,10 @@ class Slurm(SharedFolders):
         self._ask(f"sinfo of {nodes}")
         return {node: why for node, why in self.drained.items() if node == nodes}
 
+    def known_nodes(self, nodes: Collection[str], cluster: str = "") -> frozenset[str]:  # noqa: ARG002 - as there
+        self._ask(f"sinfo of {', '.join(nodes)}")
+        return frozenset(nodes)
+
     def cancel(self, *job_ids: JobId) -> None:
         self._moments.at("before scancel")
         jobs = [job for job_id in job_ids if (job := self.jobs.get(job_id)) is not None]

@@ -66,13 +66,16 @@ def list_nodes(session: Session) -> NodeList:
 
 
 def add_node(session: Session, node: str, reason: str) -> NodeList:
-    """Add a node to the ledger. Raises UsageError for a name that no node has, and FolderError."""
+    """Add a node to the ledger. Raises UsageError for a name that no node has, BackendError, and FolderError."""
     if not re.fullmatch(NODE_NAME, node):
         message = f"{node!r} is not the name of a node"
         raise UsageError(Diagnostic(code="E547", message=message, hint="add one node at a time"))
     site, home = find_site(session, None), session.store.home
     backend = f"ssh:{site.host}" if site.host else "slurm"
     cluster = f"{backend}@{site.cluster}" if site.cluster else backend
+    if node not in session.backend(backend).known_nodes([node], site.cluster or ""):
+        hint = "list the nodes with `sinfo -N`"
+        raise UsageError(Diagnostic(code="E547", message=f"{cluster} has no node {node!r}", hint=hint))
     with writing(home):
         make_private(home)
         add(home, [BadNode(happened_at=session.now(), cluster=cluster, node=node, reason=reason[:MAX_REASON])])
@@ -90,6 +93,15 @@ def remove_node(session: Session, node: str) -> NodeList:
     with writing(home):
         add(home, [BadNode(happened_at=now, cluster=each.cluster, node=node, is_removed=True) for each in found])
     return list_nodes(session)
+
+
+def say_avoided(session: Session, job: str, wanted: tuple[str, ...], avoided: tuple[str, ...]) -> None:
+    """Report which bad nodes a submitted job avoids, and which it does not."""
+    if avoided:
+        session.say(f"{job} avoids bad nodes: {', '.join(avoided)}")
+    left = ", ".join(node for node in wanted if node not in avoided)
+    if left:
+        session.say(f"warning: {job} does not avoid {left}: Slurm refuses that; see `paislurm nodes`")
 
 
 def ledger(session: Session) -> Ledger:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from paislurm.backends.base import JobId, Submission
+from paislurm.backends.slurm.commands import cluster_of_tag
 
 from ..errors import RejectedError, ThrottledError, UnreachableError
 from ..state.history import apply
@@ -82,12 +83,12 @@ def submit_attempt(
     exclude: tuple[str, ...] = (),
     delay: int = 0,
     environment: Mapping[str, str] | None = None,
-) -> tuple[JobId, OSError | None]:
+) -> tuple[Submitted, OSError | None]:
     """Submit the attempt whose intent is in the journal. Raises BackendError if the backend does not accept it.
 
     Avoid the nodes in `exclude`, unless the backend refuses that. Start after at least `delay` seconds, with the
-    environment, or that of this process. Return the job's id, and the error if the id could not be recorded; the job
-    then runs anyway and is found by its tag.
+    environment, or that of this process. Return the record of the attempt, and the error if it could not be written;
+    the job then runs anyway and is found by its tag.
     """
     submission = Submission(
         script=folder.script(known.attempt),
@@ -101,21 +102,33 @@ def submit_attempt(
         environment=environment,
         held=known.holds_next,
     )
-    try:
-        job_id = backend.submit(submission)
-    except RejectedError:
-        if not exclude:
-            raise
-        job_id = backend.submit(replace(submission, exclude=()))
+    job_id, avoided = _submit(backend, submission)
     now = known.asked
     with suppress(OSError):
         # The file server's time is that of the lock, which another process may have taken meanwhile.
         now = clock()
+    record = replace(submitted(known, job_id, now), avoided_nodes=avoided)
     try:
-        folder.append(submitted(known, job_id, now))
+        folder.append(record)
     except OSError as error:
-        return job_id, error
-    return job_id, None
+        return record, error
+    return record, None
+
+
+def _submit(backend: Backend, submission: Submission) -> tuple[JobId, tuple[str, ...]]:
+    """Submit a script, and return its id and the nodes that it avoids.
+
+    If the backend refuses them, leave out the nodes that it does not know; if it knows all, avoid none.
+    """
+    wanted = submission.exclude
+    try:
+        return backend.submit(submission), wanted
+    except RejectedError:
+        if not wanted:
+            raise
+    known = backend.known_nodes(wanted, cluster_of_tag(submission.tag))
+    exclude = tuple(node for node in wanted if node in known)
+    return _submit(backend, replace(submission, exclude=() if exclude == wanted else exclude))
 
 
 def cancel_as_asked(folder: JobFolder, known: History, backend: Backend, now: int, *, again: bool = False) -> History:

@@ -267,7 +267,7 @@ def _submit(view: View, number: int, dependencies: Dependencies) -> View:
         # Another process submits this attempt, once it is certain that this one has not.
         return view
     try:
-        job_id, _ = submit_attempt(
+        record, _ = submit_attempt(
             folder,
             known,
             dependencies.backend(known.backend),
@@ -282,7 +282,7 @@ def _submit(view: View, number: int, dependencies: Dependencies) -> View:
         return _after(view, open_job(folder).history, error.words)
     dependencies.unreached.pop(known.backend, None)
     # The id is known here even if it could not be recorded.
-    known = replace(open_job(folder).history, job_id=job_id)
+    known = replace(open_job(folder).history, job_id=record.job_id)
     return _cancel(_after(view, known, ""), dependencies)
 
 

@@ -12,6 +12,8 @@ from .preflight import preflight_text
 from .slurm.components import BINDING_OPTIONS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..job import PortRequest
     from .layout.layout import OtherLayout
     from .plan import HookScript, MpiWorld, Plan, RetryPlan, RolePlan
@@ -24,8 +26,11 @@ _PATHS = {"PAI_DATA_DIR": "data", _OUTPUT: "output", _CODE: "code"}
 _USER = "$PAI_USER_NAME"
 
 
-def plan_text(plan: Plan) -> str:
-    """Return the plan as text: the job, its roles, and the request to Slurm for each component."""
+def plan_text(plan: Plan, avoided: Sequence[str] = ()) -> str:
+    """Return the plan as text: the job, its roles, and the request to Slurm for each component.
+
+    `avoided` are the bad nodes that a submit would avoid now.
+    """
     turns = "all at once" if plan.gang else "as slots become free"
     head = [
         ("job", f"{plan.job_name} ({plan.source}, PAI protocol v{plan.protocol})"),
@@ -39,6 +44,7 @@ def plan_text(plan: Plan) -> str:
         ),
         *([("spare", _spare(plan))] if plan.spare else []),
         *([("requeue", _REQUEUE)] if plan.requeues else []),
+        *([("avoids", f"{', '.join(avoided)}: see `paislurm nodes`")] if avoided else []),
         *([("slurm", plan.slurm.version)] if plan.slurm.version else []),
         ("time limit", _time(plan)),
         ("ports", f"{plan.nodes.first_port} to {plan.nodes.last_port}"),

@@ -88,6 +88,8 @@ class History(Struct, frozen=True, kw_only=True):
     refused: Refused | None = None
     """Why the backend refused the last attempt, which will be submitted again; None during a new submit."""
     submitted: int | None = None
+    avoided: tuple[str, ...] = ()
+    """The bad nodes that the last attempt avoids."""
     observed: Observed | None = None
     waited: frozenset[tuple[str, ...]] = frozenset()
     """The reasons for which the last attempt has waited, as `change_key` returns them."""
@@ -207,6 +209,7 @@ def _of_attempt(known: History, attempt: int) -> History:
         job_id="",
         refused=None,
         submitted=None,
+        avoided=(),
         observed=None,
         waited=frozenset(),
         ended=None,
@@ -223,7 +226,7 @@ def _next(known: History, record: Intent | Submitted | Refused | Observed | Ende
             return replace(
                 known, job_id=record.job_id, submitted=record.happened_at, job=record.job, user=record.user,
                 backend=record.backend, tasks=record.task_count, created=known.created or record.happened_at,
-                group=known.group or record.group, holds_next=False, refused=None,
+                group=known.group or record.group, holds_next=False, refused=None, avoided=record.avoided_nodes,
             )  # fmt: skip
         case Refused():
             first = known.first_asked if record.reached else 0

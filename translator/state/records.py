@@ -149,6 +149,8 @@ class Submitted(_OfAttempt, frozen=True, kw_only=True):
     """The number of tasks."""
     group: str = ""
     """The name of the job's sweep."""
+    avoided_nodes: tuple[str, ...] = ()
+    """The bad nodes that the attempt avoids."""
 
 
 class Refused(_OfAttempt, frozen=True, kw_only=True):

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import errno
 import json
+import os
+import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from paislurm.translator.state.bad_nodes import BadNode, add
+
 from .running import finish
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from paislurm.translator.state.job_folder import JobFolder
 
     from ..monitor.jobs import FakeBackend
@@ -24,6 +27,7 @@ def listed(run: Runner) -> list[tuple[str, str | None, str | None]]:
     return [(each["node"], each["job"], each["reason"]) for each in document["bad_nodes"]]
 
 
+@pytest.mark.usefixtures("slurm")
 def test_nodes_are_added_listed_and_removed(run: Runner) -> None:
     assert "no bad nodes" in run("nodes").err
     assert run("nodes", "add", "n7", "--reason", "slow\x1b[31m").code == 0
@@ -35,6 +39,7 @@ def test_nodes_are_added_listed_and_removed(run: Runner) -> None:
     assert (run("nodes", "remove", "n7").code, run("nodes", "add", "n[1-2]").code) == (2, 2)
 
 
+@pytest.mark.usefixtures("slurm")
 def test_a_full_home_is_named(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
     run("nodes", "add", "n7")
 
@@ -72,6 +77,39 @@ def test_a_job_avoids_bad_nodes_within_the_spare_ones(
     assert said.code == 0, said.err
     assert set(slurm.submissions[0].exclude) <= {"n7", "n8", "n9"}
     assert len(slurm.submissions[0].exclude) == len(expected)
+
+
+@pytest.mark.parametrize(
+    ("absent", "avoided", "warned"),
+    [((), "n8, n9", ""), (("n9",), "n8", "n9"), (("n8",), "n9", "n8"), (("n8", "n9"), "", "n8, n9")],
+)
+def test_an_unknown_node_does_not_switch_off_the_avoidance_of_others(
+    run: Runner, job: str, slurm: FakeBackend, absent: tuple[str, ...], avoided: str, warned: str
+) -> None:
+    """It was there when it was added; the plan, the submit and the status say what is avoided."""
+    home = Path(os.environ["PAISLURM_HOME"])
+    home.mkdir(mode=0o700)
+    now = int(time.time())
+    add(home, [BadNode(happened_at=now, cluster="slurm", node=node) for node in ("n8", "n9")])
+    with open(job, "a", encoding="utf-8") as file:  # noqa: PTH123 - a path as text
+        file.write("extras: {slurm: {avoidNodes: {atMost: 5}}}\n")
+    assert "avoids      n8, n9: see `paislurm nodes`" in run("plan", job).out
+    slurm.absent = frozenset(absent)
+    said = run("submit", job)
+    assert said.code == 0, said.err
+    assert (f"avoids bad nodes: {avoided}\n" in said.err) == bool(avoided)
+    assert (f"does not avoid {warned}: " in said.err) == bool(warned)
+    assert [", ".join(each.exclude) for each in slurm.submissions] == [avoided]
+    assert json.loads(run("status", "demo", "--json").out)["avoided_nodes"] == (avoided.split(", ") if avoided else [])
+    assert (f"avoids           {avoided}\n" in run("status", "demo").out) == bool(avoided)
+
+
+def test_only_nodes_of_the_cluster_can_be_added(run: Runner, slurm: FakeBackend) -> None:
+    slurm.absent = frozenset(["n99"])
+    said = run("nodes", "add", "n99")
+    assert (said.code, "E547: slurm has no node 'n99'" in said.err, listed(run)) == (2, True, [])
+    slurm.fails = "away"
+    assert (run("nodes", "add", "n7").code, listed(run)) == (6, [])
 
 
 def test_nodes_at_fault_are_noted_once(run: Runner, job: str, slurm: FakeBackend, demo: JobFolder) -> None:

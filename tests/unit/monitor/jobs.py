@@ -165,6 +165,7 @@ class FakeBackend:
         self.tags: dict[str, JobId] = {}
         self.queries = 0
         self.lost: dict[str, str] = {}
+        self.absent: frozenset[str] = frozenset()
         self.node_queries = 0
         self.fails = ""
         self.slurm = ""
@@ -180,6 +181,8 @@ class FakeBackend:
         """Take the script."""
         self._fail()
         assert submission.script.is_file()
+        if self.absent.intersection(submission.exclude):
+            raise RejectedError(Diagnostic(code="E503", message="Invalid node name specified"))
         self.submissions.append(submission)
         job_id = JobId(str(100 + len(self.submissions)))
         self.tags[submission.tag] = job_id
@@ -218,6 +221,13 @@ class FakeBackend:
         self.node_queries += 1
         self._fail()
         return {node: self.lost[node] for node in nodes.split(",") if node in self.lost}
+
+    def known_nodes(self, nodes: Collection[str], cluster: str = "") -> frozenset[str]:  # noqa: ARG002 - as in Backend
+        """Know all nodes but those that do not exist."""
+        self.node_queries += 1
+        if self.fails != "refuses":
+            self._fail()
+        return frozenset(nodes) - self.absent
 
     def options(self, ids: Collection[JobId]) -> Mapping[JobId, Sequence[Mapping[str, str]]]:
         """Tell what jobs have, of those that are asked for."""

@@ -1,16 +1,19 @@
-"""The retry policy in a job's journal: the job's settings within the site's limits."""
+"""The retry policy in a job's journal: the job's settings within the site's limits; the bad nodes that it avoids."""
 
 from __future__ import annotations
 
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from ...state.history import History
 from ...state.records import RetryPolicy
+from ..nodes import ledger
 
 if TYPE_CHECKING:
     from ...pipeline import Compiled
     from ...planning.plan import Plan
     from ...site.profile import Site
+    from ..session import Session
 
 
 def retry_policy(compiled: Compiled) -> RetryPolicy:
@@ -27,6 +30,13 @@ def retry_policy(compiled: Compiled) -> RetryPolicy:
         avoid_s=avoid_s,
         avoid_most=avoid_most,
     )
+
+
+def nodes_to_avoid(session: Session, compiled: Compiled, backend: str) -> tuple[str, ...]:
+    """Return the bad nodes that a submit of a job to this backend would avoid now."""
+    cluster = compiled.plan.slurm.cluster
+    known = History(retry_policy=retry_policy(compiled), backend=backend, tag=f"@{cluster}" if cluster else "")
+    return known.excluded_nodes(session.now(), ledger(session).read(known))
 
 
 def spare_nodes(plan: Plan, site: Site) -> int | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from paislurm.backends.base import JobId
 from paislurm.backends.registry import is_remote
 from paislurm.backends.runner import scrubbed
 
@@ -19,7 +20,7 @@ from ...state.publish import stage, write_files
 from ...state.records import Created, JobRole, dump
 from ...state.submit_environment import ENVIRONMENT, UMASK, as_bytes, current_umask, is_kept
 from ..document import plain
-from ..nodes import ledger
+from ..nodes import ledger, say_avoided
 from ..runs.recording import current_folder, run_record
 from .background import MONITOR_CALL, leave_monitor, monitor_call, say_monitor
 from .masking import hidden_texts, kept_text
@@ -31,8 +32,6 @@ from .retry_policy import retry_policy
 from .site_values import partitions_of
 
 if TYPE_CHECKING:
-    from paislurm.backends.base import JobId
-
     from ...monitor.poll import View
     from ...state.history import History
     from ...state.job_folder import JobFolder
@@ -120,7 +119,7 @@ def _submit(session: Session, prepared: Prepared, finished: View | None) -> str:
         return ""
     try:
         exclude = known.excluded_nodes(session.now(), ledger(session).read(known))
-        job_id, unwritten = submit_attempt(folder, known, session.backend(source.backend), session.now, exclude=exclude)
+        record, unwritten = submit_attempt(folder, known, session.backend(source.backend), session.now, exclude=exclude)
     except BackendError as error:
         if error.is_refusal:
             undo(folder, old)
@@ -131,6 +130,8 @@ def _submit(session: Session, prepared: Prepared, finished: View | None) -> str:
     except Exception:
         undo(folder, old)
         raise
+    job_id = JobId(record.job_id)
+    say_avoided(session, folder.name, exclude, record.avoided_nodes)
     if unwritten is not None and not folder.is_here():
         with suppress(BackendError):
             session.backend(source.backend).cancel(job_id)

@@ -161,6 +161,8 @@ class JobView(JobLine, frozen=True, kw_only=True):
     """The attempts that were retried, in order."""
     changes: tuple[JobChange, ...] = ()
     """The changes by `update`, in order."""
+    avoided_nodes: tuple[str, ...] = ()
+    """The bad nodes that the last attempt avoids."""
     excluded_nodes: tuple[str, ...] = ()
     """The nodes that the next attempt would exclude."""
     roles: tuple[RoleTasks, ...] = ()

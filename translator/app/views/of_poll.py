@@ -61,6 +61,7 @@ def job_view(
         dependencies=tuple(JobDependency(name=each.name, until=each.until) for each in known.dependencies),
         attempts=tuple(map(_attempt, known.retries)),
         changes=tuple(map(job_change, known.changes)),
+        avoided_nodes=known.avoided,
         excluded_nodes=known.excluded_nodes(session.now()),
         roles=tuple(_roles(view)),
         tasks=tuple(_tasks(view, view.tasks if tasks is None else tasks, places)),

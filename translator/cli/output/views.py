@@ -77,6 +77,7 @@ def print_view(
         ("ended", format_time(ended_at(view))),
         ("elapsed", elapsed(runs_since(view), ended_at(view), now)),
         ("nodes", node_list(view)),
+        ("avoids", ", ".join(known.avoided)),
         ("folder", str(view.folder.path)),
         *(run_rows(known.run) if known.run else ()),
     ]

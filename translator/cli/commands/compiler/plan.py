@@ -43,6 +43,7 @@ def command(session: Session, source: Source, *, placed: bool, test_only: bool, 
     calls `sbatch --test-only`, sinfo and squeue, once for each layout.
     """
     from ....app.input.job_input import compile_source
+    from ....app.submit.retry_policy import nodes_to_avoid
     from ....planning.placement.text import placement_text
     from ....planning.plan_text import plan_text
 
@@ -63,6 +64,7 @@ def command(session: Session, source: Source, *, placed: bool, test_only: bool, 
     if as_json:
         print_json(compiled.placement if placed else compiled.plan)
     else:
-        text = placement_text(compiled.placement) if placed else plan_text(compiled.plan)
+        avoided = nodes_to_avoid(session, compiled, source.backend)
+        text = placement_text(compiled.placement) if placed else plan_text(compiled.plan, avoided)
         print_result(escape_control(text).rstrip("\n"))
     return 0
