@@ -203,6 +203,12 @@ def test_unknown_job_id_is_ignored(site: Site, folder: Path, way: Way) -> None:
     call(job, way, "cancel", "9999999")
 
 
+def test_only_existing_nodes_are_known(site: Site, folder: Path, way: Way) -> None:
+    job = submit(site, folder, way, role("w", 1, "true"))
+    assert sorted(call(job, way, "known_nodes", ["n1", "nowhere", "n2"])) == ["n1", "n2"]
+    job.ended()
+
+
 @pytest.fixture
 def drained(site: Site) -> Iterator[str]:
     """A node that takes no jobs."""

@@ -60,12 +60,18 @@ def test_bad_node_is_named_and_excluded(site: Site, folder: Path) -> None:
         .replace(f"name: {job.name}", "name: other")
         .replace('"preflight"', '"avoidNodes": {}, "preflight"')
     )
+    # The ledger also has a node that the cluster no longer has.
+    with (job.home / "nodes.jsonl").open("a") as ledger:
+        ledger.write((job.home / "nodes.jsonl").read_text().splitlines()[-1].replace(f'"{bad}"', '"nowhere"') + "\n")
     site.write(job.folder, "other.yaml", text)
     other = replace(job, name="other")
-    assert job.paislurm("submit", "other.yaml").returncode == 0
+    submitted = job.paislurm("submit", "other.yaml")
+    assert (submitted.returncode, f"avoids bad nodes: {bad}\n" in submitted.stderr) == (0, True), submitted.stderr
     assert f"ExcNodeList={bad}\n" in site.run("scontrol", "show", "job", other.number).stdout.replace(" ", "\n")
     assert other.ended()[0] == 0
-    assert [line.split()[0] for line in job.paislurm("nodes").stdout.splitlines()[1:]] == [bad]
+    assert {line.split()[0] for line in job.paislurm("nodes").stdout.splitlines()[1:]} == {"nowhere", bad}
+    assert job.paislurm("nodes", "add", "nowhere").returncode == 2
+    assert job.paislurm("nodes", "add", bad).returncode == 0
 
 
 BANDWIDTH = """

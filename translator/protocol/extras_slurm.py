@@ -176,8 +176,8 @@ class SlurmCompat(StrictModel):
     """Whether commands run with `set -u`, as on OpenPAI."""
     unresolved: Annotated[Literal["error", "keep"] | None, choice("error", "keep")] = None
     """Whether an undefined reference is an error, or stays as text."""
-    exit_patterns: Annotated[Literal["fixed", "original"] | None, choice("fixed", "original")] = None
-    """Which expressions search the logs: OpenPAI's with mistakes fixed, or the original ones."""
+    exit_patterns: Annotated[Literal["fixed", "original"] | None, choice("original", "fixed")] = None
+    """Which expressions search the logs for the exit code: OpenPAI's as written, or also corrected ones."""
     background: Annotated[Literal["wait", "stop"] | None, choice("wait", "stop")] = None
     """Whether tasks wait for processes that successful commands leave in the background, as on OpenPAI."""
     gpu_type: Annotated[Literal["error", "any"] | None, choice("error", "any")] = None

@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from paislurm.translator.monitor.failure import CommandPlace, Failure, deciding_task
+from paislurm.translator.exit_codes.advice import advice, lacks_something
+from paislurm.translator.exit_codes.table import ExitTable
+from paislurm.translator.monitor.failure import CommandPlace, Failure, deciding_task, short_cause
 from paislurm.translator.monitor.first_cause import first_cause
 from paislurm.translator.monitor.job_status import JobStatus
 from paislurm.translator.monitor.poll import View
@@ -109,6 +111,30 @@ def test_the_advice_explains_the_failure(code: int, status: int, rule: str, mean
     found = of(code, [task(0, exit_status=status, exit_code=code, **FAILED), task(1)])
     assert found.rule == rule
     assert meaning in found.advice.meaning
+
+
+def test_an_exit_status_is_never_looked_up_as_a_code() -> None:
+    """Of 128, 200 or 254 only the program's documentation tells the meaning, whatever OpenPAI's code of the number."""
+    for status in range(1, 255):
+        said, short = advice(255, status), short_cause(ExitTable(), 255, status)
+        if 129 <= status <= 159:
+            assert said.meaning.startswith("signal "), status
+        elif status not in (1, 2, 126, 127):
+            assert said.meaning == "an exit status that the command itself chose", status
+            assert (short, lacks_something(255, status, ())) == (f"exit status {status}", False)
+
+
+@pytest.mark.parametrize(
+    ("says", "cause"),
+    [
+        ("RuntimeError: cuda runtime error (2) : out of memory at THCStorage.cu:58", "a GPU ran out of memory"),
+        ("TypeError: dynamic_rnn() got multiple values for keyword argument 'dtype'", "unknown option or argument"),
+        ("FileNotFoundError: [Errno 2] No such file or directory: '/data/x'", "does not exist"),
+    ],
+)
+def test_a_corrected_expression_names_the_cause_of_an_unexplained_failure(says: str, cause: str) -> None:
+    assert cause in missed(f"Traceback\n{says}\nbye", "task", 1)
+    assert cause not in missed(f"Traceback\n{says}\nbye", "task", 137)
 
 
 def test_suggested_commands_contain_the_job_name() -> None:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 def test_a_code_is_explained(run: Runner, tmp_path: Path) -> None:
     shown = run("explain-exit", "220").out
     assert "found by     exit status 127 and a line of the log matches: command not found" in shown
+    assert "\nexit status" not in run("explain-exit", "137").out
+    ecc = run("explain-exit", "128").out
+    assert "exit status  a command with this exit status gets code 255" in ecc
     unknown = run("explain-exit", "9999").out
     assert "usually      a code without a rule" in unknown
     assert "behaviour    unknown: retried up to `jobRetryCount` times" in unknown

@@ -101,6 +101,22 @@ def test_an_input_output_error_of_python_is_retried(ran: Callable[..., Ran], wan
     assert (done.code, done.states) == (0, {"worker-0": "SUCCEEDED"}), done.said
 
 
+@pytest.mark.parametrize(
+    ("compat", "runs", "code"),
+    [({}, 3, 255), ({"exitPatterns": "original"}, 3, 255), ({"exitPatterns": "fixed"}, 1, 229)],
+)
+def test_a_missing_file_is_retried_as_on_openpai(
+    ran: Callable[..., Ran], compat: dict[str, str], runs: int, code: int
+) -> None:
+    """Its expression has brackets that are not escaped."""
+    done = ran(
+        ["echo run >>runs; echo \"FileNotFoundError: [Errno 2] No such file or directory: '/x'\" >&2; exit 1"],
+        taskRoles__worker__taskRetryCount=2,
+        extras={"gangAllocation": False, "slurm": {"compat": compat}},
+    )
+    assert (done.code, done.result["exit_code"], (done.work() / "runs").read_text()) == (1, code, "run\n" * runs)
+
+
 @pytest.mark.parametrize("count", [-2, -1, 3])
 def test_a_permanent_failure_is_not_retried_whatever_the_retry_count(ran: Callable[..., Ran], count: int) -> None:
     done = ran([SYNTAX_ERROR], taskRoles__worker__taskRetryCount=count, extras={"gangAllocation": False})
