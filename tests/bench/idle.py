@@ -9,6 +9,8 @@ import os
 import random
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from itertools import repeat
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
     from tests.cluster.cluster import Cluster
 
+CLUSTERS = ((OWN, KINDS["backfill"]), ("newest", KINDS["backfill"]))
 TURNS = 12
 INTERVAL = 30
 """Seconds between the rounds of the backfill scheduler. Source: slurm.conf(5), bf_interval."""
@@ -52,12 +55,12 @@ extras: {slurm: {layout: LAYOUT}}
 
 
 def run() -> Iterator[Ratio]:
-    """Boot both clusters and yield the ratios."""
-    with running(OWN, KINDS["backfill"]) as own, running("newest", KINDS["backfill"]) as newest:
-        clusters = (own, newest)
+    """Boot the clusters and yield the ratios."""
+    with ExitStack() as stack:
+        clusters = [stack.enter_context(running(slurm, kind)) for slurm, kind in CLUSTERS]
         with ThreadPoolExecutor() as pool:
             for layout, limit in LIMITS.items():
-                for cluster, times in zip(clusters, pool.map(_times, clusters, [layout] * 2), strict=True):
+                for cluster, times in zip(clusters, pool.map(_times, clusters, repeat(layout)), strict=False):
                     what = f"longest start of two idle roles of {TURNS}, {layout}, {cluster.slurm}"
                     yield Ratio(f"{what}, median {median(times):.2f} s : {INTERVAL} s", max(times), INTERVAL, limit)
 

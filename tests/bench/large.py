@@ -17,12 +17,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, TypedDict
 
-from msgspec.structs import replace
+from paislurm.translator.site.profile import Address, AddressMethod, Partition, Shape, Site
 
-from paislurm.translator.pipeline import compile_job
-from paislurm.translator.site.profile import AddressMethod, Partition, Shape, Site
-
-from .compiling import HEAD
+from .compiling import HEAD, script_of
 from .measure import Ratio, cost, exponent
 
 if TYPE_CHECKING:
@@ -38,6 +35,7 @@ class Options(TypedDict, total=False):
 
 
 SIZES = (1250, 2500, 5000, 10_000)
+LOCAL_TASKS = 64
 A_NODE = 8
 SHAPE = Shape.of(count=1250, cpus=A_NODE, memory_mib=1 << 18)
 SITE = Site.of(partitions={"big": Partition.of(nodes=(SHAPE,))}, default_partition="big").known()
@@ -137,10 +135,9 @@ def run() -> Iterator[Ratio]:
 
 def _inodes() -> Ratio:
     """Count what a real job of tasks leaves on this machine, which is one node to it."""
-    tasks = 64
     with TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / "job.yaml").write_text(job(tasks, 1))
+        (folder / "job.yaml").write_text(job(LOCAL_TASKS, 1))
         words = [
             sys.executable,
             "-m",
@@ -155,7 +152,7 @@ def _inodes() -> Ratio:
         subprocess.run(words, env=env, cwd=folder, capture_output=True, check=True)
         (left,) = (folder / "home/jobs").iterdir()
         count = sum(1 for _ in left.rglob("*"))
-    return Ratio(f"inodes a task of a job of {tasks}, all told : 4", count / tasks, 4, 1)
+    return Ratio(f"inodes a task of a job of {LOCAL_TASKS}, all told : 4", count / LOCAL_TASKS, 4, 1)
 
 
 def job(tasks: int, roles: int, *, gang: bool = True) -> str:
@@ -166,7 +163,7 @@ def job(tasks: int, roles: int, *, gang: bool = True) -> str:
 
 def batch(tasks: int, roles: int = 1, *, gang: bool = True, address: AddressMethod = "getent") -> Batch:
     """Run the batch script of a job to its end, and return what it took."""
-    script = compile_job(job(tasks, roles, gang=gang), site=replace(SITE, address=address)).script
+    script = script_of(job(tasks, roles, gang=gang), SITE.model_copy(update={"address": Address(address)}))
     with TemporaryDirectory() as name:
         folder = Path(name)
         for path in ("bin", "attempts/0", "times"):

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[2]
+JOBS = ((1, 64, 5.0), (20, 1, 2.5))
+"""Roles, tasks of each, and the limit, for tasks on the nodes themselves."""
+CONTAINED = (1, 64, 8.0)
 IN_A_CONTAINER = "date +%s.%N >stamp"
 """There a task has none of Slurm's variables, and its folder."""
 BEGAN = '(($#)) || date +%s.%N >"$STAMPS/$SLURM_JOB_ID.began"\n'
@@ -68,9 +71,9 @@ def run() -> Iterator[Ratio]:
     cluster = Cluster()
     booted = cluster.up()
     try:
-        for roles, tasks, limit in ((1, 64, 5), (20, 1, 2.5)):
-            yield _ratio(cluster, roles, tasks, limit)
-        yield _ratio(cluster, 1, 64, 8, image=make_image(cluster.instance))
+        for row in JOBS:
+            yield _ratio(cluster, *row)
+        yield _ratio(cluster, *CONTAINED, image=make_image(cluster.instance))
         yield _all_reduce(cluster, make_image(cluster.instance))
     finally:
         if booted:

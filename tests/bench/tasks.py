@@ -14,8 +14,8 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from paislurm.translator.pipeline import compile_job
-from paislurm.translator.rendering.engine import load
 
+from .compiling import before_dispatch
 from .measure import Ratio, typical
 
 if TYPE_CHECKING:
@@ -50,23 +50,25 @@ mkdir -m 0700 "$PSL_NODE_FOLDER" && mkfifo "$PSL_NODE_FOLDER/0.$slot" "$PSL_NODE
 echo "0 $slot ssh:1 http:2" >"$PSL_NODE_FOLDER/0.$slot.ports"
 """
 """What the first task of the node has made; one task of the node never ends, so that all of it stays."""
+COUNTS = {64: 1.0, 512: 1.5, 5000: 2.0}
+"""Numbers of tasks, and the limit for each."""
 TURNS = 30
 
 
 def run() -> Iterator[Ratio]:
-    """Yield a ratio for each number of tasks, to a job of 64."""
-    counts = {64: 1.0, 512: 1.5, 5000: 2.0}
-    times: dict[int, list[float]] = {count: [] for count in counts}
+    """Yield a ratio for each number of tasks, to a job of the fewest."""
+    times: dict[int, list[float]] = {count: [] for count in COUNTS}
     with TemporaryDirectory() as folder:
-        for count in counts:
+        for count in COUNTS:
             _prepare(Path(folder, str(count)), count)
         for _ in range(TURNS):
             for count, taken in times.items():
                 taken.append(_start(Path(folder, str(count)), count))
-    *many, of_64 = typical([times[count] for count in reversed(counts)])
-    for count, taken in zip(reversed(counts), many, strict=False):
-        what = f"from a task's shell to its command and a program of that in a job of {count} tasks : 64"
-        yield Ratio(what, taken, of_64, counts[count])
+    fewest, *others = COUNTS
+    *many, of_fewest = typical([times[count] for count in (*others, fewest)])
+    for count, taken in zip(others, many, strict=True):
+        what = f"from a task's shell to its command and a program of that in a job of {count} tasks : {fewest}"
+        yield Ratio(what, taken, of_fewest, COUNTS[count])
 
 
 def _environment(folder: Path, count: int) -> dict[str, str]:
@@ -82,7 +84,7 @@ def _prepare(folder: Path, count: int) -> None:
     script = compile_job(JOB.format(tasks=count)).script
     (attempt / "job.sbatch").write_text(script)
     prepare = folder / "prepare.sh"
-    prepare.write_text(script.replace(load("runtime/dispatch.sh").strip(), PREPARE + SLOT))
+    prepare.write_text(before_dispatch(script) + PREPARE + SLOT)
     subprocess.run(["bash", "-p", str(prepare)], env=_environment(folder, count), cwd=folder, check=True)
 
 

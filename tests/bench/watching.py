@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 TURNS = 3
+FEW, MANY = 1000, 10_000
 IDLE_JOBS = 50
 WARM_SECONDS, IDLE_SECONDS = 10, 300
 """The time in which a monitor begins, and that in which it looks at files and asks five times or less."""
@@ -27,10 +28,10 @@ MONITOR = [sys.executable, "-m", "paislurm.translator.cli.main", "monitor"]
 
 def run() -> Iterator[Ratio]:
     """Yield the ratios."""
-    few, many = _step(1000), _step(10_000)
-    yield Ratio("CPU seconds of one step with 1,000 live jobs : 2 s", few.cpu, 2, 1)
-    yield Ratio("memory of one step with 1,000 live jobs : 100 MB", few.memory, 100e6, 1)
-    yield Ratio("CPU seconds for a job of a step: of 10,000 : of 1,000", many.cpu / 10_000, few.cpu / 1000, 1.2)
+    few, many = _step(FEW), _step(MANY)
+    yield Ratio(f"CPU seconds of one step with {FEW:,} live jobs : 2 s", few.cpu, 2, 1)
+    yield Ratio(f"memory of one step with {FEW:,} live jobs : 100 MB", few.memory, 100e6, 1)
+    yield Ratio(f"CPU seconds for a job of a step: of {MANY:,} : of {FEW:,}", many.cpu / MANY, few.cpu / FEW, 1.2)
     own, all_of_it, resident = _idle(IDLE_JOBS)
     yield Ratio(f"CPU seconds in an hour of a monitor that waits for {IDLE_JOBS} jobs : 1 s", own * 3600, 1, 1)
     yield Ratio("the same with the programs that it calls : 2 s", all_of_it * 3600, 2, 1)
