@@ -28,19 +28,24 @@ taskRoles:
     resourcePerInstance: {cpu: 1, memoryMB: 100, gpu: 0}
     commands: ["true"]
 """
-TRY = """\
-import runpy, sys
-import pytest
+GOLDEN = re.findall(
+    r"^\t.* -m (tests\.\S+)$",
+    (ROOT / "Makefile").read_text().partition("\ngolden:")[2].partition("\n\n")[0],
+    re.MULTILINE,
+)
+"""The modules that `make golden` runs."""
+TRY = f"""\
+import os, runpy, sys
 from paislurm.translator.cli.main import main
 site = ["--site", "site.yaml"]
 for words in "script job.yaml --output job.sbatch", "explain job.yaml", "verify job.sbatch job.yaml":
     if main([*words.split(), *site]):
-        sys.exit(f"fails: {words}")
-for module in "tests.rejected.remake", "tests.unit.test_site_page", "tests.unit.test_codes_page":
+        sys.exit(f"fails: {{words}}")
+for module in {GOLDEN}:
     runpy.run_module(module, run_name="__main__")
-sys.exit(pytest.main(["-q", "-x", "-p", "no:cacheprovider", *sys.argv[1:]]))
+os.execv(sys.executable, [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *sys.argv[1:]])
 """
-"""What a recipe is tried with: the commands, `make golden` but for the scripts, and tests."""
+"""What a recipe is tried with: the commands, `make golden`, and tests."""
 BLOCK = re.compile(r"^   ```(diff|sh)\n(.*?)^   ```$", re.MULTILINE | re.DOTALL)
 
 
@@ -75,10 +80,17 @@ RECIPES = (
     ),
     Recipe(
         "A container runtime",
-        ("tests/unit/site/test_container_runtimes.py",),
+        ("tests/unit/site/test_container_runtimes.py", "tests/unit/rendering/test_verify.py"),
         ("# ==== containers/sarus ====", "# ==== images/sarus ====", "PSL_CONTAINER_RUNTIME='sarus'"),
         site="containers: {runtime: sarus, cache: /images}\n",
     ),
+)
+
+
+OVER_TABLES = (
+    *("tests/unit/site", "tests/unit/rendering/test_verify.py", "tests/unit/runtime/test_parts.py"),
+    *("tests/unit/test_docs.py", "tests/unit/test_slurm_options.py", "tests/unit/test_commands_page.py"),
+    *("tests/golden/test_golden.py", "tests/rejected"),
 )
 
 
@@ -143,6 +155,17 @@ def test_each_recipe_is_complete(tmp_path: Path, recipe: Recipe) -> None:
     for kind, text in blocks(recipe.title):
         carry_out(tmp_path, kind, text)
     assert faults(tmp_path, recipe) == ""
+
+
+@pytest.mark.slow("runs a thousand tests in a copy of the tree")
+@pytest.mark.timeout(900)
+def test_tests_that_go_over_tables_pass_after_all_recipes(tmp_path: Path) -> None:
+    """A reader runs `make unit`: of its tests, those that go over what the recipes change."""
+    copy(tmp_path)
+    for recipe in RECIPES:
+        for kind, text in blocks(recipe.title):
+            carry_out(tmp_path, kind, text)
+    assert faults(tmp_path, Recipe("all of them", (*OVER_TABLES, "-m", "not slow and not root"), ())) == ""
 
 
 STEPS = [
