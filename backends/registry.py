@@ -9,13 +9,14 @@ from msgspec import Struct
 from paislurm.translator.errors import Diagnostic, UsageError
 
 from .base import LOCAL
+from .runner import LocalRunner, LoggingRunner, environment_of_process
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
     from pathlib import Path
 
     from .base import Backend, JobId, RunFolder
-    from .runner import LogCall
+    from .runner import Environment, LogCall
 
     Components: TypeAlias = Callable[[JobId], int]
     Say: TypeAlias = Callable[[str], None]
@@ -33,13 +34,14 @@ def is_remote(name: str) -> bool:
 class BackendDependencies(Struct, frozen=True, kw_only=True):
     """Hold the dependencies of backends.
 
-    `home` is the folder for their records. `components` returns the number of components in a job's script. `log_call`
-    logs each call of a Slurm program (see `LoggingRunner`). `say` reports a message to the user. `run_folders`
-    returns the run folders of jobs by ids and tags. `transport` is the way to reach login nodes: `auto`, `fabric` or
-    `ssh`.
+    `home` is the folder for their records. `environment` returns the caller's environment. `components` returns the
+    number of components in a job's script. `log_call` logs each call of a Slurm program (see `LoggingRunner`). `say`
+    reports a message to the user. `run_folders` returns the run folders of jobs by ids and tags. `transport` is the way
+    to reach login nodes: `auto`, `fabric` or `ssh`.
     """
 
     home: Path
+    environment: Environment = environment_of_process
     components: Components = lambda _: 1
     log_call: LogCall = lambda _, __, ___: None
     say: Say = lambda _: None
@@ -48,25 +50,26 @@ class BackendDependencies(Struct, frozen=True, kw_only=True):
 
 
 def _slurm(dependencies: BackendDependencies) -> Backend:
-    from .runner import LocalRunner, LoggingRunner
     from .slurm.backend import SlurmBackend
 
-    return SlurmBackend(LoggingRunner(LocalRunner(), dependencies.log_call), dependencies.components)
+    runner = LoggingRunner(LocalRunner(dependencies.environment), dependencies.log_call)
+    return SlurmBackend(runner, dependencies.components, dependencies.environment)
 
 
 def _pyslurm(dependencies: BackendDependencies) -> Backend:
     from .pyslurm.backend import PyslurmBackend
     from .pyslurm.process import Process
-    from .runner import LocalRunner, LoggingRunner
 
-    runner, process = LoggingRunner(LocalRunner(), dependencies.log_call), Process(dependencies.log_call)
-    return PyslurmBackend(runner, process, dependencies.components, dependencies.say)
+    environment = dependencies.environment
+    runner = LoggingRunner(LocalRunner(environment), dependencies.log_call)
+    process = Process(dependencies.log_call, environment=environment)
+    return PyslurmBackend(runner, process, dependencies.components, dependencies.say, environment)
 
 
 def _local(dependencies: BackendDependencies) -> Backend:
     from .local.backend import LocalBackend
 
-    return LocalBackend(dependencies.home)
+    return LocalBackend(dependencies.home, dependencies.environment)
 
 
 def _ssh(host: str, dependencies: BackendDependencies) -> Backend:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     CallEnd: TypeAlias = Literal["ok", "failed", "unreached"]
     """How a call ended; `unreached` if no Slurm daemon received the request."""
     LogCall: TypeAlias = Callable[[Sequence[str], float, CallEnd], None]
+    Environment: TypeAlias = Callable[[], Mapping[str, str]]
+    """Returns the caller's environment at the time of a call."""
 
 OF_THE_SHELL = ("BASHOPTS", "BASH_ENV", "ENV", "PS4", "SHELLOPTS")
 """Variables that change how a shell runs a script: with `noexec` it runs nothing and succeeds.
@@ -86,8 +88,16 @@ class CommandRunner(Protocol):
         ...
 
 
+def environment_of_process() -> Mapping[str, str]:
+    """Return the environment of this process, the default for callers without a session."""
+    return os.environ
+
+
 class LocalRunner:
     """Run programs on this machine."""
+
+    def __init__(self, environment: Environment = environment_of_process) -> None:
+        self._environment = environment
 
     def run(
         self,
@@ -99,7 +109,7 @@ class LocalRunner:
         timeout: float,
     ) -> Completed:
         """Run a program; see CommandRunner."""
-        variables = scrubbed(os.environ if base is None else base) | dict(env or {})
+        variables = scrubbed(self._environment() if base is None else base) | dict(env or {})
         try:
             done = run_bounded(argv, (stdin or "").encode(errors="surrogateescape"), timeout=timeout, env=variables)
         except FileNotFoundError:

@@ -18,7 +18,7 @@ from paislurm.translator.errors import Diagnostic, NotFoundError, RejectedError
 
 from .. import files
 from ..base import JobId, Observation, SharedFolders
-from ..runner import become
+from ..runner import become, environment_of_process
 from ..slurm_emulator import processes, records
 from ..slurm_emulator.scancel import end_job
 from .job import State, called_environment, job_environment, job_record, read_job, read_state
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from ..base import Options, Submission
+    from ..runner import Environment
 
 PROGRAMS = ("srun", "scontrol", "scancel")
 
@@ -42,8 +43,9 @@ class LocalBackend(SharedFolders):
 
     name = "local"
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, environment: Environment = environment_of_process) -> None:
         self._jobs = home / "local"
+        self._environment = environment
 
     def submit(self, submission: Submission) -> JobId:
         """Start the script and return once it runs. It continues after the caller exits."""
@@ -55,7 +57,7 @@ class LocalBackend(SharedFolders):
         folder = (self._jobs / job_id).absolute()
         record = job_record(submission, script)
         records.write_json(folder / "job.json", record)
-        caller = os.environ if submission.environment is None else submission.environment
+        caller = self._environment() if submission.environment is None else submission.environment
         environment = job_environment(caller, script, record, job_id, folder, _write_programs(folder))
         error = _start(folder, environment)
         if error:
@@ -79,7 +81,7 @@ class LocalBackend(SharedFolders):
 
     def attach(self, argv: list[str], job_id: JobId, *, terminal: bool) -> int:  # noqa: ARG002 - as in Backend
         """Replace this process by the program, with the job's stand-ins first on PATH."""
-        return become(argv, called_environment(os.environ, (self._jobs / job_id).absolute()))
+        return become(argv, called_environment(self._environment(), (self._jobs / job_id).absolute()))
 
     def unavailable_nodes(self, nodes: str) -> Mapping[str, str]:  # noqa: ARG002 - all of them are this machine
         """Return nothing: the only node is this machine."""

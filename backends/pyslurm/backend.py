@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
@@ -14,6 +13,7 @@ from paislurm.translator.errors import BackendError
 
 from ..base import JobId
 from ..hostlist import expand
+from ..runner import environment_of_process
 from ..slurm.backend import SlurmBackend, one_component
 from ..slurm.commands import is_federated
 from ..slurm.output import Row, is_out_of_order, text
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
     from ..base import Observation
-    from ..runner import CommandRunner
+    from ..runner import CommandRunner, Environment
     from .process import Process
 
 T = TypeVar("T")
@@ -99,8 +99,9 @@ class PyslurmBackend(SlurmBackend):
         process: Process,
         components: Callable[[JobId], int] = one_component,
         say: Callable[[str], None] = lambda _: None,
+        environment: Environment = environment_of_process,
     ) -> None:
-        super().__init__(runner, components)
+        super().__init__(runner, components, environment)
         self._process = process
         self._say = say
         self._is_checked = False
@@ -112,7 +113,7 @@ class PyslurmBackend(SlurmBackend):
             return
         found = self._process.call("begin", Installed)
         if not found.configuration:
-            named = os.environ.get("SLURM_CONF")
+            named = self._environment().get("SLURM_CONF")
             problem = f"$SLURM_CONF is {named}, which does not exist" if named else "no slurm.conf was found"
             hint = "set SLURM_CONF to the slurm.conf of the cluster, or run this on a login node"
             raise unusable(problem, hint)
@@ -122,7 +123,7 @@ class PyslurmBackend(SlurmBackend):
             message = f"it is not installed for {self._process.python}"
             hint = f"install {_wanted(slurm)}, or set {PYTHON}: see docs/how-to/cluster/pyslurm.md"
             raise unusable(message, hint)
-        if _release(found.pyslurm) != slurm and os.environ.get(UNSUPPORTED) != "1":
+        if _release(found.pyslurm) != slurm and self._environment().get(UNSUPPORTED) != "1":
             message = f"its version {found.pyslurm} does not match {version}"
             raise unusable(message, f"install {_wanted(slurm)}: see docs/how-to/cluster/pyslurm.md")
         self._is_checked = True

@@ -16,13 +16,13 @@ from msgspec import DecodeError, Raw, Struct, json
 
 from paislurm.translator.errors import Diagnostic, UnreachableError
 
-from ..runner import Completed, scrubbed
+from ..runner import Completed, environment_of_process, scrubbed
 from ..slurm.refusals import failure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..runner import LogCall
+    from ..runner import Environment, LogCall
 
 PYTHON = "PAISLURM_PYSLURM_PYTHON"
 """The variable with the path of a Python that has pyslurm, if this one has not."""
@@ -56,9 +56,11 @@ class Process:
         *,
         argv: Sequence[str] = (),
         timeout: float = CALL_SECONDS,
+        environment: Environment = environment_of_process,
     ) -> None:
         self._log_call = log_call
-        self._argv = tuple(argv) or (os.environ.get(PYTHON) or sys.executable, str(CHILD))
+        self._environment = environment
+        self._argv = tuple(argv) or (environment().get(PYTHON) or sys.executable, str(CHILD))
         self._timeout = timeout
         self._child: subprocess.Popen[bytes] | None = None
         self._stderr: IO[bytes] | None = None
@@ -136,7 +138,7 @@ class Process:
                 # A new session: Ctrl-C is for the caller only.
                 self._child = subprocess.Popen(
                     self._argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._stderr,
-                    env=scrubbed(os.environ), start_new_session=True,
+                    env=scrubbed(self._environment()), start_new_session=True,
                 )  # fmt: skip
             except OSError as error:
                 self._stderr.close()

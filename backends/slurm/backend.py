@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from typing import TYPE_CHECKING, TypeVar
 
@@ -11,7 +10,7 @@ from msgspec.structs import replace
 from paislurm.translator.errors import BackendError, Diagnostic, RejectedError, ThrottledError, UnreachableError
 
 from ..base import JobId, Observation, SharedFolders
-from ..runner import NO_ANSWER_HINT, become, scrubbed
+from ..runner import NO_ANSWER_HINT, become, environment_of_process, scrubbed
 from . import commands
 from .change import change
 from .output import (
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from ..base import Options, Submission
-    from ..runner import CommandRunner, Completed
+    from ..runner import CommandRunner, Completed, Environment
     from .output import Row
 
 Word = TypeVar("Word", bound=str)
@@ -62,9 +61,15 @@ class SlurmBackend(SharedFolders):
 
     name = "slurm"
 
-    def __init__(self, runner: CommandRunner, components: Callable[[JobId], int] = one_component) -> None:
+    def __init__(
+        self,
+        runner: CommandRunner,
+        components: Callable[[JobId], int] = one_component,
+        environment: Environment = environment_of_process,
+    ) -> None:
         self._runner = runner
         self._components = components
+        self._environment = environment
 
     def version(self) -> str:
         """Return the version of sbatch, without a query to the controller."""
@@ -111,7 +116,7 @@ class SlurmBackend(SharedFolders):
         the same number.
         """
         check_cluster(job_id)
-        return become(argv, scrubbed(os.environ))
+        return become(argv, scrubbed(self._environment()))
 
     def unavailable_nodes(self, nodes: str) -> Mapping[str, str]:
         """Return the nodes that are down, drained, failing or not responding, each with Slurm's reason."""

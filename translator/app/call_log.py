@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -44,7 +43,7 @@ class SlurmCalls(Struct, frozen=True, kw_only=True):
 
 def slurm_calls(session: Session, site: str | None = None) -> SlurmCalls:
     """Return the calls to Slurm by all commands and monitors of this user in the last 24 hours."""
-    now = time.time()
+    now = session.clock()
     calls = session.call_log.calls(now - DAY)
     found = costs(calls)
     return SlurmCalls(

@@ -116,8 +116,8 @@ def go_on_in_another(session: Session, words: Sequence[str]) -> int:
     _log(session, f"{used():.0f} CPU seconds used, near the limit: another process continues")
     argv = [*own_call(), "monitor", *words]
     if os.getsid(0) != os.getpid():
-        return subprocess.run(argv, check=False).returncode
-    left_behind = subprocess.Popen(argv, stdin=subprocess.DEVNULL, start_new_session=True)
+        return subprocess.run(argv, env=session.environment, check=False).returncode
+    left_behind = subprocess.Popen(argv, stdin=subprocess.DEVNULL, env=session.environment, start_new_session=True)
     left_behind.returncode = 0
     return 0
 
@@ -162,7 +162,7 @@ def _charging(session: Session, ask: Callable[[float], Ask]) -> Callable[[float]
         now = used()
         if now - charged >= MIN_LOGGED:
             with suppress(OSError):
-                session.call_log.add(Call(time=time.time(), program=MONITOR, cpu=now - charged))
+                session.call_log.add(Call(time=session.clock(), program=MONITOR, cpu=now - charged))
             charged = now
         return ask(interval)(name, ids, tags)
 
@@ -170,4 +170,4 @@ def _charging(session: Session, ask: Callable[[float], Ask]) -> Callable[[float]
 
 
 def _log(session: Session, text: str) -> None:
-    session.say(one_line(f"{format_time(int(time.time()))} {text}"))
+    session.say(one_line(f"{format_time(session.now())} {text}"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -80,15 +79,14 @@ def rooms(place: Path, runner: CommandRunner) -> Iterator[Room]:
     size = status.f_bavail * status.f_frsize if status.f_blocks else None
     inodes = status.f_favail if status.f_files else None
     yield Room(whose="its file system", free_bytes=size, free_inodes=inodes)
-    if shutil.which("quota"):
-        try:
-            # It exits with 1 if a quota is exceeded; that output is needed, too.
-            done = runner.run(["quota", "--no-wrap", "--raw-grace"], timeout=QUOTA_SECONDS)
-        except BackendError:
-            return
-        found = quota_left(done.stdout, _device_of(place))
-        if found is not None:
-            yield found
+    try:
+        # It exits with 1 if a quota is exceeded; that output is needed, too.
+        done = runner.run(["quota", "--no-wrap", "--raw-grace"], timeout=QUOTA_SECONDS)
+    except BackendError:
+        return
+    found = quota_left(done.stdout, _device_of(place))
+    if found is not None:
+        yield found
 
 
 def quota_left(text: str, device: str) -> Room | None:

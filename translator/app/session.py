@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import shutil
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from paislurm.backends.base import Backend, JobId, RunFolder
-    from paislurm.backends.runner import CallEnd, CommandRunner
+    from paislurm.backends.runner import CallEnd, CommandRunner, LocalRunner
 
     from ..monitor.polling.call_log import CallLog
     from ..monitor.polling.shared_results import SharedPollResults
@@ -53,21 +54,22 @@ class Session:
         clock: Callable[[], float] = time.time,
         environment: Mapping[str, str] | None = None,
     ) -> None:
+        self.clock = clock
+        self.user = user_name()
+        self._environment = environment
+        self._given: dict[str, str] = {}
         given = {"PAISLURM_HOME": home, "PAISLURM_SITE": site}
         # Absolute, because the current folder may change. Links stay: nodes may know the folder only by the link.
         self._given = {
-            name: os.path.abspath(os.path.expanduser(path))  # noqa: PTH100, PTH111
+            name: os.path.abspath(self.expanded(os.fspath(path)))  # noqa: PTH100
             for name, path in given.items()
             if path is not None
         }
-        self._environment = environment
-        self._clock = clock
         self._backends: dict[str, Backend] = {}
         self.shared_poll_results: dict[str, SharedPollResults] = {}
         """By the name of the backend."""
         self._say = say or _log
         self._said: set[str] = set()
-        self.user = user_name()
         self.argv: tuple[str, ...] = ()
         """The arguments of the command line, which a submit records; empty without a command line."""
 
@@ -82,6 +84,17 @@ class Session:
     def setting(self, name: str) -> str | None:
         """Return a setting of the session, else the environment variable of that name, else None."""
         return self._given.get(name) or (os.environ if self._environment is None else self._environment).get(name)
+
+    def expanded(self, path: str) -> str:
+        """Return a path with `~` replaced by $HOME, else by the user's home folder; unchanged without either."""
+        if path == "~" or path.startswith("~/"):
+            path = (self.setting("HOME") or f"~{self.user}") + path[1:]
+        # It reads $HOME only for a `~` without a name.
+        return os.path.expanduser(path)  # noqa: PTH111
+
+    def which(self, program: str) -> str | None:
+        """Return the path of a program on $PATH, None without one."""
+        return shutil.which(program, path=self.setting("PATH") or os.defpath)
 
     def say(self, event: Event) -> None:
         """Send an event to the caller."""
@@ -100,7 +113,7 @@ class Session:
 
     def now(self) -> int:
         """Return the time in seconds since 1970."""
-        return int(self._clock())
+        return int(self.clock())
 
     @property
     def lock_owner(self) -> str:
@@ -114,13 +127,12 @@ class Session:
         Raises FolderError if others own it or can write to it, and UsageError if the user has no home folder.
         """
         home = self.setting("PAISLURM_HOME") or "~/.paislurm"
-        try:
-            path = Path(home).expanduser()
-        except RuntimeError:
+        path = Path(self.expanded(home))
+        if str(path).startswith("~"):
             diagnostic = Diagnostic(
                 code="E540", message="no home folder", hint="set PAISLURM_HOME to a folder that you own"
             )
-            raise UsageError(diagnostic) from None
+            raise UsageError(diagnostic)
         # Not resolved: nodes may know the folder only by the link.
         path = Path(os.path.abspath(path))  # noqa: PTH100
         check_home(path)
@@ -167,6 +179,7 @@ class Session:
             check_private(self.store.home / kind)
         dependencies = BackendDependencies(
             home=self.store.home,
+            environment=lambda: self.environment,
             components=lambda job_id: self._components(name, job_id),
             log_call=self._log_call,
             say=self.say,
@@ -174,6 +187,13 @@ class Session:
             transport=self._transport() if kind == "ssh" else "auto",
         )
         return backend(name, dependencies)
+
+    @property
+    def runner(self) -> LocalRunner:
+        """A runner of programs on this machine."""
+        from paislurm.backends.runner import LocalRunner
+
+        return LocalRunner(lambda: self.environment)
 
     def slurm_runner(self, backend_name: str = "slurm") -> CommandRunner:
         """Return a runner that runs Slurm's programs here, or at the backend's login node, and logs each call."""
@@ -185,9 +205,9 @@ class Session:
             remote = self.backend(backend_name)
             assert isinstance(remote, SshBackend)
             return remote.runner
-        from paislurm.backends.runner import LocalRunner, LoggingRunner
+        from paislurm.backends.runner import LoggingRunner
 
-        return LoggingRunner(LocalRunner(), self._log_call)
+        return LoggingRunner(self.runner, self._log_call)
 
     def scrontab(self) -> list[str]:
         """Return the lines of the user's scrontab; none if it is missing or Slurm does not answer."""
@@ -228,7 +248,7 @@ class Session:
             program = RETRIES if submits_retry(argv) else argv[0]
             with suppress(OSError, FolderError):
                 if self.store.home.is_dir():
-                    self.call_log.add(Call(time=time.time(), program=program, cpu=cpu, end=end))
+                    self.call_log.add(Call(time=self.clock(), program=program, cpu=cpu, end=end))
 
     def _components(self, backend_name: str, job_id: JobId) -> int:
         """Return the number of components in a job's script; 1 if it cannot be read."""

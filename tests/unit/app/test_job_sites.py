@@ -119,7 +119,7 @@ def test_an_unreadable_profile_is_reported(file: Path, broken: str) -> None:
 
 def test_default_profiles_are_found_again() -> None:
     """The user's profile extends the system's; a missing detected profile is no problem."""
-    own = sites.user_path()
+    own = sites.user_path(Session())
     own.parent.mkdir(parents=True)
     own.write_text("retry: {maxAttemptsPerHour: 4}\n")
     known = submitted_with(own)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -112,7 +113,7 @@ def test_bash_errors_become_diagnostics(commands: str, codes: list[str]) -> None
     compiled = paislurm.compile_job(JOB)
     job = compiled.job
     role = replace(job.roles[0], command=replace(job.roles[0].command, text=commands, lines=((0, 14),)))
-    diagnostics = bash_syntax_errors(replace(job, roles=(role,)), compiled.document)
+    diagnostics = bash_syntax_errors(replace(job, roles=(role,)), compiled.document, os.environ)
     assert sorted({diagnostic.code for diagnostic in diagnostics}) == codes
     assert all(diagnostic.location is not None and diagnostic.location.line == 14 for diagnostic in diagnostics)
 

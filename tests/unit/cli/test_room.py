@@ -116,7 +116,6 @@ def test_the_output_of_quota_is_parsed(device: str, room: Room | None) -> None:
 
 
 def test_the_quota_and_the_file_system_both_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room_module.shutil, "which", lambda _: "/usr/bin/quota")
     mounts = f"none / rootfs rw 0 0\nfs:/home {tmp_path} nfs rw 0 0\nx {tmp_path}x nfs rw 0 0\n"
     mounts = f"none / rootfs rw 0 0\nfs:/home {tmp_path} nfs rw 0 0\nx {tmp_path}x nfs rw 0 0\n"
     (tmp_path / "mounts").write_text(mounts)

@@ -124,7 +124,8 @@ def test_runtimes_and_ports_of_this_machine_are_detected(tmp_path: Path, monkeyp
         (tmp_path / name).touch(mode=0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(ask_module, "_EPHEMERAL", tmp_path / "none")
-    assert this_machine() == Machine(runtimes=("charliecloud", "podman"), ephemeral_ports="")
+    expected = Machine(runtimes=("charliecloud", "podman"), home=Session().home.parent)
+    assert this_machine(Session()) == expected
 
 
 @pytest.mark.usefixtures("slurm")

@@ -11,6 +11,7 @@ import jinja2
 import pytest
 
 from paislurm.translator.app.input.job_input import template_folder
+from paislurm.translator.app.session import Session
 from paislurm.translator.pipeline import compile_job
 from paislurm.translator.rendering import engine
 from paislurm.translator.rendering.engine import template_cache
@@ -108,7 +109,7 @@ def test_a_full_disk_leaves_no_partial_file(tmp_path: Path, monkeypatch: pytest.
 def test_the_cache_folder_is_private(above: Path, mask: int) -> None:
     before = os.umask(mask)
     try:
-        assert template_folder() == above / "paislurm"
+        assert template_folder(Session()) == above / "paislurm"
     finally:
         os.umask(before)
     assert stat.S_IMODE((above / "paislurm").stat().st_mode) == 0o700
@@ -116,38 +117,38 @@ def test_the_cache_folder_is_private(above: Path, mask: int) -> None:
 
 def test_a_cache_folder_writable_by_others_is_not_used(above: Path) -> None:
     """It is code. Neither the folder nor the one above, in which another could take its place."""
-    folder = template_folder()
+    folder = template_folder(Session())
     assert folder is not None
     for place in (folder, above):
         for mode in (0o777, 0o1777, 0o770):
             place.chmod(mode)
-            assert template_folder() is None
+            assert template_folder(Session()) is None
         place.chmod(0o755)
-        assert template_folder() == folder
+        assert template_folder(Session()) == folder
     folder.rmdir()
     above.chmod(0o777)
-    assert template_folder() is None
+    assert template_folder(Session()) is None
     assert list(above.iterdir()) == []
 
 
 def test_templates_work_if_no_folder_can_be_created(above: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     above.touch()
-    assert template_folder() is None
+    assert template_folder(Session()) is None
     monkeypatch.setenv("XDG_CACHE_HOME", str(above.parent / "not" / "there"))
-    assert template_folder() is None
+    assert template_folder(Session()) is None
     assert list(above.parent.iterdir()) == [above]
 
 
 @pytest.mark.root("to be two users")
 def test_cache_files_of_another_user_are_not_used(above: Path) -> None:
     """As where root works with the home of somebody else."""
-    folder = template_folder()
+    folder = template_folder(Session())
     assert folder is not None
     for place in (folder, above):
         os.chown(place, 21002, -1)
-        assert template_folder() is None
+        assert template_folder(Session()) is None
         os.chown(place, 0, -1)
     folder.rmdir()
     os.chown(above, 21002, -1)
-    assert template_folder() is None
+    assert template_folder(Session()) is None
     assert list(above.iterdir()) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import re
 from itertools import groupby
@@ -62,7 +63,7 @@ def said(row: Row, job: dict[str, Any]) -> list[Diagnostic]:
     found = reported(job)
     if row.code == "E350":
         text = json.dumps(job, indent=1)
-        found += bash_syntax_errors(compile_job(text).job, read(text, file="job.yaml"))
+        found += bash_syntax_errors(compile_job(text).job, read(text, file="job.yaml"), os.environ)
     return [each for each in found if each.code == row.code or kind(each) not in USUAL[usual_job(row)]]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from functools import cache
@@ -168,7 +169,7 @@ def test_the_failed_lines_are_recorded(bash: list[str], tmp_path: Path) -> None:
         folder.mkdir()
         status, _, errors = commands(folder, bash, case.text, case.options, traps=True)
         ends = [end for end in read_command_ends(folder / "log") if end.status == case.status]
-        found = failed_lines(case.text, ends, errors.splitlines())
+        found = failed_lines(case.text, ends, errors.splitlines(), os.environ)
         if (status, found) != (case.status, (case.first, case.last)):
             wrong.append((name, status, found, case[1:4], ends, errors))
     assert not wrong

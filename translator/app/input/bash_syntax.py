@@ -20,24 +20,25 @@ if TYPE_CHECKING:
 
     Lines = Sequence[tuple[int, int]]
     """Pairs of a line of a command (from 0) and its line in the job file (from 1)."""
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from ...job import Command, Job, Script
     from ...reading.document import Document
 
 
-def bash_syntax_errors(job: Job, document: Document) -> list[Diagnostic]:
-    """Return bash's errors in the commands and hooks of roles; none if bash is missing."""
+def bash_syntax_errors(job: Job, document: Document, environment: Mapping[str, str]) -> list[Diagnostic]:
+    """Return bash's errors in the commands and hooks of roles; none if $PATH of `environment` has no bash."""
     found: dict[Diagnostic, None] = {}
     for position, role in enumerate(job.roles):
         v1, v2 = f"$.taskRoles[{position}].command", f"$.taskRoles.{role.name}.commands"
-        found |= dict.fromkeys(_bash_errors(v1 if job.protocol == "1" else v2, role.command, job, document))
+        path = v1 if job.protocol == "1" else v2
+        found |= dict.fromkeys(_bash_errors(path, role.command, job, document, environment))
         for script in role.hooks.scripts:
-            found |= dict.fromkeys(_bash_errors("", script, job, document))
+            found |= dict.fromkeys(_bash_errors("", script, job, document, environment))
     return list(found)
 
 
-def raw_syntax_errors(document: Document) -> list[Diagnostic]:
+def raw_syntax_errors(document: Document, environment: Mapping[str, str]) -> list[Diagnostic]:
     """Return bash's errors in the commands of a job file with other errors; each reference is replaced by a word."""
     collector = DiagnosticCollector(document)
     roles = document.at(("taskRoles",))
@@ -48,25 +49,29 @@ def raw_syntax_errors(document: Document) -> list[Diagnostic]:
         items = [((*where, number), text) for number, text in enumerate(texts if isinstance(texts, list) else ())]
         built = build_command([(path, text) for path, text in items if isinstance(text, str)], {}, collector, keep=True)
         text = re.sub(r"<%.*?%>", "x", built.text)
-        found += _said_of(text, built.lines, f"$.taskRoles.{name}.commands", document)
+        found += _said_of(text, built.lines, f"$.taskRoles.{name}.commands", document, environment)
     # In protocol v1, roles are a list, and the command is a text.
     for path, each in document.mappings(("taskRoles",)):
         if isinstance(command := each.get("command"), str):
             place = document.location((*path, "command"))
-            found += _said_of(command, ((0, place.line),), f"{path_text(path)}.command", document)
+            found += _said_of(command, ((0, place.line),), f"{path_text(path)}.command", document, environment)
     return [each for each in found if each.severity is Severity.ERROR]
 
 
-def _bash_errors(path: str, command: Command | Script, job: Job, document: Document) -> Iterable[Diagnostic]:
+def _bash_errors(
+    path: str, command: Command | Script, job: Job, document: Document, environment: Mapping[str, str]
+) -> Iterable[Diagnostic]:
     text = without_secrets(command.text) if job.secrets else command.text
-    return _said_of(text, command.lines, path, document)
+    return _said_of(text, command.lines, path, document, environment)
 
 
-def _said_of(text: str, lines: Lines, path: str, document: Document) -> Iterable[Diagnostic]:
-    said = bash_says(text)
+def _said_of(
+    text: str, lines: Lines, path: str, document: Document, environment: Mapping[str, str]
+) -> Iterable[Diagnostic]:
+    said = bash_says(text, environment)
     if said and "extglob" in text:
         # The commands may enable it themselves, which `bash -n` cannot see.
-        said = bash_says(text, "-O", "extglob")
+        said = bash_says(text, environment, "-O", "extglob")
     for number, message in said:
         warning = message.startswith("warning: ")
         yield Diagnostic(
@@ -89,19 +94,19 @@ def file_line(lines: Lines, number: int) -> int:
     return lines[item][1] if item >= 0 else 0
 
 
-def is_bash(text: str) -> bool:
+def is_bash(text: str, environment: Mapping[str, str]) -> bool:
     """Return whether a text consists of complete bash commands; False if bash is missing."""
-    return shutil.which("bash") is not None and not bash_says(text)
+    has_bash = shutil.which("bash", path=environment.get("PATH", os.defpath)) is not None
+    return has_bash and not bash_says(text, environment)
 
 
-def bash_says(text: str, *options: str) -> list[tuple[int, str]]:
-    """Return the line and the text of each message of `bash -n`."""
-    environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"}
+def bash_says(text: str, environment: Mapping[str, str], *options: str) -> list[tuple[int, str]]:
+    """Return the line and the text of each message of `bash -n`, with the bash on $PATH of `environment`."""
     try:
         done = subprocess.run(
             ["bash", "--norc", "--noprofile", *options, "-n"],
             input=text.encode(errors="surrogateescape") + b"\n",
-            env=environment,
+            env={"PATH": environment.get("PATH", os.defpath), "LC_ALL": "C"},
             capture_output=True,
             timeout=60,
             check=False,

@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paislurm.backends.runner import LocalRunner
-
 from ...errors import BackendError, Diagnostic
 
 if TYPE_CHECKING:
     from ...pipeline import Compiled
+    from ..session import Session
 
 MAX_CODE_BYTES = 200_000_000
 """The same as PSL_MAX_CODE_BYTES of the runtime. Source: PAI rest-server, protocol v1."""
@@ -18,11 +17,11 @@ MAX_SECONDS = 5.0
 """Seconds for the measurement; after that, only the batch script checks the folder."""
 
 
-def code_size_errors(compiled: Compiled, user: str) -> list[Diagnostic]:
+def code_size_errors(compiled: Compiled, session: Session) -> list[Diagnostic]:
     """Return the diagnostic for a too large codeDir; none if it cannot be measured here."""
     parts = dict(compiled.plan.environment.paths).get("PAI_CODE_DIR", ())
-    path = user.join(parts).removeprefix("file://")
-    size = _bytes_in(path) if path.startswith("/") and path.strip("/") else None
+    path = session.user.join(parts).removeprefix("file://")
+    size = _bytes_in(path, session) if path.startswith("/") and path.strip("/") else None
     if size is None or size <= MAX_CODE_BYTES:
         return []
     where = (*compiled.job.paths.directories.split(".")[1:], "codeDir")
@@ -37,12 +36,12 @@ def code_size_errors(compiled: Compiled, user: str) -> list[Diagnostic]:
     ]
 
 
-def _bytes_in(path: str) -> int | None:
+def _bytes_in(path: str, session: Session) -> int | None:
     """Return the bytes of a folder as the batch script counts them, None if that fails."""
     if not Path(path).exists():
         return None
     try:
-        done = LocalRunner().run(["du", "-sbD", "--", path], timeout=MAX_SECONDS)
+        done = session.runner.run(["du", "-sbD", "--", path], timeout=MAX_SECONDS)
     except BackendError:
         return None
     number = done.stdout.partition("\t")[0]

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ...reading.document import Document
+    from ..session import Session
 
     Refuses = Callable[[Path, bytes], str]
 
@@ -25,6 +26,7 @@ _ONE_CLUSTER = ("host", "cluster")
 
 
 def layers_of(
+    session: Session,
     path: Path,
     below: Path | None,
     why_named: str = "",
@@ -39,23 +41,23 @@ def layers_of(
 
     Raises SiteError for a profile that cannot be read, is not allowed, or extends itself.
     """
-    upper = _chain(path, why_named, refuses)
+    upper = _chain(session, path, why_named, refuses)
     if below is None or _identity(below) in {_identity(Path(each.file)) for each in upper}:
         return upper
-    lower = _chain(below)
+    lower = _chain(session, below)
     if _is_of_one_cluster(lower, upper):
         return (*(only_locked(lower) if locks_alone else lower), *upper)
     locked = {lock for each in lower for lock in locks_of(each)}
     return (*only_locked(lower), *upper) if locked & {*_ONE_CLUSTER} else upper
 
 
-def _chain(path: Path, hint: str = "", refuses: Refuses | None = None) -> tuple[Document, ...]:
+def _chain(session: Session, path: Path, hint: str = "", refuses: Refuses | None = None) -> tuple[Document, ...]:
     """Return a profile and those that it extends, the lowest first."""
     found = [_read(path, "E460", hint, refuses)]
     seen = {_identity(path)}
     while isinstance(name := found[0].mapping(()).get(EXTENDS), str) and name:
         above = found[0]
-        path = Path(above.file).parent / os.path.expanduser(name)  # noqa: PTH111 - a user that is not there stays
+        path = Path(above.file).parent / session.expanded(name)
         if _identity(path) in seen or len(found) == MAX_LAYERS:
             what = "extends itself" if _identity(path) in seen else f"is one of more than {MAX_LAYERS} profiles"
             raise SiteError(_refusal("E468", f"the site profile {path} {what}", above))

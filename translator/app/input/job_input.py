@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -59,7 +58,7 @@ def compile_source(
                 secrets=secrets,
                 slurm=dict(source.slurm),
                 most_tasks=source.most_tasks,
-                templates=template_folder(),
+                templates=template_folder(session),
             )
     except PlanError:
         if not quiet:
@@ -114,11 +113,12 @@ def check_source(session: Session, source: Source, *, quiet: bool = False) -> tu
         found: list[Diagnostic] = []
         # An unparsable file has no commands.
         with suppress(ProtocolError):
-            found = raw_syntax_errors(read(text, file=shown_name(source.file)))
+            found = raw_syntax_errors(read(text, file=shown_name(source.file)), session.environment)
         if not quiet:
             session.warn(error.warnings)
         raise type(error)(dict.fromkeys([*error.diagnostics, *found])) from None
-    found = bash_syntax_errors(compiled.job, compiled.document) + code_size_errors(compiled, session.user)
+    found = bash_syntax_errors(compiled.job, compiled.document, session.environment)
+    found += code_size_errors(compiled, session)
     if any(diagnostic.severity is Severity.ERROR for diagnostic in found):
         raise ProtocolError(found)
     if not quiet:
@@ -160,13 +160,13 @@ def shown_name(file: str) -> str:
     return "<stdin>" if file == STDIN else file
 
 
-def template_folder() -> Path | None:
+def template_folder(session: Session) -> Path | None:
     """Return the user's folder for compiled templates, creating it if missing; None if it is not private.
 
     The cache contains code. So the user must also own the parent folder, because its owner could replace the cache.
     It belongs to another user if root works with that user's home.
     """
-    above = Path(os.environ.get("XDG_CACHE_HOME", "").strip() or os.path.expanduser("~/.cache"))  # noqa: PTH111
+    above = Path((session.setting("XDG_CACHE_HOME") or "").strip() or session.expanded("~/.cache"))
     if not above.is_absolute():
         return None
     folder = above / "paislurm"

@@ -110,9 +110,9 @@ def _layers(
     from .extended import layers_of
 
     is_held = is_named(session, option) and not alone and path.parent != SYSTEM.parent
-    is_above = is_held or (not is_named(session, option) and path == user_path())
+    is_above = is_held or (not is_named(session, option) and path == user_path(session))
     below = SYSTEM if is_above and SYSTEM.is_file() else None
-    return layers_of(path, below, _why_named(session, option), locks_alone=is_held, refuses=refuses)
+    return layers_of(session, path, below, _why_named(session, option), locks_alone=is_held, refuses=refuses)
 
 
 def is_named(session: Session, option: str | None) -> bool:
@@ -131,7 +131,7 @@ def hint_at_profile(session: Session, site: Site) -> None:
     if not site.is_known:
         session.say_once(
             "note: no site profile was found, so the job is not compared with the cluster's nodes and partitions. "
-            f"To detect them: `paislurm site detect --output {user_path()}`"
+            f"To detect them: `paislurm site detect --output {user_path(session)}`"
         )
 
 
@@ -140,7 +140,7 @@ def site_path(session: Session, option: str | None) -> Path | None:
     named = option or session.setting("PAISLURM_SITE")
     if named:
         return Path(named)
-    written = next((path for path in (user_path(), SYSTEM) if path.is_file()), None)
+    written = next((path for path in (user_path(session), SYSTEM) if path.is_file()), None)
     return written or (detected_path(session) if _is_ours(detected_path(session)) else None)
 
 
@@ -173,13 +173,13 @@ def found_by(session: Session, option: str | None) -> str:
     return reasons.get(origin_of(session, option), "")
 
 
-def user_path() -> Path:
+def user_path(session: Session) -> Path:
     """Return the path of the user's own profile."""
     if sys.platform != "linux":
         from platformdirs import user_config_path
 
         return user_config_path("paislurm") / "site.yaml"
-    above = os.environ.get("XDG_CONFIG_HOME", "").strip() or os.path.expanduser("~/.config")  # noqa: PTH111
+    above = (session.setting("XDG_CONFIG_HOME") or "").strip() or session.expanded("~/.config")
     return Path(above) / "paislurm" / "site.yaml"
 
 
@@ -187,7 +187,7 @@ def detected_path(session: Session, host: str | None = None) -> Path:
     """Return the path of the profile that `submit` detected, for this machine or for a remote login node."""
     home = session.setting("PAISLURM_HOME") or "~/.paislurm"
     name = this_host() if host is None else f"ssh-{host}"
-    return Path(os.path.expanduser(home), "detected-site", f"{name}.yaml")  # noqa: PTH111
+    return Path(session.expanded(home), "detected-site", f"{name}.yaml")
 
 
 def this_host() -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -29,14 +28,14 @@ def note_monitor_run(session: Session, site: Site) -> None:
     """
     if site.monitor.at_end or (session.monitor_folder / FILE).exists():
         with suppress(OSError, FolderError):
-            add(session.monitor_folder, MonitorRun(int(time.time()), _who()))
+            add(session.monitor_folder, MonitorRun(session.now(), _who(session)))
 
 
 def await_monitor_runs(session: Session) -> None:
     """Start to expect monitor runs, unless already expected."""
     with suppress(OSError, FolderError):
         if not (session.monitor_folder / FILE).exists():
-            add(session.monitor_folder, MonitorRun(int(time.time()), "submit"))
+            add(session.monitor_folder, MonitorRun(session.now(), "submit"))
 
 
 def await_no_monitor_runs(session: Session) -> None:
@@ -47,7 +46,7 @@ def await_no_monitor_runs(session: Session) -> None:
 
 def warn_of_overdue_monitor(session: Session) -> None:
     """Warn if cron or scrontab seems to have stopped; Slurm is queried for scrontab entries only then."""
-    now = int(time.time())
+    now = session.now()
     with suppress(FolderError):
         late = overdue(monitor_runs(session.monitor_folder), now)
         if late is not None:
@@ -68,9 +67,9 @@ def overdue_text(late: MonitorRun, now: int, entries: Sequence[str]) -> str:
     return f"{no_monitor_run}: check whether {where}"
 
 
-def _who() -> Who:
+def _who(session: Session) -> Who:
     """Return the starter of this process: a Slurm job means scrontab; a process with a terminal is not cron's."""
-    if "SLURM_JOB_ID" in os.environ:
+    if session.setting("SLURM_JOB_ID"):
         return "scrontab"
     try:
         os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC))

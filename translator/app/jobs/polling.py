@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 from paislurm.backends.registry import OF_THIS_SLURM
@@ -51,7 +50,7 @@ def when_room(session: Session, known: History, sites: JobSites) -> int:
     """Return when the hourly limit permits the next attempt, 0 for now; the call log has those of the last hour."""
     if not _is_shared(known.backend):
         return 0
-    now = time.time()
+    now = session.clock()
     most = sites.most_attempts(known)
     return room_at(retry_times(session.call_log.calls(now - HOUR)), now, most)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Literal
 
 from paislurm.backends.base import LOCAL, JobId
@@ -120,6 +119,6 @@ def _run(session: Session, view: View, argv: Sequence[str]) -> str:
 def _end_soon(session: Session, compiled: Compiled, view: View) -> None:
     """Lower the time limit of the running attempt, in whole minutes, so that it ends in one to two minutes."""
     known, limit = view.history, compiled.plan.times.limit
-    minutes = int(time.time() - view.folder.claim(0).stat().st_mtime) // 60 + 2
+    minutes = int(session.clock() - view.folder.claim(0).stat().st_mtime) // 60 + 2
     if limit is None or minutes * 60 < limit.total_seconds():
         session.backend(known.backend).change(JobId(known.job_id), {"time": f"{minutes}:00"})

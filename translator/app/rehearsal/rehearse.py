@@ -8,6 +8,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 from shutil import rmtree
+from tempfile import mkdtemp
 from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
@@ -70,9 +71,9 @@ def rehearse(
 
 
 def _rehearsed(session: Session, source: Source, fault: Fault, patience: float) -> Rehearsal:
-    here = Path(session.store.home, FOLDER, f"{fault}-{time.time_ns()}").absolute()
-    here.parent.mkdir(parents=True, mode=0o700, exist_ok=True)
-    here.mkdir(mode=0o700)
+    above = Path(session.store.home, FOLDER).absolute()
+    above.mkdir(parents=True, mode=0o700, exist_ok=True)
+    here = Path(mkdtemp(prefix=f"{fault}-", dir=above))
     source = replace(source, suffix=f"{source.suffix}-rehearse-{fault}", submit_folder=str(here))
     (prepared,) = prepare(session, [source], keep=True)
     options = prepared.compiled.job.slurm_options

@@ -12,7 +12,7 @@ from ...state.kept_plan import kept_plan
 from ..input.bash_syntax import file_line, is_bash
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from ...state.kept_plan import KeptCommand
@@ -32,23 +32,28 @@ _LINE_NOT_RUN = re.compile(
 Source: bash(1); observed on 5.1 to 5.3."""
 
 
-def command_place(folder: Path, role: str, ends: Sequence[CommandEnd], printed: Sequence[str]) -> CommandPlace | None:
+def command_place(
+    folder: Path, role: str, ends: Sequence[CommandEnd], printed: Sequence[str], environment: Mapping[str, str]
+) -> CommandPlace | None:
     """Return the place of the failed command in the job file, from the command ends that bash reported.
 
-    `printed` are the last lines of the task's log. None if the plan is unreadable or lacks the commands.
+    `printed` are the last lines of the task's log; $PATH of `environment` has bash. None if the plan is unreadable or
+    lacks the commands.
     """
     plan = kept_plan(folder)
     found = plan.roles_by_name.get(role)
     if found is None or found.command is None:
         return None
-    place = _place(plan.file, found.command, ends, printed)
+    place = _place(plan.file, found.command, ends, printed, environment)
     # W402: tasks do not run in their image.
     warning = next((each.message for each in plan.diagnostics if each.code == "W402"), "")
     return place and replace(place, workdir=found.workdir or "", image_warning=warning)
 
 
-def _place(file: str, command: KeptCommand, ends: Sequence[CommandEnd], printed: Sequence[str]) -> CommandPlace | None:
-    first, last = failed_lines(command.text, ends, printed)
+def _place(
+    file: str, command: KeptCommand, ends: Sequence[CommandEnd], printed: Sequence[str], environment: Mapping[str, str]
+) -> CommandPlace | None:
+    first, last = failed_lines(command.text, ends, printed, environment)
     line, last_line = file_line(command.item_lines, first), file_line(command.item_lines, last)
     if not line:
         return None
@@ -56,7 +61,9 @@ def _place(file: str, command: KeptCommand, ends: Sequence[CommandEnd], printed:
     return CommandPlace(file=file, line=line, last_line=last_line, text=shown)
 
 
-def failed_lines(text: str, ends: Sequence[CommandEnd], printed: Sequence[str]) -> tuple[int, int]:
+def failed_lines(
+    text: str, ends: Sequence[CommandEnd], printed: Sequence[str], environment: Mapping[str, str]
+) -> tuple[int, int]:
     """Return the first and the last line (from 1) of a range that contains the failed command.
 
     Without a usable report of bash, return all lines. `printed` is the end of the standard error.
@@ -65,7 +72,7 @@ def failed_lines(text: str, ends: Sequence[CommandEnd], printed: Sequence[str]) 
     message = _LINE_NOT_RUN.match(printed[-1]) if printed else None
     for end in ends:
         places = _places(text, end.command)
-        found = _by_line(lines, end.line, places) if end.line else _by_command(text, end.command, places)
+        found = _by_line(lines, end.line, places, environment) if end.line else _by_command(text, end.command, places)
         if found and (_is_exit(end.command) or message is None or _covers([found, *places], int(message[1]))):
             first, last = found
             is_one = all(line.endswith("\\") for line in lines[first - 1 : last - 1])
@@ -81,7 +88,9 @@ def _is_exit(command: str) -> bool:
     return command.partition(" ")[0] == "exit"
 
 
-def _by_line(lines: Sequence[str], line: int, places: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
+def _by_line(
+    lines: Sequence[str], line: int, places: Sequence[tuple[int, int]], environment: Mapping[str, str]
+) -> tuple[int, int] | None:
     """Return the lines of a command by its last line, which bash reports for subshells and pipelines.
 
     Within an unfinished compound command, return that line alone. None if `line` may count other lines: in the
@@ -92,7 +101,7 @@ def _by_line(lines: Sequence[str], line: int, places: Sequence[tuple[int, int]])
         return None
     for start in range(line, max(0, line - MAX_LINES), -1):
         goes_on = start > 1 and lines[start - 2].rstrip().endswith(("|", "\\"))
-        if not goes_on and is_bash("\n".join(lines[start - 1 : line])):
+        if not goes_on and is_bash("\n".join(lines[start - 1 : line]), environment):
             return start, line
     return line, line
 

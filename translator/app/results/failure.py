@@ -7,7 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from paislurm.backends.registry import is_remote
-from paislurm.backends.runner import LocalRunner
 
 from ...errors import BackendError
 from ...exit_codes.table import UNEXPLAINED
@@ -41,7 +40,7 @@ def failure_of(session: Session, view: View) -> Failure | None:
     code = view.job_status.code
     if view.job_status.state != "FAILED" or code is None:
         return None
-    no_room = _full_folder_message(view, code)
+    no_room = _full_folder_message(session, view, code)
     first = first_cause(view, deciding_task(view), partial(_lines_of, session, view))
     task = first.task if first is not None else None
     role = _role(view, task)
@@ -51,7 +50,8 @@ def failure_of(session: Session, view: View) -> Failure | None:
 
     in_hook = _failed_in_hook(view, role, task)
     stream, lines = _task_lines(session, view, role, task, in_hook=in_hook)
-    place = None if in_hook else command_place(view.folder.path, role.name, _command_ends(view, role, task), lines)
+    ends = _command_ends(view, role, task)
+    place = None if in_hook else command_place(view.folder.path, role.name, ends, lines, session.environment)
     return Failure.of(view, code, first, command=place, stream=stream, last_lines=lines, no_room=no_room)
 
 
@@ -65,10 +65,10 @@ def _lines_of(session: Session, view: View, task: TaskView) -> tuple[str, ...]:
     return _task_lines(session, view, role, task, in_hook=False)[1] if role is not None else ()
 
 
-def _full_folder_message(view: View, code: int) -> str:
+def _full_folder_message(session: Session, view: View, code: int) -> str:
     """Return a message if a full folder may be the cause of the failure, else ""."""
     may_be = code in (UNEXPLAINED, FOLDER_FULL) and not is_remote(view.history.backend)
-    return no_room_text(view.folder.path, LocalRunner()) if may_be else ""
+    return no_room_text(view.folder.path, session.runner) if may_be else ""
 
 
 def _batch_lines(session: Session, view: View) -> tuple[str, ...]:

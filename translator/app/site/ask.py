@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
@@ -13,7 +11,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from paislurm.backends.registry import SSH
-from paislurm.backends.runner import LocalRunner
 from paislurm.backends.slurm import commands
 from paislurm.backends.slurm.refusals import failure, is_unanswered
 
@@ -40,20 +37,26 @@ _EPHEMERAL = Path("/proc/sys/net/ipv4/ip_local_port_range")
 
 
 class Machine(Struct, frozen=True, kw_only=True):
-    """The container runtimes of a machine, and the content of its file of ephemeral ports."""
+    """The container runtimes of a machine, the content of its file of ephemeral ports, and a folder for the probe.
+
+    Nodes may share that folder: it is paislurm's home folder or its nearest existing parent.
+    """
 
     runtimes: tuple[str, ...] = ()
     ephemeral_ports: str = ""
+    home: Path = Path("/tmp")  # noqa: S108 - the probe checks it
 
 
-def this_machine() -> Machine:
-    """Return the container runtimes and ephemeral ports of this machine."""
+def this_machine(session: Session) -> Machine:
+    """Return the properties of this machine."""
     try:
         ports = _EPHEMERAL.read_text(encoding="ascii").strip()
     except (OSError, ValueError):
         ports = ""
-    runtimes = tuple(name for program, name in PROGRAMS.items() if shutil.which(program))
-    return Machine(runtimes=runtimes, ephemeral_ports=ports)
+    runtimes = tuple(name for program, name in PROGRAMS.items() if session.which(program))
+    home = Path(session.expanded(session.setting("PAISLURM_HOME") or "~/.paislurm"))
+    existing = next(path for path in (home, *home.parents) if path.is_dir())
+    return Machine(runtimes=runtimes, ephemeral_ports=ports, home=existing)
 
 
 def ask(
@@ -79,7 +82,7 @@ def ask(
     found = nodes(all_nodes)
     probe_output = ""
     if probe is not None:
-        probe_output, reason = probe_node(slurm, probe)
+        probe_output, reason = probe_node(slurm, probe, machine.home)
         queries.refused |= {"probe": reason} if reason else {}
     return Answers(
         config=config,
@@ -125,7 +128,7 @@ def machine_of(runner: CommandRunner) -> tuple[Machine, str]:
 
 def detect_from_here(session: Session, probe: ProbeOptions | None = None) -> Detection:
     """Return the site that Slurm reports here. Raises BackendError if the controller does not answer."""
-    return detect(ask(session.slurm_runner(), LocalRunner(), this_machine(), session.user, probe))
+    return detect(ask(session.slurm_runner(), session.runner, this_machine(session), session.user, probe))
 
 
 class _Queries:
@@ -173,10 +176,10 @@ class ProbeOptions(Struct, frozen=True, kw_only=True):
     sysfs: str = "/sys/class"
 
 
-def probe_node(runner: CommandRunner, options: ProbeOptions) -> tuple[str, str]:
+def probe_node(runner: CommandRunner, options: ProbeOptions, home: Path) -> tuple[str, str]:
     """Return the output of the probe, and the reason of its failure; one of them is ""."""
     with ExitStack() as stack:
-        files = [_temporary_file(stack, folder) for folder in (_existing_home(), Path("/tmp"))]  # noqa: S108 - the probe checks it
+        files = [_temporary_file(stack, folder) for folder in (home, Path("/tmp"))]  # noqa: S108 - the probe checks it
         argv = commands.srun_probe(
             shipped_text(_SCRIPT),
             (options.sysfs, *files, *PROGRAMS),
@@ -199,9 +202,3 @@ def _temporary_file(stack: ExitStack, folder: Path) -> str:
         return stack.enter_context(tempfile.NamedTemporaryFile(dir=folder, prefix=".paislurm-probe-")).name
     except OSError:
         return ""
-
-
-def _existing_home() -> Path:
-    """Return paislurm's home folder, or its nearest existing parent."""
-    home = Path(os.environ.get("PAISLURM_HOME") or "~/.paislurm").expanduser()
-    return next(path for path in (home, *home.parents) if path.is_dir())

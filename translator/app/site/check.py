@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import shlex
-import shutil
 from pathlib import Path
 from stat import S_ISREG, S_IWGRP, S_IWOTH
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
-
-from paislurm.backends.runner import LocalRunner
 
 from ...errors import BackendError, Diagnostic, Location, PaislurmError, PlanError, ProtocolError, Severity, SiteError
 from ...pipeline import compile_job
@@ -128,7 +125,7 @@ def site_to_check(session: Session, option: str | None) -> Site:
         return detect_from_here(session).site
     except BackendError as error:
         message = f"no site profile found, and Slurm does not answer: {error.diagnostics[0].message}"
-        hint = f"use --site, or run `paislurm site detect --output {user_path()}` on a login node"
+        hint = f"use --site, or run `paislurm site detect --output {user_path(session)}` on a login node"
         raise SiteError(Diagnostic(code="E460", message=message, hint=hint)) from None
 
 
@@ -137,9 +134,10 @@ def check_job(session: Session, file: str, site: Site) -> Checked:
     name = shown_name(file)
     try:
         compiled = compile_job(read_source(file), file=name, site=site)
-        if wrong := [each for each in bash_syntax_errors(compiled.job, compiled.document) if each.code.startswith("E")]:
+        said = bash_syntax_errors(compiled.job, compiled.document, session.environment)
+        if wrong := [each for each in said if each.code.startswith("E")]:
             raise ProtocolError(wrong)
-        check_room(session.store.home, compiled, LocalRunner())
+        check_room(session.store.home, compiled, session.runner)
     except PaislurmError as error:
         return Checked(file=name, exit_status=error.exit_code, diagnostics=error.diagnostics)
     return Checked(file=name, job=compiled.job.name, asks=asks(compiled), diagnostics=compiled.warnings)
@@ -167,7 +165,7 @@ def check_profile(session: Session, layers: Sequence[Document]) -> tuple[tuple[D
     `layers` are its files, the lowest first. Names that the cluster no longer has are errors, all else warnings.
     """
     site = load_layers(layers)
-    warnings = [*_writable(layers), *_programs(site, layers)]
+    warnings = [*_writable(layers), *_programs(session, site, layers)]
     try:
         found = detect_from_here(session).site
     except BackendError as error:
@@ -195,10 +193,10 @@ def _writable(layers: Sequence[Document]) -> Iterator[Diagnostic]:
             yield Diagnostic(code="W466", message=message, location=Location(file=layer.file), hint=hint)
 
 
-def _programs(site: Site, layers: Sequence[Document]) -> Iterator[Diagnostic]:
+def _programs(session: Session, site: Site, layers: Sequence[Document]) -> Iterator[Diagnostic]:
     """Yield a warning if the notifier's program does not exist on this machine."""
     notifier = site.notifications.notifier
-    if notifier is None or shutil.which(program := notifier.argv[0]):
+    if notifier is None or session.which(program := notifier.argv[0]):
         return
     collector = DiagnosticCollector(layered(layers)[0])
     path = ("notifications", "sendmail" if notifier.mail else "command")

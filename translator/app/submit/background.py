@@ -31,7 +31,7 @@ def leave_monitor(session: Session, site: Site, *, remote: bool = False) -> bool
     Inside a Slurm job no monitor is started, because Slurm would end it with the job. Errors do not affect the
     submission: the next command that shows the job does the monitor's work.
     """
-    if not (site.monitor.background or remote) or "SLURM_JOB_ID" in os.environ:
+    if not (site.monitor.background or remote) or session.setting("SLURM_JOB_ID"):
         return False
     with suppress(OSError):
         if not monitor_lock(session).owned():

@@ -10,7 +10,6 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from paislurm.backends.registry import AUTO, OF_THIS_SLURM, SSH, is_remote
-from paislurm.backends.runner import LocalRunner
 
 from ...errors import BackendError, PaislurmError, PlanError, ProtocolError, UnreachableError
 from ..input.code_size import code_size_errors
@@ -70,11 +69,11 @@ def prepare(
             raise
         compiled = _compile_all(session, ready, anew)
     if not is_remote(first.backend):
-        errors = dict.fromkeys(error for each in compiled for error in code_size_errors(each, session.user))
+        errors = dict.fromkeys(error for each in compiled for error in code_size_errors(each, session))
         if errors:
             raise ProtocolError(errors)
     # Check the space before any write, including the time of a warning.
-    check_room(session.store.home, compiled[0], LocalRunner())
+    check_room(session.store.home, compiled[0], session.runner)
     session.warn(_due(session, dict.fromkeys(warning for each in compiled for warning in each.warnings), keep=keep))
     return [
         Prepared(
@@ -189,6 +188,6 @@ def _ask(session: Session, source: Source, path: Path, *, keep: bool) -> Site:
     option = f" --host {host}" if host else ""
     session.say(
         f"no site profile found: paislurm detects one from Slurm{kept}; "
-        f"`paislurm site detect{option} --output {user_path()}` saves it"
+        f"`paislurm site detect{option} --output {user_path(session)}` saves it"
     )
     return found

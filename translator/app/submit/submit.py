@@ -223,7 +223,7 @@ def _files(session: Session, prepared: Prepared) -> tuple[dict[str, bytes], Hist
     if compiled.plan.retry_policy.monitor_after:
         files[MONITOR_CALL] = monitor_call(session, source.site)
     if is_kept(policy, prepared.after):
-        files[ENVIRONMENT] = as_bytes(scrubbed(os.environ))
+        files[ENVIRONMENT] = as_bytes(scrubbed(session.environment))
     if submit_folder := source.submit_folder or current_folder():
         files[SUBMIT_DIR] = os.fsencode(submit_folder)
     files[UMASK] = f"{current_umask():04o}\n".encode()

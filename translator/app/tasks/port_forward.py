@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 from typing import TYPE_CHECKING
 
@@ -109,7 +108,7 @@ def run_forward(session: Session, found: PortForward) -> None:
 
         session.say(f"open {found.url}; press Ctrl-C to stop")
         program, *words = found.argv
-        become([program, *no_new_keys(), *words], os.environ)
+        become([program, *no_new_keys(), *words], session.environment)
     from .forwarder import forward
 
     forward(found, lambda: session.say(f"open {found.url} on this machine; press Ctrl-C to stop"), session.say)

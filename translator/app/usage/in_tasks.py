@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from paislurm.backends.base import LOCAL, JobId
-from paislurm.backends.runner import LocalRunner
 from paislurm.backends.slurm import commands
 from paislurm.backends.slurm.backend import check_cluster
 from paislurm.backends.slurm.refusals import failure
@@ -64,7 +62,7 @@ def run_beside(session: Session, known: History, argv: Sequence[str]) -> Complet
         from paislurm.backends.local.job import called_environment
 
         folder = (session.store.home / LOCAL / known.job_id).absolute()
-        return LocalRunner().run(argv, env=called_environment(os.environ, folder), timeout=SECONDS)
+        return session.runner.run(argv, env=called_environment(session.environment, folder), timeout=SECONDS)
     check_cluster(JobId(known.job_id))
     return session.slurm_runner(known.backend).run(argv, timeout=SECONDS)
 

@@ -202,15 +202,15 @@ def test_control_characters_and_newlines_in_a_log_are_escaped(run: Runner, faile
 )
 def test_a_damaged_plan_names_no_line(failed: JobFolder, changes: dict[str, Any]) -> None:
     plan(failed.path, **changes)
-    assert command_place(failed.path, "worker", (), ()) is None
+    assert command_place(failed.path, "worker", (), (), {}) is None
 
 
 def test_an_unreadable_plan_names_no_line(failed: JobFolder) -> None:
-    assert command_place(failed.path, "other", (), ()) is None
+    assert command_place(failed.path, "other", (), (), {}) is None
     (failed.path / "plan.json").write_text("[", encoding="utf-8")
-    assert command_place(failed.path, "worker", (), ()) is None
+    assert command_place(failed.path, "worker", (), (), {}) is None
     (failed.path / "plan.json").unlink()
-    assert command_place(failed.path, "worker", (), ()) is None
+    assert command_place(failed.path, "worker", (), (), {}) is None
 
 
 def test_a_log_of_another_user_is_not_read(tmp_path: Path) -> None:

@@ -46,7 +46,8 @@ class JobLogs:
     def _open(self, attempt: int) -> None:
         self._attempt = attempt
         self._is_first = attempt <= self._known.attempt
-        self._of = attempt_logs(self._folder, self._known, self._selection, attempt, may_come=not self._is_first)
+        may_come = not self._is_first
+        self._of = attempt_logs(self._session, self._folder, self._known, self._selection, attempt, may_come=may_come)
         self._schedule = ReadSchedule(len(self._of.logs), self._total)
         self._numbers = {(log.role, log.index): number for number, log in enumerate(self._of.logs)}
         if self._selection.all_attempts or attempt > self._known.attempt:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ....state.history import History
     from ....state.job_folder import JobFolder, Store
     from ....state.records import JobRole
+    from ...session import Session
 
 Stream = Literal["stdout", "stderr", "runtime"]
 """A stream of the commands, or `runtime` for the output of prerequisites and plugins."""
@@ -61,7 +62,13 @@ class AttemptLogs(Struct, frozen=True, kw_only=True):
 
 
 def attempt_logs(
-    folder: JobFolder, known: History, selection: LogSelection, attempt: int, *, may_come: bool = False
+    session: Session,
+    folder: JobFolder,
+    known: History,
+    selection: LogSelection,
+    attempt: int,
+    *,
+    may_come: bool = False,
 ) -> AttemptLogs:
     """Return the selected logs of an attempt. Raises NotFoundError for an unknown attempt, role or task (attempt).
 
@@ -72,7 +79,7 @@ def attempt_logs(
         raise NotFoundError(Diagnostic(code="E522", message=message))
     chosen_tasks = chosen(known.roles, selection.tasks)
     roles = {role.name: role for role, _ in chosen_tasks}
-    folders = {name: LogFolder(folder, attempt, role) for name, role in roles.items()}
+    folders = {name: LogFolder(folder, attempt, role, session.clock) for name, role in roles.items()}
     logs = [
         TaskLog(folders[role.name], index, streams=selection.streams, task_attempt=selection.task_attempt)
         for role, index in chosen_tasks

@@ -63,7 +63,7 @@ def task_texts(session: Session, folder: JobFolder, selection: LogSelection) -> 
     """
     [job] = targets([folder], selection)
     bring_logs(session, job, selection)
-    logs = attempt_logs(job.folder, job.known, selection, selection.first_attempt(job.known)).logs
+    logs = attempt_logs(session, job.folder, job.known, selection, selection.first_attempt(job.known)).logs
     pieces = {log.label: b"".join(piece.data for piece in log.read()) for log in logs}
     return {label: data.decode("utf-8", errors="backslashreplace") for label, data in pieces.items()}
 
@@ -100,16 +100,16 @@ class LogFiles(Struct, frozen=True, kw_only=True):
     """The logs, by task."""
 
 
-def log_files(jobs: Iterable[Target], selection: LogSelection) -> LogFiles:
+def log_files(session: Session, jobs: Iterable[Target], selection: LogSelection) -> LogFiles:
     """Return the selected logs of jobs; with `since`, only existing files."""
-    return LogFiles(files=tuple(file for job in jobs for file in _files(job, selection)))
+    return LogFiles(files=tuple(file for job in jobs for file in _files(session, job, selection)))
 
 
-def _files(job: Target, selection: LogSelection) -> Iterator[LogFile]:
+def _files(session: Session, job: Target, selection: LogSelection) -> Iterator[LogFile]:
     first = selection.first_attempt(job.known)
     last = job.known.attempt if selection.all_attempts else first
     for attempt in range(first, last + 1):
-        for task_log in attempt_logs(job.folder, job.known, selection, attempt).logs:
+        for task_log in attempt_logs(session, job.folder, job.known, selection, attempt).logs:
             for stream, path, exists in task_log.files():
                 written_at = _written_at(path) if exists else None
                 if selection.since is None or (written_at is not None and written_at >= selection.since):

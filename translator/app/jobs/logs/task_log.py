@@ -13,7 +13,7 @@ from ....state.tidying.tidy import is_tidied
 from ...results.tail import open_log, start_of_last_lines, written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from ....state.job_folder import JobFolder
@@ -157,8 +157,8 @@ _NAME = re.compile(r"([0-9]{1,9})\.(stdout|stderr|runtime)(?:\.([0-9]{1,9}))?\.l
 class LogFolder:
     """The logs of a role's tasks in one attempt. Their folder is listed after a change, once for all tasks."""
 
-    def __init__(self, job: JobFolder, attempt: int, role: JobRole) -> None:
-        self.job, self.attempt, self.role = job, attempt, role
+    def __init__(self, job: JobFolder, attempt: int, role: JobRole, clock: Callable[[], float]) -> None:
+        self.job, self.attempt, self.role, self._clock = job, attempt, role, clock
         self.owner = job.path.stat().st_uid
         """The owner of the job: logs of others are not read."""
         self.path = job.logs(attempt, role)
@@ -182,7 +182,7 @@ class LogFolder:
             changed = self.path.stat().st_mtime_ns
             if changed == self._changed and now < self._next and not afresh:
                 return []
-            settled = time.time() - changed / 1e9 > SETTLED
+            settled = self._clock() - changed / 1e9 > SETTLED
             before, files = self._files, _listed(self.path)
         except OSError:
             return []

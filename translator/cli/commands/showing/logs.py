@@ -73,7 +73,7 @@ def command(
         return 0
     jobs = targets(folders, selection)
     if as_json:
-        print_json(log_files(jobs, selection))
+        print_json(log_files(session, jobs, selection))
     else:
         for silent in (print_batch_logs if batch else print_once)(session, jobs, selection):
             log(silence_text(session, silent))

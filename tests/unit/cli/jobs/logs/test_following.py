@@ -173,7 +173,7 @@ def test_a_retry_with_any_number_is_found_at_once(run: Runner, folder: JobFolder
 
 
 def test_the_log_folder_reports_each_new_file(folder: JobFolder) -> None:
-    logs = LogFolder(folder, 0, folder.history().roles[0])
+    logs = LogFolder(folder, 0, folder.history().roles[0], time.time)
     tmp_path = logs.path
     tmp_path.mkdir(parents=True, exist_ok=True)
     assert logs.refresh() == []
