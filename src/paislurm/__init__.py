@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from .translator.app.estimate.start import StartEstimate as StartEstimate
     from .translator.app.exit_meaning import ExitMeaning as ExitMeaning
     from .translator.app.job_run import JobRun as JobRun
-    from .translator.app.jobs.folders.disk_use import DiskUse as DiskUse
     from .translator.app.nodes import NodeLine as NodeLine
     from .translator.app.nodes import NodeList as NodeList
     from .translator.app.jobs.folders.remove import Removal as Removal
@@ -85,7 +84,6 @@ _MODULES = {
     "app.estimate.start": "StartEstimate",
     "app.exit_meaning": "ExitMeaning",
     "app.job_run": "JobRun",
-    "app.jobs.folders.disk_use": "DiskUse",
     "app.nodes": "NodeLine NodeList",
     "app.jobs.folders.remove": "Removal",
     "app.monitoring": "Worked",

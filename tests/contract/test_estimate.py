@@ -1,4 +1,4 @@
-"""When would it start, and which GPUs are free: what `submit --test-only` and `site gpus` say is so."""
+"""When would it start, and which GPUs are free: what `submit --test-only` says is so."""
 
 from __future__ import annotations
 
@@ -155,19 +155,3 @@ def test_a_partition_that_is_down(site: Site, folder: Path, idle: Cluster) -> No
     finally:
         idle.admin(["scontrol", "update", "partitionname=watched", "state=up"])
     assert "Slurm cannot estimate when tried would start: partition watched is down: it starts no jobs now" in text
-
-
-def test_the_gpus_of_the_site(site: Site, folder: Path, idle: Cluster) -> None:
-    number = fill(idle, "--partition=watched", "--nodelist=n5", "--gres=gpu:v100:3")
-    wait_until(lambda: state(idle, number) == "RUNNING", "the GPUs to be taken")
-    done = site.run("paislurm", "site", "gpus", cwd=folder)
-    rows = {line.split()[0]: line.split()[1:] for line in done.stdout.splitlines()}
-    assert rows["PARTITION"] == ["TYPE", "GPUS", "FREE", "JOBS", "WAITING", "NOTE"]
-    assert rows["watched"] == ["v100", "8", "5", "-"]
-    assert rows["normal"] == ["v100", "16", "16", "-"]
-    one = site.run("paislurm", "site", "gpus", "--partition", "watched", "--json", cwd=folder)
-    assert [(each["partition"], each["free_gpu_count"]) for each in json.loads(one.stdout)["partitions"]] == [
-        ("watched", 5)
-    ]
-    wrong = site.run("paislurm", "site", "gpus", "--partition", "nope", cwd=folder)
-    assert (wrong.returncode, "error E630" in wrong.stderr) == (5, True)

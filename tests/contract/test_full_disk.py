@@ -51,7 +51,7 @@ def check(site: Site, job: Job, small: Path) -> None:
     assert "its file system or a quota was full" in shown
     assert re.search("likely +no space in ", shown)
     assert ": its file system has only 0.0 MiB left\n" in shown
-    assert "`paislurm du`" in shown
+    assert "`paislurm list --columns name,size`" in shown
     make_room(site, small)
     done = job.paislurm("wait", "--", job.name)
     assert (done.returncode, "FAILED (exit code -1406, FolderFull)" in done.stderr) == (1, True), done.stderr

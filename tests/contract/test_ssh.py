@@ -224,8 +224,6 @@ def test_remote_test_only_estimates_the_start_and_leaves_no_files(ann: Ann) -> N
     assert "GPUs in partition normal now: " in done.stdout
     assert not ann.folder.exists()
     assert not list(ann.laptop.cluster.home("alice").glob(f".paislurm/remote/{ann.name}.*"))
-    table = ann.paislurm("site", "gpus").stdout
-    assert "watched" in [line.split()[0] for line in table.splitlines()]
 
 
 def test_updated_options_apply_to_the_next_attempt(ann: Ann) -> None:

@@ -63,7 +63,7 @@ def test_a_job_that_was_cancelled_is_tidied_and_removed(site: Site, folder: Path
     job.status()
     assert not (job.attempt() / "job.sbatch").exists()
     assert job.log("0-w/0") == "up\n"
-    assert job.paislurm("du", job.name).returncode == 0
+    assert "iB" in job.paislurm("list", job.name, "--columns", "size").stdout
     done = job.paislurm("remove", job.name)
     assert done.returncode == 0, done.stderr
     assert not [*(job.home / "jobs").iterdir()]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
@@ -113,6 +115,11 @@ class Explanation(Struct, frozen=True, kw_only=True):
         )
 
 
+def is_exit(word: str) -> bool:
+    """Return whether a word in the place of a job file is an exit code or its name: it has no dot, and no such file."""
+    return bool(re.fullmatch(r"-?[0-9]+|\w+", word)) and not Path(word).exists()
+
+
 def explain_exit(session: Session, what: str | int, site: str | os.PathLike[str] | None = None) -> Explanation:
     """Return the meaning of an exit code, its name, an exit status or a Slurm state, with the rows of the site profile.
 
@@ -139,4 +146,4 @@ def explained(what: str, table: ExitTable) -> Explanation:
     known = [*STATES, *(row.phrase for row in table.codes.values())]
     valid = f"exit codes are numbers such as 137 or -1001; states are {', '.join(sorted(STATES))}"
     hint = did_you_mean(what, known) or valid
-    raise NotFoundError(Diagnostic(code="E524", message=f"`{what}` is not an exit code or a Slurm state", hint=hint))
+    raise NotFoundError(Diagnostic(code="E524", message=f"`{what}` is no exit code, Slurm state or file", hint=hint))

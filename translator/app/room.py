@@ -64,8 +64,8 @@ def no_room_text(folder: Path, runner: CommandRunner) -> str:
 
 
 _HINT = (
-    "remove old jobs there (`paislurm du`, `paislurm remove`), or set PAISLURM_HOME to a folder with more space that "
-    "all nodes share"
+    "remove old jobs there (`paislurm list --columns name,size`, `paislurm remove`), or set PAISLURM_HOME to a folder "
+    "with more space that all nodes share"
 )
 
 

@@ -15,7 +15,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "check": "Report all errors and warnings of a job file.",
         "plan": "Show the request to Slurm and its reasons.",
         "script": "Print the batch script of a job file.",
-        "explain": "Show the origin of each line of the script.",
+        "explain": "Explain an exit code, or the origin of each line of the script.",
         "convert": "Convert a job file of protocol v1 to protocol v2.",
         "diff": "Show the differences between two jobs.",
         "verify": "Compare a script with paislurm's output.",
@@ -37,18 +37,14 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "logs": "Show the output of tasks.",
         "top": "Show the CPU, memory and GPU usage of tasks.",
         "watch": "Show the state of jobs, live.",
-        "du": "Show the disk usage of jobs.",
         "nodes": "Show, add or remove bad nodes.",
         "report": "Write an HTML page about a job, or a comparison of jobs.",
-        "explain-exit": "Explain an exit code or a Slurm state.",
     },
     "program": {
-        "site": "Detect, show or check the site profile; show free GPUs.",
+        "site": "Detect, show or check the site profile.",
         "schema": "Print the JSON Schema of job files, site profiles, or command output.",
-        "runtime": "Print the runtime, the part that all batch scripts share.",
         "completion": "Print a completion script for bash, zsh or fish.",
         "help": "Show the help of a command.",
-        "version": "Print the version.",
     },
 }
 """Summaries by command, by folder of `commands`. The command NAME is `command` of the module NAME, `_` for `-`."""
@@ -66,11 +62,14 @@ ALIASES: Mapping[str, str] = {"describe": "status", "ls": "list", "ps": "list", 
 _UPDATE = (
     "paislurm update JOB changes time, partition and retries; for other changes edit FILE and run paislurm submit FILE"
 )
+_SIZES = "paislurm list --columns name,size"
 HINTS: Mapping[str, str] = {
     "apply": "paislurm submit FILE",
     "delete": "paislurm cancel JOB to end a job, paislurm remove JOB to remove its folder",
     "download": "paislurm status JOB, which shows the job's folder with all its files",
+    "du": _SIZES,
     "edit": _UPDATE,
+    "explain-exit": "paislurm explain CODE",
     "get": "paislurm list or paislurm status JOB",
     "hold": "paislurm update JOB --hold",
     "info": "paislurm status JOB",
@@ -85,13 +84,15 @@ HINTS: Mapping[str, str] = {
     "resubmit": "paislurm submit --again JOB",
     "retry": "paislurm submit --again JOB",
     "run": "paislurm submit FILE --follow",
+    "runtime": "paislurm verify --runtime",
     "scale": _UPDATE,
     "shell": "paislurm exec JOB TASK",
     "start": "paislurm submit FILE",
     "stop": "paislurm cancel JOB",
     "tail": "paislurm logs -f JOB",
-    "usage": "paislurm du",
+    "usage": _SIZES,
     "validate": "paislurm check FILE",
+    "version": "paislurm --version",
 }
 """Hints for words that have several meanings here, or need other arguments."""
 

@@ -10,10 +10,13 @@ from msgspec.structs import replace
 
 from ..app.input.source import SLURM_OPTIONS, Source
 from .shell.candidates import Assignment
-from .shell.known_names import OfSite
+from .shell.known_names import CodeOrFile, OfSite
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+MAX_DIGITS = 9
+"""Most digits of the number of a line."""
 
 
 def _pairs(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
@@ -58,6 +61,11 @@ _SLURM_ARGUMENTS = (
 def job_file(command: Callable[..., int]) -> Callable[..., int]:
     """Add the job file and its options; the command gets a `Source`."""
     return click.argument("file", metavar="FILE", type=click.Path())(_with_source(command))
+
+
+def job_file_or_code(command: Callable[..., int]) -> Callable[..., int]:
+    """Add the job file and its options; an exit code can be in the place of the file."""
+    return click.argument("file", metavar="FILE|CODE", type=CodeOrFile())(_with_source(command))
 
 
 def job_files(command: Callable[..., int]) -> Callable[..., int]:
@@ -118,3 +126,15 @@ def _with_source(command: Callable[..., int]) -> Callable[..., int]:
     for add in reversed(_OPTIONS):
         decorated = add(decorated)
     return decorated
+
+
+def split_line(file: str) -> tuple[str, int | None]:
+    """Split `FILE:LINE` into the file and the line."""
+    from pathlib import Path
+
+    name, colon, line = file.rpartition(":")
+    if not colon or Path(file).exists() or not (line.isdecimal() or Path(name).is_file()):
+        return file, None
+    if line.isdecimal() or not line:
+        return name, int(line[:MAX_DIGITS] or 0)
+    raise click.UsageError(f"{name} has no line {line!r}")

@@ -26,7 +26,7 @@ OF_COMMANDS = ("stderr", "stdout")
 LogStream = Literal["stdout", "stderr", "runtime", "batch"]
 """A log of a task, or that of the batch script."""
 MAX_CONDITIONS = 2
-"""The number of conditions to list for a code; `explain-exit` lists all."""
+"""The number of conditions to list for a code; `paislurm explain CODE` lists all."""
 
 
 class CommandPlace(Struct, frozen=True, kw_only=True):
@@ -183,7 +183,7 @@ def _rule(row: ExitCode, view: View, exit_status: int | None) -> str:
     if found and len(found) <= MAX_CONDITIONS:
         return f"{name}: {' or '.join(found)}"
     if found:
-        return f"{name}: one of {len(found)} rules, see `paislurm explain-exit {row.code}`"
+        return f"{name}: one of {len(found)} rules, see `paislurm explain {row.code}`"
     ended = view.history.ended
     words = ended.backend_state if ended else ""
     return f"{name}: {row.states[words]}" if words in row.states else name

@@ -251,7 +251,6 @@ PROGRAM = {
     "E623": "the job to update may not have been accepted by Slurm",
     "E624": "a new time limit that would end the tasks at once",
     "E625": "a nice below 0 for a future attempt: Slurm accepts it only from root",
-    "E630": "Slurm has no partition of this name",
 }
 """Faults outside job files. Source: this project's command line."""
 

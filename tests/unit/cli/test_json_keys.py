@@ -128,14 +128,14 @@ def documents(
         made.append((words[0], json.loads(run(words[0], "--json", *words[1:]).out)))
 
     for line in (
-        ("check", job), ("plan", job), ("script", job), ("explain", job), ("convert", old), ("runtime",),
+        ("check", job), ("plan", job), ("script", job), ("explain", job), ("convert", old), ("verify", "--runtime"),
         ("explain", job, "--when", "worker-0 fails"),
         ("verify", str(tmp_path / "job.sbatch")), ("submit", job, "--dry-run"), ("submit", job), ("list",),
         ("status", "other"), ("diff", "other", job),
         ("status", ours), ("status", ended), ("status", retried), ("wait", ended), ("logs", ended), ("watch", ended),
-        ("explain-exit", "PREEMPTED"), ("explain-exit", "137"),
+        ("explain", "PREEMPTED"), ("explain", "137"),
         ("report", ended, "--output", str(tmp_path / "page.html")),
-        ("completion", "bash"), ("help", "submit"), ("version",),
+        ("completion", "bash"), ("help", "submit"),
     ):  # fmt: skip
         read(*line)
     swept = job_file(tmp_path, JOB.replace("name: demo", "name: swept\nparameters: {lr: 1}"), name="swept.yaml")
@@ -171,8 +171,7 @@ def documents(
         ("site", json.loads(run("site", "check", "--json", *rest).out))
         for rest in ((job,), (old, str(tmp_path / "job.sbatch")))
     ]
-    for line in (("du", ended), ("remove", ended)):
-        read(*line)
+    read("remove", ended)
     made.append(("site", json.loads(run("site", "check", "--json", "--site", str(odd_profile(tmp_path))).out)))
     return [*made, ("an error", json.loads(run("status", "--json", "nothing").out))]
 

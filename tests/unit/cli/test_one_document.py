@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from .running import Runner, Said
 
-NAMES = (*(name for name in COMMANDS if name != "site"), "site detect", "site show", "site check", "site gpus")
+NAMES = (*(name for name in COMMANDS if name != "site"), "site detect", "site show", "site check")
 NEEDED = {
     "cancel": ["demo"],
     "check": ["FILE"],
@@ -31,7 +31,6 @@ NEEDED = {
     "diff": ["demo", "FILE"],
     "exec": ["demo", "worker-0"],
     "explain": ["FILE"],
-    "explain-exit": ["137"],
     "logs": ["demo"],
     "monitor": ["--once"],
     "plan": ["FILE"],
@@ -48,11 +47,11 @@ NEEDED = {
     "watch": ["demo"],
 }
 """What a command cannot do without."""
-NO_OPTIONS_BEHIND = ("exec", "explain-exit")
-"""What stands behind their arguments is a command's, or a number below zero."""
+NO_OPTIONS_BEHIND = ("exec",)
+"""What stands behind their arguments is a command's."""
 MISSING = (
     "check", "plan", "script", "explain", "convert", "diff", "verify", "exec", "cancel", "remove", "completion",
-    "explain-exit", "port-forward", "rehearse", "top",
+    "port-forward", "rehearse", "top",
 )  # fmt: skip
 """Commands that do nothing without an argument."""
 
@@ -161,7 +160,7 @@ def test_an_unwritable_output_keeps_the_exit_code(closed: str, tmp_path: Path) -
     """Of a document that cannot be printed nothing is left but the exit code; standard error does not matter to it."""
     program = f"{sys.executable} -m paislurm.translator.cli.main"
     environment = {"PAISLURM_HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
-    for line, expected in (("version --json", 0), ("status --json none", 5)):
+    for line, expected in (("help --json", 0), ("status --json none", 5)):
         argv = ["bash", "-c", f"{program} {line} {closed}"]
         done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=60, env=environment)
         assert "Traceback" not in done.stderr

@@ -102,7 +102,7 @@ def of(code: int, tasks: list[dict[str, Any]], **changes: Any) -> Failure:
         (
             228,
             1,
-            "code 228, ContainerIncorrectParameterError: one of 5 rules, see `paislurm explain-exit 228`",
+            "code 228, ContainerIncorrectParameterError: one of 5 rules, see `paislurm explain 228`",
             "option",
         ),
     ],

@@ -36,7 +36,7 @@ NOT_RUN = {
     "docs/how-to/jobs/ray.md": 2,
     "docs/how-to/jobs/tensorboard.md": 2,
     "docs/how-to/run/login-node.md": 3,
-    "docs/how-to/run/start-time.md": 2,
+    "docs/how-to/run/start-time.md": 1,
     "docs/how-to/run/update.md": 1,
     "docs/how-to/run/watch.md": 2,
     "docs/tutorial/first-job.md": 2,

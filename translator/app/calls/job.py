@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ..job_run import JobRun
-    from ..jobs.folders.disk_use import DiskUse
     from ..jobs.folders.remove import Removal
     from ..jobs.logs.selection import Stream
     from ..nodes import NodeList
@@ -224,13 +223,6 @@ class JobCalls(Calls):
 
         with self._call():
             return remove_node(self, node)
-
-    def disk_use(self, *words: str) -> DiskUse:
-        """Return the disk usage of jobs, the largest first; words are those of `jobs`. Raises NotFoundError."""
-        from ..jobs.folders.disk_use import disk_use
-
-        with self._call():
-            return disk_use(self, words)
 
     def report(
         self, *jobs: JobRun | str, output: str | os.PathLike[str] | None = None, group: str | None = None

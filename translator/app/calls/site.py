@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     import os
 
     from ..call_log import SlurmCalls
-    from ..estimate.gpus import PartitionGpus
     from ..job_run import JobRun
     from ..monitoring import Worked
     from ..site.ask import ProbeOptions
@@ -57,16 +56,6 @@ class SiteCalls(Calls):
 
         with self._call():
             return check_site(self, files)
-
-    def site_gpus(self, *partitions: str, host: str | None = None) -> list[PartitionGpus]:
-        """Return the GPUs of these partitions, or of all: total, free, and the number of waiting jobs.
-
-        Raises NotFoundError for a partition without nodes, and BackendError if Slurm does not answer.
-        """
-        from ..estimate.ask import site_gpus
-
-        with self._call():
-            return [pool.gpus for pool in site_gpus(self, partitions, host)]
 
     def monitor(self, job: JobRun | str | None = None) -> Worked:
         """Poll all jobs once: record how they end, and submit the retries that are due.

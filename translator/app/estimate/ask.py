@@ -6,16 +6,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
-from paislurm.backends.registry import SSH
 from paislurm.backends.slurm import estimate_commands
 from paislurm.backends.slurm.backend import QUERY_SECONDS, SUBMIT_SECONDS
 from paislurm.backends.slurm.commands import TIMES
 from paislurm.backends.slurm.refusals import failure, is_unanswered, slurm_messages
 
-from ...errors import BackendError, Diagnostic, NotFoundError, RejectedError
+from ...errors import BackendError, RejectedError
 from ...plural import counted
 from ...site.detection.nodes import GPU
-from ..input.sites import find_site
 from .fits import fits_now
 from .gpus import UP, pools
 from .start import WAITS, WAITS_FOR_NODES, Start, as_of_submit, start_of
@@ -128,21 +126,3 @@ def _as_partitions_are(start: Start, partitions: Sequence[str], found: Sequence[
         f"partition {name} is {states[name]}: it starts no jobs now" for names in closed for name in names.split(",")
     )
     return Start(reason="; ".join(dict.fromkeys(words)))
-
-
-def site_gpus(session: Session, partitions: Sequence[str] = (), host: str | None = None) -> tuple[Pool, ...]:
-    """Return the GPUs of these partitions, or of all, from sinfo and squeue.
-
-    Default for `host`: the login node of the site profile. Raises NotFoundError for a partition without nodes, and
-    BackendError if Slurm does not answer.
-    """
-    site = find_site(session, None)
-    runner = session.slurm_runner(f"{SSH}{host or site.host}" if host or site.host else "slurm")
-    found = ask_gpus(runner, partitions, site.cluster, site.gpus.gres)
-    missing = [name for name in partitions if name not in [pool.name for pool in found]]
-    if missing:
-        message = f"Slurm has no partition '{missing[0]}', or it has no nodes"
-        raise NotFoundError(
-            Diagnostic(code="E630", message=message, hint="list all partitions with `paislurm site gpus`")
-        )
-    return found

@@ -79,13 +79,6 @@ class PartitionGpus(Struct, frozen=True, kw_only=True):
     """The number of GPUs that waiting jobs request."""
 
 
-class SiteGpus(Struct, frozen=True, kw_only=True):
-    """The GPUs of partitions."""
-
-    partitions: tuple[PartitionGpus, ...]
-    """The partitions."""
-
-
 class Pool(NamedTuple):
     """A partition with its GPUs; `free_nodes` are healthy and have a free CPU, none if it starts no jobs.
 

@@ -13,6 +13,7 @@ from ...monitor.job_status import JobStatus
 from ...monitor.poll import final_state, open_job
 from ...state.ended_jobs import EndedJob, summary
 from ...state.history import History
+from ...state.tidying.removal import room_taken
 from ...times import aware, by_size
 from ..views.line import JobLine, job_line, line_of_status
 from .monitor_runs import warn_of_overdue_monitor
@@ -155,6 +156,11 @@ def with_run(found: Sequence[JobLine]) -> list[JobLine]:
         return line
 
     return [one(line) for line in found]
+
+
+def with_sizes(found: Iterable[JobLine]) -> list[JobLine]:
+    """Add the disk usage of each job's folder to lines; this reads all folders below it."""
+    return [replace(line, size_bytes=room_taken(line.folder).size) for line in found]
 
 
 def is_gone(folder: JobFolder) -> bool:

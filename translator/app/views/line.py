@@ -84,6 +84,8 @@ class JobLine(Struct, frozen=True, kw_only=True):
     """The parameters in effect, by name; only `list` and `status` set them."""
     result: float | None = None
     """The number in the logs that matches `extras.slurm.result`; None without one. Only `list` sets it."""
+    size_bytes: int | None = None
+    """The disk usage of the job's folder in bytes; only `list` sets it, for its column `size`."""
     readable: bool = True
     """Whether the journal is readable; if not, `reason` says why, and the other values are unknown."""
 

@@ -8,12 +8,10 @@ from ...app.call_log import SlurmCalls
 from ...app.compiler.checking import CheckedFiles, CheckedJob, ConvertedFile
 from ...app.compiler.scripts import ExplainedScript, Runtime, ScriptFile, Verified
 from ...app.document import DIALECT, CommandError, json_schema
-from ...app.estimate.gpus import SiteGpus
 from ...app.estimate.layouts import LayoutStarts
 from ...app.estimate.start import StartEstimate
 from ...app.exit_meaning import ExitMeaning
 from ...app.jobs.cancelling import CancelledJob, CancelledJobs
-from ...app.jobs.folders.disk_use import DiskUse
 from ...app.jobs.folders.remove import Removal
 from ...app.jobs.logs.targets import LogFiles
 from ...app.monitoring import Worked
@@ -35,7 +33,7 @@ from ...app.views.line import JobLine, Listing
 from ...app.what_if.answer import ScenarioAnswer
 from ...planning.placement.model import JobPlacement
 from ...planning.plan import Plan
-from .printed import HelpText, ProgramVersion, ShellCompletion
+from .printed import HelpText, ShellCompletion
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,10 +45,10 @@ COMMANDS: dict[str, tuple[type[Struct], ...]] = {
     "check": (CheckedJob, CheckedFiles),
     "plan": (Plan, JobPlacement, LayoutStarts),
     "script": (ScriptFile,),
-    "explain": (ExplainedScript, ScenarioAnswer),
+    "explain": (ExplainedScript, ScenarioAnswer, ExitMeaning),
     "convert": (ConvertedFile,),
     "diff": (Differences,),
-    "verify": (Verified,),
+    "verify": (Verified, Runtime),
     "submit": (SubmittedJob, EndedSubmission, StartEstimate, SubmittedSweep, EndedSweep),
     "wait": (JobView, Jobs),
     "exec": (TaskCall,),
@@ -64,21 +62,16 @@ COMMANDS: dict[str, tuple[type[Struct], ...]] = {
     "logs": (LogFiles,),
     "watch": (JobLine,),
     "top": (Measured,),
-    "du": (DiskUse,),
     "rehearse": (Rehearsals,),
     "nodes": (NodeList,),
     "nodes add": (NodeList,),
     "nodes remove": (NodeList,),
     "report": (WrittenReport,),
-    "explain-exit": (ExitMeaning,),
     "site detect": (DetectedSite,),
     "site show": (SiteInForce,),
     "site check": (CheckedJobs, CheckedProfile),
-    "site gpus": (SiteGpus,),
-    "runtime": (Runtime,),
     "completion": (ShellCompletion,),
     "help": (HelpText,),
-    "version": (ProgramVersion,),
     SCHEMA: (),
     ERROR: (CommandError,),
 }

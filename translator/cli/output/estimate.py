@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from paislurm.backends.base import LOCAL
 
-from ...app.estimate.gpus import UP
 from ...app.estimate.layouts import backfill_interval
 from ...app.submit.after import text_of
 from ...plural import counted, verb
@@ -59,9 +58,6 @@ def _backfill_text(found: Estimate) -> str:
     return f"; the start comes with the next run of the backfill scheduler{when}"
 
 
-GPU_COLUMNS = ("PARTITION", "TYPE", "GPUS", "FREE", "JOBS WAITING", "NOTE")
-
-
 def start_text(name: str, start: Start, partitions: Sequence[str], *, components: int, now: int) -> str:
     """Return the expected start of a job, its place, and the source of the estimate.
 
@@ -102,27 +98,6 @@ def gpus_text(pool: PartitionGpus) -> str:
         _waiting(pool),
     ]
     return f"GPUs in partition {pool.partition} now: {', '.join(parts)}"
-
-
-def gpu_rows(pool: PartitionGpus) -> list[tuple[str, ...]]:
-    """Return a row for each GPU type of a partition; the first row has the waiting jobs."""
-    waits = f"{pool.waiting_job_count} for {pool.waiting_gpu_count}" if pool.waiting_job_count else "-"
-    notes = [] if pool.partition_state == UP else [f"partition is {pool.partition_state}"]
-    if pool.stranded_gpu_count:
-        notes.append(f"{counted(pool.stranded_gpu_count, 'GPU')} without a free CPU")
-    if pool.unavailable_gpu_count:
-        notes.append(f"{counted(pool.unavailable_gpu_count, 'GPU')} unavailable or reserved")
-    last = (waits, "; ".join(notes))
-    return [
-        (
-            pool.partition,
-            each.gpu_type or "-",
-            str(each.gpu_count),
-            str(each.free_gpu_count),
-            *(last if each is pool.gpu_types[0] else ("", "")),
-        )
-        for each in pool.gpu_types
-    ]
 
 
 def _waiting(pool: PartitionGpus) -> str:

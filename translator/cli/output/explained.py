@@ -1,13 +1,16 @@
-"""The origins of a script's lines, and the answer to a scenario, as text."""
+"""The origins of a script's lines, and the answer to a scenario and the meaning of an exit code, as text."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...exit_codes.advice import retry_rule
+from ...exit_codes.table import conditions
 from ...folded_names import ranges
 from ...terminal_text import pairs_text
 
 if TYPE_CHECKING:
+    from ...app.exit_meaning import Explanation
     from ...app.what_if.answer import ScenarioAnswer, ScenarioAttempt
     from ...rendering.provenance import Origin
 
@@ -42,3 +45,29 @@ def _attempt_text(attempt: ScenarioAttempt) -> str:
         ("job", job if attempt.next_attempt is None else ""),
     ]
     return f"attempt {attempt.attempt}\n" + "\n".join(f"  {line}" for line in pairs_text(rows).split("\n"))
+
+
+def exit_text(explanation: Explanation) -> str:
+    """Return the meaning of an exit code or a state, a line for each value that is known."""
+    row, said = explanation.row, explanation.advice
+    if row is None or said is None:
+        return f"{explanation.state}  {explanation.meaning}"
+    listed = row if explanation.is_listed else None
+    rows = [
+        ("state", f"{explanation.state}: {explanation.meaning}" if explanation.state else ""),
+        ("code", str(row.code)),
+        ("phrase", row.phrase),
+        ("exit status", explanation.as_status),
+        ("usually", said.meaning),
+        ("look at", said.look),
+        ("try", said.remedy),
+        ("behaviour", f"{row.behaviour}: {retry_rule(row)}" if row.code else retry_rule(row)),
+        ("node", "left out of the next attempts" if row.exclude_node else ""),
+        ("type", listed.type if listed else ""),
+        ("reported by", listed.reported_by if listed else ""),
+        ("caused by", listed.caused_by if listed else ""),
+        ("when", listed.stage if listed else ""),
+        ("states", ", ".join(row.states)),
+        *(("found by", condition) for condition in conditions(row.code)),
+    ]
+    return pairs_text(rows)

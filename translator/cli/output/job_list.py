@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from ...app.jobs.listing import in_order_of_sweep, with_run
+from ...app.jobs.listing import in_order_of_sweep, with_run, with_sizes
 from ...app.views.line import Listing
 from ...errors import did_you_mean
 from ...plural import counted, verb
@@ -53,12 +53,16 @@ def print_jobs(session: Session, lines: Sequence[JobLine], table: Table, *, as_j
     now, on_terminal = session.now(), is_terminal(sys.stdout) and not as_json
     if needs_run(order):
         lines = with_run(lines)
+    if "size" in order:
+        lines = with_sizes(lines)
     if table.by is not None:
         lines = sorted_lines(lines, table.by, now)
     most = table.limit if table.limit is not None else ON_A_TERMINAL if on_terminal else 0
     chosen, rest = (lines[:most], lines[most:]) if most else (lines, [])
     if as_json or needs_run(shown):
         chosen = with_run(chosen)
+    if "size" in shown:
+        chosen = with_sizes(chosen)
     if as_json:
         print_json(Listing(jobs=tuple(chosen)))
     elif chosen:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from ...app.jobs.folders.disk_use import size_text
 from ...folded_names import by_numbers
 from ...times import age, by_size, decimal, elapsed_text, format_time, number, seconds_since_1970
 
@@ -72,6 +73,10 @@ COLUMNS: Mapping[str, Column] = {
     "result": Column(
         lambda line, _: decimal(line.result),
         lambda line, _: None if line.result is None else (0, line.result, ""),
+    ),
+    "size": Column(
+        lambda line, _: "-" if line.size_bytes is None else size_text(line.size_bytes),
+        lambda line, _: line.size_bytes,
     ),
     "limit": Column(lambda line, _: elapsed_text(line.time_limit), lambda line, _: line.time_limit),
     "start": _moment(lambda line: line.expected_start_at),

@@ -23,10 +23,3 @@ class ShellCompletion(Struct, frozen=True, kw_only=True):
     """The shell."""
     text: str
     """The completion script."""
-
-
-class ProgramVersion(Struct, frozen=True, kw_only=True):
-    """The version of the program."""
-
-    paislurm_version: str
-    """The version of paislurm."""

@@ -64,10 +64,10 @@ class JobOrFile(Path):
         """Return matching jobs and files; if no job matches, let the shell complete files."""
         jobs = Job().shell_complete(ctx, param, incomplete)
         # A shell completes files itself only if it gets no words.
-        return jobs + items(_files(incomplete), incomplete) if jobs else super().shell_complete(ctx, param, incomplete)
+        return jobs + items(files(incomplete), incomplete) if jobs else super().shell_complete(ctx, param, incomplete)
 
 
-def _files(incomplete: str) -> list[str]:
+def files(incomplete: str) -> list[str]:
     """Return the matching files, folders with a slash."""
     import glob
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from click import Command
+from click import Command, Path
 from click.types import StringParamType
 
-from .candidates import items, session_of
+from .candidates import files, items, session_of
 
 if TYPE_CHECKING:
     from click import Context, Parameter
@@ -41,22 +41,28 @@ class OfSite(StringParamType):
         return [*named[self.name], *filter(None, mapped)]
 
 
-class Exit(StringParamType):
-    """Exit codes, their names, and states of Slurm."""
+class CodeOrFile(Path):
+    """A file, an exit code, its name, or a state of Slurm."""
 
-    name = "exit"
-
-    def shell_complete(self, ctx: Context, param: Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
-        """Return the matching ones, in lower case if the word is."""
+    def shell_complete(self, ctx: Context, param: Parameter, incomplete: str) -> list[CompletionItem]:
+        """Return matching codes and files; if no code matches, let the shell complete files."""
         from paislurm.backends.slurm.states import STATES
 
         codes = _codes(session_of(ctx), ctx)
         words = [*STATES, *(row.phrase for row in codes.values()), *map(str, codes)]
-        return items(words, incomplete) or items(map(str.lower, words), incomplete)
+        found = items(words, incomplete) if incomplete else []
+        return found + items(files(incomplete), incomplete) if found else super().shell_complete(ctx, param, incomplete)
 
 
-class ExitCommand(Command):
-    """A command whose first argument can be a negative number."""
+class CodeCommand(Command):
+    """A command whose argument can be a negative number."""
+
+    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
+        """Take negative numbers as arguments, not as options."""
+        numbers = [word for word in args if word[:1] == "-" and word[1:].isdecimal()]
+        if numbers and "--" not in args:
+            args = [*(word for word in args if word not in numbers), "--", *numbers]
+        return super().parse_args(ctx, args)
 
     def shell_complete(self, ctx: Context, incomplete: str) -> list[CompletionItem]:
         """Return options, and for `-` with a digit also codes."""

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from paislurm.backends.slurm.estimate_commands import sinfo_gpus, squeue_waiting
 from paislurm.translator.app.estimate.gpus import GpuCount, PartitionGpus, pools
-from paislurm.translator.cli.output.estimate import gpu_rows, gpus_text
+from paislurm.translator.cli.output.estimate import gpus_text
 
 
 def node(state: str = "idle", has: str = "gpu:a100:4", used: str = "gpu:a100:1(IDX:0)", available: str = "up") -> str:
@@ -53,7 +53,6 @@ def test_gpus_of_unavailable_or_reserved_nodes(state: str) -> None:
 def test_gpus_without_a_free_cpu() -> None:
     pool = only(node("allocated"))
     assert counts(pool) == (0, 4, 0, 0, 3)
-    assert gpu_rows(pool) == [("gpu", "a100", "4", "0", "-", "3 GPUs without a free CPU")]
 
 
 def test_gpus_are_counted_by_type() -> None:
@@ -67,16 +66,7 @@ def test_gpus_are_counted_by_type() -> None:
     plain = only(node(has="gpu:4", used="gpu:(null):3(IDX:0-2)"))
     assert plain.gpu_types == (GpuCount(gpu_type=None, gpu_count=4, free_gpu_count=1),)
     assert gpus_text(plain) == "GPUs in partition gpu now: 1 of 4 free, no job waits for any"
-    assert gpu_rows(plain) == [("gpu", "-", "4", "1", "-", "")]
     assert only(node(has="(null)", used="gpu:0")).gpu_types == ()
-
-
-def test_only_the_first_row_of_a_partition_shows_waiting_jobs() -> None:
-    text = node(has="gpu:v100:2,gpu:a100:2", used="", available="down")
-    assert gpu_rows(only(text, waiting("gres/gpu=6"))) == [
-        ("gpu", "a100", "2", "2", "1 for 6", "partition is down"),
-        ("gpu", "v100", "2", "2", "", ""),
-    ]
 
 
 @pytest.mark.parametrize(

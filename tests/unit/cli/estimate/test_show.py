@@ -1,9 +1,8 @@
-"""`submit --test-only` and `site gpus`: what they print, and that nothing is left or submitted."""
+"""`submit --test-only`: what it prints, and that nothing is left or submitted."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,8 +12,7 @@ import pytest
 from paislurm.translator.app.session import Session
 from paislurm.translator.errors import Diagnostic, UnreachableError
 
-from ...backends.recording import Replay, read
-from ...site.detection.answered import VERSIONS
+from ...backends.recording import read
 from ..running import JOB, job_file
 
 if TYPE_CHECKING:
@@ -128,11 +126,7 @@ def test_with_host_the_login_node_is_queried(run: Runner, job: str, monkeypatch:
 
     monkeypatch.setattr(Session, "slurm_runner", runner)
     assert run("submit", job, "--test-only", "--host", "login1").code == 0
-    assert run("site", "gpus", "--host", "login1").code == 0
-    profile = Path(os.environ["PAISLURM_SITE"])
-    profile.write_text(f"host: login2\n{profile.read_text(encoding='utf-8')}", encoding="utf-8")
-    assert run("site", "gpus").code == 0
-    assert asked == ["ssh:login1", "ssh:login1", "ssh:login2"]
+    assert asked == ["ssh:login1"]
 
 
 def test_without_slurm_the_estimate_fails(run: Runner, job: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,9 +135,8 @@ def test_without_slurm_the_estimate_fails(run: Runner, job: str, monkeypatch: py
             raise UnreachableError(Diagnostic(code="E501", message=f"`{argv[0]}` is not on PATH"))
 
     monkeypatch.setattr(Session, "slurm_runner", lambda *_: NoSlurm())
-    for words in (("submit", job, "--test-only"), ("site", "gpus")):
-        said = run(*words)
-        assert (said.code, "error E501: `s" in said.err) == (6, True)
+    said = run("submit", job, "--test-only")
+    assert (said.code, "error E501: `s" in said.err) == (6, True)
 
 
 @pytest.mark.parametrize("option", ["--wait", "--follow", "--dry-run", "--sweep=lr=1,2"])
@@ -155,32 +148,3 @@ def test_incompatible_options_are_refused(run: Runner, job: str, option: str) ->
 def test_a_dry_run_suggests_test_only(run: Runner, job: str, slurm: FakeBackend) -> None:
     assert not slurm.submissions
     assert "`--test-only` shows when it would start" in run("submit", job, "--dry-run").err
-
-
-@pytest.mark.parametrize("version", VERSIONS)
-def test_site_gpus_shows_free_gpus(run: Runner, version: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    sinfo, squeue = read("estimate_busy", version)[1:]
-    monkeypatch.setattr(Session, "slurm_runner", lambda *_: Replay([sinfo, squeue]))
-    words = ("site", "gpus", "--partition", "pair", "--partition", "watched")
-    rows = [line.split(maxsplit=4) for line in run(*words).out.splitlines()]
-    assert rows == [
-        ["PARTITION", "TYPE", "GPUS", "FREE", "JOBS WAITING  NOTE"],
-        ["pair", "v100", "8", "1", "4 for 16      1 GPU without a free CPU"],
-        ["watched", "v100", "8", "8", "1 for 8"],
-    ]
-    document = json.loads(run(*words, "--json").out)
-    assert [(each["free_gpu_count"], each["waiting_gpu_count"]) for each in document["partitions"]] == [(1, 16), (8, 8)]
-
-
-def test_an_unknown_partition_is_refused(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Session, "slurm_runner", lambda *_: Slurm("busy"))
-    said = run("site", "gpus", "--partition", "nope")
-    assert (said.code, "error E630: Slurm has no partition 'nope'" in said.err) == (5, True)
-
-
-def test_a_site_without_gpus(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
-    slurm = Slurm("busy")
-    slurm.answers["sinfo"] = slurm.answers["sbatch"]
-    monkeypatch.setattr(Session, "slurm_runner", lambda *_: slurm)
-    said = run("site", "gpus")
-    assert (said.code, said.out, "Slurm shows no GPUs" in said.err) == (0, "", True)

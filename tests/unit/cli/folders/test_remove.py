@@ -183,16 +183,34 @@ def test_jobs_are_selected_by_age_and_state(run: Runner, ended: Callable[..., Jo
 
 def test_keep_logs_keeps_logs_and_records(run: Runner, ended: Callable[..., JobFolder], surroundings: Path) -> None:
     folder = ended("one")
-    before = json.loads(run("du", "one", "--json").out)["total"]
+    before = room_taken(str(folder.path))
     would, done = (json.loads(run("remove", "one", "--keep-logs", "--json", *more).out) for more in (["--dry-run"], []))
-    after = json.loads(run("du", "one", "--json").out)["total"]
+    after = room_taken(str(folder.path))
     assert would["removed"] == done["removed"]
-    assert 0 < done["removed"][0]["inodes"] == before["inodes"] - after["inodes"]
-    assert done["removed"][0]["size_bytes"] == before["size_bytes"] - after["size_bytes"]
+    assert 0 < done["removed"][0]["inodes"] == before.inodes - after.inodes
+    assert done["removed"][0]["size_bytes"] == before.size - after.size
     assert not (folder.attempt(0) / "work").exists()
     assert run("logs", "one", "worker-0").out == "x\n"
     assert run("status", "one").code == 0
     assert there(surroundings) == {"one"}
+
+
+def test_list_shows_and_sorts_by_the_size_of_folders(run: Runner, ended: Callable[..., JobFolder]) -> None:
+    for name, size in (("large", 1 << 20), ("small", 1)):
+        (ended(name).path / "data").write_bytes(b"x" * size)
+    rows = [line.split() for line in run("list", "--columns", "name,size", "--sort", "-size").out.splitlines()]
+    assert [row[0] for row in rows] == ["name", "large", "small"]
+    assert rows[1][-1] == "MiB"
+    by_size = json.loads(run("list", "--sort", "-size", "--json").out)["jobs"]
+    assert [job["size_bytes"] for job in by_size] == [room_taken(job["folder"]).size for job in by_size]
+    assert [job["size_bytes"] for job in json.loads(run("list", "--json").out)["jobs"]] == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("size", "text"), [(0, "0 KiB"), (512, "0.5 KiB"), (40960, "40 KiB"), (3 << 29, "1.5 GiB"), (9 << 50, "9216 TiB")]
+)
+def test_sizes_are_printed_in_short_form(size: int, text: str) -> None:
+    assert size_text(size) == text
 
 
 def test_symbolic_links_are_not_followed(

@@ -222,9 +222,9 @@ def test_a_log_of_another_user_is_not_read(tmp_path: Path) -> None:
 
 
 def test_every_code_and_status_has_advice(run: Runner) -> None:
-    """The words are those of `explain-exit`, whoever asks."""
+    """The words are those of `explain CODE`, whoever asks."""
     for number in {*exit_codes(), *range(1, 256)}:
-        said = json.loads(run("explain-exit", str(number), "--json").out)
+        said = json.loads(run("explain", str(number), "--json").out)
         assert said["meaning"], number
         assert said["advice"].startswith("look at "), number
         assert "; try: " in said["advice"], number
@@ -242,8 +242,8 @@ def test_every_code_and_status_has_advice(run: Runner) -> None:
         ("CANCELLED", "stopped", "cancelled"),
     ],
 )  # fmt: skip
-def test_explain_exit_shows_meaning_and_advice(run: Runner, word: str, means: str, helps: str) -> None:
-    out = run("explain-exit", word).out
+def test_explain_shows_meaning_and_advice(run: Runner, word: str, means: str, helps: str) -> None:
+    out = run("explain", word).out
     rows = dict(line.split("  ", 1) for line in out.splitlines() if "  " in line)
     assert means in rows["usually"]
     assert helps in rows["look at"] + rows["try"]

@@ -357,7 +357,6 @@ def test_commands_sort_jobs_by_the_numbers_in_their_names(
         return list(dict.fromkeys(re.findall(r"\bseed([0-9]+)", run(*command).out)))
 
     assert order("status", *words) == numbers
-    assert order("du", *words) == numbers
     assert order("list", "seed*") == [*reversed(numbers)]
     assert order("list", "--sort", "name") == order("list", "--group", "sweep") == numbers
     assert order("update", *words, "--retries", "1") == numbers

@@ -7,16 +7,12 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from ....folded_names import by_numbers
 from ....state.tidying.removal import RoomTaken, bulk, room_taken
-from ...input.sites import find_site
-from ..selecting import select
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from ....state.job_folder import JobFolder
-    from ...session import Session
 
 UNITS = ("KiB", "MiB", "GiB", "TiB")
 _NEXT, _SHORT = 1024, 10
@@ -36,29 +32,6 @@ class JobRoom(Room, frozen=True, kw_only=True):
 
     name: str
     """The name of the job's folder, `user~job`."""
-
-
-class DiskUse(Struct, frozen=True, kw_only=True):
-    """The disk usage of jobs."""
-
-    jobs: tuple[JobRoom, ...]
-    """The jobs, the largest first."""
-    total: Room
-    """The total of all these jobs."""
-    remove_after: int | None
-    """The age in seconds at which the site removes jobs; None if it does not."""
-
-
-def disk_use(session: Session, words: Sequence[str] = ()) -> DiskUse:
-    """Return the disk usage of jobs, the largest first. Default: all of the user's, with those of a name used again."""
-    own = f"{session.user}~"
-    folders = (
-        select(session.store, words, user=session.user)
-        if words
-        else [folder for folder in session.store.all() if folder.name.startswith(own)]
-    )
-    found = sorted(map(room_of, folders), key=lambda job: (-job.size_bytes, -job.inodes, by_numbers(job.name)))
-    return DiskUse(jobs=tuple(found), total=total(found), remove_after=find_site(session, None).jobs.remove_after)
 
 
 def room_of(folder: JobFolder, *, keep_logs: bool = False) -> JobRoom:

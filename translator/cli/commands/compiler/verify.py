@@ -9,7 +9,7 @@ import click
 from ....cli.job_file_options import optional_job_file
 from ....terminal_text import escape_control
 from ...options import examples, json_option, pass_session
-from ...output.console import print_json, print_result
+from ...output.console import print_file, print_json, print_result
 from ...shell.candidates import JobOrFile
 
 if TYPE_CHECKING:
@@ -24,13 +24,22 @@ if TYPE_CHECKING:
         "paislurm verify job.sbatch job.yaml",
         "paislurm verify my-job",
         "paislurm script job.yaml | paislurm verify -",
+        "paislurm verify --runtime charliecloud,registry",
     )
 )
-@click.argument("script", metavar="SCRIPT|JOB", type=JobOrFile())
+@click.argument("script", metavar="[SCRIPT|JOB]", required=False, type=JobOrFile())
 @optional_job_file
+@click.option(
+    "--runtime",
+    "uses",
+    is_flag=False,
+    flag_value="",
+    metavar="[USE,...]",
+    help="Print this version's runtime for an administrator to read once, with the parts that a seal names.",
+)
 @json_option
 @pass_session
-def command(session: Session, source: Source, script: str, *, as_json: bool) -> int:
+def command(session: Session, source: Source, script: str | None, *, uses: str | None, as_json: bool) -> int:
     """Compare a script with paislurm's output.
 
     SCRIPT is a file, or - for standard input; JOB is a job's name, user~name, or its Slurm id, and selects its last
@@ -38,8 +47,18 @@ def command(session: Session, source: Source, script: str, *, as_json: bool) -> 
     accident; it does not protect against intent. With a job FILE, the script is compared with the compiled FILE, and
     the difference is printed. The exit code is 0 if the runtime is the released one and, with FILE, nothing differs;
     else 1.
+
+    --runtime without USE prints the parts that every script contains; an unknown USE prints the list. The seal contains
+    the `sha256sum` of this output.
     """
-    from ....app.compiler.scripts import verify_script
+    from ....app.compiler.scripts import runtime_of, verify_script
+
+    if uses is not None:
+        found_runtime = runtime_of(uses.replace(",", " ").split())
+        print_json(found_runtime) if as_json else print_file(found_runtime.text)
+        return 0
+    if script is None:
+        raise click.UsageError("Missing argument 'SCRIPT|JOB'.")
 
     found = verify_script(session, script, source if source.file else None)
     if as_json:

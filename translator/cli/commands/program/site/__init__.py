@@ -1,4 +1,4 @@
-"""`paislurm site`: detect, show and check the site profile; show GPUs."""
+"""`paislurm site`: detect, show and check the site profile."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import click
 from ....options import examples
 from .check import check
 from .detect import detect
-from .gpus import gpus
 from .show import show
 
 
@@ -18,12 +17,11 @@ from .show import show
         "paislurm site detect --output ~/.config/paislurm/site.yaml",
         "paislurm site show --json",
         "paislurm site check jobs/*.yaml",
-        "paislurm site gpus",
     ),
 )
 def command() -> None:
-    """Detect a site profile, show the active one, check jobs against it; show free GPUs."""
+    """Detect a site profile, show the active one, check jobs against it."""
 
 
-for subcommand in (detect, show, check, gpus):
+for subcommand in (detect, show, check):
     command.add_command(subcommand)

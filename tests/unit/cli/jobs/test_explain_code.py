@@ -1,33 +1,39 @@
-"""What `explain-exit` prints."""
+"""What `explain CODE` prints."""
 
 from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from ..running import Runner
 
 
 def test_a_code_is_explained(run: Runner, tmp_path: Path) -> None:
-    shown = run("explain-exit", "220").out
+    shown = run("explain", "220").out
     assert "found by     exit status 127 and a line of the log matches: command not found" in shown
-    assert "\nexit status" not in run("explain-exit", "137").out
-    ecc = run("explain-exit", "128").out
+    assert "\nexit status" not in run("explain", "137").out
+    ecc = run("explain", "128").out
     assert "exit status  a command with this exit status gets code 255" in ecc
-    unknown = run("explain-exit", "9999").out
+    unknown = run("explain", "9999").out
     assert "usually      a code without a rule" in unknown
     assert "behaviour    unknown: retried up to `jobRetryCount` times" in unknown
     assert not any(word in unknown for word in ("cluster", "platform", "RUNTIME"))
     site = tmp_path / "own.yaml"
     site.write_text("exitSpec: [{code: -1001, behaviour: permanent}]\n", encoding="utf-8")
-    assert json.loads(run("explain-exit", "-1001", "--site", str(site), "--json").out)["retry_rule"] == "never retried"
-    assert run("explain-exit", "NODE_FALL").code == 5
+    assert json.loads(run("explain", "-1001", "--site", str(site), "--json").out)["retry_rule"] == "never retried"
+    assert run("explain", "NODE_FALL").code == 5
+
+
+def test_a_file_comes_before_a_code(run: Runner, job: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(job).rename("220")
+    assert run("explain", "220").out == run("explain", "./220").out
+    assert "PodNodeLost" in run("explain", "--json", "-1001").out
 
 
 @pytest.mark.parametrize(
@@ -40,5 +46,5 @@ def test_a_code_is_explained(run: Runner, tmp_path: Path) -> None:
     ],
 )
 def test_a_slurm_state_has_a_reporter_and_a_causer(run: Runner, state: str, reporter: str, causer: str) -> None:
-    shown = run("explain-exit", state).out
+    shown = run("explain", state).out
     assert re.findall(r"^(?:reported|caused) by +(.*)$", shown, re.MULTILINE) == [reporter, causer]
