@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from .translator.app.site.check import CheckedProfile as CheckedProfile
     from .translator.app.site.detecting import DetectedSite as DetectedSite
     from .translator.app.site.in_force import SiteInForce as SiteInForce
-    from .translator.app.usage.usage import Measured as Measured
+    from .translator.app.usage import Usage as Usage
     from .translator.app.views.job import JobFailure as JobFailure
     from .translator.app.views.job import JobStall as JobStall
     from .translator.app.views.line import JobLine as JobLine
@@ -93,7 +93,7 @@ _MODULES = {
     "app.site.check": "CheckedJobs CheckedProfile",
     "app.site.detecting": "DetectedSite",
     "app.site.in_force": "SiteInForce",
-    "app.usage.usage": "Measured",
+    "app.usage": "Usage",
     "app.views.job": "JobFailure JobStall JobView",
     "app.views.line": "JobLine",
     "app.views.task": "JobTask",

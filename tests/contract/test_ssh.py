@@ -184,9 +184,8 @@ def _look_at(ann: Ann, window: Callable[..., Tmux]) -> None:
     screen.see("the shell in worker-0 exited with 0")
     screen.press("q")
     screen.see("left with 0")
-    for words in ((), ("worker",)):
-        (used,) = json.loads(ann.paislurm("top", "--json", ann.name, *words).stdout)["usages"]
-        assert (used["role"], used["node"]) == ("worker", task["node"])
+    (used,) = json.loads(ann.paislurm("status", "--usage", "--json", ann.name).stdout)["usages"]
+    assert (used["role"], used["running_tasks"]) == ("worker", 1)
     port = str(task["ports_by_label"]["ssh"][0])
     done = ann.laptop.run("bash", "-c", FORWARD, "forward", ann.name, "worker", port, env=ann.env)
     assert LISTED in done.stdout, done.stdout + done.stderr

@@ -35,7 +35,6 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "list": "List your jobs.",
         "status": "Show the state of a job and its tasks.",
         "logs": "Show the output of tasks.",
-        "top": "Show the CPU, memory and GPU usage of tasks.",
         "watch": "Show the state of jobs, live.",
         "nodes": "Show, add or remove bad nodes.",
         "report": "Write an HTML page about a job, or a comparison of jobs.",
@@ -90,7 +89,8 @@ HINTS: Mapping[str, str] = {
     "start": "paislurm submit FILE",
     "stop": "paislurm cancel JOB",
     "tail": "paislurm logs -f JOB",
-    "usage": _SIZES,
+    "top": "paislurm status JOB --usage",
+    "usage": f"paislurm status JOB --usage for CPU and memory, {_SIZES} for disk",
     "validate": "paislurm check FILE",
     "version": "paislurm --version",
 }

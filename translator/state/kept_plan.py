@@ -42,6 +42,10 @@ class KeptCommand(Struct, frozen=True):
 
 
 class KeptResources(Struct, frozen=True):
+    """The resources of one task; memory in MiB, 0 if the job does not state it."""
+
+    cpus: Int = 0
+    memory_mib: Int = 0
     gpus: Int = 0
 
 

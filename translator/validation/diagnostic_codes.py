@@ -223,7 +223,6 @@ PROGRAM = {
     "E552": "a login node has a new host key",
     "E553": "a login node refuses the login",
     "E565": "none of the selected tasks is running",
-    "E566": "no task reports its usage",
     "E567": "the task has no such port",
     "E568": "a local port is not available",
     "E575": "the inputs of the job were not kept",

@@ -183,13 +183,12 @@ def test_follow_passes_each_line_to_the_callback(client: paislurm.Client) -> Non
     assert client.jobs(states=["FAILED"]) == client.jobs(since=1 << 40) == []
 
 
-def test_estimate_top_and_report_return_results(
+def test_estimate_usage_and_report_return_results(
     client: paislurm.Client, running: paislurm.JobRun, tmp_path: Path
 ) -> None:
     found = client.estimate(JOB.encode(), backend="local")
     assert (found.at_once, found.task_count, found.partitions) == (True, 2, ())
-    used = client.top(running)
-    assert [(each.role, each.index) for each in used.usages] == [("worker", 0), ("worker", 1)]
+    assert client.status(running, usage=True)[0].usages == ()
     assert [each.node for each in client.add_node("n1", reason="slow").bad_nodes] == ["n1"]
     assert client.remove_node("n1") == client.nodes()
     page = client.report(running, output=tmp_path / "page.html")

@@ -160,7 +160,7 @@ def documents(
         ("update", ours, "--retries", "2"),
         ("status", ours),
         ("port-forward", ours, "worker-0", "http"),
-        ("top", ours),
+        ("status", ours, "--usage"),
     ):
         read(*line)
     for line in (("exec", ours, "worker-0"), ("cancel", ours), ("monitor", "--once"), ("monitor", "--calls")):

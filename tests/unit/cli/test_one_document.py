@@ -41,7 +41,6 @@ NEEDED = {
     "script": ["FILE"],
     "status": ["demo"],
     "submit": ["FILE", "--dry-run"],
-    "top": ["demo"],
     "verify": ["FILE"],
     "wait": ["demo"],
     "watch": ["demo"],
@@ -51,7 +50,7 @@ NO_OPTIONS_BEHIND = ("exec",)
 """What stands behind their arguments is a command's."""
 MISSING = (
     "check", "plan", "script", "explain", "convert", "diff", "verify", "exec", "cancel", "remove", "completion",
-    "port-forward", "rehearse", "top",
+    "port-forward", "rehearse",
 )  # fmt: skip
 """Commands that do nothing without an argument."""
 

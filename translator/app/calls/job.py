@@ -60,21 +60,22 @@ class JobCalls(Calls):
         with self._call():
             yield from watch(self, [folder.name for folder in self._folders(words)], once=once)
 
-    def status(self, *jobs: JobRun | str, cost: bool = False) -> list[JobView]:
+    def status(self, *jobs: JobRun | str, cost: bool = False, usage: bool = False) -> list[JobView]:
         """Return the states of jobs, in their order, with one query to the backend. Words are those of `jobs`.
 
         Slurm is polled if the last poll result is older than 15 seconds. If Slurm does not answer,
-        `JobView.backend_error` says why. `cost` adds `JobView.cost`, with one query to Slurm's accounting. Raises
-        NotFoundError.
+        `JobView.backend_error` says why. `cost` adds `JobView.cost`, with one query to Slurm's accounting; `usage` adds
+        `JobView.usages`, with one sstat for each running job. Raises NotFoundError.
         """
-        from ...report.cost import job_cost
         from ..jobs.refresh import views_of
         from ..report.gather import uses_of_jobs
+        from ..usage import usages_of_jobs
         from ..views.of_poll import job_views
 
         with self._call():
             views = views_of(self, self._folders(jobs))
-            return job_views(self, views, list(map(job_cost, uses_of_jobs(self, views))) if cost else ())
+            uses = uses_of_jobs(self, views) if cost else ()
+            return job_views(self, views, uses, usages_of_jobs(self, views) if usage else ())
 
     def wait(self, *jobs: JobRun | str, first: bool = False, timeout: float | None = None) -> list[JobView]:
         """Wait for jobs and return how they ended, in their order; with `first`, return after the first end.

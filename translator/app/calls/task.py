@@ -9,11 +9,10 @@ from .base import Calls
 if TYPE_CHECKING:
     from ..job_run import JobRun
     from ..tasks.port_forward import PortForward
-    from ..usage.usage import Measured
 
 
 class TaskCalls(Calls):
-    """Run commands in tasks, forward their ports, and measure their usage."""
+    """Run commands in tasks, and forward their ports."""
 
     def exec(self, job: JobRun | str, task: str, *command: str) -> int:
         """Run a command beside a running task (default: a shell), and return its exit status.
@@ -46,15 +45,3 @@ class TaskCalls(Calls):
 
         with self._call():
             return port_forward(self, self._folder(job).name, task, port, local_port=local_port, login=login)
-
-    def top(self, job: JobRun | str, task: str | None = None) -> Measured:
-        """Return the CPU, memory and GPU usage of a job's running tasks.
-
-        One call of sstat reports the average of each role's tasks. If Slurm gathers no usage, or if `task` names a task
-        or a role, one srun measures the processes of each task for a second. Raises NotFoundError if no task runs.
-        """
-        from ..jobs.refresh import refresh
-        from ..usage.measure import measure
-
-        with self._call():
-            return measure(self, refresh(self, self._folder(job)), task)[0]

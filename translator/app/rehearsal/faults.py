@@ -9,9 +9,8 @@ from paislurm.backends.slurm.commands import number_of
 from paislurm.backends.slurm.steps import srun_beside
 
 from ...shipped import shipped_text
-from ..tasks.attaching import call_of_task
-from ..usage.in_tasks import run_beside
-from ..usage.running import running_roles
+from ..tasks.attaching import call_of_task, run_beside
+from ..usage import running_roles
 from ..what_if.explain import answered
 
 if TYPE_CHECKING:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from paislurm.backends.base import JobId
+from paislurm.backends.base import LOCAL, JobId
+from paislurm.backends.runner import LocalRunner
+from paislurm.backends.slurm.backend import check_cluster
 
 from ...errors import Diagnostic, NotFoundError
 from ...rendering.shell import quote
@@ -23,10 +26,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from paislurm.backends.base import Backend
+    from paislurm.backends.runner import Completed
 
     from ...monitor.poll import View
+    from ...state.history import History
     from ...state.records import JobRole
     from ..session import Session
+
+SECONDS = 60.0
+"""The most seconds of a program beside tasks."""
 
 
 class TaskCall(Struct, frozen=True, kw_only=True):
@@ -64,6 +72,17 @@ def run_in_task(session: Session, job: str, task: str = "", command: Sequence[st
     call_of_task(session, job, task, command)
     argv = [*own_call(), "exec", job, *([task] if task else []), "--", *command]
     return subprocess.run(argv, env=session.environment, check=False).returncode
+
+
+def run_beside(session: Session, known: History, argv: Sequence[str]) -> Completed:
+    """Run a program that reaches tasks of a job, by srun or its stand-in, and return its result."""
+    if known.backend == LOCAL:
+        from paislurm.backends.local.job import called_environment
+
+        folder = (session.store.home / LOCAL / known.job_id).absolute()
+        return LocalRunner().run(argv, env=called_environment(os.environ, folder), timeout=SECONDS)
+    check_cluster(JobId(known.job_id))
+    return session.slurm_runner(known.backend).run(argv, timeout=SECONDS)
 
 
 def _call(session: Session, job: str, task: str, command: Sequence[str]) -> tuple[TaskCall, Backend]:

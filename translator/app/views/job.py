@@ -13,6 +13,7 @@ from ...monitor.waits import Wait
 from ...report.cost import JobCost
 from ...state.run_record import RunRecord
 from ...times import Time
+from ..usage import Usage
 from ..where.web_pages import WebPage
 from .line import JobLine
 from .task import JobTask
@@ -179,6 +180,8 @@ class JobView(JobLine, frozen=True, kw_only=True):
     """The run record; None for a job of an earlier version that did not write one."""
     cost: JobCost | None = None
     """The allocated time by its use; None without `--cost`."""
+    usages: tuple[Usage, ...] | None = None
+    """The use of running tasks, for each role that Slurm knows; None without `--usage`."""
 
 
 class Jobs(Struct, frozen=True, kw_only=True):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import asdict, replace
 
 from ...monitor.status import backend_state
+from ...report.cost import job_cost
 from ...state.kept_plan import kept_plan
 from ...state.result import read_stall
 from ...state.task_reports import read_scripts
@@ -27,18 +28,23 @@ if TYPE_CHECKING:
     from ...monitor.failure import Failure
     from ...monitor.poll import View
     from ...monitor.task_status import TaskView
-    from ...report.cost import JobCost
+    from ...report.cost import AttemptUse, JobCost
     from ...state.records import Changed, Retry
     from ...state.run_record import RunRecord
     from ...state.task_reports import ScriptRun
     from ..session import Session
+    from ..usage import Usage
     from ..where.task_places import TaskPlace
 
 
 def job_view(
-    session: Session, view: View, tasks: Sequence[TaskView] | None = None, cost: JobCost | None = None
+    session: Session,
+    view: View,
+    tasks: Sequence[TaskView] | None = None,
+    cost: JobCost | None = None,
+    usages: tuple[Usage, ...] | None = None,
 ) -> JobView:
-    """Return the state of a job with these tasks, or all; `cost` is its cost, if asked for."""
+    """Return the state of a job with these tasks, or all; `cost` and `usages` if they were asked for."""
     known, plan = view.history, kept_plan(view.folder.path)
     failure = failure_of(session, view)
     asked, places = asked_of(view, plan), task_places(view)
@@ -70,12 +76,21 @@ def job_view(
         pages=pages,
         run=_printed_run(run) if run else None,
         cost=cost,
+        usages=usages,
     )
 
 
-def job_views(session: Session, views: Iterable[View], costs: Sequence[JobCost] = ()) -> list[JobView]:
-    """Return the states of jobs, with their costs if these are given."""
-    return [job_view(session, view, cost=cost) for view, cost in zip_longest(views, costs)]
+def job_views(
+    session: Session,
+    views: Iterable[View],
+    uses: Sequence[Sequence[AttemptUse]] = (),
+    usages: Sequence[tuple[Usage, ...]] = (),
+) -> list[JobView]:
+    """Return the states of jobs, with their costs and usages if these are given."""
+    return [
+        job_view(session, view, None, cost, used)
+        for view, cost, used in zip_longest(views, map(job_cost, uses), usages)
+    ]
 
 
 def one_or_several(
@@ -84,11 +99,12 @@ def one_or_several(
     chosen: Callable[[Sequence[TaskView]], Sequence[TaskView]],
     *,
     several: bool,
-    costs: Sequence[JobCost] = (),
+    uses: Sequence[Sequence[AttemptUse]] = (),
+    usages: Sequence[tuple[Usage, ...]] = (),
 ) -> JobView | Jobs:
-    """Return the state of a job with its `chosen` tasks and its cost, or the states of several jobs."""
-    pairs = zip_longest(views, costs)
-    found = tuple(job_view(session, view, chosen(view.tasks), cost) for view, cost in pairs)
+    """Return the state of a job with its `chosen` tasks, its cost and usages, or the states of several jobs."""
+    rows = zip_longest(views, map(job_cost, uses), usages)
+    found = tuple(job_view(session, view, chosen(view.tasks), cost, used) for view, cost, used in rows)
     return Jobs(jobs=found) if several or len(found) > 1 else found[0]
 
 

@@ -27,7 +27,6 @@ from ...app.submit.sweep.submit import EndedSweep, SubmittedSweep
 from ...app.tasks.attaching import TaskCall
 from ...app.tasks.port_forward import PortForward
 from ...app.update.updating import UpdatedJob, UpdatedJobs
-from ...app.usage.usage import Measured
 from ...app.views.job import Jobs, JobView
 from ...app.views.line import JobLine, Listing
 from ...app.what_if.answer import ScenarioAnswer
@@ -61,7 +60,6 @@ COMMANDS: dict[str, tuple[type[Struct], ...]] = {
     "status": (JobView, Jobs),
     "logs": (LogFiles,),
     "watch": (JobLine,),
-    "top": (Measured,),
     "rehearse": (Rehearsals,),
     "nodes": (NodeList,),
     "nodes add": (NodeList,),

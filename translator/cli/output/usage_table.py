@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from ...plural import counted, memory_text
 from ...report.cost import job_cost
 from ...report.cost_text import cost_columns, cost_note, cost_rows
-from ...times import duration_text, elapsed_text
+from ...terminal_text import one_line
+from ...times import duration_text
 from .console import log, print_result
 from .tables import print_table
 
@@ -16,37 +17,40 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ...app.call_log import SlurmCalls
-    from ...app.usage.usage import Measured, Usage
+    from ...app.usage import Usage
+    from ...monitor.poll import View
     from ...report.cost import AttemptUse
 
 
-COLUMNS = ("task", "node", "CPUs", "CPU time", "memory", "most", "GPU", "GPU memory")
+USAGE_COLUMNS = ("role", "tasks", "CPUs", "memory", "most memory", "GPU", "GPU memory")
 
 
-def print_usages(measured: Measured) -> None:
-    """Print a row for each task, or for each role if only its average is known."""
-    rows = [_row(usage) for usage in measured.usages]
-    used = [position for position, _ in enumerate(COLUMNS) if position < 5 or any(row[position] != "-" for row in rows)]
-    print_table(tuple(COLUMNS[each] for each in used), [tuple(row[each] for each in used) for row in rows])
+def print_usages(views: Sequence[View], usages: Sequence[Sequence[Usage]]) -> None:
+    """Print the use of each job's running tasks, a row for each role."""
+    for view, roles in zip(views, usages, strict=False):
+        if roles:
+            whose = f" of {one_line(view.folder.name)}" if len(views) > 1 else ""
+            print_result(f"\naverage use of a task{whose}, from sstat:")
+            print_table(USAGE_COLUMNS, [_row(usage) for usage in roles])
 
 
 def _row(usage: Usage) -> tuple[str, ...]:
-    tasks = counted(usage.running_tasks, "task")
-    name = f"{usage.role} ({tasks})" if usage.index is None else f"{usage.role}-{usage.index}"
+    limit = f" of {memory_text(usage.requested_memory_mib)}" if usage.requested_memory_mib else ""
     return (
-        name,
-        usage.node or "-",
-        "-" if usage.cpus_busy is None else f"{usage.cpus_busy:.2f}",
-        elapsed_text(usage.cpu_time),
+        usage.role,
+        str(usage.running_tasks),
+        "-" if usage.cpus_busy is None else f"{usage.cpus_busy:.2f} of {usage.requested_cpus}",
         memory_text(usage.used_memory_mib),
-        memory_text(usage.max_memory_mib),
+        f"{memory_text(usage.max_memory_mib)}{limit}",
         "-" if usage.gpu_percent is None else f"{usage.gpu_percent} %",
         memory_text(usage.gpu_memory_mib),
     )
 
 
 def print_cost(jobs: Sequence[Sequence[AttemptUse]]) -> None:
-    """Print the node and GPU hours of jobs together, by their use."""
+    """Print the node and GPU hours of jobs together, by their use; nothing without jobs."""
+    if not jobs:
+        return
     cost = job_cost(chain.from_iterable(jobs))
     of_jobs = f" of {counted(len(jobs), 'job')}" if len(jobs) > 1 else ""
     print_result(f"\ncost{of_jobs}, after {duration_text(cost.waiting_seconds)} in the queue:")

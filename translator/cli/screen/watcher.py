@@ -15,8 +15,7 @@ from ...app.jobs.polling import BY_A_PERSON
 from ...app.jobs.progress import progress_of, report_files
 from ...app.jobs.refresh import refresh
 from ...app.jobs.waiting import TICK, Pace
-from ...app.usage.of_steps import slurm_usages
-from ...app.usage.running import running_roles
+from ...app.usage import usages_of
 from ...app.views.line import job_line
 from ...errors import PaislurmError
 from ...monitor.watching.job_files import needs_answer
@@ -202,10 +201,10 @@ class Watcher:
         if job != view.folder.name or now >= until:
             self._measured = (view.folder.name, now + MEASURE_SECONDS)
             try:
-                found = slurm_usages(self._session, view, running_roles(view), self._session.now())
+                found = usages_of(self._session, view)
             except PaislurmError:
-                found = None
-            self._change(usages=(view.folder.name, tuple(found or ())))
+                found = ()
+            self._change(usages=(view.folder.name, found))
 
     def _change(self, **changes: Any) -> None:
         """Update the world, and wake the screen after a change."""

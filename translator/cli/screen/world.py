@@ -8,7 +8,7 @@ from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from ...app.jobs.progress import Progress
-    from ...app.usage.usage import Usage
+    from ...app.usage import Usage
     from ...app.views.line import JobLine
     from ...monitor.poll import View
 

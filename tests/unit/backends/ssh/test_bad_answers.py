@@ -24,7 +24,7 @@ from paislurm.backends.ssh.transport import Address
 from paislurm.translator.app.estimate.ask import ask_gpus, ask_start
 from paislurm.translator.app.session import Session
 from paislurm.translator.app.site.ask import ask, machine_of
-from paislurm.translator.app.usage.of_steps import usages_of_steps
+from paislurm.translator.app.usage import usages_of_steps
 from paislurm.translator.errors import BackendError, RejectedError, UnreachableError
 from paislurm.translator.site.detection.detect import detect
 from paislurm.translator.site.detection.profile_text import profile_text
@@ -184,8 +184,8 @@ QUESTIONS: dict[str, Call] = {
     ),
 }  # fmt: skip
 ROLE = SimpleNamespace(
-    folder="0-w", component=None, step=0, name="w", instances=1,
-    tasks=[SimpleNamespace(started_at=1, node="n1", index=0)],
+    component=None, step=0, name="w", requested=SimpleNamespace(cpus=1, memory_mib=1),
+    tasks=[SimpleNamespace(started_at=1)],
 )  # fmt: skip
 
 

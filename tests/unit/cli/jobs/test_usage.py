@@ -1,27 +1,31 @@
-"""What sstat and tasks say that a job uses: which step is whose, and when the tasks are asked instead."""
+"""What sstat says that a job uses: which step is whose, and what is shown."""
 
 from __future__ import annotations
 
+import json
+import re
 from typing import TYPE_CHECKING
+from unittest.mock import patch
 
 import pytest
 from msgspec.structs import replace
 
+from paislurm.backends.base import JobId
 from paislurm.backends.runner import Completed, missing
 from paislurm.translator.app.session import Session
-from paislurm.translator.app.usage.in_tasks import usages_in_tasks
-from paislurm.translator.app.usage.of_steps import usages_of_steps
-from paislurm.translator.app.usage.running import RunningRole
-from paislurm.translator.errors import BackendError
+from paislurm.translator.app.usage import RunningRole, usages_of_steps
 from paislurm.translator.monitor.task_status import TaskView
+from paislurm.translator.state.kept_plan import KeptResources
 
-from ...monitor.jobs import NOW
+from ...monitor.jobs import NOW, observed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from paislurm.translator.state.job_folder import JobFolder
+
+    from ...monitor.jobs import FakeBackend
+    from ..running import Runner
 
 LINES = "7.batch|1|00:00:00|9|9|\n7.3|2|00:00:30|10485760|20971520|\n8.0|1|00:00:10|1048576|1048576|gres/gpuutil=40\n"
 
@@ -29,88 +33,84 @@ LINES = "7.batch|1|00:00:00|9|9|\n7.3|2|00:00:30|10485760|20971520|\n8.0|1|00:00
 class Said:
     """Answers every program with the same text, and remembers what was asked."""
 
-    def __init__(self, text: str, status: int = 0) -> None:
-        self.text, self.status = text, status
+    def __init__(self, text: str) -> None:
+        self.text = text
         self.asked: list[list[str]] = []
 
     def run(self, argv: Sequence[str], **_: object) -> Completed:
         self.asked.append(list(argv))
         if self.text == "missing":
             raise missing(argv)
-        return Completed(status=self.status, stdout=self.text, stderr="srun: error: no\n" if self.status else "")
+        return Completed(status=0, stdout=self.text, stderr="")
 
 
-def running(
-    name: str, position: int, count: int, step: int, component: int | None, node: str = "n1", ago: int = 60
-) -> RunningRole:
+def running(name: str, count: int, step: int, component: int | None, ago: int = 60) -> RunningRole:
     tasks = [
-        TaskView(role=name, index=index, task_attempt=0, state="RUNNING", node=node, started_at=NOW - ago)
+        TaskView(role=name, index=index, task_attempt=0, state="RUNNING", node="n1", started_at=NOW - ago)
         for index in range(count)
     ]
-    return RunningRole(
-        position=position, name=name, folder=f"{position}-{name}", instances=count, component=component, step=step,
-        tasks=tasks, slots={index: index + 5 for index in range(count)},
-    )  # fmt: skip
+    return RunningRole(name=name, component=component, step=step, tasks=tasks, requested=KeptResources(cpus=4))
 
 
-WORKER, PS = running("worker", 0, 2, 3, 0), running("ps", 1, 1, 0, 1, "n2", ago=10)
+WORKER, PS = running("worker", 2, 3, 0), running("ps", 1, 0, 1, ago=10)
 
 
 def test_sstat_queries_each_component_separately() -> None:
     said = Said(LINES)
-    found = usages_of_steps(said, 7, [WORKER, PS], NOW)
-    assert found is not None
-    worker, ps = found
+    worker, ps = usages_of_steps(said, 7, [WORKER, PS], NOW)
     assert "--jobs=7,8" in said.asked[0]
-    assert (len(said.asked), worker.index, worker.running_tasks, worker.node) == (1, None, 2, "n1")
-    assert (worker.cpu_time, worker.cpus_busy, worker.used_memory_mib, worker.max_memory_mib) == (30, 0.5, 10, 20)
-    assert (ps.index, ps.cpus_busy, ps.gpu_percent, ps.gpu_memory_mib) == (0, 1.0, 40, None)
+    assert (len(said.asked), worker.running_tasks, worker.requested_cpus) == (1, 2, 4)
+    assert (worker.cpus_busy, worker.used_memory_mib, worker.max_memory_mib) == (0.5, 10, 20)
+    assert (ps.cpus_busy, ps.gpu_percent, ps.gpu_memory_mib) == (1.0, 40, None)
 
 
 def test_ranks_are_summed_up_per_task() -> None:
-    found = usages_of_steps(Said(LINES), 7, [running("worker", 0, 1, 3, None)], NOW)
-    assert found is not None
-    assert (found[0].cpu_time, found[0].used_memory_mib, found[0].max_memory_mib) == (60, 20, 20)
+    (found,) = usages_of_steps(Said(LINES), 7, [running("worker", 1, 3, None)], NOW)
+    assert (found.cpus_busy, found.used_memory_mib, found.max_memory_mib) == (1.0, 20, 20)
 
 
-@pytest.mark.parametrize("text", ["", "missing", "7.3|2|00:00:30|0|0|\n", LINES.replace("8.0", "9.0")])
+@pytest.mark.parametrize("text", ["", "7.3|2|00:00:30|0|0|\n", LINES.replace("8.0", "9.0")])
 def test_without_sstat_data_no_usage_is_returned(text: str) -> None:
-    assert usages_of_steps(Said(text), 7, [WORKER, PS], NOW) is None
+    assert usages_of_steps(Said(text), 7, [WORKER, PS], NOW) == ()
 
 
 def test_roles_in_one_step_have_no_separate_usage() -> None:
     said = Said(LINES)
-    assert usages_of_steps(said, 7, [replace(WORKER, component=None), replace(PS, component=None, step=3)], NOW) is None
+    assert usages_of_steps(said, 7, [replace(WORKER, component=None), replace(PS, component=None, step=3)], NOW) == ()
     assert said.asked == []
 
 
-def test_usage_of_responding_tasks_is_returned(
-    folder: JobFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    text = (
-        "0.5 usage 3 250 150 100 2048\n0.5 gpu 0 80 1000\n0.5 gpu 1 20 24\n"
-        "0.6 gpu 0 nan 1\n0.9 usage 1 1 1 1 1\n0.6 usage 1 2 x 1 1\n1.5 usage 1 0 0 0 4096\nnonsense\n\n"
-    )
-    said = Said(text)
-    monkeypatch.setattr(Session, "slurm_runner", lambda *_: said)
-    worker, ps = usages_in_tasks(Session(), folder.history(), tmp_path, [WORKER, PS])
-    assert "--het-group=0,1" in said.asked[0]
-    assert said.asked[0][-3:] == ["n1:0.5", "n1:0.6", "n2:1.5"]
-    assert (worker.index, worker.node, worker.cpu_time, worker.cpus_busy, worker.used_memory_mib) == (
-        0,
-        "n1",
-        2,
-        1.5,
-        2,
-    )
-    assert (worker.gpu_percent, worker.gpu_memory_mib) == (50, 1024)
-    assert (ps.role, ps.cpus_busy, ps.used_memory_mib, ps.gpu_percent) == ("ps", None, 4, None)
+def starts(slurm: FakeBackend, folder: JobFolder) -> None:
+    """Let two tasks run."""
+    slurm.observations[JobId("7")] = observed("RUNNING")
+    folder.reports(0).mkdir()
+    (folder.reports(0) / "n1.log").write_text("start 0 0 0 0 n1 0 100\nstart 0 1 1 0 n1 0 100\n", encoding="utf-8")
 
 
-@pytest.mark.parametrize(("status", "words"), [(0, "no task answers"), (1, "no")])
-def test_an_error_is_raised_if_no_task_responds(
-    folder: JobFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int, words: str
+def test_status_shows_the_usage_of_running_tasks(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
+    starts(slurm, folder)
+    plan = {"roles": [{"name": "worker", "resources": {"cpus": 4, "memory_mib": 4096}}]}
+    (folder.path / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
+    said = Said("7.0|2|00:00:30|1024M|2048M|gres/gpuutil=40\n")
+    with patch.object(Session, "slurm_runner", lambda *_: said):
+        shown, document = run("status", "--usage"), json.loads(run("status", "--usage", "--json").out)
+        assert json.loads(run("status", "--json").out)["usages"] is None
+    row = re.split(" {2,}", shown.out.partition("from sstat:\n")[2].splitlines()[1])
+    assert (row[:2], row[3:]) == (["worker", "2"], ["1.0 GiB", "2.0 GiB of 4.0 GiB", "40 %", "-"])
+    assert row[2].endswith(" of 4")
+    (used,) = document["usages"]
+    assert (used["role"], used["max_memory_mib"], used["requested_memory_mib"]) == ("worker", 2048, 4096)
+    assert [argv[0] for argv in said.asked] == ["sstat", "sstat"]
+
+
+@pytest.mark.parametrize(("text", "why"), [("", "Slurm gathers none"), ("missing", "is not on PATH")])
+def test_status_says_why_the_usage_is_unknown(
+    run: Runner, slurm: FakeBackend, folder: JobFolder, text: str, why: str
 ) -> None:
-    monkeypatch.setattr(Session, "slurm_runner", lambda *_: Said("", status))
-    with pytest.raises(BackendError, match=words):
-        usages_in_tasks(Session(), folder.history(), tmp_path, [WORKER])
+    starts(slurm, folder)
+    (folder.path / "plan.json").write_text('{"roles": [{"name": "worker"}]}', encoding="utf-8")
+    with patch.object(Session, "slurm_runner", lambda *_: Said(text)):
+        shown = run("status", "--usage")
+    assert (shown.code, "from sstat" in shown.out) == (0, False)
+    assert "the usage of " in shown.err
+    assert why in shown.err

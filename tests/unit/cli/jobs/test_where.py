@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from paislurm.translator.shipped import shipped_text
 from tests.children import child
 from tests.cluster.processes import wait_until
 
@@ -168,7 +167,6 @@ def test_port_forward_prints_the_ssh_command() -> None:
     paislurm("cancel", "demo")
     paislurm("wait", "demo")
     assert "error E565" in paislurm("port-forward", "demo", "web-0", "http").stderr
-    assert "error E565" in paislurm("top", "demo").stderr
 
 
 @pytest.mark.usefixtures("running")
@@ -223,44 +221,6 @@ def answers(port: int) -> bool:
 
 
 @pytest.mark.usefixtures("running")
-def test_top_shows_the_usage_of_tasks() -> None:
-    busy = "x = bytearray(64 << 20)\nwhile True: pass"
-    with child([*PROGRAM, "exec", "demo", "other-0", "--", "python3", "-c", busy]):
-        wait_until(
-            lambda: document("top", "demo", "other")["usages"][0]["used_memory_mib"] > 64, "the memory to be used"
-        )
-        known = document("top", "demo")
-        assert (known["measured_by"], [(each["role"], each["index"]) for each in known["usages"]]) == (
-            "processes",
-            [("web", 0), ("web", 1), ("other", 0)],
-        )
-        other = known["usages"][2]
-        assert (other["cpus_busy"] > 0, other["cpu_time"] >= 0, other["used_memory_mib"] > 64) == (True, True, True)
-        assert other["gpu_percent"] is None
-        shown = paislurm("top", "demo", "other-0").stdout
-        assert shown.splitlines()[0].split() == ["task", "node", "CPUs", "CPU", "time", "memory"]
-        assert "other-0  localhost  " in shown
-        assert "from the processes of the tasks, during one second just now" in shown
-
-
-@pytest.mark.usefixtures("running")
 def test_programs_of_the_node_can_run_in_a_task() -> None:
     done = paislurm("exec", "demo", "web-1", "--", "nvidia-smi")
     assert (done.returncode, done.stdout, done.stderr) == (0, "0, 87, 1024\n1, 13, 512\n", "asked: \n")
-
-
-def test_top_shows_the_gpus_of_a_task(tools: Path) -> None:
-    environment = {
-        "PATH": f"{tools}:/usr/bin:/bin",
-        "PAISLURM_CONTROL": str(tools / "0.0"),
-        "CUDA_VISIBLE_DEVICES": "0,1",
-    }
-    with child(["sleep", "600"], env=environment):
-        argv = ["bash", "-c", shipped_text("templates/usage.sh")]
-        done = subprocess.run(argv, env=environment, capture_output=True, text=True, check=True, timeout=30)
-        environment.pop("CUDA_VISIBLE_DEVICES")
-        without = subprocess.run(argv, env=environment, capture_output=True, text=True, check=True, timeout=30)
-    usage, *gpus = done.stdout.splitlines()
-    assert usage.split()[:2] == ["usage", "1"]
-    assert gpus == ["gpu 0 87 1024", "gpu 1 13 512"]
-    assert (len(without.stdout.splitlines()), done.stderr) == (1, "")

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from paislurm.translator.app.session import Session, user_name
-from paislurm.translator.app.usage.usage import Usage
+from paislurm.translator.app.usage import Usage
 from paislurm.translator.cli.screen.frame import HELP, frame
 from paislurm.translator.cli.screen.state import State
 from paislurm.translator.cli.screen.tails import shown_lines
@@ -114,15 +114,15 @@ def test_a_wide_window_shows_run_time_and_time_limit() -> None:
 
 def test_usage_of_roles_is_shown_above_their_tasks() -> None:
     used = Usage(
-        role="worker", index=None, running_tasks=55, node="7 nodes", cpus_busy=3.4, cpu_time=100,
+        role="worker", running_tasks=55, requested_cpus=4, requested_memory_mib=4096, cpus_busy=3.4,
         used_memory_mib=2048, max_memory_mib=3072, gpu_percent=71, gpu_memory_mib=512,
     )  # fmt: skip
-    ps = replace(used, role="ps", cpus_busy=None, max_memory_mib=None, gpu_percent=None, gpu_memory_mib=None)
+    ps = replace(used, role="ps", cpus_busy=None, gpu_percent=None, gpu_memory_mib=None)
     world = replace(training(), usages=(JOB, (used, ps)))
     said = " ".join(shown(world, State(page="job", job=JOB))[4:6])
     assert said == (
         "average usage of a task: worker 3.40 CPUs, 2.0 GiB of memory (at most 3.0 GiB), 71 % of "
-        "its GPUs, 512 MiB of GPU memory; ps 2.0 GiB of memory"
+        "its GPUs, 512 MiB of GPU memory; ps 2.0 GiB of memory (at most 3.0 GiB)"
     )
     rows = shown(replace(world, usages=("another", (used,))), State(page="job", job=JOB))
     assert not any("average usage" in row for row in rows)

@@ -15,11 +15,8 @@ if TYPE_CHECKING:
 
 @click.command(
     epilog=examples(
-        "paislurm status",
-        "paislurm status my-job --failed",
         "paislurm status my-job --task 'worker-*' --state running --tasks",
-        "paislurm status 'train-*' --cost",
-        "paislurm status 1234 --json",
+        "paislurm status 'train-*' --cost --usage",
     )
 )
 @jobs_arguments
@@ -31,6 +28,7 @@ if TYPE_CHECKING:
 @click.option("--tasks", "--all-tasks", "every", is_flag=True, help="Show one row for each task.")
 @click.option("--ports", is_flag=True, help="Show the address and the ports of every task that has started.")
 @click.option("--cost", is_flag=True, help="Show the node and GPU hours by their use, from Slurm's accounting.")
+@click.option("--usage", is_flag=True, help="Show the CPU, memory and GPU use of running tasks, from Slurm's sstat.")
 @json_option
 @pass_session
 def command(
@@ -44,36 +42,39 @@ def command(
     every: bool,
     ports: bool,
     cost: bool,
+    usage: bool,
     as_json: bool,
 ) -> int:
     """Show the state of a job and its tasks, or a summary of several jobs.
 
     JOB is a job's name, user~name, its Slurm id, a group, or a pattern such as 'train-*'. Default: your last job.
-    If a job has many tasks, similar tasks share a row. More than five jobs get one row each, followed by the reasons
-    of failures. The exit code does not show whether a job failed; use `wait` for that.
+    Similar tasks of a large job share a row. More than five jobs get one row each, and the reasons of failures. The
+    exit code does not show whether a job failed; use `wait` for that.
     """
     from ....app.jobs.refresh import say_doubts, views_of
     from ....app.jobs.selecting import asks_for_several, named_groups, select
     from ....app.report.gather import uses_of_jobs
     from ....app.results.failure import failure_of
+    from ....app.usage import usages_of_jobs
     from ....app.views.of_poll import one_or_several
-    from ....report.cost import job_cost
     from ...output.several import print_several
     from ...output.task_table import TaskFilter
-    from ...output.usage_table import print_cost
+    from ...output.usage_table import print_cost, print_usages
     from ...output.views import print_view
 
     views = views_of(session, select(session.store, jobs, user=session.user, last=last))
     wanted = TaskFilter(states=(*states, *(["FAILED"] if failed else [])), patterns=patterns)
     uses = uses_of_jobs(session, views) if cost else []
+    usages = usages_of_jobs(session, views) if usage else []
     if as_json:
-        several, costs = asks_for_several(jobs, last=last), list(map(job_cost, uses))
-        print_json(one_or_several(session, views, wanted.chosen, several=several, costs=costs))
+        many = asks_for_several(jobs, last=last)
+        print_json(one_or_several(session, views, wanted.chosen, several=many, uses=uses, usages=usages))
     elif len(views) > 1:
         print_several(session, views, named_groups(session.store, jobs, user=session.user), wanted)
     else:
         print_view(views[0], failure_of(session, views[0]), session.now(), wanted, every=every, ports=ports)
-    if cost and not as_json:
+    if not as_json:
+        print_usages(views, usages)
         print_cost(uses)
     say_doubts(session, views)
     return 0

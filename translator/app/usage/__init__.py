@@ -1,1 +1,0 @@
-"""CPU, memory and GPU usage of a job's tasks."""
