@@ -120,19 +120,11 @@ class Backend(Protocol):
         """Cancel jobs. A job that has ended is not an error. After an error, some jobs may have been cancelled."""
         ...
 
-    def options(self, ids: Collection[JobId]) -> Mapping[JobId, Options]:
-        """Return the current values of the options that `change` accepts, per component, by their sbatch names.
-
-        Options that the backend does not know are missing.
-        """
-        ...
-
-    def change(self, job_id: JobId, values: Mapping[str, str], before: Options = ()) -> None:
+    def change(self, job_id: JobId, values: Mapping[str, str]) -> None:
         """Change options, by their sbatch names, of a job that waits or runs. Raises RejectedError for a refusal.
 
         `held` is `yes` to hold a job and `no` to release it. The `options` of an error are those that were not
-        changed; the others were. As far as is known, an error without `options` changed nothing. `before` holds the
-        previous values: if only some components accept a change, these are set back.
+        changed; the others were. As far as is known, an error without `options` changed nothing.
         """
         ...
 

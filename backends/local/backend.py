@@ -26,7 +26,7 @@ from .job import State, called_environment, job_environment, job_record, read_jo
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from ..base import Options, Submission
+    from ..base import Submission
     from ..runner import Environment
 
 PROGRAMS = ("srun", "scontrol", "scancel")
@@ -96,13 +96,11 @@ class LocalBackend(SharedFolders):
         for job_id in job_ids:
             self._cancel(job_id)
 
-    def options(self, ids: Collection[JobId]) -> Mapping[JobId, Options]:  # noqa: ARG002 - as in Backend
-        """Return nothing: local jobs have no such options."""
-        return {}
-
-    def change(self, job_id: JobId, values: Mapping[str, str], before: Options = ()) -> None:  # noqa: ARG002 - as in Backend
+    def change(self, job_id: JobId, values: Mapping[str, str]) -> None:  # noqa: ARG002 - as in Backend
         """Refuse: a local job has no time limit, partition or account to change."""
-        raise RejectedError(Diagnostic(code="E622", message=f"local job {job_id} cannot be changed"))
+        raise RejectedError(
+            Diagnostic(code="E622", message=f"local job {job_id} has no queue, time limit or partition to change")
+        )
 
     def _cancel(self, job_id: JobId) -> None:
         folder = (self._jobs / job_id).absolute()

@@ -56,7 +56,8 @@ class SlurmBackend(SharedFolders):
     """Submit, observe and cancel through sbatch, squeue, sacct and scancel.
 
     `components` returns the number of components in a job's script (`batch_script.components`). It is called only
-    for jobs that have left the queue, some minutes after their end (MinJobAge, 5 minutes by default).
+    for jobs to change, and those that have left the queue, some minutes after their end (MinJobAge, 5 minutes by
+    default).
     """
 
     name = "slurm"
@@ -136,17 +137,9 @@ class SlurmBackend(SharedFolders):
                 if done.status and not (messages and all("already completing" in line for line in messages)):
                     raise failure(argv, done)
 
-    def options(self, ids: Collection[JobId]) -> Mapping[JobId, Options]:
-        """Return the current values of options that can be changed, by one query of the queue."""
-        found: dict[JobId, Options] = {}
-        for cluster, wanted in by_cluster(set(ids), commands.cluster_of).items():
-            rows = option_rows(self._queue_answer(wanted, commands.OPTION_FIELDS), cluster)
-            found |= {job_id: rows[job_id] for job_id in wanted if job_id in rows}
-        return found
-
-    def change(self, job_id: JobId, values: Mapping[str, str], before: Options = ()) -> None:
-        """Change a job with all its components, by one scontrol if possible; a second one holds or releases it."""
-        change(self._runner, job_id, values, before, lambda: self.options([job_id]).get(job_id, ()))
+    def change(self, job_id: JobId, values: Mapping[str, str]) -> None:
+        """Change a job with all its components, by one scontrol; a second one holds or releases it."""
+        change(self._runner, job_id, values, self._components(job_id), lambda: self._options(job_id))
 
     def unaccounted(self, job_id: JobId, seen: Observation | None) -> Observation:
         """Return the observation of an ended job without accounts; only the controller knows it, for a short time."""
@@ -197,6 +190,11 @@ class SlurmBackend(SharedFolders):
 
     def _queue(self, ids: Sequence[JobId]) -> list[Row]:
         return queue_rows(self._queue_answer(ids, commands.QUEUE_FIELDS), commands.cluster_of(ids[0]))
+
+    def _options(self, job_id: JobId) -> Options:
+        """Return the current values of options that can be changed, for each component, by one query of the queue."""
+        answer = self._queue_answer([job_id], commands.OPTION_FIELDS)
+        return option_rows(answer, commands.cluster_of(job_id)).get(job_id, ())
 
     def _queue_answer(self, ids: Sequence[JobId], columns: Mapping[str, str]) -> str:
         argv = commands.squeue(ids, columns)

@@ -18,7 +18,7 @@ from paislurm.translator.app.session import Session
 from paislurm.translator.app.submit.prepare import Prepared
 from paislurm.translator.app.submit.replace_job import finished_in
 from paislurm.translator.app.submit.submit import take
-from paislurm.translator.app.update.updating import update_jobs
+from paislurm.translator.app.update import update_jobs
 from paislurm.translator.errors import PaislurmError
 from paislurm.translator.pipeline import compile_job
 from paislurm.translator.state.records import Cancelled, Changed, Ended, Submitted

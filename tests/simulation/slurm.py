@@ -19,7 +19,7 @@ from .batch import Batch, Job
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from paislurm.backends.base import Options, RunFolder, Submission
+    from paislurm.backends.base import RunFolder, Submission
     from paislurm.backends.slurm.output import Row
 
     from .files import Server
@@ -174,10 +174,7 @@ class Slurm(SharedFolders):
         self._world.step("answer of scancel")
         self._moments.at("after scancel")
 
-    def options(self, ids: Collection[JobId]) -> Mapping[JobId, Options]:
-        return dict.fromkeys(ids, ())
-
-    def change(self, job_id: JobId, values: Mapping[str, str], before: Options = ()) -> None:  # noqa: ARG002 - as there
+    def change(self, job_id: JobId, values: Mapping[str, str]) -> None:  # noqa: ARG002 - as there
         self._ask(f"scontrol update {job_id}")
 
     def forget(self, run_folder: RunFolder) -> None:

@@ -154,7 +154,7 @@ def _explained(error: click.ClickException) -> click.ClickException:
     if error.option_name in ("-o", "--output"):
         return click.UsageError(f"No such option '{error.option_name}'; use --json for a JSON document", error.ctx)
     if error.ctx is not None and error.ctx.info_name == "update":
-        from ..app.update.possible import OTHER_CHANGES
+        from ..app.update import OTHER_CHANGES
 
         return click.UsageError(f"{error.format_message()}\nhint: {OTHER_CHANGES}", error.ctx)
     return error

@@ -197,6 +197,12 @@ def locked_options(document: Document, site: Site, virtual_cluster: str) -> tupl
     return collector.of(Severity.ERROR)
 
 
+def locked_target(site: Site, virtual_cluster: str, option: str) -> str | None:
+    """Return the value to which the site locks an option of jobs in a virtual cluster, None if it does not."""
+    value: str | None = getattr(site.virtual_cluster(virtual_cluster), option, None)
+    return value if any(covers(lock, (_CLUSTERS, virtual_cluster, option)) for lock in site.locked) else None
+
+
 def _choices(site: Site) -> Iterator[tuple[Path, tuple[str, ...], object]]:
     """Yield each compat option of a job: its path, the key of the profile, and the profile's value."""
     for name in SlurmCompat.model_fields:

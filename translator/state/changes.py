@@ -64,19 +64,11 @@ def changed(known: History, record: Changed) -> History:
     )
 
 
-_UNKNOWN_VALUE = "as Slurm has it"
 _HELD_WORDS = {YES: "held", NO: "released"}
 
 
 def change_text(change: Changed) -> str:
-    """Describe a change and the values before it."""
-    old = change.old_values
-    alone = next(iter(old.values())) or _UNKNOWN_VALUE if len(old) == 1 == len(change.values) else ""
-    before = alone or _values_text(old)
-    return _values_text(change.values) + (f" (before: {before})" if before else "")
-
-
-def _values_text(values: Mapping[str, str]) -> str:
-    """Describe values: `time 02:00:00, partition gpu2, held`."""
-    named = [f"{name} {values[name] or _UNKNOWN_VALUE}" for name in (*OPTIONS, RETRIES) if name in values]
+    """Describe the values of a change: `time 02:00:00, partition gpu2, held`."""
+    values = change.values
+    named = [f"{name} {values[name]}" for name in (*OPTIONS, RETRIES) if name in values]
     return ", ".join([*named, *([_HELD_WORDS.get(values[HELD], values[HELD])] if HELD in values else [])])

@@ -192,7 +192,7 @@ class Changed(_OfAttempt, frozen=True, kw_only=True):
     values: Mapping[str, str]
     """The new values, as text by name: `time`, `partition`, `account`, `qos`, `nice`, `retries`, `held`."""
     old_values: Mapping[str, str]
-    """The old values; an empty text for a value that only Slurm knows."""
+    """The retry limit before the change, as `retries`; earlier versions recorded more."""
     job_id: str = ""
     """The id of the changed Slurm job."""
 

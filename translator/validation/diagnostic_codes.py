@@ -248,8 +248,6 @@ PROGRAM = {
     "E621": "Slurm refuses an update of a job; with its message and the permitted changes",
     "E622": "an update without effect: the job has started, or its backend does not support it",
     "E623": "the job to update may not have been accepted by Slurm",
-    "E624": "a new time limit that would end the tasks at once",
-    "E625": "a nice below 0 for a future attempt: Slurm accepts it only from root",
 }
 """Faults outside job files. Source: this project's command line."""
 

@@ -21,7 +21,7 @@ from paislurm.translator.state.result import parse_result
 from paislurm.translator.state.submit_environment import ENVIRONMENT, as_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping
 
     from paislurm.backends.base import RunFolder, Submission
     from paislurm.translator.monitor.poll import View
@@ -159,8 +159,6 @@ class FakeBackend:
         self.changed: list[tuple[JobId, dict[str, str]]] = []
         self.refuses_change = ""
         self.refused_options: tuple[str, ...] = ()
-        self.has: dict[JobId, Sequence[Mapping[str, str]]] = {}
-        self.option_queries = 0
         self.forgotten: list[str] = []
         self.tags: dict[str, JobId] = {}
         self.queries = 0
@@ -229,13 +227,7 @@ class FakeBackend:
             self._fail()
         return frozenset(nodes) - self.absent
 
-    def options(self, ids: Collection[JobId]) -> Mapping[JobId, Sequence[Mapping[str, str]]]:
-        """Tell what jobs have, of those that are asked for."""
-        self.option_queries += 1
-        self._fail()
-        return {job_id: self.has[job_id] for job_id in ids if job_id in self.has}
-
-    def change(self, job_id: JobId, values: Mapping[str, str], before: Sequence[Mapping[str, str]] = ()) -> None:  # noqa: ARG002 - as in Backend
+    def change(self, job_id: JobId, values: Mapping[str, str]) -> None:
         """Remember what was changed of a job, or refuse it, or some options of it."""
         self._fail()
         refused = tuple(name for name in values if name in self.refused_options)

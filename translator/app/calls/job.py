@@ -168,8 +168,7 @@ class JobCalls(Calls):
         job, or BackendError, after all other jobs have been changed.
         """
         from ..jobs.cancelling import joined
-        from ..update.possible import values_of
-        from ..update.updating import update_jobs
+        from ..update import update_jobs, values_of
         from ..views.of_poll import job_views
 
         with self._call():

@@ -51,6 +51,10 @@ class JobSites:
         """Return the site's settings for monitoring a job."""
         return self._of(known)[1]
 
+    def profile(self, known: History) -> Site:
+        """Return the site profile of a job."""
+        return self._of(known)[0]
+
     def most_attempts(self, known: History) -> int:
         """Return the site's limit on the user's attempts in an hour, for an attempt of this job."""
         return self._of(known)[0].retry.max_attempts_per_hour

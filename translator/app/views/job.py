@@ -113,8 +113,6 @@ class JobChange(Struct, frozen=True, kw_only=True):
     """The changed Slurm job; None if only later attempts were changed."""
     values: Mapping[str, str]
     """The new values, as text by name: `time`, `partition`, `account`, `qos`, `nice`, `retries`, `held`."""
-    old_values: Mapping[str, str | None]
-    """The old values; None for values that only Slurm knows."""
 
 
 class JobDependency(Struct, frozen=True, kw_only=True):

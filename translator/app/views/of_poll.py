@@ -153,7 +153,6 @@ def job_change(change: Changed) -> JobChange:
         attempt=change.attempt,
         job_id=change.job_id or None,
         values=change.values,
-        old_values={name: value or None for name, value in change.old_values.items()},
     )
 
 

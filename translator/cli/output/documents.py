@@ -26,7 +26,7 @@ from ...app.submit.result import EndedSubmission, SubmittedJob
 from ...app.submit.sweep.submit import EndedSweep, SubmittedSweep
 from ...app.tasks.attaching import TaskCall
 from ...app.tasks.port_forward import PortForward
-from ...app.update.updating import UpdatedJob, UpdatedJobs
+from ...app.update import UpdatedJob, UpdatedJobs
 from ...app.views.job import Jobs, JobView
 from ...app.views.line import JobLine, Listing
 from ...app.what_if.answer import ScenarioAnswer

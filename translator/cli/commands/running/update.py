@@ -30,7 +30,7 @@ MAX_RETRIES = 1_000_000
 )
 @jobs_arguments
 @slurm_options
-@click.option("--nice", type=WholeNumber(), metavar="NUMBER", help="Lower the job's priority by NUMBER.")
+@click.option("--nice", type=WholeNumber(0), metavar="NUMBER", help="Lower the job's priority by NUMBER.")
 @click.option("--hold", is_flag=True, help="Keep a waiting job from starting.")
 @click.option("--release", is_flag=True, help="Let a held job start.")
 @click.option(
@@ -60,8 +60,7 @@ def command(
     """
     from ....app.jobs.cancelling import joined
     from ....app.jobs.selecting import asks_for_several, select
-    from ....app.update.possible import values_of
-    from ....app.update.updating import UpdatedJobs, update_jobs
+    from ....app.update import UpdatedJobs, update_jobs, values_of
 
     if hold and release:
         raise click.UsageError("--hold cannot be used with --release")

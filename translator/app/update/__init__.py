@@ -1,1 +1,0 @@
-"""Changes of waiting or running jobs."""
