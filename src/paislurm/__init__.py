@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from .translator.app.default import status as status
     from .translator.app.default import submit as submit
     from .translator.app.default import wait as wait
-    from .translator.app.estimate.gpus import PartitionGpus as PartitionGpus
-    from .translator.app.estimate.start import StartEstimate as StartEstimate
+    from .translator.app.estimate.estimate import StartEstimate as StartEstimate
     from .translator.app.exit_meaning import ExitMeaning as ExitMeaning
     from .translator.app.job_run import JobRun as JobRun
     from .translator.app.nodes import NodeLine as NodeLine
@@ -80,8 +79,7 @@ _MODULES = {
     "app.compiler.checking": "Converted",
     "app.compiler.scripts": "Runtime Verified",
     "app.default": "cancel check compile find jobs load logs status submit wait",
-    "app.estimate.gpus": "PartitionGpus",
-    "app.estimate.start": "StartEstimate",
+    "app.estimate.estimate": "StartEstimate",
     "app.exit_meaning": "ExitMeaning",
     "app.job_run": "JobRun",
     "app.nodes": "NodeLine NodeList",

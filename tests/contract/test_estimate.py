@@ -1,4 +1,4 @@
-"""When would it start, and which GPUs are free: what `submit --test-only` says is so."""
+"""When would it start: what `submit --test-only` says is so."""
 
 from __future__ import annotations
 
@@ -65,14 +65,9 @@ def state(cluster: Cluster, number: str) -> str:
 
 def test_an_idle_cluster(site: Site, folder: Path, idle: Cluster) -> None:
     text, document = asked(site, folder, GPUS)
-    start, gpus = text.splitlines()
-    assert start == "tried would start at once on n1 in partition normal (Slurm's estimate)"
-    assert gpus == "GPUs in partition normal now: 16 of 16 free (v100 16 of 16), no job waits for any"
+    assert text == "tried would start at once on n1 in partition normal (Slurm's estimate)\n"
     assert (document["at_once"], document["expected_wait"], document["reason"]) == (True, 0, None)
     assert (document["expected_nodes"], document["expected_partition"]) == ("n1", "normal")
-    assert [each["gpu_types"] for each in document["partitions"]] == [
-        [{"gpu_type": "v100", "gpu_count": 16, "free_gpu_count": 16}]
-    ]
     assert not idle.squeue()
 
 
@@ -93,25 +88,13 @@ def test_both_layouts(site: Site, folder: Path, idle: Cluster) -> None:
 
 
 def test_a_full_cluster(site: Site, folder: Path, idle: Cluster) -> None:
-    running = [
-        fill(idle, f"--ntasks={tasks}", "--nodes=1", "--gres=gpu:v100:3", "--partition=pair") for tasks in (16, 15)
-    ]
-    wait_until(lambda: all(state(idle, each) == "RUNNING" for each in running), "the partition to be full")
-    fill(idle, "--partition=pair", "--nodes=2", "--gres=gpu:1")
-    fill(idle, "--partition=pair,normal", "--nodes=4", "--ntasks=4", "--exclusive", "--gpus-per-task=2")
-    fill(idle, "--partition=pair", "--gres=gpu:1", "--hold")
+    running = fill(idle, "--nodes=2", "--exclusive", "--partition=pair")
+    wait_until(lambda: state(idle, running) == "RUNNING", "the partition to be full")
     text, document = asked(site, folder, GPUS, partition="pair")
-    start, gpus = text.splitlines()
-    assert start.startswith("tried would start at 20")
-    assert "partition pair (Slurm's estimate)" in start
-    free = "1 of 8 free (v100 1 of 8), 1 more on nodes without a free CPU"
-    assert gpus == f"GPUs in partition pair now: {free}, 2 jobs wait for 10"
+    assert text.startswith("tried would start at 20")
+    assert "partition pair (Slurm's estimate)" in text
     assert 5000 < document["expected_wait"] < 13000
     assert not document["at_once"]
-    assert document["resources_free"] is False
-    text, document = asked(site, folder, GPUS.replace("gpu: 2", "gpu: 1"), partition="pair")
-    assert text.startswith("resources for tried are free now: backfill may start it at once, if its time limit ")
-    assert (document["resources_free"], document["at_once"]) == (True, False)
 
 
 def test_estimate_refuses_a_job_that_cannot_start(site: Site, folder: Path, idle: Cluster) -> None:
@@ -126,7 +109,7 @@ def test_estimate_of_a_heterogeneous_job_is_per_component(site: Site, folder: Pa
     wait_until(lambda: state(idle, number) == "RUNNING", "a node to be taken")
     text, document = asked(site, folder, HET, extras="{slurm: {layout: het}}")
     assert text.startswith("tried would start at once on n[2-")
-    assert "in partition normal (Slurm's estimate); the estimate is for each of the 2 components alone" in text
+    assert "in partition normal (Slurm's estimate); each of the 2 components alone" in text
     assert (document["component_count"], document["expected_partition"]) == (2, None)
 
 
@@ -138,14 +121,10 @@ def test_unavailable_nodes_prevent_an_estimate(site: Site, folder: Path, idle: C
         )
     finally:
         idle.admin(["scontrol", "update", "nodename=n6", "state=resume"])
-    start, gpus = text.splitlines()
     words = "Slurm cannot estimate when tried would start: Requested node configuration is not available; "
-    assert start == f"{words}1 of 2 nodes of partition watched is unavailable or reserved, and a job may wait for them"
-    assert gpus.startswith(
-        "GPUs in partition watched now: 4 of 8 free (v100 4 of 8), 4 on unavailable or reserved nodes"
-    )
+    assert text == f"{words}unavailable or reserved now: 1 of 2 nodes of partition watched; a job may wait for them\n"
     assert (document["expected_start_at"], document["at_once"]) == (None, False)
-    assert document["reason"] in start
+    assert document["reason"] in text
 
 
 def test_a_partition_that_is_down(site: Site, folder: Path, idle: Cluster) -> None:

@@ -12,9 +12,8 @@ import pytest
 
 from paislurm.translator.site.load import load_site
 from tests.cluster.boot import locked
-from tests.cluster.jobs import BOTH, ONE_ATTEMPT, WHERE, job_text, role
+from tests.cluster.jobs import BOTH, ONE_ATTEMPT, WHERE, role
 from tests.cluster.kinds import KINDS
-from tests.cluster.processes import wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -123,30 +122,3 @@ def test_detect_finds_partitions_and_nodes(site: Site, folder: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "wrote site.yaml\n")
     found = load_site((folder / "site.yaml").read_bytes(), file="site.yaml")
     assert {each.name: each.node_count for each in found.partitions.values()} == {"normal": 2, "apart": 1}
-
-
-@pytest.mark.exclusive
-def test_estimate_works_with_a_custom_gpu_gres(site: Site, folder: Path) -> None:
-    """They are called otherwise, and no job that waits says how many it asks for in all."""
-    cluster = site.administrator
-    cluster.cancel_all()
-    cluster.wait_idle()
-    site.write(folder, "site.yaml", f"{PROFILE}gpus: {{gres: accel}}\n{ONE_ATTEMPT}")
-    gpus = role("a", 1, "true").replace("gpu: 0", "gpu: 1")
-    site.write(folder, "job.yaml", job_text("tried", gpus))
-    env = {"PAISLURM_HOME": str(folder / "home"), "PAISLURM_SITE": str(folder / "site.yaml")}
-    script = "#!/bin/bash\nsleep 600\n"
-    try:
-        for words in (("--nodelist=n1", "--gres=accel:1"), ("--nodes=2", "--gres=accel:2")):
-            cluster.run(["sbatch", "--time=10", *words], stdin=script, check=True)
-        wait_until(lambda: {row["State"] for row in cluster.squeue()} == {"RUNNING", "PENDING"}, "one job to run")
-        done = site.run("paislurm", "submit", "--test-only", "job.yaml", cwd=folder, env=env)
-    finally:
-        cluster.cancel_all()
-        cluster.wait_idle()
-    assert done.returncode == 0, done.stderr
-    start, gpus = done.stdout.splitlines()
-    assert start.startswith("resources for tried are free now: backfill may start it at once")
-    assert "Slurm's estimate, without backfill, is " in start
-    assert gpus.startswith("GPUs in partition normal now: 2 of 4 free, ")
-    assert gpus.endswith(", 1 job waits for 4")

@@ -219,8 +219,7 @@ def test_remote_test_only_estimates_the_start_and_leaves_no_files(ann: Ann) -> N
     done = ann.submit(role("worker", 1, "true"), "--test-only")
     assert done.returncode == 0, done.stderr
     # The cluster may have work of other tests.
-    assert re.match(f"{ann.name} would start at |resources for {ann.name} are free now", done.stdout)
-    assert "GPUs in partition normal now: " in done.stdout
+    assert done.stdout.startswith(f"{ann.name} would start at ")
     assert not ann.folder.exists()
     assert not list(ann.laptop.cluster.home("alice").glob(f".paislurm/remote/{ann.name}.*"))
 

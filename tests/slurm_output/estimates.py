@@ -1,4 +1,4 @@
-"""What a real Slurm says of starts and GPUs, on the test cluster: cases for `record.py`."""
+"""What a real Slurm says of starts, on the test cluster: cases for `record.py`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from tests.cluster.processes import wait_until
 
-from paislurm.translator.app.estimate.ask import ask_start
-from paislurm.translator.app.session import Session
+from paislurm.translator.app.estimate.start import ask_start
 from paislurm.translator.errors import BackendError
 
 if TYPE_CHECKING:
@@ -85,7 +84,7 @@ CASES = {
 
 def _ask(case: Case, directives: str, *partitions: str) -> None:
     with suppress(BackendError):
-        ask_start(Session(), case.runner, f"#!/bin/bash\n{directives}true\n", partitions)
+        ask_start(case.runner, f"#!/bin/bash\n{directives}true\n", partitions)
 
 
 def _put(case: Case, options: str) -> str:

@@ -11,7 +11,7 @@ from .base import Calls
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ..estimate.start import StartEstimate
+    from ..estimate.estimate import StartEstimate
     from ..job_run import JobRun
     from ..rehearsal.faults import Fault
     from ..rehearsal.rehearsal import Rehearsals
@@ -131,7 +131,7 @@ class SubmitCalls(Calls):
         backend: str = "slurm",
         host: str | None = None,
     ) -> StartEstimate:
-        """Return when a job would start if it were submitted now, and the GPUs of its partitions. Nothing is submitted.
+        """Return when a job would start if it were submitted now. Nothing is submitted.
 
         The arguments and errors are those of `submit`.
         """

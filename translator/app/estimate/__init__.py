@@ -1,1 +1,1 @@
-"""The expected start of a job before its submission, and the free GPUs."""
+"""The expected start of a job before its submission."""

@@ -1,20 +1,24 @@
-"""Estimate the start of a job if it were submitted now."""
+"""Estimate the start of a job if it were submitted now, in its layout or in each that it can have."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from paislurm.backends.base import LOCAL
 
-from ...errors import RejectedError
-from ...times import aware
+from ...errors import Diagnostic, RejectedError
+from ...planning.layout.layout import LayoutKind
+from ...planning.plan import Plan
+from ...planning.planner import plan
+from ...times import Time, aware
 from ..submit.prepare import prepare
 from ..submit.refusal_location import located
 from ..submit.submit import described
-from .ask import GpuQuery, ask_start
-from .start import Start, StartEstimate
+from ..views.job import JobDependency
+from .start import Start, ask_start
 
 if TYPE_CHECKING:
     from ...pipeline import Compiled
@@ -22,15 +26,70 @@ if TYPE_CHECKING:
     from ..input.source import Source
     from ..session import Session
     from ..submit.result import Submitted
-    from .gpus import Pool
+
+
+class StartEstimate(Struct, frozen=True, kw_only=True):
+    """The expected start of a job."""
+
+    job: str
+    """The job's name, without the user's."""
+    user: str
+    """The user who owns the job."""
+    name: str
+    """The name that the job's folder would have, `user~job`."""
+    backend: str
+    """`slurm`, `pyslurm`, `local`, or `ssh:` and a login node."""
+    task_count: int
+    """The number of tasks."""
+    dependencies: tuple[JobDependency, ...]
+    """The dependencies of the job."""
+    diagnostics: tuple[Diagnostic, ...]
+    """Warnings about the job file."""
+    expected_start_at: Time | None
+    """When Slurm expects to start the job."""
+    expected_wait: int | None
+    """The seconds until the start, 0 for at once; None if Slurm has no estimate because of `reason`."""
+    at_once: bool
+    """Whether the job would start at once."""
+    reason: str | None
+    """Why Slurm has no estimate."""
+    expected_nodes: str | None
+    """The nodes on which Slurm expects to start the job, a host list."""
+    expected_partition: str | None
+    """The partition in which Slurm expects to start the job; None if it names none, as for several components."""
+    preempted_jobs: tuple[str, ...]
+    """The ids of jobs that would be preempted."""
+    component_count: int
+    """The number of components; the start is the latest of all components."""
+
+
+class LayoutStart(Struct, frozen=True, kw_only=True):
+    """The expected start of a job in one layout."""
+
+    layout_kind: LayoutKind
+    """`plain`, `het` or `shared`."""
+    node_count: int | None
+    """The number of nodes; None if unknown."""
+    backfill_interval: int | None
+    """Only the backfill scheduler starts the layout `het`: the seconds between its runs, None if unknown."""
+    estimate: StartEstimate
+    """Slurm's estimate."""
+
+
+class LayoutStarts(Struct, frozen=True, kw_only=True):
+    """The plan of a job, and the expected start of each layout that the job can have, the chosen one first."""
+
+    plan: Plan
+    """The plan."""
+    layouts: tuple[LayoutStart, ...]
+    """The layouts that can start."""
 
 
 class Estimate(NamedTuple):
-    """Slurm's estimate of a job's start, and the pools of its partitions; `partitions` are those of the job."""
+    """Slurm's estimate of a job's start; `partitions` are those of the job, as far as they are known."""
 
     submitted: Submitted
     start: Start
-    pools: tuple[Pool, ...]
     partitions: tuple[str, ...]
     now: int
 
@@ -54,13 +113,23 @@ class Estimate(NamedTuple):
             expected_start_at=aware(start.at),
             expected_wait=seconds,
             at_once=seconds == 0,
-            resources_free=start.resources_free,
             reason=start.reason or None,
             expected_nodes=start.nodes or None,
             expected_partition=start.partition or None,
             preempted_jobs=start.preempts,
             component_count=self.component_count,
-            partitions=tuple(pool.gpus for pool in self.pools),
+        )
+
+    @property
+    def in_layout(self) -> LayoutStart:
+        """The estimate with the layout of the job."""
+        compiled = self.submitted.compiled
+        layout = compiled.plan.layout
+        return LayoutStart(
+            layout_kind=layout.kind,
+            node_count=layout.node_count,
+            backfill_interval=compiled.site.scheduler.backfill_interval if layout.kind == "het" else None,
+            estimate=self.record,
         )
 
 
@@ -70,35 +139,41 @@ def estimate(session: Session, source: Source, after: tuple[Dependency, ...] = (
     Raises BackendError like a submit.
     """
     (prepared,) = prepare(session, [source], keep=False, after=after)
-    return estimate_of(session, described(session, prepared, None), source)
+    return _estimate_of(session, described(session, prepared, None), source)
 
 
-def estimate_of(session: Session, submitted: Submitted, source: Source) -> Estimate:
+def estimate_layouts(session: Session, source: Source) -> tuple[Plan, tuple[Estimate, ...]]:
+    """Return the plan of a job, and an estimate for each layout that can start, the chosen one first.
+
+    Nothing is submitted. Raises BackendError like a submit.
+    """
+    found = estimate(session, source)
+    compiled = found.submitted.compiled
+    other = compiled.plan.layout.other
+    if other is None or other.why_not:
+        return compiled.plan, (found,)
+    submitted = replace(found.submitted, compiled=_in_layout(compiled, other.kind))
+    return compiled.plan, (found, _estimate_of(session, submitted, source))
+
+
+def _in_layout(compiled: Compiled, kind: LayoutKind) -> Compiled:
+    """Return a job as it would be if its file requested this layout."""
+    job = replace(compiled.job, slurm_options=replace(compiled.job.slurm_options, layout=kind))
+    planned = compiled.plan
+    return replace(compiled, job=job, plan=plan(job, compiled.site, source=planned.source, version=planned.version))
+
+
+def _estimate_of(session: Session, submitted: Submitted, source: Source) -> Estimate:
     """Return when a prepared job would start."""
-    named = _partitions(submitted.compiled)
-    start, pools = _asked(session, submitted, source, named)
-    partitions = named or tuple(each.name for each in pools)
-    return Estimate(submitted=submitted, start=start, pools=pools, partitions=partitions, now=session.now())
-
-
-def _asked(
-    session: Session, submitted: Submitted, source: Source, partitions: tuple[str, ...]
-) -> tuple[Start, tuple[Pool, ...]]:
-    if submitted.backend == LOCAL:
-        return Start(at=session.now(), resources_free=True), ()
-    compiled = submitted.compiled
-    runner = session.slurm_runner(submitted.backend)
-    try:
-        return ask_start(
-            session,
-            runner,
-            compiled.script,
-            partitions,
-            GpuQuery(compiled.plan.slurm.cluster or "", compiled.site.gpus.gres),
-            _options(compiled),
-        )
-    except RejectedError as error:
-        raise located(session, error, compiled, replace(source, backend=submitted.backend)) from None
+    compiled, named = submitted.compiled, _partitions(submitted.compiled)
+    start = Start(at=session.now())
+    if submitted.backend != LOCAL:
+        runner = session.slurm_runner(submitted.backend)
+        try:
+            start = ask_start(runner, compiled.script, named, compiled.plan.slurm.cluster or "")
+        except RejectedError as error:
+            raise located(session, error, compiled, replace(source, backend=submitted.backend)) from None
+    return Estimate(submitted, start, named, session.now())
 
 
 def _partitions(compiled: Compiled) -> tuple[str, ...]:
@@ -109,10 +184,3 @@ def _partitions(compiled: Compiled) -> tuple[str, ...]:
     default = compiled.site.default_partition or ""
     named = [dict(component.directives).get("partition") or default for component in compiled.plan.components]
     return tuple(dict.fromkeys(named)) if all(named) else ()
-
-
-def _options(compiled: Compiled) -> list[tuple[tuple[str, str | None], ...]]:
-    """Return the sbatch options of each component, with the profile's partition as the default."""
-    default = compiled.site.default_partition
-    first = (("partition", default),) if default else ()
-    return [(*first, *component.directives) for component in compiled.plan.components]

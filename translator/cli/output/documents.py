@@ -8,8 +8,7 @@ from ...app.call_log import SlurmCalls
 from ...app.compiler.checking import CheckedFiles, CheckedJob, ConvertedFile
 from ...app.compiler.scripts import ExplainedScript, Runtime, ScriptFile, Verified
 from ...app.document import DIALECT, CommandError, json_schema
-from ...app.estimate.layouts import LayoutStarts
-from ...app.estimate.start import StartEstimate
+from ...app.estimate.estimate import LayoutStarts, StartEstimate
 from ...app.exit_meaning import ExitMeaning
 from ...app.jobs.cancelling import CancelledJob, CancelledJobs
 from ...app.jobs.folders.remove import Removal

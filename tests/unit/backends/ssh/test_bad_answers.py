@@ -21,8 +21,7 @@ from paislurm.backends.ssh.mirrored import mirrored
 from paislurm.backends.ssh.program import ProgramTransport
 from paislurm.backends.ssh.remote_files import Removals
 from paislurm.backends.ssh.transport import Address
-from paislurm.translator.app.estimate.ask import ask_gpus, ask_start
-from paislurm.translator.app.session import Session
+from paislurm.translator.app.estimate.start import ask_start
 from paislurm.translator.app.site.ask import ask, machine_of
 from paislurm.translator.app.usage import usages_of_steps
 from paislurm.translator.errors import BackendError, RejectedError, UnreachableError
@@ -172,9 +171,7 @@ QUESTIONS: dict[str, Call] = {
     "scontrol": lambda backend, _: backend.change(ID, {"time": "1:00", "qos": "a"}),
     'rm -rf -- "${@:2}"': lambda backend, submission: backend.remove_folder(_run_folder(submission.folder.parent)),
     "sstat": lambda backend, _: usages_of_steps(backend.runner, 123, [cast("Any", ROLE)], 100),
-    "sinfo": lambda backend, _: ask_gpus(backend.runner),
-    "squeue": lambda backend, _: ask_gpus(backend.runner, ["normal"]),
-    "sbatch --test-only": lambda backend, _: ask_start(Session(), backend.runner, "#!/bin/bash\n", ["normal"]),
+    "sbatch --test-only": lambda backend, _: ask_start(backend.runner, "#!/bin/bash\n", ["normal"]),
     **dict.fromkeys(
         (
             "ip_local_port_range", "show config", "show partition", "show node", "show reservation", "srun --mpi=list",

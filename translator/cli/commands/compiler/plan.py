@@ -40,7 +40,7 @@ def command(session: Session, source: Source, *, placed: bool, test_only: bool, 
     FILE is a job file, or - for standard input.
 
     --test-only also shows when Slurm would start the job if it were submitted now, in each layout that it can have. It
-    calls `sbatch --test-only`, sinfo and squeue, once for each layout.
+    calls `sbatch --test-only` and sinfo, once for each layout.
     """
     from ....app.input.job_input import compile_source
     from ....app.submit.retry_policy import nodes_to_avoid
@@ -50,12 +50,12 @@ def command(session: Session, source: Source, *, placed: bool, test_only: bool, 
     if placed and test_only:
         raise click.UsageError("--placement cannot be used with --test-only")
     if test_only:
-        from ....app.estimate.layouts import estimate_layouts, layout_starts
+        from ....app.estimate.estimate import LayoutStarts, estimate_layouts
         from ...output.estimate import print_layouts
 
         planned, found = estimate_layouts(session, source)
         if as_json:
-            print_json(layout_starts(planned, found))
+            print_json(LayoutStarts(plan=planned, layouts=tuple(each.in_layout for each in found)))
         else:
             print_result(escape_control(plan_text(planned)))
             print_layouts(found)
