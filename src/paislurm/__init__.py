@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from .translator.app.jobs.folders.remove import Removal as Removal
     from .translator.app.monitoring import Worked as Worked
     from .translator.app.rehearsal.rehearsal import Rehearsals as Rehearsals
-    from .translator.app.runs.differences import Differences as Differences
+    from .translator.app.runs.comparing import Differences as Differences
     from .translator.app.site.ask import ProbeOptions as ProbeOptions
     from .translator.app.site.check import CheckedJobs as CheckedJobs
     from .translator.app.site.check import CheckedProfile as CheckedProfile
@@ -86,7 +86,7 @@ _MODULES = {
     "app.jobs.folders.remove": "Removal",
     "app.monitoring": "Worked",
     "app.rehearsal.rehearsal": "Rehearsals",
-    "app.runs.differences": "Differences",
+    "app.runs.comparing": "Differences",
     "app.site.ask": "ProbeOptions",
     "app.site.check": "CheckedJobs CheckedProfile",
     "app.site.detecting": "DetectedSite",

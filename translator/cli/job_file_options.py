@@ -9,8 +9,7 @@ import click
 from msgspec.structs import replace
 
 from ..app.input.source import SLURM_OPTIONS, Source
-from .shell.candidates import Assignment
-from .shell.known_names import CodeOrFile, OfSite
+from .shell import candidates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -38,7 +37,7 @@ _OPTIONS = (
         "parameters",
         multiple=True,
         metavar="NAME=VALUE",
-        type=Assignment(),
+        shell_complete=candidates.assignments,
         callback=_pairs,
         help="Set a parameter of the job file; can be repeated.",
     ),
@@ -52,9 +51,11 @@ _OPTIONS = (
 )
 _SLURM_ARGUMENTS = (
     click.option("--time", metavar="LIMIT", help="The job's time limit: minutes, HH:MM:SS or D-HH:MM:SS."),
-    click.option("--partition", metavar="NAME", type=OfSite("partition"), help="The partition for all task roles."),
-    click.option("--account", metavar="NAME", type=OfSite("account"), help="The account that is charged."),
-    click.option("--qos", metavar="NAME", type=OfSite("qos"), help="The quality of service."),
+    click.option(
+        "--partition", metavar="NAME", shell_complete=candidates.partitions, help="The partition for all task roles."
+    ),
+    click.option("--account", metavar="NAME", shell_complete=candidates.accounts, help="The account that is charged."),
+    click.option("--qos", metavar="NAME", shell_complete=candidates.qos, help="The quality of service."),
 )
 
 
@@ -63,9 +64,20 @@ def job_file(command: Callable[..., int]) -> Callable[..., int]:
     return click.argument("file", metavar="FILE", type=click.Path())(_with_source(command))
 
 
+class CodeCommand(click.Command):
+    """A command whose argument can be a negative exit code."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take negative numbers as arguments, not as options."""
+        numbers = [word for word in args if word[:1] == "-" and word[1:].isdecimal()]
+        if numbers and "--" not in args:
+            args = [*(word for word in args if word not in numbers), "--", *numbers]
+        return super().parse_args(ctx, args)
+
+
 def job_file_or_code(command: Callable[..., int]) -> Callable[..., int]:
     """Add the job file and its options; an exit code can be in the place of the file."""
-    return click.argument("file", metavar="FILE|CODE", type=CodeOrFile())(_with_source(command))
+    return click.argument("file", metavar="FILE|CODE", shell_complete=candidates.codes_and_files)(_with_source(command))
 
 
 def job_files(command: Callable[..., int]) -> Callable[..., int]:

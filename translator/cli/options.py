@@ -10,7 +10,7 @@ import click
 
 from ..errors import nearest
 from ..times import MOMENTS, duration, moment
-from .shell.candidates import Job, JobOrGroup
+from .shell import candidates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -117,7 +117,7 @@ def json_option(command: F) -> F:
 
 def job_argument(command: F) -> F:
     """Add the argument JOB."""
-    return click.argument("job", metavar="JOB", type=Job())(command)
+    return click.argument("job", metavar="JOB", shell_complete=candidates.jobs)(command)
 
 
 def states_option(states: Sequence[str], text: str) -> Callable[[F], F]:
@@ -128,7 +128,9 @@ def states_option(states: Sequence[str], text: str) -> Callable[[F], F]:
 def jobs_arguments(command: F) -> F:
     """Add any number of arguments JOB, and `--last`; `select` resolves them."""
     last = click.option("--last", is_flag=True, help="Your last job; the default without JOB.")
-    return click.argument("jobs", metavar="[JOB]...", nargs=-1, type=JobOrGroup())(last(command))
+    return click.argument("jobs", metavar="[JOB]...", nargs=-1, shell_complete=candidates.jobs_and_groups)(
+        last(command)
+    )
 
 
 def examples(*lines: str) -> str:

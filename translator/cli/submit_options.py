@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from .options import json_option
-from .shell.candidates import Assignment, Backend, Job, JobOrGroup
+from .shell import candidates
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,9 +46,14 @@ class SubmitOptions(NamedTuple):
 
 _OPTIONS = (
     click.option(
-        "--again", metavar="JOB", type=Job(), help="Instead of FILE: submit this job again with the same options."
+        "--again",
+        metavar="JOB",
+        shell_complete=candidates.jobs,
+        help="Instead of FILE: submit this job again with the same options.",
     ),
-    click.option("--backend", metavar="NAME", type=Backend(), help="slurm (default), pyslurm, auto or local."),
+    click.option(
+        "--backend", metavar="NAME", shell_complete=candidates.backends, help="slurm (default), pyslurm, auto or local."
+    ),
     click.option("--host", metavar="HOST", help="Submit on this login node, by SSH: [USER@]HOST[:PORT]."),
     click.option("--wait", is_flag=True, help="Wait for the end; exit code 1 if the job did not succeed."),
     click.option("--follow", is_flag=True, help="Show the output of tasks until the end; exit code as with --wait."),
@@ -57,7 +62,7 @@ _OPTIONS = (
         "sweep",
         multiple=True,
         metavar="NAME=VALUES",
-        type=Assignment(),
+        shell_complete=candidates.assignments,
         help="Submit a job for each value of a parameter: 1,2,5 or 1..5 or 0..1..0.25. Repeat it for all combinations.",
     ),
     click.option("--yes", is_flag=True, help="Confirm a sweep of more than 100 jobs."),
@@ -66,7 +71,7 @@ _OPTIONS = (
         "after",
         multiple=True,
         metavar="JOB[:END]",
-        type=JobOrGroup(),
+        shell_complete=candidates.jobs_and_groups,
         help="Start after JOB has succeeded, or with JOB:ended after any end; can be repeated.",
     ),
     click.option("--dry-run", is_flag=True, help="Show what would be submitted, and submit nothing."),

@@ -81,8 +81,8 @@ def test_jobs_and_job_files_are_compared(client: paislurm.Client, tmp_path: Path
     assert [status.succeeded for status in client.wait(first, second, timeout=60)] == [True, True]
     found = client.diff(first, second)
     assert (found.same, found.compared) == (False, (first.name, second.name))
-    assert "+word: other\n" in (found.parameter_difference or "")
-    assert client.diff(first, job_file(tmp_path, TEXT)).parameter_difference is None
+    assert "other" in (found.script_difference or "")
+    assert client.diff(first, job_file(tmp_path, TEXT)).compared[0] == first.name
     assert client.verify(first).genuine
     with pytest.raises(paislurm.UsageError, match="E520"):
         client.diff(first, "none")

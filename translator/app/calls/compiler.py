@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..compiler.scripts import Runtime, Verified
     from ..exit_meaning import ExitMeaning
     from ..job_run import JobRun
-    from ..runs.differences import Differences
+    from ..runs.comparing import Differences
     from ..sources import JobFile, Parameter
 
 

@@ -17,7 +17,7 @@ from ...app.monitoring import Worked
 from ...app.nodes import NodeList
 from ...app.rehearsal.rehearsal import Rehearsals
 from ...app.report.write import WrittenReport
-from ...app.runs.differences import Differences
+from ...app.runs.comparing import Differences
 from ...app.site.check import CheckedJobs, CheckedProfile
 from ...app.site.detecting import DetectedSite
 from ...app.site.in_force import SiteInForce

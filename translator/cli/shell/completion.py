@@ -45,25 +45,6 @@ _BASH = """\
 complete -F %(complete_func)s %(prog_name)s
 """
 
-_FISH = """\
-function %(complete_func)s
-    set -l reply (env COMP_WORDS=(commandline -cp) COMP_CWORD=(commandline -t) \\
-        %(complete_var)s=fish_complete %(prog_name)s 2>/dev/null)
-    for line in $reply
-        set -l parts (string split -m 1 , -- $line)
-        switch $parts[1]
-            case dir
-                __fish_complete_directories (commandline -ct)
-            case file
-                __fish_complete_path (commandline -ct)
-            case plain
-                echo -- $parts[2]
-        end
-    end
-end
-complete --no-files --command %(prog_name)s --arguments "(%(complete_func)s)"
-"""
-
 
 class Bash(BashComplete):
     """Completion for bash 4.2 or later.
@@ -98,7 +79,7 @@ class Bash(BashComplete):
 class Fish(FishComplete):
     """Completion for fish; values may contain commas."""
 
-    source_template = _FISH
+    source_template = FishComplete.source_template.replace('string split ","', 'string split -m 1 ","')
 
 
 SHELLS: dict[str, type[ShellComplete]] = {"bash": Bash, "zsh": ZshComplete, "fish": Fish}

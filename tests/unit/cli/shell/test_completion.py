@@ -132,7 +132,6 @@ COMPLETED = [
     ("paislurm port-forward wave-1 worker-0 me", "paislurm port-forward wave-1 worker-0 metrics "),
     ("paislurm port-forward wave-1 worker-0 t", "paislurm port-forward wave-1 worker-0 t"),
     ("paislurm explain NODE", "paislurm explain NODE_FAIL "),
-    ("paislurm explain -1001", "paislurm explain -1001 "),
     ("paislurm explain --site nowhere.yaml TIMEO", "paislurm explain --site nowhere.yaml TIMEOUT "),
     ("paislurm explain OurOwn", "paislurm explain OurOwnCode "),
     ("paislurm nothing jo", "paislurm nothing jo"),

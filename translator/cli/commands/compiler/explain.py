@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 import click
 from msgspec.structs import replace
 
-from ...job_file_options import job_file_or_code, split_line
+from ...job_file_options import CodeCommand, job_file_or_code, split_line
 from ...options import examples, json_option, pass_session
 from ...output.console import log, print_json, print_result
-from ...shell.known_names import CodeCommand
 
 if TYPE_CHECKING:
     from ....app.input.source import Source

@@ -10,7 +10,7 @@ from ....cli.job_file_options import optional_job_file
 from ....terminal_text import escape_control
 from ...options import examples, json_option, pass_session
 from ...output.console import print_file, print_json, print_result
-from ...shell.candidates import JobOrFile
+from ...shell import candidates
 
 if TYPE_CHECKING:
     from ....app.compiler.scripts import Verified
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         "paislurm verify --runtime charliecloud,registry",
     )
 )
-@click.argument("script", metavar="[SCRIPT|JOB]", required=False, type=JobOrFile())
+@click.argument("script", metavar="[SCRIPT|JOB]", required=False, shell_complete=candidates.jobs_and_files)
 @optional_job_file
 @click.option(
     "--runtime",

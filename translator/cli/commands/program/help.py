@@ -7,11 +7,11 @@ import click
 from ...options import examples, json_option
 from ...output.console import print_json, print_result
 from ...output.printed import HelpText
-from ...shell.candidates import Command
+from ...shell import candidates
 
 
 @click.command(epilog=examples("paislurm help submit", "paislurm help site detect"))
-@click.argument("words", metavar="[COMMAND]...", nargs=-1, type=Command())
+@click.argument("words", metavar="[COMMAND]...", nargs=-1, shell_complete=candidates.commands)
 @json_option
 @click.pass_context
 def command(context: click.Context, words: tuple[str, ...], *, as_json: bool) -> int:

@@ -9,7 +9,7 @@ import click
 
 from ...options import examples, job_argument, json_option, pass_session
 from ...output.console import print_json
-from ...shell.candidates import Task
+from ...shell import candidates
 
 if TYPE_CHECKING:
     from ....app.session import Session
@@ -29,7 +29,7 @@ END_OF_OPTIONS = "--"
 )
 @json_option
 @job_argument
-@click.argument("task", metavar="[ROLE-INDEX]", type=Task(), required=False)
+@click.argument("task", metavar="[ROLE-INDEX]", shell_complete=candidates.tasks, required=False)
 @click.argument("words", metavar="[--] [COMMAND...]", nargs=-1, type=click.UNPROCESSED)
 @pass_session
 def command(session: Session, job: str, task: str | None, words: tuple[str, ...], *, as_json: bool) -> int:

@@ -9,7 +9,7 @@ import click
 
 from ...options import examples, json_option, pass_session
 from ...output.console import print_json
-from ...shell.candidates import Job
+from ...shell import candidates
 
 if TYPE_CHECKING:
     from ....app.session import Session
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     + "\n\n\b\nIf the login node allows no background processes, use cron or scrontab:"
     "\n  */5 * * * * paislurm monitor --once"
 )
-@click.argument("job", metavar="[JOB]", required=False, type=Job())
+@click.argument("job", metavar="[JOB]", required=False, shell_complete=candidates.jobs)
 @click.option("--calls", "as_calls", is_flag=True, help="Show the calls to Slurm of the last 24 hours, and exit.")
 @click.option("--once", is_flag=True, help="Poll all jobs once, submit the retries that are due, and exit.")
 @click.option("--site", metavar="FILE", help="The site profile for all jobs. Default: each job's own.")

@@ -8,7 +8,7 @@ import click
 
 from ...options import WholeNumber, examples, job_argument, json_option, pass_session
 from ...output.console import log, print_json, print_result
-from ...shell.candidates import PortLabel, Task
+from ...shell import candidates
 
 if TYPE_CHECKING:
     from ....app.session import Session
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     )
 )
 @job_argument
-@click.argument("task", metavar="[ROLE-INDEX]", default="", type=Task())
-@click.argument("port", metavar="[LABEL|PORT]", default="", type=PortLabel())
+@click.argument("task", metavar="[ROLE-INDEX]", default="", shell_complete=candidates.tasks)
+@click.argument("port", metavar="[LABEL|PORT]", default="", shell_complete=candidates.port_labels)
 @click.option(
     "--local-port", type=WholeNumber(1, 65535), metavar="N", help="The port on your own machine. Default: the same."
 )

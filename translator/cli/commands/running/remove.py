@@ -8,7 +8,7 @@ import click
 
 from ...options import age, examples, json_option, pass_session, states_option
 from ...output.console import log, log_diagnostics, print_json
-from ...shell.candidates import JobOrGroup
+from ...shell import candidates
 
 if TYPE_CHECKING:
     from ....app.session import Session
@@ -24,7 +24,7 @@ ENDS = ("SUCCEEDED", "FAILED", "STOPPED")
         "paislurm remove --older-than 30d --dry-run",
     )
 )
-@click.argument("jobs", metavar="[JOB]...", nargs=-1, type=JobOrGroup())
+@click.argument("jobs", metavar="[JOB]...", nargs=-1, shell_complete=candidates.jobs_and_groups)
 @click.option(
     "--older-than", metavar="AGE", callback=age, help="Only jobs that ended at least this long ago, such as `30d`."
 )

@@ -8,7 +8,7 @@ import click
 
 from ...options import STATES, WholeNumber, examples, json_option, pass_session, since_time, states_option
 from ...output.console import log
-from ...shell.candidates import Columns, Group, JobOrGroup
+from ...shell import candidates
 
 if TYPE_CHECKING:
     from ....app.session import Session
@@ -24,10 +24,12 @@ if TYPE_CHECKING:
         "paislurm list --limit 0 --json",
     )
 )
-@click.argument("words", metavar="[JOB]...", nargs=-1, type=JobOrGroup())
+@click.argument("words", metavar="[JOB]...", nargs=-1, shell_complete=candidates.jobs_and_groups)
 @click.option("--all", "everything", is_flag=True, help="Include jobs whose name was used again.")
 @states_option([*STATES, "UNKNOWN"], "Only jobs in this state")
-@click.option("--group", metavar="GROUP", type=Group(), help="Show the jobs of a sweep with their parameters.")
+@click.option(
+    "--group", metavar="GROUP", shell_complete=candidates.groups, help="Show the jobs of a sweep with their parameters."
+)
 @click.option(
     "--since",
     callback=since_time,
@@ -37,9 +39,18 @@ if TYPE_CHECKING:
 @click.option(
     "--limit", type=WholeNumber(min=0), metavar="N", help="Show at most N jobs; 0 shows all. Default on a terminal: 30."
 )
-@click.option("--sort", "by", metavar="COLUMN", type=Columns(), help="Sort by a column; -COLUMN: the largest first.")
 @click.option(
-    "--columns", metavar="A,B,...", type=Columns(), help="Show these columns. An unknown name prints the list."
+    "--sort",
+    "by",
+    metavar="COLUMN",
+    shell_complete=candidates.columns,
+    help="Sort by a column; -COLUMN: the largest first.",
+)
+@click.option(
+    "--columns",
+    metavar="A,B,...",
+    shell_complete=candidates.columns,
+    help="Show these columns. An unknown name prints the list.",
 )
 @json_option
 @pass_session

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ...log_options import check_together, log_options
 from ...options import examples, json_option, pass_session
 from ...output.console import log, print_json
-from ...shell.candidates import JobThenTask
+from ...shell import candidates
 
 if TYPE_CHECKING:
     from ....app.jobs.logs.selection import LogSelection
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         "paislurm logs my-job --batch",
     )
 )
-@click.argument("words", metavar="[JOB] [TASK]...", nargs=-1, type=JobThenTask())
+@click.argument("words", metavar="[JOB] [TASK]...", nargs=-1, shell_complete=candidates.job_then_tasks)
 @click.option("--last", is_flag=True, help="Show your last job; all arguments are tasks.")
 @click.option("-f", "--follow", is_flag=True, help="Print new output until the job has ended.")
 @log_options

@@ -9,7 +9,7 @@ import click
 from ....terminal_text import one_line
 from ...options import examples, jobs_arguments, json_option, pass_session
 from ...output.console import print_json, print_result
-from ...shell.candidates import Group
+from ...shell import candidates
 
 if TYPE_CHECKING:
     from ....app.session import Session
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     )
 )
 @jobs_arguments
-@click.option("--group", metavar="NAME", type=Group(), help="Compare the jobs of a group.")
+@click.option("--group", metavar="NAME", shell_complete=candidates.groups, help="Compare the jobs of a group.")
 @click.option("-o", "--output", metavar="FILE", help="File to write. Default: JOB.report.html in this folder.")
 @click.option("--site", metavar="FILE", help="The site profile with which the job was submitted, if --site named one.")
 @json_option

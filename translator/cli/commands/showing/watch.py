@@ -9,7 +9,7 @@ import click
 
 from ...options import examples, json_option, pass_session
 from ...output.console import print_json_line, print_result, takes_a_screen
-from ...shell.candidates import JobOrGroup
+from ...shell import candidates
 
 if TYPE_CHECKING:
     from ....app.session import Session
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.command(
     epilog=examples("paislurm watch", "paislurm watch my-job", "paislurm watch 'sweep-*'", "paislurm watch --once")
 )
-@click.argument("jobs", metavar="[JOB]...", nargs=-1, type=JobOrGroup())
+@click.argument("jobs", metavar="[JOB]...", nargs=-1, shell_complete=candidates.jobs_and_groups)
 @click.option(
     "--once",
     is_flag=True,

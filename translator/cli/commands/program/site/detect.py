@@ -8,7 +8,7 @@ import click
 
 from ....options import examples, json_option, pass_session
 from ....output.console import log, print_file, print_json
-from ....shell.known_names import OfSite
+from ....shell import candidates
 
 if TYPE_CHECKING:
     from .....app.session import Session
@@ -31,11 +31,15 @@ if TYPE_CHECKING:
     "--partition",
     default="",
     metavar="NAME",
-    type=OfSite("partition"),
+    shell_complete=candidates.partitions,
     help="With --probe: the partition of the node.",
 )
 @click.option(
-    "--account", default="", metavar="NAME", type=OfSite("account"), help="With --probe: the account of the job."
+    "--account",
+    default="",
+    metavar="NAME",
+    shell_complete=candidates.accounts,
+    help="With --probe: the account of the job.",
 )
 @click.option(
     "--sysfs", default="/sys/class", metavar="DIR", help="With --probe: the folder of infiniband and net on nodes."
