@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from .base import Backend, JobId, RunFolder
-    from .runner import Environment, LogCall
+    from .runner import CallEnd, Environment, LogCall
 
     Components: TypeAlias = Callable[[JobId], int]
     Say: TypeAlias = Callable[[str], None]
@@ -58,12 +58,13 @@ def _slurm(dependencies: BackendDependencies) -> Backend:
 
 def _pyslurm(dependencies: BackendDependencies) -> Backend:
     from .pyslurm.backend import PyslurmBackend
-    from .pyslurm.process import Process
+
+    def log_helper(argv: Sequence[str], cpu: float, end: CallEnd) -> None:
+        dependencies.log_call(("pyslurm", argv[-1]), cpu, end)
 
     environment = dependencies.environment
-    runner = LoggingRunner(LocalRunner(environment), dependencies.log_call)
-    process = Process(dependencies.log_call, environment=environment)
-    return PyslurmBackend(runner, process, dependencies.components, dependencies.say, environment)
+    runner, helper = (LoggingRunner(LocalRunner(environment), log) for log in (dependencies.log_call, log_helper))
+    return PyslurmBackend(runner, helper, dependencies.components, dependencies.say, environment)
 
 
 def _local(dependencies: BackendDependencies) -> Backend:

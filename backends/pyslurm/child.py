@@ -1,9 +1,9 @@
-"""Answer queries about Slurm by pyslurm, in a separate process: a line of JSON for each line of JSON.
+"""Answer a query about Slurm by pyslurm, in a process of its own: `child.py NAME`, with arguments as JSON.
 
 A Python that need not have this package runs this file by its path. Only this file imports pyslurm, which is
-GPL-2.0-only and exits its process if libslurm does. A request is `{"call": NAME, ...}`. An answer is `{"answer":
-...}` or `{"error": KIND, "message": TEXT}`, where KIND is `slurm` for an error of Slurm, or `unusable`. Both contain
-`cpu`, the CPU seconds used.
+GPL-2.0-only and exits its process if libslurm does. The answer is JSON on standard output; with the exit status
+SLURM_ERROR it is the message of Slurm. Any other exit status means that pyslurm is unusable, with a message on standard
+error.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import json
 import os
 import pwd
 import sys
-import time
 from importlib import import_module, metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,36 +29,26 @@ NO_VALUES = (0xFFFFFFFE, 0xFFFFFFFF)
 """Libslurm's values for a missing number. Source: slurm.h, NO_VAL and INFINITE."""
 
 
-class UnusableError(Exception):
-    """Report that pyslurm cannot be used on this machine."""
+SLURM_ERROR = 3
 
 
-def main() -> int:
-    """Answer requests until the input ends. Redirect libslurm's own output to standard error."""
+def main(name: str) -> None:
+    """Answer a query. Redirect libslurm's own output to standard error."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
-    for line in sys.stdin:
-        before = time.process_time()
-        answer = reply(json.loads(line))
-        json.dump({**answer, "cpu": time.process_time() - before}, answers)
-        answers.write("\n")
-        answers.flush()
-    return 0
-
-
-def reply(request: dict[str, Any]) -> dict[str, Any]:
-    """Return the answer to a request. Any other error ends this process, which the caller notices."""
-    name = request.pop("call")
-    try:
-        if name == "begin":
-            return {"answer": {"pyslurm": installed(), "configuration": configuration()}}
+    arguments = json.load(sys.stdin)
+    if name == "begin":
+        answer: Any = {"pyslurm": installed(), "configuration": configuration()}
+    else:
         slurm = loaded()
         try:
-            return {"answer": CALLS[name](slurm, **request)}
+            answer = CALLS[name](slurm, **arguments)
         except slurm.RPCError as error:
-            return {"error": "slurm", "message": str(error)}
-    except UnusableError as error:
-        return {"error": "unusable", "message": str(error)}
+            answers.write(str(error))
+            answers.close()
+            sys.exit(SLURM_ERROR)
+    json.dump(answer, answers)
+    answers.close()
 
 
 def installed() -> str:
@@ -81,19 +70,18 @@ def configuration() -> str:
 
 
 def loaded() -> ModuleType:
-    """Return pyslurm with its configuration loaded. Raises UnusableError if that fails."""
-    if "pyslurm" not in sys.modules:
-        if not configuration():
-            raise UnusableError("no slurm.conf was found")
-        # Otherwise the import itself reads the configuration.
-        os.environ["PYSLURM_DISABLE_AUTO_INIT"] = "1"
-        try:
-            pyslurm = import_module("pyslurm")
-        except ImportError as error:
-            raise UnusableError(f"pyslurm cannot be imported: {error}") from None
-        # Before 25.11 the import initializes libslurm.
-        getattr(pyslurm, "slurm_init", int)()
-    return sys.modules["pyslurm"]
+    """Return pyslurm with its configuration loaded. Exits if that fails."""
+    if not configuration():
+        sys.exit("no slurm.conf was found")
+    # Otherwise the import itself reads the configuration.
+    os.environ["PYSLURM_DISABLE_AUTO_INIT"] = "1"
+    try:
+        pyslurm = import_module("pyslurm")
+    except ImportError as error:
+        sys.exit(f"pyslurm cannot be imported: {error}")
+    # Before 25.11 the import initializes libslurm.
+    getattr(pyslurm, "slurm_init", int)()
+    return pyslurm
 
 
 def queue(slurm: ModuleType, ids: list[int]) -> list[dict[str, Any]]:
@@ -115,7 +103,7 @@ def queue(slurm: ModuleType, ids: list[int]) -> list[dict[str, Any]]:
 
 
 def _queued(job: Any) -> dict[str, Any]:
-    return {**_component(job), "reason": job.state_reason, "nodes": job.allocated_nodes}
+    return {**_component(job), "reason": job.state_reason or "", "nodes": job.allocated_nodes or ""}
 
 
 def accounts(slurm: ModuleType, ids: list[int]) -> list[dict[str, Any]]:
@@ -123,28 +111,29 @@ def accounts(slurm: ModuleType, ids: list[int]) -> list[dict[str, Any]]:
     found = slurm.db.Jobs.load(slurm.db.JobFilter(ids=ids))
     return [
         {
-            **_component(job),
-            "nodes": job.nodelist,
+            **_component(job, _user_number(job.cancelled_by) if job.state == "CANCELLED" else None),
+            "nodes": job.nodelist or "",
             "status": job.exit_code,
             "signal": job.exit_code_signal,
-            "by": _user_number(job.cancelled_by) if job.state == "CANCELLED" else None,
         }
         for job in _members(found)
     ]
 
 
-def _component(job: Any) -> dict[str, Any]:
+def _component(job: Any, by: int | None = None) -> dict[str, Any]:
+    """Return the fields of a row of Slurm's programs; `by` is the uid of the user who cancelled the job."""
     leader, offset = job.heterogeneous_id, job.heterogeneous_offset
     return {
-        "leader": leader or job.id,
+        "leader": str(leader or job.id),
         # The offset is None for a first component and for a job with one component.
         "offset": None if leader is None else 0 if offset in (None, *NO_VALUES) else offset,
         "state": job.state,
+        "raw_state": job.state if by is None else f"{job.state} by {by}",
         "submitted": job.submit_time,
         "started": job.start_time,
         "ended": job.end_time,
-        "name": getattr(job, "name", None),
-        "comment": getattr(job, "comment", None),
+        "name": getattr(job, "name", None) or "",
+        "comment": getattr(job, "comment", None) or "",
     }
 
 
@@ -158,10 +147,15 @@ def _user_number(name: str | None) -> int | None:
         return None
 
 
-def nodes(slurm: ModuleType, names: list[str]) -> list[dict[str, Any]]:
-    """Return the states of nodes with all flags (`MIXED+NOT_RESPONDING`), and the reasons given."""
-    found = {node.name: node for node in _members(slurm.Nodes.load())}
-    return [{"name": name, "state": found[name].state, "reason": found[name].reason} for name in names if name in found]
+def nodes(slurm: ModuleType, names: list[str]) -> dict[str, str]:
+    """Return those of these nodes that are out of order, with the reasons given. Source: sinfo(1), NODE STATE CODES."""
+    found = {node.name: node for node in _members(slurm.Nodes.load()) if node.name in names}
+    bad = ("DOWN", "DRAIN", "FAIL", "NOT_RESPONDING")
+    return {
+        name: node.reason or ""
+        for name, node in sorted(found.items())
+        if any(word.startswith(bad) for word in node.state.split("+"))
+    }
 
 
 def cancel(slurm: ModuleType, job_id: int) -> None:
@@ -180,4 +174,4 @@ CALLS: dict[str, Callable[..., Any]] = {"queue": queue, "accounts": accounts, "n
 if __name__ == "__main__":
     # This file's folder is called pyslurm too, and would hide the package.
     sys.path.pop(0)
-    sys.exit(main())
+    main(sys.argv[1])

@@ -152,11 +152,6 @@ def unavailable_nodes(stdout: str) -> dict[str, str]:
     }
 
 
-def is_out_of_order(words: Iterable[str]) -> bool:
-    """Return whether a node is unavailable, by its state flags. Source: sinfo(1), NODE STATE CODES."""
-    return any(word.startswith(("DOWN", "DRAIN", "FAIL", "NOT_RESPONDING")) for word in words)
-
-
 def _row(values: Mapping[str, str], cluster: str) -> Row:
     leader, plus, offset = values["id"].partition("+")
     status, signal = _exit_code(values.get("exit", ""))

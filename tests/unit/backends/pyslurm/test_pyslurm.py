@@ -9,23 +9,21 @@ from __future__ import annotations
 import json
 import os
 import re
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from paislurm.backends.base import JobId
-from paislurm.backends.pyslurm.backend import Installed, PyslurmBackend
-from paislurm.backends.pyslurm.process import CHILD, PYTHON, Process
-from paislurm.backends.runner import Completed
+from paislurm.backends.pyslurm.backend import CHILD, PYTHON, PyslurmBackend
+from paislurm.backends.runner import Completed, LocalRunner, LoggingRunner
 from paislurm.backends.slurm import commands
 from paislurm.translator.errors import RejectedError, UnreachableError
 
 from ..recording import Recording, Replay, read, submission
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 HERE = Path(__file__).parent
 SAID = Path(__file__).parents[3] / "pyslurm_output"
@@ -35,16 +33,16 @@ QUIET = Completed(status=0, stdout="", stderr="")
 
 
 class Asked:
-    """A backend whose pyslurm is the stand-in, and what it said and cost."""
+    """A backend whose pyslurm is the stand-in, and what it said and asked."""
 
-    def __init__(self, case: str, programs: list[Recording], timeout: float) -> None:
+    def __init__(self, case: str, programs: list[Recording]) -> None:
         self.recorded: dict[str, Any] = json.loads((SAID / f"{case}.json").read_text(encoding="utf-8"))
         self.job_id = JobId(self.recorded["asked"])
         self.words: list[str] = []
-        self.calls: list[tuple[str, ...]] = []
+        self.calls: list[str] = []
         self.replay = Replay(programs)
-        self.process = Process(lambda argv, _, end: self.calls.append((*argv, *[end] * (end != "ok"))), timeout=timeout)
-        self.backend = PyslurmBackend(self.replay, self.process, lambda _: 1, self.words.append)
+        helper = LoggingRunner(LocalRunner(), lambda argv, _, __: self.calls.append(argv[-1]))
+        self.backend = PyslurmBackend(self.replay, helper, lambda _: 1, self.words.append)
 
     def scontrol(self) -> Recording:
         return Recording(tuple(commands.scontrol_show_job(self.job_id)), Completed(**self.recorded["scontrol"]))
@@ -67,19 +65,14 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str]
 
 
 @pytest.fixture
-def ask(installed: Callable[[str], None], monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Asked]]:
-    made: list[Asked] = []
-
-    def make(case: str, *programs: Recording, fault: str = "", version: str = "25.11.2", timeout: float = 30) -> Asked:
+def ask(installed: Callable[[str], None], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Asked]:
+    def make(case: str, *programs: Recording, fault: str = "", version: str = "25.11.2") -> Asked:
         installed(version)
         monkeypatch.setenv("PAISLURM_RECORDING", str(SAID / f"{case}.json"))
         monkeypatch.setenv("PAISLURM_FAULT", fault)
-        made.append(Asked(case, list(programs), timeout))
-        return made[-1]
+        return Asked(case, list(programs))
 
-    yield make
-    for asked in made:
-        asked.process.close()
+    return make
 
 
 def test_the_cancelling_user_is_reported_by_uid(ask: Callable[..., Asked], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,7 +85,6 @@ def test_the_cancelling_user_is_reported_by_uid(ask: Callable[..., Asked], monke
     other = Path(os.environ["SLURM_CONF"]).with_name("other.json")
     other.write_text(json.dumps(said), encoding="utf-8")
     monkeypatch.setenv("PAISLURM_RECORDING", str(other))
-    asked.process.close()
     assert asked.backend.observe([asked.job_id])[asked.job_id].raw_state == "CANCELLED by 21001"
 
 
@@ -101,7 +93,7 @@ def test_an_exit_status_above_127_is_read_from_the_controller(ask: Callable[...,
     asked.replay._left.append(asked.scontrol())
     seen = asked.backend.observe([asked.job_id])[asked.job_id]
     assert (seen.state, seen.final, seen.status, seen.signal, seen.nodes) == ("FAILED", True, 137, 0, "n1")
-    assert asked.calls == [("pyslurm", "queue"), ("pyslurm", "accounts")]
+    assert asked.calls == ["begin", "queue", "accounts"]
 
 
 def test_an_exit_status_purged_by_the_controller_is_unknown(ask: Callable[..., Asked]) -> None:
@@ -175,12 +167,14 @@ def test_a_missing_python_is_reported(ask: Callable[..., Asked], monkeypatch: py
 
 
 @pytest.mark.parametrize("fault", [*sorted(BROKEN), "gone"])
-def test_without_pyslurm_programs_are_used_with_one_warning(ask: Callable[..., Asked], fault: str) -> None:
+def test_without_pyslurm_programs_are_used_with_one_warning(
+    ask: Callable[..., Asked], monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
     queue, accounts = read("completed")[1:]
     job_id = JobId(queue.completed.stdout.partition("|")[0])
     asked = ask("completed", VERSION, queue, accounts, *read("unknown_job")[-1:], fault=fault.replace("gone", ""))
     if fault == "gone":
-        asked.process._argv = ("/no/python",)
+        monkeypatch.setenv(PYTHON, "/no/python")
         del asked.replay._left[0]
     assert asked.backend.observe([job_id])[job_id].state == "COMPLETED"
     asked.backend.cancel(JobId("9999999"))
@@ -190,34 +184,23 @@ def test_without_pyslurm_programs_are_used_with_one_warning(ask: Callable[..., A
         assert re.search(BROKEN[fault], asked.words[0])
 
 
-def test_a_hanging_pyslurm_process_is_restarted(ask: Callable[..., Asked], monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = ask("completed", VERSION, fault="hang", timeout=1.5)
-    with pytest.raises(UnreachableError, match=r"pyslurm timed out after 1.5 s") as caught:
-        asked.backend.observe([asked.job_id])
-    assert caught.value.diagnostics[0].code == "E502"
-    assert asked.process._child is None
-    monkeypatch.setenv("PAISLURM_FAULT", "")
-    asked.process._timeout = 30
-    assert asked.backend.observe([asked.job_id])[asked.job_id].state == "COMPLETED"
-    assert not asked.words
-
-
-@pytest.mark.parametrize("said", ["nonsense", "[]", '{"cpu": 1, "answer": {"pyslurm": 1}}', "[" * 9999])
-def test_an_invalid_answer_ends_the_process(said: str) -> None:
-    process = Process(argv=("sh", "-c", f"read -r line; echo '{said}'; cat"))
-    with pytest.raises(UnreachableError, match="its process printed invalid output"):
-        process.call("begin", Installed)
-    assert process._child is None
-
-
-def test_the_process_exits_when_its_input_closes(ask: Callable[..., Asked]) -> None:
+def test_a_hanging_pyslurm_times_out(ask: Callable[..., Asked], monkeypatch: pytest.MonkeyPatch) -> None:
     asked = ask("completed", VERSION)
     asked.backend.check()
-    child = asked.process._child
-    assert child is not None
-    assert child.stdin is not None
-    child.stdin.close()
-    assert child.wait(10) == 0
+    monkeypatch.setattr("paislurm.backends.pyslurm.backend.CALL_SECONDS", 1.5)
+    monkeypatch.setenv("PAISLURM_FAULT", "hang")
+    with pytest.raises(UnreachableError, match=r"timed out after 1.5 s") as caught:
+        asked.backend.observe([asked.job_id])
+    assert (caught.value.diagnostics[0].code, asked.words) == ("E502", [])
+
+
+@pytest.mark.parametrize("said", ["nonsense", "[]", '{"pyslurm": 1}', "[" * 9999])
+def test_an_invalid_answer_makes_pyslurm_unusable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str) -> None:
+    (tmp_path / "python").write_text(f"#!/bin/sh\necho '{said}'\n", encoding="utf-8")
+    (tmp_path / "python").chmod(0o755)
+    monkeypatch.setenv(PYTHON, str(tmp_path / "python"))
+    with pytest.raises(UnreachableError, match="its process printed invalid output"):
+        PyslurmBackend(Replay([]), LocalRunner()).check()
 
 
 def test_a_pyslurm_error_raises_rejected_error(ask: Callable[..., Asked], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -232,5 +215,4 @@ def test_a_pyslurm_error_raises_rejected_error(ask: Callable[..., Asked], monkey
 
 def test_the_child_process_does_not_import_paislurm() -> None:
     """It may be run by a Python that has not got it."""
-    assert Process().python == sys.executable
     assert "paislurm." not in CHILD.read_text(encoding="utf-8")

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from paislurm.backends.pyslurm.backend import PyslurmBackend
 from paislurm.translator.app.jobs import polling
 from paislurm.translator.app.session import Session, user_name
 from paislurm.translator.app.submit.prepare import choose_backend
@@ -18,7 +17,7 @@ from paislurm.translator.errors import UnreachableError, UsageError
 from ...monitor.jobs import CREATED, INTENT, SUBMITTED, job_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from ..running import Runner
 
@@ -26,13 +25,8 @@ STAND_IN = Path(__file__).parents[2] / "backends" / "pyslurm" / "stand_in"
 
 
 @pytest.fixture
-def session() -> Iterator[Session]:
-    """Return a session whose pyslurm ends with the test."""
-    session = Session()
-    yield session
-    chosen = session.backend("pyslurm")
-    assert isinstance(chosen, PyslurmBackend)
-    chosen.close()
+def session() -> Session:
+    return Session()
 
 
 @pytest.fixture

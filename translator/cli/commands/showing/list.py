@@ -8,7 +8,8 @@ import click
 
 from ...options import STATES, WholeNumber, examples, json_option, pass_session, since_time, states_option
 from ...output.console import log
-from ...shell import candidates
+from ...shell.candidates import columns as column_names
+from ...shell.candidates import groups, jobs_and_groups
 
 if TYPE_CHECKING:
     from ....app.session import Session
@@ -16,41 +17,29 @@ if TYPE_CHECKING:
 
 @click.command(
     epilog=examples(
-        "paislurm list",
         "paislurm list 'train-*' --state running --state waiting",
         "paislurm list --since 2d --sort -elapsed --columns name,state,elapsed,nodes",
-        "paislurm list --columns name,state,param.lr",
         "paislurm list --group my-sweep",
-        "paislurm list --limit 0 --json",
     )
 )
-@click.argument("words", metavar="[JOB]...", nargs=-1, shell_complete=candidates.jobs_and_groups)
+@click.argument("words", metavar="[JOB]...", nargs=-1, shell_complete=jobs_and_groups)
 @click.option("--all", "everything", is_flag=True, help="Include jobs whose name was used again.")
 @states_option([*STATES, "UNKNOWN"], "Only jobs in this state")
-@click.option(
-    "--group", metavar="GROUP", shell_complete=candidates.groups, help="Show the jobs of a sweep with their parameters."
-)
+@click.option("--group", metavar="GROUP", shell_complete=groups, help="Show the jobs of a sweep, with parameters.")
 @click.option(
     "--since",
     callback=since_time,
     metavar="TIME",
-    help="Only jobs submitted since then: 12h or 1h30m ago, or a date and time.",
+    help="Only jobs submitted since then: `1h30m` ago, or a time.",
 )
 @click.option(
     "--limit", type=WholeNumber(min=0), metavar="N", help="Show at most N jobs; 0 shows all. Default on a terminal: 30."
 )
 @click.option(
-    "--sort",
-    "by",
-    metavar="COLUMN",
-    shell_complete=candidates.columns,
-    help="Sort by a column; -COLUMN: the largest first.",
+    "--sort", "by", metavar="COLUMN", shell_complete=column_names, help="Sort by a column; -COLUMN: the largest first."
 )
 @click.option(
-    "--columns",
-    metavar="A,B,...",
-    shell_complete=candidates.columns,
-    help="Show these columns. An unknown name prints the list.",
+    "--columns", metavar="A,B,...", shell_complete=column_names, help="Show these columns; an unknown name prints all."
 )
 @json_option
 @pass_session

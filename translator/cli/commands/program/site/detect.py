@@ -19,7 +19,6 @@ if TYPE_CHECKING:
         "paislurm site detect",
         "paislurm site detect --probe --partition gpu",
         "paislurm site detect --host login1 --output ~/.config/paislurm/site.yaml",
-        "paislurm site detect --output ~/.config/paislurm/site.yaml",
         "paislurm site detect --output ~/.config/paislurm/site.yaml --force",
     )
 )
