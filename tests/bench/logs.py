@@ -23,6 +23,7 @@ from .measure import Ratio, times_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from paislurm.translator.app.jobs.logs.selection import Stream
     from paislurm.translator.app.jobs.logs.task_log import Piece
 
 TASKS = 5000
@@ -40,13 +41,10 @@ class _Counted:
     def __init__(self) -> None:
         self.count = 0
 
-    def write(self, label: str, piece: Piece, *, at_first: bool) -> None:  # noqa: ARG002 - as in Printer
+    def write(self, label: str, piece: Piece) -> None:  # noqa: ARG002 - as in Printer
         self.count += piece.data.count(b"\n")
 
-    def end_first(self, label: str, stream: str, *, whole: bool) -> None:
-        """Have nothing to show."""
-
-    def rest(self, label: str) -> None:
+    def rest(self, label: str, stream: Stream) -> None:
         """Have nothing to show."""
 
     def flush(self) -> None:

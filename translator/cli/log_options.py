@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
@@ -39,13 +38,6 @@ _OPTIONS = (
         metavar="TIME",
         help="Only logs written to since then: 10m or 2h ago, or a time, 14:00 or 2026-11-23T14:00.",
     ),
-    click.option("--grep", metavar="REGEX", help="Show only lines that match a Python regular expression."),
-    click.option("-i", "--ignore-case", is_flag=True, help="Ignore case in --grep."),
-    click.option(
-        "--timestamps",
-        is_flag=True,
-        help="Prefix each line with the time of its arrival; existing lines get `<=` and the time of the last write.",
-    ),
     click.option("--attempt", callback=_attempt, metavar="N|all", help="Show attempt N of the job. Default: the last."),
     click.option(
         "--task-attempt",
@@ -61,8 +53,7 @@ def log_options(command: Callable[..., int]) -> Callable[..., int]:
 
     @wraps(command)
     def with_selection(**options: Any) -> int:
-        names = ("stdout", "stderr", "runtime", "tail", "since", "grep", "ignore_case", "timestamps", "attempt",
-                 "task_attempt")  # fmt: skip
+        names = ("stdout", "stderr", "runtime", "tail", "since", "attempt", "task_attempt")
         return command(selection=_selection({name: options.pop(name) for name in names}), **options)
 
     for add in reversed(_OPTIONS):
@@ -81,20 +72,15 @@ def _selection(options: Mapping[str, Any]) -> LogSelection:
         task_attempt=options["task_attempt"],
         tail=options["tail"],
         since=options["since"],
-        grep=_expression(options["grep"], ignore_case=options["ignore_case"]),
-        timestamps=options["timestamps"],
     )
 
 
 def check_together(selection: LogSelection, *, follow: bool, batch: bool, as_json: bool) -> None:
     """Raise UsageError for options of `logs` that contradict each other."""
-    by_line = selection.grep is not None or selection.timestamps
     if follow and (as_json or batch):
         raise click.UsageError("--follow cannot be used with --json or --batch")
-    if batch and (by_line or selection.since is not None or selection.all_attempts):
+    if batch and (selection.since is not None or selection.all_attempts):
         raise click.UsageError("--batch can only be used with --tail and a single --attempt")
-    if as_json and by_line:
-        raise click.UsageError("--json lists files: it cannot be used with --grep or --timestamps")
 
 
 def _streams(*, stdout: bool, stderr: bool, runtime: bool) -> tuple[Stream, ...]:
@@ -107,14 +93,3 @@ def _streams(*, stdout: bool, stderr: bool, runtime: bool) -> tuple[Stream, ...]
             "--runtime cannot be used with --stdout or --stderr: it shows the output of prerequisites and plugins"
         )
     return ("runtime",)
-
-
-def _expression(text: str | None, *, ignore_case: bool) -> re.Pattern[str] | None:
-    if text is None:
-        if ignore_case:
-            raise click.UsageError("--ignore-case requires --grep")
-        return None
-    try:
-        return re.compile(text, re.IGNORECASE if ignore_case else 0)
-    except (re.error, RecursionError, OverflowError) as error:
-        raise click.BadParameter(f"{text} is not a regular expression: {error}", param_hint="--grep") from None

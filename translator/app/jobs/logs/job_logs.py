@@ -7,7 +7,7 @@ from heapq import heappop, heappush
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from .selection import attempt_logs
+from .selection import STREAMS, attempt_logs
 
 if TYPE_CHECKING:
     from ....state.history import History
@@ -92,9 +92,9 @@ class JobLogs:
         label = self._before + task_log.label
         for stream, pieces in groupby(task_log.read(), key=lambda piece: piece.stream):
             for piece in pieces:
-                self._printer.write(label, piece, at_first=self._is_first)
-            if self._is_first:
-                self._printer.end_first(label, stream, whole=not self._follows)
+                self._printer.write(label, piece)
+            if not self._follows:
+                self._printer.rest(label, stream)
             has_more = True
         if task_log.has_files():
             self._schedule.was_read(number, now, has_more=has_more)
@@ -102,7 +102,8 @@ class JobLogs:
 
     def _print_rest(self) -> None:
         for task_log in self._of.logs:
-            self._printer.rest(self._before + task_log.label)
+            for stream in STREAMS:
+                self._printer.rest(self._before + task_log.label, stream)
 
 
 FEW = 200

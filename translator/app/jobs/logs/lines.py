@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from collections import deque
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Callable, Iterable
 
+    from .selection import Stream
     from .task_log import Piece
 
 
 class Printer(Protocol):
     """A printer of pieces of the tasks' streams; a label names the task."""
 
-    def write(self, label: str, piece: Piece, *, at_first: bool) -> None:
-        """Print a piece; `at_first` for output that existed at the start."""
+    def write(self, label: str, piece: Piece) -> None:
+        """Print a piece."""
         ...
 
-    def end_first(self, label: str, stream: str, *, whole: bool) -> None:
-        """End the existing output; `whole` if no more follows, to print an incomplete last line."""
-        ...
-
-    def rest(self, label: str) -> None:
-        """Print the incomplete last lines of a task."""
+    def rest(self, label: str, stream: Stream) -> None:
+        """Print the incomplete last line of a stream."""
         ...
 
     def flush(self) -> None:
@@ -39,26 +34,22 @@ class LineTeller:
         self._each = each
         self._lines: dict[tuple[str, str], Lines] = {}
 
-    def write(self, label: str, piece: Piece, *, at_first: bool) -> None:  # noqa: ARG002 - as in Printer
+    def write(self, label: str, piece: Piece) -> None:
         """Pass on the complete lines."""
         lines = self._lines.setdefault((label, piece.stream), Lines())
         self._tell(label, lines.add(piece.data))
 
-    def end_first(self, label: str, stream: str, *, whole: bool) -> None:
-        """Do nothing: existing lines have been passed on."""
-
-    def rest(self, label: str) -> None:
-        """Pass on the incomplete last lines of a task."""
-        for (task, _), lines in self._lines.items():
-            if task == label:
-                self._tell(label, lines.rest())
+    def rest(self, label: str, stream: Stream) -> None:
+        """Pass on the incomplete last line of a stream."""
+        if lines := self._lines.get((label, stream)):
+            self._tell(label, lines.rest())
 
     def flush(self) -> None:
         """Do nothing: lines are not buffered."""
 
     def _tell(self, label: str, lines: Iterable[bytes]) -> None:
         for line in lines:
-            self._each(label, _text(line))
+            self._each(label, line.decode("utf-8", errors="backslashreplace"))
 
 
 MAX_LINE = 1 << 20
@@ -66,15 +57,10 @@ MAX_LINE = 1 << 20
 
 
 class Lines:
-    """Join pieces of a stream into lines; an incomplete line is kept until its end arrives.
+    """Join pieces of a stream into lines; an incomplete line is kept until its end arrives."""
 
-    `grep` selects lines; `tail` limits the existing lines to the last ones.
-    """
-
-    def __init__(self, *, grep: re.Pattern[str] | None = None, tail: int | None = None) -> None:
-        self._grep = grep
+    def __init__(self) -> None:
         self._kept = b""
-        self._last: deque[bytes] | None = None if tail is None or grep is None else deque(maxlen=tail)
 
     def add(self, data: bytes) -> list[bytes]:
         """Return the complete lines without their line breaks; a very long one is returned in parts."""
@@ -82,25 +68,9 @@ class Lines:
         if len(self._kept) > MAX_LINE:
             complete.append(self._kept)
             self._kept = b""
-        return self._wanted(complete)
-
-    def at_first(self) -> list[bytes]:
-        """Return the retained existing lines; all later lines are returned by `add`."""
-        last, self._last = self._last, None
-        return list(last or ())
+        return complete
 
     def rest(self) -> list[bytes]:
-        """Return the incomplete last line, if any and selected."""
+        """Return the incomplete last line, if any."""
         kept, self._kept = self._kept, b""
-        return self._wanted([kept]) if kept else []
-
-    def _wanted(self, lines: Iterable[bytes]) -> list[bytes]:
-        found = [line for line in lines if self._grep is None or self._grep.search(_text(line))]
-        if self._last is None:
-            return found
-        self._last.extend(found)
-        return []
-
-
-def _text(line: bytes) -> str:
-    return line.decode("utf-8", errors="backslashreplace")
+        return [kept] if kept else []

@@ -14,7 +14,6 @@ from ..selecting import is_pattern, last_job, select
 from .task_log import LogFolder, TaskLog
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Mapping, Sequence
 
     from ....state.history import History
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 
 Stream = Literal["stdout", "stderr", "runtime"]
 """A stream of the commands, or `runtime` for the output of prerequisites and plugins."""
+STREAMS: tuple[Stream, ...] = ("stdout", "stderr", "runtime")
 BOTH: tuple[Stream, ...] = ("stdout", "stderr")
 
 
@@ -40,8 +40,6 @@ class LogSelection(Struct, frozen=True, kw_only=True):
     task_attempt: int | None = None
     tail: int | None = None
     since: float | None = None
-    grep: re.Pattern[str] | None = None
-    timestamps: bool = False
 
     def first_attempt(self, known: History) -> int:
         """Return the first attempt of a job to show."""
@@ -94,8 +92,7 @@ def _begin(folder: JobFolder, logs: Sequence[TaskLog], selection: LogSelection) 
     if selection.task_attempt is not None:
         _check_task_attempt(folder, logs, selection, selection.task_attempt)
     for each in logs:
-        # The last matching lines are not the last lines of the file.
-        if selection.tail is not None and selection.grep is None:
+        if selection.tail is not None:
             each.skip_to_last_lines(selection.tail)
         if selection.since is not None:
             each.skip_older(selection.since)

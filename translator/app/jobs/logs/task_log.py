@@ -22,11 +22,10 @@ if TYPE_CHECKING:
 
 
 class Piece(NamedTuple):
-    """Bytes of a stream, and the latest possible time of their write, in seconds since 1970."""
+    """Bytes of a stream."""
 
     stream: Stream
     data: bytes
-    written_by: float
 
 
 class TaskLog:
@@ -127,7 +126,7 @@ class TaskLog:
             for data, end in written(descriptor, self._offsets.get(stream, 0)):
                 self._offsets[stream] = end
                 if data:
-                    yield Piece(stream, data, os.fstat(descriptor).st_mtime)
+                    yield Piece(stream, data)
         finally:
             os.close(descriptor)
 

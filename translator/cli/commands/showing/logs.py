@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         "paislurm logs -f my-job worker-0",
         "paislurm logs my-job 'worker-[0-3]' ps --stderr -n 20",
         "paislurm logs --last worker-0 > worker-0.log",
-        "paislurm logs 'sweep-*' --grep 'loss|error' -i",
+        "paislurm logs 'sweep-*' | grep -iE 'loss|error'",
         "paislurm logs my-job --batch",
     )
 )

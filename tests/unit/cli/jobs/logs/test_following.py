@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import re
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -80,8 +78,9 @@ def test_two_streams_lose_no_byte_and_their_lines_stay_whole(pieces: list[tuple[
         patch.setattr(printer, "raw_output", lambda: output)
         shown = printer.printer(ALL_LOGS, several=False)
         for stream, data in pieces:
-            shown.write("w-0", task_log.Piece(stream, data, 0.0), at_first=False)
-        shown.rest("w-0")
+            shown.write("w-0", task_log.Piece(stream, data))
+        for stream in BOTH:
+            shown.rest("w-0", stream)
     whole = {stream: b"".join(data for each, data in pieces if each == stream) for stream in BOTH}
     lines = output.getvalue().split(b"\n")
     expected = [line for data in whole.values() for line in data.removesuffix(b"\n").split(b"\n") if data]
@@ -111,26 +110,7 @@ def test_each_task_has_its_colour_and_errors_are_red(run: Runner, folder: JobFol
     assert first == "\x1b[36mworker-0\x1b[0m | a\\x1b[1m"
     assert second == "\x1b[33mworker-1\x1b[0m | b"
     assert third == "\x1b[33mworker-1\x1b[0m \x1b[31m\x1b[1m!\x1b[0m c"
-    for options in ((), ("--grep", ".")):
-        assert run("logs", JOB, "worker-1", *options).out == "b\n\x1b[31mc\n\x1b[0m"
-
-
-def test_new_lines_have_the_time_of_their_arrival(
-    follow: Callable[..., Said], folder: JobFolder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    print_to(folder, 0, "old\n")
-    monkeypatch.setattr(printer.time, "time", lambda: time.mktime((2030, 1, 2, 3, 4, 5, 0, 0, -1)))
-    steps = [lambda: None, out(folder, "new\n"), err(folder, "other\n", 1)]
-    shown = follow("--timestamps", steps=steps).out.splitlines()
-    assert re.fullmatch(r"<= 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d worker-0 \| old", shown[0])
-    assert shown[1:] == ["2030-01-02 03:04:05 worker-0 | new", "2030-01-02 03:04:05 worker-1 ! other"]
-
-
-def test_all_matching_new_lines_are_shown(follow: Callable[..., Said], folder: JobFolder) -> None:
-    print_to(folder, 0, "loss 5\nloss 4\n")
-    steps = [lambda: None, out(folder, "loss 3\nx\nloss"), out(folder, " 2\n"), out(folder, "loss 1\n", 1)]
-    shown = follow("--grep", "loss", "-n", "1", steps=steps).out
-    assert shown == "worker-0 | loss 4\nworker-0 | loss 3\nworker-0 | loss 2\nworker-1 | loss 1\n"
+    assert run("logs", JOB, "worker-1").out == "b\n\x1b[31mc\n\x1b[0m"
 
 
 def test_since_omits_old_lines_but_not_new_ones(follow: Callable[..., Said], folder: JobFolder) -> None:

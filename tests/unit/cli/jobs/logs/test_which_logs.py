@@ -123,33 +123,12 @@ def test_the_last_lines_are_those_of_each_stream(run: Runner, folder: JobFolder)
 
 
 @pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        (("--grep", "loss="), "loss=2\nloss=1\nloss=0"),
-        (("--grep", "LOSS=[01]", "-i"), "loss=1\nloss=0"),
-        (("--grep", "loss", "-n", "2"), "loss=1\nloss=0"),
-        (("--grep", "^x$", "-n", "0"), ""),
-        (("--grep", r"\\xff"), r"bad \xff"),
-    ],
-)
-def test_grep_shows_the_matching_lines(run: Runner, folder: JobFolder, options: tuple[str, ...], expected: str) -> None:
-    path = folder.log(0, ROLES[0], 0, 0, "stdout")
-    print_to(folder, 0, "loss=2\nx\nloss=1\n")
-    path.write_bytes(path.read_bytes() + b"bad \xff\nx\nloss=0")
-    out = run("logs", JOB, "worker-0", *options).out
-    assert out == (expected + "\n" if expected else "")
-
-
-@pytest.mark.parametrize(
     ("options", "says"),
     [
-        (("--grep", "("), "( is not a regular expression"),
-        (("-i",), "--ignore-case requires --grep"),
         (("--since", "yesterday"), "'yesterday' is no time: it is 10m"),
         (("--attempt", "-1"), "expected the number of an attempt or `all`, found '-1'"),
-        (("--batch", "--grep", "x"), "--batch can only be used with"),
+        (("--batch", "--since", "1h"), "--batch can only be used with"),
         (("--stderr", "--runtime"), "--runtime cannot be used with"),
-        (("--json", "--timestamps"), "--json lists files"),
         (("--json", "--follow"), "--follow cannot be used with"),
     ],
 )
@@ -170,14 +149,6 @@ def test_logs_written_before_the_given_time_are_omitted(run: Runner, folder: Job
     assert run("logs", JOB, "--since", "2h").out == "worker-0 | old\nworker-1 | new\n"
     found = json.loads(run("logs", JOB, "--since", "10m", "--json").out)["files"]
     assert [each["task"] for each in found] == ["worker-1"]
-
-
-def test_existing_lines_get_the_latest_possible_time(run: Runner, folder: JobFolder) -> None:
-    print_to(folder, 0, "one\ntwo")
-    at = time.mktime((2026, 5, 4, 12, 30, 0, 0, 0, -1))
-    os.utime(folder.log(0, ROLES[0], 0, 0, "stdout"), (at, at - 0.5))
-    said = run("logs", JOB, "worker-0", "--timestamps")
-    assert said.out == "<= 2026-05-04 12:30:00 one\n<= 2026-05-04 12:30:00 two\n"
 
 
 def test_all_attempts_are_shown_in_sequence(run: Runner, folder: JobFolder) -> None:
