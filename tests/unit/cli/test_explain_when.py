@@ -60,20 +60,13 @@ def answer(text: str, job: str = JOB) -> ScenarioAnswer:
     ("text", "tasks", "code"),
     [
         ("worker-0 exits 137", WORKER[:1], 137),
-        ("worker-0 exits with status 137", WORKER[:1], 137),
-        ("Worker-0 exit 1".lower(), WORKER[:1], 255),
-        ("task worker-0 is killed", WORKER[:1], 137),
-        ("worker-0 killed", WORKER[:1], 137),
-        ("worker fail", WORKER, 255),
-        ("all of worker fail", WORKER, 255),
-        ("worker-[01] runs out of memory", WORKER[:2], -1200),
-        ("worker-0 and worker-1 fail", WORKER[:2], 255),
+        ("Worker-0 EXIT 1".lower(), WORKER[:1], 255),
+        ("worker exit 1", WORKER, 255),
+        ("worker-[01] get code -1200", WORKER[:2], -1200),
         ("worker-0 gets code 232", WORKER[:1], 232),
-        ("worker-3 fails", WORKER[3:], 255),
-        ("worker_3 fails", [(2, index) for index in range(4)], 255),
-        ("worker_3-3 fails", [(2, 3)], 255),
-        ("ps fails", [(0, 0)], 255),
-        ("all succeed", [(0, 0), *WORKER, *[(2, index) for index in range(4)]], 0),
+        ("worker_3 exit 1", [(2, index) for index in range(4)], 255),
+        ("worker_3-3  exits  1", [(2, 3)], 255),
+        ("all exit 0", [(0, 0), *WORKER, *[(2, index) for index in range(4)]], 0),
     ],
 )
 def test_tasks_and_their_ends_are_understood(text: str, tasks: list[tuple[int, int]], code: int) -> None:
@@ -81,29 +74,23 @@ def test_tasks_and_their_ends_are_understood(text: str, tasks: list[tuple[int, i
     assert (event.kind, list(event.tasks), event.count, event.code) == ("exit", tasks, 0, code)
 
 
-@pytest.mark.parametrize("text", ["2 of worker fail", "two of four worker fail", "two tasks of worker fail"])
-def test_some_tasks_of_a_role_are_understood(text: str) -> None:
-    (event,) = events(text)
+def test_some_tasks_of_a_role_are_understood() -> None:
+    (event,) = events("2 of worker exit 1")
     assert (event.count, list(event.tasks)) == (2, WORKER)
 
 
 @pytest.mark.parametrize(
     ("text", "kind", "state"),
     [
-        ("time is up", "time", ""),
-        ("the job times out", "time", ""),
-        ("time limit", "time", ""),
-        ("preempted", "slurm", "PREEMPTED"),
-        ("the job is preempted", "slurm", "PREEMPTED"),
-        ("a node is lost", "node", ""),
-        ("a node fails", "node", ""),
-        ("worker-0's node dies", "node", ""),
-        ("out of memory", "slurm", "OUT_OF_MEMORY"),
+        ("timeout", "time", ""),
+        ("PREEMPTED", "slurm", "PREEMPTED"),
         ("boot_fail", "slurm", "BOOT_FAIL"),
-        ("canceled by root", "cancel", ""),
-        ("I cancel it", "cancel", ""),
-        ("Slurm refuses it for good", "refusal", ""),
-        ("Slurm is down", "refusal", ""),
+        ("a node is lost", "node", ""),
+        ("node of worker-0 is lost", "node", ""),
+        ("cancelled", "cancel", ""),
+        ("cancelled by root", "cancel", ""),
+        ("Slurm refuses for good", "refusal", ""),
+        ("Slurm does not answer", "refusal", ""),
     ],
 )
 def test_events_of_the_job_are_understood(text: str, kind: str, state: str) -> None:
@@ -111,25 +98,18 @@ def test_events_of_the_job_are_understood(text: str, kind: str, state: str) -> N
     assert (event.kind, event.state) == (kind, state)
 
 
-def test_the_only_task_is_the_one_that_runs_out_of_memory() -> None:
-    (event,) = events("out of memory", JOB[: JOB.index("  worker:")])
-    assert (event.kind, event.code) == ("exit", -1200)
-
-
 @pytest.mark.parametrize(
     ("text", "column", "words"),
     [
         ("worker-0 exts 1", 1, "`worker-0 exts 1` is not an event"),
-        ("a node is lost,  then worker-9 fails", 23, "the job has no task or role `worker-9`"),
+        ("a node is lost,  worker-9 exits 1", 18, "the job has no task or role `worker-9`"),
         ("worker-0 exits 256", 1, "256 is no exit status"),
         ("worker-0 gets code 256", 1, "no task the code 256"),
-        ("two of four fail", 1, "of which task role?"),
-        ("5 of worker fail", 1, "worker has 4 tasks"),
-        ("2 of 3 worker fail", 1, "worker has 4 tasks, not 3"),
+        ("5 of worker exit 1", 1, "worker has 4 tasks, not 5"),
         ("node of worker is lost", 1, "`worker` has 4 tasks"),
         (" , ", 0, "is empty"),
-        ("worker-0 fails, worker-0 fails", 17, "cannot happen then: worker-0 has ended"),
-        ("worker-0 fails, Slurm refuses", 17, "attempt 0 runs, and nothing is submitted"),
+        ("worker-0 exits 1, worker-0 exits 1", 19, "cannot happen then: worker-0 has ended"),
+        ("worker-0 exits 1, Slurm refuses", 19, "attempt 0 runs, and nothing is submitted"),
     ],
 )
 def test_a_wrong_scenario_is_reported_with_its_column(text: str, column: int, words: str) -> None:
@@ -144,43 +124,40 @@ def test_every_wrong_event_is_reported() -> None:
     with pytest.raises(UsageError) as caught:
         answer("nonsense, a node is lost, more")
     assert len(caught.value.diagnostics) == 2
-    assert "`time is up`" in caught.value.diagnostics[0].hint
+    assert "--help" in caught.value.diagnostics[0].hint
 
 
 def test_the_answer_names_rule_others_retry_and_budget() -> None:
-    (found,) = answer("worker-0 exits 137, worker-1 fails").attempts
+    (found,) = answer("worker-0 exits 137, worker-1 exits 1").attempts
     assert (found.completion_rule, found.deciding_task, found.exit_code) == ("C2", "worker-1", 255)
     assert found.rule == "worker-1 decides: 2 failed tasks of role worker fail the job (minFailedInstances, line 14)"
-    others = "ps-0, worker-2, worker-3, worker_3-0 to worker_3-3"
-    assert found.others == f"{others} get TERM, and KILL after 20 s"
+    assert found.others == "ps-0,worker-[2-3],worker_3-[0-3] are stopped: TERM, and KILL after 20 s"
     assert (found.next_attempt, found.min_delay, found.max_delay) == (1, 0, 0)
     assert found.retry_rule == "attempt 1 at once; retry 1 of 1"
-    assert found.budget == "jobRetryCount: 1 of 1 used; retries without the budget: 0 of 10 used"
-    assert found.node_rule == "no node is left out"
 
 
 def test_later_events_happen_in_the_next_attempt_or_not_at_all() -> None:
-    found = answer("ps fails, ps fails, preempted")
+    found = answer("ps exits 1, ps exits 1, PREEMPTED")
     assert [each.attempt for each in found.attempts] == [0, 1]
     assert [each.retry_rule for each in found.attempts] == [
         "attempt 1 at once; retry 1 of 1",
         "none: its retry is used up",
     ]
-    assert (found.attempts[1].state, found.unreached) == ("FAILED", ("preempted",))
+    assert (found.attempts[1].state, found.unreached) == ("FAILED", ("PREEMPTED",))
 
 
 def test_an_undecided_job_goes_on() -> None:
-    (found,) = answer("worker-0 fails").attempts
+    (found,) = answer("worker-0 exits 1").attempts
     assert (found.state, found.exit_code, found.retry_rule) == ("RUNNING", None, None)
     assert (found.rule or "").startswith("nothing decides yet: 1 of 2 failed tasks of role worker that decide the job")
-    assert found.others == "ps-0, worker-1 to worker-3, worker_3-0 to worker_3-3 run on"
+    assert found.others is None
 
 
 def test_a_refused_job_is_submitted_again_for_an_hour() -> None:
-    found = answer("preempted, Slurm refuses, Slurm refuses, ps fails").attempts[1]
+    found = answer("PREEMPTED, Slurm refuses, Slurm refuses, ps exits 1").attempts[1]
     assert (found.submission or "").startswith("refused 2 times: submitted again after 180 s, and so on for 60 min")
     assert found.exit_code == 255
-    last = answer(f"preempted{', Slurm refuses' * 30}")
+    last = answer(f"PREEMPTED{', Slurm refuses' * 30}")
     assert (last.attempts[1].exit_code, last.attempts[1].state) == (-200, "FAILED")
     assert len(last.unreached) == 9
     (first,) = answer("Slurm refuses").attempts
@@ -194,26 +171,24 @@ def test_a_random_delay_is_a_range() -> None:
 
 
 def test_the_words_of_protocol_v1_are_its_own() -> None:
-    (found,) = answer("all fail", v1()).attempts
+    (found,) = answer("all exit 1", v1()).attempts
     assert "minFailedTaskCount" in (found.rule or "")
     assert found.retry_rule == "none: retryCount is 0"
 
 
 def test_the_answer_as_text() -> None:
     assert (
-        scenario_text(answer("node of ps-0 is lost, time is up, cancelled"))
+        scenario_text(answer("node of ps-0 is lost, TIMEOUT, cancelled"))
         == """\
 attempt 0
   event   node of ps-0 is lost
   rule    a lost node ends its tasks and the attempt, whatever the completion policy says
-  others  worker-0 to worker-3, worker_3-0 to worker_3-3 get TERM, and KILL after 20 s
+  others  worker-[0-3],worker_3-[0-3] are stopped: TERM, and KILL after 20 s
   retry   attempt 1 at once; transient: retried without using the budget, 1 of 10
-  budget  jobRetryCount: 0 of 1 used; retries without the budget: 1 of 10 used
-  nodes   the node of ps-0 is not left out: the site profile shows no spare node
 attempt 1
-  event   time is up
+  event   TIMEOUT
   rule    the time limit ends the attempt
-  others  ps-0, worker-0 to worker-3, worker_3-0 to worker_3-3 get TERM from Slurm, and KILL after 20 s
+  others  ps-0,worker-[0-3],worker_3-[0-3] are stopped: TERM, and KILL after 20 s
   retry   none: code -1004 is permanent, which is never retried unless the job sets `extras.slurm.onTimeout: retry`
   job     FAILED with exit code -1004
 not reached, because the job has ended: cancelled"""
@@ -232,7 +207,7 @@ def with_spare(text: str, setting: str) -> ScenarioAnswer:
 
 def test_after_the_loss_of_a_node_all_tasks_start_anew_on_a_spare_one() -> None:
     """Their counters begin again, and the first loss without a spare node ends the attempt."""
-    found = with_spare("worker-0 fails, a node is lost, worker-0 fails, node of worker-1 is lost", "spare: 1")
+    found = with_spare("worker-0 exits 1, a node is lost, worker-0 exits 1, node of worker-1 is lost", "spare: 1")
     first = found.attempts[0]
     assert [event.meaning for event in first.events][1] == (
         "all tasks stop, and start anew on another node and the rest, in the same Slurm job"
@@ -259,9 +234,9 @@ def test_slurm_restarts_a_job_after_the_loss_of_any_node_as_often_as_the_site_al
 
 def test_the_command_prints_the_answer(run: Runner, tmp_path: Path) -> None:
     file = job_file(tmp_path, JOB)
-    said = run("explain", file, "--when", "ps succeeds")
-    assert (said.code, said.out.splitlines()[:2]) == (0, ["attempt 0", "  event   ps succeeds: ps-0: success"])
-    document = json.loads(run("explain", file, "--when", "ps fails", "--json").out)
+    said = run("explain", file, "--when", "ps exits 0")
+    assert (said.code, said.out.splitlines()[:2]) == (0, ["attempt 0", "  event   ps exits 0: ps-0: success"])
+    document = json.loads(run("explain", file, "--when", "ps exits 1", "--json").out)
     assert document["attempts"][0]["events"][0]["task_ends"][0]["exit_code"] == 255
     wrong = run("explain", file, "--when", "ps faels")
     assert (wrong.code, wrong.out) == (2, "")

@@ -129,7 +129,7 @@ def documents(
 
     for line in (
         ("check", job), ("plan", job), ("script", job), ("explain", job), ("convert", old), ("verify", "--runtime"),
-        ("explain", job, "--when", "worker-0 fails"),
+        ("explain", job, "--when", "worker-0 exits 1"),
         ("verify", str(tmp_path / "job.sbatch")), ("submit", job, "--dry-run"), ("submit", job), ("list",),
         ("status", "other"), ("diff", "other", job),
         ("status", ours), ("status", ended), ("status", retried), ("wait", ended), ("logs", ended), ("watch", ended),

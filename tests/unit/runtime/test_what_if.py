@@ -60,7 +60,7 @@ def test_a_slot_gets_a_retry_before_the_death_of_its_last_task_counts() -> None:
     slurm = {"v1": {}, "time": "4", "slots": 1}
     site = {"retry": {"maxTransientRetries": 0}}
     question = Question([RoleModel(2, 1, -1, 1, 1)], {"gangAllocation": False, "slurm": slurm}, 0, site)
-    question.play(["r0-0 exits 1", "r0-1 is killed"])
+    question.play(["r0-0 exits 1", "r0-1 exits 137"])
     (played,) = question.played
     case = question.case(played)
     run([case])

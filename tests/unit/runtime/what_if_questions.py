@@ -35,9 +35,9 @@ SITES: list[dict[str, Any]] = [
         "exitSpec": [{"code": 255, "excludeNode": True}],
     },
 ]
-ENDS = ("exits 0", "exits 1", "exits 130", "exits 137", "exits 141", "succeeds", "fails", "is killed",
-        "runs out of memory", "gets code 251", "gets code 232", "exits 143")  # fmt: skip
-OF_JOB = ("all succeed", "all fail", "a node is lost", "time is up", "preempted", "cancelled", "cancelled by root",
+ENDS = ("exits 0", "exits 1", "exits 130", "exits 137", "exits 141", "gets code -1200",
+        "gets code 251", "gets code 232", "exits 143")  # fmt: skip
+OF_JOB = ("all exit 0", "all exit 1", "a node is lost", "TIMEOUT", "PREEMPTED", "cancelled", "cancelled by root",
           "Slurm refuses", "Slurm does not answer", "Slurm refuses for good", "OUT_OF_MEMORY", "BOOT_FAIL",
           "REVOKED")  # fmt: skip
 
@@ -92,7 +92,7 @@ class Question:
                 self.said = answered(self.compiled, text, USER).attempts
                 self.played = play(self.setting, events_of(self.compiled, self.setting, text), text)[0]
             except UsageError:
-                scenario = scenario[:-1] or ["preempted"]
+                scenario = scenario[:-1] or ["PREEMPTED"]
 
     def case(self, played: Played) -> Case:
         """Return the case of an attempt for bash, from the numbers of the job file."""

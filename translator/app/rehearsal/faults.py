@@ -31,10 +31,10 @@ TEXTS: Mapping[Fault, str] = {
     "stall": "STOP of the processes of one task",
 }
 _SCENARIOS: Mapping[Fault, str] = {
-    "term": "time is up",
-    "kill": "{} is killed",
-    "memory": "{} runs out of memory",
-    "disk": "{} fails",
+    "term": "TIMEOUT",
+    "kill": "{} exits 137",
+    "memory": "{} gets code -1200",
+    "disk": "{} exits 1",
     "node": "a node is lost",
     "stall": "{} gets code -1407",
 }

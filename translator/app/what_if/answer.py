@@ -61,7 +61,7 @@ class ScenarioAttempt(Struct, frozen=True, kw_only=True):
     kill_after: int | None
     """The seconds between TERM and KILL for them."""
     others: str | None
-    """What happens to the other tasks; None without events."""
+    """What happens to the tasks that are stopped; None without any."""
     next_attempt: int | None
     """The number of the next attempt; None without a retry."""
     min_delay: int | None
@@ -70,12 +70,8 @@ class ScenarioAttempt(Struct, frozen=True, kw_only=True):
     """The most seconds before it."""
     retry_rule: str | None
     """Why the job is retried or not, and when; None if the attempt goes on."""
-    budget: str | None
-    """The used retries, and their limits; None without a retry."""
     excluded_nodes: tuple[str, ...]
     """The nodes that the next attempt avoids."""
-    node_rule: str | None
-    """Where the next attempt may run; None without a retry."""
 
 
 class ScenarioAnswer(Struct, frozen=True, kw_only=True):

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from ...state.result import TaskState
-    from .scenario import Event
-    from .subjects import Task
+    from .scenario import Event, Task
 
 LOST = -1001
 """The exit code of the loss of a node."""

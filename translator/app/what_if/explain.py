@@ -14,10 +14,9 @@ from .answer import ScenarioAnswer, ScenarioAttempt
 from .attempt import JobModel
 from .completion import RoleModel
 from .play import START, Setting, play
-from .retry_text import budget_text, delays, nodes_text, retry_text, submission_text
-from .rule_text import event_record, going_on_text, others_text, rule_text
-from .scenario import scenario
-from .subjects import Words
+from .retry_text import delays, retry_text, submission_text
+from .rule_text import event_record, others_text, rule_text
+from .scenario import Words, scenario
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,8 +26,7 @@ if TYPE_CHECKING:
     from ..input.source import Source
     from ..session import Session
     from .play import Played
-    from .scenario import Event
-    from .subjects import Task
+    from .scenario import Event, Task
 
 
 def explain_scenario(session: Session, source: Source, text: str) -> ScenarioAnswer:
@@ -58,7 +56,7 @@ def events_of(compiled: Compiled, setting: Setting, text: str) -> tuple[Event, .
 
     words = Words(
         chosen=tasks,
-        instances=tuple(role.instances for role in compiled.plan.roles),
+        everything=tuple((role.position, index) for role in compiled.plan.roles for index in range(role.instances)),
         patterns=compiled.plan.exit_patterns,
         table=ExitTable(compiled.site.exit_rows),
     )
@@ -121,12 +119,10 @@ def attempt_answer(played: Played, setting: Setting) -> ScenarioAttempt:
         rule=rule_text(played, setting) if played.events else None,
         stopped_tasks=tuple(map(setting.job.name, played.stopped)),
         kill_after=played.grace if status else None,
-        others=others_text(played, setting) if status else going_on_text(played, setting),
+        others=others_text(played, setting) if played.stopped else None,
         next_attempt=retry.attempt + 1 if retry else None,
         min_delay=least,
         max_delay=most,
         retry_rule=retry_text(played, setting) if ending else None,
-        budget=budget_text(played, setting) if retry else None,
         excluded_nodes=played.excluded_nodes,
-        node_rule=nodes_text(played, retry) if retry else None,
     )

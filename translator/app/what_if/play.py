@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     from ...state.records import Created, Refused
     from ...state.result import Result
     from .attempt import JobModel, TaskEnd
-    from .scenario import Event
-    from .subjects import Task
+    from .scenario import Event, Task
 
 START = 1_000_000
 """The time of the first submission. No decision depends on it."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...job import RESTART_ALWAYS
 from ...monitor.job_status import state_of
 from ...monitor.reconcile import REFUSED, REFUSED_SECONDS
 from ...monitor.retry import (
@@ -12,24 +11,14 @@ from ...monitor.retry import (
     MAX_CONFLICT,
     MIN_CONFLICT,
     NEVER_RETRIED,
-    WITHOUT_LIMIT,
     RetryAfter,
     StopRetrying,
     conflict_delay,
 )  # fmt: skip
-from ...plural import counted, verb
 from .rule_text import after_text
 
 if TYPE_CHECKING:
-    from ...state.records import Retry
     from .play import Played, Setting
-
-_SUBMITTERS = {
-    "background": ("", ""),
-    "commands": ("as soon as a command shows the job",) * 2,
-    "none": ("submitted by the script itself", "as soon as `paislurm monitor --once` or a command shows the job"),
-}
-"""Who submits a retry, by the site's way of monitoring: after an end that the script decides, and after others."""
 
 
 def delays(played: Played) -> tuple[int | None, int | None]:
@@ -48,9 +37,8 @@ def retry_text(played: Played, setting: Setting) -> str:
         return f"none: {_no_retry(played, setting)}"
     least, most = delays(played)
     when = after_text(least or 0) if least == most else f"after {least} to {most} s"
-    submitters = _SUBMITTERS[setting.compiled.site.monitor.way]
-    by = submitters[played.result is None or played.result.outcome == "interrupted"]
-    return f"attempt {retry.attempt + 1} {when}{by and f', {by}'}; {retry.retry_rule}"
+    left_out = f"; {', '.join(played.excluded_nodes)} left out" if played.excluded_nodes else ""
+    return f"attempt {retry.attempt + 1} {when}; {retry.retry_rule}{left_out}"
 
 
 def _retry_key(setting: Setting) -> str:
@@ -74,24 +62,6 @@ def _no_retry(played: Played, setting: Setting) -> str:
         return f"{_retry_key(setting)} is 0"
     note = " unless the job sets `extras.slurm.onTimeout: retry`" if ending.code == DEADLINE else ""
     return f"code {ending.code} is permanent, which is never retried{note}"
-
-
-def budget_text(played: Played, setting: Setting) -> str:
-    counts, policy = played.known.counters, played.known.retry_policy
-    if policy.retry_limit == RESTART_ALWAYS:
-        return f"{counts.total} of {counted(policy.max_restarts, 'restart')} used"
-    most = "any number" if policy.retry_limit == WITHOUT_LIMIT else policy.retry_limit
-    key = _retry_key(setting)
-    used = f"{key}: {counts.used} of {most} used" if most else f"{key} is 0"
-    return f"{used}; retries without the budget: {counts.transient} of {policy.max_transient_retries} used"
-
-
-def nodes_text(played: Played, retry: Retry) -> str:
-    if played.excluded_nodes:
-        return f"{', '.join(played.excluded_nodes)} {verb(len(played.excluded_nodes), 'is', 'are')} left out"
-    if retry.blamed_nodes:
-        return f"{', '.join(retry.blamed_nodes)} is not left out: the site profile shows no spare node"
-    return "no node is left out"
 
 
 def submission_text(played: Played, setting: Setting) -> str:

@@ -5,18 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...exit_codes.table import UNEXPLAINED, ExitTable
-from ...folded_names import ranges
+from ...folded_names import folded
 from ...plural import counted, verb
 from ...rendering.provenance import field_source
 from .answer import ScenarioEvent, TaskEnding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
-    from .attempt import Attempt, JobModel, TaskEnd
+    from .attempt import Attempt, TaskEnd
     from .play import Played, Setting
     from .scenario import Event
-    from .subjects import Task
 
 
 def _threshold(setting: Setting, name: str, position: int | None = None) -> str:
@@ -24,18 +23,6 @@ def _threshold(setting: Setting, name: str, position: int | None = None) -> str:
     compiled = setting.compiled
     roles = [] if position is None else [compiled.plan.roles[position]]
     return field_source(compiled.plan, compiled.document, name, *roles)
-
-
-def listed(job: JobModel, tasks: Iterable[Task]) -> str:
-    """Return the names of tasks: `ps-0, worker-0 to worker-3`."""
-    indexes: dict[int, set[int]] = {}
-    for role, index in tasks:
-        indexes.setdefault(role, set()).add(index)
-    runs = [(job.names[role], run.split("-")) for role in sorted(indexes) for run in ranges(indexes[role]).split(",")]
-    return ", ".join(
-        (", " if int(run[-1]) - int(run[0]) == 1 else " to ").join(f"{name}-{index}" for index in run)
-        for name, run in runs
-    )
 
 
 RESTARTS = "all tasks stop, and start anew on another node and the rest, in the same Slurm job"
@@ -56,7 +43,7 @@ def event_record(event: Event, ends: Sequence[TaskEnd], setting: Setting, *, res
 
 def _meaning(event: Event, ends: Sequence[TaskEnd], setting: Setting) -> str:
     job, hold = setting.job, int(setting.times.debug_hold.total_seconds())
-    names = listed(job, [end.task for end in ends])
+    names = folded(job.name(end.task) for end in ends)
     subject = f"{names}: " if len(ends) > 1 or names not in event.text.split() else ""
     if event.behaviour == "success":
         code = "success"
@@ -74,9 +61,9 @@ def _meaning(event: Event, ends: Sequence[TaskEnd], setting: Setting) -> str:
         for end in ends
         if end.delay is not None
     ]
-    rest = [end.task for end in ends if end.delay is None]
+    rest = [job.name(end.task) for end in ends if end.delay is None]
     if rest and event.behaviour != "success" and not job.gang:
-        texts.append(f"{listed(job, rest)} {verb(len(rest), 'is', 'are')} not retried")
+        texts.append(f"{folded(rest)} {verb(len(rest), 'is', 'are')} not retried")
     return "; ".join([f"{subject}{code}", *texts])
 
 
@@ -144,33 +131,8 @@ def _undecided(tasks: Attempt, setting: Setting) -> str:
 
 def others_text(played: Played, setting: Setting) -> str:
     """Return what happens to the tasks that had not ended."""
-    assert played.tasks is not None, "the attempt has ended"
-    event, begun = played.outside, played.tasks.runs
-    running: list[Task] = []
-    waiting: list[Task] = []
-    for task in played.stopped:
-        (running if task in begun else waiting).append(task)
-    texts = []
-    if running:
-        gets = f"{listed(setting.job, running)} {verb(len(running), 'gets', 'get')} TERM"
-        if event is not None and event.kind == "time" and setting.times.warning:
-            texts.append(f"{gets} {played.grace} s before the time limit, and KILL at the limit")
-        else:
-            by = " from Slurm" if event is not None and event.kind != "node" else ""
-            texts.append(f"{gets}{by}, and KILL after {played.grace} s")
-    if waiting:
-        texts.append(f"{listed(setting.job, waiting)} {verb(len(waiting), 'does', 'do')} not start")
-    return "; ".join(texts) or "no other task runs"
-
-
-def going_on_text(played: Played, setting: Setting) -> str | None:
-    """Return which tasks run after the events."""
-    if played.tasks is None or not played.events:
-        return None
-    running = played.tasks.running
-    waiting = [task for task in played.tasks.stopped() if task not in running]
-    text = f"{listed(setting.job, running)} {verb(len(running), 'runs', 'run')} on"
-    return (
-        f"{text}; {listed(setting.job, waiting)} {verb(len(waiting), 'waits', 'wait')} for a slot" * bool(waiting)
-        or text
-    )
+    event = played.outside
+    names = f"{folded(map(setting.job.name, played.stopped))} {verb(len(played.stopped), 'is', 'are')} stopped"
+    if event is not None and event.kind == "time" and setting.times.warning:
+        return f"{names}: TERM {played.grace} s before the time limit, KILL at the limit"
+    return f"{names}: TERM, and KILL after {played.grace} s"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
@@ -11,25 +11,36 @@ from msgspec.structs import replace
 
 from ...errors import Diagnostic, Location, NotFoundError, UsageError
 from ...exit_codes.table import UNLISTED, UNLISTED_NEGATIVE, code_of_status, exit_codes
-from .subjects import NoEventError, Task, Words, tasks_of
+from ...plural import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from ...exit_codes.table import ExitTable
 
-
+Task = tuple[int, int]
+"""The position of a role, and an index."""
 Kind = Literal["exit", "time", "node", "slurm", "cancel", "refusal"]
 
-HINT = """\
-write events in the order of time, separated by commas:
-  of tasks: `worker-3 exits 137`, `worker-* fail`, `2 of worker succeed`, `all succeed`, `worker-0 is killed`,
-            `worker-0 runs out of memory`, `worker-0 gets code 232`
-  of nodes: `a node is lost`, `node of worker-1 is lost`
-  of Slurm: `time is up`, `preempted`, `Slurm refuses`, `Slurm refuses for good`, `Slurm does not answer`,
-            or a final state such as `BOOT_FAIL`
-  of users: `cancelled`, `cancelled by root`"""
-OUT_OF_MEMORY, OUT_OF_MEMORY_STATE = -1200, "OUT_OF_MEMORY"
+HINT = "write events in the order of time, separated by commas; `paislurm explain --help` shows the forms of an event"
+OUT_OF_MEMORY, TIME_LIMIT = -1200, "TIMEOUT"
 FAILED, KILLED, MAX_STATUS = 1, 137, 255
-"""Exit statuses: of a failure without a number, of a killed task, and the greatest."""
+"""Exit statuses: of a task whose code does not name one, of a killed task, and the greatest."""
+
+
+class _NoEventError(Exception):
+    """Report a clause that is no event."""
+
+
+class Words(Struct, frozen=True, kw_only=True):
+    """What scenarios of a job can name.
+
+    `chosen` returns the tasks of a role, a task `role-index` or a pattern, and raises NotFoundError. `everything` are
+    all tasks. `table` has the states of Slurm.
+    """
+
+    chosen: Callable[[str], Sequence[Task]]
+    everything: tuple[Task, ...]
+    patterns: Literal["fixed", "original"]
+    table: ExitTable
 
 
 class Event(Struct, frozen=True, kw_only=True):
@@ -59,13 +70,14 @@ def scenario(text: str, words: Words) -> tuple[Event, ...]:
     """Return the events of a scenario. Raises UsageError with every clause that is no event."""
     found: list[Event] = []
     faults: list[Diagnostic] = []
-    for clause, column in _clauses(text):
+    for match in re.finditer(r"[^,\s][^,]*", text):
+        clause, column = " ".join(match[0].split()), match.start() + 1
         try:
-            found.append(_event(clause, column, words))
-        except (NoEventError, NotFoundError) as error:  # noqa: PERF203 - every fault is reported
-            of_task = error.diagnostics[0] if isinstance(error, NotFoundError) else None
-            message, hint = (of_task.message, of_task.hint) if of_task else (str(error), HINT)
-            faults.append(_diagnostic(message, column, text, hint))
+            found.append(replace(_event(clause, words), text=clause, column=column))
+        except _NoEventError as error:
+            faults.append(_diagnostic(str(error), column, text, HINT))
+        except NotFoundError as error:
+            faults.append(_diagnostic(error.diagnostics[0].message, column, text, error.diagnostics[0].hint))
     if not found and not faults:
         faults.append(Diagnostic(code="E547", message="the scenario of --when is empty", hint=HINT))
     if faults:
@@ -83,114 +95,67 @@ def _diagnostic(message: str, column: int, text: str, hint: str) -> Diagnostic:
     return Diagnostic(code="E547", message=message, location=place, hint=hint)
 
 
-def _clauses(text: str) -> Iterator[tuple[str, int]]:
-    """Yield each clause with its column, from 1; blanks are folded, and a leading `then` is left out."""
-    for match in re.finditer(r"[^,;]+", text):
-        clause = re.sub(r"\A\s*(?:(?:and\s+)?then\s+)?", "", match[0], flags=re.IGNORECASE)
-        if clause.strip():
-            yield " ".join(clause.split()), match.end() - len(clause) + 1
-
-
-def _event(clause: str, column: int, words: Words) -> Event:
+def _event(clause: str, words: Words) -> Event:
     for pattern, event in _EVENTS:
-        if found := pattern.fullmatch(clause):
-            return replace(event(found, words), text=clause, column=column)
-    if clause.upper() in words.table.states:
-        return Event(kind="slurm", state=clause.upper(), text=clause, column=column)
-    raise NoEventError(f"`{clause}` is not an event")
+        if found := re.fullmatch(pattern, clause, re.IGNORECASE):
+            return event(found, words)
+    state = clause.upper()
+    if state == TIME_LIMIT:
+        return Event(kind="time")
+    if state in words.table.states:
+        return Event(kind="slurm", state=state)
+    raise _NoEventError(f"`{clause}` is not an event")
 
 
-def _exit(found: re.Match[str], words: Words, status: int) -> Event:
-    """Return the exits of tasks with this status, whose code is that of the exit specification."""
-    code, behaviour = code_of_status(status, words.patterns) if status else (0, "success")
-    tasks, count = tasks_of(found["who"], words)
-    return Event(kind="exit", tasks=tasks, count=count, status=status, code=code, behaviour=behaviour)
+def _exit(found: re.Match[str], words: Words) -> Event:
+    """Return the exits of tasks: the code of a status by the exit specification, or a status for a code."""
+    number = int(found["number"])
+    tasks, count = _tasks_of(found, words)
+    if not found["code"]:
+        if not 0 <= number <= MAX_STATUS:
+            raise _NoEventError(f"{number} is no exit status, which is 0 to 255; for a code write `gets code {number}`")
+        code, behaviour = code_of_status(number, words.patterns) if number else (0, "success")
+        return Event(kind="exit", tasks=tasks, count=count, status=number, code=code, behaviour=behaviour)
+    row = exit_codes().get(number)
+    if row is None or number in (UNLISTED, UNLISTED_NEGATIVE):
+        raise _NoEventError(f"the exit specification gives no task the code {number}")
+    status = KILLED if number == OUT_OF_MEMORY else FAILED
+    if number >= 0 and (not number or code_of_status(number, words.patterns)[0] == number):
+        status = number
+    behaviour = row.behaviour if number else "success"
+    return Event(kind="exit", tasks=tasks, count=count, status=status, code=number, behaviour=behaviour)
 
 
-def _exit_with_status(found: re.Match[str], words: Words) -> Event:
-    status = int(found["number"])
-    if not 0 <= status <= MAX_STATUS:
-        raise NoEventError(f"{status} is no exit status, which is 0 to 255; for a code write `gets code {status}`")
-    return _exit(found, words, status)
-
-
-def _exit_with_code(found: re.Match[str], words: Words) -> Event:
-    code = int(found["number"])
-    row = exit_codes().get(code)
-    if code and (row is None or code in (UNLISTED, UNLISTED_NEGATIVE)):
-        raise NoEventError(f"the exit specification gives no task the code {code}")
-    if row is None or not code:
-        return _exit(found, words, 0)
-    if code == OUT_OF_MEMORY:
-        return _exit_without_memory(found, words)
-    status = code if code_of_status(code, words.patterns)[0] == code else FAILED
-    return replace(_exit(found, words, status), code=code, behaviour=row.behaviour)
-
-
-def _exit_without_memory(found: re.Match[str], words: Words) -> Event:
-    return replace(_exit(found, words, KILLED), code=OUT_OF_MEMORY, behaviour="permanent")
-
-
-def _job_memory(_: re.Match[str], words: Words) -> Event:
-    """The only task runs out of memory; of several tasks, Slurm ends the whole job."""
-    if len(words.everything) == 1:
-        return Event(kind="exit", tasks=words.everything, status=KILLED, code=OUT_OF_MEMORY, behaviour="permanent")
-    return Event(kind="slurm", state=OUT_OF_MEMORY_STATE)
+def _tasks_of(found: re.Match[str], words: Words) -> tuple[tuple[Task, ...], int]:
+    """Return the tasks of the subject of a clause, and how many of them, 0 for all."""
+    name = found["tasks"]
+    tasks = words.everything if name.lower() == "all" else tuple(words.chosen(name))
+    count = int(found["count"] or 0)
+    if found["count"] and not 1 <= count <= len(tasks):
+        raise _NoEventError(f"{name} has {counted(len(tasks), 'task')}, not {count}")
+    return tasks, count
 
 
 def _lost_node(found: re.Match[str], words: Words) -> Event:
-    name = found.groupdict().get("task") or found.groupdict().get("owner")
+    name = found["task"]
     tasks = tuple(words.chosen(name)) if name else ()
     if len(tasks) > 1:
-        raise NoEventError(f"`{name}` has {len(tasks)} tasks: name one, as in `node of {name}-0 is lost`")
+        raise _NoEventError(f"`{name}` has {len(tasks)} tasks: name one, as in `node of {name}-0 is lost`")
     return Event(kind="node", tasks=tasks)
 
 
 def _cancel(found: re.Match[str], _: Words) -> Event:
-    user = (found["user"] or found["who"] or "").lower()
-    return Event(kind="cancel", user="" if user in ("user", "i", "me", "the user") else user)
+    return Event(kind="cancel", user=found["user"] or "")
 
 
-def _any_of(*patterns: str) -> re.Pattern[str]:
-    return re.compile("|".join(patterns), re.IGNORECASE)
+def _refusal(found: re.Match[str], _: Words) -> Event:
+    return Event(kind="refusal", lasting=bool(found["lasting"]), silent=bool(found["silent"]))
 
 
-_LOST = r"(?:(?:is|goes|gets) (?:lost|down|dead)|fails?|dies?|crashes|crash|failure|loss)"
-_JOB = r"(?:(?:the )?(?:job|it) )?(?:is |gets |was )?"
-_EVENTS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Words], Event]], ...] = (
-    (
-        _any_of(r"(?:the )?time(?: limit)? (?:is|runs) (?:up|over|out|reached)", rf"{_JOB}(?:time ?out|time limit)",
-                rf"{_JOB}(?:times|timed) out"),
-        lambda _f, _w: Event(kind="time"),
-    ),
-    (_any_of(rf"{_JOB}(?:preempted|preemption)"), lambda _f, _w: Event(kind="slurm", state="PREEMPTED")),
-    (_any_of(rf"(?:the )?node of (?P<task>\S+) {_LOST}", rf"(?P<owner>\S+)'s node {_LOST}"), _lost_node),
-    (_any_of(rf"(?:(?:an?|one|the) )?(?:node {_LOST}|node lost|lost node)", rf"{_JOB}loses a node"), _lost_node),
-    (
-        _any_of(rf"{_JOB}cancell?ed(?: by (?P<user>(?:the )?\S+))?",
-                r"(?:the )?(?P<who>user|root|i) cancels?(?: (?:it|the job))?"),
-        _cancel,
-    ),
-    (_any_of(rf"{_JOB}(?:(?:runs? )?out of memory|OOM)"), _job_memory),
-    (
-        _any_of(r"(?:slurm|sbatch) (?:refuses|rejects)(?: (?:it|the job))?(?P<lasting> for (?:good|ever))?", "refused"),
-        lambda found, _: Event(kind="refusal", lasting=bool(found["lasting"])),
-    ),
-    (
-        _any_of(r"slurm (?:(?:does not|doesn't) (?:answer|respond)|is (?:away|down|unreachable))"),
-        lambda _f, _w: Event(kind="refusal", silent=True),
-    ),
-    (_any_of(r"(?P<who>.+?) gets? code (?P<number>-?\d{1,9})"), _exit_with_code),
-    (
-        _any_of(r"(?P<who>.+?) (?:exit|end|return)s?(?: with)?(?: exit)?(?: status| code)? (?P<number>-?\d{1,9})"),
-        _exit_with_status,
-    ),
-    (_any_of(r"(?P<who>.+?) (?:(?:runs?|is|are|goes) out of memory|(?:is )?oom-?killed)"), _exit_without_memory),
-    (_any_of(r"(?P<who>.+?) (?:is |are |was |gets? )?killed"), lambda found, words: _exit(found, words, KILLED)),
-    (_any_of(r"(?P<who>.+?) fail(?:s|ed)?"), lambda found, words: _exit(found, words, FAILED)),
-    (
-        _any_of(r"(?P<who>.+?) (?:succeed(?:s|ed)?|finish(?:es)?|completes?)"),
-        lambda found, words: _exit(found, words, 0),
-    ),
-)  # fmt: skip
-"""The first pattern that a clause matches is its event."""
+_EVENTS: tuple[tuple[str, Callable[[re.Match[str], Words], Event]], ...] = (
+    (r"(?:(?P<count>\d{1,6}) of )?(?P<tasks>\S+) (?:exits?|gets? (?P<code>code)) (?P<number>-?\d{1,9})", _exit),
+    (r"(?:a node|node of (?P<task>\S+)) is lost", _lost_node),
+    (r"cancelled(?: by (?P<user>\S+))?", _cancel),
+    (r"slurm (?:refuses(?P<lasting> for good)?|(?P<silent>does not answer))", _refusal),
+)
+"""The forms of an event beside the states of Slurm."""

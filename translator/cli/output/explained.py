@@ -40,8 +40,6 @@ def _attempt_text(attempt: ScenarioAttempt) -> str:
         ("rule", attempt.rule or ""),
         ("others", attempt.others or ""),
         ("retry", attempt.retry_rule or ""),
-        ("budget", attempt.budget or ""),
-        ("nodes", attempt.node_rule or ""),
         ("job", job if attempt.next_attempt is None else ""),
     ]
     return f"attempt {attempt.attempt}\n" + "\n".join(f"  {line}" for line in pairs_text(rows).split("\n"))

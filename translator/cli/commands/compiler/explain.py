@@ -21,10 +21,17 @@ if TYPE_CHECKING:
     epilog=examples(
         "paislurm explain job.yaml",
         "paislurm explain job.yaml:12",
-        "paislurm explain job.yaml --when 'worker-3 exits 137'",
-        "paislurm explain job.yaml --when '2 of worker fail, a node is lost'",
+        "paislurm explain job.yaml --when '2 of worker exit 1, a node is lost'",
         "paislurm explain 137",
-    ),
+    )
+    + """\n\n\b
+Forms of EVENTS, which are in the order of time, separated by commas:
+  TASKS exit STATUS         worker-3 exits 137, 2 of worker exit 1, all exit 0
+  TASKS get code CODE       worker-0 gets code -1200 (out of memory)
+  node of TASK is lost      node of worker-1 is lost, a node is lost
+  a final state of Slurm    TIMEOUT, PREEMPTED, BOOT_FAIL
+  cancelled                 cancelled, cancelled by root
+  Slurm refuses             Slurm refuses for good, Slurm does not answer"""
 )
 @job_file_or_code
 @click.option(
@@ -38,10 +45,8 @@ if TYPE_CHECKING:
 def command(session: Session, source: Source, *, scenario: str | None, as_json: bool) -> int:
     """Show the origin of the script's lines: lines of the job file, or rules. Or explain an exit code.
 
-    FILE is a job file, or - for standard input; FILE:LINE shows only the lines that come from LINE. EVENTS are
-    separated by commas, in the order of time, such as `worker-0 succeeds, time is up, preempted`.
-
-    CODE is an exit code, its name, the exit status of a command, or a Slurm state; a file of that name comes first.
+    FILE is a job file, or - for standard input; FILE:LINE shows only the lines that come from LINE. CODE is an exit code,
+    its name, the exit status of a command, or a Slurm state; a file of that name comes first.
     """
     from ....app.compiler.scripts import ExplainedScript, explain
     from ....app.exit_meaning import explain_exit, is_exit
