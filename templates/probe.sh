@@ -73,28 +73,6 @@ print_devices() {
   done
 }
 
-# print_domains: print the CPUs of each NUMA domain, the domain of each GPU in the order of their PCI
-# addresses, and the domain of each adapter.
-print_domains() {
-  local file gpus=0
-  for file in "${sysfs%/*}"/devices/system/node/node[0-9]*; do
-    printf 'domain %s %s\n' "${file##*/node}" "$(first_of "$file/cpulist")"
-  done
-  for file in "${sysfs%/*}"/bus/pci/drivers/nvidia/*:* "$sysfs"/drm/renderD*/device; do
-    # The drivers of NVIDIA have files there, too.
-    if [[ $file == */drm/* ]] && ((gpus)); then
-      break
-    elif [[ -e $file/numa_node ]]; then
-      printf 'gpu %s\n' "$(first_of "$file/numa_node")"
-      gpus=$((gpus + 1))
-    fi
-  done
-  for file in "$sysfs"/infiniband/*; do
-    [[ -e $file ]] || continue
-    printf 'adapter %s %s\n' "${file##*/}" "$(first_of "$file/device/numa_node")"
-  done
-}
-
 print_rest() {
   printf 'ports %s\n' "$(first_of /proc/sys/net/ipv4/ip_local_port_range)"
   printf 'memlock %s\n' "$(ulimit -H -l)"
@@ -112,5 +90,4 @@ print_interfaces
 print_mounts
 print_programs "$@"
 print_devices
-print_domains
 print_rest

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from .job import Job
-    from .planning.placement.model import JobPlacement
+    from .planning.placement.place import JobPlacement
     from .planning.plan import Plan
     from .protocol.validate import Checked
     from .reading.document import Document, Value
@@ -61,7 +61,7 @@ class Compiled(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def placement(self) -> JobPlacement:
-        """The tasks on each node, and the NUMA domains of their CPUs and GPUs, as far as they are known."""
+        """The tasks on each node, as far as the nodes are known."""
         from .planning.placement.place import placement
 
         return placement(self.plan, self.job, self.site)

@@ -10,7 +10,6 @@ import pytest
 
 from paislurm.translator.app.session import user_name
 from paislurm.translator.cli.main import main
-from tests.unit.planning.test_placement import DGX
 from tests.unit.report import made, made_groups
 
 if TYPE_CHECKING:
@@ -55,16 +54,12 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
             made.large,
             made.hostile,
             made.sweep,
-            made.placed,
             made_groups.long_reason,
             made_groups.compared,
         ):
             make(jobs, user_name())
         for job in ("resnet-a100", "large", "hostile", "long-reason"):
             assert main(["report", job, "-o", str(folder / f"{job}.html")]) == 0
-        site = folder / "site.yaml"
-        site.write_text(f"partitions: {{gpu: {{nodes: [{DGX}]}}}}\ndefaultPartition: gpu\n")
-        assert main(["report", "placed", "--site", str(site), "-o", str(folder / "placed.html")]) == 0
         assert main(["report", "--group", "lr-sweep", "-o", str(folder / "sweep.html")]) == 0
         assert main(["report", "--group", "resnet", "-o", str(folder / "compared.html")]) == 0
     return folder

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, Page
 
-PAGES = ("resnet-a100", "large", "hostile", "sweep", "placed")
+PAGES = ("resnet-a100", "large", "hostile", "sweep")
 WIDTHS = {"wide": 1280, "phone": 390}
 Scheme = Literal["light", "dark"]
 CONTRAST = 4.5

@@ -56,9 +56,9 @@ PLANNING = (
         ("tests/unit/planning/test_memory.py", "-k", "note_and_the_request"),
     ),
     Mutant(
-        "tasks fill one socket after another, instead of taking turns", "translator/planning/placement/near.py",
-        "k % sockets * in_socket + k // sockets * cpus",
-        "k // sockets * in_socket + k % sockets * cpus",
+        "the last node of a role shows as many tasks as the others", "translator/planning/placement/place.py",
+        "count = min(slots, role.slots - first)",
+        "count = slots",
         ("tests/unit/planning/test_placement.py", "-k", "as_they_were_read"),
     ),
     Mutant(

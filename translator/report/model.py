@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from ..exit_codes.table import ExitCode
     from ..monitor.failure import Failure
     from ..monitor.job_status import State
-    from ..planning.placement.model import JobPlacement
     from ..state.records import JobRole
     from ..state.task_reports import Report, ScriptRun
     from .cost import JobCost
@@ -98,7 +97,6 @@ class LinkedSource(Struct, frozen=True, kw_only=True):
     script: tuple[SourceLine, ...]
     note: str = ""
     plan: str = ""
-    placement: JobPlacement | None = None
 
 
 class RunFacts(Struct, frozen=True, kw_only=True):

@@ -14,7 +14,6 @@ from markupsafe import Markup
 from paislurm import __version__
 
 from ..monitor.job_status import State
-from ..planning.placement.text import far_texts
 from ..plural import counted, some_of, used_text
 from ..shipped import shipped_text
 from ..terminal_text import one_line, visible
@@ -24,7 +23,6 @@ from .chart_rows import MAX_TASKS, attempts_gantt, runs_gantt, short_names, task
 from .charts import NARROW, WIDE, drawn_counts, drawn_gantt
 from .cost_text import cost_columns, cost_note, cost_rows
 from .failure_text import failure_rows
-from .placement_chart import MAX_NODES, drawn_placement, named_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,12 +32,9 @@ if TYPE_CHECKING:
     from .chart_rows import Counts, Gantt
     from .charts import DrawnCounts, DrawnGantt
     from .model import AttemptEntry, JobReport, TaskEntry
-    from .placement_chart import DrawnPlacement
 
 _FOLDER = "templates/report"
 STATES: tuple[State, ...] = get_args(State)
-MAX_FAR = 16
-"""The most sentences about nodes below the picture of the placement."""
 NAMED = 6
 """The most jobs to name with the same reason; further ones are counted."""
 
@@ -48,7 +43,7 @@ class Chart(NamedTuple):
     """A chart, drawn for wide and for narrow screens; the page's style shows one of them."""
 
     title: str
-    drawings: tuple[DrawnGantt, ...] | tuple[DrawnCounts, ...] | tuple[DrawnPlacement, ...]
+    drawings: tuple[DrawnGantt, ...] | tuple[DrawnCounts, ...]
 
 
 class TaskCharts(NamedTuple):
@@ -56,15 +51,6 @@ class TaskCharts(NamedTuple):
 
     gantt: Chart | None
     counts: Chart | None
-
-
-class PlacementPart(NamedTuple):
-    """The picture of the nodes of the newest attempt, how many it leaves out, and what is not near in them."""
-
-    chart: Chart
-    nodes: int
-    more: int
-    far: tuple[str, ...]
 
 
 def job_page(report: JobReport) -> str:
@@ -75,7 +61,6 @@ def job_page(report: JobReport) -> str:
         report=report,
         detailed=report.attempts[-DETAILED:],
         attempts_chart=_gantt(attempts_gantt(report), f"Timeline of the attempts of {report.name}"),
-        placement=_placement(report),
         task_charts={attempt.number: _task_charts(attempt) for attempt in report.attempts[-DETAILED:]},
     )
 
@@ -103,23 +88,6 @@ def comparison_page(reports: Sequence[JobReport], group: str) -> str:
             if report.state != "SUCCEEDED" and report.reason
         ),
         chart=_gantt(runs_gantt(reports), "Timeline of the jobs, each from its submission"),
-    )
-
-
-def _placement(report: JobReport) -> PlacementPart | None:
-    """Return the nodes of the newest attempt, with the names that are known; None without a plan or a node."""
-    placement = report.source.placement if report.source else None
-    nodes = named_nodes(placement, report.attempts[-1].tasks if report.attempts else ()) if placement else []
-    if not placement or not nodes:
-        return None
-    roles, whole = [role.name for role in report.roles], placement.whole_nodes
-    drawings = tuple(drawn_placement(nodes[:MAX_NODES], roles, width, whole=whole) for width in (WIDE, NARROW))
-    far = [f"{name}: {text}" for name, node in nodes for text in (*node.notes, *far_texts(node))]
-    return PlacementPart(
-        chart=Chart(f"Placement of the tasks on {counted(len(nodes), 'node')}", drawings),
-        nodes=len(nodes),
-        more=max(0, len(nodes) - MAX_NODES),
-        far=tuple(far[:MAX_FAR]),
     )
 
 

@@ -10,7 +10,6 @@ from ..errors import Diagnostic, Location, ProtocolError, Severity, SiteError
 from ..reading.read import read
 from ..validation.diagnostics import DiagnosticCollector
 from ..validation.schema_errors import Wording, parse_model
-from .domains import domain_faults
 from .layers import layered
 from .policies import check_exit_spec, check_notifications
 from .profile import Site
@@ -27,7 +26,6 @@ _WORDING = Wording(
     missing={
         "memoryMB": "add `memoryMB: 1024`; the unit is MiB",
         "cpus": "add `cpus: 1`",
-        "domains.cpus": "add the CPUs of the domain: `cpus: 0-15`",
     },
     elsewhere={
         **dict.fromkeys(("nodes", "timeLimit"), "move it into one of the `partitions`"),
@@ -66,7 +64,6 @@ def load_layers(layers: Sequence[Document]) -> Site:
             where = layer.location(())
             collector.add("E113", (), "a site profile is one document, without `---`", location=where)
     _check_partitions(profile, collector)
-    _check_domains(profile, collector)
     check_exit_spec(profile.exit_spec, collector)
     check_notifications(profile.notifications, collector)
     first, last = profile.ports.first, profile.ports.last
@@ -100,13 +97,3 @@ def _check_partitions(profile: Site, collector: DiagnosticCollector) -> None:
             if name not in listed:
                 message = f"`partitions` does not list `{name}`"
                 collector.add("E461", path, message, near=(name, listed))
-
-
-def _check_domains(profile: Site, collector: DiagnosticCollector) -> None:
-    """Add a diagnostic for NUMA domains that contradict their node. A partial model may lack values, so wait for it."""
-    if collector.of(Severity.ERROR):
-        return
-    for name, partition in profile.partitions.items():
-        for position, shape in enumerate(partition.nodes):
-            for message, hint in domain_faults(shape):
-                collector.add("E470", ("partitions", name, "nodes", position, "domains"), message, hint=hint, key=True)

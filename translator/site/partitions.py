@@ -8,7 +8,6 @@ from pydantic import Field, PrivateAttr
 
 from ..protocol.extras_slurm import SbatchText, Time, sbatch_value
 from ..validation.strict_model import Boolean, StrictModel, Validator, int_range, pattern
-from .domains import Domain
 
 WORD = r"[A-Za-z][A-Za-z0-9_.-]*"
 GRES_PATTERN = rf"{WORD}(?::{WORD})?:[1-9]\d{{0,5}}"
@@ -39,10 +38,6 @@ class Shape(StrictModel):
     """The features of these nodes; a job that requests others is refused."""
     gres: tuple[Gres, ...] | None = None
     """Generic resources of one node other than GPUs, each `hca:2`."""
-    domains: tuple[Domain, ...] = ()
-    """The NUMA domains of one node in Linux's order, for `plan --placement`; `site detect --probe` finds them."""
-    sockets: Positive | None = None
-    """Over how many sockets Slurm distributes the tasks of a node in turn; 1 with CR_CORE_DEFAULT_DIST_BLOCK."""
 
 
 class Partition(StrictModel):

@@ -112,7 +112,6 @@ SITE = {
     "E464": "two notifiers",
     "E466": "a key that a base profile locks",
     "E469": "a lock of an unknown key",
-    "E470": "NUMA domains that contradict their node",
 }
 """Source: this project's docs, site profile."""
 

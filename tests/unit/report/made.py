@@ -225,39 +225,6 @@ def failed(jobs: Path, user: str) -> JobFolder:
     return made.folder
 
 
-PLACED = """\
-protocolVersion: 2
-name: placed
-type: job
-prerequisites: [{name: image, type: dockerimage, uri: "python:3.11"}]
-taskRoles:
-  ps:
-    instances: 1
-    dockerImage: image
-    resourcePerInstance: {cpu: 4, memoryMB: 100, gpu: 0}
-    commands: ["true"]
-  worker:
-    instances: 8
-    dockerImage: image
-    resourcePerInstance: {cpu: 32, memoryMB: 100, gpu: 1}
-    commands: ["true"]
-extras: {slurm: {layout: het}}
-"""
-
-
-def placed(jobs: Path, user: str, nodes: tuple[str, str] = ("dgx2", "dgx1")) -> JobFolder:
-    """Make a job of two roles on nodes of their own."""
-    made = Made(jobs, user, "placed", [("ps", 1), ("worker", 8)])
-    (made.folder.path / "job.yaml").write_text(PLACED)
-    made.submitted(0, T, starts=T + 5)
-    made.file(0, "job.sbatch", compile_job(PLACED).script)
-    rows = [task("ps", 0, "SUCCEEDED", 0, nodes[0], T + 6, T + 60)]
-    rows += [task("worker", index, "SUCCEEDED", 0, nodes[1], T + 6, T + 60) for index in range(8)]
-    made.result(0, T + 5, T + 60, "succeeded", 0, "all tasks have ended", rows)
-    made.ends(0, "SUCCEEDED", 0, "all tasks have ended", T + 5, T + 60)
-    return made.folder
-
-
 def large(jobs: Path, user: str, count: int = 500) -> JobFolder:
     """Make a job of many tasks in two roles; a few tasks failed."""
     chance = random.Random(7)

@@ -6,8 +6,6 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from paislurm.backends.base import LOCAL
 
 from ...errors import PaislurmError, diagnostic_text
@@ -112,8 +110,7 @@ def _linked(text: bytes, job: list[str], script: list[str], site: Site, paramete
     compiled = compile_job(text, file=JOB_FILE, site=site, parameters=parameters)
     lines = origins(compiled.plan, compiled.document)
     rows = ((origin.line, origin.job_lines, origin.rule or "") for origin in lines)
-    found = linked(job, script, head_of(compiled.script), rows, plan=plan_text(compiled.plan))
-    return found if site.takes_any_name else replace(found, placement=compiled.placement)
+    return linked(job, script, head_of(compiled.script), rows, plan=plan_text(compiled.plan))
 
 
 def _site(session: Session, known: History, site: str | None) -> Site:

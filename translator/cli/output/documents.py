@@ -29,7 +29,7 @@ from ...app.update import UpdatedJob, UpdatedJobs
 from ...app.views.job import Jobs, JobView
 from ...app.views.line import JobLine, Listing
 from ...app.what_if.answer import ScenarioAnswer
-from ...planning.placement.model import JobPlacement
+from ...planning.placement.place import JobPlacement
 from ...planning.plan import Plan
 from .printed import HelpText, ShellCompletion
 

@@ -22,7 +22,7 @@ _WORD = re.compile(r"[&|()]|[^&|()]+")
 _OF_SEVERAL_NODES = "[]{}*,"
 """Characters of expressions over several nodes, or with a meaning only for Slurm."""
 
-_OF_NO_SIZE = {"count": 1, "features": None, "gres": None, "domains": (), "sockets": None}
+_OF_NO_SIZE = {"count": 1, "features": None, "gres": None}
 """The properties of nodes that do not change how many tasks fit on one."""
 
 

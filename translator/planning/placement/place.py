@@ -1,26 +1,79 @@
-"""The placement of a job: its nodes in order, with the tasks that the runtime starts on each."""
+"""The placement of a job: its nodes in order, with the tasks that the runtime starts on each. Pure."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from ...plural import counted
 from ..layout.capacity import is_satisfied, whole_cores
+from ..layout.layout import LayoutKind
 from ..slurm.request import asked_of
 from ..slurm.target import virtual_cluster
-from .model import JobPlacement, PlacedDomain, PlacedNode, PlacedTask
-from .near import NOTHING, chosen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from ...job import Job, Resources
-    from ...site.partitions import Shape
     from ...site.profile import Site
     from ..plan import Component, Plan, RolePlan
     from ..slurm.request import Asked
-    from .model import Far
-    from .near import Chosen
+
+
+class PlacedTask(Struct, frozen=True, kw_only=True):
+    """A task on a node."""
+
+    role: str
+    """The name of the role."""
+    index: int
+    """The index of the task; without gang allocation that of a slot, in which tasks take turns."""
+    cpus: int
+    """The number of its CPUs."""
+    gpus: int
+    """The number of its GPUs."""
+
+    @property
+    def name(self) -> str:
+        """The name of the task, `worker-0`."""
+        return f"{self.role}-{self.index}"
+
+
+class PlacedNode(Struct, frozen=True, kw_only=True):
+    """A node of the job with its tasks."""
+
+    number: int
+    """The number of the node in the job, from 1; it has no name before the job starts."""
+    component: int
+    """The number of its component, from 0."""
+    cpus: int | None
+    """The CPUs of the node that Slurm counts; null if the site profile does not tell which node it is."""
+    gpus: int | None
+    """The GPUs of the node; null like `cpus`."""
+    tasks: tuple[PlacedTask, ...]
+    """The tasks, role by role."""
+
+    @property
+    def unused(self) -> tuple[int, int]:
+        """The CPUs and GPUs of the node that the job does not use, as far as they are known."""
+        cpus, gpus = (sum(task.cpus for task in self.tasks), sum(task.gpus for task in self.tasks))
+        return (max((self.cpus or 0) - cpus, 0), max((self.gpus or 0) - gpus, 0))
+
+
+class JobPlacement(Struct, frozen=True, kw_only=True, rename={"layout": "layout_kind", "nodes": "placed_nodes"}):
+    """The placement of a job before its start."""
+
+    job: str
+    """The job's name."""
+    layout: LayoutKind
+    """`plain`, `het` or `shared`."""
+    whole_nodes: bool
+    """Whether the job gets whole nodes, so that their other CPUs and GPUs stay idle."""
+    nodes: tuple[PlacedNode, ...]
+    """The nodes in order."""
+    notes: tuple[str, ...]
+    """What Slurm chooses: the nodes of some roles, or which nodes have fewer tasks."""
+
 
 _Tasks = list[tuple["RolePlan", range]]
 """The roles on a node, each with the indexes of its tasks."""
@@ -48,8 +101,8 @@ def placement(plan: Plan, job: Job, site: Site) -> JobPlacement:
             if role.tasks_per_node and role.slots % role.tasks_per_node
         )
         on_nodes = _tasks_by_node(component, roles)
-        shape = _shape([asked[role.position] for role in roles], on_nodes, wanted, site)
-        nodes += [_node(len(nodes) + k, number, shape, tasks, wanted) for k, tasks in enumerate(on_nodes, 1)]
+        size = _size([asked[role.position] for role in roles], on_nodes, wanted, site)
+        nodes += [_node(len(nodes) + k, number, size, tasks, wanted) for k, tasks in enumerate(on_nodes, 1)]
     return JobPlacement(
         job=plan.job_name,
         layout=plan.layout.kind,
@@ -85,74 +138,32 @@ def _counts(role: RolePlan, nodes: int) -> Iterator[tuple[int, int]]:
         yield from ((node, role.tasks_per_node or 1) for node in range(nodes))
 
 
-def _shape(asked: Sequence[Asked], on_nodes: Iterable[_Tasks], wanted: Sequence[Resources], site: Site) -> Shape | None:
-    """Return the nodes that the component may get, None if there are different ones."""
+def _size(
+    asked: Sequence[Asked], on_nodes: Iterable[_Tasks], wanted: Sequence[Resources], site: Site
+) -> tuple[int | None, int | None]:
+    """Return the CPUs and GPUs of the nodes that the component may get, None if there are different ones."""
     if site.takes_any_name:
-        return None
+        return None, None
     cpus, gpus = 0, 0
     for node in on_nodes:
         cpus = max(cpus, sum(len(slots) * wanted[role.position].cpus for role, slots in node))
         gpus = max(gpus, sum(len(slots) * wanted[role.position].gpus for role, slots in node))
     able = {
-        each.model_copy(update={"count": 1, "memory_mib": 1, "features": None, "gres": None, "gpu_type": ""})
+        (each.cpus, each.gpus)
         for each in asked[0].partition.nodes
         if each.cpus >= cpus and each.gpus >= gpus
         if all(one.target.gpu_type in (None, "", each.gpu_type) for one in asked)
         if all(is_satisfied(one.constraint(site), each.features) for one in asked)
     }
-    return able.pop() if len(able) == 1 else None
+    return able.pop() if len(able) == 1 else (None, None)
 
 
-def _node(number: int, component: int, shape: Shape | None, tasks: _Tasks, wanted: Sequence[Resources]) -> PlacedNode:
-    placed: list[PlacedTask] = []
-    notes: list[str] = []
-    for role, slots in tasks:
-        found = chosen(shape, role, len(slots), wanted[role.position]) if shape and shape.domains else NOTHING
-        placed += _placed(role, slots, shape, wanted[role.position], found)
-        if found.reasons:
-            notes.append(f"{role.name}: {'; '.join(found.reasons)}")
-    return PlacedNode(
-        number=number,
-        component=component,
-        cpus=shape.cpus if shape else None,
-        gpus=shape.gpus if shape else None,
-        domains=tuple(
-            PlacedDomain(number=k, cpus=each.cpus, gpus=tuple(each.gpu_numbers), adapters=each.adapters)
-            for k, each in enumerate(shape.domains if shape else ())
-        ),
-        tasks=tuple(placed),
-        notes=tuple(notes),
-    )
-
-
-def _placed(
-    role: RolePlan, slots: range, shape: Shape | None, wanted: Resources, found: Chosen
-) -> Iterator[PlacedTask]:
-    ranks = max(role.ranks, 1)
-    for place, index in enumerate(slots):
-        seats = found.seats[place * ranks : (place + 1) * ranks] if found.seats is not None else None
-        domains = None if seats is None else tuple(seat.domains for seat in seats)
-        gpus = found.gpus[place] if found.gpus is not None else None
-        yield PlacedTask(
-            role=role.name,
-            index=index,
-            cpus=wanted.cpus,
-            gpus=wanted.gpus,
-            rank_domains=domains,
-            gpu_numbers=gpus if wanted.gpus else (),
-            far=tuple(_far(shape, domains, gpus or (), on_infiniband=role.resources.infiniband)) if shape else (),
-        )
-
-
-def _far(
-    shape: Shape, rank_domains: tuple[tuple[int, ...], ...] | None, gpus: tuple[int, ...], *, on_infiniband: bool
-) -> Iterator[Far]:
-    """Yield what is far from the CPUs of a rank, or from the GPUs of a task."""
-    of_gpus = {number for number, each in enumerate(shape.domains) if set(each.gpu_numbers) & set(gpus)}
-    of_cpus = {domain for domains in rank_domains or () for domain in domains}
-    if of_gpus and any(of_gpus.isdisjoint(domains) for domains in rank_domains or ()):
-        yield "gpu"
-    with_adapters = {number for number, each in enumerate(shape.domains) if each.adapters}
-    near = of_gpus or of_cpus
-    if on_infiniband and with_adapters and near and with_adapters.isdisjoint(near):
-        yield "adapter"
+def _node(
+    number: int, component: int, size: tuple[int | None, int | None], tasks: _Tasks, wanted: Sequence[Resources]
+) -> PlacedNode:
+    placed = [
+        PlacedTask(role=role.name, index=index, cpus=wanted[role.position].cpus, gpus=wanted[role.position].gpus)
+        for role, slots in tasks
+        for index in slots
+    ]
+    return PlacedNode(number=number, component=component, cpus=size[0], gpus=size[1], tasks=tuple(placed))

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from ...slurm_options import is_plain
 from .accounts import Accounts, accounts
 from .config import SlurmConfig, free_ports, mpi_plugins, port_range, records, slurm_config
-from .nodes import Node, PartitionRecord, nodes, partition_records, with_domains
+from .nodes import Node, PartitionRecord, nodes, partition_records
 from .probe import Probe, probe
 
 if TYPE_CHECKING:
@@ -99,8 +99,6 @@ class Parsed(Struct, frozen=True, kw_only=True):
 def parse(answers: Answers) -> Parsed:
     """Parse all output."""
     config = slurm_config(answers.config)
-    if "CpuBind=" in answers.nodes + answers.partitions:
-        config = replace(config, cpu_bind=None)
     found = partition_records(answers.partitions)
     ephemeral = port_range(answers.ephemeral_ports)
     node = probe(answers.probe)
@@ -108,7 +106,7 @@ def parse(answers: Answers) -> Parsed:
         config=config,
         partitions=tuple(record for record in found if _can_be_named(record.name)),
         odd_names=tuple(record.name for record in found if not _can_be_named(record.name)),
-        nodes=with_domains(tuple(map(_without_odd_type, nodes(answers.nodes))), node, config),
+        nodes=tuple(map(_without_odd_type, nodes(answers.nodes))),
         accounts=accounts(answers.accounts, answers.qos, limited="limits" in config.enforced),
         mpi=None if "mpi" in answers.refused else mpi_plugins(answers.mpi, config.mpi_default),
         reservations=_reservations(answers.reservations) if answers.reservations else None,

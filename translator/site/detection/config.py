@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
@@ -64,7 +64,6 @@ _FEWEST = 1000
 BACKFILL_INTERVAL = 30
 """Source: slurm.conf(5), bf_interval."""
 _INTERVAL = re.compile(r"(?:^|,)bf_interval=(-?\d{1,5})(?:,|$)")
-_OWN_BINDING = re.compile(r"(?:^|,)(?:none|boards|sockets|cores|threads)(?:,|$)", re.IGNORECASE)
 _EXPEDITES, _SINCE = "enable_expedited_requeue", (25, 11, 0)
 """The parameter of slurmctld that allows `sbatch --requeue=expedite`, and its first version. Source: Slurm, NEWS."""
 _REQUIRES_TIME = "require_timelimit"
@@ -84,8 +83,6 @@ class SlurmConfig(Struct, frozen=True, kw_only=True):
     requires_time: bool = False
     scheduler: Scheduler = field(default_factory=Scheduler)
     ports: tuple[tuple[int, int], ...] = ()
-    cpu_bind: Literal["cyclic", "block"] | None = None
-    """How Slurm distributes the CPUs of a node among tasks if nothing else is configured; None if it does not bind."""
 
 
 def slurm_config(text: str) -> SlurmConfig:
@@ -103,7 +100,6 @@ def slurm_config(text: str) -> SlurmConfig:
         requires_time=_REQUIRES_TIME in found.get("JobSubmitPlugins", "").replace("job_submit/", "").split(","),
         scheduler=_scheduler(found),
         ports=tuple(each for each in ranges if each is not None),
-        cpu_bind=_cpu_bind(found),
     )
 
 
@@ -174,10 +170,3 @@ def mpi_plugins(text: str, default: str) -> tuple[str, ...]:
     found = [word for word in dict.fromkeys(words) if _PLUGIN.fullmatch(word) and word != _NONE]
     order = (default, *_PREFERRED)
     return tuple(sorted(found, key=lambda word: order.index(word) if word in order else len(order)))
-
-
-def _cpu_bind(found: dict[str, str]) -> Literal["cyclic", "block"] | None:
-    """Source: slurm.conf(5), TaskPlugin, TaskPluginParam and CR_CORE_DEFAULT_DIST_BLOCK."""
-    if "affinity" not in found.get("TaskPlugin", "") or _OWN_BINDING.search(found.get("TaskPluginParam", "")):
-        return None
-    return "block" if "CR_CORE_DEFAULT_DIST_BLOCK" in found.get("SelectTypeParameters", "") else "cyclic"

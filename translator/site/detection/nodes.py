@@ -8,20 +8,16 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from ...slurm_options import is_plain
 from ...times import seconds_of
 from ...validation.strict_model import MAX_INT
-from ..domains import domain_faults
 from ..partitions import GRES_PATTERN, Partition, Shape
 from .config import number, records
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from .config import SlurmConfig
-    from .probe import Probe
 
 _AWAY = frozenset({"DOWN", "DRAIN", "DRAINED", "DRAINING", "FAIL", "FAILING", "ERROR", "UNKNOWN"})
 _FUTURE = "FUTURE"
@@ -40,17 +36,13 @@ class Gres(Struct, frozen=True, kw_only=True):
 
 
 class Node(Struct, frozen=True, kw_only=True):
-    """A node; `shape` describes only this node. `away` says whether it is currently unavailable.
-
-    `sockets` are those that Slurm counts, of all boards, 0 if unknown.
-    """
+    """A node; `shape` describes only this node. `away` says whether it is currently unavailable."""
 
     name: str
     partitions: tuple[str, ...]
     shape: Shape
     gres: tuple[Gres, ...] = ()
     away: bool = False
-    sockets: int = 0
 
     @property
     def gpu_types(self) -> set[str]:
@@ -84,7 +76,6 @@ def _node(fields: dict[str, str]) -> Node:
         shape=shape,
         gres=found,
         away=bool(_state(fields) & _AWAY),
-        sockets=number(fields.get("Sockets", "")),
     )
 
 
@@ -195,24 +186,6 @@ def with_nodes(record: PartitionRecord, nodes: Iterable[Node]) -> Partition:
         allow_qos=record.allow_qos,
     )
     return partition.named(record.name)
-
-
-def with_domains(nodes: tuple[Node, ...], probe: Probe | None, config: SlurmConfig) -> tuple[Node, ...]:
-    """Return the nodes; those like the probed node get its NUMA domains.
-
-    GPUs that Slurm does not count have no place in them, nor have those of which it counts several for each one.
-    """
-    probed = next((node for node in nodes if probe and node.name == probe.node), None)
-    if probe is None or probed is None or not probe.domains:
-        return nodes
-    domains = probe.domains
-    if sum(len(each.gpu_numbers) for each in domains) != probed.shape.gpus:
-        domains = tuple(each.model_copy(update={"gpus": None}) for each in domains)
-    sockets = None if config.cpu_bind is None else 1 if config.cpu_bind == "block" else probed.sockets or None
-    shape = probed.shape.model_copy(update={"domains": domains, "sockets": sockets})
-    if any(domain_faults(shape)):
-        return nodes
-    return tuple(replace(node, shape=shape) if node.shape == probed.shape else node for node in nodes)
 
 
 def _bounded(shape: Shape, record: PartitionRecord) -> Shape:

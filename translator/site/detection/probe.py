@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from ...folded_names import ranges
 from ..containers import PROGRAMS
 from ..devices import Infiniband
-from ..domains import LIST, Domain
 from .config import number, port_range
 
 if TYPE_CHECKING:
@@ -42,7 +40,6 @@ class Probe(Struct, frozen=True, kw_only=True):
     """The properties of a node. `adapters` have an active InfiniBand port; `memlock_kib` is None for no limit.
 
     `roce` are adapters with an active Ethernet port, pairs of name and network interface.
-    `domains` are its NUMA domains, () for one without GPUs and adapters.
     `mounts` are shared file systems, pairs of kind and path; `own_tmp` is the kind of a mount at /tmp.
     """
 
@@ -60,7 +57,6 @@ class Probe(Struct, frozen=True, kw_only=True):
     memlock_kib: int | None = None
     shares_home: bool = False
     shares_tmp: bool = False
-    domains: tuple[Domain, ...] = ()
 
     def interface(self, kind: str, among: Iterable[str] | None = None, besides: Iterable[str] = ()) -> str:
         """Return the first active interface of a type, preferably with an address; "" if there is none."""
@@ -107,7 +103,6 @@ def probe(text: str) -> Probe | None:
     interfaces = {words[0]: words[1] for words in reversed(found.get("roce", [])) if len(words) > 1}
     roce = [name for name in active["Ethernet"] if _NAME.fullmatch(name) and name not in able]
     devices = [words[0] for words in found.get("device", []) if words]
-    adapters = (*able, *roce)
     memlock = _first(found, "memlock")
     return Probe(
         node=_first(found, "node"),
@@ -124,7 +119,6 @@ def probe(text: str) -> Probe | None:
         memlock_kib=number(memlock) if memlock.isdecimal() else None,
         shares_home=["home"] in found.get("shared", []),
         shares_tmp=["tmp"] in found.get("shared", []),
-        domains=_domains(found, adapters),
     )
 
 
@@ -139,21 +133,3 @@ def _interfaces(found: dict[str, list[list[str]]]) -> Iterator[Interface]:
         if len(words) > 2:
             name, kind, state = words[:3]
             yield Interface(name=name, kind=kind, state=state, address=addresses.get(name, ""))
-
-
-def _domains(found: dict[str, list[list[str]]], adapters: tuple[str, ...]) -> tuple[Domain, ...]:
-    """Return the NUMA domains with CPUs; without GPUs if the domain of one is unknown."""
-    cpus = {words[0]: words[1] for words in found.get("domain", []) if len(words) > 1 and LIST.fullmatch(words[1])}
-    names = sorted((name for name in cpus if name.isdecimal()), key=int)
-    gpus = ["".join(words) for words in found.get("gpu", [])]
-    known = bool(gpus) and all(domain in names for domain in gpus)
-    near = {words[0]: words[1] for words in found.get("adapter", []) if len(words) > 1 and words[0] in adapters}
-    domains = tuple(
-        Domain.of(
-            cpus=cpus[name],
-            gpus=(ranges({k for k, domain in enumerate(gpus) if domain == name}) or None) if known else None,
-            adapters=tuple(adapter for adapter, domain in near.items() if domain == name),
-        )
-        for name in names
-    )
-    return domains if len(domains) > 1 or any(each.gpus or each.adapters for each in domains) else ()

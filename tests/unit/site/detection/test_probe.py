@@ -12,11 +12,10 @@ from paislurm.translator.shipped import shipped_text
 from paislurm.translator.site.containers import PROGRAMS
 from paislurm.translator.site.detection.probe import Interface, Probe, probe
 from paislurm.translator.site.detection.profile_text import profile_text
-from paislurm.translator.site.domains import Domain
 from paislurm.translator.site.load import load_site
 from paislurm.translator.site.profile import Infiniband
 
-from .answered import CONFIG, NODE, detected
+from .answered import detected
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -161,55 +160,6 @@ def test_a_failed_probe_becomes_a_gap() -> None:
     assert detection.site.containers.installed is None
 
 
-TWO_DOMAINS = "node a\ndomain 0 0-3\ndomain 1 4-7\ndomain 2 unknown\n"
-BINDS = f"{CONFIG}TaskPlugin = task/cgroup,task/affinity\nSelectTypeParameters = CR_CORE\n"
-
-
-@pytest.mark.parametrize(
-    ("more", "gres", "gpus"),
-    [
-        ("gpu 1\ngpu 0\ngpu 1\ngpu 0\n", "gpu:4", ["1,3", "0,2"]),
-        ("gpu 1\ngpu 1\n", "gpu:2", [None, "0-1"]),
-        ("gpu 1\ngpu -1\n", "gpu:2", [None, None]),
-        ("gpu 2\ngpu 0\n", "gpu:2", [None, None]),
-        ("gpu 1\ngpu 0\n", "gpu:8", [None, None]),
-    ],
-    ids=["each", "one domain", "unknown", "no cpus", "sliced"],
-)
-def test_the_profile_contains_the_domains_of_nodes_like_the_probed_one(
-    more: str, gres: str, gpus: list[str | None]
-) -> None:
-    detection = detected(probe=TWO_DOMAINS + more, gres=gres, config=BINDS)
-    (shape,) = detection.site.partitions["all"].nodes
-    assert [each.cpus for each in shape.domains] == ["0-3", "4-7"]
-    assert [each.gpus for each in shape.domains] == gpus
-    assert shape.sockets == 1
-    assert load_site(profile_text(detection), file="site.yaml") == detection.site
-
-
-@pytest.mark.parametrize("text", ["domain 0 0-7\n", "domain 0 0-2\ndomain 1 3-5\n", "domain 0\n", "gpu\nadapter x\n"])
-def test_domains_that_say_nothing_or_do_not_fit_are_left_out(text: str) -> None:
-    (shape,) = detected(probe=f"node a\n{text}").site.partitions["all"].nodes
-    assert (shape.domains, shape.sockets) == ((), None)
-
-
-@pytest.mark.parametrize(
-    ("config", "sockets"),
-    [
-        (BINDS, 4),
-        (BINDS + "TaskPluginParam = (null type)\n", 4),
-        (BINDS.replace("CR_CORE", "CR_CORE,CR_CORE_DEFAULT_DIST_BLOCK"), 1),
-        (BINDS + "TaskPluginParam = none\n", None),
-        (CONFIG, None),
-    ],
-)
-def test_sockets_are_known_where_slurm_binds_tasks(config: str, sockets: int | None) -> None:
-    nodes = NODE.format("(null)", "IDLE", "all").replace("Sockets=1", "Sockets=4")
-    for text, found in ((nodes, sockets), (f"{nodes} CpuBind=NONE", None)):
-        (shape,) = detected(probe=TWO_DOMAINS, nodes=text, config=config).site.partitions["all"].nodes
-        assert shape.sockets == found
-
-
 def test_the_probe_script_runs_on_this_machine(tmp_path: Path) -> None:
     port = tmp_path / "sys/infiniband/mlx5_0/ports/1"
     port.mkdir(parents=True)
@@ -247,8 +197,3 @@ def test_the_probe_script_runs_on_this_machine(tmp_path: Path) -> None:
     assert "podman" in found.runtimes
     assert (found.shares_home, found.shares_tmp) == (True, False)
     assert found.ephemeral
-    assert found.domains == (
-        Domain.of(cpus="0-3", gpus="1"),
-        Domain.of(cpus="4-7", gpus="0"),
-        Domain.of(cpus="8-11", adapters=("mlx5_0",)),
-    )

@@ -25,12 +25,7 @@ if TYPE_CHECKING:
     )
 )
 @job_file
-@click.option(
-    "--placement",
-    "placed",
-    is_flag=True,
-    help="Show which tasks run on which node, and near which GPUs and adapters.",
-)
+@click.option("--placement", "placed", is_flag=True, help="Show which tasks run on which node.")
 @click.option("--test-only", is_flag=True, help="Ask Slurm when the job would start, in each layout that it can have.")
 @json_option
 @pass_session
