@@ -48,13 +48,7 @@ def test_a_bug_in_resuming_is_found(site: Site, folder: Path, name: str) -> None
     assert (code, found["kill"]["resuming"]["verdict"]) == (1, verdict), found
 
 
-def test_faults_of_nodes(site: Site, folder: Path) -> None:
-    """Where Slurm limits memory, the kernel kills the task, which is never retried."""
-    code, found = rehearsed(site, folder, RIGHT["one file"], "memory", "disk", "node")
-    verdicts = {fault: each["resuming"]["verdict"] for fault, each in found.items()}
-    if site.cluster:
-        assert verdicts["memory"] == ("not tried" if site.tracks_by_parents else "not retried"), found
-    del verdicts["memory"]
-    assert (code, verdicts) == (0, {"disk": "continued", "node": "continued"}), found
-    assert "a full disk" in found["disk"]["remark"]
+def test_a_lost_node(site: Site, folder: Path) -> None:
+    code, found = rehearsed(site, folder, RIGHT["one file"], "node")
+    assert (code, found["node"]["resuming"]["verdict"]) == (0, "continued"), found
     assert "stand in for a lost node" in found["node"]["remark"]

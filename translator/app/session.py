@@ -76,6 +76,11 @@ class Session:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._given.items())})"
 
+    def at_home(self, home: Path) -> Session:
+        """Return a session like this one with another home."""
+        given = self._given.get("PAISLURM_SITE")
+        return Session(home=home, site=given, say=self._say, clock=self._clock, environment=self._environment)
+
     @property
     def environment(self) -> dict[str, str]:
         """The environment for a child process of this session."""

@@ -20,21 +20,17 @@ if TYPE_CHECKING:
     from ...pipeline import Compiled
     from ..session import Session
 
-Fault = Literal["term", "kill", "memory", "disk", "node", "stall"]
+Fault = Literal["term", "kill", "node", "stall"]
 
 TEXTS: Mapping[Fault, str] = {
     "term": "TERM to all tasks, and KILL after the grace time",
     "kill": "KILL of the processes of one task",
-    "memory": "one task uses all memory that it may use",
-    "disk": "no task can write a whole checkpoint",
     "node": "KILL of all processes on one node",
     "stall": "STOP of the processes of one task",
 }
 _SCENARIOS: Mapping[Fault, str] = {
     "term": "TIMEOUT",
     "kill": "{} exits 137",
-    "memory": "{} gets code -1200",
-    "disk": "{} exits 1",
     "node": "a node is lost",
     "stall": "{} gets code -1407",
 }
@@ -52,12 +48,8 @@ def policy_text(session: Session, compiled: Compiled, fault: Fault) -> str:
     return f"next attempt by the policies: {attempt.retry_rule}"
 
 
-def why_not(fault: Fault, compiled: Compiled, backend: str, patience: float) -> str:
+def why_not(fault: Fault, compiled: Compiled, patience: float) -> str:
     """Return why a job cannot have a fault, "" if it can as far as the plan shows."""
-    if fault == "memory" and backend == LOCAL:
-        return "no control group limits the memory of a local job"
-    if fault == "disk" and not compiled.job.slurm_options.checkpoints:
-        return "`resumes.file` does not say where the job saves"
     if fault == "stall":
         guard = compiled.plan.roles[0].progress
         if guard is None:
@@ -72,18 +64,13 @@ def remark(session: Session, compiled: Compiled, fault: Fault, backend: str) -> 
     """Return how a provoked fault differs from the real one, None if it does not."""
     if fault == "term" and backend == LOCAL:
         return "TERM comes from a shutdown of the local node, not from the time limit, so `onTimeout` has no effect"
-    if fault == "disk":
-        return (
-            "a limit on the size of files (half a checkpoint) stands in for a full disk: a longer write fails with "
-            "EFBIG instead of ENOSPC, or SIGXFSZ ends the program; logs that are longer fail, too"
-        )
     if fault == "node" and backend != LOCAL:
         real = policy_text(session, compiled, fault)
         return f"users cannot take a node down: killed processes stand in for a lost node; after a real loss: {real}"
     return None
 
 
-def provoke(session: Session, compiled: Compiled, view: View, fault: Fault, checkpoint_bytes: int) -> str:
+def provoke(session: Session, compiled: Compiled, view: View, fault: Fault) -> str:
     """Provoke a fault in the running attempt of a job; return why that failed, or ""."""
     known = view.history
     if known.backend == LOCAL and fault in ("term", "node"):
@@ -102,11 +89,10 @@ def provoke(session: Session, compiled: Compiled, view: View, fault: Fault, chec
         words = ["bash", "-c", shipped_text(_SCRIPT), fault, node, str(view.folder.path)]
         components = () if role.component is None else (role.component,)
         return _run(session, view, srun_beside(number_of(JobId(known.job_id)), [node], components, words))
-    tasks = [f"{role.name}-{task.index}" for role in roles for task in role.tasks]
-    words = ["bash", "-c", shipped_text(_SCRIPT), fault, str(checkpoint_bytes // 2)]
-    calls = [call_of_task(session, view.folder.name, task, words) for task in (tasks if fault == "disk" else tasks[:1])]
-    reasons = [_run(session, view, call.argv) for call in calls]
-    return "" if "" in reasons else reasons[0]
+    task = f"{roles[0].name}-{roles[0].tasks[0].index}"
+    return _run(
+        session, view, call_of_task(session, view.folder.name, task, ["bash", "-c", shipped_text(_SCRIPT), fault]).argv
+    )
 
 
 def _run(session: Session, view: View, argv: Sequence[str]) -> str:

@@ -12,9 +12,7 @@ class Rehearsal(Struct, frozen=True, kw_only=True):
     """What one fault did to a job."""
 
     fault: Fault
-    """`term`, `kill`, `memory`, `disk`, `node` or `stall`."""
-    name: str
-    """The name of the job's folder, `user~job`; the folder is missing if nothing was submitted."""
+    """`term`, `kill`, `node` or `stall`."""
     first_end: str | None
     """How the first attempt ended; None if nothing could be broken."""
     retry_rule: str | None

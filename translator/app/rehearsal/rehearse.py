@@ -20,7 +20,6 @@ from ..jobs.cancelling import cancel_jobs
 from ..jobs.refresh import refresh
 from ..results.tail import open_log
 from ..submit.prepare import prepare
-from ..submit.replace_job import finished_in
 from ..submit.submit import take
 from ..views.of_poll import job_stall
 from .faults import TEXTS, policy_text, provoke, remark, why_not
@@ -58,9 +57,10 @@ def rehearse(
 ) -> Rehearsals:
     """Run a job once for each fault (none: for all), and break its first attempt after a few checkpoints.
 
-    Each job gets an empty submit folder with links to the entries of the current one, except the checkpoints. Wait at
-    most `patience` seconds for each step. With `nodes`, run a small copy of the job with Slurm. Raises UsageError if
-    the job does not say how it resumes, or for a `backend` that contradicts `nodes`.
+    Each job gets a home of its own, and an empty submit folder with links to the entries of the current one, except the
+    checkpoints; both are removed afterwards. Wait at most `patience` seconds for each step. With `nodes`, run a small
+    copy of the job with Slurm. Raises UsageError if the job does not say how it resumes, or for a `backend` that
+    contradicts `nodes`.
     """
     source = replace(source, backend=chosen_backend(nodes, backend))
     if patience is None:
@@ -71,26 +71,30 @@ def rehearse(
 
 
 def _rehearsed(session: Session, source: Source, fault: Fault, patience: float) -> Rehearsal:
-    above = Path(session.store.home, FOLDER).absolute()
+    above = Path(session.store.home, FOLDER)
     above.mkdir(parents=True, mode=0o700, exist_ok=True)
-    here = Path(mkdtemp(prefix=f"{fault}-", dir=above))
-    source = replace(source, suffix=f"{source.suffix}-rehearse-{fault}", submit_folder=str(here))
-    (prepared,) = prepare(session, [source], keep=True)
-    options = prepared.compiled.job.slurm_options
-    check_resumes(options)
-    job = _Job(session, prepared, here, patience)
-    if reason := why_not(fault, prepared.compiled, prepared.source.backend, patience):
-        here.rmdir()
-        return job.result(fault, None, job.not_tried(fault, reason))
-    link_entries(Path.cwd(), here, options.checkpoints)
-    # Without `leave_behind`: a monitor in the background polls more rarely than this command.
-    take(session, prepared, [finished_in(session, prepared.folder)])
+    place = Path(mkdtemp(prefix=f"{fault}-", dir=above))
+    here = place / "work"
+    here.mkdir(mode=0o700)
+    own = session.at_home(place / "home")
     try:
-        return job.rehearsal(fault)
+        source = replace(source, suffix=f"{source.suffix}-rehearse-{fault}", submit_folder=str(here))
+        (prepared,) = prepare(own, [source], keep=True)
+        options = prepared.compiled.job.slurm_options
+        check_resumes(options)
+        job = _Job(own, prepared, here, patience)
+        if reason := why_not(fault, prepared.compiled, patience):
+            return job.result(fault, None, job.not_tried(fault, reason))
+        link_entries(Path.cwd(), here, options.checkpoints)
+        # Without `leave_behind`: a monitor in the background polls more rarely than this command.
+        take(own, prepared, [None])
+        try:
+            return job.rehearsal(fault)
+        finally:
+            cancel_jobs(own, [job.folder])
+            job.wait()
     finally:
-        cancel_jobs(session, [job.folder])
-        job.wait()
-        rmtree(here, ignore_errors=True)
+        rmtree(place, ignore_errors=True)
 
 
 class _Job:
@@ -116,7 +120,7 @@ class _Job:
             return self.result(fault, None, short if is_ready is False else self._unknown(f"no {enough}"))
         self._session.say(f"{self.folder.name}: {TEXTS[fault]}")
         try:
-            reason = provoke(self._session, self._compiled, self._refreshed(), fault, self._checkpoint_bytes())
+            reason = provoke(self._session, self._compiled, self._refreshed(), fault)
         except PaislurmError as error:
             reason = error.diagnostics[0].message
         if reason:
@@ -140,7 +144,6 @@ class _Job:
         is_tried = resuming.verdict != "not tried"
         return Rehearsal(
             fault=fault,
-            name=self.folder.name,
             first_end=(retry.reason if retry else view.job_status.reason or None) if view else None,
             retry_rule=retry.retry_rule if retry else None,
             resuming=resuming,
@@ -159,15 +162,6 @@ class _Job:
 
     def _refreshed(self) -> View:
         return refresh(self._session, self.folder, max_age=self._max_age)
-
-    def _checkpoint_bytes(self) -> int:
-        """Return the size of the newest checkpoint; of a folder, that of its largest file."""
-        if not self._files:
-            return 0
-        newest = self._here / max(self._files, key=self._files.__getitem__)
-        with suppress(OSError):
-            return max((path.stat().st_size for path in (newest, *newest.rglob("*")) if path.is_file()), default=0)
-        return 0
 
     def _until(self, found: Callable[[], Found | None]) -> Found | None:
         """Return what a function finds, None if it finds nothing in time."""

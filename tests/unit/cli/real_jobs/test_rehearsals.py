@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paislurm.translator.app.rehearsal.resuming import judge_files, judge_log
-from tests.rehearsed_jobs import NUMBERS, ONE, RIGHT, WRONG, rehearsed_text
+from tests.rehearsed_jobs import RIGHT, WRONG, rehearsed_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,34 +58,17 @@ def test_each_fault_has_a_job_of_its_own(tmp_path: Path, run: Runner) -> None:
     code, found = rehearsed(here, run, RIGHT["a file for each step"] | GUARDED)
     assert code == 0
     verdicts = {each["fault"]: each["resuming"]["verdict"] for each in found}
-    tried = ("term", "kill", "disk", "node", "stall")
-    assert verdicts == {**dict.fromkeys(tried, "continued"), "memory": "not tried"}
+    assert verdicts == dict.fromkeys(("term", "kill", "node", "stall"), "continued")
     ends = {each["fault"]: each["first_end"] for each in found}
-    assert "status 153" in ends["disk"]
     assert "w-0 is stopped by a signal" in ends["stall"]
     # The checkpoints of a real run are neither read nor written.
     assert [path.name for path in (here / "run").iterdir()] == ["step-7"]
     said = {each["fault"]: each["resuming"]["shown_by"] for each in found}
-    assert said.pop("memory").endswith("code -1200 is permanent, which is never retried")
     assert all(each.startswith("the first attempt went from 1 ") for each in said.values())
-    assert not list((tmp_path / "home" / "jobs").glob("*memory"))
-
-
-IN_PLACE = "printf '%0999d' $n >run/last"
-LONG = {"LOAD": "[ ! -e run/last ] || n=$((10#$(cat run/last)))", "RESUMES": f"{ONE}, {NUMBERS}"}
-
-
-@pytest.mark.parametrize(
-    ("save", "verdict"),
-    [(IN_PLACE, "began again"), (f"{IN_PLACE.replace('last', 'new')}; mv run/new run/last", "continued")],
-    ids=["in place", "by rename"],
-)
-def test_a_full_disk_tears_a_checkpoint_that_is_written_in_place(
-    tmp_path: Path, run: Runner, save: str, verdict: str
-) -> None:
-    code, (found,) = rehearsed(tmp_path / "here", run, LONG | {"SAVE": save}, "--fault", "disk")
-    assert (code, found["resuming"]["verdict"]) == (int(verdict != "continued"), verdict), found
-    assert "EFBIG instead of ENOSPC" in found["remark"]
+    assert not list((tmp_path / "home").glob("jobs/*"))
+    assert not list((tmp_path / "home").glob("rehearsals/*"))
+    assert json.loads(run("list", "--json").out)["jobs"] == []
+    assert json.loads(run("nodes", "--json").out)["bad_nodes"] == []
 
 
 @pytest.mark.parametrize(

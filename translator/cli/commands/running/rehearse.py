@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ....app.rehearsal.faults import Fault
     from ....app.session import Session
 
-FAULTS = ("term", "kill", "memory", "disk", "node", "stall")
+FAULTS = ("term", "kill", "node", "stall")
 
 
 @click.command(
@@ -47,9 +47,9 @@ def command(
     """Run a small copy of a job, break it, and show whether its second attempt continues where the first one was.
 
     FILE is a job file whose `extras.slurm.resumes` names checkpoints or progress. Each fault breaks a job of its own
-    after its fourth checkpoint: term (TERM at the time limit), kill (KILL of one task), memory (one task uses all of
-    it), disk (no room for checkpoints), node (KILL of everything on a node), stall (STOP of one task). The jobs are
-    called NAME-rehearse-FAULT and run in folders of their own, with links to the entries of the current folder.
+    after its fourth checkpoint: term (TERM at the time limit), kill (KILL of one task), node (KILL of everything on a
+    node), stall (STOP of one task). The jobs are called NAME-rehearse-FAULT and run in folders of their own, which are
+    removed afterwards, with links to the entries of the current folder.
 
     With --nodes, the roles have only as many tasks as fit on the nodes, and the time limit is 10 minutes or --time.
     The exit code is 1 unless a second attempt followed, and each one continued.
