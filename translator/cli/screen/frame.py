@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from .job_page import job_page, log_page, task_page
+from .job_page import job_page
 from .jobs_page import job_rows, rows_that_fit, short_name, totals
 from .paint import ASCII, UNICODE, Brush
 from .rows import fitting, rows_of
@@ -19,16 +19,13 @@ if TYPE_CHECKING:
     from .world import World
 
 FOOTERS = {
-    "jobs": "enter open  l logs  c cancel  / filter  ? help  q quit",
-    "job": "enter task  n next failed  l logs  e stderr  s shell  c cancel  ? help  q quit",
-    "task": "esc back  n next failed  l logs  e stderr  s shell  c cancel  q quit",
-    "log": "esc back  arrows scroll  e stderr  n next failed  s shell  c cancel  q quit",
+    "jobs": "enter open  c cancel  / filter  ? help  q quit",
+    "job": "esc back  n next failed  e stderr  s shell  c cancel  ? help  q quit",
 }
 HELP = (
-    ("arrows, j, k", "choose a job or a task, or scroll a log; also page up, page down, home, end"),
-    ("enter", "open the group, the job, or the task with its node, ports, exit and times"),
+    ("arrows, j, k", "choose a job or a task; in the list also page up, page down, home, end"),
+    ("enter", "open the group or the job"),
     ("esc", "go back"),
-    ("l", "show the log of the chosen task, or of the task that failed last"),
     ("e", "switch between standard error and standard output"),
     ("n", "go to the next failed task"),
     ("s", "open a shell in the task, if it runs; `exit` returns to this screen"),
@@ -43,7 +40,7 @@ def sight_of(world: World, state: State, width: int, height: int) -> Sight:
     """Return the names and sizes that keys act on."""
     tasks = world.view.tasks if world.view is not None and world.view.folder.name == state.job else ()
     rows = rows_of(fitting(world.jobs, state))
-    room = rows_that_fit(height - 1) if state.page == "jobs" else max(1, height - 3)
+    room = rows_that_fit(height - 1)
     ended = frozenset(job.name for job in (*rows, *world.jobs) if job.ended)
     if world.view is not None and world.view.job_status.ended:
         ended |= {world.view.folder.name}
@@ -81,10 +78,6 @@ def page(session: Session, world: World, state: State, brush: Brush, height: int
         return [brush.line(*totals(jobs)), *job_rows(session, rows, chosen, brush, height, now)]
     if world.view is not None and world.view.folder.name != state.job:
         return [brush.line(f"loading {short_name(session, state.job)} ...")]
-    if state.page == "task":
-        return task_page(session, world, state, brush, height, now)
-    if state.page == "log":
-        return log_page(session, world, state, brush, height)
     return job_page(session, world, state, brush, height, now)
 
 

@@ -1,4 +1,4 @@
-"""The pages of one job: its tasks as marks with the last lines of one; the details of a task; its log."""
+"""The page of one job: its tasks as marks, and the last lines of one."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len, chop_cells
 
 from ...monitor.job_status import state_text
-from ...plural import counted, used_text
-from ...times import age, elapsed_text, format_time, number
-from ..output.views import background_text
+from ...plural import used_text
+from ...times import age, elapsed_text, number
 from .jobs_page import short_name
 from .paint import counts_pieces, state_style
 from .tasks import GROUP, MARKS, counts_of, failed, find, grid, name_width, tasks_per_row, window
@@ -46,43 +45,6 @@ def job_page(session: Session, world: World, state: State, brush: Brush, height:
     room = max(1, height - len(lines) - len(bad) - MIN_LOG)
     lines += _grid(view.tasks, chosen, brush, room) + bad
     return lines + _log(world.tail, chosen, state, brush, height - len(lines))
-
-
-def task_page(session: Session, world: World, state: State, brush: Brush, height: int, now: int) -> list[Text]:
-    """Return the lines of the page of the chosen task."""
-    view = world.view
-    task = find(view.tasks, state.task) if view else None
-    if view is None or task is None:
-        return job_page(session, world, state, brush, height, now)
-    tail = world.tail if world.tail.task == task.name else None
-    until = task.ended_at or (now if task.started_at else 0)
-    rows = [
-        ("task", f"{task.name} of {short_name(session, view.folder.name)}"),
-        ("state", f"{MARKS[task.state]} {task.state}"),
-        ("node", f"{task.node or '-'}" + (f" ({tail.address})" if tail and tail.address else "")),
-        ("ports", ", ".join(f"{name} {ports}" for name, ports in tail.ports) if tail and tail.ports else "-"),
-        ("exit", f"status {number(task.exit_status)}, code {number(task.exit_code)}"),
-        ("started", format_time(task.started_at)),
-        ("ended", format_time(task.ended_at)),
-        ("ran for", age(until - task.started_at) if task.started_at else "-"),
-        ("retry", number(task.task_attempt or None)),
-    ]
-    if task.hold_ends_at is not None:
-        rows.append(("held", f"until {format_time(task.hold_ends_at)} (isDebug)"))
-    if task.background_since is not None:
-        rows.append(("waits for", background_text(task)))
-    if tail and tail.path:
-        rows.append(("log", tail.path))
-    lines = [line for name, text in rows for line in brush.entry(name, 8, text)]
-    return lines + _log(world.tail, task, state, brush, height - len(lines))
-
-
-def log_page(session: Session, world: World, state: State, brush: Brush, height: int) -> list[Text]:
-    """Return the lines of the page of a task's log; `state.back` lines from its end."""
-    task = find(world.view.tasks, state.task) if world.view else None
-    if task is None:
-        return [brush.line(f"{short_name(session, state.job)}: no task has printed anything")]
-    return _log(world.tail, task, state, brush, height)
 
 
 def _head(session: Session, view: View, world: World, brush: Brush, now: int) -> list[Text]:
@@ -173,15 +135,13 @@ def _log(tail: Tail, task: TaskView, state: State, brush: Brush, height: int) ->
     """Return the last lines of a task under a rule; long lines are wrapped."""
     if height < 2:
         return []
-    back = state.back if state.page == "log" else 0
     title = f"{task.name} {MARKS[task.state]} {task.state}"
+    title += ", which waits for background processes" * (task.background_since is not None)
     if (tail.job, tail.task) != (state.job, task.name) or state.stream not in ("", tail.stream):
         return [brush.rule(title)]
     title += f", {tail.stream}"
     folded = [piece for line in tail.lines for piece in chop_cells(line, brush.width) or [""]]
-    back = min(back, max(0, len(folded) - (height - 1)))
-    end = len(folded) - back
-    lines = [brush.line(text) for text in folded[max(0, end - (height - 1)) : end]]
+    lines = [brush.line(text) for text in folded[-(height - 1) :]]
     if not lines:
         lines = [brush.line(("no output yet" if task.started_at else "not started yet", "dim"))]
-    return [brush.rule(title + (f", {counted(back, 'line')} before the end" if back else "")), *lines]
+    return [brush.rule(title), *lines]

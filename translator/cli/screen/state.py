@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from ...monitor.task_status import TaskView
 
-Page = Literal["jobs", "job", "task", "log"]
+Page = Literal["jobs", "job"]
 Stream = Literal["", "stdout", "stderr"]
 """The stream of a task that is shown; "": standard error of a failed task if not empty, else standard output."""
 Kind = Literal["quit", "ended", "cancel", "shell", "stop", "redraw"]
@@ -26,11 +26,9 @@ ARROWS = ("up", "down", "left", "right")
 
 
 class State(Struct, frozen=True, kw_only=True):
-    """The visible page. `job` and `task` are names, "" for the first one; `back` counts lines from a log's end.
+    """The visible page. `job` and `task` are names, "" for the first one.
 
-    `job` can be the row of a group; `group` is the open group.
-
-    `question` is the one that the next key answers, `came_from` the page to which Escape returns from a log.
+    `job` can be the row of a group; `group` is the open group. `question` is the one that the next key answers.
     """
 
     page: Page = "jobs"
@@ -38,11 +36,9 @@ class State(Struct, frozen=True, kw_only=True):
     group: str = ""
     task: str = ""
     stream: Stream = ""
-    back: int = 0
     words: str = ""
     question: Literal["", "words", "cancel", "help"] = ""
     message: str = ""
-    came_from: Page = "job"
 
 
 class Sight(Struct, frozen=True, kw_only=True):
@@ -118,12 +114,10 @@ def _press_jobs(state: State, key: str, sight: Sight) -> State:
     }  # fmt: skip
     if key in steps:
         return replace(state, job=sight.jobs[max(0, min(place + steps[key], len(sight.jobs) - 1))], task="")
-    if key in ("enter", "right", "l") and state.job.startswith(GROUP):
+    if key in ("enter", "right") and state.job.startswith(GROUP):
         return replace(state, group=state.job.removeprefix(GROUP), job="")
     if key in ("enter", "right"):
         return replace(state, page="job", task="")
-    if key == "l":
-        return replace(state, page="log", task="", back=0, came_from="jobs")
     if key == "/":
         return replace(state, question="words")
     return _left(state) if key == "escape" else state
@@ -137,41 +131,20 @@ def _left(state: State) -> State:
 
 
 def _press_tasks(state: State, key: str, sight: Sight) -> tuple[State, Request | None]:
-    task = find(sight.tasks, state.task)
-    if key in ("escape", "backspace") or (key == "left" and state.page != "job"):
-        return _back(state, sight), None
+    if key in ("escape", "backspace"):
+        return (replace(state, page="jobs") if len(sight.jobs) > 1 or state.group else state), None
     if key == "e":
-        return replace(state, stream="stdout" if sight.stream == "stderr" else "stderr", back=0), None
+        return replace(state, stream="stdout" if sight.stream == "stderr" else "stderr"), None
+    task = find(sight.tasks, state.task)
     if task is None:
         return state, None
-    state = replace(state, task=task.name) if key in (*ARROWS, "n", "enter", "l", "s") else state
-    if key == "s":
-        if task.state in ("RUNNING", "STOPPING"):
-            return state, Request("shell", state.job, task.name)
-        return replace(state, message=f"no shell: {task.name} is {task.state}"), None
-    if key == "n":
-        return replace(state, task=next_failed(sight.tasks, task).name, back=0), None
-    if state.page == "log":
-        return _scrolled(state, key, sight.height), None
-    if key == "l":
-        return replace(state, page="log", back=0, came_from=state.page), None
-    if state.page == "job" and key in ARROWS:
+    if key in ARROWS:
         return replace(state, task=moved(grid(sight.tasks, sight.per_row), task, key).name), None
-    if state.page == "job" and key == "enter":
-        return replace(state, page="task"), None
-    return state, None
-
-
-def _back(state: State, sight: Sight) -> State:
-    if state.page == "log":
-        return replace(state, page=state.came_from, back=0)
-    if state.page == "task":
-        return replace(state, page="job")
-    return replace(state, page="jobs") if len(sight.jobs) > 1 or state.group else state
-
-
-def _scrolled(state: State, key: str, height: int) -> State:
-    steps = {"up": 1, "down": -1, "pageup": height, "pagedown": -height}
-    if key in steps:
-        return replace(state, back=max(0, state.back + steps[key]))
-    return replace(state, back={"home": 1 << 30, "end": 0}.get(key, state.back))
+    if key == "n":
+        return replace(state, task=next_failed(sight.tasks, task).name), None
+    if key != "s":
+        return state, None
+    state = replace(state, task=task.name)
+    if task.state in ("RUNNING", "STOPPING"):
+        return state, Request("shell", state.job, task.name)
+    return replace(state, message=f"no shell: {task.name} is {task.state}"), None

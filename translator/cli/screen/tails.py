@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from ...app.jobs.logs.task_log import has_one_log
 from ...app.results.fetching import fetch, run_folder_with_logs
 from ...app.results.tail import open_log
-from ...app.where.task_places import task_places
 from ...errors import BackendError
 from ...terminal_text import escape_control
 from .tasks import find
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ...app.session import Session
-    from ...app.where.task_places import TaskPlace
     from ...monitor.poll import View
     from ...monitor.task_status import TaskView
     from ...state.records import JobRole
@@ -52,10 +50,9 @@ class Tails:
         self._bring(view, role, task.index)
         stream, path = _log_of(view, role, task, state.stream)
         size, written = _size_and_time(path)
-        stamp = (view.folder.name, task.name, stream, path, size, written, state.page, task.node)
+        stamp = (view.folder.name, task.name, stream, path, size, written)
         if stamp != self._stamp:
-            place = task_places(view).get((task.role, task.index)) if state.page == "task" else None
-            self._last = _tail(view, task, (stream, path), place)
+            self._last = _tail(view, task, stream, path)
             self._stamp = stamp
         return self._last
 
@@ -83,16 +80,8 @@ def _log_of(view: View, role: JobRole, task: TaskView, stream: Stream) -> tuple[
     return stream or "stdout", path(stream or "stdout")
 
 
-def _tail(view: View, task: TaskView, log: tuple[str, Path], place: TaskPlace | None) -> Tail:
-    stream, path = log
-    empty = Tail(
-        job=view.folder.name,
-        task=task.name,
-        stream=stream,
-        path=str(path),
-        address=place.address if place else "",
-        ports=tuple((name, ",".join(map(str, ports))) for name, ports in place.ports.items()) if place else (),
-    )
+def _tail(view: View, task: TaskView, stream: str, path: Path) -> Tail:
+    empty = Tail(job=view.folder.name, task=task.name, stream=stream)
     try:
         descriptor = open_log(path, view.folder.path.stat().st_uid)
     except OSError:

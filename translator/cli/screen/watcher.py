@@ -182,9 +182,6 @@ class Watcher:
 
     def _read_tail(self) -> None:
         view, state = self.world.view, self._state
-        # After scrolling back, the text must not move.
-        if state.back and (self.world.tail.job, self.world.tail.task) == (state.job, state.task):
-            return
         if view is not None and view.folder.name == state.job and state.page != "jobs":
             self._change(tail=self._tails.read(view, state))
 

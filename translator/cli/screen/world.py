@@ -14,19 +14,16 @@ if TYPE_CHECKING:
 
 
 class Tail(Struct, frozen=True, kw_only=True):
-    """The last lines of a task's log; `path` is the log, `reach` the task's place as its peers know it."""
+    """The last lines of a task's log."""
 
     job: str = ""
     task: str = ""
     stream: str = "stdout"
-    path: str = ""
     lines: tuple[str, ...] = ()
-    address: str = ""
-    ports: tuple[tuple[str, str], ...] = ()
 
 
 class World(Struct, frozen=True, kw_only=True):
-    """The result of the last poll; `looked` is false before the first. `problem`: why states may be old.
+    """The result of the last poll; `polled` is false before the first. `problem`: why states may be old.
 
     `line` describes the open job; `usages` has the name of a job and the usage of its roles.
     """

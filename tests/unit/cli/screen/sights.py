@@ -85,9 +85,6 @@ def training(count: int = 64) -> World:
             job=shown.folder.name,
             task="worker-33",
             stream="stderr",
-            path="/home/jobs/train/attempts/0/logs/0-worker/33.stderr.log",
             lines=(*(f"step {k}" for k in range(200)), "RuntimeError: CUDA out of memory"),
-            address="10.0.0.7",
-            ports=(("ssh", "30143"), ("http", "18344")),
         ),
     )

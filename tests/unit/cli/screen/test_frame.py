@@ -155,31 +155,12 @@ def test_five_hundred_tasks_leave_room_for_the_log(width: int, height: int) -> N
         assert marks + sum(hidden) == 502
 
 
-def test_the_page_of_a_task_shows_all_its_details() -> None:
-    rows = shown(training(), State(page="task", job=JOB, task="worker-33"))
-    said = "\n".join(rows)
-    for words in ("node      node5 (10.0.0.7)", "ports     ssh 30143, http 18344", "exit      status 3, code 255"):
-        assert words in said
-    assert rows[0] == "task      worker-33 of train"
-    assert rows[-2] == "RuntimeError: CUDA out of memory"
-
-
 def test_a_long_name_does_not_hide_the_state() -> None:
     name = "grid-" * 12
     rows = shown(
         World(polled=True, view=view([task(0, "RUNNING")], name)), State(page="job", job=f"{user_name()}~{name}")
     )
     assert rows[:2] == [name, "RUNNING  job 1234  submitted 1h ago"]
-
-
-def test_a_long_path_is_not_cut() -> None:
-    path = "/home/jobs/" + "train/" * 30 + "33.stderr.log"
-    world = training()
-    rows = shown(replace(world, tail=replace(world.tail, path=path)), State(page="task", job=JOB, task="worker-33"))
-    first = next(place for place, row in enumerate(rows) if row.startswith("log       "))
-    last = next(place for place, row in enumerate(rows) if row.startswith("──"))
-    assert last - first == 3
-    assert "".join(row[10:] for row in rows[first:last]) == path
 
 
 def test_a_running_attempt_shows_how_the_previous_one_ended() -> None:
@@ -196,13 +177,6 @@ def test_a_running_attempt_shows_how_the_previous_one_ended() -> None:
     assert rows[1] == "attempt 0 ended: task worker-1 failed with status 3; retry 1 of 2"
     rows = shown(World(polled=True, view=replace(now, job_status=status)), State(page="job", job=JOB))
     assert not any("ended" in row for row in rows)
-
-
-def test_a_log_is_not_scrolled_past_its_ends() -> None:
-    state = State(page="log", job=JOB, task="worker-33", back=1 << 30)
-    rows = shown(training(), state)
-    assert rows[1] == "step 0"
-    assert "179 lines before the end" in rows[0]
 
 
 def test_a_task_without_log_does_not_show_lines_of_another_task() -> None:
@@ -229,14 +203,14 @@ def test_a_question_is_shown_at_the_bottom() -> None:
     assert rows[-2] == "states may be old: Slurm does not respond"
 
 
-@pytest.mark.parametrize("page", ["jobs", "job", "task", "log"])
+@pytest.mark.parametrize("page", ["jobs", "job"])
 def test_control_characters_are_escaped(page: str) -> None:
     bad = view([task(0, "FAILED", HOSTILE, node=HOSTILE)], HOSTILE)
     name = bad.folder.name
     jobs = (line(HOSTILE, "FAILED", reason=HOSTILE, job_id=HOSTILE, advice=HOSTILE),)
     world = World(
         polled=True, jobs=jobs, view=bad, problem=HOSTILE,
-        tail=Tail(job=name, task=f"{HOSTILE}-0", path=HOSTILE, lines=shown_lines(HOSTILE.encode()), address=HOSTILE),
+        tail=Tail(job=name, task=f"{HOSTILE}-0", lines=shown_lines(HOSTILE.encode())),
     )  # fmt: skip
     for question in ("", "cancel", "words", "help"):
         rows = shown(world, State(page=page, job=name, words=HOSTILE[:0], question=question, message=HOSTILE))  # type: ignore[arg-type]

@@ -52,18 +52,8 @@ def test_the_selection_starts_at_the_task_that_failed_last(keys: list[str], name
     assert (state.page, state.task, asked) == ("job", name, [])
 
 
-def test_keys_navigate_between_pages_and_back() -> None:
-    task_page, _ = after("enter", "enter")
-    assert (task_page.page, task_page.task) == ("task", "worker-27")
-    log_page, _ = after("l", state=task_page)
-    assert (log_page.page, log_page.came_from) == ("log", "task")
-    assert [after(*["escape"] * count, state=log_page)[0].page for count in (1, 2, 3, 4)] == [
-        "task",
-        "job",
-        "jobs",
-        "jobs",
-    ]
-    assert after("l", "escape")[0].page == "jobs"
+def test_escape_returns_to_the_list() -> None:
+    assert [after("enter", *["escape"] * count)[0].page for count in (0, 1, 2)] == ["job", "jobs", "jobs"]
 
 
 def test_the_page_of_a_single_job_has_no_way_to_a_list() -> None:
@@ -114,17 +104,14 @@ def test_a_filter_without_matches_can_be_changed() -> None:
     assert after("enter", "c", "/", state=State(words="zz"), sight=nothing) == (State(words="zz", question="words"), [])
 
 
-def test_keys_scroll_a_log_and_switch_to_stderr() -> None:
-    state, _ = after("enter", "l", "up", "up", "pageup", "down")
-    assert state.back == 6
-    assert after("end", state=state)[0].back == 0
-    other, _ = after("e", state=state)
-    assert (other.stream, other.back) == ("stderr", 0)
+def test_a_key_switches_to_stderr() -> None:
+    state, _ = after("enter", "e")
+    assert state.stream == "stderr"
     errors = Sight(jobs=SIGHT.jobs, tasks=TASKS, stream="stderr")
     assert after("e", state=state, sight=errors)[0].stream == "stdout"
 
 
-@pytest.mark.parametrize("page", ["jobs", "job", "task", "log"])
+@pytest.mark.parametrize("page", ["jobs", "job"])
 @pytest.mark.parametrize(("key", "kind"), [("q", "quit"), ("ended", "ended"), ("stop", "stop"), ("redraw", "redraw")])
 def test_quit_works_on_every_page(page: str, key: str, kind: str) -> None:
     (asked,) = after(key, state=State(page=page, job="a"))[1]  # type: ignore[arg-type]

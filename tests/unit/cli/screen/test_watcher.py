@@ -62,13 +62,13 @@ def write_reports(folder: JobFolder, text: str) -> None:
 def test_the_watcher_polls_all_jobs_and_then_the_open_one(
     watching: Callable[[State], Watcher], folder: JobFolder
 ) -> None:
-    write_reports(folder, f"{REPORTS}peer 0 1 0 10.0.0.1 1 ssh:1,2\n")
+    write_reports(folder, REPORTS)
     (folder.attempt(0) / "logs" / "0-worker").mkdir(parents=True)
     (folder.attempt(0) / "logs" / "0-worker" / "1.stderr.log").write_text("no such file\n", encoding="utf-8")
     watcher = watching(State())
     wait_until(lambda: watcher.world.polled, "jobs to be looked at")
     assert [(line.name, line.state) for line in watcher.world.jobs] == [(ME, "RUNNING")]
-    watcher.aim(State(page="task", job=ME))
+    watcher.aim(State(page="job", job=ME))
     wait_until(lambda: watcher.world.tail.lines, "a log to be read")
     view, tail = watcher.world.view, watcher.world.tail
     assert view is not None
@@ -76,7 +76,6 @@ def test_the_watcher_polls_all_jobs_and_then_the_open_one(
     assert watcher.world.progress is not None
     assert watcher.world.progress.words == "1 of 2 tasks completed, 1 failed"
     assert (tail.task, tail.stream, tail.lines) == ("worker-1", "stderr", ("no such file",))
-    assert (tail.address, tail.ports) == ("10.0.0.1", (("ssh", "1,2"),))
 
 
 def test_the_list_shows_the_same_state_as_the_page_of_a_job(

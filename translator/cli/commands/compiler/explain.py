@@ -31,7 +31,7 @@ Forms of EVENTS, which are in the order of time, separated by commas:
   node of TASK is lost      node of worker-1 is lost, a node is lost
   a final state of Slurm    TIMEOUT, PREEMPTED, BOOT_FAIL
   cancelled                 cancelled, cancelled by root
-  Slurm refuses             Slurm refuses for good, Slurm does not answer"""
+  Slurm refuses             Slurm refuses for good, Slurm does not answer""",
 )
 @job_file_or_code
 @click.option(
@@ -45,8 +45,8 @@ Forms of EVENTS, which are in the order of time, separated by commas:
 def command(session: Session, source: Source, *, scenario: str | None, as_json: bool) -> int:
     """Show the origin of the script's lines: lines of the job file, or rules. Or explain an exit code.
 
-    FILE is a job file, or - for standard input; FILE:LINE shows only the lines that come from LINE. CODE is an exit code,
-    its name, the exit status of a command, or a Slurm state; a file of that name comes first.
+    FILE is a job file, or - for standard input; FILE:LINE shows only the lines that come from LINE. CODE is an exit
+    code, its name, the exit status of a command, or a Slurm state; a file of that name comes first.
     """
     from ....app.compiler.scripts import ExplainedScript, explain
     from ....app.exit_meaning import explain_exit, is_exit
