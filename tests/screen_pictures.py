@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import io
-from dataclasses import replace
 from pathlib import Path
 
+from msgspec.structs import replace
 from rich.console import Console
 from rich.text import Text
 
