@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from ..times import duration_text
-from .model import PHASES, running_counts, segments
+from .model import PHASES, segments
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -51,15 +51,6 @@ class Gantt(Struct, frozen=True, kw_only=True):
     since: str
 
 
-class Counts(Struct, frozen=True, kw_only=True):
-    """The number of running tasks: each point is a role, the seconds `since` an event, and the number."""
-
-    points: tuple[tuple[str, int, int], ...]
-    roles: tuple[str, ...]
-    seconds: int
-    since: str
-
-
 def attempts_gantt(report: JobReport) -> Gantt:
     """Return the chart of a job's attempts."""
     start = min((s.begins for attempt in report.attempts for s in attempt.segments), default=report.now)
@@ -86,17 +77,6 @@ def tasks_gantt(attempt: AttemptEntry) -> Gantt:
         if len(tasks) == 1:
             marks += _mark(row, parts, start, tasks[0].state, tasks[0].exit_code)
     return _gantt(rows, bars, marks, BATCH_SCRIPT)
-
-
-def task_counts(attempt: AttemptEntry) -> Counts:
-    """Return the number of running tasks of each role over time."""
-    start = _start(attempt)
-    spans: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
-    for task in attempt.tasks:
-        spans[task.role] += [(s.begins - start, s.ends - start) for s in task.segments if s.phase != "waiting"]
-    points = tuple((role, at, count) for role, found in spans.items() for at, count in running_counts(found))
-    seconds = max((at for _, at, _ in points), default=0)
-    return Counts(points=points, roles=tuple(spans), seconds=seconds, since=BATCH_SCRIPT)
 
 
 def runs_gantt(reports: Sequence[JobReport]) -> Gantt:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from .chart_rows import Counts, Gantt
+    from .chart_rows import Gantt
 
 WIDE, NARROW = 1040, 340
 """Widths of a chart in CSS pixels, including its labels."""
@@ -18,12 +17,6 @@ _ROW, _BAR = 24, 16
 """Heights of a row and of the bar in it."""
 _AXIS = 44
 """Height of a time axis: its numbers and its title."""
-_PLOT = 160
-"""Height of the plot of a chart of counts."""
-COLOURS = 4
-"""The number of colours and dash patterns; the fifth role reuses the first."""
-
-
 _UNITS = (("days", 86400, 3 * 86400), ("hours", 3600, 3 * 3600), ("minutes", 60, 180), ("seconds", 1, 0))
 """A unit, its length in seconds, and the shortest axis in seconds that uses it."""
 
@@ -76,24 +69,6 @@ class DrawnGantt(NamedTuple):
     bar_height: int = _BAR
 
 
-class Line(NamedTuple):
-    """The step line of a role: its path, its colour number, and its label in the legend."""
-
-    path: str
-    colour: int
-    label: Text
-
-
-class DrawnCounts(NamedTuple):
-    """A chart of the running tasks of each role; `levels` are the ticks of its vertical axis."""
-
-    width: int
-    height: int
-    axis: TimeAxis
-    levels: tuple[Tick, ...]
-    lines: tuple[Line, ...]
-
-
 def drawn_gantt(gantt: Gantt, width: int) -> DrawnGantt:
     """Return the chart of bars, its first row at the top."""
     rows = {row: number for number, row in enumerate(gantt.rows)}
@@ -130,28 +105,6 @@ def drawn_gantt(gantt: Gantt, width: int) -> DrawnGantt:
     )
 
 
-def drawn_counts(counts: Counts, width: int) -> DrawnCounts:
-    """Return the chart of running tasks: a step line for each role, below a legend."""
-    most = max((count for _, _, count in counts.points), default=0)
-    left, right = 14 + LETTER * len(str(most)), width - 8
-    places, rows = _legend(counts.roles, width)
-    top = 10 + _ROW * rows
-    x_scale, y_scale = (right - left) / (counts.seconds or 1), _PLOT / (most or 1)
-    steps: dict[str, list[tuple[float, float]]] = {role: [] for role in counts.roles}
-    for role, at, count in counts.points:
-        steps[role].append((left + at * x_scale, top + _PLOT - count * y_scale))
-    step = max(1, int(_step(most, 4)))
-    return DrawnCounts(
-        width=width,
-        height=top + _PLOT + _AXIS,
-        axis=_time_axis(left, right, top + _PLOT, counts.seconds, counts.since, width),
-        levels=tuple(Tick(top + _PLOT - level * y_scale, str(level)) for level in range(0, most + 1, step)),
-        lines=tuple(
-            Line(_step_path(steps[role]), number % COLOURS, places[number]) for number, role in enumerate(counts.roles)
-        ),
-    )
-
-
 def _time_axis(left: float, right: float, top: float, seconds: int, since: str, width: int) -> TimeAxis:
     unit, size = axis_unit(seconds)
     end = seconds / size
@@ -175,28 +128,6 @@ def _step(end: float, most: int) -> float:
             if end / step <= most:
                 return step
         size *= 10
-
-
-def _step_path(points: list[tuple[float, float]]) -> str:
-    """Return the SVG path of a step line: horizontal to each point, then vertical."""
-    if not points:
-        return ""
-    (x, y), *_ = points
-    return f"M{x:.2f},{y:.2f}" + "".join(f"H{after[0]:.2f}V{after[1]:.2f}" for _, after in pairwise(points))
-
-
-def _legend(roles: tuple[str, ...], width: int) -> tuple[list[Text], int]:
-    """Return the label of each role and the number of rows; a line in the role's colour precedes each label."""
-    places: list[Text] = []
-    x, row = 0, 0
-    for role in roles:
-        name = _shortened(role, width)
-        needs = 40 + LETTER * len(name)
-        if x and x + needs > width:
-            x, row = 0, row + 1
-        places.append(Text(x + 26, _ROW * row + _ROW / 2 + 4, name))
-        x += needs
-    return places, row + 1
 
 
 def _right_margin(gantt: Gantt, plot: int) -> int:

@@ -81,24 +81,6 @@ class Tail(Struct, frozen=True, kw_only=True):
     whole: bool
 
 
-class SourceLine(Struct, frozen=True, kw_only=True):
-    """A line of the job file or script, and the linked lines of the other file; numbers count from 1."""
-
-    number: int
-    text: str
-    links: tuple[int, ...] = ()
-    rule: str = ""
-
-
-class LinkedSource(Struct, frozen=True, kw_only=True):
-    """The lines of the job file and of the head of the script; `note` is the reason for missing links, or ""."""
-
-    job: tuple[SourceLine, ...]
-    script: tuple[SourceLine, ...]
-    note: str = ""
-    plan: str = ""
-
-
 class RunFacts(Struct, frozen=True, kw_only=True):
     """The parameters of a job, its group, and the parameters that differ within the group, from its journal.
 
@@ -112,7 +94,10 @@ class RunFacts(Struct, frozen=True, kw_only=True):
 
 
 class JobReport(Struct, frozen=True, kw_only=True):
-    """The report of a job at `now`; `notes` are messages about data that could not be read."""
+    """The report of a job at `now`; `notes` are messages about data that could not be read.
+
+    `script` is the head of the last attempt's script.
+    """
 
     name: str
     job: str
@@ -134,7 +119,8 @@ class JobReport(Struct, frozen=True, kw_only=True):
     failure: Failure | None = None
     tails: tuple[Tail, ...] = ()
     cost: JobCost | None = None
-    source: LinkedSource | None = None
+    job_file: str = ""
+    script: str = ""
     notes: tuple[str, ...] = ()
 
 
@@ -175,18 +161,3 @@ def task_segments(
             ends=end,
         )
         free = end
-
-
-def running_counts(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the number of overlapping spans at each time at which it changes."""
-    changes: dict[int, int] = {}
-    for begins, ends in spans:
-        changes[begins] = changes.get(begins, 0) + 1
-        changes[ends] = changes.get(ends, 0) - 1
-    count = 0
-    found: list[tuple[int, int]] = []
-    for at, change in sorted(changes.items()):
-        count += change
-        if change or not found:
-            found.append((at, count))
-    return found

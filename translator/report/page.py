@@ -19,8 +19,8 @@ from ..shipped import shipped_text
 from ..terminal_text import one_line, visible
 from ..times import by_size, decimal, duration_text, format_time
 from .build import DETAILED, by_reason
-from .chart_rows import MAX_TASKS, attempts_gantt, runs_gantt, short_names, task_counts, tasks_gantt
-from .charts import NARROW, WIDE, drawn_counts, drawn_gantt
+from .chart_rows import MAX_TASKS, attempts_gantt, runs_gantt, short_names, tasks_gantt
+from .charts import NARROW, WIDE, drawn_gantt
 from .cost_text import cost_columns, cost_note, cost_rows
 from .failure_text import failure_rows
 
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from paislurm.backends.slurm.steps import StepUsage
 
-    from .chart_rows import Counts, Gantt
-    from .charts import DrawnCounts, DrawnGantt
+    from .chart_rows import Gantt
+    from .charts import DrawnGantt
     from .model import AttemptEntry, JobReport, TaskEntry
 
 _FOLDER = "templates/report"
@@ -43,14 +43,7 @@ class Chart(NamedTuple):
     """A chart, drawn for wide and for narrow screens; the page's style shows one of them."""
 
     title: str
-    drawings: tuple[DrawnGantt, ...] | tuple[DrawnCounts, ...]
-
-
-class TaskCharts(NamedTuple):
-    """The charts of the tasks of an attempt; None for an empty chart."""
-
-    gantt: Chart | None
-    counts: Chart | None
+    drawings: tuple[DrawnGantt, ...]
 
 
 def job_page(report: JobReport) -> str:
@@ -61,7 +54,10 @@ def job_page(report: JobReport) -> str:
         report=report,
         detailed=report.attempts[-DETAILED:],
         attempts_chart=_gantt(attempts_gantt(report), f"Timeline of the attempts of {report.name}"),
-        task_charts={attempt.number: _task_charts(attempt) for attempt in report.attempts[-DETAILED:]},
+        task_charts={
+            attempt.number: _gantt(tasks_gantt(attempt), f"Timeline of the tasks of attempt {attempt.number}")
+            for attempt in report.attempts[-DETAILED:]
+        },
     )
 
 
@@ -95,24 +91,10 @@ def _differs(name: str, reports: Sequence[JobReport]) -> bool:
     return len({report.run.parameters.get(name) for report in reports}) > 1
 
 
-def _task_charts(attempt: AttemptEntry) -> TaskCharts:
-    """Return the timeline of the tasks of an attempt, and for many tasks also the number of running ones."""
-    counts = task_counts(attempt)
-    many = len(attempt.tasks) > MAX_TASKS and counts.seconds > 0
-    return TaskCharts(
-        gantt=_gantt(tasks_gantt(attempt), f"Timeline of the tasks of attempt {attempt.number}"),
-        counts=_counts(counts, f"Number of running tasks of attempt {attempt.number}") if many else None,
-    )
-
-
 def _gantt(gantt: Gantt, title: str) -> Chart | None:
     """Return the chart of bars; None without bars."""
     drawings = tuple(drawn_gantt(gantt, width) for width in (WIDE, NARROW))
     return Chart(one_line(title), drawings) if gantt.bars else None
-
-
-def _counts(counts: Counts, title: str) -> Chart:
-    return Chart(one_line(title), tuple(drawn_counts(counts, width) for width in (WIDE, NARROW)))
 
 
 def by_role(tasks: Sequence[TaskEntry]) -> list[tuple[str, list[TaskEntry], str]]:

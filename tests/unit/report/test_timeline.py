@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paislurm.translator.report.charts import axis_unit
-from paislurm.translator.report.model import PHASES, Segment, running_counts, segments, task_segments
+from paislurm.translator.report.model import PHASES, Segment, segments, task_segments
 from paislurm.translator.state.task_reports import Report, ScriptRun
 
 TIME = st.none() | st.integers(0, 50)
@@ -53,14 +53,6 @@ def test_a_retried_task_waits_between_its_runs() -> None:
 
 def test_a_task_that_never_started_has_no_segment() -> None:
     assert list(task_segments([], [], began=4, decided=5, ends=6)) == []
-
-
-@given(st.lists(st.tuples(st.integers(0, 30), st.integers(1, 9)), max_size=8))
-def test_running_counts_are_right_in_every_second(spans: list[tuple[int, int]]) -> None:
-    found = running_counts([(begins, begins + length) for begins, length in spans])
-    for at in range(41):
-        known = [count for time, count in found if time <= at]
-        assert (known[-1] if known else 0) == sum(begins <= at < begins + length for begins, length in spans)
 
 
 def test_the_axis_unit_fits_the_length() -> None:

@@ -22,7 +22,7 @@ from ..results.failure import failure_of
 from ..results.fetching import fetch, run_folder_with_logs
 from ..results.tail import open_log, start_of_last_lines
 from .accounts import Accounts, OfJob, accounts
-from .source import linked_source, run_facts
+from .source import run_facts, submitted_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -42,11 +42,9 @@ MAX_ATTEMPTS = 200
 """The number of attempts, the newest, that a report shows."""
 
 
-def job_reports(
-    session: Session, folders: Sequence[JobFolder], *, site: str | None = None, details: bool
-) -> list[JobReport]:
+def job_reports(session: Session, folders: Sequence[JobFolder], *, details: bool) -> list[JobReport]:
     """Return the reports of jobs; `details` adds logs, job file and script. Raises OSError without a journal."""
-    return [_report(session, view, site, details=details) for view in views_of(session, folders)]
+    return [_report(session, view, details=details) for view in views_of(session, folders)]
 
 
 def uses_of_jobs(session: Session, views: Sequence[View]) -> list[list[AttemptUse]]:
@@ -91,7 +89,7 @@ def _evidence(
     return evidence, notes
 
 
-def _report(session: Session, view: View, site: str | None, *, details: bool) -> JobReport:
+def _report(session: Session, view: View, *, details: bool) -> JobReport:
     folder, known = view.folder, view.history
     job = OfJob(known, (*read(folder.journal).records, *view.news))
     first = max(0, known.attempt - MAX_ATTEMPTS + 1)
@@ -107,6 +105,7 @@ def _report(session: Session, view: View, site: str | None, *, details: bool) ->
         if files.number >= first
     ]
     run = run_facts(folder, known)
+    job_file, script = submitted_files(folder, known) if details else ("", "")
     notes += [*errors, *(_fetch_logs(session, view, attempts) if details else ())]
     return replace(
         job_report(replace(found, attempts=attempts, backend_state=backend_state(view))),
@@ -114,7 +113,8 @@ def _report(session: Session, view: View, site: str | None, *, details: bool) ->
         failure=failure_of(session, view),
         tails=tuple(tails(folder, known, attempts)) if details else (),
         cost=cost,
-        source=linked_source(session, folder, known, site, run.parameters) if details else None,
+        job_file=job_file,
+        script=script,
         notes=tuple(notes),
     )
 

@@ -1,4 +1,4 @@
-"""Link the job file of a job to its script by compiling the job file again."""
+"""Read the job file, the script and the parameters with which a job was submitted."""
 
 from __future__ import annotations
 
@@ -6,12 +6,8 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from paislurm.backends.base import LOCAL
-
-from ...errors import PaislurmError, diagnostic_text
-from ...report.links import head_of, linked
 from ...report.model import RunFacts
-from ...state.tidying.kept_script import HEAD
+from ...state.tidying.kept_script import HEAD, split
 from ..results.result import result_of
 from ..results.tail import open_log
 
@@ -19,11 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from ...report.model import LinkedSource
-    from ...site.profile import Site
     from ...state.history import History
     from ...state.job_folder import JobFolder
-    from ..session import Session
 
 
 def read_owned(folder: JobFolder, path: Path, limit: int) -> bytes:
@@ -77,48 +70,17 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
 
 
-def linked_source(
-    session: Session, folder: JobFolder, known: History, site: str | None, parameters: Mapping[str, str]
-) -> LinkedSource:
-    """Return the submitted job file and the head of its newest script, with links if the job file compiles."""
-    text = read_owned(folder, folder.path / JOB_FILE, MAX_BYTES)
+def submitted_files(folder: JobFolder, known: History) -> tuple[str, str]:
+    """Return the submitted job file and the head of the newest script; "" for one that the owner does not have."""
+    job = read_owned(folder, folder.path / JOB_FILE, MAX_BYTES)
     scripts = (_script(folder, attempt) for attempt in range(known.attempt, -1, -1))
-    script = head_of(next(filter(None, scripts), b"").decode(errors="replace"))
-    job = text.decode(errors="replace").removeprefix("\ufeff").splitlines()
-    if not text or not script:
-        return linked(job, script, note="the job file or the script cannot be read")
-    own = parameters_of(folder)
-    changed = {name: value for name, value in parameters.items() if own.get(name) != value}
-    try:
-        return _linked(text, job, script, _site(session, known, site), changed)
-    except PaislurmError as error:
-        why = diagnostic_text(error.diagnostics[0]).splitlines()[0]
-        return linked(job, script, note=f"the job file cannot be compiled here, so there are no links: {why}")
+    script = next(filter(None, scripts), b"")
+    sealed = split(script)
+    head = sealed[0] if sealed else script
+    return job.decode(errors="replace").removeprefix("\ufeff"), head.decode(errors="replace")
 
 
 def _script(folder: JobFolder, attempt: int) -> bytes:
     """Return the script of an attempt, or its head after tidying; b"" if the owner has neither."""
     script = folder.script(attempt)
     return read_owned(folder, script, MAX_BYTES) or read_owned(folder, script.with_name(HEAD), MAX_BYTES)
-
-
-def _linked(text: bytes, job: list[str], script: list[str], site: Site, parameters: dict[str, str]) -> LinkedSource:
-    from ...pipeline import compile_job
-    from ...planning.plan_text import plan_text
-    from ...rendering.provenance import origins
-
-    compiled = compile_job(text, file=JOB_FILE, site=site, parameters=parameters)
-    lines = origins(compiled.plan, compiled.document)
-    rows = ((origin.line, origin.job_lines, origin.rule or "") for origin in lines)
-    return linked(job, script, head_of(compiled.script), rows, plan=plan_text(compiled.plan))
-
-
-def _site(session: Session, known: History, site: str | None) -> Site:
-    """Return the site of `--site`, or the most likely site of the submit."""
-    from ...site.profile import local_site
-    from ..input.sites import find_site
-
-    kind, _, host = known.backend.partition(":")
-    if kind == LOCAL and site is None:
-        return local_site()
-    return find_site(session, site, host=host or None)

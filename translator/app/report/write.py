@@ -33,15 +33,13 @@ def write_report(
     output: str | os.PathLike[str] | None = None,
     *,
     group: str | None = None,
-    site: str | None = None,
 ) -> WrittenReport:
     """Write an HTML page about a job, or a comparison of several jobs or a group; warn of missing data.
 
-    Default for `output`: JOB.report.html in the current folder. `site` is the profile of the submit, if --site named
-    one. Raises UsageError if `output` is not a file.
+    Default for `output`: JOB.report.html in the current folder. Raises UsageError if `output` is not a file.
     """
     several = group is not None or len(folders) > 1
-    reports = job_reports(session, folders, site=site, details=not several)
+    reports = job_reports(session, folders, details=not several)
     page = comparison_page(reports, group or "") if several else job_page(reports[0])
     path = Path(output or f"{_page_name(folders, group)}.report.html")
     write_output(path, page.encode("utf-8", "backslashreplace"), is_named=output is not None)

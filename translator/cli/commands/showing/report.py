@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 @jobs_arguments
 @click.option("--group", metavar="NAME", shell_complete=candidates.groups, help="Compare the jobs of a group.")
 @click.option("-o", "--output", metavar="FILE", help="File to write. Default: JOB.report.html in this folder.")
-@click.option("--site", metavar="FILE", help="The site profile with which the job was submitted, if --site named one.")
 @json_option
 @pass_session
 def command(
@@ -34,7 +33,6 @@ def command(
     jobs: tuple[str, ...],
     group: str | None,
     output: str | None,
-    site: str | None,
     *,
     last: bool,
     as_json: bool,
@@ -52,7 +50,7 @@ def command(
     folders = (
         select(session.store, jobs, user=session.user, last=last) if group is None else folders_of_group(session, group)
     )
-    written = write_report(session, folders, output, group=group, site=site)
+    written = write_report(session, folders, output, group=group)
     if as_json:
         print_json(written)
     else:
