@@ -48,7 +48,7 @@ _INLINE = re.compile(r"</?(?:a|abbr|b|code|dd|em|small|span|strong|td|th|time)\b
 
 
 class Slurm:
-    """Slurm's programs, which answer from tables as their real ones would, in whichever columns are asked for."""
+    """Slurm's programs and quota, which answer from tables as their real ones would, in whichever columns are asked for."""
 
     def __init__(self, answers: dict[str, str]) -> None:
         self._answers = {"scontrol": UNKNOWN} | answers
@@ -56,7 +56,7 @@ class Slurm:
 
     def run(self, argv: Sequence[str], **options: Any) -> Completed:
         program, given = argv[0], dict(word.partition("=")[::2] for word in argv)
-        assert program in ("sacct", "sbatch", "scancel", "scontrol", "sinfo", "squeue", "sstat"), argv
+        assert program in ("quota", "sacct", "sbatch", "scancel", "scontrol", "sinfo", "squeue", "sstat"), argv
         answer = self._answers.get(program, "")
         if program in ("sacct", "squeue") and not answer.startswith("!"):
             is_in_seconds = options.get("env") == TIMES

@@ -79,7 +79,7 @@ class Session:
     def at_home(self, home: Path) -> Session:
         """Return a session like this one with another home."""
         given = self._given.get("PAISLURM_SITE")
-        return Session(home=home, site=given, say=self._say, clock=self._clock, environment=self._environment)
+        return Session(home=home, site=given, say=self._say, clock=self.clock, environment=self._environment)
 
     @property
     def environment(self) -> dict[str, str]:

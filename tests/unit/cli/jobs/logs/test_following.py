@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import time
 from typing import TYPE_CHECKING
 
 import pytest
