@@ -148,14 +148,14 @@ def background_cases(draw: st.DrawFn) -> Case:
             end = draw(st.sampled_from([(0, 0, "success"), (3, 255, "unknown"), None]))
             if end is None:
                 case.lines.append(f"at {time} background {task} {time} 17:cat")
-                if draw(st.booleans()):
-                    # Slurm has told the task first.
-                    case.lines.append(f"at {case.term} term {task}")
-                case.lines.append(f"at {START + 99} exit {task} 0 0 success {START + 99}")
-                if time < case.term:
-                    case.exits.append(Exit(case.term, position, index, 0, 0, "success"))
-                else:
-                    case.exits.append(Exit(START + 99, position, index, 0, 0, "success"))
+                exits = START + 99
+                if draw(st.booleans()) and time < case.term:
+                    # Slurm has told the task first, and the process may have ended by that.
+                    exits = draw(st.sampled_from([exits, case.term - 1]))
+                    case.lines.append(f"at {case.term - 1} term {task}")
+                case.lines.append(f"at {exits} exit {task} 0 0 success {exits}")
+                settled = exits if time >= case.term else min(exits, case.term)
+                case.exits.append(Exit(settled, position, index, 0, 0, "success"))
             else:
                 case.lines.append(f"at {time} exit {task} {end[0]} {end[1]} {end[2]} {time}")
                 case.exits.append(Exit(time, position, index, *end))
