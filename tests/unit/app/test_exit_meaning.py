@@ -69,8 +69,7 @@ def test_an_unknown_code_has_unknown_behaviour(code: str) -> None:
 
 def test_an_exit_status_without_a_rule_comes_from_the_command() -> None:
     meanings = [explained(word, TABLE).record.meaning or "" for word in ("200", "42")]
-    assert "a failure without details in the exit specification" in meanings[0]
-    assert "an exit status that the command itself chose" in meanings[1]
+    assert meanings == ["an exit status that the command itself chose"] * 2
     assert "signal" not in str(explained("183", TABLE).record)
     assert "signal" in str(explained("155", TABLE).record)
 

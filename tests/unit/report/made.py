@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from paislurm.translator.exit_codes.table import ExitTable
 from paislurm.translator.pipeline import compile_job
 from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.records import (
@@ -123,9 +124,10 @@ class Made:
         )  # fmt: skip
 
     def result(self, attempt: int, began: int, ended: int, outcome: str, code: int, reason: str, tasks: Any) -> None:
+        behaviour = ExitTable().describe(code).behaviour if code else "success"
         document = {
             "version": 2, "job": self.job, "attempt": attempt, "job_id": str(4711 + attempt), "outcome": outcome,
-            "exit_code": code, "behaviour": "success" if not code else "unknown", "reason": reason, "trigger": None,
+            "exit_code": code, "behaviour": behaviour, "reason": reason, "trigger": None,
             "started_at": began, "ended_at": ended, "tasks": list(tasks),
         }  # fmt: skip
         self.folder.result(attempt).write_text(json.dumps(document))
