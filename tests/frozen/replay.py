@@ -38,7 +38,8 @@ from tests.unit.backends.ssh.here import Here
 from .recording import CASES, HOME, SHOWN, THERE, Recording, load, unpack
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from types import ModuleType
 
 HOST = "login"
 USERS = {0: "root", 21001: "alice", 21002: "bob"}
@@ -48,7 +49,7 @@ _INLINE = re.compile(r"</?(?:a|abbr|b|code|dd|em|small|span|strong|td|th|time)\b
 
 
 class Slurm:
-    """Slurm's programs and quota, which answer from tables as their real ones would, in whichever columns are asked for."""
+    """Slurm's programs and quota, which answer from tables as the real ones would, in the columns that are wanted."""
 
     def __init__(self, answers: dict[str, str]) -> None:
         self._answers = {"scontrol": UNKNOWN} | answers
@@ -86,6 +87,12 @@ def _rows(table: str, given: dict[str, str], key: str) -> str:
     return "".join(f"{line}\n" for line in (*head, *("|".join(row[name] for name in columns) for row in found)))
 
 
+def _modules_with(function: Callable[..., object]) -> list[ModuleType]:
+    """Return the modules of the program that have imported a function by its name."""
+    named = [module for module in list(sys.modules.values()) if module.__name__.startswith("paislurm.")]
+    return [module for module in named if vars(module).get(function.__name__) is function]
+
+
 @contextmanager
 def world(recording: Recording) -> Iterator[Path]:
     """Have a home with the recorded files, at the time of the recording."""
@@ -107,7 +114,7 @@ def world(recording: Recording) -> Iterator[Path]:
                 (SharedFiles, "now", lambda _: now),
                 (pwd, "getpwuid", lambda uid: SimpleNamespace(pw_name=USERS[uid])),
                 (session.Session, "now", lambda _: int(now)),
-                (session, "user_name", lambda: "alice"),
+                *((module, "user_name", lambda: "alice") for module in _modules_with(session.user_name)),
                 (os, "uname", lambda: os.uname_result((uname[0], HOST, *uname[2:]))),
                 (sites, "SYSTEM", home / "no-profile"),
                 (local, "_start", lambda *_: ""),
