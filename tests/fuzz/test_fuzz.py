@@ -6,11 +6,12 @@ import os
 import shutil
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-pytest.importorskip("atheris", reason="atheris has no wheel for this Python")
+pytestmark = pytest.mark.skipif(find_spec("atheris") is None, reason="atheris has no wheel for this Python")
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

@@ -17,6 +17,8 @@ from paislurm.translator.errors import ProtocolError
 from paislurm.translator.pipeline import compile_job
 from paislurm.translator.rendering.runtime_bundle import SEAL
 from tests.example_jobs import EXAMPLES
+from tests.left_out import NO_PUBLISHED_JOBS, not_asked
+from tests.needs import starts_in_c
 
 from .lint import complaints, whole_complaints
 from .remake import CASES, whole_script
@@ -54,7 +56,7 @@ def script_of(file: Path) -> str:
 @pytest.mark.parametrize("folder", [pytest.param("examples"), pytest.param("published")])
 def test_all_scripts_pass_bash_and_shellcheck(folder: str) -> None:
     if folder == "published" and not PUBLISHED:
-        pytest.skip("PAISLURM_OPENPAI_JOBS names no folder of published job files")
+        not_asked(NO_PUBLISHED_JOBS)
     files = EXAMPLES if folder == "examples" else PUBLISHED
     scripts = {f"{file.stem}.sbatch": script for file in files if (script := script_of(file))}
     assert len(scripts) >= len(files) - 2
@@ -75,6 +77,7 @@ def test_an_unused_variable_is_reported() -> None:
     assert "PSL_OF_NO_USE appears unused" in complaints({"unused.sbatch": script})
 
 
+@pytest.mark.skipif(not starts_in_c(), reason="Python does not start from this folder with LC_ALL=C")
 def test_the_same_file_gives_the_same_bytes(tmp_path: Path) -> None:
     """In two folders, by two users, in two languages, with two hash seeds."""
     surroundings = (

@@ -42,7 +42,7 @@ def test_an_unsuitable_python_is_reported_with_the_reason(tmp_path: Path, text: 
 
 def test_a_suitable_python_is_used(tmp_path: Path) -> None:
     makes_folder = 'mkdir -p "$4/bin"; echo "$@" >"$4/made"; ln -s /bin/true "$4/bin/pip"'
-    venv = python(tmp_path, "python", f'[[ $2 == -m ]] || exec {sys.executable} "$@"; {makes_folder}')
+    venv = python(tmp_path, "python", f'[[ $2 == -m ]] || exec "{sys.executable}" "$@"; {makes_folder}')
     subprocess.run([str(VENV), str(tmp_path / "a venv"), venv], check=True)
     assert (tmp_path / "a venv" / "made").read_text(encoding="utf-8") == f"-I -m venv {tmp_path}/a venv\n"
 

@@ -39,7 +39,9 @@ def test_the_runner_removes_and_adds_variables(monkeypatch: pytest.MonkeyPatch) 
     assert "leaked" not in done.stdout
 
 
-def test_a_missing_program_raises_unreachable_error() -> None:
+def test_a_missing_program_raises_unreachable_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With folders that can be read: the PATH of a shell of another user may have others."""
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
     with pytest.raises(UnreachableError, match="--backend local"):
         LocalRunner().run(["sbatch-that-is-nowhere"], timeout=30)
 

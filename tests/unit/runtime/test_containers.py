@@ -92,8 +92,9 @@ RANKS = """
 PSL_RANKS_OF[1]=2
 PSL_RANKS=2 PSL_NODE_FOLDER=/tmp/calls-@PID@ SLURM_JOB_ID=7 SLURM_STEP_ID=0 PMI_FD=10 SLURM_MPI_TYPE=x
 export PMIX_SERVER_TMPDIR=@FOLDER@/pmix.7.0/ PMIX_SYSTEM_TMPDIR=@FOLDER@ PMI_FD PMIX_RANK=3 PMI_RANK=3
+find_binds; mkdir() { command mkdir "$@"; }
 mkdir -p @ROOT@ @FOLDER@/pmix.7.0 @FOLDER@/spmix_appdir_7.0; exec 10</dev/null
-find_binds; prepare_ranks @ROOT@; write_rank_variables @ROOT@/environment
+prepare_ranks @ROOT@; write_rank_variables @ROOT@/environment
 (become_container @ROOT@ 5 0)
 cat @ROOT@/environment; rmdir "$PSL_RANK_MEMORY"
 """
@@ -133,9 +134,8 @@ def test_the_command_line_of_a_rank(
             text = text.replace(word, path)
         return text
 
-    code = 'mkdir() { command mkdir "$@"; }\n'
-    bash(tmp_path, name, code + ENTER.replace("ROOT", places["@ROOT@"]), image)
-    said = bash(tmp_path, name, code + placed(RANKS), image)
+    bash(tmp_path, name, ENTER.replace("ROOT", places["@ROOT@"]), image)
+    said = bash(tmp_path, name, placed(RANKS), image)
     usual, call = (
         [word for word in each if not word.isdigit() and word != "--ipc=host"] for each in standin.calls(tmp_path)
     )

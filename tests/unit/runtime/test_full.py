@@ -16,7 +16,7 @@ FAKES = """
 print_result() { echo result; }
 clean_up_nodes() { :; }
 handle_pending_signals() { :; }
-PSL_ENTERED=1 PSL_ATTEMPT_FOLDER=$PWD PSL_SECRET_NAMES=''
+PSL_ENTERED=1 PSL_ATTEMPT_FOLDER=$PWD PSL_SUBMIT_DIR=$PWD PSL_SECRET_NAMES=''
 """
 SAYS = "its file system is full, or your quota there is used up"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import resource
 import subprocess
 import sys
@@ -62,6 +61,8 @@ def test_a_folder_that_is_not_a_job_is_not_changed(run: Runner, job: str, slurm:
     assert not slurm.submissions
 
 
+# With Python 3.14, a temporary file that the limit has closed complains when it is collected.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_full_disk_leaves_no_files(
     run: Runner, job: str, slurm: FakeBackend, surroundings: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -101,9 +102,8 @@ def test_a_home_without_permission_is_reported(
     run: Runner, job: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     closed = tmp_path / "closed"
-    closed.mkdir(mode=0o500)
-    if os.access(closed, os.W_OK):
-        monkeypatch.setattr(Path, "mkdir", denied)
+    closed.mkdir()
+    monkeypatch.setattr(Path, "mkdir", denied)
     monkeypatch.setenv("PAISLURM_HOME", str(closed / "home"))
     said = run("submit", job)
     assert said.code == 4

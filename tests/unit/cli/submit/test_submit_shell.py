@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
+from tests.needs import starts_in_c
+
 from ...protocol.jobs import JOB, changed
 from ..ran import script
 from ..running import job_file
@@ -169,6 +171,7 @@ SHELL = {
 LOOK = f"{NAMES}; echo; env | grep -c {VALUE[:-1]}.; type -t module other || echo none; echo ${{OUT-}} ${{NODES-}} $TZ"
 
 
+@pytest.mark.skipif(not starts_in_c(), reason="Python does not start from this folder with LC_ALL=C")
 @pytest.mark.parametrize(
     ("wish", "has", "lacks", "rest"),
     [
