@@ -5,14 +5,17 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import tempfile
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
 
 from tests.cluster import horovod
+from tests.cluster.jobs import ROOT
 from tests.cluster.left_behind import FAILED
 from tests.cluster.running import in_turn
+from tests.needs import runs_programs
 from tests.order import CLUSTER, CONTRACT, cluster_of, needs_horovod, ordered, stays_together
 
 if TYPE_CHECKING:
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
 
     from xdist.remote import Producer
     from xdist.scheduler import LoadScopeScheduling
+
+pytest_plugins = ["tests.left_out", "tests.tally"]
 
 # A machine that does much besides is slow at times, which says nothing of a property.
 settings.register_profile("paislurm", deadline=None)
@@ -29,6 +34,12 @@ settings.load_profile("paislurm")
 # program would wait for ever. Source: POSIX, Shell Command Language, Asynchronous Lists.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+
+
+# Whatever the caller's shell has: tests make files that others read, and programs that they run.
+os.umask(0o022)
+if not runs_programs(tempfile.gettempdir()):
+    tempfile.tempdir = os.environ["TMPDIR"] = next(filter(runs_programs, ("/tmp", "/var/tmp", str(ROOT))))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

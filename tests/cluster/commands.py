@@ -16,6 +16,8 @@ from tests.cluster.kinds import KINDS, NODES, OWN, SLURMS
 
 def main() -> int:
     options = build_parser().parse_args()
+    # Users read what is made here, whatever the caller's shell has.
+    os.umask(0o022)
     try:
         return execute(Cluster(default_instance(options.slurm, KINDS[options.kind])), options)
     except ClusterError as error:
@@ -35,8 +37,7 @@ def build_parser() -> argparse.ArgumentParser:
     add("install", "install the Debian packages that are missing")
     for_tests = add("held", "boot all clusters that the tests need, and run a command beside them")
     for_tests.add_argument("argv", nargs="+", metavar="-- ARGV")
-    building = add("horovod", "build Horovod, without which some tests are skipped: 2 to 8 minutes, once a machine")
-    building.add_argument("--background", action="store_true", help="begin, at low priority, and do not wait for it")
+    add("horovod", "build Horovod, without which some tests are skipped: 2 to 8 minutes, once a machine")
     add("up", "boot the cluster unless it is up and well")
     add("down", "stop the cluster").add_argument("--purge", action="store_true", help="remove its folder too")
     add("status", "show hosts, daemons and nodes")
@@ -58,7 +59,7 @@ def execute(cluster: Cluster, options: argparse.Namespace) -> int:
         case "held":
             return held.run(options.argv)
         case "horovod":
-            (horovod.start if options.background else horovod.build)()
+            horovod.build()
         case "up":
             cluster.up()
         case "down":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import signal
@@ -11,12 +12,14 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from tests.cluster import sharing
+from tests.cluster import horovod, sharing
 from tests.cluster.checkout import install_checkout
 from tests.cluster.cluster import Cluster
 from tests.cluster.instance import ClusterError, default_instance
 from tests.cluster.kinds import KINDS, SLURMS
+from tests.cluster.packages import install_debian_packages, missing_packages
 from tests.cluster.versions import versions
+from tests.needs import works
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,24 +31,47 @@ NOT_BOOTED: dict[str, str] = json.loads(os.environ.get(VARIABLE, "{}"))
 
 
 def run(command: Sequence[str]) -> int:
-    """Boot every cluster, run the command beside them, and take down what was booted; return the command's status.
+    """Install what is missing, boot every cluster, run the command beside them, and take down what was booted.
 
-    Tests of a cluster that does not boot are skipped. With PAISLURM_REQUIRE_CLUSTER=1 ClusterError is raised instead.
+    Return the command's status. Tests of a cluster that does not boot are skipped. With PAISLURM_REQUIRE_CLUSTER=1
+    ClusterError is raised instead.
     """
     # In the background of a shell they are ignored, and daemons and their jobs would inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     with contextlib.ExitStack() as stack, ThreadPoolExecutor(len(SLURMS)) as pool:
-        results = list(pool.map(lambda slurm: boot(slurm, stack), SLURMS))
+        why = prepare()
+        results = [] if why else list(pool.map(lambda slurm: boot(slurm, stack), SLURMS))
         faults = {folder: reason for result in results for folder, reason in result.items()}
-        for reason in dict.fromkeys(faults.values()):
+        for reason in dict.fromkeys([why] if why else faults.values()):
             print(f"cluster.py: {reason}", file=sys.stderr)
-        if faults and os.environ.get("PAISLURM_REQUIRE_CLUSTER") == "1":
+        if (why or faults) and os.environ.get("PAISLURM_REQUIRE_CLUSTER") == "1":
             raise ClusterError("the tests need all clusters")
         # The command gets a Ctrl-C of its own, and has the clusters until it ends.
         signal.signal(signal.SIGINT, lambda *_: None)
         environment = {**os.environ, VARIABLE: json.dumps(faults)}
         return subprocess.run(command, env=environment, check=False).returncode
+
+
+def prepare() -> str:
+    """Install packages, and begin to build Horovod; return why no cluster can boot on this machine, else ""."""
+    if os.geteuid() == 0:
+        with contextlib.suppress(ClusterError):
+            install_debian_packages()
+    if not (why := unfit()):
+        horovod.start()
+    return why
+
+
+@functools.cache
+def unfit() -> str:
+    """Return why no cluster can boot on this machine, "" if nothing is known."""
+    has_ip = ("sh", "-c", "! command -v ip || ip link set lo up")
+    if os.geteuid() != 0 or not works("unshare", "--mount", "--uts", "--net", "--ipc", *has_ip):
+        return "three Slurms: needs root and namespaces"
+    if missing := missing_packages():
+        return f"three Slurms: needs packages of Debian 12: {' '.join(missing)}"
+    return ""
 
 
 def boot(slurm: str, stack: contextlib.ExitStack) -> dict[str, str]:

@@ -27,10 +27,13 @@ def install_debian_packages(wanted: Sequence[str] = ()) -> list[str]:
         if os.geteuid() != 0:
             raise ClusterError(f"only root can install packages: {' '.join(missing)}")
         environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-        with no_daemons_start():
-            for argv in (["update"], ["install", "--yes", "--no-install-recommends", *missing]):
-                # Progress is talk, not result.
-                subprocess.run(["apt-get", "--quiet", *argv], env=environment, stdout=sys.stderr, check=True)
+        try:
+            with no_daemons_start():
+                for argv in (["update"], ["install", "--yes", "--no-install-recommends", *missing]):
+                    # Progress is talk, not result.
+                    subprocess.run(["apt-get", "--quiet", *argv], env=environment, stdout=sys.stderr, check=True)
+        except (OSError, subprocess.CalledProcessError) as error:
+            raise ClusterError(f"{' '.join(missing)} cannot be installed: {error}") from None
     return missing
 
 
@@ -38,7 +41,10 @@ def missing_packages(wanted: Sequence[str] = ()) -> list[str]:
     lines = (line.partition("#")[0].strip() for line in (TOOL / "packages.txt").read_text().splitlines())
     wanted = wanted or [line for line in lines if line]
     query = ["dpkg-query", "--show", "--showformat=${Package} ${db:Status-Status}\n", *wanted]
-    answer = subprocess.run(query, capture_output=True, text=True, check=False).stdout
+    try:
+        answer = subprocess.run(query, capture_output=True, text=True, check=False).stdout
+    except FileNotFoundError:
+        answer = ""
     installed = {line.split()[0] for line in answer.splitlines() if line.endswith(" installed")}
     return [name for name in wanted if name not in installed]
 

@@ -11,10 +11,9 @@ import pytest
 
 from tests.cluster import horovod, sharing
 from tests.cluster.cluster import Cluster
-from tests.cluster.held import NOT_BOOTED
+from tests.cluster.held import NOT_BOOTED, unfit
 from tests.cluster.instance import ClusterError, default_instance
 from tests.cluster.kinds import OWN, USUAL
-from tests.cluster.packages import missing_packages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,8 +25,7 @@ if TYPE_CHECKING:
 def running(slurm: str = OWN, kind: Kind = USUAL) -> Iterator[Cluster]:
     """Have the running cluster of a Slurm and a kind; it is taken down at the end if it was booted for these tests.
 
-    PAISLURM_KEEP_CLUSTER=1 leaves it up. Without a cluster the tests are skipped, or with
-    PAISLURM_REQUIRE_CLUSTER=1 they fail.
+    PAISLURM_KEEP_CLUSTER=1 leaves it up. Without a cluster the tests are skipped.
     """
     cluster = Cluster(default_instance(slurm, kind))
     keep = os.environ.get("PAISLURM_KEEP_CLUSTER") == "1"
@@ -37,9 +35,7 @@ def running(slurm: str = OWN, kind: Kind = USUAL) -> Iterator[Cluster]:
             stack.enter_context(sharing.use(cluster.instance, cluster.up, cluster.down, keep=keep))
         except ClusterError as error:
             NOT_BOOTED[str(cluster.instance.folder)] = str(error)
-            if os.environ.get("PAISLURM_REQUIRE_CLUSTER") == "1":
-                raise
-            pytest.skip(f"no cluster: {error}")
+            pytest.skip(str(error))
         yield cluster
 
 
@@ -58,16 +54,11 @@ def check(cluster: Cluster) -> None:
     """Raise ClusterError if the cluster cannot boot here, or could not."""
     if why := NOT_BOOTED.get(str(cluster.instance.folder)):
         raise ClusterError(why)
-    if sys.platform != "linux":
-        raise ClusterError("needs Linux")
-    if os.geteuid() != 0:
-        raise ClusterError("needs root")
-    if missing := missing_packages():
-        raise ClusterError(f"packages are missing, run tests/cluster/cluster.py install: {' '.join(missing)}")
+    if why := unfit():
+        raise ClusterError(why)
 
 
 def require_horovod() -> None:
-    """Skip the test that calls it if Horovod is not built; with PAISLURM_REQUIRE_CLUSTER=1 it fails."""
+    """Skip the test that calls it if Horovod is not built."""
     if not horovod.is_built():
-        give_up = pytest.fail if os.environ.get("PAISLURM_REQUIRE_CLUSTER") == "1" else pytest.skip
-        give_up(horovod.why_not())
+        pytest.skip(horovod.why_not())

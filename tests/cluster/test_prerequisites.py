@@ -9,16 +9,12 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
-
 from tests.cluster.instance import GROUP_ID, USERS
 from tests.cluster.jobs import BOTH, SITE, Submitted, paislurm, role, states, submit_file
 from tests.cluster.processes import wait_until
 
 if TYPE_CHECKING:
     from tests.cluster.cluster import Cluster
-
-PUBLISHED = Path(os.environ.get("PAISLURM_OPENPAI_JOBS", "/nonexistent")) / "v2"
 
 
 def write_files(folder: Path, **files: str) -> None:
@@ -140,14 +136,13 @@ extras:
     )
 
 
-@pytest.mark.skipif(not PUBLISHED.is_dir(), reason="PAISLURM_OPENPAI_JOBS names no folder of published job files")
-def test_the_published_job_with_all_kinds_of_prerequisites(installed: Cluster, workdir: Path) -> None:
+def test_the_published_job_with_all_kinds_of_prerequisites(installed: Cluster, workdir: Path, published: Path) -> None:
     """tensorflow-cifar10.yaml as it is; what it downloads and trains is stood in for."""
     until_the_server_trains = 'until grep -q "^python" "$PAI_WORK_DIR"/../../1-*/0/calls; do sleep 0.1; done'
     log = '#!/bin/bash\necho "${0##*/} $*" >>"$PAI_WORK_DIR/calls"\n'
     write_files(
         workdir,
-        job_yaml=(PUBLISHED / "tensorflow-cifar10.yaml").read_text(),
+        job_yaml=(published / "v2/tensorflow-cifar10.yaml").read_text(),
         bin__rm=f'{log}[[ $1 == /usr/local/cuda/* ]] || exec /bin/rm "$@"\n',
         bin__wget=f"{log}mkdir -p t/cifar-10-batches-py; tar cz -C t cifar-10-batches-py\n",
         bin__git=f'{log}[[ $1 != clone ]] || mkdir -p "$3/scripts/tf_cnn_benchmarks"\n',

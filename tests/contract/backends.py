@@ -10,6 +10,7 @@ import pytest
 from tests.cluster import pyslurm_build
 from tests.cluster.instance import LOGIN, ClusterError
 from tests.cluster.kinds import SLURMS
+from tests.left_out import not_asked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -31,7 +32,7 @@ def _with_pyslurm(site: Site) -> Mapping[str, str]:
             pytest.skip(next((line for line in asked.stderr.splitlines() if "E509" in line), asked.stderr[-200:]))
         return {}
     if why_not := pyslurm_build.why_not(site.slurm):
-        pytest.skip(why_not)
+        not_asked(why_not)
     try:
         python = pyslurm_build.install(site.cluster.instance)
     except ClusterError as error:

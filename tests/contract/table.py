@@ -92,6 +92,8 @@ def case_of(nodeid: str, slurms: Sequence[str]) -> tuple[str, str, str]:
 def write_table(terminal: pytest.TerminalReporter) -> None:
     """Write the table and what each cluster is made of, if cases of the suite have run."""
     reports = [report for found in terminal.stats.values() for report in found if hasattr(report, "when")]
+    if all(report.skipped or report.when != "call" for report in _of_suite(reports)):
+        return
     tables = {
         "contract by Slurm": lines_of_table(reports, SLURMS),
         f"contract by backend, with Slurm {' / '.join(SLURMS)}": lines_of_backends(

@@ -9,6 +9,7 @@ import pytest
 
 from tests.cluster.jobs import ROOT, states
 from tests.example_jobs import RUNNABLE
+from tests.left_out import not_asked
 from tests.standins import FOLDER, with_standins
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def test_example(site: Site, folder: Path, name: str) -> None:
 def test_torchrun_of_pytorch_itself(site: Site, folder: Path) -> None:
     """Four processes in two tasks meet by c10d."""
     if site.run("bash", "-c", "torchrun --help").returncode != 0:
-        pytest.skip("there is no PyTorch here")
+        not_asked("there is no PyTorch here")
     # With Python 3.11, torchrun 1.13 of Debian fails unless it redirects and repeats the output of its processes.
     variables = {"PET_REDIRECTS": "1", "PET_TEE": "1"}
     text = (ROOT / "examples/ddp.yaml").read_text().replace("processes: 1", "processes: 2")

@@ -12,6 +12,7 @@ from tests.cluster import horovod
 from tests.cluster.boot import locked
 from tests.cluster.jobs import ONE_ATTEMPT, ROOT, role
 from tests.cluster.running import require_horovod
+from tests.left_out import not_asked
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,7 +62,7 @@ def test_native_ranks_on_two_nodes(site: Site, folder: Path, image_with_horovod:
     """Slurm's plugin pmix starts them, without mpirun and ssh."""
     plugins = site.run("srun", "--mpi=list")
     if "pmix" not in re.findall(r"\w+", plugins.stdout + plugins.stderr):
-        pytest.skip("this Slurm has no MPI plugin pmix")
+        not_asked("this Slurm has no MPI plugin pmix")
     roles = role("worker", 2, f"python3 {folder}/{TRAINER.name}").replace("memoryMB: 100", "memoryMB: 1024")
     roles = roles.replace("cpu: 1,", f"cpu: {CPUS},")
     extras = "{slurm: {mpi: {plugin: pmix, ranksPerInstance: 1}}}"

@@ -13,6 +13,7 @@ import pytest
 from tests.cluster.jobs import ONE_ATTEMPT, WHERE, folder_of_alice, paislurm, role, states, submit, submit_file, write
 from tests.cluster.processes import wait_until
 from tests.cluster.test_faults import SAVES, status, wait_ready
+from tests.left_out import not_asked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -208,7 +209,7 @@ def test_job_started_twice_by_a_crashed_controller_is_a_node_failure(installed: 
         installed.cancel_all()
         installed.wait_idle()
     else:
-        pytest.skip("the controller had saved that the job runs, or forgot all of it, each time")
+        not_asked("the controller had saved that the job runs, or forgot all of it, each time")
     try:
         waited = paislurm(installed, job.folder, "wait", "--", job.name, timeout=200)
         shown = status(job)

@@ -12,6 +12,7 @@ import pytest
 from tests.cluster.jobs import BOTH, role, states
 from tests.cluster.processes import wait_until
 from tests.contract.site import LONGEST
+from tests.left_out import not_asked
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -117,7 +118,7 @@ def test_cancelled_scrontab_entry_is_reported_as_overdue(site: Site, folder: Pat
     """Slurm puts a word before an entry whose job was cancelled, and commands say so when a round is overdue."""
     assert site.administrator
     if site.run("which", "scrontab").returncode:
-        pytest.skip("Debian 12 has Slurm without scrontab")
+        not_asked("Debian 12 has Slurm without scrontab")
     job = site.submit(folder, role("w", 1, "echo ready; sleep 600"), settings="monitor: none\n")
     program = site.run("which", "paislurm").stdout.strip()
     call = " ".join(["/usr/bin/env", *(f"{name}={value}" for name, value in job.env.items()), program])

@@ -12,6 +12,7 @@ import pytest
 from tests.cluster.jobs import role
 from tests.contract.test_cost import cost_of
 from tests.contract.test_spare_nodes import RETRIED, await_start, begun, ledger, overlaps, ticking
+from tests.left_out import not_asked
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,7 +39,7 @@ def fill_queue(site: Site) -> list[str]:
 @pytest.mark.parametrize("lost_task", ["w-0", "w-1"], ids=["batch-node", "other-node"])
 def test_slurm_restarts_the_job_before_all_that_wait(site: Site, folder: Path, lost_task: str) -> None:
     if site.slurm < "25.11":
-        pytest.skip("Slurm has no expedited requeue before 25.11")
+        not_asked("Slurm has no expedited requeue before 25.11")
     cluster = site.administrator
     job = submit(site, folder)
     lost, number = await_start(folder, 2, 0)[lost_task], job.number

@@ -16,6 +16,7 @@ from tests.cluster.instance import GROUP_ID, USERS
 from tests.cluster.jobs import ONE_ATTEMPT
 from tests.cluster.kinds import KINDS
 from tests.contract.test_ranks import SHARED, form_one_world, program_of_image, skip_without
+from tests.left_out import not_asked
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,7 +45,7 @@ MPI_OF = {"pmix": "openmpi", "pmi2": "mpich"}
 def test_ranks_in_podman_form_one_world(site: Site, folder: Path, plugin: str) -> None:
     """Two tasks on each node: their containers have numbers of processes of their own, and share memory."""
     if site.administrator.instance.has_own_tree:
-        pytest.skip("Podman is on the machine alone, not in root trees")
+        not_asked("Podman is on the machine alone, not in root trees")
     site.run("bash", "-c", "mkdir -p ~/.config/containers && cat >~/.config/containers/storage.conf", stdin=STORAGE)
     program = program_of_image(site, MPI_OF[plugin])
     form_one_world(site, folder, program, settings("podman", image_of_user(site), program), f"{{plugin: {plugin}}}")
@@ -55,7 +56,7 @@ def test_ranks_in_apptainer_form_one_world(site: Site, folder: Path, plugin: str
     """Two ranks of a task share a container, as two tasks share a node."""
     instance = site.administrator.instance
     if not instance.has_own_tree:
-        pytest.skip("sid's Apptainer needs a newer C library than the machine has")
+        not_asked("sid's Apptainer needs a newer C library than the machine has")
     skip_without(site, plugin)
     script = ADD_APPTAINER.replace("SID", str(make_sid(instance))).replace("INSTANCE", str(instance.folder))
     with locked(instance):

@@ -17,6 +17,7 @@ from tests.cluster.left_behind import cancel_if_failed
 from tests.cluster.processes import wait_until
 from tests.contract.backends import WAYS_OF_SSH
 from tests.contract.showing import FORWARD, LISTED, SERVES, words_of
+from tests.left_out import not_asked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -67,7 +68,7 @@ def test_ssh_does_not_add_host_keys(ann: Ann, way_there: str) -> None:
     ssh learns no key of a host that it knows by other names too.
     """
     if way_there == "jump" and ann.env["PAISLURM_TRANSPORT"] == "fabric":
-        pytest.skip("it learns no keys, and has no HostKeyAlias")
+        not_asked("it learns no keys, and has no HostKeyAlias")
     config, known = (ann.laptop.home / ".ssh" / name for name in ("config", "known_hosts"))
     settings, before = config.read_text(), known.read_text()
     (line,) = (line for line in before.splitlines(keepends=True) if line.startswith("login1 "))

@@ -11,16 +11,14 @@ import pytest
 from tests.cluster import training
 from tests.cluster.boot import locked
 from tests.cluster.jobs import ROOT
+from tests.left_out import not_asked
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.contract.site import Site
 
-pytestmark = [
-    pytest.mark.skipif(os.environ.get("PAISLURM_TRAINING") != "1", reason="downloads 270 MB: `make training` runs it"),
-    pytest.mark.timeout(600),
-]
+pytestmark = pytest.mark.timeout(600)
 EXPECTED = {
     "ddp": (["0-worker/0", "0-worker/1"], r"rank [01] of 2: model \[0, 1, 2, 3\]\n", 2),
     "ray-roles": (["0-head/0"], r"tasks ran on \{'[0-9.]+'", 1),
@@ -34,6 +32,8 @@ processes of the user that it sees, and hosts of the test cluster see those of e
 
 @pytest.fixture
 def programs(site: Site) -> Path:
+    if os.environ.get("PAISLURM_TRAINING") != "1":
+        not_asked("downloads 270 MB: `make training` runs it")
     instance = site.administrator.instance
     with locked(instance):
         return training.install(instance)

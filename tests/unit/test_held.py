@@ -41,6 +41,7 @@ def done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr("tests.cluster.running.default_instance", instance)
     monkeypatch.setattr(held, "versions", lambda slurm: f"{slurm}: as it is")
     monkeypatch.setattr(held, "install_checkout", lambda _: None)
+    monkeypatch.setattr(held, "prepare", lambda: "")
     monkeypatch.setattr(Cluster, "up", up)
     monkeypatch.setattr(Cluster, "down", lambda cluster: done.append(f"down {cluster.instance.folder.name}"))
     for name in ("PAISLURM_REQUIRE_CLUSTER", "PAISLURM_KEEP_CLUSTER"):
@@ -68,13 +69,22 @@ def test_if_all_are_required_a_failed_boot_ends_the_run(
     assert "down own" in done
 
 
-@pytest.mark.parametrize("required", [True, False])
 def test_a_cluster_that_failed_to_boot_is_not_tried_again(
-    done: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, required: bool
+    done: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(held.NOT_BOOTED, str(tmp_path / "next"), WHY)
-    if required:
-        monkeypatch.setenv("PAISLURM_REQUIRE_CLUSTER", "1")
-    with pytest.raises(ClusterError if required else pytest.skip.Exception, match="fatal: no"), running("next", USUAL):
+    with pytest.raises(pytest.skip.Exception, match="fatal: no"), running("next", USUAL):
         pass
     assert done == []
+
+
+def test_a_machine_without_root_boots_no_cluster_and_runs_the_command(
+    done: list[str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(held, "prepare", lambda: "three Slurms: needs root and namespaces")
+    assert held.run(["sh", "-c", "exit 7"]) == 7
+    assert done == []
+    assert capfd.readouterr().err == "cluster.py: three Slurms: needs root and namespaces\n"
+    monkeypatch.setenv("PAISLURM_REQUIRE_CLUSTER", "1")
+    with pytest.raises(ClusterError, match="the tests need all clusters"):
+        held.run(["true"])
