@@ -40,8 +40,8 @@ def test_hooks_after_the_commands_run_in_reverse_order() -> None:
     assert [(step.phase, step.number, step.name) for step in before] == [("start", 0, "a"), ("start", 1, "b")]
     assert [(step.phase, step.number) for step in after] == [
         ("success", 1),
-        ("exit", 1),
         ("success", 0),
+        ("exit", 1),
         ("exit", 0),
     ]
 
