@@ -147,7 +147,7 @@ run_and_take_exports() {
   print="(export -n PWD OLDPWD SHLVL SHELLOPTS BASHOPTS UID EUID PPID _; set -o posix; export -p)"
   print+=" >&$out"
   # The hook may set an EXIT trap, or call exit.
-  code="trap '$print' EXIT; source \"\$0\"; set -- \$?; $print; exit \$1"
+  code="trap '$print' EXIT; source \"\$0\"; $print"
   run_bash "$PSL_RUNTIME_LOG" "$PSL_RUNTIME_LOG" "$file" "${@:2}" -c "$code" || status=$?
   IFS= read -r -d '' PSL_EXPORTS <&"$in"
   exec {out}>&- {in}<&-
