@@ -73,7 +73,7 @@ def _recorded(folder: JobFolder) -> tuple[str, list[str], list[str]]:
     try:
         script = read_script(folder, 0).decode(errors="surrogateescape")
         return folder.name, _plan_lines(read_at_most(folder.path / "plan.json")), _script_lines(script)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         message = f"cannot compare the recorded {folder.name}: {error}"
         raise UsageError(Diagnostic(code="E579", message=message)) from None
 
