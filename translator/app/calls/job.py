@@ -211,7 +211,7 @@ class JobCalls(Calls):
             return list_nodes(self)
 
     def add_node(self, node: str, *, reason: str = "") -> NodeList:
-        """Add a bad node, and return all. Raises UsageError for a wrong name."""
+        """Add a bad node, and return all. Raises UsageError for an unknown name, and BackendError without Slurm."""
         from ..nodes import add_node
 
         with self._call():
