@@ -43,7 +43,6 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "site": "Detect, show or check the site profile.",
         "schema": "Print the JSON Schema of job files, site profiles, or command output.",
         "completion": "Print a completion script for bash, zsh or fish.",
-        "help": "Show the help of a command.",
     },
 }
 """Summaries by command, by folder of `commands`. The command NAME is `command` of the module NAME, `_` for `-`."""
@@ -70,6 +69,7 @@ HINTS: Mapping[str, str] = {
     "edit": _UPDATE,
     "explain-exit": "paislurm explain CODE",
     "get": "paislurm list or paislurm status JOB",
+    "help": "paislurm --help; paislurm submit --help shows the help of a command",
     "hold": "paislurm update JOB --hold",
     "info": "paislurm status JOB",
     "kill": "paislurm cancel JOB",

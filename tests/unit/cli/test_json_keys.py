@@ -135,7 +135,7 @@ def documents(
         ("status", ours), ("status", ended), ("status", retried), ("wait", ended), ("logs", ended), ("watch", ended),
         ("explain", "PREEMPTED"), ("explain", "137"),
         ("report", ended, "--output", str(tmp_path / "page.html")),
-        ("completion", "bash"), ("help", "submit"),
+        ("completion", "bash"),
     ):  # fmt: skip
         read(*line)
     swept = job_file(tmp_path, JOB.replace("name: demo", "name: swept\nparameters: {lr: 1}"), name="swept.yaml")

@@ -283,19 +283,7 @@ def test_incomplete_command_names_get_a_hint(run: Runner, typed: str) -> None:
     said = run(typed, "my-job")
     assert said.code == 2
     assert f"unknown command '{typed}'; use {HINTS[typed]}" in said.err
-    assert {word.split()[0] for word in HINTS[typed].split("paislurm ")[1:]} <= {*COMMANDS, "--version"}
-
-
-@pytest.mark.parametrize("words", [(), ("submit",), ("site",), ("site", "detect")])
-def test_help_is_also_a_command(run: Runner, words: tuple[str, ...]) -> None:
-    said = run("help", *words)
-    assert (said.code, said.out) == (0, run(*words, "--help").out)
-
-
-@pytest.mark.parametrize("words", [("submitt",), ("submit", "detect"), ("site", "x")])
-def test_help_for_an_unknown_command_is_refused(run: Runner, words: tuple[str, ...]) -> None:
-    said = run("help", *words)
-    assert (said.code, said.out) == (2, "")
+    assert {word.split()[0] for word in HINTS[typed].split("paislurm ")[1:]} <= {*COMMANDS, "--help;", "--version"}
 
 
 def test_swapped_letters_suggest_the_right_command(run: Runner) -> None:

@@ -31,7 +31,7 @@ from ...app.views.line import JobLine, Listing
 from ...app.what_if.answer import ScenarioAnswer
 from ...planning.placement.place import JobPlacement
 from ...planning.plan import Plan
-from .printed import HelpText, ShellCompletion
+from ..shell.completion import ShellCompletion
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,7 +68,6 @@ COMMANDS: dict[str, tuple[type[Struct], ...]] = {
     "site show": (SiteInForce,),
     "site check": (CheckedJobs, CheckedProfile),
     "completion": (ShellCompletion,),
-    "help": (HelpText,),
     SCHEMA: (),
     ERROR: (CommandError,),
 }

@@ -100,13 +100,6 @@ def columns(_: Context, __: Parameter, word: str) -> list[CompletionItem]:
     return items([f"{before}{comma}{name}" for name in COLUMNS if name not in taken], word)
 
 
-def commands(_: Context, __: Parameter, word: str) -> list[CompletionItem]:
-    """Return the commands of the program."""
-    from ..command_group import COMMANDS
-
-    return items(COMMANDS, word)
-
-
 def backends(_: Context, __: Parameter, word: str) -> list[CompletionItem]:
     """Return the backends whose name needs no host."""
     return items(("slurm", "pyslurm", "auto", "local"), word)

@@ -10,14 +10,16 @@ import os
 import re
 from contextlib import redirect_stderr
 from io import StringIO
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from click.shell_completion import BashComplete, FishComplete, ZshComplete, split_arg_string
+from msgspec import Struct
 
 if TYPE_CHECKING:
     import click
     from click.shell_completion import CompletionItem, ShellComplete
 
+Shell = Literal["bash", "zsh", "fish"]
 PROGRAM = "paislurm"
 VARIABLE = "_PAISLURM_COMPLETE"
 """The environment variable with the request, such as `bash_complete`."""
@@ -83,6 +85,15 @@ class Fish(FishComplete):
 
 
 SHELLS: dict[str, type[ShellComplete]] = {"bash": Bash, "zsh": ZshComplete, "fish": Fish}
+
+
+class ShellCompletion(Struct, frozen=True, kw_only=True):
+    """A completion script for a shell."""
+
+    shell: Shell
+    """The shell."""
+    text: str
+    """The completion script."""
 
 
 def script(shell: str, program: click.Command) -> str:

@@ -21,7 +21,7 @@ from ..json_page import FILES, PAGE, documents, kind, page
 if TYPE_CHECKING:
     from ..running import Runner
 
-HELP = {"schemaVersion": SCHEMA_VERSION, "text": "1"}
+COMPLETION = {"schemaVersion": SCHEMA_VERSION, "shell": "bash", "text": "1"}
 
 
 def test_every_command_has_a_schema() -> None:
@@ -69,16 +69,16 @@ def test_document_classes_have_unique_names() -> None:
 @pytest.mark.parametrize(
     ("document", "why"),
     [
-        (HELP | {"more": 1}, "more"),
-        ({"schemaVersion": SCHEMA_VERSION}, "text"),
-        ({"text": "1"}, "schemaVersion"),
-        (HELP | {"schemaVersion": 2}, f"{SCHEMA_VERSION} was expected"),
-        (HELP | {"text": None}, "None is not of type"),
+        (COMPLETION | {"more": 1}, "more"),
+        ({"schemaVersion": SCHEMA_VERSION, "shell": "bash"}, "text"),
+        ({"shell": "bash", "text": "1"}, "schemaVersion"),
+        (COMPLETION | {"schemaVersion": 2}, f"{SCHEMA_VERSION} was expected"),
+        (COMPLETION | {"text": None}, "None is not of type"),
     ],
 )
 def test_a_document_that_violates_its_schema_is_refused(document: dict[str, object], why: str) -> None:
-    assert faults("help", HELP) == []
-    assert any(why in line for line in faults("help", document))
+    assert faults("completion", COMPLETION) == []
+    assert any(why in line for line in faults("completion", document))
 
 
 def test_an_error_is_a_document_of_every_command() -> None:

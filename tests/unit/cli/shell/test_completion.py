@@ -119,7 +119,6 @@ COMPLETED = [
     ("paislurm submit --again tr", "paislurm submit --again train-"),
     ("paislurm diff other my", "paislurm diff other my\\ job.yaml "),
     ("paislurm list --columns name,ela", "paislurm list --columns name,elapsed "),
-    ("paislurm help stat", "paislurm help status "),
     ("paislurm submit job.yaml --backend lo", "paislurm submit job.yaml --backend local "),
     ("paislurm submit job.yaml --partition be", "paislurm submit job.yaml --partition beta "),
     ("paislurm update other --partition al", "paislurm update other --partition alpha "),

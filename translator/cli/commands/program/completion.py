@@ -8,7 +8,7 @@ import click
 
 from ...options import examples, json_option
 from ...output.console import print_file, print_json
-from ...output.printed import Shell, ShellCompletion
+from ...shell.completion import Shell, ShellCompletion, script
 
 
 @click.command(
@@ -28,7 +28,6 @@ def command(shell: Shell, *, as_json: bool) -> int:
     files only; TAB never calls Slurm.
     """
     from ...main import cli
-    from ...shell.completion import script
 
     text = script(shell, cli)
     if as_json:
