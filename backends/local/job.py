@@ -14,6 +14,7 @@ from paislurm.translator.errors import Diagnostic, RejectedError
 
 from ..batch_script import components, seconds
 from ..runner import scrubbed
+from ..slurm_emulator import processes
 from ..slurm_emulator.processes import JOB_MARK
 from ..slurm_emulator.records import VERSION, read_json
 
@@ -172,3 +173,18 @@ def _component(part: Component, suffix: str) -> dict[str, str]:
     values["SLURM_NODELIST"] = values["SLURM_JOB_NODELIST"]
     values["SLURM_NNODES"] = values["SLURM_JOB_NUM_NODES"]
     return {f"{name}{suffix}": value for name, value in values.items()}
+
+
+def shut_down(folder: Path) -> None:
+    """Let the supervisor end the job in this folder as at a shutdown of its node."""
+    state = read_state(folder)
+    if state is not None:
+        os.kill(state.supervisor, signal.SIGTERM)
+
+
+def lose_node(folder: Path) -> None:
+    """KILL all processes of the job, first the supervisor, which would record another end."""
+    state = read_state(folder)
+    if state is not None:
+        os.kill(state.supervisor, signal.SIGKILL)
+    processes.kill_all(processes.ProcessFilter(folder))

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from ..batch_script import components
 from ..files import read_text
-from .estimate_commands import is_test
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -248,3 +247,25 @@ def sacctmgr_qos() -> list[str]:
     """Return the query for the limits of all QOS. Source: sacctmgr(1), SHOW QOS FORMAT OPTIONS."""
     columns = "Name,Flags,MaxWall,MaxJobsPU,MaxSubmitPU,MaxTRES,MaxTRESPU,GrpTRES,GrpJobs,GrpSubmit"
     return ["sacctmgr", "--parsable2", "--readonly", "show", "qos", f"format={columns}"]
+
+
+NODE_COLUMNS = ("NodeList", "Partition", "Available", "StateLong")
+"""Source: sinfo(1), --Format."""
+
+
+def sbatch_test_only() -> list[str]:
+    """Return the command that prints when the script on its standard input would start, and submits nothing."""
+    return ["sbatch", "--test-only"]
+
+
+def is_test(argv: Sequence[str]) -> bool:
+    """Return whether an `sbatch` command only tests."""
+    return "--test-only" in argv
+
+
+def sinfo_partitions(partitions: Sequence[str], cluster: str = "") -> list[str]:
+    """Return the query for the states of nodes, a line for each node and partition. Without `partitions`, query all."""
+    wanted = [f"--partition={','.join(partitions)}"] if partitions else []
+    where = f"--clusters={cluster}" if cluster else "--local"
+    columns = ",".join(f"{column}:|" for column in NODE_COLUMNS)
+    return ["sinfo", "--noheader", "--Node", *wanted, where, f"--Format={columns}"]

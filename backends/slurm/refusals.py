@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from paislurm.translator.errors import BackendError, Diagnostic, RejectedError, ThrottledError, UnreachableError
 
 from ..runner import NOT_CONNECTED, RETRIED_HINT
-from .estimate_commands import is_test
+from .commands import is_test
 from .refusal_table import REFUSALS
 
 if TYPE_CHECKING:

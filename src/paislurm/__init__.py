@@ -18,41 +18,42 @@ __version__ = "0.2.0"
 
 if TYPE_CHECKING:
     from paislurm.translator.app.call_log import SlurmCalls as SlurmCalls
+
+    from .translator.app.checking import Converted as Converted
     from .translator.app.client import Client as Client
-    from .translator.app.compiler.checking import Converted as Converted
-    from .translator.app.compiler.scripts import Runtime as Runtime
-    from .translator.app.compiler.scripts import Verified as Verified
-    from .translator.app.default import cancel as cancel
-    from .translator.app.default import check as check
-    from .translator.app.default import compile as compile
-    from .translator.app.default import find as find
-    from .translator.app.default import jobs as jobs
-    from .translator.app.default import load as load
-    from .translator.app.default import logs as logs
-    from .translator.app.default import status as status
-    from .translator.app.default import submit as submit
-    from .translator.app.default import wait as wait
+    from .translator.app.client import JobRun as JobRun
+    from .translator.app.client import cancel as cancel
+    from .translator.app.client import check as check
+    from .translator.app.client import compile as compile  # noqa: A004
+    from .translator.app.client import find as find
+    from .translator.app.client import jobs as jobs
+    from .translator.app.client import load as load
+    from .translator.app.client import logs as logs
+    from .translator.app.client import status as status
+    from .translator.app.client import submit as submit
+    from .translator.app.client import wait as wait
     from .translator.app.estimate.estimate import StartEstimate as StartEstimate
     from .translator.app.exit_meaning import ExitMeaning as ExitMeaning
-    from .translator.app.job_run import JobRun as JobRun
+    from .translator.app.jobs.removal import Removal as Removal
+    from .translator.app.monitoring import Worked as Worked
     from .translator.app.nodes import NodeLine as NodeLine
     from .translator.app.nodes import NodeList as NodeList
-    from .translator.app.jobs.folders.remove import Removal as Removal
-    from .translator.app.monitoring import Worked as Worked
-    from .translator.app.rehearsal.rehearsal import Rehearsals as Rehearsals
+    from .translator.app.rehearsal.resuming import Rehearsals as Rehearsals
     from .translator.app.runs.comparing import Differences as Differences
+    from .translator.app.scripts import Runtime as Runtime
+    from .translator.app.scripts import Verified as Verified
     from .translator.app.site.ask import ProbeOptions as ProbeOptions
     from .translator.app.site.check import CheckedJobs as CheckedJobs
     from .translator.app.site.check import CheckedProfile as CheckedProfile
     from .translator.app.site.detecting import DetectedSite as DetectedSite
     from .translator.app.site.in_force import SiteInForce as SiteInForce
+    from .translator.app.tasks.port_forward import PortForward as PortForward
     from .translator.app.usage import Usage as Usage
     from .translator.app.views.job import JobFailure as JobFailure
     from .translator.app.views.job import JobStall as JobStall
-    from .translator.app.views.line import JobLine as JobLine
+    from .translator.app.views.job import JobTask as JobTask
     from .translator.app.views.job import JobView as JobView
-    from .translator.app.views.task import JobTask as JobTask
-    from .translator.app.tasks.port_forward import PortForward as PortForward
+    from .translator.app.views.line import JobLine as JobLine
     from .translator.errors import BackendError as BackendError
     from .translator.errors import Diagnostic as Diagnostic
     from .translator.errors import FolderError as FolderError
@@ -75,26 +76,23 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "app.call_log": "SlurmCalls",
-    "app.client": "Client",
-    "app.compiler.checking": "Converted",
-    "app.compiler.scripts": "Runtime Verified",
-    "app.default": "cancel check compile find jobs load logs status submit wait",
+    "app.checking": "Converted",
+    "app.scripts": "Runtime Verified",
+    "app.client": "Client JobRun cancel check compile find jobs load logs status submit wait",
     "app.estimate.estimate": "StartEstimate",
     "app.exit_meaning": "ExitMeaning",
-    "app.job_run": "JobRun",
     "app.nodes": "NodeLine NodeList",
-    "app.jobs.folders.remove": "Removal",
+    "app.jobs.removal": "Removal",
     "app.monitoring": "Worked",
-    "app.rehearsal.rehearsal": "Rehearsals",
+    "app.rehearsal.resuming": "Rehearsals",
     "app.runs.comparing": "Differences",
     "app.site.ask": "ProbeOptions",
     "app.site.check": "CheckedJobs CheckedProfile",
     "app.site.detecting": "DetectedSite",
     "app.site.in_force": "SiteInForce",
     "app.usage": "Usage",
-    "app.views.job": "JobFailure JobStall JobView",
+    "app.views.job": "JobFailure JobStall JobTask JobView",
     "app.views.line": "JobLine",
-    "app.views.task": "JobTask",
     "app.tasks.port_forward": "PortForward",
     "errors": (
         "BackendError Diagnostic FolderError InterruptedWaitError NotFoundError PaislurmError PlanError ProtocolError "

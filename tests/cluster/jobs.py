@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from paislurm.translator.state.tidying.tidy import is_tidied
+from paislurm.translator.state.tidy import is_tidied
 from tests.cluster.instance import GROUP_ID, USERS
 from tests.cluster.processes import wait_until
 from tests.documents import check_output

@@ -8,7 +8,7 @@ import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from paislurm.translator.state.tidying.tidy import is_tidied
+from paislurm.translator.state.tidy import is_tidied
 from tests.cluster.jobs import folder_of_alice, job_text, profile, role
 from tests.cluster.processes import wait_until
 

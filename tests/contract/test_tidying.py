@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from paislurm.translator.state.tidying.tidy import is_tidied
+from paislurm.translator.state.tidy import is_tidied
 from tests.cluster.jobs import BOTH, role
 from tests.cluster.processes import wait_until
 from tests.long_ago import age, taken

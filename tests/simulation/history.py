@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from paislurm.translator.state.tidying import kept_script
+from paislurm.translator.state import kept_script
 
 from .files import Server
 from .invariants import check, folders, journal

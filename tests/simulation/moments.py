@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from paislurm.translator.app.jobs.folders import removing
+from paislurm.translator.app.jobs import removal as removing
 from paislurm.translator.app.submit import replace_job
 from paislurm.translator.monitor import poll
 from paislurm.translator.state import job_folder

@@ -11,8 +11,8 @@ from msgspec import Struct
 from paislurm.backends.base import JobId
 from paislurm.translator.app.input.source import Source
 from paislurm.translator.app.jobs.cancelling import cancel_jobs
-from paislurm.translator.app.jobs.folders.remove import jobs_to_remove, remove_jobs
 from paislurm.translator.app.jobs.refresh import views_of
+from paislurm.translator.app.jobs.removal import jobs_to_remove, remove_jobs
 from paislurm.translator.app.monitoring import run_monitor
 from paislurm.translator.app.session import Session
 from paislurm.translator.app.submit.prepare import Prepared
@@ -21,8 +21,8 @@ from paislurm.translator.app.submit.submit import take
 from paislurm.translator.app.update import update_jobs
 from paislurm.translator.errors import PaislurmError
 from paislurm.translator.pipeline import compile_job
+from paislurm.translator.state import kept_script
 from paislurm.translator.state.records import Cancelled, Changed, Ended, Submitted
-from paislurm.translator.state.tidying import kept_script
 
 from .syscalls import ROOT, SITE
 

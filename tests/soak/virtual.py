@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 from paislurm.translator.app.input.source import Source
-from paislurm.translator.app.jobs.folders.remove import jobs_to_remove, remove_jobs
 from paislurm.translator.app.jobs.refresh import monitor_lock
+from paislurm.translator.app.jobs.removal import jobs_to_remove, remove_jobs
 from paislurm.translator.app.monitoring import run_monitor
 from paislurm.translator.app.submit.prepare import Prepared
 from paislurm.translator.app.submit.replace_job import finished_in

@@ -15,9 +15,9 @@ from paislurm.translator.plural import counted, verb
 ROOT = Path(__file__).parents[2]
 PLURAL = re.compile(r"^ (?:more |other )?(?:jobs|lines|files|pages|attempts|tasks|warnings|errors|roles|nodes)\b")
 NEVER_ONE = {
-    "choose_layout.py": 3, "gather.py": 1, "of_steps.py": 1, "links.py": 1, "over_limits.py": 1,
+    "choose_layout.py": 3, "gather.py": 1, "over_limits.py": 1,
     "plan_text.py": 1,
-    "only_choice.py": 1, "planner.py": 3, "records.py": 2, "removal.py": 1, "room.py": 1, "scenario.py": 1,
+    "attaching.py": 1, "planner.py": 2, "records.py": 2, "removal.py": 1, "room.py": 1, "scenario.py": 1,
     "shown.py": 1, "submit.py": 1, "task_table.py": 2, "v1/build.py": 1, "values.py": 1, "waiting.py": 2,
 }  # fmt: skip
 """How often a module has a plural behind a number that is always more than one."""

@@ -12,20 +12,19 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from ..errors import Diagnostic, UsageError
+from ..monitor.job_files import used
 from ..monitor.loop import Monitor
 from ..monitor.notify import NotificationSender
 from ..monitor.polling.call_log import MONITOR, Call
-from ..monitor.watching.folder_watch import used
 from ..terminal_text import one_line
 from ..times import format_time
 from .input.sites import find_site
-from .jobs.folders.housekeeping import tidy_up
+from .jobs.housekeeping import tidy_up
 from .jobs.job_sites import JobSites
 from .jobs.monitor_runs import note_monitor_run
-from .jobs.polling import poll_at_most_every
+from .jobs.polling import MAX_AGE, ahead, poll_at_most_every, take_step
 from .jobs.refresh import dependencies, everything, monitor_lock
-from .jobs.step_at_end import MAX_AGE, ahead, take_step
-from .own_call import own_call
+from .session import own_call
 from .submit.background import rotate_log
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 
     from paislurm.backends.base import JobId
 
-    from ..monitor.polling.poll_result import Ask, PollResult
+    from ..monitor.polling.shared_results import Ask, PollResult
     from ..state.lock import Lock
     from .session import Session
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
+import sys
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -273,3 +274,12 @@ def _log(event: Event) -> None:
     import logging
 
     logging.getLogger("paislurm").info("%s", event if isinstance(event, str) else diagnostic_text(event))
+
+
+_CODE = "import sys; sys.path[:] = filter(None, sys.path); from paislurm.translator.cli.start import run; run()"
+"""The empty entry is the current folder; `-P` omits it since Python 3.11. Source: Python, sys.path."""
+
+
+def own_call() -> list[str]:
+    """Return the command line of this program, with this Python and its isolation options."""
+    return [sys.executable or "python3", *(["-I"] if sys.flags.isolated else []), "-c", _CODE]

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ..state.history import History
     from ..state.job_folder import JobFolder
     from ..state.records import Record
-    from .polling.poll_result import PollResult
+    from .polling.shared_results import PollResult
 
 FIRST_UNREACHED, MAX_UNREACHED = 5, 60
 """Seconds before an unreachable backend is tried again; they double each time."""

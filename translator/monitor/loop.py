@@ -13,13 +13,12 @@ from paislurm.backends.slurm.states import Phase, phase
 from ..state.history import History
 from ..state.job_folder import JobFolder
 from .attempt import again_at
+from .job_files import FolderWatch, is_nearly_spent, may_fail_to_begin, needs_answer
 from .job_site import with_problem
 from .job_status import RESULT_LAG
 from .poll import Opened, open_job
-from .polling.poll_result import NOT_ASKED, asking
+from .polling.shared_results import NOT_ASKED, asking
 from .reconcile import needs_user, reconcile
-from .watching.folder_watch import FolderWatch, is_nearly_spent
-from .watching.job_files import may_fail_to_begin, needs_answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from ..state.job_folder import Store
     from .notify import NotificationSender
     from .poll import View
-    from .polling.poll_result import PollResult
+    from .polling.shared_results import PollResult
     from .reconcile import Dependencies
 
 CHECK_SECONDS, MAX_CHECK_SECONDS = 1.0, 5.0

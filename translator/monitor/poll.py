@@ -25,6 +25,7 @@ from ..state.task_reports import read_reports
 from .after import before_first
 from .attempt import recover, submitted
 from .determine import determine_status
+from .job_files import begun, claimed_by, own, questions, read_files, result_of
 from .job_status import (
     FINAL,
     LOST_NODES,
@@ -38,11 +39,10 @@ from .job_status import (
     settled,
     tells_all,
 )
-from .polling.poll_result import NOT_ASKED, asking
+from .polling.shared_results import NOT_ASKED, asking
 from .task_status import TaskView, task_views
 from .transition import between_attempts, transition, while_refused
 from .unbegun import NO_REASON, STARTED_TWICE, may_be_slurms_own, node_failure, was_started_twice
-from .watching.job_files import begun, claimed_by, own, questions, read_files, result_of
 from .without_result import has_just_ended
 
 if TYPE_CHECKING:
@@ -54,9 +54,9 @@ if TYPE_CHECKING:
     from ..state.records import Record
     from ..state.result import Result
     from ..state.task_reports import Report
-    from .polling.poll_result import Ask, PollResult
+    from .job_files import JobFiles
+    from .polling.shared_results import Ask, PollResult
     from .unbegun import NodeFailure
-    from .watching.job_files import JobFiles
 
 DUPLICATE = 5
 """The exit status of a batch script whose attempt another job runs. Source: this project's docs, run folder."""

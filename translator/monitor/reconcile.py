@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from ..state.history import History
     from ..state.records import Record
     from .poll import Opened, View
-    from .polling.poll_result import Ask, PollResult
+    from .polling.shared_results import Ask, PollResult
 
 REFUSED_SECONDS = 3600
 """Seconds for which a refused attempt is tried again: a limit of the site may be reached only for a while."""

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from msgspec import Struct
 
+from ..plural import counted
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -203,3 +205,36 @@ def _without_suspension(found: Counter[Key], allocation: Allocation, count: int)
         found[key] -= taken
         rest -= taken
     return +found
+
+
+def cost_rows(cost: JobCost) -> list[tuple[str, ...]]:
+    """Return the table of a cost: use, node hours, share, and GPU hours if there were GPUs; the last row is the sum."""
+    rows = [(f"{each.use}: {each.lost_to}" if each.lost_to else each.use, each) for each in cost.parts]
+    seconds = [(words, each.node_seconds, each.gpu_seconds) for words, each in rows]
+    return [
+        (
+            words,
+            _hours(nodes),
+            f"{100 * nodes / (cost.node_seconds or 1):.0f} %",
+            *([_hours(gpus)] if cost.gpu_seconds else []),
+        )
+        for words, nodes, gpus in (*seconds, ("all", cost.node_seconds, cost.gpu_seconds))
+    ]
+
+
+def cost_columns(cost: JobCost) -> tuple[str, ...]:
+    """Return the names of the columns of `cost_rows`."""
+    return ("use", "node hours", "share", *(["GPU hours"] if cost.gpu_seconds else []))
+
+
+def cost_note(cost: JobCost) -> str:
+    """Return the source of a cost as a sentence."""
+    if not cost.attempts_not_in_sacct:
+        return "The allocated time is sacct's."
+    which = "all" if cost.attempts_not_in_sacct == cost.allocated_attempts else str(cost.attempts_not_in_sacct)
+    attempts = counted(cost.allocated_attempts, "attempt")
+    return f"sacct does not have {which} of {attempts}: their time is from the job's own records."
+
+
+def _hours(seconds: int) -> str:
+    return f"{seconds / 3600:.2f}"

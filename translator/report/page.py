@@ -21,7 +21,7 @@ from ..times import by_size, decimal, duration_text, format_time
 from .build import DETAILED, by_reason
 from .chart_rows import MAX_TASKS, attempts_gantt, runs_gantt, short_names, tasks_gantt
 from .charts import NARROW, WIDE, drawn_gantt
-from .cost_text import cost_columns, cost_note, cost_rows
+from .cost import cost_columns, cost_note, cost_rows
 from .failure_text import failure_rows
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from paislurm.translator.app.jobs import refresh
 from paislurm.translator.app.session import Session
+from paislurm.translator.monitor.job_files import read_files
 from paislurm.translator.monitor.poll import evaluate
-from paislurm.translator.monitor.polling.poll_result import NOT_ASKED
-from paislurm.translator.monitor.watching.job_files import read_files
+from paislurm.translator.monitor.polling.shared_results import NOT_ASKED
 from paislurm.translator.state.records import Cancelled, RetryPolicy
 from tests.unit.monitor.jobs import (
     CREATED,

@@ -17,7 +17,7 @@ from paislurm.translator.app.session import Session
 from paislurm.translator.monitor.job_site import JobSite
 from paislurm.translator.monitor.loop import DEPENDENCY_CHECK_SECONDS, Monitor
 from paislurm.translator.monitor.notify import NotificationSender
-from paislurm.translator.monitor.polling.poll_result import PollResult
+from paislurm.translator.monitor.polling.shared_results import PollResult
 from paislurm.translator.state.job_folder import Store
 from paislurm.translator.state.journal import append
 from paislurm.translator.state.records import Dependency, RetryPolicy

@@ -14,8 +14,7 @@ from msgspec.structs import replace
 from paislurm.backends.base import JobId
 from paislurm.translator.errors import Diagnostic, ThrottledError
 from paislurm.translator.monitor.polling import shared_results
-from paislurm.translator.monitor.polling.poll_result import NOT_ASKED, PollResult
-from paislurm.translator.monitor.polling.shared_results import FILE, SharedPollResults
+from paislurm.translator.monitor.polling.shared_results import FILE, NOT_ASKED, PollResult, SharedPollResults
 from paislurm.translator.state.shared_files import SharedFiles
 
 from .jobs import FakeBackend, observed

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from paislurm.translator.app.submit.retry_policy import retry_policy
+from paislurm.translator.app.submit.prepare import retry_policy
 from paislurm.translator.pipeline import Compiled, compile_job
 from paislurm.translator.planning.plan_text import plan_text
 from paislurm.translator.site.load import load_site

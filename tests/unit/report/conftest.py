@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.state.tidying import tidy
+from paislurm.translator.state import tidy
 
 from ..cli.running import Runner
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from ...pipeline import Compiled
     from ...state.job_folder import JobFolder
-    from ..job_run import JobRun
+    from ..client import JobRun
 
 
 class Calls(Session):
@@ -53,8 +53,7 @@ class Calls(Session):
         return [job if isinstance(job, str) else self._folder(job).name for job in jobs]
 
     def _run(self, folder: JobFolder, compiled: Compiled | None = None) -> JobRun:
-        from ..client import Client
-        from ..job_run import JobRun
+        from ..client import Client, JobRun
 
         assert isinstance(self, Client)
         created = folder.created()

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from ...errors import Diagnostic, PlanError, ProtocolError
-from ..sources import source_of
+from ..input.source import source_of
 from .base import Calls
 
 if TYPE_CHECKING:
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from ...job import Job
     from ...pipeline import Compiled
     from ...rendering.provenance import Origin
-    from ..compiler.checking import Converted
-    from ..compiler.scripts import Runtime, Verified
+    from ..checking import Converted
+    from ..client import JobRun
     from ..exit_meaning import ExitMeaning
-    from ..job_run import JobRun
+    from ..input.source import JobFile, Parameter
     from ..runs.comparing import Differences
-    from ..sources import JobFile, Parameter
+    from ..scripts import Runtime, Verified
 
 
 class CompilerCalls(Calls):
@@ -91,7 +91,7 @@ class CompilerCalls(Calls):
 
         Raises ProtocolError for a wrong file, and for a file of protocol v2.
         """
-        from ..compiler.checking import convert
+        from ..checking import convert
 
         with self._call():
             return convert(source_of(file))
@@ -111,7 +111,7 @@ class CompilerCalls(Calls):
         `line` selects the lines of the script that come from that line of the job file. The other arguments and errors
         are those of `compile`. Raises UsageError for a line after the end of the file.
         """
-        from ..compiler.scripts import explain
+        from ..scripts import explain
 
         with self._call():
             return explain(self, source_of(file, parameters, suffix, secrets, slurm), line)
@@ -134,7 +134,7 @@ class CompilerCalls(Calls):
 
         `script` is a file, a job (its last script), or the script as bytes. Raises NotFoundError for an unknown job.
         """
-        from ..compiler.scripts import verify_script
+        from ..scripts import verify_script
 
         with self._call():
             which = script if isinstance(script, bytes) else self._words([script])[0]
@@ -145,7 +145,7 @@ class CompilerCalls(Calls):
 
         `uses` are parts that only some jobs need, by their names in the seal of a script.
         """
-        from ..compiler.scripts import runtime_of
+        from ..scripts import runtime_of
 
         return runtime_of(uses)
 

@@ -11,10 +11,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from ..job_run import JobRun
-    from ..jobs.folders.remove import Removal
+    from ..client import JobRun
     from ..jobs.logs.selection import Stream
+    from ..jobs.removal import Removal
     from ..nodes import NodeList
+    from ..tasks.port_forward import PortForward
     from ..views.job import JobView
     from ..views.line import JobLine
 
@@ -194,7 +195,7 @@ class JobCalls(Calls):
         if nothing selects jobs; the other jobs are removed anyway.
         """
         from ..jobs.cancelling import joined
-        from ..jobs.folders.remove import jobs_to_remove, remove_jobs
+        from ..jobs.removal import jobs_to_remove, remove_jobs
 
         with self._call():
             found = jobs_to_remove(self, self._words(jobs), older_than=older_than, states=states)
@@ -235,7 +236,7 @@ class JobCalls(Calls):
         from pathlib import Path
 
         from ..jobs.selecting import folders_of_group
-        from ..report.write import write_report
+        from ..report.gather import write_report
 
         with self._call():
             folders = self._folders(jobs) if group is None else folders_of_group(self, group)
@@ -245,3 +246,39 @@ class JobCalls(Calls):
         """Return the folder of a job; docs/reference/run-folder.md lists its files. Raises NotFoundError."""
         with self._call():
             return self._folder(job).path
+
+
+class TaskCalls(Calls):
+    """Run commands in tasks, and forward their ports."""
+
+    def exec(self, job: JobRun | str, task: str, *command: str) -> int:
+        """Run a command beside a running task (default: a shell), and return its exit status.
+
+        The command uses this process's standard input and output. `task` is `worker-0`, a role of one task, or "" in a
+        job of one task. Raises NotFoundError for a task that does not run, UsageError if several tasks match, and
+        FolderError for another user's job.
+        """
+        from ..tasks.attaching import run_in_task
+
+        with self._call():
+            return run_in_task(self, self._folder(job).name, task, command)
+
+    def port_forward(
+        self,
+        job: JobRun | str,
+        task: str = "",
+        port: str = "",
+        *,
+        local_port: int | None = None,
+        login: str | None = None,
+    ) -> PortForward:
+        """Return the ssh command that connects the user's own machine to a port of a running task.
+
+        `port` is a label or a number; "" means the only port. `task` is as for `exec`. `login` is the name of the login
+        node on the user's machine. Raises NotFoundError for a task that does not run or an unknown port, and UsageError
+        if several match.
+        """
+        from ..tasks.port_forward import port_forward
+
+        with self._call():
+            return port_forward(self, self._folder(job).name, task, port, local_port=local_port, login=login)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import os
 
     from ..call_log import SlurmCalls
-    from ..job_run import JobRun
+    from ..client import JobRun
     from ..monitoring import Worked
     from ..site.ask import ProbeOptions
     from ..site.check import CheckedJobs, CheckedProfile

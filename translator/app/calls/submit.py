@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from ..sources import source_of
+from ..input.source import source_of
 from .base import Calls
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from ..client import JobRun
     from ..estimate.estimate import StartEstimate
-    from ..job_run import JobRun
+    from ..input.source import JobFile, Parameter
     from ..rehearsal.faults import Fault
-    from ..rehearsal.rehearsal import Rehearsals
-    from ..sources import JobFile, Parameter
+    from ..rehearsal.resuming import Rehearsals
 
 
 class SubmitCalls(Calls):

@@ -9,8 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from paislurm.backends.slurm.backend import QUERY_SECONDS, SUBMIT_SECONDS
-from paislurm.backends.slurm.commands import TIMES
-from paislurm.backends.slurm.estimate_commands import NODE_COLUMNS, sbatch_test_only, sinfo_partitions
+from paislurm.backends.slurm.commands import NODE_COLUMNS, TIMES, sbatch_test_only, sinfo_partitions
 from paislurm.backends.slurm.refusals import failure, is_unanswered, slurm_messages
 
 from ...errors import BackendError, RejectedError

@@ -13,7 +13,7 @@ from ...monitor.job_status import JobStatus
 from ...monitor.poll import final_state, open_job
 from ...state.ended_jobs import EndedJob, summary
 from ...state.history import History
-from ...state.tidying.removal import room_taken
+from ...state.removal import room_taken
 from ...times import aware, by_size
 from ..views.line import JobLine, job_line, line_of_status
 from .monitor_runs import warn_of_overdue_monitor
@@ -142,7 +142,7 @@ def with_run(found: Sequence[JobLine]) -> list[JobLine]:
     from pathlib import Path
 
     from ...state.job_folder import JobFolder
-    from ..results.result import result_of
+    from ..results.tail import result_of
 
     def one(line: JobLine) -> JobLine:
         if not line.readable:

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from ...monitor.after import awaited
+from ...monitor.job_files import questions, read_files
 from ...monitor.job_site import with_problem
 from ...monitor.job_status import JobStatus, tells_all
 from ...monitor.poll import open_job, poll_jobs
 from ...monitor.reconcile import Dependencies, held_up, reconcile
-from ...monitor.watching.job_files import questions, read_files
 from ...state.ended_jobs import EndedJob
 from ...state.lock import Lock
 from ...state.records import Ended
 from ...state.shared_files import SharedFiles
-from ...state.tidying.tidy import is_tidy, tidy
+from ...state.tidy import is_tidy, tidy
 from ..nodes import ledger
 from ..ownership import is_private
 from .job_sites import JobSites, missing_profile
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from ...monitor.job_status import State
     from ...monitor.poll import Opened, View
-    from ...monitor.polling.poll_result import Ask
+    from ...monitor.polling.shared_results import Ask
     from ...state.job_folder import JobFolder
     from ..session import Session
 

@@ -8,10 +8,10 @@ import time
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ...errors import Diagnostic, InterruptedWaitError, NotFoundError, WaitTimeoutError
+from ...monitor.job_files import needs_answer
 from ...monitor.poll import open_job
 from ...monitor.reconcile import needs_user
 from ...monitor.waits import waits_by_journal
-from ...monitor.watching.job_files import needs_answer
 from ...plural import some_of, verb
 from ...state.shared_files import time_written
 from ..results.fetching import Fetcher

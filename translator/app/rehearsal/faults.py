@@ -74,7 +74,7 @@ def provoke(session: Session, compiled: Compiled, view: View, fault: Fault) -> s
     """Provoke a fault in the running attempt of a job; return why that failed, or ""."""
     known = view.history
     if known.backend == LOCAL and fault in ("term", "node"):
-        from paislurm.backends.local.faults import lose_node, shut_down
+        from paislurm.backends.local.job import lose_node, shut_down
 
         (shut_down if fault == "term" else lose_node)(session.store.home.absolute() / LOCAL / known.job_id)
         return ""

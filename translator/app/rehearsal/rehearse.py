@@ -23,8 +23,7 @@ from ..submit.prepare import prepare
 from ..submit.submit import take
 from ..views.of_poll import job_stall
 from .faults import TEXTS, policy_text, provoke, remark, why_not
-from .rehearsal import Rehearsal, Rehearsals
-from .resuming import Resuming, judge_files, judge_log, progress
+from .resuming import Rehearsal, Rehearsals, Resuming, judge_files, judge_log, progress
 from .small_copy import check_resumes, chosen_backend, link_entries, small_copy
 
 if TYPE_CHECKING:

@@ -1,15 +1,17 @@
-"""Gather the data of reports: the journal, the files of all attempts, and the current job status."""
+"""Gather the data of reports: the journal, the files of all attempts, and the current job status; write their page."""
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ...errors import BackendError
+from ...monitor.job_files import result_of
 from ...monitor.status import backend_state
-from ...monitor.watching.job_files import result_of
 from ...report.attempt_use import attempt_uses
 from ...report.build import DETAILED, AttemptFiles, Endpoint, JobEvidence, job_report
 from ...report.cost import job_cost
@@ -17,7 +19,9 @@ from ...report.model import Tail
 from ...state.journal import read
 from ...state.kept_plan import KeptPlan, kept_plan
 from ...state.task_reports import read_peers, read_runs, read_scripts
+from ...terminal_text import one_line
 from ..jobs.refresh import views_of
+from ..output_file import write_output
 from ..results.failure import failure_of
 from ..results.fetching import fetch, run_folder_with_logs
 from ..results.tail import open_log, start_of_last_lines
@@ -197,3 +201,42 @@ def _last_lines(log: Path, owner: int) -> tuple[bool, str] | None:
 def _final_text(text: str) -> str:
     """Return text as a terminal shows it at the end: only the last state of a progress bar."""
     return "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.splitlines())
+
+
+class WrittenReport(Struct, frozen=True, kw_only=True):
+    """A page about jobs."""
+
+    file: str
+    """The path of the page."""
+
+
+def write_report(
+    session: Session,
+    folders: Sequence[JobFolder],
+    output: str | os.PathLike[str] | None = None,
+    *,
+    group: str | None = None,
+) -> WrittenReport:
+    """Write an HTML page about a job, or a comparison of several jobs or a group; warn of missing data.
+
+    Default for `output`: JOB.report.html in the current folder. Raises UsageError if `output` is not a file.
+    """
+    # Imported late: it loads Jinja2, which `status --cost` does not need.
+    from ...report.page import comparison_page, job_page
+
+    several = group is not None or len(folders) > 1
+    reports = job_reports(session, folders, details=not several)
+    page = comparison_page(reports, group or "") if several else job_page(reports[0])
+    path = Path(output or f"{_page_name(folders, group)}.report.html")
+    write_output(path, page.encode("utf-8", "backslashreplace"), is_named=output is not None)
+    for report in reports:
+        for note in report.notes:
+            session.say(f"warning: {one_line(report.name)}: {note}")
+    return WrittenReport(file=str(path))
+
+
+def _page_name(folders: Sequence[JobFolder], group: str | None) -> str:
+    """Return the name of the group or job in portable characters."""
+    if group is None:
+        return folders[0].name.partition("~")[2] if len(folders) == 1 else "jobs"
+    return "".join(letter if letter.isalnum() or letter in "._-" else "_" for letter in group).lstrip(".") or "group"

@@ -7,9 +7,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ...report.model import RunFacts
-from ...state.tidying.kept_script import HEAD, split
-from ..results.result import result_of
-from ..results.tail import open_log
+from ...state.kept_script import HEAD, split
+from ..results.tail import open_log, result_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

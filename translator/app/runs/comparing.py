@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from ...errors import Diagnostic, NotFoundError, PaislurmError, UsageError
 from ...rendering.runtime_bundle import SEAL
-from ...state.tidying.kept_script import read_script
+from ...state.kept_script import read_script
 from ..document import plain
 from ..input.job_input import compile_source, shown_name
 from ..input.sites import read_at_most

@@ -11,7 +11,7 @@ from paislurm.backends.files import private
 
 from ..jobs.monitor_runs import await_monitor_runs, await_no_monitor_runs, warn_of_overdue_monitor
 from ..jobs.refresh import monitor_lock
-from ..own_call import own_call
+from ..session import own_call
 
 if TYPE_CHECKING:
     from pathlib import Path

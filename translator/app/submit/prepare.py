@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
@@ -12,11 +13,14 @@ from msgspec.structs import replace
 from paislurm.backends.registry import AUTO, OF_THIS_SLURM, SSH, is_remote
 
 from ...errors import BackendError, PaislurmError, PlanError, ProtocolError, UnreachableError
+from ...state.history import History
+from ...state.records import RetryPolicy
 from ..input.code_size import code_size_errors
 from ..input.job_input import compile_source, read_source, site_of
 from ..input.sites import detected_path, find_site, hint_at_profile, is_named, site_path, user_path
 from ..input.slurm_version import installed_version, is_of_today
-from ..jobs.folders.housekeeping import HOUR, is_due
+from ..jobs.housekeeping import HOUR, is_due
+from ..nodes import ledger
 from ..room import check_room
 
 if TYPE_CHECKING:
@@ -25,12 +29,12 @@ if TYPE_CHECKING:
 
     from ...errors import Diagnostic
     from ...pipeline import Compiled
+    from ...planning.plan import Plan
     from ...site.profile import Site
     from ...state.job_folder import JobFolder
     from ...state.records import Dependency
     from ..input.source import Source
     from ..session import Session
-
 
 ABOUT_THE_SITE = frozenset({"W402"})
 """Warnings that do not depend on the job."""
@@ -191,3 +195,42 @@ def _ask(session: Session, source: Source, path: Path, *, keep: bool) -> Site:
         f"`paislurm site detect{option} --output {user_path(session)}` saves it"
     )
     return found
+
+
+def retry_policy(compiled: Compiled) -> RetryPolicy:
+    """Return the retry policy of a job."""
+    retry, default = compiled.site.retry, compiled.site.avoid_nodes
+    avoid_s, avoid_most = compiled.job.slurm_options.avoid_nodes or (default.limits if default else (0, 0))
+    return RetryPolicy(
+        retry_limit=compiled.job.retry_limit,
+        max_transient_retries=retry.max_transient_retries,
+        max_restarts=retry.most_restarts,
+        on_timeout=compiled.job.slurm_options.on_timeout,
+        on_root_cancel=retry.on_root_cancel,
+        spare_nodes=spare_nodes(compiled.plan, compiled.site),
+        avoid_s=avoid_s,
+        avoid_most=avoid_most,
+    )
+
+
+def nodes_to_avoid(session: Session, compiled: Compiled, backend: str) -> tuple[str, ...]:
+    """Return the bad nodes that a submit of a job to this backend would avoid now."""
+    cluster = compiled.plan.slurm.cluster
+    known = History(retry_policy=retry_policy(compiled), backend=backend, tag=f"@{cluster}" if cluster else "")
+    return known.excluded_nodes(session.now(), ledger(session).read(known))
+
+
+def spare_nodes(plan: Plan, site: Site) -> int | None:
+    """Return how many nodes an attempt can exclude and still start, None if sbatch itself would reject it.
+
+    sbatch does not reject a job of several components with too few nodes: it stays pending forever. So such a job
+    excludes no nodes if the nodes are unknown. Source: observed on Slurm 22.05 and 24.11.
+    """
+    wanted: Counter[str | None] = Counter()
+    for component in plan.components:
+        wanted[dict(component.directives).get("partition")] += component.nodes or 0
+    partitions = {name: site.partition(name) for name in wanted}
+    known = {name: partition.node_count for name, partition in partitions.items() if partition is not None}
+    if all(known.get(name) for name in wanted) and all(component.nodes for component in plan.components):
+        return max(0, min(known[name] - nodes for name, nodes in wanted.items()))
+    return None if len(plan.components) == 1 else 0

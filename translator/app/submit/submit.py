@@ -24,11 +24,10 @@ from ..nodes import ledger, say_avoided
 from ..runs.recording import current_folder, run_record
 from .background import MONITOR_CALL, leave_monitor, monitor_call, say_monitor
 from .masking import hidden_texts, kept_text
-from .prepare import prepare
+from .prepare import prepare, retry_policy
 from .refusal_location import located, with_back_off
 from .replace_job import check_in_time, finished_in, put_in_place, undo
 from .result import Submitted
-from .retry_policy import retry_policy
 from .site_values import partitions_of
 
 if TYPE_CHECKING:

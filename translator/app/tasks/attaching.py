@@ -13,13 +13,14 @@ from paislurm.backends.base import LOCAL, JobId
 from paislurm.backends.runner import LocalRunner
 from paislurm.backends.slurm.backend import check_cluster
 
-from ...errors import Diagnostic, NotFoundError
+from ...errors import Diagnostic, NotFoundError, UsageError
 from ...rendering.shell import quote
 from ...state.job_folder import JobFolder
+from ..jobs.logs.selection import chosen, task_names
 from ..jobs.refresh import refresh
-from ..own_call import own_call
 from ..ownership import check_own, check_script
-from .only_choice import one_task
+from ..places import labels_in_job_file
+from ..session import own_call
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from ...monitor.poll import View
     from ...state.history import History
     from ...state.records import JobRole
+    from ..places import TaskPlace, WebPage
     from ..session import Session
 
 SECONDS = 60.0
@@ -124,3 +126,34 @@ def _argv(view: View, folder: Path, role: JobRole, index: int, words: Sequence[s
     script = JobFolder(path=folder).script(attempt)
     text = " ".join(map(quote, words))
     return ("bash", "-p", str(script), "--exec", str(folder), str(attempt), str(position), str(index), text)
+
+
+def one_task(view: View, word: str) -> tuple[JobRole, int]:
+    """Return a task by its name; a role's name selects its only task, "" the job's only task.
+
+    Raises NotFoundError for an unknown name, and UsageError if several tasks match.
+    """
+    roles = view.history.roles
+    found = chosen(roles, (word,) if word else ())
+    if len(found) == 1:
+        return found[0]
+    what = word or view.folder.name
+    which = f"{word}-0 to {word}-{len(found) - 1}" if word else task_names(roles)
+    raise _unclear(f"{what} has {len(found)} tasks: choose one of {which}")
+
+
+def only_port(view: View, place: TaskPlace, pages: Sequence[WebPage]) -> str:
+    """Return the label of the only port of a task that the job file declares. Raises UsageError if there are several.
+
+    A page such as TensorBoard counts as a port with its title. Each task also has a port `ssh` and a port `http`.
+    """
+    labels = labels_in_job_file(view.folder, place.role)
+    titles = [page.title.lower() for page in pages if page.title == "TensorBoard"]
+    found = [*labels, *titles] or ["http"]
+    if len(found) != 1:
+        raise _unclear(f"{place.name} has several ports: choose one of {', '.join(found)}")
+    return found[0]
+
+
+def _unclear(message: str) -> UsageError:
+    return UsageError(Diagnostic(code="E547", message=message))

@@ -13,17 +13,15 @@ from paislurm.backends.ssh.transport import Address, parse_address
 from ...errors import Diagnostic, NotFoundError
 from ...state.safe_read import MAX_PORT, parse_int
 from ..jobs.refresh import refresh
-from ..where.task_places import task_places
-from ..where.web_pages import web_pages
-from .only_choice import one_task, only_port
+from ..places import task_places, web_pages
+from .attaching import one_task, only_port
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ...monitor.poll import View
+    from ..places import TaskPlace, WebPage
     from ..session import Session
-    from ..where.task_places import TaskPlace
-    from ..where.web_pages import WebPage
 
 NO_NEW_KEYS = ("-o", "UpdateHostKeys=no")
 """Options that keep ssh from adding host keys to known_hosts. Source: ssh_config(5), UpdateHostKeys."""

@@ -14,13 +14,22 @@ from ...state.kept_plan import kept_plan
 from ...state.result import read_stall
 from ...state.task_reports import read_scripts
 from ...times import aware
+from ..places import task_places, web_pages
 from ..results.failure import failure_of
-from ..results.result import result_of
-from ..where.task_places import task_places
-from ..where.web_pages import web_pages
-from .job import JobChange, JobDependency, JobFailure, Jobs, JobStall, JobView, RetriedAttempt, RoleTasks
+from ..results.tail import result_of
+from .job import (
+    JobChange,
+    JobDependency,
+    JobFailure,
+    Jobs,
+    JobStall,
+    JobTask,
+    JobView,
+    RetriedAttempt,
+    RoleTasks,
+    TaskScript,
+)
 from .line import asked_of, job_line
-from .task import JobTask, TaskScript
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -32,9 +41,9 @@ if TYPE_CHECKING:
     from ...state.records import Changed, Retry
     from ...state.run_record import RunRecord
     from ...state.task_reports import ScriptRun
+    from ..places import TaskPlace
     from ..session import Session
     from ..usage import Usage
-    from ..where.task_places import TaskPlace
 
 
 def job_view(

@@ -9,13 +9,12 @@ from ...monitor.job_status import state_of
 from ...state.records import Created, JobRole
 from ..input.job_input import compile_source
 from ..jobs.logs.selection import chosen
-from ..submit.retry_policy import retry_policy
+from ..submit.prepare import retry_policy
 from .answer import ScenarioAnswer, ScenarioAttempt
 from .attempt import JobModel
 from .completion import RoleModel
 from .play import START, Setting, play
-from .retry_text import delays, retry_text, submission_text
-from .rule_text import event_record, others_text, rule_text
+from .rule_text import delays, event_record, others_text, retry_text, rule_text, submission_text
 from .scenario import Words, scenario
 
 if TYPE_CHECKING:

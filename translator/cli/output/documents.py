@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...app.call_log import SlurmCalls
-from ...app.compiler.checking import CheckedFiles, CheckedJob, ConvertedFile
-from ...app.compiler.scripts import ExplainedScript, Runtime, ScriptFile, Verified
+from ...app.checking import CheckedFiles, CheckedJob, ConvertedFile
 from ...app.document import DIALECT, CommandError, json_schema
 from ...app.estimate.estimate import LayoutStarts, StartEstimate
 from ...app.exit_meaning import ExitMeaning
 from ...app.jobs.cancelling import CancelledJob, CancelledJobs
-from ...app.jobs.folders.remove import Removal
 from ...app.jobs.logs.targets import LogFiles
+from ...app.jobs.removal import Removal
 from ...app.monitoring import Worked
 from ...app.nodes import NodeList
-from ...app.rehearsal.rehearsal import Rehearsals
-from ...app.report.write import WrittenReport
+from ...app.rehearsal.resuming import Rehearsals
+from ...app.report.gather import WrittenReport
 from ...app.runs.comparing import Differences
+from ...app.scripts import ExplainedScript, Runtime, ScriptFile, Verified
 from ...app.site.check import CheckedJobs, CheckedProfile
 from ...app.site.detecting import DetectedSite
 from ...app.site.in_force import SiteInForce

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...app.jobs.folders.disk_use import size_text
+from ...app.jobs.removal import size_text
 from ...folded_names import by_numbers
 from ...times import age, by_size, decimal, elapsed_text, format_time, number, seconds_since_1970
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...app.jobs.folders.disk_use import size_text, total
+from ...app.jobs.removal import size_text, total
 from ...plural import counted
 from ...terminal_text import one_line
 from .console import is_terminal, log, print_result
@@ -15,7 +15,7 @@ from .console import is_terminal, log, print_result
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from ...app.jobs.folders.remove import Removed
+    from ...app.jobs.removal import Removed
 
 
 def is_sure(names: Sequence[str], *, by_name: bool, yes: bool) -> bool:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...app.where.task_places import task_places
-from ...app.where.web_pages import FEW_PAGES, page_line, web_pages
+from ...app.places import FEW_PAGES, page_line, task_places, web_pages
 from ...folded_names import folded, ranges
 from ...plural import counted
 from ...times import format_time, number
@@ -16,7 +15,7 @@ from .tables import print_table
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from ...app.where.web_pages import WebPage
+    from ...app.places import WebPage
     from ...monitor.poll import View
     from ...monitor.task_status import TaskView
 

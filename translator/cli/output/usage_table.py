@@ -6,8 +6,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from ...plural import counted, memory_text
-from ...report.cost import job_cost
-from ...report.cost_text import cost_columns, cost_note, cost_rows
+from ...report.cost import cost_columns, cost_note, cost_rows, job_cost
 from ...terminal_text import one_line
 from ...times import duration_text
 from .console import log, print_result

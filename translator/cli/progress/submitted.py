@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...app.jobs.folders.housekeeping import tidy_what_has_just_ended
+from ...app.jobs.housekeeping import tidy_what_has_just_ended
 from ...app.jobs.waiting import known_ends, wait_for_ends
 from ...app.results.failure import failure_of
 from ...app.submit.sweep.submit import submit_sweep

@@ -19,12 +19,15 @@ from rich.console import Console, ConsoleDimensions
 from rich.live import Live
 from rich.text import Text
 
-from ...app.own_call import own_call
+from ...app.session import own_call
 from ...plural import some_of
+from ...terminal_text import one_line
+from ..output.console import log, print_result
+from ..output.exit_status import ending_text
+from ..output.job_list import change_text, log_nothing_left
 from .frame import frame, page, sight_of
-from .jobs_page import DETAIL_LINES, HEAD_LINES
+from .jobs_page import DETAIL_LINES, GROUP, HEAD_LINES
 from .paint import ASCII, UNICODE, Brush
-from .rows import GROUP
 from .state import Request, State, press
 from .terminal import Terminal
 from .watcher import Watcher
@@ -33,7 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from ...app.session import Session
-    from .world import World
+    from .state import World
+
 
 IDLE_SECONDS = 1.0
 """The most seconds between two repaints, because shown ages grow."""
@@ -182,3 +186,30 @@ class _App:
         finally:
             signal.signal(signal.SIGINT, before)
         self._state = replace(self._state, message=f"the shell in {request.task} exited with {status}")
+
+
+MAX_LINES = 10
+"""Most jobs that are logged after the screen is closed."""
+
+
+def print_screen(session: Session, names: Sequence[str]) -> None:
+    """Print the contents of the screen once."""
+    world = watch_once(session, names)
+    if world.problem:
+        log(f"these are the last known states: {world.problem}")
+    if world.view is None and not world.jobs:
+        log_nothing_left()
+
+
+def show_screen(session: Session, names: Sequence[str]) -> int:
+    """Show the screen, log the last states of jobs, and return the exit code."""
+    code, world = watch_live(session, names)
+    for line in world.jobs[:MAX_LINES]:
+        print_result(change_text(line, session.now()))
+    if len(world.jobs) > MAX_LINES:
+        log(f"and {len(world.jobs) - MAX_LINES} more: paislurm list")
+    if not world.jobs and world.view is not None:
+        print_result(one_line(ending_text(world.view)))
+    elif world.polled and not world.jobs:
+        log_nothing_left()
+    return code

@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from .job_page import job_page
-from .jobs_page import job_rows, rows_that_fit, short_name, totals
+from .jobs_page import fitting, job_rows, rows_of, rows_that_fit, short_name, totals
 from .paint import ASCII, UNICODE, Brush
-from .rows import fitting, rows_of
 from .state import Sight, chosen_job
 from .tasks import MARKS, tasks_per_row
 
 if TYPE_CHECKING:
     from ...app.session import Session
-    from .state import State
-    from .world import World
+    from .state import State, World
 
 FOOTERS = {
     "jobs": "enter open  c cancel  / filter  ? help  q quit",

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from ...monitor.poll import View
     from ...monitor.task_status import TaskView
     from .paint import Brush, Piece
-    from .state import State
-    from .world import Tail, World
+    from .state import State, Tail, World
 
 BAR = 30
 MIN_LOG = 6

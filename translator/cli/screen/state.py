@@ -4,16 +4,51 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
-from .rows import GROUP
+from .jobs_page import GROUP
 from .tasks import find, grid, moved, next_failed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ...app.jobs.progress import Progress
+    from ...app.usage import Usage
+    from ...app.views.line import JobLine
+    from ...monitor.poll import View
     from ...monitor.task_status import TaskView
+
+
+class Tail(Struct, frozen=True, kw_only=True):
+    """The last lines of a task's log."""
+
+    job: str = ""
+    task: str = ""
+    stream: str = "stdout"
+    lines: tuple[str, ...] = ()
+
+
+class World(Struct, frozen=True, kw_only=True):
+    """The result of the last poll; `polled` is false before the first. `problem`: why states may be old.
+
+    `line` describes the open job; `usages` has the name of a job and the usage of its roles.
+    """
+
+    polled: bool = False
+    jobs: tuple[JobLine, ...] = ()
+    view: View | None = None
+    line: JobLine | None = None
+    usages: tuple[str, tuple[Usage, ...]] = ("", ())
+    progress: Progress | None = None
+    tail: Tail = field(default_factory=Tail)
+    problem: str = ""
+
+
+def with_line(jobs: tuple[JobLine, ...], line: JobLine) -> tuple[JobLine, ...]:
+    """Return jobs with one line replaced, so that the list agrees with the page of that job."""
+    return tuple(line if each.name == line.name else each for each in jobs)
+
 
 Page = Literal["jobs", "job"]
 Stream = Literal["", "stdout", "stderr"]

@@ -14,8 +14,8 @@ from ...app.results.fetching import fetch, run_folder_with_logs
 from ...app.results.tail import open_log
 from ...errors import BackendError
 from ...terminal_text import escape_control
+from .state import Tail
 from .tasks import find
-from .world import Tail
 
 if TYPE_CHECKING:
     from pathlib import Path

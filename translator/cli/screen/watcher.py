@@ -18,9 +18,9 @@ from ...app.jobs.waiting import TICK, Pace
 from ...app.usage import usages_of
 from ...app.views.line import job_line
 from ...errors import PaislurmError
-from ...monitor.watching.job_files import needs_answer
+from ...monitor.job_files import needs_answer
+from .state import World, with_line
 from .tails import Tails
-from .world import World, with_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection

@@ -68,7 +68,7 @@ def job_then_tasks(context: Context, parameter: Parameter, word: str) -> list[Co
 def port_labels(context: Context, _: Parameter, word: str) -> list[CompletionItem]:
     """Return the port labels of the task in the preceding argument."""
     from ...app.jobs.logs.selection import chosen
-    from ...app.where.web_pages import port_labels as labels_of
+    from ...app.places import port_labels as labels_of
 
     folder = session_of(context).store.find(str(context.params.get("job")), user=session_of(context).user)
     role, index = chosen(folder.history().roles, (str(context.params.get("task")),))[0]

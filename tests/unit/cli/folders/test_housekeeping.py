@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from paislurm.translator.app.jobs.folders.housekeeping import DAY, HOUR, REMOVED, TIDIED, tidy_up
+from paislurm.translator.app.jobs.housekeeping import DAY, HOUR, REMOVED, TIDIED, tidy_up
 from paislurm.translator.app.session import Session, user_name
+from paislurm.translator.state import removal
 from paislurm.translator.state.job_folder import JobFolder
-from paislurm.translator.state.tidying import removal
-from paislurm.translator.state.tidying.kept_script import read_script
-from paislurm.translator.state.tidying.removal import HIDDEN
+from paislurm.translator.state.kept_script import read_script
+from paislurm.translator.state.removal import HIDDEN
 from tests.clock import clock
 
 from ...monitor.jobs import CREATED, ENDED, INTENT, SUBMITTED, leave_result

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from paislurm.translator.app.jobs.folders import removing
-from paislurm.translator.app.jobs.folders.disk_use import size_text
+from paislurm.translator.app.jobs import removal as removing
+from paislurm.translator.app.jobs.removal import size_text
 from paislurm.translator.app.session import user_name
+from paislurm.translator.state import removal
 from paislurm.translator.state.publish import RETIRED
-from paislurm.translator.state.tidying import removal
-from paislurm.translator.state.tidying.removal import room_taken
+from paislurm.translator.state.removal import room_taken
 from tests.clock import clock
 
 from ...monitor.jobs import CREATED, ENDED, INTENT, SUBMITTED, job_folder, leave_result

@@ -37,8 +37,8 @@ PAISLURM = (sys.executable, "-m", "paislurm.translator.cli.start")
 SHORT_LIVED = """
 import sys
 from paislurm.translator.cli.main import main
-from paislurm.translator.monitor.watching import folder_watch
-folder_watch.PART = 0
+from paislurm.translator.monitor import job_files
+job_files.PART = 0
 sys.exit(main(["monitor"]))
 """
 """A monitor whose CPU time is spent as soon as it has begun."""

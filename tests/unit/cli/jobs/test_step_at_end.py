@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from paislurm.backends.base import JobId
-from paislurm.translator.app.jobs import step_at_end
+from paislurm.translator.app.jobs import polling
 from paislurm.translator.app.jobs.refresh import monitor_lock
 from paislurm.translator.app.session import Session
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def naps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The times for which a step has slept; it does not really."""
     slept: list[float] = []
-    monkeypatch.setattr(step_at_end.time, "sleep", slept.append)
+    monkeypatch.setattr(polling.time, "sleep", slept.append)
     return slept
 
 
@@ -46,7 +46,7 @@ def test_if_another_process_keeps_the_lock_the_work_is_left_to_cron(
         said = run("monitor", "--once", "--", folder.name)
     assert said.code == 0
     assert "another process is monitoring it, or nothing is due" in said.err
-    assert (kinds(folder), len(naps)) == ([], step_at_end.TRIES - 1)
+    assert (kinds(folder), len(naps)) == ([], polling.TRIES - 1)
 
 
 def test_work_done_by_another_process_is_not_waited_for(

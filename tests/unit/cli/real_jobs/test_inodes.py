@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from paislurm.translator.state.job_folder import JobFolder
-from paislurm.translator.state.tidying.kept_script import read_script
+from paislurm.translator.state.kept_script import read_script
 from tests.long_ago import taken
 
 from ..running import job_file

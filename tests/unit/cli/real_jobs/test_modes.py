@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.state.tidying import tidy
+from paislurm.translator.state import tidy
 
 from ..running import JOB, job_file
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from paislurm.translator.state.tidying import tidy
+    from paislurm.translator.state import tidy
 
 from ..running import Runner
 

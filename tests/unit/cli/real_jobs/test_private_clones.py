@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar
 import pytest
 import yaml
 
-from paislurm.translator.state.tidying import tidy
+from paislurm.translator.state import tidy
 
 from ...protocol.jobs import JOB
 from ..running import job_file

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from paislurm.translator.app.jobs.progress import Progress
 from paislurm.translator.app.session import user_name
 from paislurm.translator.app.views.line import JobLine
-from paislurm.translator.cli.screen.world import Tail, World
+from paislurm.translator.cli.screen.state import Tail, World
 from paislurm.translator.monitor.job_status import JobStatus
 from paislurm.translator.monitor.poll import View
 from paislurm.translator.monitor.task_status import TaskView

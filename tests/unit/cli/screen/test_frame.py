@@ -14,9 +14,8 @@ from rich.text import Text
 from paislurm.translator.app.session import Session, user_name
 from paislurm.translator.app.usage import Usage
 from paislurm.translator.cli.screen.frame import HELP, frame
-from paislurm.translator.cli.screen.state import State
+from paislurm.translator.cli.screen.state import State, Tail, World
 from paislurm.translator.cli.screen.tails import shown_lines
-from paislurm.translator.cli.screen.world import Tail, World
 from paislurm.translator.state.records import Retry
 
 from .sights import NOW, line, many_jobs, task, training, view

@@ -14,7 +14,7 @@ from paislurm.translator.app.session import Session
 from paislurm.translator.cli.screen import watcher as module
 from paislurm.translator.cli.screen.state import State
 from paislurm.translator.cli.screen.watcher import Watcher
-from paislurm.translator.monitor.polling.poll_result import PollResult
+from paislurm.translator.monitor.polling.shared_results import PollResult
 from tests.cluster.processes import wait_until
 
 from ...monitor.jobs import leave_result, observed, task
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from paislurm.backends.base import Observation
     from paislurm.translator.cli.screen.state import Page
-    from paislurm.translator.monitor.polling.poll_result import Ask
+    from paislurm.translator.monitor.polling.shared_results import Ask
     from paislurm.translator.state.job_folder import JobFolder
 
     from ...monitor.jobs import FakeBackend

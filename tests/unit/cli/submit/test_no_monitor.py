@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.app.own_call import own_call
-from paislurm.translator.app.session import Session
+from paislurm.translator.app.session import Session, own_call
 from paislurm.translator.app.submit import background
 from paislurm.translator.state.monitor_runs import FILE, MonitorRun, add, monitor_runs
 

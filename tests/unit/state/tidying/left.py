@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from paislurm.translator.monitor.poll import open_job
-from paislurm.translator.state.tidying.tidy import TIDY_AFTER, tidy
+from paislurm.translator.state.tidy import TIDY_AFTER, tidy
 
 from ...monitor.jobs import CREATED, ENDED, INTENT, SUBMITTED, job_folder, leave_result
 

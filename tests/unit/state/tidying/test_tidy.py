@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from paislurm.translator.monitor.poll import open_job
+from paislurm.translator.state import kept_script
 from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.journal import read
+from paislurm.translator.state.kept_script import read_script, split
 from paislurm.translator.state.publish import RETIRED
 from paislurm.translator.state.records import Retry
 from paislurm.translator.state.result import read_result
-from paislurm.translator.state.tidying import kept_script
-from paislurm.translator.state.tidying.kept_script import read_script, split
-from paislurm.translator.state.tidying.tidy import is_tidy, tidy
+from paislurm.translator.state.tidy import is_tidy, tidy
 
 from ...monitor.jobs import ENDED, NOW, SUBMITTED, leave_result, task
 from .left import BODY, GOES, LATER, SCRIPT, SEAL, STAYS, files, left, tidied

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ....state.task_reports import read_peers
+from ...places import FEW_PAGES, TaskPlace, may_have_pages, page_line, web_pages
 from ...results.fetching import Fetcher
-from ...where.task_places import TaskPlace
-from ...where.web_pages import FEW_PAGES, may_have_pages, page_line, web_pages
 from ..refresh import refresh
 from ..waiting import MAX_INTERVAL, known_ends, wait_for_ends
 from .job_logs import JobLogs

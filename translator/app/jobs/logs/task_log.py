@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from ....state.kept_plan import kept_plan
-from ....state.tidying.tidy import is_tidied
+from ....state.tidy import is_tidied
 from ...results.tail import open_log, start_of_last_lines, written
 
 if TYPE_CHECKING:

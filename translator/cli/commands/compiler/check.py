@@ -35,7 +35,7 @@ def command(session: Session, sources: Sequence[Source], *, as_json: bool) -> in
     FILE is a job file, or - for standard input. It is checked against the protocol and the site, and bash checks the
     syntax of each role's commands. For several files, the exit code is the highest.
     """
-    from ....app.compiler.checking import CheckedFiles, CheckedJob, check_each
+    from ....app.checking import CheckedFiles, CheckedJob, check_each
     from ....app.input.job_input import check_source, shown_name
 
     if len(sources) == 1:

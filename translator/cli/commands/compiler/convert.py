@@ -27,7 +27,7 @@ def command(file: str, output: str | None, *, as_json: bool) -> int:
 
     from msgspec.structs import asdict
 
-    from ....app.compiler.checking import ConvertedFile, convert
+    from ....app.checking import ConvertedFile, convert
     from ....app.input.source import Source
     from ....app.output_file import write_output
 

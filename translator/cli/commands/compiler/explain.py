@@ -48,8 +48,8 @@ def command(session: Session, source: Source, *, scenario: str | None, as_json: 
     FILE is a job file, or - for standard input; FILE:LINE shows only the lines that come from LINE. CODE is an exit
     code, its name, the exit status of a command, or a Slurm state; a file of that name comes first.
     """
-    from ....app.compiler.scripts import ExplainedScript, explain
     from ....app.exit_meaning import explain_exit, is_exit
+    from ....app.scripts import ExplainedScript, explain
     from ....app.what_if.explain import explain_scenario
     from ...output.explained import exit_text, origin_row, scenario_text
     from ...output.tables import print_table

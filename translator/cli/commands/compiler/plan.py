@@ -38,7 +38,7 @@ def command(session: Session, source: Source, *, placed: bool, test_only: bool, 
     calls `sbatch --test-only` and sinfo, once for each layout.
     """
     from ....app.input.job_input import compile_source
-    from ....app.submit.retry_policy import nodes_to_avoid
+    from ....app.submit.prepare import nodes_to_avoid
     from ....planning.placement.text import placement_text
     from ....planning.plan_text import plan_text
 

@@ -32,8 +32,8 @@ def command(session: Session, source: Source, output: str | None, *, head: bool,
 
     FILE is a job file, or - for standard input.
     """
-    from ....app.compiler.scripts import ScriptFile
     from ....app.input.job_input import compile_source
+    from ....app.scripts import ScriptFile
     from ....rendering.runtime_bundle import SEAL
 
     _, compiled = compile_source(session, source)

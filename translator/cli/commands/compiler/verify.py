@@ -13,8 +13,8 @@ from ...output.console import print_file, print_json, print_result
 from ...shell import candidates
 
 if TYPE_CHECKING:
-    from ....app.compiler.scripts import Verified
     from ....app.input.source import Source
+    from ....app.scripts import Verified
     from ....app.session import Session
 
 
@@ -51,7 +51,7 @@ def command(session: Session, source: Source, script: str | None, *, uses: str |
     --runtime without USE prints the parts that every script contains; an unknown USE prints the list. The seal contains
     the `sha256sum` of this output.
     """
-    from ....app.compiler.scripts import runtime_of, verify_script
+    from ....app.scripts import runtime_of, verify_script
 
     if uses is not None:
         found_runtime = runtime_of(uses.replace(",", " ").split())

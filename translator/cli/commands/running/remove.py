@@ -54,7 +54,7 @@ def command(
     On a terminal, the command asks for confirmation before it removes more than one job. Without a terminal, --yes is
     required if a group, a pattern or an option selects the jobs.
     """
-    from ....app.jobs.folders.remove import jobs_to_remove, remove_jobs
+    from ....app.jobs.removal import jobs_to_remove, remove_jobs
     from ...output.removal import RemovalTexts, is_sure
 
     found = jobs_to_remove(session, jobs, older_than=older_than, states=states)

@@ -43,7 +43,7 @@ def command(
     compares them. The page is one file and needs no network: open it in a browser, or send it to somebody.
     """
     from ....app.jobs.selecting import folders_of_group, select
-    from ....app.report.write import write_report
+    from ....app.report.gather import write_report
 
     if group is not None and (jobs or last):
         raise click.UsageError("--group cannot be used with JOB or --last")

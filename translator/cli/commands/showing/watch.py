@@ -39,7 +39,7 @@ def command(session: Session, jobs: tuple[str, ...], *, once: bool, as_json: boo
 
     names = [folder.name for folder in select(session.store, jobs, user=session.user)] if jobs else []
     if not as_json and (once or takes_a_screen(sys.stdin, sys.stdout)):
-        from ...screen.start import print_screen, show_screen
+        from ...screen.app import print_screen, show_screen
 
         if not once:
             return show_screen(session, names)

@@ -11,17 +11,17 @@ from msgspec.structs import replace
 
 from paislurm import __version__
 
-from ...errors import Diagnostic, UsageError
-from ...plural import counted
-from ...rendering.provenance import Origin
-from ..input.job_input import compile_source, shown_name, text_of
-from ..input.source import STDIN
+from ..errors import Diagnostic, UsageError
+from ..plural import counted
+from ..rendering.provenance import Origin
+from .input.job_input import compile_source, shown_name, text_of
+from .input.source import STDIN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ..input.source import Source
-    from ..session import Session
+    from .input.source import Source
+    from .session import Session
 
 
 class ScriptFile(Struct, frozen=True, kw_only=True):
@@ -87,7 +87,7 @@ def explain(session: Session, source: Source, line: int | None = None) -> list[O
     `line` (from 1) selects the lines that come from that line of the job file. Raises UsageError for a line after the
     end of the file.
     """
-    from ...rendering.provenance import origins
+    from ..rendering.provenance import origins
 
     text = text_of(source)
     if line is not None:
@@ -98,7 +98,7 @@ def explain(session: Session, source: Source, line: int | None = None) -> list[O
 
 
 def _check_line(name: str, line: int, text: bytes) -> None:
-    from ...reading.decode import lines_of
+    from ..reading.decode import lines_of
 
     lines = lines_of(text.decode("utf-8", "replace"))
     count = len(lines) - (not lines[-1])
@@ -112,7 +112,7 @@ def verify_script(session: Session, script: str | bytes, source: Source | None =
 
     `script` is a file, "-" for standard input, a job (its last script), or the script as bytes.
     """
-    from ...rendering.verify import head_difference, verify
+    from ..rendering.verify import head_difference, verify
 
     data = script if isinstance(script, bytes) else _script(session, script)
     text = data.decode(errors="surrogateescape")
@@ -133,7 +133,7 @@ def verify_script(session: Session, script: str | bytes, source: Source | None =
 
 def _script(session: Session, script: str) -> bytes:
     """Return the script of a file or a job as bytes."""
-    from ...state.tidying.kept_script import read_script
+    from ..state.kept_script import read_script
 
     if script == STDIN:
         return sys.stdin.buffer.read()
@@ -146,7 +146,7 @@ def _script(session: Session, script: str) -> bytes:
 
 def runtime_of(uses: Iterable[str] = ()) -> Runtime:
     """Return the runtime of this version's scripts. Raises UsageError for an unknown part."""
-    from ...rendering.runtime_bundle import ALL_USES, digest, runtime
+    from ..rendering.runtime_bundle import ALL_USES, digest, runtime
 
     wanted = tuple(sorted(set(uses)))
     if unknown := [use for use in wanted if use not in ALL_USES]:

@@ -12,15 +12,15 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...errors import Diagnostic, FolderError
-from ..open_folder import replace_file
-from ..publish import write_durably
-from ..safe_read import open_regular, read_end
-from ..shared_files import make_private, time_written
+from ..errors import Diagnostic, FolderError
+from .open_folder import replace_file
+from .publish import write_durably
+from .safe_read import open_regular, read_end
+from .shared_files import make_private, time_written
 
 if TYPE_CHECKING:
-    from ..job_folder import JobFolder
-    from ..open_folder import OpenFolder
+    from .job_folder import JobFolder
+    from .open_folder import OpenFolder
 
 MAX_BYTES = 64 << 20
 SCRIPT, HEAD = "job.sbatch", "job.head"

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 
 from paislurm.backends.registry import is_remote
 
-from ....errors import PaislurmError
-from ....monitor.poll import open_job
-from ....state.shared_files import make_private, time_written
-from ....state.tidying.removal import finish_removals
-from ....state.tidying.tidy import is_tidy, tidy
-from ..refresh import is_own
-from .removing import ended_at, remove_job
+from ...errors import PaislurmError
+from ...monitor.poll import open_job
+from ...state.removal import finish_removals
+from ...state.shared_files import make_private, time_written
+from ...state.tidy import is_tidy, tidy
+from .refresh import is_own
+from .removal import ended_at, remove_job
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from ....state.job_folder import JobFolder
-    from ...session import Session
+    from ...state.job_folder import JobFolder
+    from ..session import Session
 
 HOUR, DAY = 3600, 86400
 CLEANING_SECONDS, CLEANING_TICK = 2.0, 0.05

@@ -14,15 +14,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...errors import Diagnostic, FolderError
-from ..open_folder import open_folder
-from ..publish import RETIRED, mark, move
+from ..errors import Diagnostic, FolderError
+from .open_folder import open_folder
+from .publish import RETIRED, mark, move
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..history import History
-    from ..job_folder import JobFolder
+    from .history import History
+    from .job_folder import JobFolder
 
 MOUNTS = Path("/proc/self/mounts")
 _ESCAPE = re.compile(rb"\\([0-3][0-7]{2})")

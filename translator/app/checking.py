@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...errors import Diagnostic, PlanError, ProtocolError
-from ..input.job_input import check_source, shown_name, text_of
+from ..errors import Diagnostic, PlanError, ProtocolError
+from .input.job_input import check_source, shown_name, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from ..input.source import Source
-    from ..session import Session
+    from .input.source import Source
+    from .session import Session
 
 
 class CheckedFile(Struct, frozen=True, kw_only=True):
@@ -82,11 +82,11 @@ def convert(source: Source) -> Converted:
 
     Raises ProtocolError for a file with errors, and for a file of protocol v2.
     """
-    from ...convert import converted
-    from ...protocol.overrides import is_v1
-    from ...protocol.validate import validate
-    from ...reading.document import path_of
-    from ...reading.read import read
+    from ..convert import converted
+    from ..protocol.overrides import is_v1
+    from ..protocol.validate import validate
+    from ..reading.document import path_of
+    from ..reading.read import read
 
     name = shown_name(source.file)
     document = read(text_of(source), file=name)

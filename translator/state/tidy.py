@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING
 
 from paislurm.backends.registry import is_remote
 
-from ..open_folder import open_folder
-from ..publish import RETIRED
-from ..result import parse_result
-from ..safe_read import CorruptDataError
 from .kept_script import HEAD, SCRIPT, runtimes, shrink
+from .open_folder import open_folder
+from .publish import RETIRED
+from .result import parse_result
+from .safe_read import CorruptDataError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ..history import History
-    from ..job_folder import JobFolder
-    from ..open_folder import OpenFolder
-    from ..result import Result
+    from .history import History
+    from .job_folder import JobFolder
+    from .open_folder import OpenFolder
+    from .result import Result
 
 TIDY_AFTER = 3600
 """Seconds after a job's end: by then its script has ended, even if it did not report it."""

@@ -1,1 +1,0 @@
-"""Use cases for job files and scripts without a submission."""

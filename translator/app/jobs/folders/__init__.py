@@ -1,1 +1,0 @@
-"""Folders of ended jobs: tidying, removal and disk usage."""

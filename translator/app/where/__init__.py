@@ -1,1 +1,0 @@
-"""The nodes, addresses, ports and web pages of tasks."""

@@ -1,1 +1,0 @@
-"""Watch job folders and the monitor's own CPU time, without polls."""

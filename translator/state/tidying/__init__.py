@@ -1,1 +1,0 @@
-"""Tidy, remove and measure the folders of ended jobs."""
