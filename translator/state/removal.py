@@ -147,19 +147,18 @@ BLOCK = 512
 class RoomTaken(NamedTuple):
     """Hold the bytes and inodes used on disk."""
 
-    size: int = 0
-    inodes: int = 0
-
-    def plus(self, other: RoomTaken) -> RoomTaken:
-        return RoomTaken(self.size + other.size, self.inodes + other.inodes)
+    size: int
+    inodes: int
 
 
-def room_taken(folder: str) -> RoomTaken:
-    """Return the space used by a folder with all its content. Entries that cannot be read count as 0."""
+def room_taken(*folders: str) -> RoomTaken:
+    """Return the space used by folders with all their content. Entries that cannot be read count as 0."""
     size = inodes = 0
-    left = [folder]
-    with suppress(OSError):
-        size, inodes = os.stat(folder, follow_symlinks=False).st_blocks * BLOCK, 1  # noqa: PTH116 - thousands
+    left = list(folders)
+    for folder in folders:
+        with suppress(OSError):
+            size += os.stat(folder, follow_symlinks=False).st_blocks * BLOCK  # noqa: PTH116 - thousands
+            inodes += 1
     while left:
         with suppress(OSError), os.scandir(left.pop()) as entries:
             for entry in entries:

@@ -21,7 +21,7 @@ BEGIN = "## Reference\n"
 WITHOUT_FIELDS = ("Client", "JobRun", "Job", "Plan", "Site")
 CLASSES = (
     ("app/client.py", "Client", "Client"),
-    ("app/job_run.py", "JobRun", "JobRun"),
+    ("app/client.py", "JobRun", "JobRun"),
     *(
         (f"{module.replace('.', '/')}.py", name, name)
         for module, names in paislurm._MODULES.items()
@@ -50,13 +50,14 @@ def _node(file: str, name: str) -> ast.ClassDef:
     return found
 
 
-def _parts(file: str, found: ast.ClassDef) -> list[ast.ClassDef]:
+def _parts(found: ast.ClassDef) -> list[ast.ClassDef]:
     """Return a class and those beside it that it is composed of."""
-    if not file.endswith("client.py"):
+    if found.name != "Client":
         return [found]
     names = [ast.unparse(base) for base in found.bases]
-    modules = {name: f"app/calls/{name.removesuffix('Calls').lower()}.py" for name in names}
-    return [found, *(_node(modules[name], name) for name in names)]
+    calls = (ROOT / "src" / "paislurm" / "translator" / "app" / "calls").glob("*.py")
+    known = {node.name: node for path in calls for node in _tree(str(path)).body if isinstance(node, ast.ClassDef)}
+    return [found, *(known[name] for name in names)]
 
 
 def _class(file: str, name: str, public: str) -> str:
@@ -79,7 +80,7 @@ def _class(file: str, name: str, public: str) -> str:
     if fields:
         said += [line for each in fields for line in _field(each, found.body)]
         said.append("")
-    for method in (each for part in _parts(file, found) for each in part.body):
+    for method in (each for part in _parts(found) for each in part.body):
         if isinstance(method, ast.FunctionDef) and method.name not in INTERNAL:
             if method.name == "__init__":
                 said += [_signature(public, method), ""]
@@ -137,7 +138,7 @@ def _argument(argument: ast.arg, default: ast.expr | None) -> str:
 def _types() -> str:
     """Return what stands for more than one type, with the sentence below each."""
     said = ["### Types\n"]
-    for file in ("app/sources.py", "app/jobs/logs/selection.py", "monitor/job_status.py"):
+    for file in ("app/input/source.py", "app/jobs/logs/selection.py", "monitor/job_status.py"):
         body = _tree(file).body
         for node, after in pairwise(body):
             name, value = "", None

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from functools import reduce
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
-from msgspec.structs import asdict
 
 from paislurm.backends.registry import is_remote
 
@@ -17,7 +15,6 @@ from ...monitor.poll import Opened, open_job
 from ...state.publish import writing
 from ...state.removal import (
     BULKY,
-    RoomTaken,
     bulk,
     check_removable,
     delete,
@@ -31,7 +28,7 @@ from .refresh import is_own, refresh_all
 from .selecting import is_pattern, named_groups, select
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from ...monitor.poll import Opened, View
     from ...state.job_folder import JobFolder
@@ -39,35 +36,6 @@ if TYPE_CHECKING:
 
 UNITS = ("KiB", "MiB", "GiB", "TiB")
 _NEXT, _SHORT = 1024, 10
-
-
-class Room(Struct, frozen=True, kw_only=True):
-    """The disk usage of files."""
-
-    size_bytes: int
-    """Their size in bytes."""
-    inodes: int
-    """The number of files and folders."""
-
-
-class JobRoom(Room, frozen=True, kw_only=True):
-    """The disk usage of a job."""
-
-    name: str
-    """The name of the job's folder, `user~job`."""
-
-
-def room_of(folder: JobFolder, *, keep_logs: bool = False) -> JobRoom:
-    """Return the disk usage of a job; with `keep_logs`, without its records and logs."""
-    paths = bulk(folder) if keep_logs else [folder.path]
-    room = reduce(RoomTaken.plus, (room_taken(str(path)) for path in paths), RoomTaken())
-    return JobRoom(name=folder.name, size_bytes=room.size, inodes=room.inodes)
-
-
-def total(jobs: Iterable[Room]) -> Room:
-    """Return the total of jobs."""
-    rooms = list(jobs)
-    return Room(size_bytes=sum(room.size_bytes for room in rooms), inodes=sum(room.inodes for room in rooms))
 
 
 def size_text(size: int) -> str:
@@ -156,12 +124,11 @@ def _remove_remote(session: Session, job: Opened, *, keep_logs: bool) -> str:
 
 def _opened(folder: JobFolder) -> Opened:
     try:
-        job = open_job(folder)
+        return open_job(folder)
     except OSError as error:
         message = f"the journal of {folder.path} cannot be read: {error.strerror or error}"
         hint = "it is unknown whether the job has ended; if it has, remove the folder by hand"
         raise NotFoundError(Diagnostic(code="E594", message=message, hint=hint)) from None
-    return job
 
 
 def _has_not_ended(view: View, *, several: bool) -> Diagnostic:
@@ -172,9 +139,15 @@ def _has_not_ended(view: View, *, several: bool) -> Diagnostic:
     return Diagnostic(code="E591", message=message, hint=hint)
 
 
-class Removed(JobRoom, frozen=True, kw_only=True):
+class Removed(Struct, frozen=True, kw_only=True):
     """A removed job (or with a dry run, one to remove), and its disk usage."""
 
+    size_bytes: int
+    """The size of its removed files in bytes."""
+    inodes: int
+    """The number of its removed files and folders."""
+    name: str
+    """The name of the job's folder, `user~job`."""
     left_behind: str | None
     """The files that could not be removed yet, and when they will be."""
 
@@ -236,7 +209,7 @@ def remove_jobs(
     if not dry_run:
         finish_removals(session.store.jobs)
     for job in jobs:
-        room = room_of(job.folder, keep_logs=keep_logs)
+        room = room_taken(*map(str, bulk(job.folder) if keep_logs else [job.folder.path]))
         left = ""
         try:
             if not dry_run:
@@ -245,7 +218,9 @@ def remove_jobs(
         except PaislurmError as error:
             errors.append(error)
             continue
-        removed.append(Removed(**asdict(room), left_behind=left or None))
+        removed.append(
+            Removed(size_bytes=room.size, inodes=room.inodes, name=job.folder.name, left_behind=left or None)
+        )
         each(removed[-1])
     diagnostics = tuple(diagnostic for error in errors for diagnostic in error.diagnostics)
     return Removal(removed=tuple(removed), dry_run=dry_run, diagnostics=diagnostics), errors

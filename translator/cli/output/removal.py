@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...app.jobs.removal import size_text, total
+from ...app.jobs.removal import size_text
 from ...plural import counted
 from ...terminal_text import one_line
 from .console import is_terminal, log, print_result
@@ -58,5 +58,6 @@ class RemovalTexts:
             self._print(f"{counted(len(done), 'job')} of group {group}{self._but.format('their')}", done)
 
     def _print(self, what: str, jobs: Sequence[Removed]) -> None:
-        room = total(jobs)
-        print_result(one_line(f"{self._verb} {what} ({size_text(room.size_bytes)}, {counted(room.inodes, 'file')})"))
+        size = size_text(sum(job.size_bytes for job in jobs))
+        files = counted(sum(job.inodes for job in jobs), "file")
+        print_result(one_line(f"{self._verb} {what} ({size}, {files})"))
