@@ -101,6 +101,7 @@ def world(recording: Recording) -> Iterator[Path]:
     slurm, now, uname, mask = Slurm(recording.answers), float(recording.now), os.uname(), os.umask(0o077)
     there = Here(home / THERE)
     there.program("date", f"echo {recording.now}.0")
+    defaults = session.Session.__init__.__kwdefaults__ or {}
     environment = {
         "HOME": str(home), "PAISLURM_HOME": str(home), "PAISLURM_SITE": f"{home}/site.yaml", "PATH": os.environ["PATH"],
         "COLUMNS": "110", "TZ": "UTC", "LC_ALL": "C.UTF-8",
@@ -113,7 +114,7 @@ def world(recording: Recording) -> Iterator[Path]:
                 (Lock, "now", lambda _: int(now)),
                 (SharedFiles, "now", lambda _: now),
                 (pwd, "getpwuid", lambda uid: SimpleNamespace(pw_name=USERS[uid])),
-                (session.Session, "now", lambda _: int(now)),
+                (session.Session.__init__, "__kwdefaults__", {**defaults, "clock": lambda: now}),
                 *((module, "user_name", lambda: "alice") for module in _modules_with(session.user_name)),
                 (os, "uname", lambda: os.uname_result((uname[0], HOST, *uname[2:]))),
                 (sites, "SYSTEM", home / "no-profile"),

@@ -41,9 +41,11 @@ site = ["--site", "site.yaml"]
 for words in "script job.yaml --output job.sbatch", "explain job.yaml", "verify job.sbatch job.yaml":
     if main([*words.split(), *site]):
         sys.exit(f"fails: {{words}}")
+tests = sys.argv[1:]
+del sys.argv[1:]
 for module in {GOLDEN}:
     runpy.run_module(module, run_name="__main__")
-os.execv(sys.executable, [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *sys.argv[1:]])
+os.execv(sys.executable, [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests])
 """
 """What a recipe is tried with: the commands, `make golden`, and tests."""
 BLOCK = re.compile(r"^   ```(diff|sh)\n(.*?)^   ```$", re.MULTILINE | re.DOTALL)
