@@ -36,17 +36,8 @@ def _wrong_word(pattern: str, hint: str) -> Refusal:
     return Refusal(re.compile(pattern, re.IGNORECASE), (), hint, lasting=True)
 
 
-_OTHERS = """
-    acctg-freq batch bb bbf begin cluster-constraint contiguous core-spec cores-per-socket cpu-freq deadline
-    delay-boot dependency exclusive extra extra-node-info gpu-freq hint kill-on-invalid-dep licenses mail-type
-    mail-user mcs-label mincpus network nice oversubscribe power prefer priority profile propagate reboot
-    segment sockets-per-node spread-job stepmgr switches thread-spec threads-per-core tmp use-min-nodes wckey
-"""
-OTHER_OPTIONS = frozenset(_OTHERS.split())
-"""Options of sbatch besides those that a job file cannot set raw; a site's plugins add more. Source: sbatch(1)."""
-UNKNOWN_OPTION = re.compile(r"unrecognized option '--?([\w-]+)", re.IGNORECASE)
 REFUSALS = (
-    Refusal(UNKNOWN_OPTION, (), "remove it: this version of Slurm does not have the option", lasting=True),
+    _wrong_word(r"unrecognized option '--?([\w-]+)", "remove it: this version of Slurm does not have the option"),
     _wrong_word(r"invalid option -- '(\w)'", "remove it: this version of Slurm does not have the option"),
     _wrong_word(r"Invalid --([\w-]+) (?:specification|value)", "read the values of the option in sbatch(1)"),
     _wrong_word(r"Invalid numeric value \S+ for --([\w-]+)", "read the values of the option in sbatch(1)"),
@@ -156,13 +147,6 @@ REFUSALS = (
         "write `options: [--licenses=NAME:1]` under `extras.slurm`; list licenses with `scontrol show licenses`",
     ),
     _refusal(
-        r"Burst ?Buffer",
-        "bb",
-        "correct `options: [--bb=...]` under `extras.slurm`, or remove it; list them with `scontrol show burst`",
-    ),
-    _refusal(r"Invalid wckey", "wckey", "write `options: [--wckey=NAME]` under `extras.slurm`"),
-    _refusal(r"Invalid mcs_label", "mcs-label", "write `options: [--mcs-label=NAME]` under `extras.slurm`"),
-    _refusal(
         r"(?:Assoc|QOS)(?:Max|Grp)Submit",
         "account qos",
         "wait for one of your jobs to end, or write another `account` or `qos` under `extras.slurm`: the queue limit "
@@ -189,7 +173,8 @@ REFUSALS = (
     _refusal(
         r"Requested (?:node|topology) configuration is not available|Required node not available",
         " ".join(NODE_OPTIONS),
-        "change `instances`, `cpu`, `memoryMB` or `gpu`: no node of the partition satisfies the request; see the nodes "
+        "request less (`instances`, `cpu`, `memoryMB`, `gpu`), or remove what restricts the nodes (`constraint`, "
+        "`nodelist`, `exclude`): no node of the partition satisfies the request; see the nodes "
         "with `sinfo -o '%P %N %c %m %G'`",
     ),
     _refusal(

@@ -82,79 +82,51 @@ def is_unanswered(done: Completed) -> bool:
 def failure(argv: Sequence[str], done: Completed) -> BackendError:
     """Return the error for a program that failed. A missing answer is never reported as a refusal."""
     done = replace(done, stderr=done.stderr[:MAX_MESSAGE_CHARACTERS])
-    verdict = _verdict(done)
+    # The last match, because a site's messages may look like an answer.
+    verdict = max(_VERDICT.finditer(done.stderr), key=lambda found: found.start(), default=None)
     # A site's messages may contain anything, so if the controller's own answer is present, it decides.
-    if THROTTLED.search(verdict[1] if verdict else done.stderr):
-        return _throttled(argv, done)
-    if UNREACHABLE.search(verdict[1] if verdict else done.stderr):
+    answer = verdict[1] if verdict else done.stderr
+    words = slurm_messages(done)
+    if THROTTLED.search(answer):
+        message = f"Slurm limits the rate of requests and did nothing: {words}"
+        diagnostic = Diagnostic(code="E507", message=message, hint=f"try again later: {_nothing_done(argv)}")
+        return ThrottledError(diagnostic, argv=tuple(argv), status=done.status, stderr=done.stderr)
+    if UNREACHABLE.search(answer) or (done.status < 0 and not verdict):
         return _unreachable(argv, done)
-    if done.status < 0 and not verdict:
-        return _killed(argv, done)
-    words, site_messages = _slurm_and_site_messages(done)
+    options: tuple[str, ...] = ()
     code, lasting = "E503", False
+    hint = f"look up this message in the manual of `{argv[0]}`, or ask the site"
     found = next(((refusal, match) for refusal in REFUSALS if (match := refusal.pattern.search(words))), None)
-    if found is not None:
+    if verdict and verdict[1] == NO_REASON:
+        words, options, hint = _site_refusal(done.stderr[: verdict.start()])
+    elif found is not None:
         refusal, match = found
         options, hint = refusal.options or match.groups()[:1], refusal.hint
         code, lasting = refusal.code, refusal.lasting
-    elif verdict and verdict[1] == NO_REASON:
-        words = "a rule of the site (job_submit) refuses the job"
-        options = tuple(dict.fromkeys(long or _SHORT[short] for long, short in _MENTIONED.findall(site_messages)))
-        hint = _hint_of_rule(site_messages, options)
-    else:
-        options, hint = (), f"look up this message in the manual of `{argv[0]}`, or ask the site"
-    named = named_options(options)
-    site_part = f'; message of the site: "{site_messages}"' if site_messages else ""
-    message = f"{argv[0]} refuses{f' {named}' if named else ''}: {words}{site_part}"
+    named = " or ".join(f"--{option}" for option in options)
+    message = f"{argv[0]} refuses{f' {named}' if named else ''}: {words}"
     diagnostic = Diagnostic(code=code, message=message, hint=hint)
     return RejectedError(
         diagnostic, argv=tuple(argv), status=done.status, stderr=done.stderr, options=options, lasting=lasting
     )
 
 
-def named_options(options: Sequence[str]) -> str:
-    """Return options as they appear in messages: `--mem or --gres`."""
-    return " or ".join(f"--{option}" for option in options)
-
-
-def _hint_of_rule(site_messages: str, options: Sequence[str]) -> str:
-    """Return the hint for a refusal by a site's rule, which may have printed messages."""
-    if not site_messages:
-        return "ask the site for the reason; its slurmctld.log may have it"
-    keys = [f"`{option}`" for option in options if option in _SHORT.values()]
-    others = [f"`options: [--{option}=...]`" for option in options if option not in _SHORT.values()]
-    if options:
-        return f"write {' and '.join((*keys, *others))} under `extras.slurm`, as the site's message requires"
-    return (
-        "follow the site's message; if an sbatch option has no key under `extras.slurm`, write "
-        "`options: [--NAME=VALUE]` there"
-    )
-
-
-def _verdict(done: Completed) -> re.Match[str] | None:
-    """Return the controller's answer. It is the last match, because a site's messages may look like an answer."""
-    return max(_VERDICT.finditer(done.stderr), key=lambda found: found.start(), default=None)
-
-
-def _slurm_and_site_messages(done: Completed) -> tuple[str, str]:
-    """Return Slurm's messages and those of a site's rule: lines before the answer that are not Slurm's own.
+def _site_refusal(text: str) -> tuple[str, tuple[str, ...], str]:
+    """Return the message, the options and the hint of a refusal by a site's rule, which may have printed text.
 
     For a heterogeneous job, a site's message starts with the component's number, `0: `. Source: observed on 22.05,
     24.11, 26.05.
     """
-    verdict = _verdict(done)
-    if verdict is None:
-        return slurm_messages(done), ""
-    lines = done.stderr[: verdict.start()].splitlines()
-    by_site_rule = verdict[1] == NO_REASON
-    site_messages = [
-        line for line in lines if by_site_rule or not any(known.pattern.search(line) for known in REFUSALS)
-    ]
-    without_numbers = (re.sub(r"^\d+: ", "", _without_program(line)) for line in site_messages)
-    own_messages = (
-        _without_program(line) for line in (*(line for line in lines if line not in site_messages), verdict[0])
-    )
-    return "; ".join(dict.fromkeys(own_messages)), " ".join(line for line in dict.fromkeys(without_numbers) if line)
+    lines = (re.sub(r"^\d+: ", "", _without_program(line)) for line in text.splitlines())
+    said = " ".join(line for line in dict.fromkeys(lines) if line)
+    options = tuple(dict.fromkeys(long or _SHORT[short] for long, short in _MENTIONED.findall(said)))
+    keys = [f"`{option}`" if option in _SHORT.values() else f"`options: [--{option}=...]`" for option in options]
+    words = "a rule of the site (job_submit) refuses the job"
+    if not said:
+        return words, (), "ask the site for the reason; its slurmctld.log may have it"
+    what = " and ".join(keys) or "`options: [--NAME=VALUE]`"
+    hint = f"write {what} under `extras.slurm`, as the site's message requires"
+    return f'{words}; message of the site: "{said}"', options, hint
 
 
 _NO_SLURM_HINTS = {
@@ -165,34 +137,21 @@ _NO_SLURM_HINTS = {
 """The hints on a machine without Slurm: the first for a submit, the second for all else, also for an estimate."""
 
 
-def _throttled(argv: Sequence[str], done: Completed) -> ThrottledError:
-    """Return the error for throttling: the controller did not execute the request."""
-    message = f"Slurm limits the rate of requests and did nothing: {slurm_messages(done)}"
-    diagnostic = Diagnostic(code="E507", message=message, hint=f"try again later: {_nothing_done(argv)}")
-    return ThrottledError(diagnostic, argv=tuple(argv), status=done.status, stderr=done.stderr)
-
-
 def _unreachable(argv: Sequence[str], done: Completed) -> UnreachableError:
     """Return the error for no answer. Slurm may have executed a request whose answer was lost."""
+    is_submit = argv[0] == "sbatch" and not is_test(argv)
+    unsure = "; it may have accepted the job" if is_submit else ""
+    code, hint = "E506", f"try again later: {_nothing_done(argv)}"
     if NOT_CONFIGURED in done.stderr:
+        hint = _NO_SLURM_HINTS[is_submit]
         message = f"Slurm is not set up on this machine: `{argv[0]}` finds no slurm.conf and no controller"
-        return _no_answer(argv, done, "E506", message, _NO_SLURM_HINTS[argv[0] == "sbatch" and not is_test(argv)])
-    if NOT_CONNECTED in done.stderr:
+    elif NOT_CONNECTED in done.stderr:
         message = f"Slurm cannot be reached: {slurm_messages(done)}"
-        return _no_answer(argv, done, "E506", message, f"try again later: {_nothing_done(argv)}")
-    unsure = "; it may have accepted the job" if argv[0] == "sbatch" and not is_test(argv) else ""
-    return _no_answer(argv, done, "E502", f"Slurm does not respond: {slurm_messages(done)}{unsure}")
-
-
-def _killed(argv: Sequence[str], done: Completed) -> UnreachableError:
-    """Return the error for a program that a signal ended: Slurm may have executed its request."""
-    message = f"`{argv[0]}` was killed by signal {-done.status}; Slurm may have executed its request"
-    return _no_answer(argv, done, "E502", message)
-
-
-def _no_answer(
-    argv: Sequence[str], done: Completed, code: str, message: str, hint: str = RETRIED_HINT
-) -> UnreachableError:
+    else:
+        code, hint = "E502", RETRIED_HINT
+        message = f"Slurm does not respond: {slurm_messages(done)}{unsure}"
+        if done.status < 0:
+            message = f"`{argv[0]}` was killed by signal {-done.status}; Slurm may have executed its request"
     diagnostic = Diagnostic(code=code, message=message, hint=hint)
     return UnreachableError(diagnostic, argv=tuple(argv), status=done.status, stderr=done.stderr)
 

@@ -19,8 +19,8 @@ SAYS_NOTHING = "name: unknown\nmonitor: {background: false}\n"
 ONE = role("a", 1, "true")
 GPUS = ONE.replace("gpu: 0", "gpu: 3")
 REFUSED = {
-    "account": (ONE, "account: nope", "--account", ["your accounts are extra, research, tight (2 jobs in the queue"]),
-    "qos": (ONE, "qos: nope", "--qos", ["your QOS are high, narrow (2 GPUs a user), normal"]),
+    "account": (ONE, "account: nope", "--account", ["your accounts are extra, research, tight"]),
+    "qos": (ONE, "qos: nope", "--qos", ["your QOS are high, narrow, normal"]),
     "partition": (ONE, "partition: nope", "--partition", ["partitions are fragile (1-00:00:00), normal (1-00:00:00)"]),
     "reservation": (ONE, "reservation: nope", "--reservation", ["reservations are none"]),
     "constraint": (ONE, "constraint: nope", "--constraint", ["nodes have the features ib, v100"]),

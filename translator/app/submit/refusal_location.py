@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 
-from paislurm.backends.slurm.refusal_table import NODE_OPTIONS, OTHER_OPTIONS, UNKNOWN_OPTION
-from paislurm.backends.slurm.refusals import named_options
+from paislurm.backends.slurm.refusal_table import LIMIT_REACHED, NODE_OPTIONS
 
-from ...errors import Diagnostic, InterruptedWaitError, RejectedError, nearest
-from ...plural import some_of, verb
+from ...errors import Diagnostic, InterruptedWaitError, RejectedError
+from ...plural import some_of
 from ...reading.document import path_text
 from ..input.typed_options import with_options
 from .site_values import partitions_of, site_now, site_values
@@ -20,7 +19,6 @@ from .site_values import partitions_of, site_now, site_values
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from ...errors import Diagnostic
     from ...pipeline import Compiled
     from ...reading.document import Document, Path
     from ..input.source import Source
@@ -50,77 +48,32 @@ def located(session: Session, error: RejectedError, compiled: Compiled, source: 
     """
     ends_by_itself = error.diagnostics[0].code == LIMIT_REACHED
     site = compiled.site if ends_by_itself else site_now(session, source.backend, compiled.site)
-    error = with_suspects(error, compiled.document)
-    values = site_values(error.options, site, partitions_of(compiled))
-    refusal = locate_refusal(error, compiled.document, values)
+    refusal = locate_refusal(error, compiled.document, site_values(error.options, site, partitions_of(compiled)))
     refusal.diagnostics = with_options(refusal.diagnostics, source.typed)
     return refusal
-
-
-def with_suspects(error: RejectedError, document: Document) -> RejectedError:
-    """Add to a rejection for lack of nodes the options of the job that restrict its nodes."""
-    bounds = [option for option in _BOUND_NODES if any(_own_fields(option, document))]
-    if error.options != NODE_OPTIONS or not bounds:
-        return error
-    options, diagnostic = (*bounds, *error.options), error.diagnostics[0]
-    message = diagnostic.message.replace(named_options(error.options), named_options(options), 1)
-    words = " and ".join(f"`{option}`" for option in bounds)
-    leaves = f"{words} {verb(len(bounds), 'restricts', 'restrict')} the nodes of the job: check this first"
-    hint = f"{leaves}; else request less: `instances`, `cpu`, `memoryMB` or `gpu`"
-    return _again(error, replace(diagnostic, message=message, hint=hint), options)
 
 
 def locate_refusal(error: RejectedError, document: Document, values: str = "") -> RejectedError:
     """Return the rejection with its location in the job file, if known.
 
     `values` are the site's values for its options. If several fields are possible, those whose value Slurm repeats
-    come first, and the hint names the others.
+    come first, and the hint names the others. If no node satisfies the request, the options that restrict the nodes
+    come first.
     """
-    fields = [path for option in error.options for path in _fields(option, document)]
-    if not fields:
-        return _with(error, values)
-    words = error.stderr.split()
+    words, diagnostic, options = error.stderr.split(), error.diagnostics[0], error.options
+    if options == NODE_OPTIONS:
+        options = (*(option for option in _BOUND_NODES if any(_own_fields(option, document))), *options)
+    fields = [path for option in options for path in _fields(option, document)]
     fields.sort(key=lambda path: str(document.at(path)) not in words)
-    first, *others = fields
-    if str(document.at(first)) in words:
-        others = []
-    elif first[0] == "extras":
-        others = [path for path in others if path[0] != "taskRoles"]
-    diagnostic = _with_near_option(error)
-    also = f"or the cause is {some_of([*map(path_text, others)], MAX_OTHERS)}" if others else ""
-    diagnostic = replace(
-        diagnostic,
-        location=document.place(first),
-        path=path_text(first),
-        hint="; ".join(part for part in (diagnostic.hint, also) if part),
+    others = [path for path in fields[1:] if fields[0][0] != "extras" or path[0] != "taskRoles"]
+    if fields:
+        diagnostic = replace(diagnostic, location=document.place(fields[0]), path=path_text(fields[0]))
+    if others and str(document.at(fields[0])) not in words:
+        values = "; ".join(filter(None, (f"or the cause is {some_of([*map(path_text, others)], MAX_OTHERS)}", values)))
+    hint = "; ".join(filter(None, (diagnostic.hint, values)))
+    return RejectedError(
+        replace(diagnostic, hint=hint), argv=error.argv, status=error.status, stderr=error.stderr, options=error.options
     )
-    return _with(_again(error, diagnostic, error.options), values)
-
-
-def _with_near_option(error: RejectedError) -> Diagnostic:
-    """Return the diagnostic of a rejection, with an option similar to the one that sbatch does not know."""
-    from ...protocol.raw_options import OWN_KEYS, SBATCH
-
-    diagnostic = error.diagnostics[0]
-    unknown = UNKNOWN_OPTION.search(error.stderr)
-    near = nearest(unknown[1], (*SBATCH, *OTHER_OPTIONS)) if unknown else ""
-    if not near:
-        return diagnostic
-    why = f" A job file cannot set it: {SBATCH[near]}" if near in SBATCH else ""
-    if near in OWN_KEYS:
-        why = f" Write `{near}` under `extras.slurm`"
-    return replace(diagnostic, hint=f"{diagnostic.hint}; did you mean `--{near}`?{why}")
-
-
-def _with(error: RejectedError, values: str) -> RejectedError:
-    """Add `values` to the hint of a rejection."""
-    diagnostic = error.diagnostics[0]
-    hint = "; ".join(part for part in (diagnostic.hint, values) if part)
-    return _again(error, replace(diagnostic, hint=hint), error.options)
-
-
-def _again(error: RejectedError, diagnostic: Diagnostic, options: tuple[str, ...]) -> RejectedError:
-    return RejectedError(diagnostic, argv=error.argv, status=error.status, stderr=error.stderr, options=options)
 
 
 def _own_fields(option: str, document: Document) -> Iterator[Path]:
@@ -154,7 +107,6 @@ def _fields(option: str, document: Document) -> Iterator[Path]:
 
 
 T = TypeVar("T")
-LIMIT_REACHED = "E508"
 _PAUSES = (5, 10, 20, 40)
 _LONGEST = 60
 

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING
 
 from ...errors import PaislurmError
 from ...plural import counted
-from ...site.partitions import Qos
 from ...times import slurm_time
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from ...pipeline import Compiled
-    from ...site.partitions import Amounts, Limits
+    from ...site.partitions import Limits, Partition
     from ...site.profile import Site
     from ..session import Session
 
@@ -43,94 +42,51 @@ def site_values(options: Sequence[str], site: Site, partitions: Sequence[str] = 
     Properties of nodes are those of the job's `partitions` if the site knows them, else those of all nodes.
     """
     names = {each for words in partitions for each in words.split(",")}
-    own = {name: each for name, each in site.partitions.items() if name in names}
-    near = site.model_copy(update={"partitions": own}) if own else site
-    pairs = ((option, near if option in _OF_NODES else site) for option in options if option in _VALUES)
-    return "; ".join(dict.fromkeys(text for option, each in pairs for text in _VALUES[option](each)))
+    own = {name: each for name, each in site.partitions.items() if name in names} or site.partitions
+    found = {**_names_and_times(site), **_of_nodes(own, site.gpus.gres)}
+    return "; ".join(dict.fromkeys(text for option in options if (text := found.get(option))))
 
 
-def _accounts(site: Site) -> Iterator[str]:
-    if site.accounts is not None:
-        yield f"your accounts are {_listed(_with_limits(name, each) for name, each in site.accounts.items())}"
+def _names_and_times(site: Site) -> dict[str, str]:
+    """Return the names that the site has for an option, and the limits of `time`."""
+    limits = {name: each.time_limit for name, each in site.partitions.items()}
+    texts = [f"{name} ({slurm_time(limit)})" if limit else name for name, limit in limits.items()]
+    found = {
+        option: f"{what} are {_listed(names)}"
+        for option, what, names in (
+            ("account", "your accounts", site.accounts),
+            ("qos", "your QOS", site.qos),
+            ("reservation", "reservations", site.reservations),
+            ("partition", "partitions", texts or None),
+        )
+        if names is not None
+    }
+    bounds: list[tuple[str, Limits]] = [(f"account {name}", each) for name, each in (site.accounts or {}).items()]
+    bounds += [(f"QOS {name}", each) for name, each in (site.qos or {}).items()]
+    times = [f"the {what} allows {slurm_time(each.max_time)}" for what, each in bounds if each.max_time is not None]
+    return {**found, "time": "; ".join([found["partition"], *times] if texts else times)}
 
 
-def _qos(site: Site) -> Iterator[str]:
-    if site.qos is not None:
-        yield f"your QOS are {_listed(_with_limits(name, each) for name, each in site.qos.items())}"
-
-
-def _partitions(site: Site) -> Iterator[str]:
-    if site.partitions:
-        limits = ((name, each.time_limit) for name, each in site.partitions.items())
-        yield f"partitions are {_listed(f'{name} ({slurm_time(limit)})' if limit else name for name, limit in limits)}"
-
-
-def _times(site: Site) -> Iterator[str]:
-    yield from _partitions(site)
-    bounds: list[tuple[str, str, Limits]] = [("account", name, each) for name, each in (site.accounts or {}).items()]
-    bounds += [("QOS", name, each) for name, each in (site.qos or {}).items()]
-    for what, name, limits in bounds:
-        if limits.max_time is not None:
-            yield f"the {what} {name} allows {slurm_time(limits.max_time)}"
-
-
-def _reservations(site: Site) -> Iterator[str]:
-    if site.reservations is not None:
-        yield f"reservations are {_listed(site.reservations)}"
-
-
-def _features(site: Site) -> Iterator[str]:
-    shapes = [shape for partition in site.partitions.values() for shape in partition.nodes]
-    if shapes and all(shape.features is not None for shape in shapes):
-        yield f"nodes have the features {_listed({name for shape in shapes for name in shape.features or ()})}"
-
-
-def _resources(site: Site) -> Iterator[str]:
-    shapes = [shape for partition in site.partitions.values() for shape in partition.nodes]
-    gpus = ((site.gpus.gres, shape.gpu_type, str(shape.gpus)) for shape in shapes if shape.gpus)
-    found = {":".join(filter(None, words)) for words in gpus}
-    found |= {text for shape in shapes for text in shape.gres or ()}
-    if shapes:
-        yield f"nodes have {_listed(found)}"
-
-
-def _nodes(site: Site) -> Iterator[str]:
-    for partition in site.partitions.values():
-        if partition.nodes:
-            cpus = max(shape.cpus for shape in partition.nodes)
-            memory = max(shape.memory_mib for shape in partition.nodes)
-            nodes, most = counted(partition.node_count, "node"), counted(cpus, "CPU")
-            yield f"{partition.name} has {nodes} of up to {most} and {memory} MiB"
-
-
-_VALUES: dict[str, Callable[[Site], Iterator[str]]] = {
-    "account": _accounts,
-    "qos": _qos,
-    "partition": _partitions,
-    "time": _times,
-    "reservation": _reservations,
-    "constraint": _features,
-    "gres": _resources,
-    "mem": _nodes,
-    "cpus-per-task": _nodes,
-    "nodes": _nodes,
-}
-_OF_NODES = frozenset({"constraint", "gres", "mem", "cpus-per-task", "nodes"})
-
-
-def _with_limits(name: str, limits: Limits) -> str:
-    """Return a name with its limits, if any."""
-    counts = ((limits.max_submit_jobs, "jobs in the queue"), (limits.max_jobs, "jobs at a time"))
-    texts = [f"{count} {what}" for count, what in counts if count is not None]
-    texts += _amounts(limits.per_job, "a job")
-    texts += _amounts(limits.per_user, "a user") if isinstance(limits, Qos) else []
-    texts += _amounts(limits.total, "in all")
-    return f"{name} ({', '.join(texts)})" if texts else name
-
-
-def _amounts(amounts: Amounts, whose: str) -> list[str]:
-    pairs = ((amounts.nodes, "nodes"), (amounts.cpus, "CPUs"), (amounts.memory_mib, "MiB"), (amounts.gpus, "GPUs"))
-    return [f"{count} {unit} {whose}" for count, unit in pairs if count is not None]
+def _of_nodes(partitions: Mapping[str, Partition], gres: str) -> dict[str, str]:
+    """Return what the nodes of partitions have, for the options that select nodes."""
+    shapes = [shape for partition in partitions.values() for shape in partition.nodes]
+    if not shapes:
+        return {}
+    sizes = "; ".join(
+        f"{name} has {counted(each.node_count, 'node')} of up to "
+        f"{counted(max(shape.cpus for shape in each.nodes), 'CPU')} and "
+        f"{max(shape.memory_mib for shape in each.nodes)} MiB"
+        for name, each in partitions.items()
+        if each.nodes
+    )
+    gpus = {":".join(filter(None, (gres, shape.gpu_type, str(shape.gpus)))) for shape in shapes if shape.gpus}
+    found = dict.fromkeys(("mem", "cpus-per-task", "nodes"), sizes)
+    found["gres"] = f"nodes have {_listed(gpus.union(*(shape.gres or () for shape in shapes)))}"
+    if all(shape.features is not None for shape in shapes):
+        found["constraint"] = (
+            f"nodes have the features {_listed({name for each in shapes for name in each.features or ()})}"
+        )
+    return found
 
 
 def _listed(names: Iterable[str]) -> str:
