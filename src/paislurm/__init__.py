@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from .translator.app.rehearsal.resuming import Rehearsals as Rehearsals
     from .translator.app.runs.comparing import Differences as Differences
     from .translator.app.scripts import Runtime as Runtime
-    from .translator.app.scripts import Verified as Verified
     from .translator.app.site.ask import ProbeOptions as ProbeOptions
     from .translator.app.site.check import CheckedJobs as CheckedJobs
     from .translator.app.site.check import CheckedProfile as CheckedProfile
@@ -71,13 +70,14 @@ if TYPE_CHECKING:
     from .translator.pipeline import compile_job as compile_job
     from .translator.planning.plan import Plan as Plan
     from .translator.rendering.provenance import Origin as Origin
+    from .translator.rendering.verify import Verified as Verified
     from .translator.site.load import load_site as load_site
     from .translator.site.profile import Site as Site
 
 _MODULES = {
     "app.call_log": "SlurmCalls",
     "app.checking": "Converted",
-    "app.scripts": "Runtime Verified",
+    "app.scripts": "Runtime",
     "app.client": "Client JobRun cancel check compile find jobs load logs status submit wait",
     "app.estimate.estimate": "StartEstimate",
     "app.exit_meaning": "ExitMeaning",
@@ -102,6 +102,7 @@ _MODULES = {
     "pipeline": "Compiled compile_job",
     "planning.plan": "Plan",
     "rendering.provenance": "Origin",
+    "rendering.verify": "Verified",
     "site.load": "load_site",
     "site.profile": "Site",
 }

@@ -136,7 +136,7 @@ def test_the_script_size_per_role_is_limited(count: int, cpus: int) -> None:
     """What a role adds is the same among ten and among a thousand, but for the digits of its number."""
     less, more = (compile_job(roles(size, cpus), site=SITE) for size in (count - 5, count))
     assert len(more.script) - len(less.script) < 5 * MOST_BYTES
-    assert verify(more.script, __version__).is_genuine
+    assert verify(more.script, __version__).genuine
 
 
 def test_a_role_on_all_nodes_has_a_short_form() -> None:

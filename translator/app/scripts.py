@@ -12,14 +12,14 @@ from msgspec.structs import replace
 from paislurm import __version__
 
 from ..errors import Diagnostic, UsageError
-from ..plural import counted
 from ..rendering.provenance import Origin
-from .input.job_input import compile_source, shown_name, text_of
+from .input.job_input import compile_source
 from .input.source import STDIN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from ..rendering.verify import Verified
     from .input.source import Source
     from .session import Session
 
@@ -42,32 +42,6 @@ class ExplainedScript(Struct, frozen=True, kw_only=True):
     """The lines of the script."""
 
 
-class Remark(Struct, frozen=True, kw_only=True):
-    """An error in one line of a script."""
-
-    line: int
-    """The line, from 1."""
-    message: str
-    """The error message."""
-
-
-class Verified(Struct, frozen=True, kw_only=True):
-    """The result of comparing a script with paislurm's output."""
-
-    genuine: bool
-    """Whether the runtime is the released one."""
-    paislurm_version: str | None
-    """The version that compiled the script; None without a seal."""
-    uses: tuple[str, ...]
-    """The parts of the runtime in the script."""
-    edited: bool
-    """Whether the head was edited after the compilation."""
-    diagnostics: tuple[Remark, ...]
-    """Errors in the runtime."""
-    difference: str | None
-    """The difference of the head to the compiled job file, in the format of `diff -u`; None without a job file."""
-
-
 class Runtime(Struct, frozen=True, kw_only=True):
     """The runtime of this version's scripts."""
 
@@ -81,30 +55,12 @@ class Runtime(Struct, frozen=True, kw_only=True):
     """The runtime."""
 
 
-def explain(session: Session, source: Source, line: int | None = None) -> list[Origin]:
-    """Return the origin of each line of the script: lines of the job file, and rules.
-
-    `line` (from 1) selects the lines that come from that line of the job file. Raises UsageError for a line after the
-    end of the file.
-    """
+def explain(session: Session, source: Source) -> list[Origin]:
+    """Return the origin of each line of the script: lines of the job file, and rules."""
     from ..rendering.provenance import origins
 
-    text = text_of(source)
-    if line is not None:
-        _check_line(shown_name(source.file), line, text)
-    _, compiled = compile_source(session, replace(source, text=text))
-    found = origins(compiled.plan, compiled.document)
-    return found if line is None else [origin for origin in found if line in origin.job_lines]
-
-
-def _check_line(name: str, line: int, text: bytes) -> None:
-    from ..reading.decode import lines_of
-
-    lines = lines_of(text.decode("utf-8", "replace"))
-    count = len(lines) - (not lines[-1])
-    if not 1 <= line <= count:
-        message = f"{name} has no line {line}, only {counted(count, 'line')}"
-        raise UsageError(Diagnostic(code="E547", message=message))
+    _, compiled = compile_source(session, source)
+    return origins(compiled.plan, compiled.document)
 
 
 def verify_script(session: Session, script: str | bytes, source: Source | None = None) -> Verified:
@@ -116,19 +72,12 @@ def verify_script(session: Session, script: str | bytes, source: Source | None =
 
     data = script if isinstance(script, bytes) else _script(session, script)
     text = data.decode(errors="surrogateescape")
-    verdict, difference = verify(text, __version__), None
-    if source is not None:
-        _, compiled = compile_source(session, source)
-        names = (script if isinstance(script, str) else "<bytes>", f"compiled from {source.file}")
-        difference = head_difference(text, compiled.script, names)
-    return Verified(
-        genuine=verdict.is_genuine,
-        paislurm_version=verdict.version or None,
-        uses=verdict.uses,
-        edited=verdict.is_edited,
-        diagnostics=tuple(Remark(line=line, message=message) for line, message in verdict.faults),
-        difference=difference,
-    )
+    verdict = verify(text, __version__)
+    if source is None:
+        return verdict
+    _, compiled = compile_source(session, source)
+    names = (script if isinstance(script, str) else "<bytes>", f"compiled from {source.file}")
+    return replace(verdict, difference=head_difference(text, compiled.script, names))
 
 
 def _script(session: Session, script: str) -> bytes:

@@ -14,9 +14,6 @@ from .shell import candidates
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-MAX_DIGITS = 9
-"""Most digits of the number of a line."""
-
 
 def _pairs(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     for value in values:
@@ -138,15 +135,3 @@ def _with_source(command: Callable[..., int]) -> Callable[..., int]:
     for add in reversed(_OPTIONS):
         decorated = add(decorated)
     return decorated
-
-
-def split_line(file: str) -> tuple[str, int | None]:
-    """Split `FILE:LINE` into the file and the line."""
-    from pathlib import Path
-
-    name, colon, line = file.rpartition(":")
-    if not colon or Path(file).exists() or not (line.isdecimal() or Path(name).is_file()):
-        return file, None
-    if line.isdecimal() or not line:
-        return name, int(line[:MAX_DIGITS] or 0)
-    raise click.UsageError(f"{name} has no line {line!r}")

@@ -194,7 +194,7 @@ def _text(label: str, text: str, starts: Sequence[tuple[int, int]]) -> HereDocum
     lines: list[Line] = []
     for position, line in enumerate(whole.split("\n")):
         current = (begins[position],) if position in begins else current
-        lines.append(Line(text=our_own([line]), job_lines=current, is_text=True))
+        lines.append(Line(text=our_own([line]), job_lines=current))
     return HereDocument(delimiter=delimiter, lines=lines)
 
 

@@ -32,8 +32,6 @@ class Line(NamedTuple):
     entry: tuple[str, str] | None = None
     roles: tuple[int, ...] = ()
     job_lines: tuple[int, ...] = ()
-    is_text: bool = False
-    """Whether it is text of the job file, with parameters replaced."""
 
 
 def setting_lines(settings: Iterable[Setting], *, role: int | None = None) -> list[Line]:

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from ..planning.plan import Plan, RolePlan
     from ..reading.document import Document, Path
 
-_PARAMETER = re.compile(r"<%\s*\$parameters\.((?:(?!\s*%>)[^.\[])+)")
-
 
 class Origin(Struct, frozen=True, kw_only=True):
     """The origin of a line of a script."""
@@ -88,10 +86,6 @@ class _Explainer:
         if line.entry:
             entry = _entry(*line.entry)
             fields, rule = tuple(entry.get("from", ())), entry.get("rule", "")
-        if line.is_text:
-            used = {each for number in line.job_lines for each in self._parameters(number)}
-            job_lines |= used
-            rule = "the value of a parameter is put in: PAI protocol v2, parameters" if used else ""
         rules = []
         roles = [self._plan.roles[role] for role in line.roles or self._named(line)]
         for name in fields:
@@ -124,12 +118,6 @@ class _Explainer:
             if span := self._document.spans.get(path):
                 last = span.key_line if field.get("key") else max(span.key_line, span.last_line)
                 yield span.key_line, last + 1
-
-    def _parameters(self, line: int) -> Iterator[int]:
-        """Yield the lines of the parameters that a line of the job file refers to."""
-        for name in _PARAMETER.findall(self._document.lines[line - 1]):
-            if span := self._document.spans.get(("parameters", name)):
-                yield span.key_line
 
     def paths(self, field: Mapping[str, Any], roles: list[RolePlan]) -> Iterator[Path]:
         """Yield the paths under which a job file may have a field, those of each of these roles among them."""

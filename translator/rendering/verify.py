@@ -17,44 +17,56 @@ _SEAL = re.compile(
     rf"{re.escape(SEAL)}(\S+), sha256 ([0-9a-f]{{64}}): the same in every job(?: that uses: ([a-z0-9, -]+))? ----\n"
     r"# ---- head as compiled, sha256 ([0-9a-f]{64}) ----\n"
 )
-_JOB_FILE = re.compile(r"""^[ \t{]*["']?(?:protocolVersion|taskRoles|jobName)["']?[ \t]*:""", re.MULTILINE)
+_NO_SEAL = "the file has no seal of a paislurm runtime: compile a job file with `paislurm script`"
 
 
-class Verdict(Struct, frozen=True, kw_only=True):
-    """Hold the result of a comparison.
+class Remark(Struct, frozen=True, kw_only=True):
+    """An error in one line of a script."""
 
-    `faults` are lines (from 1) and what is wrong there; without any, the runtime is that of `version` with the parts
-    `uses`. `is_edited`: the head is not the one that was sealed. The seal itself proves nothing: whoever edits a head
-    can seal it again.
-    """
+    line: int
+    """The line, from 1."""
+    message: str
+    """The error message."""
 
-    version: str
+
+class Verified(Struct, frozen=True, kw_only=True):
+    """The result of comparing a script with paislurm's output."""
+
+    genuine: bool
+    """Whether the runtime is the released one."""
+    paislurm_version: str | None
+    """The version that compiled the script; None without a seal."""
     uses: tuple[str, ...]
-    is_edited: bool
-    faults: tuple[tuple[int, str], ...]
+    """The parts of the runtime in the script."""
+    edited: bool
+    """Whether the head was edited after the compilation."""
+    diagnostics: tuple[Remark, ...]
+    """Errors in the runtime."""
+    difference: str | None = None
+    """The difference of the head to the compiled job file, in the format of `diff -u`; None without a job file."""
 
-    @property
-    def is_genuine(self) -> bool:
-        """Whether the runtime is the released one."""
-        return not self.faults
 
+def verify(script: str, version: str) -> Verified:
+    """Compare a script with this version's runtime and with its own seal.
 
-def verify(script: str, version: str) -> Verdict:
-    """Compare a script with this version's runtime and with its own seal."""
+    The seal itself proves nothing: whoever edits a head can seal it again.
+    """
     # A text of the job file may contain a line like the seal: the runtime never does.
     start = script.rfind(f"\n{SEAL}") + 1
     seal = _SEAL.match(script, start) if start else None
+    line = script.count("\n", 0, start) + 1
     if seal is None:
-        what = "the seal does not have paislurm's format" if start else _without_seal(script)
-        fault = (script.count("\n", 0, start) + 1, what)
-        return Verdict(version="", uses=(), is_edited=True, faults=(fault,))
-    head, body = script[:start], script[seal.end() :]
+        message = "the seal does not have paislurm's format" if start else _NO_SEAL
+        remark = Remark(line=line, message=message)
+        return Verified(genuine=False, paislurm_version=None, uses=(), edited=True, diagnostics=(remark,))
     uses = tuple(seal[3].split(", ")) if seal[3] else ()
-    return Verdict(
-        version=seal[1],
+    found = _runtime_fault(script[seal.end() :], seal, uses, version, line)
+    return Verified(
+        genuine=found is None,
+        paislurm_version=seal[1],
         uses=uses,
-        is_edited=digest(head) != seal[4],
-        faults=tuple(_runtime_faults(body, seal, uses, version, head.count("\n") + 1)),
+        edited=digest(script[:start]) != seal[4],
+        diagnostics=() if found is None else (found,),
     )
 
 
@@ -70,30 +82,20 @@ def _head(script: str) -> str:
     return script[:start] if start else script
 
 
-def _without_seal(text: str) -> str:
-    """Describe a file without a seal."""
-    seal = "the file has no seal of a paislurm runtime"
-    if text.startswith("#!"):
-        return seal
-    if _JOB_FILE.search(text):
-        return "this is a job file, not a script: `paislurm check` reads it, `paislurm script` compiles it"
-    return f"{seal}, and no `#!` at its beginning: compile a job file with `paislurm script`"
-
-
-def _runtime_faults(
-    body: str, seal: re.Match[str], uses: Sequence[str], version: str, line: int
-) -> list[tuple[int, str]]:
-    """Return the fault after the head, whose seal is this line."""
+def _runtime_fault(body: str, seal: re.Match[str], uses: Sequence[str], version: str, line: int) -> Remark | None:
+    """Return the error after the head, whose seal is this line."""
     if seal[1] != version:
-        return [(line, f"the runtime is that of paislurm {seal[1]}, and this is {version}: use that one to verify it")]
-    if unknown := sorted(set(uses) - set(ALL_USES)):
-        return [(line, f"the runtime of {version} has no part for: {', '.join(unknown)}")]
-    own = runtime(uses)
-    if body != own:
-        return [(line + 2 + _first_difference(body, own), "the runtime is not that of the release from this line on")]
-    if digest(body) != seal[2]:
-        return [(line, "the seal has another sha256 than the runtime")]
-    return []
+        message = f"the runtime is that of paislurm {seal[1]}, and this is {version}: use that one to verify it"
+    elif unknown := sorted(set(uses) - set(ALL_USES)):
+        message = f"the runtime of {version} has no part for: {', '.join(unknown)}"
+    elif body != (own := runtime(uses)):
+        line += 2 + _first_difference(body, own)
+        message = "the runtime is not that of the release from this line on"
+    elif digest(body) != seal[2]:
+        message = "the seal has another sha256 than the runtime"
+    else:
+        return None
+    return Remark(line=line, message=message)
 
 
 def _first_difference(text: str, other: str) -> int:

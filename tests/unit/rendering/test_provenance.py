@@ -78,7 +78,7 @@ def of(found: list[Origin], text: str) -> Origin:
         ("  export PAI_CURRENT_TASK_ROLE_CPU_COUNT='2' PAI_TASK_CPU_NUM='2'", (21,)),
         ("export PAI_TASK_ROLE_TASK_COUNT_worker='2'", (18,)),
         ('echo "INSTANCES[0]=7"', (15,)),
-        ("echo 0.1", (7, 16)),
+        ("echo 0.1", (16,)),
         ("cat <<'END_OF_COMMANDS'", (26,)),
         ("END_OF_COMMANDS", (28,)),
     ],

@@ -37,8 +37,8 @@ def hello() -> str:
 @pytest.mark.parametrize("position", range(len(CASES)), ids=[case.name for case in CASES])
 def test_compiled_scripts_are_genuine(position: int) -> None:
     verdict = verify(script(position), VERSION)
-    assert verdict.faults == ()
-    assert not verdict.is_edited
+    assert verdict.genuine
+    assert not verdict.edited
     assert verdict.uses == uses_of(compiled(CASES[position]).plan)
 
 
@@ -63,15 +63,15 @@ def test_a_change_of_any_line_is_detected() -> None:
         if changed == lines[number]:
             continue
         verdict = verify("\n".join([*lines[:number], changed, *lines[number + 1 :]]), VERSION)
-        assert verdict.faults or verdict.is_edited, (number, lines[number], changed)
+        assert verdict.diagnostics or verdict.edited, (number, lines[number], changed)
         behind = number > next(at for at, line in enumerate(lines) if line.startswith(SEAL)) + 1
-        assert verdict.faults or not behind
+        assert verdict.diagnostics or not behind
 
 
 def test_an_edit_of_the_head_is_reported_and_shown() -> None:
     whole = hello()
     edited = whole.replace("--ntasks=2", "--ntasks=3", 1)
-    assert (verify(edited, VERSION).faults, verify(edited, VERSION).is_edited) == ((), True)
+    assert (verify(edited, VERSION).diagnostics, verify(edited, VERSION).edited) == ((), True)
     difference = head_difference(edited, whole, ("job.sbatch", "compiled from job.yaml"))
     assert difference.startswith("--- compiled from job.yaml\n+++ job.sbatch\n")
     assert [line for line in difference.splitlines() if line[:1] in "+-" and line[:3] not in ("+++", "---")] == [
@@ -135,7 +135,7 @@ def test_scripts_of_any_job_are_genuine(file: bytes, runtime: str, vendor: str) 
         return
     event("compiled")
     verdict = verify(whole, VERSION)
-    assert (verdict.faults, verdict.is_edited) == ((), False)
+    assert (verdict.diagnostics, verdict.edited) == ((), False)
 
 
 def jobs() -> list[Path]:
@@ -153,15 +153,15 @@ def test_scripts_of_examples_and_published_jobs_are_genuine(file: Path) -> None:
         assert error.diagnostics
         return
     verdict = verify(whole, VERSION)
-    assert (verdict.faults, verdict.is_edited) == ((), False)
+    assert (verdict.diagnostics, verdict.edited) == ((), False)
 
 
 def test_a_seal_in_the_commands_does_not_hide_edits() -> None:
     whole = hello()
     seal = whole[whole.index(SEAL) :]
-    assert verify(whole.replace("\nEND_OF_COMMANDS\n", f"\n{seal}\nEND_OF_COMMANDS\n", 1), VERSION).is_edited
+    assert verify(whole.replace("\nEND_OF_COMMANDS\n", f"\n{seal}\nEND_OF_COMMANDS\n", 1), VERSION).edited
     evil = whole[: whole.index(SEAL)] + "id\n" + whole[whole.index(SEAL) :]
-    assert verify(evil, VERSION).is_edited
+    assert verify(evil, VERSION).edited
 
 
 @pytest.mark.parametrize(
@@ -169,33 +169,14 @@ def test_a_seal_in_the_commands_does_not_hide_edits() -> None:
     [("", "no seal"), ("#!/bin/bash\nid\n", "no seal"), (f"x\n{SEAL}1.0 and more\n", "not have paislurm's format")],
 )
 def test_other_scripts_are_reported(text: str, message: str) -> None:
-    ((_, reported),) = verify(text, VERSION).faults
-    assert message in reported
+    (remark,) = verify(text, VERSION).diagnostics
+    assert message in remark.message
 
 
 def test_the_runtime_of_another_version_is_not_verified() -> None:
-    ((_, reported),) = verify(script(0), "7.0").faults
-    assert "paislurm 1.0, and this is 7.0" in reported
+    (remark,) = verify(script(0), "7.0").diagnostics
+    assert "paislurm 1.0, and this is 7.0" in remark.message
 
 
 def test_a_runtime_contains_only_the_requested_parts() -> None:
     assert len(runtime(())) < len(runtime(("slots",))) < len(runtime(tuple(use for use in ALL_USES if use != "podman")))
-
-
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("protocolVersion: 2\nname: demo\n", "this is a job file, not a script: `paislurm check`"),
-        ('{\n  "jobName": "demo"\n}\n', "this is a job file, not a script"),
-        ('{"protocolVersion": 2}', "this is a job file, not a script"),
-        (
-            "partitions:\n  batch: {}\n",
-            "the file has no seal of a paislurm runtime, and no `#!` at its beginning: compile",
-        ),
-        ("", "the file has no seal of a paislurm runtime, and no `#!`"),
-        ("#!/bin/bash\n# protocolVersion: 2\n", "the file has no seal of a paislurm runtime"),
-    ],
-)
-def test_other_kinds_of_files_are_named(text: str, says: str) -> None:
-    [(line, message)] = verify(text, VERSION).faults
-    assert (line, message[: len(says)]) == (1, says)

@@ -15,12 +15,13 @@ if TYPE_CHECKING:
     from ...job import Job
     from ...pipeline import Compiled
     from ...rendering.provenance import Origin
+    from ...rendering.verify import Verified
     from ..checking import Converted
     from ..client import JobRun
     from ..exit_meaning import ExitMeaning
     from ..input.source import JobFile, Parameter
     from ..runs.comparing import Differences
-    from ..scripts import Runtime, Verified
+    from ..scripts import Runtime
 
 
 class CompilerCalls(Calls):
@@ -99,7 +100,6 @@ class CompilerCalls(Calls):
     def explain(
         self,
         file: JobFile,
-        line: int | None = None,
         *,
         parameters: Mapping[str, Parameter] | None = None,
         suffix: str = "",
@@ -108,13 +108,12 @@ class CompilerCalls(Calls):
     ) -> list[Origin]:
         """Return the origin of each line of the script: lines of the job file, and rules.
 
-        `line` selects the lines of the script that come from that line of the job file. The other arguments and errors
-        are those of `compile`. Raises UsageError for a line after the end of the file.
+        The arguments and errors are those of `compile`.
         """
         from ..scripts import explain
 
         with self._call():
-            return explain(self, source_of(file, parameters, suffix, secrets, slurm), line)
+            return explain(self, source_of(file, parameters, suffix, secrets, slurm))
 
     def diff(self, old: JobRun | str, new: JobRun | str) -> Differences:
         """Return the differences between two jobs, or between a job and a job file compiled with the job's options.

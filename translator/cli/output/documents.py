@@ -17,7 +17,7 @@ from ...app.nodes import NodeList
 from ...app.rehearsal.resuming import Rehearsals
 from ...app.report.gather import WrittenReport
 from ...app.runs.comparing import Differences
-from ...app.scripts import ExplainedScript, Runtime, ScriptFile, Verified
+from ...app.scripts import ExplainedScript, Runtime, ScriptFile
 from ...app.site.check import CheckedJobs, CheckedProfile
 from ...app.site.detecting import DetectedSite
 from ...app.site.in_force import SiteInForce
@@ -31,6 +31,7 @@ from ...app.views.line import JobLine, Listing
 from ...app.what_if.answer import ScenarioAnswer
 from ...planning.placement.place import JobPlacement
 from ...planning.plan import Plan
+from ...rendering.verify import Verified
 from ..shell.completion import ShellCompletion
 
 if TYPE_CHECKING:

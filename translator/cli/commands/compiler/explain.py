@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
-from msgspec.structs import replace
 
-from ...job_file_options import CodeCommand, job_file_or_code, split_line
+from ...job_file_options import CodeCommand, job_file_or_code
 from ...options import examples, json_option, pass_session
-from ...output.console import log, print_json, print_result
+from ...output.console import print_json, print_result
 
 if TYPE_CHECKING:
     from ....app.input.source import Source
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     cls=CodeCommand,
     epilog=examples(
         "paislurm explain job.yaml",
-        "paislurm explain job.yaml:12",
         "paislurm explain job.yaml --when '2 of worker exit 1, a node is lost'",
         "paislurm explain 137",
     )
@@ -45,8 +43,8 @@ Forms of EVENTS, which are in the order of time, separated by commas:
 def command(session: Session, source: Source, *, scenario: str | None, as_json: bool) -> int:
     """Show the origin of the script's lines: lines of the job file, or rules. Or explain an exit code.
 
-    FILE is a job file, or - for standard input; FILE:LINE shows only the lines that come from LINE. CODE is an exit
-    code, its name, the exit status of a command, or a Slurm state; a file of that name comes first.
+    FILE is a job file, or - for standard input. CODE is an exit code, its name, the exit status of a command, or a
+    Slurm state; a file of that name comes first.
     """
     from ....app.exit_meaning import explain_exit, is_exit
     from ....app.scripts import ExplainedScript, explain
@@ -62,12 +60,9 @@ def command(session: Session, source: Source, *, scenario: str | None, as_json: 
         meaning = explain_exit(session, source.file, source.site)
         print_json(meaning.record) if as_json else print_result(exit_text(meaning))
         return 0
-    name, line = split_line(source.file)
-    found = explain(session, replace(source, file=name), line)
+    found = explain(session, source)
     if as_json:
         print_json(ExplainedScript(lines=tuple(found)))
-    elif found:
-        print_table(("SCRIPT", "JOB FILE", "LINE", "RULE"), [origin_row(origin) for origin in found])
     else:
-        log(f"nothing in the script comes from line {line} of {name}")
+        print_table(("SCRIPT", "JOB FILE", "LINE", "RULE"), [origin_row(origin) for origin in found])
     return 0

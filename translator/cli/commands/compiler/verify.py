@@ -14,8 +14,8 @@ from ...shell import candidates
 
 if TYPE_CHECKING:
     from ....app.input.source import Source
-    from ....app.scripts import Verified
     from ....app.session import Session
+    from ....rendering.verify import Verified
 
 
 @click.command(
