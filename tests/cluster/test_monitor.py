@@ -67,10 +67,7 @@ def jobs(installed: Cluster, ground: Path, killed: object) -> dict[str, Watched]
         "exit1": {"command": "exit 1", "retries": 2},
         "kill9": {"command": "kill -9 $$"},
         "memory": {"command": "tail -c 900M /dev/zero | tail"},
-        "cancel-user": {"command": SAVES, "retries": 5},
-        "cancel-root": {"command": SAVES, "retries": 5},
         "root-retried": {"command": f"{FIRST} || exit 0; {SAVES}", "site": "retry: {onRootCancel: retry}\n"},
-        "requeued": {"command": f"{FIRST} || exit 0; {SAVES}"},
         "timeout-retried": {
             "command": f"{FIRST} || exit 0; {SAVES}",
             "extras": "{slurm: {time: 10, onTimeout: retry}}",
@@ -119,34 +116,11 @@ def test_a_memory_kill_is_permanent(jobs: dict[str, Watched]) -> None:
     check("memory", jobs["memory"], "FAILED", -1200, 1)
 
 
-@pytest.mark.parametrize("user", ["user", "root"])
-def test_cancelled_job_names_the_canceller_and_is_not_retried(
-    installed: Cluster, jobs: dict[str, Watched], user: str
-) -> None:
-    job = jobs[f"cancel-{user}"]
-    job.begun()
-    if user == "root":
-        installed.admin(["scancel", job.latest()])
-    else:
-        installed.run(["scancel", job.latest()], check=True)
-    shown = check(f"scancel by {user}", job, "STOPPED", -210, 1)
-    assert f"cancelled by {'root' if user == 'root' else 'alice'}" in shown["reason"]
-
-
 def test_root_cancel_is_retried_if_the_site_enables_it(installed: Cluster, jobs: dict[str, Watched]) -> None:
     job = jobs["root-retried"]
     job.begun()
     installed.admin(["scancel", job.latest()])
     check("scancel by root, retried", job, "SUCCEEDED", 0, 2)
-
-
-def test_a_requeue_by_an_administrator_is_a_fresh_attempt(jobs: dict[str, Watched]) -> None:
-    job = jobs["requeued"]
-    job.begun()
-    job.requeue()
-    shown = check("scontrol requeue", job, "SUCCEEDED", 0, 2)
-    # Slurm sometimes counts the end of the first run as that of the second, which then does not begin.
-    assert [attempt["exit_code"] for attempt in shown["attempts"]] in ([-100], [-101])
 
 
 def test_a_preempted_job_has_a_fresh_attempt(installed: Cluster, jobs: dict[str, Watched]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
@@ -13,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.cluster.instance import GROUP_ID, USERS
-from tests.cluster.jobs import ONE_ATTEMPT, job_text, paislurm, role, submit, submit_file, write
+from tests.cluster.jobs import ONE_ATTEMPT, job_text, paislurm, role, submit_file, write
 from tests.cluster.processes import wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from tests.cluster.cluster import Cluster
@@ -35,26 +33,6 @@ def submit_two(cluster: Cluster, folder: Path, extras: str, **env: str) -> subpr
 
 def left_behind(folder: Path) -> list[str]:
     return [path.name for path in (folder / "home" / "jobs").iterdir()] if (folder / "home").exists() else []
-
-
-@pytest.mark.parametrize(
-    ("extras", "path", "says"),
-    [
-        ("partition: nope", "$.extras.slurm.partition", "refuses --partition: invalid partition specified: nope"),
-        ("account: nope", "$.extras.slurm.account", "refuses --account: "),
-        ("taskRoles: {b: {qos: nope}}", "$.extras.slurm.taskRoles.b.qos", "refuses --qos: "),
-        ("options: [--hint=nomultithread, --nope=1]", "$.extras.slurm.options[1]", "refuses --nope: "),
-    ],
-)
-def test_sbatch_error_is_shown_with_the_job_file_field(
-    installed: Cluster, workdir: Path, extras: str, path: str, says: str
-) -> None:
-    done = submit_two(installed, workdir, f"{{slurm: {{{extras}}}}}")
-    assert (done.returncode, done.stdout) == (4, "")
-    error = done.stderr.split("\n\n")[-1]
-    assert error.startswith("job.yaml:"), error
-    assert f"  {path}\nerror E503: sbatch {says}" in error
-    assert left_behind(workdir) == []
 
 
 def test_status_reports_an_accepted_job_that_cannot_start(installed: Cluster, workdir: Path) -> None:
@@ -88,47 +66,6 @@ def test_status_reports_an_accepted_job_that_cannot_start(installed: Cluster, wo
     assert waiting.returncode == 1
 
 
-def test_request_larger_than_any_node_is_refused(installed: Cluster, workdir: Path) -> None:
-    """Where the profile does not say what nodes have, only Slurm knows."""
-    write(workdir, role("a", 1, "true") + role("b", 1, "true").replace("cpu: 1", "cpu: 17"))
-    (workdir / "site.yaml").write_text(SAYS_NOTHING)
-    home = {"PAISLURM_HOME": str(workdir / "home")}
-    done = paislurm(installed, workdir, "submit", "--json", "job.yaml", env=home)
-    answer = json.loads(done.stdout)
-    assert (done.returncode, answer["exit_status"]) == (4, 4)
-    (fault,) = answer["diagnostics"]
-    assert "CPU count per node can not be satisfied" in fault["message"]
-    assert fault["path"].endswith(".resourcePerInstance.cpu")
-    assert left_behind(workdir) == []
-
-
-def test_missing_sbatch_or_unusable_home_is_an_error(installed: Cluster, workdir: Path) -> None:
-    only_venv = f"{installed.instance.venv}/bin"
-    done = submit_two(installed, workdir, "{}", PATH=only_venv)
-    assert (done.returncode, left_behind(workdir)) == (6, [])
-    assert "error E501: `sbatch` is not on PATH\nhint: run this on a login node" in done.stderr
-
-    for home in ("/proc/nowhere", "/etc/nowhere", str(workdir / "job.yaml")):
-        done = submit_two(installed, workdir, "{}", PAISLURM_HOME=home)
-        assert done.returncode == 4, done.stderr
-        assert f"error E542: PAISLURM_HOME {home} cannot be used: " in done.stderr
-        assert "hint: set PAISLURM_HOME to a folder" in done.stderr
-    of_bob = submit_two(installed, workdir, "{}", PAISLURM_HOME=str(installed.home("bob") / "mine"))
-    assert of_bob.returncode == 4
-    assert f"is not safe: others can replace it, because {installed.home('bob')} belongs to bob" in of_bob.stderr
-
-
-def test_name_of_a_running_job_cannot_be_reused(installed: Cluster, workdir: Path) -> None:
-    job = submit(installed, workdir, role("a", 1, "sleep 60"))
-    files = sorted(job.attempt.parents[2].glob(f"*{job.name}*"))
-    again = paislurm(installed, workdir, "submit", "--site", "site.yaml", "job.yaml")
-    assert again.returncode == 4
-    assert f"error E511: alice~{job.name} has not ended yet" in again.stderr
-    assert sorted(job.attempt.parents[2].glob(f"*{job.name}*")) == files
-    assert paislurm(installed, workdir, "cancel", job.name).returncode == 0
-    assert paislurm(installed, workdir, "wait", job.name).returncode == 1
-
-
 @pytest.mark.exclusive
 def test_submit_fails_while_the_controller_is_down(installed: Cluster, workdir: Path) -> None:
     installed.stop_daemon("slurmctld")
@@ -140,66 +77,6 @@ def test_submit_fails_while_the_controller_is_down(installed: Cluster, workdir: 
     assert "error E506: Slurm cannot be reached: " in done.stderr
     assert "nothing was submitted" in done.stderr
     assert submit_two(installed, workdir, "{}").returncode == 0
-
-
-RULE = """\
-function slurm_job_submit(job, partitions, uid)
-  if job.account == nil then
-    slurm.log_user("Say which project pays:\\nuse --account=PROJECT")
-    return slurm.ERROR
-  end
-  return slurm.SUCCESS
-end
-function slurm_job_modify(job, record, partitions, uid) return slurm.SUCCESS end
-return slurm.SUCCESS
-"""
-
-
-@contextlib.contextmanager
-def rules(cluster: Cluster, plugin: str) -> Iterator[None]:
-    """Let the controller ask a job_submit plugin."""
-    conf, rule = (cluster.instance.etc / "slurm" / name for name in ("slurm.conf", "job_submit.lua"))
-    text = conf.read_text()
-
-    def restart(text: str) -> None:
-        cluster.stop_daemon("slurmctld")
-        conf.write_text(text)
-        cluster.start_daemon("slurmctld")
-
-    rule.write_text(RULE)
-    try:
-        restart(f"{text}JobSubmitPlugins={plugin}\n")
-        yield
-    finally:
-        restart(text)
-        rule.unlink()
-
-
-@pytest.mark.exclusive
-def test_a_site_that_requires_a_time_limit(installed: Cluster, workdir: Path) -> None:
-    with rules(installed, "require_timelimit"):
-        done = submit_two(installed, workdir, "{}")
-        assert (done.returncode, left_behind(workdir)) == (4, [])
-        assert "error E503: sbatch refuses --time: " in done.stderr
-        assert "Time limit specification required, but not provided\nhint: write `time: 2:00:00`" in done.stderr
-        assert "write `time: 2:00:00` under `extras.slurm`" in done.stderr
-        # What the hint says is what helps.
-        again = submit_two(installed, workdir, "{slurm: {time: 2:00:00}}")
-        assert (again.returncode, len(left_behind(workdir))) == (0, 1), again.stderr
-
-
-@pytest.mark.exclusive
-def test_refusal_by_job_submit_plugin_is_shown_with_a_hint(installed: Cluster, workdir: Path) -> None:
-    with rules(installed, "lua"):
-        done = submit_two(installed, workdir, "{}")
-        assert (done.returncode, left_behind(workdir)) == (4, [])
-        assert (
-            "error E503: sbatch refuses --account: a rule of the site (job_submit) refuses the job; "
-            'message of the site: "Say which project pays: use --account=PROJECT"\n'
-            "hint: write `account` under `extras.slurm`"
-        ) in done.stderr
-        again = submit_two(installed, workdir, "{slurm: {account: extra}}")
-        assert (again.returncode, len(left_behind(workdir))) == (0, 1), again.stderr
 
 
 def test_invalid_job_id_does_not_break_the_listing_of_other_jobs(installed: Cluster, workdir: Path) -> None:

@@ -6,7 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from tests.cluster.jobs import ONE_ATTEMPT, ROOT, job_text, role
+from tests.cluster.jobs import ONE_ATTEMPT, job_text, role
 from tests.contract.site import merged
 
 if TYPE_CHECKING:
@@ -50,14 +50,6 @@ def python(site: Site, here: Path, *words: str, **env: str) -> subprocess.Comple
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     return done
-
-
-def test_api_example_prints_its_result(site: Site, folder: Path) -> None:
-    here = site.own(folder / "here")
-    profile = site.write(here, "site.yaml", merged(site.profile, ONE_ATTEMPT))
-    program = site.write(here, "api.py", (ROOT / "examples" / "api.py").read_text())
-    env = {"PAISLURM_HOME": str(here / "home"), "PAISLURM_SITE": str(profile)}
-    assert python(site, here, str(program), "slurm", **env).stdout == "area: 42\n"
 
 
 def test_two_clients_in_one_process(site: Site, folder: Path) -> None:

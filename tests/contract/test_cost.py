@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from tests.cluster.jobs import BOTH, role
 from tests.cluster.processes import wait_until
 from tests.contract.site import LONGEST
@@ -88,17 +86,6 @@ def test_a_cancelled_job_is_lost(site: Site, folder: Path) -> None:
     cost, seconds = cost_of(job)
     assert {part["lost_to"] for part in cost["parts"]} - {None} == {"the task or the job was stopped"}
     assert "productive" not in seconds
-
-
-@pytest.mark.parametrize("failed", [1, 2])
-def test_failed_tasks_are_lost_even_if_the_job_succeeded(site: Site, folder: Path, failed: int) -> None:
-    job = site.submit(
-        folder, role("w", 2, 'sleep "$((8 - 4 * PAI_TASK_INDEX))"; exit "$PAI_TASK_INDEX"', failed=failed)
-    )
-    assert job.ended()[0] == (1 if failed == 1 else 0)
-    _, seconds = cost_of(job)
-    assert ("productive" in seconds) == (failed == 2)
-    assert "lost" in seconds or failed == 2
 
 
 def test_the_records_alone_come_near_to_sacct(site: Site, folder: Path) -> None:

@@ -50,6 +50,7 @@ def test_refusal_lists_the_valid_values_of_the_site(site: Site, folder: Path) ->
             done = job.paislurm("submit", job.file.name)
             assert done.returncode == 4, (name, done.stderr)
             assert f"error E503: sbatch refuses {option}" in done.stderr
+            assert f"$.extras.slurm.{name}\n" in done.stderr or name in ("time", "gpus")
             assert [value for value in values if value not in done.stderr] == [], done.stderr
             assert not [*(job.home / "jobs").iterdir()]
 

@@ -10,7 +10,6 @@ import pytest
 
 from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.kept_script import read_script
-from tests.long_ago import taken
 
 from ..running import job_file
 
@@ -69,18 +68,6 @@ def test_a_task_uses_four_inodes(
     left = list(folder.rglob("*"))
     assert len([path for path in left if path.name.endswith(".stdout.log")]) == TASKS
     assert len(left) <= most * TASKS
-
-
-@pytest.mark.slow("a whole job")
-def test_a_finished_job_of_one_task_keeps_12_inodes_and_40_kb(run: Runner, tmp_path: Path, surroundings: Path) -> None:
-    code, folder = submitted(run, tmp_path, surroundings, tasks=1, site=TWO_LOGS)
-    assert code == 0
-    inodes, size = taken(folder)
-    assert inodes <= 12
-    assert size <= 40_000
-    assert b"PSL_JOB_NAME='many'" in read_script(JobFolder(path=folder), 0)
-    assert run("verify", "many").code == 0
-    assert run("logs", "many").out == f"{folder}/attempts/0/work/0-worker/0\n"
 
 
 @pytest.mark.slow("a whole job")

@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.children import child
-from tests.cluster.jobs import job_text
 from tests.cluster.processes import wait_until
-from tests.cluster.ssh_calls import ANSWERS_BY_ADDRESS, ANSWERS_ON_THE_NODE, roles_by_address
 
 from ..running import JOB, job_file
 
@@ -53,17 +51,6 @@ def test_a_job_runs_from_submission_to_success(tmp_path: Path) -> None:
     assert "2 of 2" in paislurm("list").stdout
     document = json.loads(paislurm("status", "demo", "--json").stdout)
     assert (document["state"], [task["exit_code"] for task in document["tasks"]]) == ("SUCCEEDED", [0, 0])
-
-
-def test_ssh_by_address_reaches_the_task_with_that_port(tmp_path: Path, surroundings: Path) -> None:
-    """All tasks have the address 127.0.0.1 here, which without a port is the task that calls."""
-    file = tmp_path / "job.yaml"
-    file.write_text(job_text("calls", roles_by_address(tmp_path)))
-    done = paislurm("submit", str(file), "--backend", "local", "--wait")
-    (logs,) = surroundings.glob("*~calls/attempts/0/logs")
-    assert done.returncode == 0, (logs / "0-w/0.stderr.log").read_text()
-    assert (logs / "0-w/0.stdout.log").read_text().splitlines() == [*ANSWERS_BY_ADDRESS, *ANSWERS_ON_THE_NODE]
-    assert (logs / "1-s/0.stdout.log").read_text().splitlines() == [*ANSWERS_BY_ADDRESS[:-2], "s-0", "s-0"]
 
 
 def test_tasks_know_all_tasks(tmp_path: Path) -> None:
