@@ -246,10 +246,6 @@ def _write_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
-def _write_as_written(dumper: yaml.SafeDumper, number: SourceInt) -> yaml.ScalarNode:
-    return dumper.represent_scalar("tag:yaml.org,2002:int", number.text)
-
-
 _Dumper.add_multi_representer(str, _write_text)
 _Dumper.add_representer(str, _write_text)
-_Dumper.add_representer(SourceInt, _write_as_written)
+_Dumper.add_representer(SourceInt, lambda dumper, number: dumper.represent_scalar("tag:yaml.org,2002:int", number.text))

@@ -158,7 +158,7 @@ def deciding_task(view: View) -> TaskView | None:
     failed = [task for task in view.tasks if task.state == "FAILED" and task.completed]
     of_that_code = [task for task in failed if task.exit_code == code]
     # A negative code usually belongs to a job: a node, the time limit, or Slurm ended it.
-    return min(of_that_code or (failed if code > 0 else []), key=_when, default=None)
+    return min(of_that_code or (failed if code > 0 else []), key=lambda task: task.ended_at or 0, default=None)
 
 
 def advice_between(known: History) -> Advice | None:
@@ -168,10 +168,6 @@ def advice_between(known: History) -> Advice | None:
         return None
     row = ExitTable(known.exit_rows).describe(retry.exit_code)
     return advice(row.code, kind=row.type).of_job(known.job_id)
-
-
-def _when(task: TaskView) -> int:
-    return task.ended_at or 0
 
 
 def _rule(row: ExitCode, view: View, exit_status: int | None) -> str:

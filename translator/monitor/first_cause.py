@@ -129,7 +129,11 @@ def _chosen(
 
     def is_hard(task: TaskView) -> bool:
         result = results.get(_key(task))
-        return _is_hard(task) or (result is not None and any(MEMORY_KILL in line for line in result.evidence))
+        return (
+            task.exit_code in HARD_CODES
+            or task.exit_status in HARD_STATUSES
+            or (result is not None and any(MEMORY_KILL in line for line in result.evidence))
+        )
 
     first = next(filter(is_hard, near), ordered[0])
     if is_hard(first) or len(ordered) == 1 or not lost_a_peer(last_lines(first)):
@@ -137,7 +141,3 @@ def _chosen(
     lost = next((task for task in ordered if task.exit_code == NODE_LOST), None)
     peers = [task for task in ordered if ends[_key(task)] <= start + PEER_MS][:MAX_READ]
     return lost or next((task for task in peers if is_hard(task) or not lost_a_peer(last_lines(task))), first)
-
-
-def _is_hard(task: TaskView) -> bool:
-    return task.exit_code in HARD_CODES or task.exit_status in HARD_STATUSES

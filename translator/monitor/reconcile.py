@@ -105,12 +105,13 @@ def reconcile(
     ended = -1
     while ended < (ended := sum(view.job_status.ended for view in views)):
         # The end of a job may end a job that waited for it, and so on.
-        views = [_reevaluate(view, dependencies) if view.history.is_held_back else view for view in views]
+        views = [
+            _act(held_back(view.folder, view.history, dependencies.clock(), view.read_errors), dependencies)
+            if view.history.is_held_back
+            else view
+            for view in views
+        ]
     return views
-
-
-def _reevaluate(view: View, dependencies: Dependencies) -> View:
-    return _act(held_back(view.folder, view.history, dependencies.clock(), view.read_errors), dependencies)
 
 
 def is_unknown(view: View) -> bool:

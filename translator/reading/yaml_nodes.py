@@ -124,7 +124,9 @@ class Composer:
             node.value = self._tagged(tag, text, node)
         if isinstance(node.value, str) and ("\0" in node.value or not node.value.isascii()):
             if _PAIR.search(node.value):
-                node.source = node.value = _PAIR.sub(_joined, node.value)
+                node.source = node.value = _PAIR.sub(
+                    lambda pair: pair[0].encode("utf-16", "surrogatepass").decode("utf-16"), node.value
+                )
             self._check_characters(node.value, node)
         return node
 
@@ -271,7 +273,3 @@ def _bound_broken(node: Node) -> str:
     if node.length > MAX_FILE:
         return f"more than {MAX_FILE >> 20} MB of text"
     return "values nested too deeply" if node.depth > MAX_DEPTH else ""
-
-
-def _joined(pair: re.Match[str]) -> str:
-    return pair[0].encode("utf-16", "surrogatepass").decode("utf-16")

@@ -40,13 +40,9 @@ def _starts(evidence: JobEvidence, files: AttemptFiles, use: AttemptUse) -> Iter
     # Slurm has restarted the job a while before its script notes the time.
     rows = [found.started for _, found in files.allocated] if evidence.plan.requeues else []
     for at, mark in sorted(restarts.items()):
-        before, use = _divided(use, _nearest(rows, at))
+        before, use = _divided(use, min(rows, key=lambda time: abs(time - at), default=at))
         yield replace(before, key=lost, mark=mark, work=tuple(work._replace(key=lost) for work in before.work))
     yield use
-
-
-def _nearest(times: Sequence[int], at: int) -> int:
-    return min(times, key=lambda time: abs(time - at), default=at)
 
 
 def _divided(use: AttemptUse, cut: int) -> tuple[AttemptUse, AttemptUse]:

@@ -74,7 +74,10 @@ def comparison_page(reports: Sequence[JobReport], group: str) -> str:
         title=f"{group or 'Comparison'}: {counted(len(reports), 'job')}",
         group=group,
         reports=reports,
-        names=[name for name in names if name in swept or _differs(name, reports)] or list(names),
+        names=[
+            name for name in names if name in swept or len({report.run.parameters.get(name) for report in reports}) > 1
+        ]
+        or list(names),
         has_results=any(report.run.result is not None for report in reports),
         short=short,
         states={state: states[state] for state in STATES if states[state]},
@@ -85,10 +88,6 @@ def comparison_page(reports: Sequence[JobReport], group: str) -> str:
         ),
         chart=_gantt(runs_gantt(reports), "Timeline of the jobs, each from its submission"),
     )
-
-
-def _differs(name: str, reports: Sequence[JobReport]) -> bool:
-    return len({report.run.parameters.get(name) for report in reports}) > 1
 
 
 def _gantt(gantt: Gantt, title: str) -> Chart | None:

@@ -44,7 +44,12 @@ def read_secrets(file: str) -> Mapping[str, Value]:
     except ProtocolError as error:
         # Messages and lines may quote a secret.
         raise ProtocolError(
-            replace(diagnostic, message=CODES[diagnostic.code], hint="", location=_bare(diagnostic.location))
+            replace(
+                diagnostic,
+                message=CODES[diagnostic.code],
+                hint="",
+                location=replace(diagnostic.location, source="") if diagnostic.location else None,
+            )
             for diagnostic in error.diagnostics
         ) from None
     if document.secrets is not None:
@@ -64,11 +69,6 @@ def texts_of(value: Value) -> Iterator[str]:
             yield from texts_of(inner)
     elif value is not None and not isinstance(value, bool):
         yield str(value)
-
-
-def _bare(location: Location | None) -> Location | None:
-    """Return a location without the text of its line."""
-    return replace(location, source="") if location else None
 
 
 def _opener(path: str, flags: int) -> int:

@@ -48,10 +48,5 @@ def with_options(diagnostics: Iterable[Diagnostic], typed: Mapping[str, str]) ->
 def _named(diagnostic: Diagnostic, option: str) -> Diagnostic:
     if not option or diagnostic.location is not None:
         return diagnostic
-    hint = hint_with_options(diagnostic.hint)
+    hint = _OTHER_KEYS.sub(r"another `--\1` or `--\2`", _IN_THE_FILE.sub(r"write `--\1 \2`", diagnostic.hint))
     return replace(diagnostic, message=f"{option}: {diagnostic.message}", path="", hint=hint)
-
-
-def hint_with_options(hint: str) -> str:
-    """Return a hint with options in place of keys of the job file."""
-    return _OTHER_KEYS.sub(r"another `--\1` or `--\2`", _IN_THE_FILE.sub(r"write `--\1 \2`", hint))

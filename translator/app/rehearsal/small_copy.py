@@ -93,14 +93,10 @@ def check_resumes(options: SlurmOptions) -> None:
         message = f"the checkpoints {options.checkpoints} may be those of real runs: a rehearsal would overwrite them"
         hint = "name them by `./` and a path below the submit folder: each rehearsal has a folder of its own"
         raise UsageError([Diagnostic(code="E547", message=message, path="$.extras.slurm.resumes.file", hint=hint)])
-    if not options.checkpoints and not _has_numbers(options):
+    if not options.checkpoints and not re.compile(options.progress_pattern).groups:
         message = "the job does not say how it continues after a failure"
         hint = 'add `extras: {slurm: {resumes: {file: "./run/*.pt", log: "step ([0-9]+)"}}}`'
         raise UsageError([Diagnostic(code="E547", message=message, path="$.extras.slurm.resumes", hint=hint)])
-
-
-def _has_numbers(options: SlurmOptions) -> bool:
-    return bool(options.progress_pattern) and re.compile(options.progress_pattern).groups > 0
 
 
 def link_entries(current: Path, here: Path, checkpoints: str) -> None:

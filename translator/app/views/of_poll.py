@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from ...monitor.task_status import TaskView
     from ...report.cost import AttemptUse, JobCost
     from ...state.records import Changed, Retry
-    from ...state.run_record import RunRecord
     from ...state.task_reports import ScriptRun
     from ..places import TaskPlace
     from ..session import Session
@@ -83,7 +82,7 @@ def job_view(
         account=asked.account,
         job_gpus=asked.job_gpus,
         pages=pages,
-        run=_printed_run(run) if run else None,
+        run=replace(run, suffix=run.suffix or None, secrets_file=run.secrets_file or None) if run else None,
         cost=cost,
         usages=usages,
     )
@@ -221,8 +220,3 @@ def _script(run: ScriptRun) -> TaskScript:
         started_at=aware(run.started_at),
         ended_at=aware(run.ended_at),
     )
-
-
-def _printed_run(run: RunRecord) -> RunRecord:
-    """Return the run record, with None in place of empty texts."""
-    return replace(run, suffix=run.suffix or None, secrets_file=run.secrets_file or None)

@@ -138,7 +138,11 @@ def _pack_on(shape: Shape, demands: Sequence[Demand], spare: int) -> Packing | N
     nodes = 1 + max(node for slots in filled for node, _ in slots)
     shares = (_share(shape, step) for step in range(1, _STEPS))
     total = _total(demands)
-    even = (_fill(share, nodes, demands) for share in shares if _can_hold(share, nodes, total))
+    even = (
+        _fill(share, nodes, demands)
+        for share in shares
+        if _has_room((nodes * share.gpus, nodes * share.cpus, nodes * share.memory_mib), total)
+    )
     packing = _packing(next((slots for slots in even if slots is not None), filled), nodes, demands)
     return replace(packing, nodes=nodes + spare)
 
@@ -147,11 +151,6 @@ def _total(demands: Sequence[Demand]) -> _Amounts:
     amounts = zip(*(_plus((0, 0, 0), _size(demand), demand.slots) for demand in demands), strict=True)
     gpus, cpus, memory = map(sum, amounts)
     return (gpus, cpus, memory)
-
-
-def _can_hold(shape: Shape, nodes: int, total: _Amounts) -> bool:
-    """Whether the nodes suffice in total, even if single tasks may not fit."""
-    return _has_room((nodes * shape.gpus, nodes * shape.cpus, nodes * shape.memory_mib), total)
 
 
 def _share(shape: Shape, step: int) -> Shape:

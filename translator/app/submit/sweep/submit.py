@@ -155,16 +155,12 @@ def endings(points: Sequence[Mapping[str, str]]) -> list[str]:
     Suffixes contain only characters allowed in OpenPAI's names. A suffix that is ambiguous or too long gets a digest
     of the values, so that a point has the same name in every submission.
     """
-    short = [_ending(point) for point in points]
+    short = ["".join(f"-{_allowed(name)}{_allowed(value)}" for name, value in point.items()) for point in points]
     count = Counter(each.lower() for each in short)
     return [
         each if count[each.lower()] == 1 and len(each) <= LONGEST else _with_digest(each, point)
         for each, point in zip(short, points, strict=True)
     ]
-
-
-def _ending(point: Mapping[str, str]) -> str:
-    return "".join(f"-{_allowed(name)}{_allowed(value)}" for name, value in point.items())
 
 
 def _allowed(text: str) -> str:
