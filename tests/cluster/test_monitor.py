@@ -64,9 +64,7 @@ def killed(
 def jobs(installed: Cluster, ground: Path, killed: object) -> dict[str, Watched]:  # noqa: ARG001 - these begin first
     """Jobs that end by themselves, side by side."""
     kinds: dict[str, dict[str, Any]] = {
-        "exit1": {"command": "exit 1", "retries": 2},
         "kill9": {"command": "kill -9 $$"},
-        "memory": {"command": "tail -c 900M /dev/zero | tail"},
         "root-retried": {"command": f"{FIRST} || exit 0; {SAVES}", "site": "retry: {onRootCancel: retry}\n"},
         "timeout-retried": {
             "command": f"{FIRST} || exit 0; {SAVES}",
@@ -102,18 +100,6 @@ def jobs(installed: Cluster, ground: Path, killed: object) -> dict[str, Watched]
         jobs[name].begun()
         installed.admin(["scontrol", "update", f"jobid={jobs[name].latest()}", "timelimit=2"])
     return jobs
-
-
-def test_a_plain_failure_is_retried_as_often_as_the_job_says(jobs: dict[str, Watched]) -> None:
-    shown = check("exit 1, two retries", jobs["exit1"], "FAILED", 255, 3)
-    assert shown["reason"].endswith("its 2 retries are used up")
-    assert [attempt["retry_rule"] for attempt in shown["attempts"]] == ["retry 1 of 2", "retry 2 of 2"]
-    said = jobs["exit1"].run("status", jobs["exit1"].name).stdout
-    assert "why it was retried" in said
-
-
-def test_a_memory_kill_is_permanent(jobs: dict[str, Watched]) -> None:
-    check("memory", jobs["memory"], "FAILED", -1200, 1)
 
 
 def test_root_cancel_is_retried_if_the_site_enables_it(installed: Cluster, jobs: dict[str, Watched]) -> None:
