@@ -12,7 +12,6 @@ import pytest
 
 from paislurm.translator.monitor.loop import Monitor
 
-from .slopes import slope, slopes
 from .virtual import soaked
 
 if TYPE_CHECKING:
@@ -42,18 +41,3 @@ def test_a_leak_of_the_monitor_is_found() -> None:
     with patch.object(Monitor, "_forget_removed", lambda _: None):
         samples, _ = soaked(HOURS, JOBS, faults_an_hour=0)
     assert growth(samples, HELD) > 1.5
-
-
-def test_a_slope_has_its_error() -> None:
-    straight = slope("x", [0, 1, 2, 3], [5, 7, 9, 11])
-    assert (straight.slope, straight.error, straight.mean, straight.grows) == (2, 0, 8, True)
-    noise = slope("x", [0, 1, 2, 3], [1, -1, 1, -1])
-    assert noise.slope == pytest.approx(-0.4)
-    assert noise.error == pytest.approx((1.6 * 2 / 2 / 5) ** 0.5)
-    assert not noise.grows
-
-
-def test_the_time_of_warming_up_is_left_out() -> None:
-    samples = [(hour, {"x": max(10.0 - hour, 7.0)}) for hour in range(10)]
-    assert slopes(samples, 3)[0].slope == 0
-    assert slopes(samples, 0)[0].slope < 0

@@ -77,32 +77,6 @@ def run(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
 
 
 @pytest.mark.usefixtures("_stand_ins")
-def test_help_runs_no_benchmark(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        run(monkeypatch, "--help")
-    said = capsys.readouterr().out
-    assert (ended.value.code, "that of" in said) == (0, False)
-    assert "commands, compiling, roles" in " ".join(said.split())
-
-
-@pytest.mark.usefixtures("_stand_ins")
-def test_an_unknown_name_is_refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        run(monkeypatch, "tasks", "nosuch")
-    assert ended.value.code == 2
-    assert "no such benchmark: nosuch; there are commands" in capsys.readouterr().err
-
-
-@pytest.mark.usefixtures("_stand_ins")
-def test_benchmarks_can_be_selected_by_name(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(monkeypatch, "tasks", "roles", "--peers") == 0
-    said = capsys.readouterr().out.splitlines()
-    assert [line.partition("that of ")[2].partition("  ")[0] for line in said] == ["roles, peers: True", "tasks"]
-
-
-@pytest.mark.usefixtures("_stand_ins")
 def test_an_exceeded_limit_exits_with_1(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(monkeypatch, "--no-cluster") == 1
     said = capsys.readouterr().out

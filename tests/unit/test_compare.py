@@ -10,11 +10,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_equal_files_print_nothing(tmp_path: Path) -> None:
-    (tmp_path / "plan.txt").write_bytes(b"a\n\xff\n")
-    assert difference(tmp_path / "plan.txt", b"a\n\xff\n") == ""
-
-
 def test_a_difference_is_shown_with_the_command(tmp_path: Path) -> None:
     file = tmp_path / "case" / "plan.txt"
     file.parent.mkdir()
@@ -25,17 +20,6 @@ def test_a_difference_is_shown_with_the_command(tmp_path: Path) -> None:
     assert [line for line in said if line[:1] in "+-"][2:] == ["-two", "+2\\r\\xff"]
     assert said[-1] == REMEDY
     assert "`make golden`" in REMEDY
-
-
-def test_a_newline_at_the_end_is_a_difference(tmp_path: Path) -> None:
-    (tmp_path / "plan.txt").write_bytes(b"a")
-    assert difference(tmp_path / "plan.txt", b"a\n") != ""
-
-
-def test_a_missing_file_is_a_difference(tmp_path: Path) -> None:
-    said = difference(tmp_path / "new.txt", b"a\n").split("\n")
-    assert said[0].endswith("/new.txt is not there")
-    assert "+a" in said
 
 
 def test_a_long_difference_is_cut(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,8 +9,6 @@ import pytest
 from tests.cluster import held
 from tests.cluster.cluster import Cluster
 from tests.cluster.instance import ClusterError, Instance
-from tests.cluster.kinds import KINDS, SLURMS, USUAL
-from tests.cluster.running import running
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,15 +46,6 @@ def done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return done
 
 
-def test_each_cluster_boots_once_and_stops_after_the_command(done: list[str], tmp_path: Path) -> None:
-    file = tmp_path / "not-booted"
-    assert held.run(["sh", "-c", f'printf %s "${held.VARIABLE}" >{file}; exit 7']) == 7
-    assert json.loads(file.read_text()) == {str(tmp_path / "newest-sparse"): WHY}
-    wanted = {f"{slurm}{kind.suffix}" for kind in KINDS.values() for slurm in SLURMS if slurm in kind.slurms}
-    assert sorted(line for line in done if line.startswith("up")) == sorted(f"up {name}" for name in wanted)
-    assert {line for line in done if line.startswith("down")} == {f"down {name}" for name in wanted - {"newest-sparse"}}
-
-
 def test_if_all_are_required_a_failed_boot_ends_the_run(
     done: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -67,15 +55,6 @@ def test_if_all_are_required_a_failed_boot_ends_the_run(
     assert not (tmp_path / "called").exists()
     assert capfd.readouterr().err.count(f"cluster.py: {WHY}\n") == 1
     assert "down own" in done
-
-
-def test_a_cluster_that_failed_to_boot_is_not_tried_again(
-    done: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(held.NOT_BOOTED, str(tmp_path / "next"), WHY)
-    with pytest.raises(pytest.skip.Exception, match="fatal: no"), running("next", USUAL):
-        pass
-    assert done == []
 
 
 def test_a_machine_without_root_boots_no_cluster_and_runs_the_command(

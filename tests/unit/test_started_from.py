@@ -5,14 +5,11 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from tests.children import child
-from tests.cluster.instance import Instance
-from tests.cluster.laptop import next_number
 
 ROOT = Path(__file__).parents[2]
 TEST = """\
@@ -55,11 +52,3 @@ def test_a_child_ends_with_a_failed_test() -> None:
     with pytest.raises(ZeroDivisionError), child(["sleep", "600"]) as process:
         divmod(1, 0)
     assert process.returncode == -signal.SIGKILL
-
-
-def test_laptops_of_several_processes_have_unique_numbers(tmp_path: Path) -> None:
-    instance = Instance(tmp_path)
-    instance.run.mkdir()
-    with ThreadPoolExecutor(8) as pool:
-        numbers = list(pool.map(lambda _: next_number(instance), range(150)))
-    assert sorted(numbers) == list(range(100, 250))
