@@ -135,12 +135,6 @@ def test_the_script_is_printed_unchanged(run: Runner, tmp_path: Path, profile: P
     assert (tmp_path / "job.sbatch").read_text(encoding="utf-8") == script
 
 
-def test_a_script_write_error_is_reported(run: Runner, tmp_path: Path) -> None:
-    said = run("script", job_file(tmp_path), "-o", str(tmp_path / "none" / "job.sbatch"))
-    assert said.code == 4
-    assert "No such file or directory" in said.err
-
-
 def test_a_job_file_is_read_from_stdin(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(JOB.encode())))
     assert "<stdin>: job demo can be submitted" in run("check", "-").out

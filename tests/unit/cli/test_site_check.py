@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -55,23 +54,6 @@ def test_each_file_prints_a_line_and_the_exit_code_covers_all(run: Runner, tmp_p
     assert len(said.out.splitlines()) == 3
     missing = run("site", "check", "--site", detected, str(tmp_path / "none.yaml"))
     assert (missing.code, "error E100" in missing.err) == (3, True)
-
-
-@pytest.mark.usefixtures("silent")
-def test_site_check_prints_json(run: Runner, tmp_path: Path, detected: str) -> None:
-    files = [job_file(tmp_path), job_file(tmp_path, LARGE, "large.yaml")]
-    said = run("site", "check", "--json", "--site", detected, *files)
-    document = json.loads(said.out)
-    assert said.code == 4
-    assert [(each["job"], each["exit_status"]) for each in document["checked"]] == [("demo", 0), (None, 4)]
-    assert document["checked"][1]["diagnostics"][0]["code"] == "E410"
-
-
-@pytest.mark.usefixtures("silent")
-def test_bash_syntax_errors_are_reported(run: Runner, tmp_path: Path, detected: str) -> None:
-    file = job_file(tmp_path, JOB.replace("echo and bye", "'if true; then'"))
-    said = run("site", "check", "--site", detected, file)
-    assert (said.code, "error E350" in said.err) == (3, True)
 
 
 @pytest.mark.usefixtures("answers")

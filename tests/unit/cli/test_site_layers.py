@@ -57,14 +57,6 @@ def test_the_profile_of_a_user_extends_that_of_the_system(run: Runner, system: P
     assert said.err == f"the profile is {own}, your own; it extends {system}\n"
 
 
-def test_a_locked_setting_error_names_both_locations(run: Runner, system: Path, own: Path) -> None:
-    written(own, "retry:\n  submitWait: 5\n")
-    said = run("site", "check")
-    assert said.code == 4
-    assert f"{own}:2:3  $.retry.submitWait" in said.err
-    assert f"error E466: `retry.submitWait` is locked by {system}, line 3" in said.err
-
-
 @pytest.fixture
 def named(tmp_path: Path) -> Path:
     """Return where a profile is that is named for a call."""

@@ -77,19 +77,6 @@ def test_a_running_job_of_the_same_name_does_not_matter(
     assert "error E511" in run("submit", job, "--dry-run").err
 
 
-def test_the_estimate_is_printed_as_json(run: Runner, job: str, answers: Slurm) -> None:
-    document = json.loads(run("submit", job, "--test-only", "--json").out)
-    assert (document["job"], document["backend"], document["at_once"], document["reason"]) == (
-        "demo",
-        "slurm",
-        False,
-        None,
-    )
-    assert (document["expected_wait"], document["expected_start_at"][:2]) == (600, "20")
-    assert "job_id" not in document
-    assert len(answers.asked) == 2
-
-
 def test_a_refusal_equals_that_of_submit(run: Runner, tmp_path: Path, job: str, answers: Slurm) -> None:
     assert job
     answers.answers |= Slurm("refused").answers
@@ -125,16 +112,6 @@ def test_with_host_the_login_node_is_queried(run: Runner, job: str, monkeypatch:
     monkeypatch.setattr(Session, "slurm_runner", runner)
     assert run("submit", job, "--test-only", "--host", "login1").code == 0
     assert asked == ["ssh:login1"]
-
-
-def test_without_slurm_the_estimate_fails(run: Runner, job: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    class NoSlurm:
-        def run(self, argv: list[str], **_: Any) -> Any:
-            raise UnreachableError(Diagnostic(code="E501", message=f"`{argv[0]}` is not on PATH"))
-
-    monkeypatch.setattr(Session, "slurm_runner", lambda *_: NoSlurm())
-    said = run("submit", job, "--test-only")
-    assert (said.code, "error E501: `s" in said.err) == (6, True)
 
 
 @pytest.mark.parametrize("option", ["--wait", "--follow", "--dry-run", "--sweep=lr=1,2"])

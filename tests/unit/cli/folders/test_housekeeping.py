@@ -114,19 +114,6 @@ def test_interrupted_removals_are_completed(surroundings: Path) -> None:
     assert list(surroundings.iterdir()) == []
 
 
-def test_a_monitor_run_tidies_and_removes(
-    run: Runner, surroundings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "site.yaml").write_text("jobs: {removeAfter: 30d}\n", encoding="utf-8")
-    monkeypatch.setenv("PAISLURM_SITE", str(tmp_path / "site.yaml"))
-    old, new = job(surroundings, "old", MONTH + 9), job(surroundings, "new", HOUR + 9)
-    said = run("monitor", "--once")
-    assert said.code == 0
-    assert f"{old.name}: removed" in said.err
-    assert not old.path.exists()
-    assert not new.script(0).exists()
-
-
 def test_status_tidies_a_finished_job(run: Runner, surroundings: Path) -> None:
     folder = job(surroundings, "old", HOUR + 9)
     before = run("logs", "old", "worker-1", "--stderr").out
@@ -148,11 +135,3 @@ def test_a_combined_log_is_shown_after_tidying(run: Runner, surroundings: Path) 
     assert run("status", "old").code == 0
     assert not folder.script(0).exists()
     assert run("logs", "old", "worker-0", "--stderr").out == "both\n"
-
-
-def test_verify_gives_the_same_result_after_tidying(run: Runner, surroundings: Path) -> None:
-    folder = job(surroundings, "old", HOUR + 9)
-    before = run("verify", "old")
-    run("status", "old")
-    assert not folder.script(0).exists()
-    assert run("verify", "old") == before

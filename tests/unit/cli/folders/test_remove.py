@@ -303,14 +303,6 @@ def test_a_removal_that_is_interrupted_leaves_no_secrets(
     assert not list(surroundings.rglob("key"))
 
 
-def test_a_newer_job_with_the_same_name_is_kept(ended: Callable[..., JobFolder], surroundings: Path) -> None:
-    job = removing.open_job(ended("one"))
-    job.folder.path.rename(job.folder.path.with_name(f"{ME}~one.1"))
-    ended("one")
-    assert removal.hide(job.folder, job.history) is None
-    assert there(surroundings) == {"one", "one.1"}
-
-
 @pytest.mark.parametrize("options", [[], ["--keep-logs"]])
 def test_a_submit_during_a_removal_keeps_the_new_job(
     run: Runner,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,17 +33,3 @@ def test_a_file_comes_before_a_code(run: Runner, job: str, tmp_path: Path, monke
     Path(job).rename("220")
     assert run("explain", "220").out == run("explain", "./220").out
     assert "PodNodeLost" in run("explain", "--json", "-1001").out
-
-
-@pytest.mark.parametrize(
-    ("state", "reporter", "causer"),
-    [
-        ("PREEMPTED", "Slurm", "the cluster"),
-        ("NODE_FAIL", "Slurm", "the cluster"),
-        ("TIMEOUT", "Slurm", "a user's cancel, or a time limit"),
-        ("OUT_OF_MEMORY", "the container runtime, or Slurm", "the job"),
-    ],
-)
-def test_a_slurm_state_has_a_reporter_and_a_causer(run: Runner, state: str, reporter: str, causer: str) -> None:
-    shown = run("explain", state).out
-    assert re.findall(r"^(?:reported|caused) by +(.*)$", shown, re.MULTILINE) == [reporter, causer]

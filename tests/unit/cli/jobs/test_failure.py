@@ -96,15 +96,6 @@ def test_a_record_of_another_exit_status_names_no_line(run: Runner, failed: JobF
     assert (failure(run)["line"], failure(run)["last_line"]) == (12, 16)
 
 
-@pytest.mark.parametrize(("workdir", "helps"), [("task", True), ("submit", False), (1, False)])
-def test_a_missing_file_is_named(run: Runner, failed: JobFolder, workdir: object, helps: bool) -> None:
-    write_log(failed, "1.stderr.log", "cat: data.txt: No such file or directory\n")
-    plan(failed.path, workdir=workdir)
-    for said in (run("status", "demo").out, run("wait", "demo").err, failure(run)["advice"]):
-        assert ("extras: {slurm: {workdir: submit}}" in said) is helps
-        assert "the path" in said
-
-
 @pytest.mark.parametrize(
     ("printed", "is_cause"),
     [
@@ -150,28 +141,6 @@ def test_a_failed_prerequisite_script_is_named(run: Runner, failed: JobFolder) -
     found = failure(run)
     assert (found["stream"], found["last_lines"], found["line"]) == ("runtime", ["no tools"], None)
     assert "paislurm logs --runtime" in run("wait", "demo").err
-
-
-def test_without_a_failed_task_the_batch_log_is_shown(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
-    stopped = [task(k, state="STOPPED", exit_status=None, exit_code=-220, started_at=None) for k in (0, 1)]
-    leave_result(folder, outcome="failed", exit_code=-1401, reason="srun: bad", tasks=stopped)
-    slurm.observations[JobId("7")] = observed("FAILED", final=True)
-    folder.batch_log(0).write_text("srun: error: Invalid --gres\n", encoding="utf-8")
-    found = failure(run)
-    assert (found["task"], found["node"], found["file"], found["line"]) == (None, None, None, None)
-    assert (found["stream"], found["last_lines"]) == ("batch", ["srun: error: Invalid --gres"])
-    said = run("wait", "demo").err
-    assert "exit rule  code -1401, StepRefused\n" in said
-    assert "last lines of the batch log:\n  | srun: error: Invalid --gres\n" in said
-    assert "paislurm logs --batch" in said
-
-
-def test_the_time_limit_is_reported_with_its_rule(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
-    assert folder
-    slurm.observations[JobId("7")] = observed("TIMEOUT", final=True)
-    out = run("status", "demo").out
-    assert "exit rule  code -1004, PodDeadlineExceeded: the time limit was reached\n" in out
-    assert "extras.slurm.time" in out
 
 
 @pytest.mark.parametrize("state", ["RUNNING", "CANCELLED", "COMPLETED"])

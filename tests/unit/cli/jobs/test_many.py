@@ -223,21 +223,6 @@ def test_wait_any_ends_with_the_first_job(run: Runner, three: list[JobFolder], m
     assert [job["job"] for job in json.loads(said.out)["jobs"]] == ["train-2"]
 
 
-def test_ctrl_c_cancels_no_job(
-    run: Runner, three: list[JobFolder], slurm: FakeBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert three
-
-    def sleep(_: float) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(waiting.time, "sleep", sleep)
-    said = run("wait", "train-*")
-    assert (said.code, "interrupted; 2 jobs continue" in said.err) == (130, True)
-    assert f"wait again with `paislurm wait {ME}~train-1 {ME}~train-2`" in said.err
-    assert not slurm.cancelled
-
-
 def test_wait_continues_for_other_jobs_if_one_is_unknown(
     run: Runner, three: list[JobFolder], slurm: FakeBackend, surroundings: Path
 ) -> None:
@@ -339,28 +324,6 @@ def test_wait_reports_the_number_of_many_finished_jobs(run: Runner, slurm: FakeB
         make(surroundings, f"old-{number}", str(number), ENDED)
     assert run("cancel", "old-*").out == "5 jobs have already ended\n"
     assert slurm.cancel_calls == 0
-
-
-@pytest.mark.parametrize("words", [["seed*"], ["sweep"]])
-def test_commands_sort_jobs_by_the_numbers_in_their_names(
-    run: Runner, slurm: FakeBackend, surroundings: Path, words: list[str]
-) -> None:
-    at, numbers = clock() - 5, ["1", "2", "10", "11"]
-    for number in reversed(numbers):
-        job, job_id = f"seed{number}", f"20{number}"
-        created = replace(CREATED, user=user_name(), job=job, group="sweep", happened_at=at)
-        sent = replace(SUBMITTED, user=user_name(), job=job, job_id=job_id, happened_at=at)
-        job_folder(surroundings, created, replace(INTENT, happened_at=at), sent, name=f"{ME}~{job}")
-        slurm.observations[JobId(job_id)] = observed("RUNNING", job_id=job_id)
-
-    def order(*command: str) -> list[str]:
-        return list(dict.fromkeys(re.findall(r"\bseed([0-9]+)", run(*command).out)))
-
-    assert order("status", *words) == numbers
-    assert order("list", "seed*") == [*reversed(numbers)]
-    assert order("list", "--sort", "name") == order("list", "--group", "sweep") == numbers
-    assert order("update", *words, "--retries", "1") == numbers
-    assert order("cancel", *words) == numbers
 
 
 def test_similar_group_and_state_names_are_suggested(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:

@@ -53,11 +53,6 @@ def test_an_overdue_monitor_run_has_a_message(who: Who, entries: list[str], word
     assert words in text
 
 
-@pytest.mark.parametrize(("seconds", "words"), [(960, "16 min"), (7100, "1 h 58 min"), (200_000, "2 d 7 h")])
-def test_the_message_contains_the_time_since_the_last_run(seconds: int, words: str) -> None:
-    assert f"for {words}:" in overdue_text(MonitorRun(NOW, "cron"), NOW + seconds, [])
-
-
 @pytest.mark.parametrize("command", ["status demo", "list"])
 def test_commands_that_show_an_unfinished_job_warn_of_an_overdue_run(
     run: Runner, strict: Path, slurm: FakeBackend, folder: JobFolder, command: str

@@ -11,18 +11,16 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import pytest
-from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
 from paislurm.backends.slurm.commands import ACCOUNTING_FIELDS
 from paislurm.translator.app.jobs import polling
-from paislurm.translator.app.session import user_name
 from paislurm.translator.monitor.polling.call_log import FILE, Call, CallLog
 from tests.children import child
 from tests.clock import clock
 from tests.cluster.processes import wait_until
 
-from ...monitor.jobs import CREATED, INTENT, SUBMITTED, FakeBackend, claim, job_folder, leave_result, observed
+from ...monitor.jobs import FakeBackend, claim, leave_result, observed
 from ..running import ME
 
 if TYPE_CHECKING:
@@ -59,21 +57,6 @@ def test_interactive_commands_share_one_poll_result(run: Runner, shared: FakeBac
     assert shared.queries == 1
     leave_result(folder)
     assert "SUCCEEDED" in run("status", "demo").out
-    assert shared.queries == 1
-
-
-def test_status_of_one_job_polls_for_all_jobs(run: Runner, shared: FakeBackend, surroundings: Path) -> None:
-    now = clock() - 100
-    for number in range(5):
-        records = (
-            replace(CREATED, user=user_name(), happened_at=now, job=f"j{number}"),
-            replace(INTENT, happened_at=now),
-            replace(SUBMITTED, user=user_name(), happened_at=now, job=f"j{number}", job_id=str(20 + number)),
-        )
-        job_folder(surroundings, *records, name=f"{user_name()}~j{number}")
-        shared.observations[JobId(str(20 + number))] = observed("RUNNING", job_id=str(20 + number))
-    for number in range(5):
-        assert json.loads(run("status", f"j{number}", "--json").out)["backend_state"] == "RUNNING"
     assert shared.queries == 1
 
 
@@ -206,24 +189,3 @@ def test_every_call_is_in_the_call_log(
     assert calls() == ["squeue"]
     line = (surroundings.parent / "monitor" / FILE).read_text().split()
     assert (line[1], line[3]) == ("squeue", "ok")
-
-
-def test_status_reports_the_hourly_limit_on_attempts(
-    run: Runner, shared: FakeBackend, folder: JobFolder, surroundings: Path
-) -> None:
-    folder.journal.write_bytes(
-        folder.journal.read_bytes()
-        .replace(b'"retry_limit": 0', b'"retry_limit": 1')
-        .replace(b'"retry_limit":0', b'"retry_limit":1')
-    )
-    folder.script(0).write_text("#!/bin/bash\n")
-    own = CallLog(surroundings.parent / "monitor")
-    for number in range(60):
-        own.add(Call(time=time.time() - 600 - number, program="sbatch-retry", cpu=0))
-    leave_result(folder, outcome="failed", exit_code=255, behaviour="unknown", reason="worker-0 failed")
-    said = run("status", "demo")
-    assert "the site's limit on retries per hour is reached" in said.out
-    assert (shared.submissions, shared.queries) == ([], 0)
-    (surroundings.parent / "monitor" / FILE).unlink()
-    assert "WAITING" in run("status", "demo").out
-    assert len(shared.submissions) == 1

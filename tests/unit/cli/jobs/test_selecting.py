@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -26,20 +25,6 @@ def _jobs(surroundings: Path) -> None:
     for at, (user, job) in enumerate([(ME, "train-2"), (ME, "train-1"), ("bob", "train-9"), (ME, "other")]):
         created = replace(CREATED, happened_at=1000 + at % 3, user=user, job=job)
         job_folder(surroundings, created, name=f"{user}~{job}")
-
-
-def test_similar_groups_are_suggested_with_similar_jobs(surroundings: Path) -> None:
-    for name, group in (("train-7", "trains"), ("seed1", "sweep")):
-        job_folder(surroundings, replace(CREATED, user=ME, job=name, group=group), name=f"{ME}~{name}")
-    hints = {}
-    for word in ("swep", "trans", "qqq"):
-        with pytest.raises(NotFoundError) as error:
-            select(Session().store, [word], user=ME)
-        [diagnostic] = error.value.diagnostics
-        hints[word] = diagnostic.hint
-    assert hints["swep"] == "did you mean the group `sweep`?"
-    assert re.fullmatch(r"did you mean `train-.` or .* or the group `trains`\?", hints["trans"])
-    assert hints["qqq"] == "`paislurm list` shows your jobs"
 
 
 @pytest.mark.parametrize("words", [["seed*"], ["sweep"]])

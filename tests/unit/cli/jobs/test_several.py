@@ -133,18 +133,3 @@ def test_only_jobs_with_matching_tasks_are_shown(run: Runner, train: Callable[..
     assert "group train" not in said.out
     none = run("status", "train-*", "--state", "running")
     assert (none.code, none.out, none.err) == (0, "", "no job has matching tasks\n")
-
-
-def test_columns_and_order_of_a_group_can_be_chosen(run: Runner, train: Callable[..., None]) -> None:
-    train(LOSS, succeeded=11)
-    for words in (["train"], ["--group", "train"]):
-        said = run("list", *words, "--columns", "name,state", "--sort", "name", "--limit", "2")
-        assert [line.split() for line in said.out.splitlines()] == [
-            ["name", "state"],
-            ["train-0", "FAILED"],
-            ["train-1", "SUCCEEDED"],
-        ]
-        assert "10 more of 12 jobs are not shown; --limit 0 shows all" in said.err
-    jobs = json.loads(run("list", "train", "--since", "1h", "--sort", "-name", "--json").out)["jobs"]
-    assert [job["name"] for job in jobs[:2]] == [f"{ME}~train-11", f"{ME}~train-10"]
-    assert run("list", "--group", "tran", "--limit", "2").code == 5

@@ -145,22 +145,6 @@ def test_without_an_answer_the_last_known_state_is_shown(run: Runner, slurm: Fak
     )
 
 
-def test_an_ended_job_needs_no_backend(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
-    job_folder(surroundings, CREATED, INTENT, SUBMITTED, ENDED)
-    slurm.fails = "away"
-    assert "FAILED (exit code 255" in run("status", "alice~demo").out
-    assert run("list").err == ""
-    assert slurm.queries == 0
-
-
-def test_a_damaged_journal_is_reported_and_the_rest_used(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
-    slurm.observations[JobId("7")] = observed("PENDING")
-    with folder.journal.open("ab") as file:
-        file.write(b'{"version": 1, "ki')
-    said = run("status", "demo")
-    assert (said.code, said.err) == (0, "warning: journal.jsonl: the last line is incomplete\n")
-
-
 def test_an_unknown_job_exits_with_5_and_suggests_similar_names(
     run: Runner, slurm: FakeBackend, folder: JobFolder
 ) -> None:
@@ -238,13 +222,6 @@ def test_a_thousand_jobs_are_listed_quickly_with_one_query(run: Runner, slurm: F
     assert len(said.out.splitlines()) == 1001
     assert slurm.queries == 1
     assert took < 5
-
-
-def test_list_finds_a_job_with_only_an_intent_by_its_tag(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
-    job_folder(surroundings, CREATED, INTENT)
-    slurm.tags[INTENT.tag] = JobId("55")
-    slurm.observations[JobId("55")] = observed("PENDING", job_id="55")
-    assert " 55 " in run("list").out
 
 
 def test_a_terminal_table_has_colours_and_escapes_markup(

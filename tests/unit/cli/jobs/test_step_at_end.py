@@ -58,10 +58,3 @@ def test_work_done_by_another_process_is_not_waited_for(
     with monitor_lock(Session()).taken():
         assert run("monitor", "--once", "--", folder.name).code == 0
     assert naps == []
-
-
-def test_a_missing_job_is_reported(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
-    assert slurm and folder  # noqa: PT018 - they only have to be there
-    said = run("monitor", "--once", "--", "alice~gone")
-    assert said.code != 0
-    assert "no job `alice~gone` exists" in said.err

@@ -81,13 +81,6 @@ def test_options_and_a_hold_are_one_change(run: Runner, slurm: FakeBackend, wait
     assert [values for values, _ in changes(waiting)] == [values for _, values in slurm.changed]
 
 
-def test_a_refusal_leaves_the_journal_unchanged(run: Runner, slurm: FakeBackend, waiting: JobFolder) -> None:
-    slurm.refuses_change = "Slurm refuses --time of job 101: no"
-    said = run("update", "--time", "2:00:00")
-    assert (said.code, said.err.splitlines()[0]) == (4, "error E621: Slurm refuses --time of job 101: no")
-    assert changes(waiting) == []
-
-
 def test_no_answer_changes_nothing(run: Runner, slurm: FakeBackend, waiting: JobFolder) -> None:
     slurm.fails = "away"
     assert run("update", "--time", "2:00:00").code == 6
@@ -130,18 +123,6 @@ def test_between_attempts_only_the_journal_is_written(
     assert [job_id for _, job_id in changes(folder)] == [""]
 
 
-def test_a_job_with_dependencies_can_be_changed(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
-    make(surroundings, "first", "11")
-    slurm.observations[JobId("11")] = observed("RUNNING", job_id="11")
-    me = user_name()
-    first = Dependency(name=f"{me}~first", created_at=clock() - 5)
-    created = replace(CREATED, user=me, job="next", happened_at=clock(), dependencies=(first,), first_tag="paislurm-9")
-    folder = job_folder(surroundings, created, name=f"{me}~next")
-    folder.script(0).write_text("#!/bin/bash -p\n", encoding="utf-8")
-    assert run("update", "next", "--time", "30").out.endswith(" (when it is submitted)\n")
-    assert (slurm.changed, changes(folder)) == ([], [({"time": "00:30:00"}, "")])
-
-
 def refused(words: str) -> tuple[Record, ...]:
     """Return what the journal has of a first attempt that was refused just now."""
     return replace(INTENT, happened_at=clock(), tag="paislurm-9"), Refused(happened_at=clock(), attempt=0, reason=words)
@@ -171,22 +152,6 @@ def test_a_refused_attempt_is_shown_and_can_be_changed(run: Runner, slurm: FakeB
     assert [values for values, _ in changes(folder)] == [{"account": "lab"}]
     # It is tried at once.
     assert (slurm.changed, slurm.submissions[0].tag) == ([], "paislurm-9")
-
-
-def test_a_refused_attempt_is_cancelled_at_once(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
-    folder = not_submitted(surroundings, slurm, *refused("no more jobs"))
-    assert run("cancel", "next").out == f"{user_name()}~next is cancelled\n"
-    assert "STOPPED" in run("status", "next").out
-    assert (slurm.submissions, slurm.cancelled) == ([], [])
-    assert folder.history().cancelled is not None
-
-
-def test_a_hold_before_submission_is_shown(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
-    not_submitted(surroundings, slurm)
-    assert run("update", "next", "--hold").out.endswith("held (when it is submitted)\n")
-    assert "; its user holds it when it is submitted" in run("status", "next").out
-    assert run("update", "next", "--release").code == 0
-    assert "its user holds it" not in run("status", "next").out
 
 
 def test_a_finished_job_cannot_be_changed(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:

@@ -37,14 +37,6 @@ def test_accepted_options_are_recorded_if_others_are_refused(
     assert changes(waiting)[-1] == ({"time": "00:10:00"}, "101")
 
 
-def test_retries_change_even_if_slurm_refuses_other_options(
-    run: Runner, slurm: FakeBackend, waiting: JobFolder
-) -> None:
-    slurm.refused_options = ("nice",)
-    assert run("update", "--nice", "3", "--retries", "2").code == 4
-    assert changes(waiting) == [({"retries": "2"}, "")]
-
-
 def test_status_after_a_change_polls_again(
     run: Runner, slurm: FakeBackend, job: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -97,27 +89,3 @@ def test_a_hint_is_a_line_of_its_own(run: Runner, words: tuple[str, ...]) -> Non
     )
     document = json.loads(run("update", "--json", "demo", *words).out)
     assert (document["exit_status"], "commands, images" in json.dumps(document)) == (2, True)
-
-
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (("update", "--retries", "x"), "'--retries': expected a whole number from 0 to 1000000, found 'x'"),
-        (("update", "--nice", "1.5"), "'--nice': expected a whole number from 0 on, found '1.5'"),
-        (("list", "--limit", "-1"), "'--limit': expected a whole number from 0 on, found '-1'"),
-        (("logs", "demo", "--tail", "many"), "expected a whole number from 0 on, found 'many'"),
-        (
-            ("port-forward", "demo", "w-0", "80", "--local-port", "70000"),
-            "a whole number from 1 to 65535, found '70000'",
-        ),
-    ],
-)
-def test_values_out_of_range_are_refused(run: Runner, words: tuple[str, ...], says: str) -> None:
-    said = run(*words)
-    assert (said.code, says in said.err) == (2, True), said.err
-
-
-def test_the_help_shows_the_ranges(run: Runner) -> None:
-    said = " ".join(run("update", "--help").out.split())
-    assert "Lower the job's priority by NUMBER. [x>=0] --hold" in said
-    assert "(jobRetryCount). [0<=x<=1000000]" in said

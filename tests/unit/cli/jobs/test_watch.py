@@ -123,18 +123,6 @@ def test_once_prints_the_screen_once(
     assert folder
 
 
-def test_once_without_jobs_prints_a_message(run: Runner, slurm: FakeBackend) -> None:
-    said = run("watch", "--once")
-    assert (said.code, said.out, said.err, slurm.queries) == (0, "", "you have no unfinished jobs\n", 0)
-
-
-def test_a_pattern_selects_jobs(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
-    assert slurm
-    assert folder
-    said = run("watch", "ol*")
-    assert (said.code, [line.split()[2] for line in said.out.splitlines()]) == (0, ["old"])
-
-
 def test_named_jobs_are_shown_after_their_end(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
     assert slurm
     assert folder

@@ -73,13 +73,6 @@ def test_options_override_those_of_the_earlier_run(run: Runner, slurm: FakeBacke
     assert len(slurm.submissions) == 2
 
 
-def test_a_dry_run_of_again_submits_nothing(run: Runner, slurm: FakeBackend, jobs: Path, job: str) -> None:
-    assert jobs
-    run("submit", job)
-    assert "demo-2" in run("submit", "--again", "demo", "--suffix", "-2", "--dry-run").err
-    assert len(slurm.submissions) == 1
-
-
 @pytest.mark.parametrize("words", [("submit",), ("submit", "job.yaml", "--again", "demo")])
 def test_a_job_file_and_again_exclude_each_other(run: Runner, words: tuple[str, ...]) -> None:
     assert run(*words).code == 2
@@ -228,17 +221,6 @@ def test_again_reports_what_has_changed_since(
     assert f"the site profile was {profile} and is now " in said.err
 
 
-def test_again_uses_the_recorded_profile(
-    run: Runner, slurm: FakeBackend, jobs: Path, job: str, profile: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert slurm
-    run("submit", job)
-    monkeypatch.delenv("PAISLURM_SITE")
-    assert run("submit", "--again", "demo", "--suffix", "-2").code == 0
-    (new,) = jobs.glob("*-2")
-    assert [each.file for each in run_of(JobFolder(path=new)).site_profiles] == [str(profile)]
-
-
 def test_a_missing_submit_folder_is_reported(
     run: Runner, slurm: FakeBackend, jobs: Path, job: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -258,9 +240,3 @@ def test_a_job_without_run_record_is_refused(run: Runner, slurm: FakeBackend, pr
     assert slurm
     assert profile
     refused(run("submit", "--again", folder.name), "E575", f"{folder.path}/job.yaml")
-
-
-def test_an_unknown_job_is_refused(run: Runner, slurm: FakeBackend, profile: Path) -> None:
-    assert slurm
-    assert profile
-    assert "error E520" in run("submit", "--again", "none").err

@@ -183,12 +183,6 @@ def test_a_task_without_log_does_not_show_lines_of_another_task() -> None:
     assert not any("step" in row for row in rows)
 
 
-def test_help_explains_keys_and_marks() -> None:
-    said = "\n".join(shown(World(polled=True), State(question="help")))
-    for words in ("c             cancel the job", "s             open a shell", "X failed", "r running"):
-        assert words in said
-
-
 @pytest.mark.parametrize("width", [80, 160])
 def test_help_is_not_cut(width: int) -> None:
     said = " ".join(" ".join(shown(World(polled=True), State(question="help"), width)).split())

@@ -73,26 +73,6 @@ def _of_program(window: Callable[..., Tmux], width: int, height: int, *argv: str
 
 
 @pytest.mark.usefixtures("training")
-@pytest.mark.parametrize(("width", "height"), [(80, 24), (160, 50)])
-def test_watch_shows_a_job(tmux: Callable[..., Tmux], width: int, height: int, tmp_path: Path) -> None:
-    window = tmux(width, height, "watch", "training")
-    window.see("X 1 failed   r 10 running   + 1 succeeded")
-    pane = window.see("CUDA out of memory")
-    (tmp_path / f"pane-{width}.txt").write_text("\n".join(pane), encoding="utf-8")
-    assert len(pane) == height
-    assert max(map(len, pane)) <= width
-    assert pane[0].startswith("training  RUNNING  job ")
-    assert pane[1].endswith("2 of 12 tasks completed, 1 failed")
-    assert [line for line in pane if line.startswith(("worker-0 ", "ps-0 "))] == [
-        "worker-0   rr+rrrrXrr r",
-        "ps-0       r",
-    ]
-    assert any(line.startswith("X failed: worker-7 (code ") for line in pane)
-    assert any(line.startswith("── worker-7 X FAILED, stderr ──") for line in pane)
-    assert pane[-1] == "esc back  n next failed  e stderr  s shell  c cancel  ? help  q quit"
-
-
-@pytest.mark.usefixtures("training")
 def test_keys_navigate_a_job_and_open_a_shell(tmux: Callable[..., Tmux]) -> None:
     window = tmux(80, 24, "watch")
     window.see("> r training")
@@ -142,14 +122,3 @@ def test_a_group_can_be_opened_and_cancelled(tmux: Callable[..., Tmux], tmp_path
     assert pane[0].startswith("2 jobs   - 2 stopped")
     window.press("Escape")
     window.see("3 jobs")
-
-
-@pytest.mark.usefixtures("training")
-def test_ctrl_c_does_not_cancel_the_job(tmux: Callable[..., Tmux]) -> None:
-    window = tmux(80, 24, "watch", "training")
-    window.see("r 10 running")
-    window.press("C-c")
-    pane = window.see("left with 130")
-    assert [line for line in pane if line] == ["interrupted", "left with 130"]
-    done = subprocess.run([*PROGRAM, "status", "training"], check=True, capture_output=True, text=True, timeout=60)
-    assert "RUNNING" in done.stdout

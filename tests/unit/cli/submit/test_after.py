@@ -44,20 +44,6 @@ def test_a_job_waits_without_a_slurm_job_until_the_other_has_succeeded(
     assert JobFolder(path=surroundings / f"{ME}~demo-2").history().first_tag == slurm.submissions[1].tag
 
 
-def test_status_of_the_last_job_of_a_chain_reflects_a_failed_first_job(
-    run: Runner, job: str, slurm: FakeBackend, demo: JobFolder
-) -> None:
-    run("submit", job)
-    run("submit", job, "--suffix", "-2", "--after", "demo")
-    run("submit", job, "--suffix", "-3", "--after", "demo-2")
-    finish(demo, slurm, outcome="failed", exit_code=255, behaviour="permanent", reason="it failed")
-    document = json.loads(run("status", "demo-3", "--json").out)
-    assert (document["state"], document["exit_code"], document["ended"]) == ("STOPPED", -210, True)
-    assert f"{ME}~demo-2 has succeeded, and that job is STOPPED" in document["reason"]
-    assert len(slurm.submissions) == 1
-    assert run("wait", "demo-2").code == 1
-
-
 def test_after_ignores_succeeded_jobs_and_refuses_failed_ones(
     run: Runner, job: str, slurm: FakeBackend, surroundings: Path
 ) -> None:
@@ -70,14 +56,6 @@ def test_after_ignores_succeeded_jobs_and_refuses_failed_ones(
     assert (said.code, "E583" in said.err, len(slurm.submissions)) == (4, True, 1)
     assert run("submit", job, "--suffix", "-2", "--after", "nobody").code == 5
     assert run("submit", job, "--suffix", "-2", "--after", "good:well").code == 2
-
-
-def test_a_waiting_job_can_be_cancelled(run: Runner, job: str, slurm: FakeBackend) -> None:
-    run("submit", job)
-    run("submit", job, "--suffix", "-2", "--after", "demo:ended")
-    assert run("cancel", "demo-2").out == f"{ME}~demo-2 is cancelled\n"
-    assert json.loads(run("status", "demo-2", "--json").out)["state"] == "STOPPED"
-    assert slurm.cancelled == []
 
 
 def test_jobs_of_other_users_are_refused_as_dependencies(

@@ -12,7 +12,6 @@ from paislurm.backends.slurm.refusals import failure
 from paislurm.translator.app.site import ask as ask_module
 from paislurm.translator.app.submit import refusal_location as back_off
 from paislurm.translator.app.submit.site_values import site_values
-from paislurm.translator.errors import RejectedError
 from paislurm.translator.site.load import load_site
 
 from ...site.detection.answered import recorded
@@ -156,9 +155,3 @@ def test_unknown_values_are_not_listed() -> None:
         assert site_values([option], nothing) == ""
     assert site_values(["constraint"], load_site("partitions: {a: {nodes: [{count: 1, cpus: 1, memoryMB: 1}]}}\n",
                                                  file="site.yaml")) == ""  # fmt: skip
-
-
-def test_a_job_limit_has_its_own_error_code() -> None:
-    error = failure(["sbatch"], Completed(status=1, stdout="", stderr=LIMIT))
-    assert isinstance(error, RejectedError)
-    assert error.diagnostics[0].code == back_off.LIMIT_REACHED

@@ -130,11 +130,3 @@ def test_without_an_answer_no_profile_is_saved(
     assert (said.code, asked) == (0, [])
     assert HINT in said.err
     assert not detected_path(Session()).exists()
-
-
-def test_check_uses_the_detected_profile(run: Runner, tmp_path: Path, asked: list[str]) -> None:
-    large = job_file(tmp_path, JOB.replace("gpu: 0", "gpu: 800"))
-    assert run("check", large).code == 0
-    submit(run, job_file(tmp_path, name="small.yaml"))
-    said = run("check", large)
-    assert (said.code, "error E4" in said.err, len(asked)) == (4, True, 1)

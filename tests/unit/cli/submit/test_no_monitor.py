@@ -96,16 +96,6 @@ def test_scripts_of_other_sites_have_no_monitor_step(
     assert "take_monitor_step() {" not in text
 
 
-def test_a_stopped_cron_job_is_reported_at_once(run: Runner, job: str, strict: Path, slurm: FakeBackend) -> None:
-    assert strict and slurm  # noqa: PT018
-    add(Session().monitor_folder, MonitorRun(int(time.time()) - 7300, "cron"))
-    said = run("submit", job).err
-    assert (
-        "warning: no `paislurm monitor --once` has run for 2 h 1 min: check whether the crontab still has its line"
-        in said
-    )
-
-
 def test_a_monitor_run_counts_even_if_only_a_job_profile_expects_it(
     run: Runner, job: str, strict: Path, slurm: FakeBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:

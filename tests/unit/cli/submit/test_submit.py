@@ -72,17 +72,6 @@ def test_the_intent_is_recorded_before_the_backend_is_called(
     assert kinds == ["Created", "Intent"]
 
 
-def test_submit_prints_json(run: Runner, job: str, slurm: FakeBackend, demo: JobFolder) -> None:
-    assert slurm
-    document = json.loads(run("submit", job, "--json").out)
-    assert document["job"] == "demo"
-    assert document["user"] == user_name()
-    assert document["job_id"] == "101"
-    assert document["folder"] == str(demo.path)
-    assert document["backend"] == "slurm"
-    assert document["dry_run"] is False
-
-
 def test_a_dry_run_leaves_no_files(run: Runner, job: str, slurm: FakeBackend, surroundings: Path) -> None:
     said = run("submit", job, "--dry-run")
     assert said.code == 0
@@ -153,13 +142,6 @@ def test_a_job_with_unknown_submission_can_be_cancelled(
     assert slurm.cancelled == ["33"]
     run("status", "demo")
     assert slurm.cancelled == ["33"]
-
-
-def test_an_unknown_backend_is_wrong_usage(run: Runner, job: str, surroundings: Path) -> None:
-    said = run("submit", job, "--backend", "cloud")
-    assert said.code == 2
-    assert "unknown backend 'cloud'" in said.err
-    assert not surroundings.exists() or not list(surroundings.iterdir())
 
 
 def test_a_job_id_that_cannot_be_recorded_is_an_error_and_is_found_by_its_tag(

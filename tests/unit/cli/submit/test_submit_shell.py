@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -256,18 +255,6 @@ def test_commands_start_in_the_configured_folder(shell: Shell, name: str) -> Non
     words = ("--site", str(site))
     assert shell.submit(own, {}, cwd=here, words=words, name="e") == f"{here}\n{here}\n"
     assert shell.submit(own, {}, cwd=here, words=words, name="f", extras__slurm={"workdir": "task"}).endswith("own\n")
-
-
-@pytest.mark.slow("a whole job")
-@pytest.mark.parametrize(("name", "says"), [("missing", "there is no folder"), ("file", "there is no folder")])
-def test_a_missing_start_folder_is_reported(shell: Shell, name: str, says: str) -> None:
-    (shell.folder / "file").touch()
-    folder = shell.folder / name
-    assert shell.submit("echo ran", {}, code=1, extras__slurm={"workdir": str(folder)}) == ""
-    assert f"error: {says} {folder} on localhost (extras.slurm.workdir)\n" in shell.log("stderr.log")
-    (result,) = shell.home.glob("jobs/*/attempts/0/result.json")
-    (task,) = json.loads(result.read_text())["tasks"]
-    assert (task["state"], task["exit_code"], task["behaviour"]) == ("FAILED", 252, "permanent")
 
 
 @pytest.mark.slow("a whole job")

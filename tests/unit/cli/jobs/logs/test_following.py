@@ -190,12 +190,6 @@ def test_every_log_is_polled_within_seconds_and_a_growing_log_each_time(grow: li
     assert set(grow) <= set(schedule.due(now))
 
 
-def test_a_few_logs_are_all_polled_each_time() -> None:
-    schedule = ReadSchedule(3)
-    schedule.was_read(1, 0.0, has_more=False)
-    assert schedule.due(0.0) == [0, 1, 2]
-
-
 def test_thousands_of_idle_logs_are_polled_rarely(
     surroundings: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:

@@ -35,14 +35,6 @@ if TYPE_CHECKING:
     from ...running import Runner
 
 
-def test_one_task_is_shown_without_prefix(run: Runner, folder: JobFolder) -> None:
-    print_to(folder, 0, "one\r\x1b[31mtwo\n\n")
-    print_to(folder, 0, "wrong\n", stream="stderr")
-    assert run("logs", JOB, "worker-0").out == "one\r\x1b[31mtwo\n\nwrong\n"
-    assert run("logs", JOB, "worker-0", "--stdout").out == "one\r\x1b[31mtwo\n\n"
-    assert run("logs", JOB, "worker-0", "--stderr").out == "wrong\n"
-
-
 def test_several_tasks_are_shown_with_their_names(run: Runner, folder: JobFolder) -> None:
     print_to(folder, 0, "one\ntwo\n")
     print_to(folder, 1, "three")

@@ -63,12 +63,6 @@ def own(surroundings: Path, slurm: FakeBackend) -> list[JobFolder]:
     return folders
 
 
-def test_without_a_job_the_last_one_is_used(run: Runner, own: list[JobFolder]) -> None:
-    assert own
-    assert run("logs").out == "worker-0 | of other\n"
-    assert run("logs", "--last", "worker-0").out == "of other\n"
-
-
 def test_a_task_name_in_place_of_a_job_gets_a_hint(run: Runner, own: list[JobFolder]) -> None:
     said = run("logs", "worker-[01]", "worker-0")
     assert (said.code, said.out) == (5, "")
@@ -85,13 +79,6 @@ def test_several_jobs_are_shown_with_their_names(run: Runner, own: list[JobFolde
     found = json.loads(run("logs", "sweep-*", "worker-0", "--stdout", "--json").out)["files"]
     assert [(each["name"], each["attempt"]) for each in found] == [(own[0].name, 0), (own[1].name, 0)]
     assert "E521" in run("logs", "sweep-*", "boss").err
-
-
-def test_jobs_without_output_are_reported(run: Runner, own: list[JobFolder]) -> None:
-    own[0].log(0, ROLES[0], 0, 0, "stdout").unlink()
-    said = run("logs", "sweep-*")
-    assert said.out == "sweep-2 worker-0 | of sweep-2\n"
-    assert f"no output yet: {own[0].name} is WAITING" in said.err
 
 
 def test_stderr_is_shown_with_stdout_and_marked(run: Runner, folder: JobFolder) -> None:
