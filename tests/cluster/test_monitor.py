@@ -64,7 +64,6 @@ def killed(
 def jobs(installed: Cluster, ground: Path, killed: object) -> dict[str, Watched]:  # noqa: ARG001 - these begin first
     """Jobs that end by themselves, side by side."""
     kinds: dict[str, dict[str, Any]] = {
-        "kill9": {"command": "kill -9 $$"},
         "root-retried": {"command": f"{FIRST} || exit 0; {SAVES}", "site": "retry: {onRootCancel: retry}\n"},
         "timeout-retried": {
             "command": f"{FIRST} || exit 0; {SAVES}",
@@ -81,11 +80,6 @@ def jobs(installed: Cluster, ground: Path, killed: object) -> dict[str, Watched]
         "clock-back": {
             "command": f"{FIRST} && sleep 8; kill -9 $$",
             "site": f"retry: {{maxTransientRetries: 2}}\n{ALONE}",
-        },
-        "cut-journal": {"command": "sleep 8; exit 1", "retries": 1, "site": ALONE},
-        "cancel-between": {
-            "command": "kill -9 $$",
-            "site": "retry: {maxTransientRetries: 9}\nexitSpec: [{code: 137, behaviour: conflict}]\n",
         },
         "told": {
             "command": "exit 1",
@@ -141,24 +135,6 @@ def test_retries_work_with_the_clock_set_back(installed: Cluster, jobs: dict[str
         assert monitor.wait(LONGEST) == 0
 
 
-def test_truncated_journal_line_is_reported_and_job_completes(jobs: dict[str, Watched]) -> None:
-    job = jobs["cut-journal"]
-    journal = job.path / "journal.jsonl"
-    job.begun()
-    job.status()
-    journal.write_bytes(journal.read_bytes()[:-30])
-    assert "the last line is incomplete" in job.run("status", job.name).stderr
-    check("journal cut", job, "FAILED", 255, 2)
-
-
-def test_a_job_that_waits_for_its_retry_can_be_cancelled(jobs: dict[str, Watched]) -> None:
-    job = jobs["cancel-between"]
-    wait_until(lambda: any(record["kind"] == "retry" for record in job.journal()), "the first attempt's end", LONGEST)
-    assert "waiting for attempt 1, which is submitted in" in job.status()["reason"]
-    job.run("cancel", job.name)
-    check("cancelled before a retry", job, "STOPPED", -210, 1)
-
-
 def test_user_is_notified_once_of_each_event(jobs: dict[str, Watched]) -> None:
     job = jobs["told"]
     check("notified", job, "FAILED", 255, 2)
@@ -179,11 +155,6 @@ def test_time_limit_is_retried_only_with_on_timeout(jobs: dict[str, Watched]) ->
     shown = check("time limit, onTimeout", job, "SUCCEEDED", 0, 2)
     assert [attempt["exit_code"] for attempt in shown["attempts"]] == [-1004]
     assert (job.path / "attempts/0/logs/0-w/0.stdout.log").read_text() == "ready\nsaved\n"
-
-
-def test_self_killed_job_is_retried_up_to_max_transient_retries(jobs: dict[str, Watched]) -> None:
-    shown = check("kill -9", jobs["kill9"], "FAILED", 137, 3)
-    assert "the limit of the site (`retry.maxTransientRetries`)" in shown["reason"]
 
 
 @pytest.mark.exclusive

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import time
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING
@@ -17,7 +16,7 @@ from tests.children import child
 from tests.cluster.jobs import folder_of_alice, job_text, profile, role
 from tests.cluster.processes import wait_until
 from tests.cluster.sharing import small_file_system
-from tests.cluster.watched import ALONE, COUNTED, FIRST, LONGEST, SAVES, Watched, check, watched
+from tests.cluster.watched import ALONE, COUNTED, LONGEST, Watched, check, watched
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,63 +33,8 @@ def ground(installed: Cluster) -> Path:
     return folder_of_alice(installed.home("alice") / f"limits-{os.getpid()}-{time.monotonic_ns()}")
 
 
-@pytest.mark.exclusive
-def test_retry_excludes_a_lost_node_without_using_the_budget(installed: Cluster, ground: Path) -> None:
-    """A node beside the batch node is cut off, a batch node is, and a slurmd is killed for good.
-
-    All while one more failure would decide; yet the budget is not touched.
-    """
-
-    def nearly(name: str, *, runs: int, cpus: int) -> Watched:
-        command = f'{FIRST} || exit 0; [ "$PAI_TASK_INDEX" = {runs} ] || exit 7; {SAVES}'
-        return watched(
-            installed, ground / name, command, retries=1, tasks=2, cpus=cpus, failed=2, partitions=profile("normal")
-        )
-
-    # A node has 16 CPUs, so that no two jobs share one.
-    jobs = {
-        "node lost": nearly("peer", runs=1, cpus=9),
-        "batch node lost": nearly("batch", runs=0, cpus=8),
-        "slurmd killed": nearly("slurmd", runs=0, cpus=8),
-    }
-    for job in jobs.values():
-        job.begun()
-        wait_until(partial(has_reported, job.path / "attempts/0/tasks", "exit "), f"a failure of {job.name}")
-    lost = {fault: job.leading_node() for fault, job in jobs.items()}
-    (lost["node lost"],) = set(jobs["node lost"].nodes()) - {lost["node lost"]}
-    installed.cut(lost["node lost"])
-    installed.cut(lost["batch node lost"])
-    installed.stop_daemon(f"slurmd-{lost['slurmd killed']}", crash=True)
-    try:
-        for job in jobs.values():
-            wait_until(partial(is_retried, job), f"the end of attempt 0 of {job.name}", LONGEST)
-    finally:
-        with ThreadPoolExecutor() as pool:
-            list(pool.map(installed.restore, lost.values()))
-    for fault, job in jobs.items():
-        shown = check(fault, job, "SUCCEEDED", 0, 2)
-        (attempt,) = shown["attempts"]
-        assert (attempt["exit_code"], attempt["blamed_nodes"], shown["excluded_nodes"]) == (
-            -1001,
-            [lost[fault]],
-            [lost[fault]],
-        )
-        assert retries(job) == [0], "the budget was used"
-        assert f"ExcNodeList={lost[fault]}" in installed.admin(["scontrol", "show", "job", job.latest()])
-
-
 def holds(file: Path, text: str) -> bool:
     return file.exists() and text in file.read_text()
-
-
-def has_reported(folder: Path, word: str) -> bool:
-    """Tell whether a task of any node has reported so."""
-    lines = (line for file in folder.glob("*.log") for line in file.read_text().splitlines())
-    return any(line.startswith(word) for line in lines)
-
-
-def is_retried(job: Watched) -> bool:
-    return retries(job) != []
 
 
 def retries(job: Watched) -> list[int]:

@@ -79,6 +79,37 @@ def test_submit_fails_while_the_controller_is_down(installed: Cluster, workdir: 
     assert submit_two(installed, workdir, "{}").returncode == 0
 
 
+@contextlib.contextmanager
+def rules(cluster: Cluster, plugin: str) -> Iterator[None]:
+    """Let the controller ask a job_submit plugin."""
+    conf = cluster.instance.etc / "slurm" / "slurm.conf"
+    text = conf.read_text()
+
+    def restart(text: str) -> None:
+        cluster.stop_daemon("slurmctld")
+        conf.write_text(text)
+        cluster.start_daemon("slurmctld")
+
+    try:
+        restart(f"{text}JobSubmitPlugins={plugin}\n")
+        yield
+    finally:
+        restart(text)
+
+
+@pytest.mark.exclusive
+def test_a_site_that_requires_a_time_limit(installed: Cluster, workdir: Path) -> None:
+    with rules(installed, "require_timelimit"):
+        done = submit_two(installed, workdir, "{}")
+        assert (done.returncode, left_behind(workdir)) == (4, [])
+        assert "error E503: sbatch refuses --time: " in done.stderr
+        assert "Time limit specification required, but not provided\nhint: write `time: 2:00:00`" in done.stderr
+        assert "write `time: 2:00:00` under `extras.slurm`" in done.stderr
+        # What the hint says is what helps.
+        again = submit_two(installed, workdir, "{slurm: {time: 2:00:00}}")
+        assert (again.returncode, len(left_behind(workdir))) == (0, 1), again.stderr
+
+
 def test_invalid_job_id_does_not_break_the_listing_of_other_jobs(installed: Cluster, workdir: Path) -> None:
     """Of the largest that a journal may hold Slurm says nothing; for a larger one squeue refuses the whole query."""
     home = {"PAISLURM_HOME": str(workdir / "home")}

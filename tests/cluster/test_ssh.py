@@ -10,34 +10,11 @@ import pytest
 
 from tests.cluster.jobs import ONE_ATTEMPT, folder_of_alice, paislurm, role, submit
 from tests.cluster.processes import read, wait_until
-from tests.cluster.ssh_calls import MASTER, PLACE, WAITS, came_back, mount_of_node, roles_of_calls
+from tests.cluster.ssh_calls import PLACE, WAITS, mount_of_node
 from tests.cluster.test_faults import cut_off, status, wait_ready
 
 if TYPE_CHECKING:
     from tests.cluster.cluster import Cluster
-
-
-def test_a_command_runs_in_the_task_that_is_named(installed: Cluster, workdir: Path) -> None:
-    """In one allocation; components, with containers, are in `test_containers.py`, and the contract has all four."""
-    (workdir / "master.sh").write_text(MASTER)
-    (workdir / "master.sh").chmod(0o644)
-    job = submit(installed, workdir, roles_of_calls(workdir / "master.sh"), "{slurm: {layout: shared}}")
-    out, err = came_back(job, lambda _, node: mount_of_node(installed, node))
-    assert [line.split() for line in out] == [
-        ["status", "7"],
-        ["i", "n", "\\0", "t", "o"],
-        ["status", "137"],
-        ["0"],
-        ["equal"],
-        ["y"],
-        ["statuses", "255", "0"],
-        ["status", "255"],
-        ["status", "255"],
-        ["100"],
-    ]
-    assert err[0] == "aside"
-    assert any("no task of this job; its tasks are master-0 worker-0..1" in line or "worker-7" in line for line in err)
-    assert err[-1] == "paislurm: ssh: -L is not possible without a daemon"
 
 
 @pytest.mark.parametrize("signal", ["TERM", "KILL"])

@@ -426,14 +426,6 @@ def test_folders_that_are_not_jobs_are_skipped(tmp_path: Path, backend: FakeBack
     assert monitor(tmp_path / "nowhere", backend, Clock(), []).step() is False
 
 
-def test_one_poll_covers_all_jobs(tmp_path: Path) -> None:
-    backend = FakeBackend(*(observed("RUNNING", job_id=str(k)) for k in range(300)))
-    for k in range(300):
-        job_folder(tmp_path / "jobs", CREATED, INTENT, replace(SUBMITTED, job_id=str(k)), name=f"alice~{k}")
-    assert monitor(tmp_path, backend, Clock(), []).step()
-    assert backend.queries == 1
-
-
 @pytest.mark.parametrize("others_monitor", [False, True])
 def test_a_dependent_job_is_submitted_soon_after_the_end(tmp_path: Path, *, others_monitor: bool) -> None:
     """The end is in the files: the backend is not asked once more. It may be another process that writes it down."""

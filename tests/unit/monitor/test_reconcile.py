@@ -149,26 +149,6 @@ def test_secrets_of_a_never_submitted_job_are_removed(tmp_path: Path) -> None:
     assert not folder.secrets.exists()
 
 
-def test_the_limit_of_transient_retries_is_reported(tmp_path: Path) -> None:
-    folder, backend, now = job(tmp_path, max_transient_retries=2), FakeBackend(), NOW
-    leave_result(folder, **KILLED)
-    ended(backend)
-    for attempt, delay in ((1, 0), (2, 10)):
-        waiting = stepped(folder, backend, now)
-        if delay:
-            assert (waiting.job_status.state, waiting.history.job_id) == ("RUNNING", "101")
-            assert f"attempt 2, which is submitted in {delay} s" in waiting.job_status.reason
-            assert stepped(folder, backend, now + delay - 1).history.attempt == 1
-            now += delay
-            stepped(folder, backend, now)
-        folder.result(attempt).write_bytes(folder.result(0).read_bytes())
-        ended(backend, f"10{attempt}")
-    last = stepped(folder, backend, now)
-    assert (last.job_status.state, last.job_status.code) == ("FAILED", 137)
-    assert "the limit of the site (`retry.maxTransientRetries`)" in last.job_status.reason
-    assert len(backend.submissions) == 2
-
-
 def test_a_lost_node_is_excluded_without_using_the_retry_budget(tmp_path: Path) -> None:
     folder, backend = job(tmp_path, retry_limit=1), FakeBackend()
     ended(backend, state="NODE_FAIL", nodes="n1,n2")
@@ -322,13 +302,6 @@ def test_a_manual_requeue_becomes_a_new_attempt(tmp_path: Path) -> None:
     ended(backend, status=3)
     view = stepped(folder, backend, NOW)
     assert (view.history.attempt, view.history.retries[0].exit_code) == (1, -100)
-
-
-@pytest.mark.parametrize(("canceller", "state"), [("CANCELLED by 0", "WAITING"), ("CANCELLED by 12345", "STOPPED")])
-def test_a_root_cancel_is_retried_if_the_site_allows_it(tmp_path: Path, canceller: str, state: str) -> None:
-    folder, backend = job(tmp_path, on_root_cancel="retry"), FakeBackend()
-    ended(backend, state="CANCELLED", raw_state=canceller)
-    assert stepped(folder, backend, NOW).job_status.state == state
 
 
 def test_the_first_record_of_an_end_counts(tmp_path: Path) -> None:

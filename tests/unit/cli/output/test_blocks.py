@@ -10,14 +10,9 @@ from paislurm.translator.app.session import Session
 from paislurm.translator.cli.output.console import forget_reported, log, log_diagnostics
 from paislurm.translator.errors import Diagnostic
 
-from ..running import JOB, job_file
-
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from paislurm.translator.app.session import Event
 
-    from ..running import Runner
 
 WARNING = Diagnostic(code="W402", message="no image")
 ERROR = Diagnostic(code="E350", message="no bash")
@@ -58,18 +53,3 @@ def test_a_session_reports_a_hint_once_and_warnings_each_time() -> None:
         session.say_once("hint: rest")
         session.warn([WARNING])
     assert reported == ["hint: rest", WARNING, WARNING]
-
-
-def test_bash_errors_are_separated_from_warnings(run: Runner, tmp_path: Path, profile: Path) -> None:
-    assert profile
-    said = run("check", job_file(tmp_path, f"{JOB}      - if\n")).err
-    assert "warning W" in said
-    assert "\n\n" in said[said.index("warning W") : said.index("error E350")]
-
-
-def test_a_hint_is_printed_once_for_two_jobs(run: Runner, tmp_path: Path) -> None:
-    file = job_file(tmp_path, JOB)
-    assert run("diff", file, file).err.count("note: no site profile") <= 1
-    first, again = run("plan", file).err, run("plan", file).err
-    assert first == again
-    assert first.count("note: no site profile") == 1
