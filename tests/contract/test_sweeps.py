@@ -84,11 +84,3 @@ def test_dependent_of_a_failed_job_is_never_submitted(site: Site, folder: Path) 
     assert (state, code, waiting.status()["job_id"]) == ("STOPPED", -210, None)
     assert reason.startswith("never submitted: it was to start after ")
     assert Job(site, folder, first.file, "behind-any").over()[:2] == ("SUCCEEDED", 0)
-
-
-def test_options_of_the_command_line_reach_slurm(site: Site, folder: Path) -> None:
-    job = described(site, folder, "options", role("w", 1, "sleep 60"), FAST)
-    done(job, "submit", "options.yaml", "--time", "0:07:00")
-    shown = site.run("scontrol", "show", "job", job.number).stdout
-    assert "TimeLimit=00:07:00" in shown
-    done(job, "cancel", "options")

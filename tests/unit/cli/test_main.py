@@ -94,12 +94,6 @@ def test_an_unreadable_job_file_exits_with_3(run: Runner, tmp_path: Path) -> Non
     assert run("check", str(tmp_path)).code == 3
 
 
-def test_an_unreadable_profile_exits_with_4(run: Runner, tmp_path: Path) -> None:
-    said = run("check", job_file(tmp_path), "--site", str(tmp_path / "none.yaml"))
-    assert said.code == 4
-    assert "error E460: cannot read the site profile" in said.err
-
-
 def test_an_internal_error_prints_no_traceback(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(_: object) -> None:
         raise KeyError("x")

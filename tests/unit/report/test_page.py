@@ -301,13 +301,6 @@ def test_jobs_that_match_a_pattern_are_compared(jobs: Path, run: Runner) -> None
     assert "Comparison: 3 jobs" in Path("three.html").read_text()
 
 
-def test_an_unknown_group_is_refused(jobs: Path, run: Runner) -> None:
-    sweep(jobs, user_name(), 1)
-    done = run("report", "--group", "none")
-    assert (done.code, "E597" in done.err) == (5, True)
-    assert run("report", "--group", "lr-sweep", "sweep-0").code == 2
-
-
 def test_a_job_with_unreadable_files_has_a_page(jobs: Path, run: Runner) -> None:
     folder = retried(jobs, user_name())
     (folder.path / "job.yaml").write_text("name: [")

@@ -60,9 +60,3 @@ def test_errors_in_the_file_name_the_file(run: Runner, limited: str, tmp_path: P
     assert "error E402: the site has no partition 'bach'" in said
     assert "extras: {slurm: {partition: bach}}" in said
     assert limited
-
-
-def test_a_time_in_words_gets_a_hint(run: Runner, limited: str) -> None:
-    said = run("check", limited, "--time", "90min")
-    assert said.code == 2
-    assert "hint: write `01:30:00`" in said.err

@@ -127,11 +127,6 @@ def test_without_stderr_the_standard_output_is_shown(run: Runner, failed: JobFol
     assert f"; paislurm logs {ME} worker-1\n" in run("wait", "demo").err
 
 
-def test_a_combined_log_is_shown(run: Runner, failed: JobFolder) -> None:
-    write_log(failed, "1.stdout.log", "both\n")
-    assert (failure(run)["stream"], failure(run)["last_lines"]) == ("stdout", ["both"])
-
-
 def test_a_failed_prerequisite_script_is_named(run: Runner, failed: JobFolder) -> None:
     write_log(failed, "1.stderr.log", "old\n")
     write_log(failed, "1.runtime.log", "no tools\n")

@@ -241,14 +241,6 @@ def test_a_cancel_does_not_reach_another_job_with_the_number(
     assert any(isinstance(record, Cancelled | Ended) for record in read(folder.journal).records)
 
 
-def test_a_cancel_without_an_answer_exits_with_6_and_is_not_recorded(
-    run: Runner, slurm: FakeBackend, folder: JobFolder
-) -> None:
-    slurm.fails = "away"
-    assert run("cancel", "demo").code == 6
-    assert not [record for record in read(folder.journal).records if isinstance(record, Cancelled)]
-
-
 def test_a_monitor_reports_write_errors_and_keeps_trying(
     run: Runner, slurm: FakeBackend, folder: JobFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:

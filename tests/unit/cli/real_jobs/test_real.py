@@ -53,12 +53,6 @@ def test_a_job_runs_from_submission_to_success(tmp_path: Path) -> None:
     assert (document["state"], [task["exit_code"] for task in document["tasks"]]) == ("SUCCEEDED", [0, 0])
 
 
-def test_tasks_know_all_tasks(tmp_path: Path) -> None:
-    job = job_file(tmp_path, JOB.replace("echo and bye", 'echo "$PAI_TASK_ROLE_INSTANCES"'))
-    done = paislurm("submit", job, "--backend", "local", "--follow")
-    assert done.stdout.splitlines().count("worker-1 | worker:0,worker:1") == 1
-
-
 def test_the_script_ignores_variables_of_the_submitting_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They have names of its own settings and state; commands, and what is called in a task, see them as they were."""
     lowercase = dict.fromkeys(("role", "each", "index", "word", "script", "process"), "mine")
@@ -113,13 +107,6 @@ def test_the_shell_of_a_task_is_killed_while_a_peer_runs(tmp_path: Path) -> None
     shown = json.loads(paislurm("status", "demo", "--json").stdout)
     assert (shown["exit_code"], [task["state"] for task in shown["tasks"]]) == (255, ["STOPPED", "FAILED"])
     assert "worker-1 failed with status 137" in shown["reason"]
-
-
-def test_a_failing_job_is_reported(tmp_path: Path) -> None:
-    job = job_file(tmp_path, JOB.replace("echo and bye", "exit 3"))
-    done = paislurm("submit", job, "--backend", "local", "--wait", "--json")
-    assert done.returncode == 1
-    assert json.loads(done.stdout)["exit_code"] == 255
 
 
 @pytest.mark.slow("a whole job, or two")

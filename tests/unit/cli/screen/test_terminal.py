@@ -126,13 +126,3 @@ def test_a_dumb_terminal_gets_lines(
     terminal = started("old")
     assert "\x1b" not in terminal.expect("(?s).*old FAILED 255.*a task failed")
     assert terminal.ended() == 0
-
-
-def test_without_colours_the_screen_is_still_shown(started: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NO_COLOR", "1")
-    terminal = started("old")
-    shown = terminal.expect("(?s).*q quit")
-    assert ENTERED in shown
-    assert "\x1b[31m" not in shown
-    terminal.type("q")
-    assert finish(terminal) == (0, True)

@@ -35,15 +35,6 @@ if TYPE_CHECKING:
     from ...running import Runner
 
 
-def test_several_tasks_are_shown_with_their_names(run: Runner, folder: JobFolder) -> None:
-    print_to(folder, 0, "one\ntwo\n")
-    print_to(folder, 1, "three")
-    expected = "worker-0 | one\nworker-0 | two\nworker-1 | three\n"
-    assert run("logs", JOB).out == expected
-    assert run("logs", JOB, "worker").out == expected
-    assert run("logs", "7").out == expected
-
-
 def test_tail_shows_the_last_lines(run: Runner, folder: JobFolder) -> None:
     print_to(folder, 0, "one\ntwo\nthree\n")
     print_to(folder, 1, "four\nfive")
