@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.cluster.instance import GROUP_ID, USERS
-from tests.cluster.jobs import BOTH, SITE, Submitted, paislurm, role, states, submit_file
+from tests.cluster.jobs import SITE, Submitted, paislurm, role, states, submit_file
 from tests.cluster.processes import wait_until
 
 if TYPE_CHECKING:
@@ -35,56 +35,6 @@ def order(job: Submitted, task: str) -> list[str]:
     words = [line.split(" ") for line in lines]
     assert all(0 <= int(ended) - int(began) < 60 for _, _, _, began, ended, _ in words)
     return [f"{moment} {name} {status}" for _, moment, status, _, _, name in words]
-
-
-@BOTH
-def test_a_prerequisite_exports_a_folder_that_the_command_lists(installed: Cluster, workdir: Path, layout: str) -> None:
-    """The example of OpenPAI's issue 5145: the data set mounts a storage, says where, and is taken down at the end."""
-    job = f"""protocolVersion: 2
-name: issue-5145-{layout}
-type: job
-prerequisites:
-  - {{name: plain, type: dockerimage, uri: debian}}
-  - name: install-nfs
-    type: script
-    callbacks:
-      - {{event: containerStart, commands: [export NFS_TOOL=$PWD/tool, touch tool]}}
-      - {{event: containerExit, commands: [echo removed]}}
-  - name: covid-data
-    type: data
-    uri: [store]
-    path: covid
-    require: [install-nfs]
-    callbacks:
-      - event: containerStart
-        commands:
-          - ls "$NFS_TOOL"
-          - export DATA_DIR=$PWD/<% this.parameters.uri[0] %>/<% this.parameters.path %>
-          - mkdir -p "$DATA_DIR"
-          - touch "$DATA_DIR/$PAI_CURRENT_TASK_ROLE_NAME"
-      - {{event: taskSucceeds, commands: ['echo "$DATA_DIR" is done']}}
-taskRoles:
-{role("good", 2, 'ls "$DATA_DIR"', more="    prerequisites: [covid-data]" + chr(10))}
-{role("bad", 1, "exit 3", failed=-1, more="    prerequisites: [covid-data]" + chr(10))}
-extras: {{slurm: {{layout: {layout}}}}}
-"""
-    write_files(workdir, job_yaml=job)
-    submitted = submit_file(installed, workdir)
-    code, result = submitted.ended()
-    assert (code, result["outcome"]) == (0, "succeeded"), submitted.log("0-good/0", "stderr.log")
-    start = ["start install-nfs 0", "start covid-data 0"]
-    for index in range(2):
-        assert submitted.log(f"0-good/{index}") == "good\n"
-        assert order(submitted, f"0-good/{index}") == [
-            *start,
-            "commands - 0",
-            "success covid-data 0",
-            "exit install-nfs 0",
-        ]
-        runtime = submitted.log(f"0-good/{index}", "runtime.log").splitlines()
-        assert runtime[-1] == "removed"
-        assert runtime[-2].endswith("/store/covid is done")
-    assert order(submitted, "1-bad/0") == [*start, "commands - 3", "exit install-nfs 0"]
 
 
 TENSORBOARD = """#!/bin/sh
