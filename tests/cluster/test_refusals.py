@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -16,6 +17,7 @@ from tests.cluster.jobs import ONE_ATTEMPT, job_text, paislurm, role, submit_fil
 from tests.cluster.processes import wait_until
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from tests.cluster.cluster import Cluster
