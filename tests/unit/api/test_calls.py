@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import paislurm
+from paislurm.backends.slurm.backend import SlurmBackend
 from paislurm.translator.app.site import ask
 from paislurm.translator.app.site.check import CheckedJobs, CheckedProfile
 from tests.cluster.processes import wait_until
@@ -179,8 +180,9 @@ def test_follow_passes_each_line_to_the_callback(client: paislurm.Client) -> Non
 
 
 def test_estimate_usage_and_report_return_results(
-    client: paislurm.Client, running: paislurm.JobRun, tmp_path: Path
+    client: paislurm.Client, running: paislurm.JobRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(SlurmBackend, "known_nodes", lambda _, nodes, _cluster: frozenset(nodes))
     found = client.estimate(JOB.encode(), backend="local")
     assert (found.at_once, found.task_count) == (True, 2)
     assert client.status(running, usage=True)[0].usages == ()
