@@ -24,7 +24,7 @@ def settled(job: Job, count: int) -> None:
     """Wait until the commands of so many tasks have succeeded, and these tasks run on."""
 
     def states() -> list[str]:
-        return [task["state"] for task in job.status()["tasks"] if task["background_since"]]
+        return [task["state"] for task in job.status()["tasks"] if task["background_began_at"]]
 
     wait_until(lambda: states() == ["RUNNING"] * count, "the commands to end", LONGEST)
 

@@ -31,7 +31,7 @@ class TaskView(Struct, frozen=True, kw_only=True):
     ended_at: int | None = None
     hold_ends_at: int | None = None
     """Until when the failed task is held (isDebug)."""
-    background_since: int | None = None
+    background_began_at: int | None = None
     """When the commands succeeded, while processes that they left keep the task running."""
     background_processes: tuple[str, ...] = ()
     """Those processes, as `PID:NAME`, at most eight."""
@@ -103,6 +103,6 @@ def _reported_task(role: str, index: int, report: Report | None, *, ended: bool)
         started_at=report.started,
         ended_at=report.ended,
         hold_ends_at=None if ended or report.ended is not None else report.held,
-        background_since=None if ended or report.ended is not None else report.background_since,
+        background_began_at=None if ended or report.ended is not None else report.background_began_at,
         background_processes=() if ended or report.ended is not None else report.holders,
     )

@@ -35,7 +35,7 @@ class Report(Struct, frozen=True, kw_only=True):
     ended: int | None = None
     held: int | None = None
     """Until when a failed task is held for inspection."""
-    background_since: int | None = None
+    background_began_at: int | None = None
     """When the commands succeeded, if processes of theirs run in the background."""
     holders: tuple[str, ...] = ()
     """Those processes, as `PID:NAME`, at most eight."""
@@ -97,7 +97,7 @@ def apply_reports(latest: dict[int, dict[int, Report]], lines: Iterable[bytes]) 
             case "background", [int(role), _, int(index), int(attempt), int(since), *_]:
                 known = latest.get(role, {}).get(index)
                 if known is not None and known.attempt == attempt:
-                    latest[role][index] = replace(known, background_since=since, holders=tuple(words[5:]))
+                    latest[role][index] = replace(known, background_began_at=since, holders=tuple(words[5:]))
             case _:
                 pass
 

@@ -60,7 +60,7 @@ class JobTask(Struct, frozen=True, kw_only=True):
     """When the task ended."""
     hold_ends_at: Time | None = None
     """Until when the failed task is held (`isDebug`)."""
-    background_since: Time | None = None
+    background_began_at: Time | None = None
     """When its commands succeeded, while processes that they left in the background keep the task running."""
     background_processes: tuple[str, ...] = ()
     """Those processes, as `PID:NAME`, at most eight."""

@@ -161,7 +161,7 @@ def background_text(task: TaskView) -> str:
     """Return what a task waits for whose commands have succeeded."""
     named = (each.partition(":") for each in task.background_processes)
     processes = ", ".join(f"{name} ({number})" for number, _, name in named) or "of unknown name"
-    at = format_time(task.background_since)
+    at = format_time(task.background_began_at)
     return f"{task.name} succeeded at {at}; it ends when its background processes end: {processes}"
 
 
@@ -175,7 +175,7 @@ def _print_tasks(tasks: Sequence[TaskView], job: str, *, every: bool) -> None:
             print_result(
                 one_line(f"  inspect it: paislurm exec {job} {name}; free its resources: paislurm cancel {job}")
             )
-    waiting = [task for task in tasks if task.background_since is not None]
+    waiting = [task for task in tasks if task.background_began_at is not None]
     for task in waiting[:SHOWN]:
         print_result(one_line(background_text(task)))
         processes = " ".join(each.partition(":")[0] for each in task.background_processes)

@@ -135,7 +135,7 @@ def _log(tail: Tail, task: TaskView, state: State, brush: Brush, height: int) ->
     if height < 2:
         return []
     title = f"{task.name} {MARKS[task.state]} {task.state}"
-    title += ", which waits for background processes" * (task.background_since is not None)
+    title += ", which waits for background processes" * (task.background_began_at is not None)
     if (tail.job, tail.task) != (state.job, task.name) or state.stream not in ("", tail.stream):
         return [brush.rule(title)]
     title += f", {tail.stream}"

@@ -47,7 +47,7 @@ def tasks() -> list[dict[str, Any]]:
 
 
 def waiting(count: int) -> bool:
-    return sum(task["background_since"] is not None for task in tasks()) == count
+    return sum(task["background_began_at"] is not None for task in tasks()) == count
 
 
 @pytest.mark.slow("a whole job")
@@ -63,7 +63,7 @@ def test_status_names_the_processes_and_how_to_stop_them(tmp_path: Path) -> None
         done = paislurm(*shlex.split(stop))
         assert done.returncode == 0, done.stderr
     assert paislurm("wait", "demo").returncode == 0
-    assert [(task["state"], task["exit_status"], task["background_since"]) for task in tasks()] == [
+    assert [(task["state"], task["exit_status"], task["background_began_at"]) for task in tasks()] == [
         ("SUCCEEDED", 0, None)
     ] * 2
 
