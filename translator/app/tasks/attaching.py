@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from paislurm.backends.base import LOCAL, JobId
-from paislurm.backends.runner import LocalRunner
 from paislurm.backends.slurm.backend import check_cluster
 
 from ...errors import Diagnostic, NotFoundError, UsageError
@@ -82,7 +80,7 @@ def run_beside(session: Session, known: History, argv: Sequence[str]) -> Complet
         from paislurm.backends.local.job import called_environment
 
         folder = (session.store.home / LOCAL / known.job_id).absolute()
-        return LocalRunner().run(argv, env=called_environment(os.environ, folder), timeout=SECONDS)
+        return session.runner.run(argv, env=called_environment(session.environment, folder), timeout=SECONDS)
     check_cluster(JobId(known.job_id))
     return session.slurm_runner(known.backend).run(argv, timeout=SECONDS)
 

@@ -86,7 +86,7 @@ def test_sbatch_is_called_once_whichever_answer_is_lost(
     assert backend.submit(submission) == JobId("123")
     assert (home / "calls").read_text() == "call\n"
     assert transport.calls > max(loses, default=0)
-    assert sorted(path.name for path in there(home).iterdir()) == ["attempts", "job.yaml", "secrets"]
+    assert sorted(path.name for path in there(home).iterdir()) == ["attempts", "job.yaml", "secrets", "umask"]
     for path in there(home).rglob("*"):
         assert not stat.S_IMODE(path.stat().st_mode) & 0o077, path
     assert (there(home) / "secrets" / "word").read_text() == "hunter2"
