@@ -24,7 +24,7 @@ LAUNCHERS = {
 }
 BARRIER = """
   com.microsoft.pai.runtimeplugin: [{plugin: ssh, parameters: {jobssh: true, sshbarrier: true}}]
-  slurm: {layout: LAYOUT}"""
+  slurm: {layout: LAYOUT, compat: {background: stop}}"""
 
 
 @pytest.mark.parametrize(

@@ -46,4 +46,4 @@ def test_job_can_be_submitted_again_from_its_run_record(site: Site, folder: Path
     assert second.log("0-a/1").splitlines() == ["lr is 0.3", str(there)]
     differs = job.paislurm("diff", "again", "again-2")
     assert differs.returncode == 1
-    assert "\n-lr: 0.2\n+lr: 0.3\n" in differs.stdout
+    assert "\n-echo lr is 0.2; pwd\n+echo lr is 0.3; pwd\n" in differs.stdout

@@ -60,8 +60,8 @@ def test_status_names_the_processes_and_how_to_stop_them(tmp_path: Path) -> None
     assert sum("succeeded at" in line and "cat (" in line for line in shown) == 2
     stops = [line.partition(": paislurm ")[2] for line in shown if "stop them: " in line]
     for stop in stops:
-        done = paislurm(*shlex.split(stop))
-        assert done.returncode == 0, done.stderr
+        # The task ends with its last process, and may end this call, too.
+        assert paislurm(*shlex.split(stop)).stderr == ""
     assert paislurm("wait", "demo").returncode == 0
     assert [(task["state"], task["exit_status"], task["background_began_at"]) for task in tasks()] == [
         ("SUCCEEDED", 0, None)
