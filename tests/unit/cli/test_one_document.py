@@ -159,7 +159,7 @@ def test_an_unwritable_output_keeps_the_exit_code(closed: str, tmp_path: Path) -
     """Of a document that cannot be printed nothing is left but the exit code; standard error does not matter to it."""
     program = f"{sys.executable} -m paislurm.translator.cli.main"
     environment = {"PAISLURM_HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
-    for line, expected in (("help --json", 0), ("status --json none", 5)):
+    for line, expected in (("list --json", 0), ("status --json none", 5)):
         argv = ["bash", "-c", f"{program} {line} {closed}"]
         done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=60, env=environment)
         assert "Traceback" not in done.stderr
