@@ -265,7 +265,8 @@ def is_test(argv: Sequence[str]) -> bool:
 
 def sinfo_partitions(partitions: Sequence[str], cluster: str = "") -> list[str]:
     """Return the query for the states of nodes, a line for each node and partition. Without `partitions`, query all."""
-    wanted = [f"--partition={','.join(partitions)}"] if partitions else []
-    where = f"--clusters={cluster}" if cluster else "--local"
     columns = ",".join(f"{column}:|" for column in NODE_COLUMNS)
-    return ["sinfo", "--noheader", "--Node", *wanted, where, f"--Format={columns}"]
+    return [
+        "sinfo", "--noheader", "--Node", f"--clusters={cluster}" if cluster else "--local", f"--Format={columns}",
+        *([f"--partition={','.join(partitions)}"] if partitions else []),
+    ]  # fmt: skip

@@ -130,7 +130,6 @@ QUESTIONS = {
     "squeue": [
         "--noheader --states=all --format=%i --jobs=NUMBER --local",
         "--noheader --me --format=%i --clusters=paislurm",
-        "--noheader --array --states=all --partition=normal --Format=JobArrayID:|,tres-alloc:| --local",
     ],
     "sacct": [
         "--parsable2 --allocations --format=JobID --jobs=NUMBER --starttime=now-1hour --clusters=paislurm",
@@ -138,8 +137,8 @@ QUESTIONS = {
     ],
     "sinfo": [
         "--noheader --Node --nodes=n1 --format=%N",
-        "--noheader --Node --partition=normal --Format=NodeList:|,GresUsed:| --local",
-        "--noheader --Node --clusters=paislurm --Format=NodeList:|",
+        "--noheader --Node --partition=normal --Format=NodeList:|,StateLong:| --local",
+        "--noheader --Node --all --clusters=paislurm --Format=NodeList:|",
     ],
 }
 

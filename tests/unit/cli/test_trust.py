@@ -311,8 +311,6 @@ def test_code_in_the_current_folder_is_not_run(world: World, hostile: Path) -> N
         screen.expect("r demo")
         screen.type("\r")
         screen.expect("worker-0")
-        screen.type("\r")
-        screen.expect("worker-0 of demo")
         screen.type("s")
         screen.expect("0-worker/0")
         screen.type("exit\r")
