@@ -177,8 +177,6 @@ def _look_at(ann: Ann, window: Callable[..., Tmux]) -> None:
     screen = window(80, 24, *ann.laptop.command(["paislurm", "watch", ann.name], env))
     screen.see("r 1 running")
     screen.see("up")
-    screen.press("Enter")
-    screen.see(f"{task['node']} ({task['node_address']})")
     screen.press("s")
     screen.see(f"@{task['node']}")
     screen.press(f"[ $SLURMD_NODENAME = {task['node']} ] && exit", "Enter")
@@ -233,7 +231,7 @@ def test_updated_options_apply_to_the_next_attempt(ann: Ann) -> None:
     assert ann.submit(role("worker", 1, command), extras="{slurm: {time: 20}}").returncode == 0
     wait_until(lambda: ann.paislurm("logs", ann.name).stdout == "20:00\n", "the first attempt to run")
     done = ann.paislurm("update", ann.name, "--time", "8", "--retries", "1")
-    assert (done.returncode, "time 00:08:00, retries 1 (before: time 00:20:00, retries 0)" in done.stdout) == (0, True)
+    assert (done.returncode, "time 00:08:00, retries 1" in done.stdout) == (0, True)
     assert ann.paislurm("exec", ann.name, "worker", "--", "touch", "go").returncode == 0
     assert ann.paislurm("wait", ann.name).returncode == 0
     wait_until(lambda: ann.paislurm("logs", ann.name).stdout == "8:00\n", "the log of the second attempt")
