@@ -90,6 +90,7 @@ WORDS = {
 IMAGE_SITE = """\
 containers: {{runtime: apptainer, cache: {cache}}}
 monitor: {{background: false}}
+retry: {{maxTransientRetries: 0}}
 """
 SITE = """\
 monitor: {background: false}
