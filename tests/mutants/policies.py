@@ -23,6 +23,12 @@ POLICIES = (
         ("tests/unit/monitor/test_reconcile_interrupted.py", "-k", "no_retry_is_submitted"),
     ),
     Mutant(
+        "a process that stalled archives the job that took the name", "translator/state/publish.py",
+        "        return os.path.samestat(path.stat(follow_symlinks=False), os.fstat(checked))\n    return False\n",
+        "        return True\n    return True\n",
+        ("tests/unit/state/test_job_folder.py", "-k", "stalled_does_not_archive"),
+    ),
+    Mutant(
         "the lock does not look at its inode", "translator/state/lock.py",
         "            and mine.inode == self._inode\n",
         "",

@@ -103,11 +103,6 @@ PROTOCOL = (
         "",
     ),
     Mutant(
-        "a process that stalled archives the job that took the name", _PUBLISH,
-        "        return os.path.samestat(path.stat(follow_symlinks=False), os.fstat(checked))\n    return False\n",
-        "        return True\n    return True\n",
-    ),
-    Mutant(
         "the lock of a living owner is free", _LOCK,
         "STALE_SECONDS = 60\n",
         "STALE_SECONDS = 0\n",
