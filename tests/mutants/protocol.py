@@ -7,7 +7,7 @@ from .mutant import Mutant
 _LOCK, _RECONCILE, _ATTEMPT, _TRANSITION = (
     f"translator/{name}.py" for name in ("state/lock", "monitor/reconcile", "monitor/attempt", "monitor/transition")
 )
-_JOURNAL, _PUBLISH, _FOLDER = (f"translator/state/{name}.py" for name in ("journal", "publish", "job_folder"))
+_JOURNAL, _FOLDER = (f"translator/state/{name}.py" for name in ("journal", "job_folder"))
 _SUBMIT, _REPLACE, _CANCEL = (
     f"translator/app/{name}.py" for name in ("submit/submit", "submit/replace_job", "jobs/cancelling")
 )
