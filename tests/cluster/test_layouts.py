@@ -122,7 +122,9 @@ def test_another_user_can_run_the_script_without_paislurm(installed: Cluster, wo
         assert their_shell == our_shell
         assert (by_hand / "logs" / f"{task}.stdout.log").read_text() == "out\n"
         assert (by_hand / "logs" / f"{task}.stderr.log").read_text() == "err\n"
-    assert {path.stat().st_mode & 0o077 for path in (by_hand.parents[1], *by_hand.rglob("*"))} == {0}
+    own = {path for path in by_hand.rglob("*") if path.parent.parent.parent == by_hand / "work"}
+    assert {path.name for path in own} == {"env", "shell"}, "what the commands write has the umask of the user"
+    assert {path.stat().st_mode & 0o077 for path in {by_hand.parents[1], *by_hand.rglob("*")} - own} == {0}
 
 
 @pytest.mark.exclusive
