@@ -90,7 +90,7 @@ exec_with_exports() {
     export BASH_ENV=/dev/fd/$PSL_EXPORTS_FD
   fi
   set_user_umask
-  exec ${PSL_PROGRAM_ENV[@]+env "${PSL_PROGRAM_ENV[@]}"} "$@"
+  exec ${PSL_PROGRAM_ENV[@]+env} ${PSL_PROGRAM_ENV[@]+"${PSL_PROGRAM_ENV[@]}"} "$@"
 }
 
 # print_exports NAME=VALUE ...: print a start file that sets these variables. The user may have

@@ -99,10 +99,11 @@ export_known_peers() {
     done
   done
   if ((PSL_EXPORTS_PEERS)); then
-    export "${variables[@]}"
+    export ${variables[@]+"${variables[@]}"}
   else
     quote "$PAI_TASK_ROLE_INSTANCES"
-    printf -v PSL_KNOWN_PEERS '\n%s' "PAI_TASK_ROLE_INSTANCES=$PSL_QUOTED" "${variables[@]}"
+    printf -v PSL_KNOWN_PEERS '\n%s' "PAI_TASK_ROLE_INSTANCES=$PSL_QUOTED" \
+      ${variables[@]+"${variables[@]}"}
     PSL_KNOWN_PEERS+=$'\n'
   fi
 }
