@@ -266,7 +266,6 @@ def is_test(argv: Sequence[str]) -> bool:
 def sinfo_partitions(partitions: Sequence[str], cluster: str = "") -> list[str]:
     """Return the query for the states of nodes, a line for each node and partition. Without `partitions`, query all."""
     columns = ",".join(f"{column}:|" for column in NODE_COLUMNS)
-    return [
-        "sinfo", "--noheader", "--Node", f"--clusters={cluster}" if cluster else "--local", f"--Format={columns}",
-        *([f"--partition={','.join(partitions)}"] if partitions else []),
-    ]  # fmt: skip
+    named = [f"--partition={','.join(partitions)}"] if partitions else []
+    where = f"--clusters={cluster}" if cluster else "--local"
+    return ["sinfo", "--noheader", "--Node", *named, where, f"--Format={columns}"]

@@ -33,6 +33,7 @@ NOT_RUN = {
     "docs/how-to/cluster/site-profile.md": 1,
     "docs/how-to/jobs/checkpoints.md": 1,
     "docs/how-to/jobs/deepspeed.md": 1,
+    "docs/how-to/jobs/preflight.md": 1,
     "docs/how-to/jobs/ray.md": 2,
     "docs/how-to/jobs/tensorboard.md": 2,
     "docs/how-to/run/login-node.md": 3,

@@ -62,17 +62,18 @@ def is_pattern(word: str) -> bool:
 
 def last_job(store: Store, *, user: str) -> JobFolder:
     """Return the user's last job. Raises NotFoundError."""
-    newest: tuple[int, str] | None = None
+    newest: tuple[int, int, str, str] | None = None
     for name, job in store.entries():
         if name.startswith(f"{user}~"):
             with suppress(OSError):
                 known = job.read() if isinstance(job, Living) else job
-                at = (known.submitted or known.created, name)
+                # Ids rise: the greater one is later in the same second.
+                at = (known.submitted or known.created, len(known.job_id), known.job_id, name)
                 newest = max(newest or at, at)
     if newest is None:
         message = f"{user} has no job in {store.jobs}"
         raise NotFoundError(Diagnostic(code="E520", message=message, hint="submit one: `paislurm submit job.yaml`"))
-    return JobFolder(path=store.jobs / newest[1])
+    return JobFolder(path=store.jobs / newest[-1])
 
 
 def named_groups(store: Store, words: Sequence[str], *, user: str) -> dict[str, list[str]]:
