@@ -266,6 +266,7 @@ def is_test(argv: Sequence[str]) -> bool:
 def sinfo_partitions(partitions: Sequence[str], cluster: str = "") -> list[str]:
     """Return the query for the states of nodes, a line for each node and partition. Without `partitions`, query all."""
     columns = ",".join(f"{column}:|" for column in NODE_COLUMNS)
-    named = [f"--partition={','.join(partitions)}"] if partitions else []
-    where = f"--clusters={cluster}" if cluster else "--local"
-    return ["sinfo", "--noheader", "--Node", *named, where, f"--Format={columns}"]
+    return [
+        "sinfo", "--noheader", "--Node", *([f"--partition={','.join(partitions)}"] if partitions else []),
+        f"--clusters={cluster}" if cluster else "--local", f"--Format={columns}",
+    ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Rehearsals of small copies of jobs: a plain user breaks them, and Slurm and the policies act."""
+"""Rehearsals of jobs with Slurm: a plain user breaks them, and Slurm and the policies act."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ GUARDED = {"EXTRAS": "onTimeout: retry, progress: {within: 10s, warmUp: 1s, acti
 
 
 def rehearsed(site: Site, folder: Path, job: dict[str, str], *faults: str) -> tuple[int, dict[str, dict[str, Any]]]:
-    """Rehearse a job on one node, and return the exit status and the results by fault."""
+    """Rehearse a job, and return the exit status and the results by fault."""
     site.write(folder, "site.yaml", merged(site.profile, SETTINGS))
     text = rehearsed_text(job).replace("name: steps", f"name: {folder.name[:40]}")
     here = Job(site, folder, site.write(folder, "steps.yaml", text))
     words = [word for fault in faults for word in ("--fault", fault)]
-    done = here.paislurm("rehearse", "steps.yaml", "--nodes", "1", "--time", "10m", "--json", *words)
+    done = here.paislurm("rehearse", "steps.yaml", "--backend", "slurm", "--time", "10", "--json", *words)
     assert done.stdout, done.stderr
     return done.returncode, {each["fault"]: each for each in json.loads(done.stdout)["rehearsals"]}
 

@@ -22,7 +22,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     },
     "running": {
         "submit": "Compile a job file and submit it.",
-        "rehearse": "Break a small copy of a job, and show whether its retry continues.",
+        "rehearse": "Break a job on purpose, and show whether its retry continues.",
         "wait": "Wait for the end of a job.",
         "exec": "Open a shell in a running task, or run a command in it.",
         "port-forward": "Reach a port of a task from another machine.",

@@ -13,7 +13,7 @@ from .environment import environment_plan, exports_all, node_plan, path_warnings
 from .images import image_plans, secrets_of
 from .infiniband import infiniband_warnings
 from .layout.capacity import whole_cores
-from .limits import check_restarts, restart_warnings, retry_plan, time_limit, time_plan
+from .limits import check_restarts, requeue_warnings, requeues, restart_warnings, retry_plan, time_limit, time_plan
 from .mpi import has_pmix, mpi_warnings, mpi_worlds
 from .plan import Plan
 from .roles import role_plans
@@ -21,7 +21,6 @@ from .slurm.components import components
 from .slurm.hazards import hazard_warnings, hazards_of, slurm_plan
 from .slurm.over_limits import over_limits
 from .slurm.request import Request, asked_of, refusals
-from .slurm.requeue import requeue_warnings, requeues
 from .slurm.target import cluster_warnings, ignored_hints, virtual_cluster
 
 if TYPE_CHECKING:

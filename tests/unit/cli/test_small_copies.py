@@ -1,4 +1,4 @@
-"""Small copies of jobs for rehearsals with Slurm: how many tasks fit, and what is refused."""
+"""Small copies of jobs for rehearsals, and what is refused."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ import pytest
 from paislurm.translator.app.input.job_input import compile_source
 from paislurm.translator.app.input.source import Source
 from paislurm.translator.app.rehearsal.faults import TEXTS, Fault
-from paislurm.translator.app.rehearsal.small_copy import node_count, small_copy
 from paislurm.translator.app.session import Session
 from paislurm.translator.cli.commands.running.rehearse import FAULTS
-from paislurm.translator.errors import UsageError
 from tests.cluster.jobs import SITE, job_text, role
 
 if TYPE_CHECKING:
@@ -34,59 +32,34 @@ V1 = {
 }  # fmt: skip
 
 
-def source(folder: Path, text: str, **slurm: str) -> Source:
+def source(folder: Path, text: str, most_tasks: int | None = None) -> Source:
     (folder / "site.yaml").write_text(f"{SITE.read_text()}slurmVersion: 22.05.8\n")
     (folder / "job.yaml").write_text(text)
     file, site = str(folder / "job.yaml"), str(folder / "site.yaml")
-    return Source(file=file, site=site, slurm=tuple(slurm.items()), backend="slurm")
+    return Source(file=file, site=site, most_tasks=most_tasks)
 
 
 @pytest.mark.parametrize(
-    ("text", "nodes", "instances"),
+    ("text", "tasks", "instances"),
     [
         (job_text("j", WORKERS, RESUMES), 1, [1]),
-        (job_text("j", WORKERS, RESUMES), 3, [3]),
         (job_text("j", WORKERS + role("ps", 2, "serve"), RESUMES), 3, [3, 2]),
-        (job_text("j", role("w", 3, "train"), RESUMES), 4, [3]),
         (json.dumps(V1), 2, [2]),
+        (job_text("j", role("w", 3, "train"), RESUMES), None, [3]),
     ],
 )
-def test_each_role_has_as_many_tasks_as_fit(tmp_path: Path, text: str, nodes: int, instances: list[int]) -> None:
-    session = Session()
-    copy = small_copy(session, source(tmp_path, text), nodes)
-    compiled = compile_source(session, copy, quiet=True)[1]
+def test_each_role_has_at_most_some_tasks(tmp_path: Path, text: str, tasks: int | None, instances: list[int]) -> None:
+    compiled = compile_source(Session(), source(tmp_path, text, most_tasks=tasks), quiet=True)[1]
     assert [each.instances for each in compiled.job.roles] == instances
-    assert node_count(compiled) <= nodes
     assert all((each.completion.min_succeeded or 0) <= each.instances for each in compiled.plan.roles)
 
 
-@pytest.mark.parametrize(("given", "minutes"), [({}, 10), ({"time": "90s"}, 2), ({"time": "1:00:00"}, 60)])
-def test_the_time_limit_is_short(tmp_path: Path, given: dict[str, str], minutes: int) -> None:
-    session = Session()
-    copy = small_copy(session, source(tmp_path, job_text("j", WORKERS, RESUMES), **given), 1)
-    limit = compile_source(session, copy, quiet=True)[1].plan.times.limit
-    assert limit is not None
-    assert limit.total_seconds() == 60 * minutes
-
-
-def test_too_few_nodes_are_refused(tmp_path: Path) -> None:
-    roles = WORKERS + WORKERS.replace("  w:", "  v:")
-    with pytest.raises(UsageError, match="one task of each role needs 2 nodes, more than --nodes 1"):
-        small_copy(Session(), source(tmp_path, job_text("j", roles, RESUMES)), 1)
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("--backend", "slurm"), "--backend slurm needs the number of nodes"),
-        (("--backend", "local", "--nodes", "2"), "--nodes cannot be used with --backend local"),
-        (("--nodes", "1", "--time", "soon"), "--time 'soon'"),
-    ],
-)
-def test_wrong_options_are_refused(tmp_path: Path, run: Runner, words: tuple[str, ...], message: str) -> None:
+def test_a_job_is_not_rehearsed_through_a_login_node(tmp_path: Path, run: Runner) -> None:
     file = source(tmp_path, job_text("j", WORKERS, RESUMES)).file
-    done = run("rehearse", file, "--site", str(tmp_path / "site.yaml"), *words)
-    assert (done.code, message in done.err, "error E5" in done.err) == (2, True, True), done.err
+    (tmp_path / "site.yaml").write_text((tmp_path / "site.yaml").read_text() + "host: there\n")
+    done = run("rehearse", file, "--site", str(tmp_path / "site.yaml"), "--backend", "slurm", "--tasks", "1")
+    assert done.code == 2, done.err
+    assert "a job cannot be rehearsed through a login node" in done.err
 
 
 def test_the_command_knows_each_fault() -> None:

@@ -107,18 +107,23 @@ class SubmitCalls(Calls):
         suffix: str = "",
         secrets: str | os.PathLike[str] | None = None,
         slurm: Mapping[str, str] | None = None,
-        nodes: int | None = None,
+        backend: str = "local",
+        tasks: int | None = None,
         patience: float | None = None,
     ) -> Rehearsals:
-        """Run a job on this machine once for each fault (default: all), break it, and judge its second attempt.
+        """Run a job once for each fault (default: all), break it, and judge its second attempt.
 
-        With `nodes`, run a copy with Slurm that fits on these. Each step may take `patience` seconds (default: 120, or
-        600 with Slurm). Raises UsageError if the job does not say how it resumes, and the errors of `submit`.
+        `backend` is local or slurm; `tasks` limits the tasks of each role (default: all). Each step may take `patience`
+        seconds (default: 120, or 600 with Slurm). Raises UsageError if the job does not say how it resumes, and the
+        errors of `submit`.
         """
+        from msgspec.structs import replace
+
         from ..rehearsal.rehearse import rehearse
 
         with self._call():
-            return rehearse(self, source_of(file, parameters, suffix, secrets, slurm), faults, patience, nodes)
+            source = source_of(file, parameters, suffix, secrets, slurm, backend=backend)
+            return rehearse(self, replace(source, most_tasks=tasks), faults, patience)
 
     def estimate(
         self,

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec.structs import replace
 
 from paislurm.backends.base import LOCAL
+from paislurm.backends.registry import is_remote
 
-from ...errors import PaislurmError
+from ...errors import Diagnostic, PaislurmError, UsageError
 from ..jobs.cancelling import cancel_jobs
 from ..jobs.refresh import refresh
 from ..results.tail import open_log
@@ -23,8 +24,16 @@ from ..submit.prepare import prepare
 from ..submit.submit import take
 from ..views.of_poll import job_stall
 from .faults import TEXTS, policy_text, provoke, remark, why_not
-from .resuming import Rehearsal, Rehearsals, Resuming, judge_files, judge_log, progress
-from .small_copy import check_resumes, chosen_backend, link_entries, small_copy
+from .resuming import (
+    Rehearsal,
+    Rehearsals,
+    Resuming,
+    check_resumes,
+    judge_files,
+    judge_log,
+    link_entries,
+    progress,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -51,21 +60,15 @@ def rehearse(
     source: Source,
     faults: Sequence[Fault],
     patience: float | None,
-    nodes: int | None,
-    backend: str | None = None,
 ) -> Rehearsals:
     """Run a job once for each fault (none: for all), and break its first attempt after a few checkpoints.
 
     Each job gets a home of its own, and an empty submit folder with links to the entries of the current one, except the
-    checkpoints; both are removed afterwards. Wait at most `patience` seconds for each step. With `nodes`, run a small
-    copy of the job with Slurm. Raises UsageError if the job does not say how it resumes, or for a `backend` that
-    contradicts `nodes`.
+    checkpoints; both are removed afterwards. Wait at most `patience` seconds for each step. Raises UsageError if the
+    job does not say how it resumes, and for a login node: the checkpoints are read from here.
     """
-    source = replace(source, backend=chosen_backend(nodes, backend))
     if patience is None:
-        patience = LOCAL_PATIENCE if nodes is None else SLURM_PATIENCE
-    if nodes is not None:
-        source = small_copy(session, source, nodes)
+        patience = LOCAL_PATIENCE if source.backend == LOCAL else SLURM_PATIENCE
     return Rehearsals(rehearsals=tuple(_rehearsed(session, source, fault, patience) for fault in faults or TEXTS))
 
 
@@ -79,6 +82,9 @@ def _rehearsed(session: Session, source: Source, fault: Fault, patience: float) 
     try:
         source = replace(source, suffix=f"{source.suffix}-rehearse-{fault}", submit_folder=str(here))
         (prepared,) = prepare(own, [source], keep=True)
+        if is_remote(prepared.source.backend):
+            message = "a job cannot be rehearsed through a login node: its checkpoints are read here"
+            raise UsageError(Diagnostic(code="E547", message=message, hint="run this on the login node"))
         options = prepared.compiled.job.slurm_options
         check_resumes(options)
         job = _Job(own, prepared, here, patience)

@@ -1,17 +1,22 @@
-"""Judge from logs and checkpoints whether a second attempt continued where the first one was. Pure."""
+"""What a job saves: keep it apart from that of real runs, and judge from it whether a second attempt continued."""
 
 from __future__ import annotations
 
 import re
+from fnmatch import fnmatch
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
+from ...errors import Diagnostic, UsageError
 from .faults import Fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from ...slurm_options import SlurmOptions
 
 Verdict = Literal["continued", "went back", "began again", "skipped work", "not retried", "not tried", "unknown"]
 
@@ -111,3 +116,23 @@ class Rehearsals(Struct, frozen=True, kw_only=True):
         """Whether there was a second attempt, and each one continued."""
         verdicts = {each.resuming.verdict for each in self.rehearsals}
         return "continued" in verdicts and verdicts <= {"continued", "not retried", "not tried"}
+
+
+def check_resumes(options: SlurmOptions) -> None:
+    """Refuse a job that does not say how it resumes, or whose checkpoints are those of real runs."""
+    if options.checkpoints.startswith("/"):
+        message = f"the checkpoints {options.checkpoints} may be those of real runs: a rehearsal would overwrite them"
+        hint = "name them by `./` and a path below the submit folder: each rehearsal has a folder of its own"
+        raise UsageError([Diagnostic(code="E547", message=message, path="$.extras.slurm.resumes.file", hint=hint)])
+    if not options.checkpoints and not re.compile(options.progress_pattern).groups:
+        message = "the job does not say how it continues after a failure"
+        hint = 'add `extras: {slurm: {resumes: {file: "./run/*.pt", log: "step ([0-9]+)"}}}`'
+        raise UsageError([Diagnostic(code="E547", message=message, path="$.extras.slurm.resumes", hint=hint)])
+
+
+def link_entries(current: Path, here: Path, checkpoints: str) -> None:
+    """Link the entries of the submit folder, except those in which the checkpoints are."""
+    first = checkpoints.removeprefix("./").partition("/")[0]
+    for entry in current.iterdir():
+        if not (first and fnmatch(entry.name, first)):
+            (here / entry.name).symlink_to(entry)

@@ -15,8 +15,7 @@ from ...state.run_record import HIDDEN
 from ..input.sites import profile_option
 from ..input.source import Source
 from ..ownership import check_own
-from .kept_file import file_again
-from .recording import profiles_of
+from .recording import file_again, profiles_of
 
 if TYPE_CHECKING:
     from ...state.job_folder import JobFolder

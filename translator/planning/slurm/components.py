@@ -9,9 +9,8 @@ from ...slurm_options import PASS_THROUGH
 from ...times import slurm_time
 from ..infiniband import infiniband_gres, infiniband_of, infiniband_options, joined_constraint
 from ..layout.capacity import ceil_div
-from ..limits import time_plan
+from ..limits import requeues, time_plan
 from ..plan import Component
-from .requeue import requeues
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -45,7 +45,7 @@ def command(session: Session, site: str | None, job: str | None, *, as_calls: bo
     from ....app.call_log import slurm_calls
     from ....app.monitoring import go_on_in_another, monitor_job, run_monitor
     from ....monitor.job_files import outlive_warning
-    from ...output.usage_table import print_calls
+    from ...output.tables import print_calls
 
     if as_calls:
         call_log = slurm_calls(session, site)

@@ -1,4 +1,4 @@
-"""`paislurm rehearse`: break a small copy of a job, and show whether its second attempt continues."""
+"""`paislurm rehearse`: run a job, break it, and show whether its second attempt continues."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ FAULTS = ("term", "kill", "node", "stall")
 @click.command(
     epilog=examples(
         "paislurm rehearse job.yaml",
-        "paislurm rehearse job.yaml --nodes 2 --time 10m",
+        "paislurm rehearse job.yaml --backend slurm --tasks 2 --time 10",
         "paislurm rehearse job.yaml --fault kill --set steps=50",
     )
 )
 @job_file
 @click.option("--fault", "faults", multiple=True, type=click.Choice(FAULTS), help="Only this fault; repeatable.")
-@click.option("--backend", type=click.Choice(("local", "slurm")), help="Where: slurm needs --nodes. Default: local.")
-@click.option("--nodes", type=click.IntRange(1, 10_000), help="With Slurm, on at most this many nodes.")
+@click.option("--backend", type=click.Choice(("local", "slurm")), default="local", help="Where. Default: local.")
+@click.option("--tasks", type=click.IntRange(1), help="Run at most this many tasks of each role. Default: all.")
 @click.option(
     "--patience", type=click.IntRange(5, 86400), help="Seconds to wait for each step. Default: 120, 600 with Slurm."
 )
@@ -39,25 +39,27 @@ def command(
     source: Source,
     *,
     faults: tuple[Fault, ...],
-    backend: str | None,
-    nodes: int | None,
+    backend: str,
+    tasks: int | None,
     patience: int | None,
     as_json: bool,
 ) -> int:
-    """Run a small copy of a job, break it, and show whether its second attempt continues where the first one was.
+    """Run a job, break it, and show whether its second attempt continues where the first one was.
 
     FILE is a job file whose `extras.slurm.resumes` names checkpoints or progress. Each fault breaks a job of its own
     after its fourth checkpoint: term (TERM at the time limit), kill (KILL of one task), node (KILL of everything on a
     node), stall (STOP of one task). The jobs are called NAME-rehearse-FAULT and run in folders of their own, which are
     removed afterwards, with links to the entries of the current folder.
 
-    With --nodes, the roles have only as many tasks as fit on the nodes, and the time limit is 10 minutes or --time.
+    Give a job of many tasks or hours few --tasks and a short --time.
     The exit code is 1 unless a second attempt followed, and each one continued.
     """
+    from msgspec.structs import replace
+
     from ....app.rehearsal.rehearse import rehearse
     from ...output.tables import print_table
 
-    found = rehearse(session, source, faults, patience, nodes, backend)
+    found = rehearse(session, replace(source, backend=backend, most_tasks=tasks), faults, patience)
     if as_json:
         print_json(found)
     else:

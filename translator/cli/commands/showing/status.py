@@ -58,8 +58,8 @@ def command(
     from ....app.usage import usages_of_jobs
     from ....app.views.of_poll import one_or_several
     from ...output.several import print_several
+    from ...output.tables import print_cost, print_usages
     from ...output.task_table import TaskFilter
-    from ...output.usage_table import print_cost, print_usages
     from ...output.views import print_view
 
     views = views_of(session, select(session.store, jobs, user=session.user, last=last))
