@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,19 +13,31 @@ from msgspec.structs import replace
 from paislurm.backends.base import JobId, Observation
 from paislurm.backends.runner import become
 from paislurm.translator.errors import Diagnostic, RejectedError, UnreachableError
-from paislurm.translator.monitor.poll import open_job
+from paislurm.translator.monitor.job_status import JobStatus
+from paislurm.translator.monitor.poll import View, open_job
 from paislurm.translator.monitor.reconcile import Dependencies, reconcile
+from paislurm.translator.monitor.task_status import task_views
+from paislurm.translator.state.history import history
 from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.journal import read
-from paislurm.translator.state.records import Created, Ended, Intent, JobRole, RetryPolicy, Submitted, dump
+from paislurm.translator.state.records import (
+    Created,
+    Dependency,
+    Ended,
+    Intent,
+    JobRole,
+    RetryPolicy,
+    Submitted,
+    dump,
+)
 from paislurm.translator.state.result import parse_result
 from paislurm.translator.state.submit_environment import ENVIRONMENT, as_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
+    from typing import Literal
 
     from paislurm.backends.base import RunFolder, Submission
-    from paislurm.translator.monitor.poll import View
     from paislurm.translator.state.records import Record
     from paislurm.translator.state.result import Result
 
@@ -67,6 +80,22 @@ def job(path: Path, *records: Record, **policy: Any) -> JobFolder:
     return folder
 
 
+def waiting_job(
+    jobs: Path,
+    *records: Record,
+    name: str = "second",
+    after: tuple[str, int] = ("first", CREATED.happened_at),
+    until: Literal["succeeded", "ended"] = "succeeded",
+    script: str = "#!/bin/bash\n",
+) -> JobFolder:
+    """Make the folder of a job that is submitted after another one; `after` are its name and the time of its record."""
+    waits = Dependency(name=f"alice~{after[0]}", created_at=after[1], until=until)
+    created = replace(CREATED, happened_at=NOW - 50, job=name, dependencies=(waits,), first_tag=f"paislurm-{name}@far")
+    folder = job_folder(jobs, created, *records, name=f"alice~{name}")
+    folder.script(0).write_text(script)
+    return folder
+
+
 def kinds(folder: JobFolder) -> list[str]:
     """Return what the monitor has added to the journal of such a job."""
     return [type(record).__name__ for record in read(folder.journal).records][3:]
@@ -92,6 +121,20 @@ def result(**changes: Any) -> dict[str, Any]:
 def left(**changes: Any) -> Result:
     """Return a result as it is read."""
     return parse_result(json.dumps(result(**changes)).encode())
+
+
+def failed(tasks: list[dict[str, Any]], code: int | None = 255, *, state: str = "FAILED", **changes: Any) -> View:
+    """Return what is seen of a job that failed with these tasks; `changes` are those of its result."""
+    counts = Counter(each["role"] for each in tasks)
+    roles = tuple(JobRole(name=name, folder=f"{k}-{name}", instances=counts[name]) for k, name in enumerate(counts))
+    result = left(outcome="failed", tasks=tasks, **({"exit_code": code} | changes))
+    return View(
+        folder=JobFolder(path=Path("/jobs/x")),
+        history=history([replace(CREATED, roles=roles), INTENT, SUBMITTED]),
+        job_status=JobStatus(state=state, code=code, reason="", ended=True),  # type: ignore[arg-type]
+        result=result,
+        tasks=task_views(roles, result, {}, ended=True),
+    )
 
 
 def claim(folder: JobFolder, owner: str, time: int) -> None:

@@ -11,9 +11,21 @@ from paislurm.translator.monitor.attempt import SETTLED_SECONDS
 from paislurm.translator.monitor.poll import open_job
 from paislurm.translator.monitor.reconcile import Dependencies, reconcile
 from paislurm.translator.state.journal import append
-from paislurm.translator.state.records import Cancelled, Dependency, Ended, RetryPolicy
+from paislurm.translator.state.records import Cancelled, Ended, RetryPolicy
 
-from .jobs import CREATED, ENDED, INTENT, NOW, SUBMITTED, FakeBackend, ended, job_folder, leave_result, stepped
+from .jobs import (
+    CREATED,
+    ENDED,
+    INTENT,
+    NOW,
+    SUBMITTED,
+    FakeBackend,
+    ended,
+    job_folder,
+    leave_result,
+    stepped,
+    waiting_job,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,20 +43,6 @@ def first(jobs: Path, *records: Record) -> JobFolder:
     return folder
 
 
-def second(
-    jobs: Path,
-    until: Literal["succeeded", "ended"] = "succeeded",
-    *,
-    name: str = "second",
-    after: tuple[str, int] = ("first", FIRST.happened_at),
-) -> JobFolder:
-    waits = Dependency(name=f"alice~{after[0]}", created_at=after[1], until=until)
-    created = replace(CREATED, happened_at=NOW - 50, job=name, dependencies=(waits,), first_tag=f"paislurm-{name}@far")
-    folder = job_folder(jobs, created, name=f"alice~{name}")
-    folder.script(0).write_text("#!/bin/bash\n")
-    return folder
-
-
 def step(backend: FakeBackend, *folders: JobFolder, now: int = NOW) -> list[View]:
     means = Dependencies(backend=lambda _: backend, clock=lambda: now, holds_lock=lambda: True, owns=lambda _: True)
     return reconcile([open_job(folder) for folder in folders], means)
@@ -54,7 +52,7 @@ def step(backend: FakeBackend, *folders: JobFolder, now: int = NOW) -> list[View
 def test_a_dependent_job_waits_for_all_retries_and_is_submitted_once(
     tmp_path: Path, until: Literal["succeeded", "ended"]
 ) -> None:
-    one, two, backend = first(tmp_path), second(tmp_path, until), FakeBackend()
+    one, two, backend = first(tmp_path), waiting_job(tmp_path, until=until), FakeBackend()
     leave_result(one, outcome="failed", exit_code=255, behaviour="unknown", reason="worker-0 failed")
     ended(backend)
     # The first attempt of the other fails, and is submitted again: that is no end.
@@ -77,9 +75,9 @@ def test_a_dependent_job_waits_for_all_retries_and_is_submitted_once(
 @pytest.mark.parametrize("state", ["FAILED", "STOPPED"])
 def test_a_failed_dependency_ends_all_dependent_jobs(tmp_path: Path, state: str) -> None:
     one, backend = first(tmp_path, replace(ENDED, state=state)), FakeBackend()
-    two = second(tmp_path)
-    three = second(tmp_path, name="a-third", after=("second", NOW - 50))
-    fourth = second(tmp_path, "ended", name="a-fourth", after=("a-third", NOW - 50))
+    two = waiting_job(tmp_path)
+    three = waiting_job(tmp_path, name="a-third", after=("second", NOW - 50))
+    fourth = waiting_job(tmp_path, until="ended", name="a-fourth", after=("a-third", NOW - 50))
     views = step(backend, fourth, three, two, one)
     assert [view.job_status.state for view in views] == ["WAITING", "STOPPED", "STOPPED", state]
     assert views[2].job_status.reason == (
@@ -92,28 +90,28 @@ def test_a_failed_dependency_ends_all_dependent_jobs(tmp_path: Path, state: str)
 
 def test_a_job_that_waits_for_any_end_starts_after_a_failure(tmp_path: Path) -> None:
     first(tmp_path, ENDED)
-    assert stepped(second(tmp_path, "ended"), FakeBackend(), NOW).history.job_id == "101"
+    assert stepped(waiting_job(tmp_path, until="ended"), FakeBackend(), NOW).history.job_id == "101"
 
 
 def test_a_renamed_dependency_is_found(tmp_path: Path) -> None:
-    one, two, backend = first(tmp_path, replace(ENDED, state="SUCCEEDED", exit_code=0)), second(tmp_path), FakeBackend()
+    one, two = first(tmp_path, replace(ENDED, state="SUCCEEDED", exit_code=0)), waiting_job(tmp_path)
     one.path.rename(tmp_path / "alice~first.1")
     job_folder(tmp_path, replace(FIRST, happened_at=NOW), INTENT, SUBMITTED, name="alice~first")
-    assert stepped(two, backend, NOW).history.job_id == "101"
+    assert stepped(two, FakeBackend(), NOW).history.job_id == "101"
 
 
 @pytest.mark.parametrize(("until", "state"), [("succeeded", "STOPPED"), ("ended", "WAITING")])
 def test_a_removed_dependency_has_ended_with_unknown_result(
     tmp_path: Path, until: Literal["succeeded", "ended"], state: str
 ) -> None:
-    view = stepped(second(tmp_path, until), FakeBackend(), NOW)
+    view = stepped(waiting_job(tmp_path, until=until), FakeBackend(), NOW)
     assert view.job_status.state == state
     assert bool(view.history.job_id) == (until == "ended")
     assert until == "ended" or view.job_status.reason.endswith("and that job was removed")
 
 
 def test_an_unreadable_dependency_is_waited_for(tmp_path: Path) -> None:
-    one, two = first(tmp_path), second(tmp_path)
+    one, two = first(tmp_path), waiting_job(tmp_path)
     one.journal.unlink()
     one.journal.symlink_to(one.journal.name)
     view = stepped(two, FakeBackend(), NOW)
@@ -123,7 +121,7 @@ def test_an_unreadable_dependency_is_waited_for(tmp_path: Path) -> None:
 
 def test_a_waiting_job_can_be_cancelled(tmp_path: Path) -> None:
     first(tmp_path)
-    two, backend = second(tmp_path), FakeBackend()
+    two, backend = waiting_job(tmp_path), FakeBackend()
     append(two.journal, Cancelled(happened_at=NOW, attempt=0, user="alice"))
     view = stepped(two, backend, NOW)
     assert (view.job_status.state, view.job_status.code) == ("STOPPED", -210)
@@ -132,7 +130,7 @@ def test_a_waiting_job_can_be_cancelled(tmp_path: Path) -> None:
 
 
 def test_a_cancelled_dependency_is_reported_before_its_end_is_recorded(tmp_path: Path) -> None:
-    one, two = first(tmp_path), second(tmp_path)
+    one, two = first(tmp_path), waiting_job(tmp_path)
     append(one.journal, Cancelled(happened_at=NOW, attempt=0, user="alice"))
     view = stepped(two, FakeBackend(), NOW)
     assert (view.job_status.state, view.job_status.reason) == (
@@ -144,7 +142,7 @@ def test_a_cancelled_dependency_is_reported_before_its_end_is_recorded(tmp_path:
 def test_a_lost_first_attempt_is_submitted_again_with_the_same_tag(tmp_path: Path) -> None:
     """As after kill -9 between the intent and the answer: the tag tells whether the backend took it."""
     first(tmp_path, replace(ENDED, state="SUCCEEDED", exit_code=0))
-    two, backend = second(tmp_path), FakeBackend()
+    two, backend = waiting_job(tmp_path), FakeBackend()
     append(two.journal, replace(INTENT, happened_at=NOW, tag="paislurm-second@far"))
     assert stepped(two, backend, NOW).history.job_id == ""
     assert backend.submissions == []
@@ -157,6 +155,6 @@ def test_a_lost_first_attempt_is_submitted_again_with_the_same_tag(tmp_path: Pat
 def test_nothing_is_submitted_without_the_lock(tmp_path: Path) -> None:
     first(tmp_path, replace(ENDED, state="SUCCEEDED", exit_code=0))
     backend = FakeBackend()
-    view = stepped(second(tmp_path), backend, NOW, held=lambda: False)
+    view = stepped(waiting_job(tmp_path), backend, NOW, held=lambda: False)
     assert (backend.submissions, view.job_status.state) == ([], "WAITING")
     assert view.job_status.reason == "all dependencies are fulfilled; it is submitted next"

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from paislurm.backends.batch_script import components
 from paislurm.translator.state.changes import changed_options, retry_limit
 from paislurm.translator.state.history import history
-from paislurm.translator.state.records import Changed, Dependency
+from paislurm.translator.state.records import Changed
 
 from ..state.any_record import maps
 from .jobs import (
@@ -25,10 +25,10 @@ from .jobs import (
     FakeBackend,
     ended,
     failed_job,
-    job,
     job_folder,
     leave_result,
     stepped,
+    waiting_job,
 )
 
 if TYPE_CHECKING:
@@ -60,36 +60,29 @@ def test_a_retry_uses_the_changed_options(tmp_path: Path) -> None:
     assert not backend.submissions[0].held
 
 
-def test_retries_added_during_a_run_are_used(tmp_path: Path) -> None:
-    folder, backend = job(tmp_path), FakeBackend()
-    folder.append(changed(retries="1"))
-    leave_result(folder, outcome="failed", exit_code=255, behaviour="unknown", reason="worker-0 failed")
-    ended(backend)
-    assert stepped(folder, backend, NOW).history.attempt == 1
+LATE = replace(changed(retries="2"), old_values={"retries": "0"})
+"""A change at NOW by a process that may have read the job before its end."""
 
 
-def test_retries_added_after_the_result_do_not_count(tmp_path: Path) -> None:
-    """A process that has read the job before its end adds them, when others have seen that it failed."""
-    folder, backend = job(tmp_path), FakeBackend()
-    leave_result(folder, **FAILED | {"ended_at": NOW - 3})
-    ended(backend)
-    folder.append(replace(changed(retries="2"), old_values={"retries": "0"}))
-    assert stepped(folder, backend, NOW).job_status.state == "FAILED"
-
-
-def test_retries_added_in_the_second_of_the_result_count(tmp_path: Path) -> None:
-    """Both times have whole seconds, and the user was told of the change."""
-    folder, backend = job(tmp_path), FakeBackend()
-    leave_result(folder, **FAILED | {"ended_at": NOW})
-    ended(backend)
-    folder.append(replace(changed(retries="2"), old_values={"retries": "0"}))
-    assert stepped(folder, backend, NOW).history.attempt == 1
-
-
-def test_retries_removed_during_a_run_are_not_used(tmp_path: Path) -> None:
-    folder, backend = failed_job(tmp_path)
-    folder.append(changed(retries="0"))
-    assert stepped(folder, backend, NOW).job_status.ended
+@pytest.mark.parametrize(
+    ("retries", "change", "ended_at", "again"),
+    [
+        pytest.param(0, changed(retries="1"), NOW - 10, True, id="added during a run"),
+        pytest.param(1, changed(retries="0"), NOW - 10, False, id="removed during a run"),
+        # Others have seen then that it failed.
+        pytest.param(0, LATE, NOW - 3, False, id="added after the result"),
+        # Both times have whole seconds, and the user was told of the change.
+        pytest.param(0, LATE, NOW, True, id="added in the second of the result"),
+    ],
+)
+def test_changed_retries_count_until_the_result(
+    tmp_path: Path, retries: int, change: Changed, ended_at: int, again: bool
+) -> None:
+    folder, backend = failed_job(tmp_path, retry_limit=retries)
+    leave_result(folder, **FAILED | {"ended_at": ended_at})
+    folder.append(change)
+    view = stepped(folder, backend, NOW)
+    assert (view.history.attempt, view.job_status.state) == ((1, "WAITING") if again else (0, "FAILED"))
 
 
 def test_a_hold_between_attempts_applies_only_to_the_next_one(tmp_path: Path) -> None:
@@ -118,11 +111,8 @@ def test_the_next_attempt_is_held_only_by_a_current_hold(records: list[Changed],
 
 def test_a_waiting_job_is_submitted_with_its_changes(tmp_path: Path) -> None:
     """The first attempt's script is there already: its options are replaced in it."""
-    first = Dependency(name="alice~first", created_at=NOW, until="ended")
-    created = replace(CREATED, dependencies=(first,), first_tag="paislurm-1")
-    folder = job_folder(tmp_path, created, changed(time="02:00:00", held="yes"))
-    folder.script(0).write_text(SCRIPT, encoding="utf-8")
-    job_folder(tmp_path, replace(CREATED, happened_at=NOW), ENDED, name="alice~first")
+    folder = waiting_job(tmp_path, changed(time="02:00:00", held="yes"), until="ended", script=SCRIPT)
+    job_folder(tmp_path, CREATED, ENDED, name="alice~first")
     backend = FakeBackend()
     assert stepped(folder, backend, NOW).history.job_id == "101"
     assert options(folder, 0)["time"] == "02:00:00"

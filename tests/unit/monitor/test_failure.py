@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -14,27 +13,15 @@ from paislurm.translator.exit_codes.advice import advice, lacks_something
 from paislurm.translator.exit_codes.table import ExitTable
 from paislurm.translator.monitor.failure import CommandPlace, Failure, deciding_task, short_cause
 from paislurm.translator.monitor.first_cause import first_cause
-from paislurm.translator.monitor.job_status import JobStatus
-from paislurm.translator.monitor.poll import View
-from paislurm.translator.monitor.task_status import task_views
-from paislurm.translator.state.history import history
-from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.records import RetryPolicy
 from paislurm.translator.state.safe_read import CorruptDataError
 
-from .jobs import CREATED, INTENT, NOW, SUBMITTED, left, task
+from .jobs import NOW, failed, left, task
+
+if TYPE_CHECKING:
+    from paislurm.translator.monitor.poll import View
 
 FAILED = {"state": "FAILED", "behaviour": "unknown"}
-
-
-def view(code: int | None, tasks: list[dict[str, Any]], *, state: str = "FAILED", **changes: Any) -> View:
-    known = history([CREATED, INTENT, SUBMITTED])
-    result = left(outcome="failed", tasks=tasks, **({"exit_code": code} | changes))
-    status = JobStatus(state=state, code=code, reason="", ended=True)  # type: ignore[arg-type]
-    tasks_seen = task_views(known.roles, result, {}, ended=True)
-    return View(
-        folder=JobFolder(path=Path("/jobs/x")), history=known, job_status=status, result=result, tasks=tasks_seen
-    )
 
 
 def trigger(index: int) -> dict[str, Any]:
@@ -59,20 +46,20 @@ LATE = task(1, exit_status=4, exit_code=255, **FAILED)
     ],
 )
 def test_the_task_that_failed_the_job_is_found(code: int | None, changes: dict[str, Any], index: int | None) -> None:
-    found = deciding_task(view(code, [EARLY, LATE], **changes))
+    found = deciding_task(failed([EARLY, LATE], code, **changes))
     assert (found.index if found else None) == index
 
 
 def test_a_task_with_the_exit_code_of_the_job_is_preferred() -> None:
     lost = task(1, exit_status=None, exit_code=-1001, **FAILED)
-    found = deciding_task(view(-1001, [EARLY, lost]))
+    found = deciding_task(failed([EARLY, lost], -1001))
     assert found is not None
     assert found.index == 1
 
 
 @pytest.mark.parametrize("state", ["STOPPED", "SUCCEEDED", "RUNNING"])
 def test_a_job_that_has_not_failed_has_no_deciding_task(state: str) -> None:
-    assert deciding_task(view(255, [EARLY, LATE], state=state, trigger=trigger(0))) is None
+    assert deciding_task(failed([EARLY, LATE], state=state, trigger=trigger(0))) is None
 
 
 @pytest.mark.parametrize("bad", [1, "worker", [], {"role": 1, "index": 0}, {"role": "worker"}])
@@ -81,11 +68,13 @@ def test_a_trigger_of_an_unknown_kind_is_invalid(bad: object) -> None:
         left(trigger=bad)
 
 
-def of(code: int, tasks: list[dict[str, Any]], **changes: Any) -> Failure:
-    seen = view(code, tasks, **changes)
-    return Failure.of(
-        seen, code, first_cause(seen, deciding_task(seen), lambda _: ()), command=None, stream="stderr", last_lines=()
-    )
+def failure(seen: View, code: int, **words: Any) -> Failure:
+    cause = first_cause(seen, deciding_task(seen), lambda _: ())
+    return Failure.of(seen, code, cause, **({"command": None, "stream": "stderr", "last_lines": ()} | words))
+
+
+def of(code: int, tasks: list[dict[str, Any]]) -> Failure:
+    return failure(failed(tasks, code), code)
 
 
 @pytest.mark.parametrize(
@@ -152,11 +141,9 @@ def test_a_failure_before_any_task_is_blamed_on_the_batch_script() -> None:
 def missed(path_says: str, workdir: str, status: int = 2, code: int = 255, stream: str = "stderr") -> str:
     """Return what is advised where these are the last lines of a command that starts in this folder."""
     place = CommandPlace(file="job.yaml", line=1, last_line=1, workdir=workdir)
-    seen = view(code, [task(0, exit_status=status, exit_code=code, **FAILED), task(1)])
+    seen = failed([task(0, exit_status=status, exit_code=code, **FAILED), task(1)], code)
     lines = tuple(path_says.split("\n"))
-    found = Failure.of(
-        seen, code, first_cause(seen, deciding_task(seen), lambda _: ()), command=place, stream=stream, last_lines=lines
-    )
+    found = failure(seen, code, command=place, stream=stream, last_lines=lines)
     return f"{found.advice.meaning}; {found.advice.text}"
 
 
@@ -216,6 +203,7 @@ def test_a_missing_absolute_path_gets_no_hint_about_the_folder(says: str) -> Non
         ("bash: nosuch: command not found", 127),
         ("cat: data.txt: No such file or directory\n" + "more\n" * 5, 1),
         ("cat: data.txt: No such file or directory", 137),
+        ("No space left on device", 139),
     ],
 )
 def test_output_without_a_missing_file_does_not_change_the_advice(says: str, status: int) -> None:
@@ -238,12 +226,8 @@ def test_a_command_on_a_full_disk_gets_matching_advice(says: str, status: int) -
     assert "Python exits with it" not in said
 
 
-def test_a_signal_is_not_reported_as_a_full_disk() -> None:
-    assert missed("No space left on device", "task", 139) == missed("", "task", 139)
-
-
 def test_a_batch_script_on_a_full_disk_gets_matching_advice() -> None:
-    seen = view(255, [task(0, state="STOPPED", exit_status=None, exit_code=-220, started_at=None), task(1)])
+    seen = failed([task(0, state="STOPPED", exit_status=None, exit_code=-220, started_at=None), task(1)])
     lines = ("mktemp: failed to create directory: No space left on device", "paislurm: error: cannot make a folder")
     found = Failure.of(seen, 255, None, command=None, stream="batch", last_lines=lines, no_room="there is no room")
     assert (found.cause, "full file system" in found.advice.meaning) == ("there is no room", True)
@@ -277,9 +261,6 @@ def test_a_missing_module_is_reported_for_any_exit_specification(says: str) -> N
     ],
 )
 def test_the_retry_rule_contains_the_retry_limit(limit: int, words: str) -> None:
-    seen = view(255, [task(0, exit_status=3, exit_code=255, **FAILED), task(1)])
+    seen = failed([task(0, exit_status=3, exit_code=255, **FAILED), task(1)])
     seen = replace(seen, history=replace(seen.history, retry_policy=RetryPolicy(retry_limit=limit)))
-    found = Failure.of(
-        seen, 255, first_cause(seen, deciding_task(seen), lambda _: ()), command=None, stream="stderr", last_lines=()
-    )
-    assert words in found.retry_rule
+    assert words in failure(seen, 255).retry_rule

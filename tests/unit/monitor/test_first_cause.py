@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from paislurm.translator.monitor.failure import deciding_task
 from paislurm.translator.monitor.first_cause import first_cause, last_words, lost_a_peer
-from paislurm.translator.monitor.job_status import JobStatus
-from paislurm.translator.monitor.poll import View
-from paislurm.translator.monitor.task_status import task_views
-from paislurm.translator.state.history import history
-from paislurm.translator.state.job_folder import JobFolder
-from paislurm.translator.state.records import JobRole
 
-from .jobs import CREATED, INTENT, NOW, SUBMITTED, left, task
+from .jobs import NOW, failed, task
 
 if TYPE_CHECKING:
     from paislurm.translator.monitor.first_cause import FirstCause
@@ -30,21 +23,9 @@ def found(
     tasks: list[dict[str, Any]], lines: dict[str, str] | None = None, *, decider: str = "worker-0", code: int = 255
 ) -> FirstCause | None:
     """Return the first cause among tasks whose logs end with these lines; `decider` reached the threshold."""
-    roles = tuple(
-        JobRole(name=name, folder=f"{position}-{name}", instances=sum(each["role"] == name for each in tasks))
-        for position, name in enumerate(dict.fromkeys(each["role"] for each in tasks))
-    )
     role, _, index = decider.rpartition("-")
     trigger = {"completion_rule": "C2", "role": role, "index": int(index)} if decider else None
-    result = left(outcome="failed", exit_code=code, tasks=tasks, trigger=trigger)
-    seen = View(
-        folder=JobFolder(path=Path("/jobs/x")),
-        history=history([CREATED, INTENT, SUBMITTED]),
-        job_status=JobStatus(state="FAILED", code=code, reason="", ended=True),
-        result=result,
-        tasks=task_views(roles, result, {}, ended=True),
-    )
-    said = lines or {}
+    seen, said = failed(tasks, code, trigger=trigger), lines or {}
     return first_cause(seen, deciding_task(seen), lambda each: (said.get(f"{each.role}-{each.index}", "it ends"),))
 
 

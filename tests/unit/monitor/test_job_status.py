@@ -128,13 +128,35 @@ def test_without_an_answer_the_last_known_state_remains() -> None:
     assert job_status(None, None, backend_reachable=False, started=False).state == "WAITING"
 
 
+UNSEEN = "node n3 cannot access the job's folder /home/alice/job, which all nodes must"
+FULL = "/home/alice/job could not be written: its file system or a quota was full"
+OUTSIDE = "Slurm reports FAILED: the batch script was ended from outside and left no result"
+
+
 @pytest.mark.parametrize(
-    ("status", "words"), [(4, "ended with status 4 and"), (None, "ended with an unknown status and")]
+    ("ends", "asked", "state", "code", "words"),
+    [
+        ({"status": 4, "signal": None}, False, "FAILED", 255, "ended with status 4 and"),
+        ({"status": None, "signal": None}, False, "FAILED", 255, "ended with an unknown status and"),
+        # By the script's own word, or by that of a slurmd which cannot open the log.
+        ({"status": 6, "ended": NOW}, False, "FAILED", -1405, UNSEEN),
+        ({"signal": 53, "ended": NOW}, False, "FAILED", -1405, UNSEEN),
+        ({"status": 7}, False, "FAILED", -1406, FULL),
+        ({"status": 7, "ended": NOW}, False, "RUNNING", None, ""),
+        # It was ended before it had a folder.
+        ({"status": 3}, False, "FAILED", -101, OUTSIDE),
+        ({"status": 3}, True, "STOPPED", -210, "cancelled by alice"),
+    ],
 )
-def test_without_a_result_the_reason_contains_the_script_status(status: int | None, words: str) -> None:
-    known = job_status(observed("FAILED", final=True, status=status))
-    assert (known.state, known.code) == ("FAILED", 255)
-    assert words in known.reason
+def test_without_a_result_the_exit_status_of_the_script_tells(
+    ends: dict[str, int | None], asked: bool, state: str, code: int | None, words: str
+) -> None:
+    cancels = [Cancelled(happened_at=NOW, attempt=0, user="alice")] if asked else []
+    seen = observed("FAILED", final=True, **({"status": 0, "signal": 0, "nodes": "n3,n4", "ended": NOW - 60} | ends))
+    found = job_status(seen, None, *cancels, folder="/home/alice/job")
+    assert (found.state, found.code, found.ended) == (state, code, state != "RUNNING")
+    assert words in found.reason
+    assert ("the disk was full when Slurm opened the log" in found.reason) is (ends.get("signal") == 53)
 
 
 def test_a_job_is_running_once_a_task_has_run() -> None:
@@ -215,38 +237,6 @@ def test_results_of_a_job_unknown_to_slurm_are_used() -> None:
     asked = Cancelled(happened_at=NOW, attempt=0, user="alice")
     assert job_status(LOST, None, last_seen(FORGOTTEN, 10), asked).reason == "cancelled by alice"
     assert job_status(LOST, polled_at=SUBMITTED.happened_at + 5).state == "WAITING"
-
-
-@pytest.mark.parametrize("ends", [{"status": 6, "signal": 0}, {"status": 0, "signal": 53}])
-def test_a_job_folder_not_visible_on_a_node_is_named(ends: dict[str, int]) -> None:
-    """By the script's own word, or by that of a slurmd which cannot open the log."""
-    found = job_status(observed("FAILED", final=True, nodes="n3,n4", ended=NOW, **ends), folder="/home/alice/job")
-    assert (found.state, found.code, found.ended) == ("FAILED", -1405, True)
-    assert found.reason.startswith("node n3 cannot access the job's folder /home/alice/job, which all nodes must")
-    assert ("the disk was full when Slurm opened the log" in found.reason) is (ends["signal"] == 53)
-
-
-def test_the_script_reports_a_full_disk_by_its_exit_status() -> None:
-    seen = observed("FAILED", final=True, status=7, signal=0, ended=NOW - 60)
-    found = job_status(seen, folder="/home/alice/job")
-    assert (found.state, found.code, found.ended) == ("FAILED", -1406, True)
-    assert "/home/alice/job could not be written: its file system or a quota was full" in found.reason
-    late = job_status(observed("FAILED", final=True, status=7, signal=0, ended=NOW), folder="/home/alice/job")
-    assert (late.state, late.ended) == ("RUNNING", False)
-
-
-@pytest.mark.parametrize(("asked", "state", "code"), [(False, "FAILED", -101), (True, "STOPPED", -210)])
-def test_a_script_that_was_ended_before_it_had_a_folder_reports_it_by_its_exit_status(
-    asked: bool, state: str, code: int
-) -> None:
-    cancels = [Cancelled(happened_at=NOW, attempt=0, user="alice")] if asked else []
-    found = job_status(observed("FAILED", final=True, status=3, signal=0, ended=NOW - 60), None, *cancels)
-    assert (found.state, found.code, found.ended) == (state, code, True)
-    assert found.reason == (
-        "cancelled by alice"
-        if asked
-        else "Slurm reports FAILED: the batch script was ended from outside and left no result"
-    )
 
 
 def test_a_site_can_define_the_meaning_of_a_slurm_state() -> None:

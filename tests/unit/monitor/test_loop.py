@@ -20,7 +20,7 @@ from paislurm.translator.monitor.notify import NotificationSender
 from paislurm.translator.monitor.polling.shared_results import PollResult
 from paislurm.translator.state.job_folder import Store
 from paislurm.translator.state.journal import append
-from paislurm.translator.state.records import Dependency, RetryPolicy
+from paislurm.translator.state.records import RetryPolicy
 
 from .jobs import (
     CREATED,
@@ -36,6 +36,7 @@ from .jobs import (
     leave_result,
     observed,
     stepped,
+    waiting_job,
 )
 
 if TYPE_CHECKING:
@@ -66,9 +67,10 @@ class Clock:
 class Timed(FakeBackend):
     """A backend that notes when it is polled, and when it gets a job."""
 
-    def __init__(self, clock: Clock, *observations: Observation) -> None:
+    def __init__(self, clock: Clock, *observations: Observation, begins: Callable[[], object] = lambda: None) -> None:
         super().__init__(*observations)
         self.clock, self.asked, self.submitted = clock, list[float](), list[float]()
+        self._begins = begins
 
     def observe(self, ids: Collection[JobId]) -> Mapping[JobId, Observation]:
         self.asked.append(self.clock.seconds)
@@ -76,7 +78,9 @@ class Timed(FakeBackend):
 
     def submit(self, submission: Submission) -> JobId:
         self.submitted.append(self.clock.seconds)
-        return super().submit(submission)
+        job_id = super().submit(submission)
+        self._begins()
+        return job_id
 
     @property
     def pauses(self) -> list[float]:
@@ -366,13 +370,11 @@ def test_a_retry_is_submitted_on_time(tmp_path: Path) -> None:
     leave_result(folder, outcome="failed", exit_code=251, behaviour="conflict")
     clock = Clock()
 
-    class Backend(Timed):
-        def submit(self, submission: Submission) -> JobId:
-            leave_result(folder)
-            folder.result(1).write_bytes(folder.result(0).read_bytes())
-            return super().submit(submission)
+    def succeed() -> None:
+        leave_result(folder)
+        folder.result(1).write_bytes(folder.result(0).read_bytes())
 
-    slurm = Backend(clock, observed("FAILED", final=True))
+    slurm = Timed(clock, observed("FAILED", final=True), begins=succeed)
     monitor(tmp_path, slurm, clock, [], interval=3600).run(sleep=clock.sleep)
     due = folder.history().retries[0].retry_at - NOW
     assert 60 <= due <= 900
@@ -384,13 +386,7 @@ def test_the_hourly_limit_is_reported_once_and_retries_follow_on_time(tmp_path: 
     folder.script(0).write_text("")
     leave_result(folder, outcome="failed", exit_code=255, behaviour="unknown", reason="worker-0 failed")
     clock, said = Clock(), list[str]()
-
-    class Backend(Timed):
-        def submit(self, submission: Submission) -> JobId:
-            folder.result(1).write_bytes(folder.result(0).read_bytes())
-            return super().submit(submission)
-
-    slurm = Backend(clock)
+    slurm = Timed(clock, begins=lambda: folder.result(1).write_bytes(folder.result(0).read_bytes()))
     monitor(tmp_path, slurm, clock, said, room_at=NOW + 1000, interval=300).run(sleep=clock.sleep)
     assert 1000 <= slurm.submitted[0] <= 1003
     assert sum("limit on retries per hour" in line for line in said) == 1
@@ -429,13 +425,8 @@ def test_folders_that_are_not_jobs_are_skipped(tmp_path: Path, backend: FakeBack
 @pytest.mark.parametrize("others_monitor", [False, True])
 def test_a_dependent_job_is_submitted_soon_after_the_end(tmp_path: Path, *, others_monitor: bool) -> None:
     """The end is in the files: the backend is not asked once more. It may be another process that writes it down."""
-    jobs = tmp_path / "jobs"
-    first = job_folder(jobs, CREATED, INTENT, SUBMITTED)
-    waits = (Dependency(name=first.name, created_at=CREATED.happened_at),)
-    second = job_folder(
-        jobs, replace(CREATED, job="second", dependencies=waits, first_tag="paislurm-2"), name="alice~second"
-    )
-    second.script(0).write_text("#!/bin/bash\n")
+    first = job_folder(tmp_path / "jobs", CREATED, INTENT, SUBMITTED, name="alice~first")
+    waiting_job(tmp_path / "jobs")
 
     def end() -> None:
         if others_monitor:
@@ -443,31 +434,22 @@ def test_a_dependent_job_is_submitted_soon_after_the_end(tmp_path: Path, *, othe
         else:
             leave_result(first)
 
-    class Backend(Timed):
-        def submit(self, submission: Submission) -> JobId:
-            super().submit(submission)
-            cancel_it(self)
-            assert submission.tag == "paislurm-2"
-            return JobId("8")
-
     clock = Clock(t100=end)
-    slurm = Backend(clock, observed("RUNNING"))
+    slurm = Timed(clock, observed("RUNNING"), begins=lambda: ended(slurm, "101", "CANCELLED"))
     monitor(tmp_path, slurm, clock, [], interval=300).run(sleep=clock.sleep)
     (taken,) = slurm.submitted
+    assert [submission.tag for submission in slurm.submissions] == ["paislurm-second@far"]
     assert 100 <= taken <= 100 + (2 * DEPENDENCY_CHECK_SECONDS if others_monitor else 5)
 
 
 def test_the_end_of_an_attempt_submits_dependent_jobs(tmp_path: Path, backend: FakeBackend) -> None:
     """Where no process stays on the login node, the script takes a step for its own job, and for those that wait."""
-    first = job_folder(tmp_path / "jobs", CREATED, INTENT, SUBMITTED)
-    waits = (Dependency(name=first.name, created_at=CREATED.happened_at, until="ended"),)
-    created = replace(CREATED, job="second", dependencies=waits, first_tag="paislurm-2")
-    second = job_folder(tmp_path / "jobs", created, name="alice~second")
-    second.script(0).write_text("#!/bin/bash\n")
+    first = job_folder(tmp_path / "jobs", CREATED, INTENT, SUBMITTED, name="alice~first")
+    waiting_job(tmp_path / "jobs", until="ended")
     leave_result(first, outcome="failed", exit_code=255, behaviour="unknown", reason="worker-0 failed")
     ended(backend)
     monitor(tmp_path, backend, Clock(), []).step(first)
-    assert [submission.tag for submission in backend.submissions] == ["paislurm-2"]
+    assert [submission.tag for submission in backend.submissions] == ["paislurm-second@far"]
 
 
 def test_a_journal_that_was_read_without_the_lock_is_read_again(

@@ -18,6 +18,7 @@ from .jobs import CREATED, INTENT, NOW, SUBMITTED, FakeBackend, claim, job_folde
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from paislurm.backends.base import Observation
     from paislurm.translator.state.job_folder import JobFolder
 
 LOST = NOW + LOST_SECONDS
@@ -118,10 +119,14 @@ def test_the_end_of_a_job_whose_components_the_accounts_never_number_counts_afte
     assert stepped(folder, slurm, LOST).job_status.code == 255
 
 
-def test_another_job_that_has_claimed_the_attempt_is_followed(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "seen", [(), (observed("RUNNING", comment="paislurm-2", name="demo"),)], ids=["lost", "reused"]
+)
+def test_another_job_that_has_claimed_the_attempt_is_followed(tmp_path: Path, seen: tuple[Observation, ...]) -> None:
+    """Whether Slurm does not know the first one, or has given its number to another."""
     folder = job(tmp_path)
     claim(folder, "8", NOW - 50)
-    assert stepped(folder, FakeBackend(), NOW).history.job_id == "8"
+    assert stepped(folder, FakeBackend(*seen), NOW).history.job_id == "8"
 
 
 def test_a_script_that_has_begun_may_still_run(tmp_path: Path) -> None:

@@ -36,9 +36,15 @@ from .jobs import (
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from paislurm.translator.state.job_folder import JobFolder
 
-def test_an_end_found_in_files_is_recorded_without_a_poll(tmp_path: Path) -> None:
-    folder = job_folder(tmp_path, CREATED, INTENT, SUBMITTED)
+
+@pytest.fixture
+def folder(tmp_path: Path) -> JobFolder:
+    return job_folder(tmp_path, CREATED, INTENT, SUBMITTED)
+
+
+def test_an_end_found_in_files_is_recorded_without_a_poll(folder: JobFolder) -> None:
     leave_result(folder)
     backend = FakeBackend()
     backend.fails = "away"
@@ -59,8 +65,7 @@ def test_an_end_found_in_files_is_recorded_without_a_poll(tmp_path: Path) -> Non
         {"outcome": "failed", "exit_code": -1402},
     ],
 )
-def test_the_backend_is_polled_if_files_do_not_suffice(tmp_path: Path, changes: dict[str, Any]) -> None:
-    folder = job_folder(tmp_path, CREATED, INTENT, SUBMITTED)
+def test_the_backend_is_polled_if_files_do_not_suffice(folder: JobFolder, changes: dict[str, Any]) -> None:
     leave_result(folder, **changes)
     backend = FakeBackend(observed("RUNNING"))
     backend.fails = "away"
@@ -70,8 +75,7 @@ def test_the_backend_is_polled_if_files_do_not_suffice(tmp_path: Path, changes: 
     assert backend.queries == 2
 
 
-def test_finished_jobs_are_not_polled_again(tmp_path: Path) -> None:
-    folder = job_folder(tmp_path, CREATED, INTENT, SUBMITTED)
+def test_finished_jobs_are_not_polled_again(folder: JobFolder) -> None:
     backend = FakeBackend(observed("NODE_FAIL", final=True))
     assert stepped(folder, backend, NOW).job_status == stepped(folder, backend, NOW).job_status
     assert backend.queries == 1
@@ -94,9 +98,8 @@ def test_a_cancelled_job_ends_when_its_script_reports_the_end(tmp_path: Path) ->
     [("7", NOW + 1, "RUNNING"), ("7", NOW - 1, "PENDING"), ("8", NOW + 1, "PENDING"), ("", NOW + 1, "PENDING")],
 )
 def test_a_claim_means_running_unless_a_later_poll_says_pending(
-    tmp_path: Path, owner: str, time: int, state: str
+    folder: JobFolder, owner: str, time: int, state: str
 ) -> None:
-    folder = job_folder(tmp_path, CREATED, INTENT, SUBMITTED)
     claim(folder, owner, time)
     view = stepped(folder, FakeBackend(observed("PENDING")), NOW)
     assert view.observation is not None
@@ -113,8 +116,7 @@ def test_a_claim_gives_the_job_id_if_sbatch_did_not_answer(tmp_path: Path) -> No
     assert (view.history.job_id, view.job_status.ended) == ("55", False)
 
 
-def test_states_are_recorded_when_they_change(tmp_path: Path) -> None:
-    folder = job_folder(tmp_path, CREATED, INTENT, SUBMITTED)
+def test_states_are_recorded_when_they_change(folder: JobFolder) -> None:
     for state in ("PENDING", "PENDING", "RUNNING", "RUNNING"):
         stepped(folder, FakeBackend(observed(state)), NOW)
     seen = [record.backend_state for record in read(folder.journal).records if isinstance(record, Observed)]
@@ -122,8 +124,7 @@ def test_states_are_recorded_when_they_change(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("fails", ["away", "refuses"])
-def test_a_backend_without_an_answer_changes_nothing(tmp_path: Path, fails: str) -> None:
-    folder = job_folder(tmp_path, CREATED, INTENT, SUBMITTED)
+def test_a_backend_without_an_answer_changes_nothing(folder: JobFolder, fails: str) -> None:
     backend = FakeBackend()
     backend.fails = fails
     before = folder.journal.read_bytes()
@@ -164,8 +165,7 @@ def test_an_intent_without_a_slurm_job_ends_once_that_is_certain(tmp_path: Path)
         (b'{"version": 1, "outcome": "failed", "code": 1}', "written by an earlier version of paislurm"),
     ],
 )
-def test_damaged_files_are_reported_and_ignored(tmp_path: Path, left: bytes, why: str) -> None:
-    folder = job_folder(tmp_path, CREATED, INTENT, SUBMITTED)
+def test_damaged_files_are_reported_and_ignored(folder: JobFolder, left: bytes, why: str) -> None:
     with folder.journal.open("ab") as file:
         file.write(b'{"ver')
     folder.result(0).write_bytes(left)
@@ -177,8 +177,7 @@ def test_damaged_files_are_reported_and_ignored(tmp_path: Path, left: bytes, why
     )
 
 
-def test_an_unwritable_journal_does_not_prevent_polling(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = job_folder(tmp_path, CREATED, INTENT, SUBMITTED)
+def test_an_unwritable_journal_does_not_prevent_polling(folder: JobFolder, monkeypatch: pytest.MonkeyPatch) -> None:
 
     def fails(*_: object, **__: object) -> None:
         raise OSError(30, "Read-only file system")
@@ -199,8 +198,7 @@ def test_one_poll_covers_all_unfinished_jobs(tmp_path: Path) -> None:
     assert [view.observation is not None for view in views] == [True, True, False]
 
 
-def test_a_read_only_poll_writes_nothing(tmp_path: Path) -> None:
-    folder = job_folder(tmp_path, CREATED, INTENT, SUBMITTED)
+def test_a_read_only_poll_writes_nothing(folder: JobFolder) -> None:
     before = folder.journal.read_bytes()
     (view,) = poll_jobs([open_job(folder)], lambda _: FakeBackend(observed("NODE_FAIL", final=True)), NOW)
     assert (view.job_status.state, view.job_status.code) == ("FAILED", -1001)
@@ -218,9 +216,10 @@ def test_time_between_attempts_does_not_count_as_run_time(tmp_path: Path) -> Non
     assert view.history.retries[0].started_at == NOW - 60
 
 
-def test_a_job_whose_name_is_taken_while_it_is_read_is_not_shown_with_files_of_the_other(tmp_path: Path) -> None:
+def test_a_job_whose_name_is_taken_while_it_is_read_is_not_shown_with_files_of_the_other(
+    tmp_path: Path, folder: JobFolder
+) -> None:
     """The first job has succeeded, and would be shown as waiting, because the second has no result yet."""
-    folder = job_folder(tmp_path, CREATED, INTENT, SUBMITTED)
     leave_result(folder)
     opened = open_job(folder)
     folder.path.rename(folder.path.with_name("alice~demo.1"))
@@ -233,8 +232,7 @@ def test_a_job_whose_name_is_taken_while_it_is_read_is_not_shown_with_files_of_t
     assert (view.history.job_id, view.job_status.state) == ("8", "SUCCEEDED")
 
 
-def test_a_job_that_is_removed_while_it_is_read_is_not_shown_with_an_earlier_state(tmp_path: Path) -> None:
-    folder = job_folder(tmp_path, CREATED, INTENT, SUBMITTED)
+def test_a_job_that_is_removed_while_it_is_read_is_not_shown_with_an_earlier_state(folder: JobFolder) -> None:
     opened = open_job(folder)
     shutil.rmtree(folder.path)
     (view,) = poll_jobs([opened], lambda _: FakeBackend(), NOW)

@@ -8,17 +8,17 @@ import pytest
 from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
-from paislurm.translator.errors import Diagnostic, RejectedError
 from paislurm.translator.exit_codes.table import ExitTable, SiteRow, exit_codes
 from paislurm.translator.monitor.job_status import Evidence
 from paislurm.translator.monitor.reconcile import UNKNOWN_SECONDS
 from paislurm.translator.monitor.transition import retry_decision
 from paislurm.translator.state.history import history
 from paislurm.translator.state.journal import append
-from paislurm.translator.state.records import Cancelled, Ended
+from paislurm.translator.state.records import Cancelled
 
 from .jobs import (
     CREATED,
+    ENDED,
     INTENT,
     NOW,
     SUBMITTED,
@@ -109,34 +109,23 @@ def test_the_behaviour_of_the_result_decides_unless_the_site_has_a_rule(
     assert retry_decision(evidence, -1004)[0].behaviour == "permanent"
 
 
-@pytest.mark.parametrize("code", [254, 252])
-def test_a_transient_failure_with_the_code_of_a_permanent_one_is_retried(tmp_path: Path, code: int) -> None:
-    folder, backend = job(tmp_path), FakeBackend()
-    leave_result(folder, outcome="failed", exit_code=code, behaviour="transient", reason="no answer from the registry")
-    ended(backend)
-    view = stepped(folder, backend, NOW)
-    assert (view.history.attempt, view.history.retries[0].behaviour) == (1, "transient")
-
-
 @pytest.mark.parametrize(
-    ("later", "state", "there"),
-    [(30, "WAITING", True), (100_000, "UNKNOWN", True), (UNKNOWN_SECONDS + 1, "UNKNOWN", False)],
+    ("later", "fails", "state", "there"),
+    [
+        (30, "", "WAITING", True),
+        (100_000, "", "UNKNOWN", True),
+        (UNKNOWN_SECONDS + 1, "", "UNKNOWN", False),
+        (UNKNOWN_SECONDS + 1, "away", "WAITING", True),
+    ],
 )
-def test_secrets_of_a_lost_job_are_removed(tmp_path: Path, later: int, state: str, there: bool) -> None:
-    """It was killed, and Slurm has forgotten it: its user may never look again. At first it may be elsewhere."""
-    folder = job(tmp_path)
+def test_secrets_of_a_lost_job_are_removed(tmp_path: Path, later: int, fails: str, state: str, there: bool) -> None:
+    """It was killed, and Slurm says that it has forgotten it: its user may never look again. It may be elsewhere."""
+    folder, backend = job(tmp_path), FakeBackend()
+    backend.fails = fails
     folder.secrets.mkdir()
     (folder.secrets / "token").write_text("s3cr3t")
-    view = stepped(folder, FakeBackend(), SUBMITTED.happened_at + later)
+    view = stepped(folder, backend, SUBMITTED.happened_at + later)
     assert (view.job_status.state, folder.secrets.exists()) == (state, there)
-
-
-def test_a_missing_answer_does_not_remove_secrets(tmp_path: Path) -> None:
-    folder, backend = job(tmp_path), FakeBackend()
-    folder.secrets.mkdir()
-    backend.fails = "away"
-    stepped(folder, backend, NOW + 100_000)
-    assert folder.secrets.exists()
 
 
 def test_secrets_of_a_never_submitted_job_are_removed(tmp_path: Path) -> None:
@@ -149,15 +138,6 @@ def test_secrets_of_a_never_submitted_job_are_removed(tmp_path: Path) -> None:
     assert not folder.secrets.exists()
 
 
-def test_a_lost_node_is_excluded_without_using_the_retry_budget(tmp_path: Path) -> None:
-    folder, backend = job(tmp_path, retry_limit=1), FakeBackend()
-    ended(backend, state="NODE_FAIL", nodes="n1,n2")
-    backend.lost = {"n2": "Not responding", "n9": ""}
-    view = stepped(folder, backend, NOW)
-    assert backend.submissions[0].exclude == ("n2",)
-    assert (view.history.counters.used, view.history.counters.transient) == (0, 1)
-
-
 CLAIM = "7 0\n"
 
 
@@ -168,7 +148,7 @@ CLAIM = "7 0\n"
         ("n[1-3]", {}, CLAIM, "n1"),  # of the batch script, which left no result
         ("n[1-3]", {}, "", ""),
         ("n[1-3]", {}, "8 0\n", ""),
-        ("n1,n2,n3", {"n2": "Not responding"}, CLAIM, "n2"),
+        ("n1,n2,n3", {"n2": "Not responding", "n9": ""}, CLAIM, "n2"),
         ("n[", {}, CLAIM, ""),
     ],
 )
@@ -190,6 +170,7 @@ def test_a_lost_node_is_named_even_after_its_return(
     if retries:
         assert known.retries[0].blamed_nodes == ((named,) if named else ())
         assert backend.submissions[0].exclude == known.retries[0].blamed_nodes
+        assert (known.counters.used, known.counters.transient) == (0, 1)
     else:
         assert view.job_status.reason == end.reason
 
@@ -237,27 +218,6 @@ def test_a_refused_exclusion_does_not_refuse_the_attempt(tmp_path: Path, monkeyp
     assert [submission.exclude for submission in backend.submissions] == [()]
 
 
-def test_a_refused_retry_is_tried_for_an_hour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder, backend = failed_job(tmp_path)
-    submit = backend.submit
-
-    def refuses(submission: Any) -> JobId:
-        backend.fails = "refuses"
-        try:
-            return submit(submission)
-        finally:
-            backend.fails = ""
-
-    monkeypatch.setattr(backend, "submit", refuses)
-    view = stepped(folder, backend, NOW)
-    assert (view.job_status.ended, view.backend_error) == (False, "sbatch refuses --qos: no such qos")
-    for now in range(NOW + 200, NOW + 3600, 200):
-        assert not stepped(folder, backend, now).job_status.ended
-    last = stepped(folder, backend, NOW + 3800)
-    assert (last.job_status.state, last.job_status.code) == ("FAILED", -200)
-    assert "no such qos" in last.job_status.reason
-
-
 def test_an_attempt_over_the_hourly_limit_waits(tmp_path: Path) -> None:
     folder, backend = failed_job(tmp_path)
     full = stepped(folder, backend, NOW, room_at=NOW + 500)
@@ -271,21 +231,6 @@ def test_an_attempt_over_the_hourly_limit_waits(tmp_path: Path) -> None:
     assert "waiting for attempt 1, which is held back for 1 s: " in again.job_status.reason
     assert stepped(folder, backend, NOW + 4001, room_at=NOW + 4001).history.job_id == "101"
     assert kinds(folder) == ["Retry", "Intent", "Submitted"]
-
-
-def test_an_attempt_that_waited_for_the_limit_is_still_tried_for_an_hour(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder, backend = failed_job(tmp_path)
-    stepped(folder, backend, NOW, room_at=NOW + 9000)
-
-    def refuses(_: Any) -> JobId:
-        raise RejectedError(Diagnostic(code="E503", message="no"))
-
-    monkeypatch.setattr(backend, "submit", refuses)
-    assert not stepped(folder, backend, NOW + 9000).job_status.ended
-    assert not stepped(folder, backend, NOW + 9000 + 3599).job_status.ended
-    assert stepped(folder, backend, NOW + 9000 + 3800).job_status.ended
 
 
 def test_a_cancelled_job_does_not_wait_for_the_hourly_limit(tmp_path: Path) -> None:
@@ -307,11 +252,7 @@ def test_a_manual_requeue_becomes_a_new_attempt(tmp_path: Path) -> None:
 def test_the_first_record_of_an_end_counts(tmp_path: Path) -> None:
     folder, backend = failed_job(tmp_path)
     stepped(folder, backend, NOW)
-    late = Ended(
-        happened_at=NOW, attempt=0, state="FAILED", exit_code=255, reason="late", backend_state="",
-        started_at=None, ended_at=None, completed=0,
-    )  # fmt: skip
-    append(folder.journal, late)
+    append(folder.journal, replace(ENDED, happened_at=NOW))
     known = folder.history()
     assert (known.attempt, known.ended, known.counters.used) == (1, None, 1)
 

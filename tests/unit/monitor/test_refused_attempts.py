@@ -6,7 +6,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
-from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
 from paislurm.backends.runner import Completed
@@ -19,7 +18,7 @@ from paislurm.translator.monitor.notify import NotificationSender
 from paislurm.translator.monitor.poll import open_job, poll_jobs
 from paislurm.translator.monitor.reconcile import REFUSED_SECONDS, Dependencies, reconcile
 from paislurm.translator.state.job_folder import Store
-from paislurm.translator.state.records import Cancelled, Changed, Dependency, Refused
+from paislurm.translator.state.records import Cancelled, Changed, Refused
 
 from .jobs import (
     CREATED,
@@ -34,6 +33,7 @@ from .jobs import (
     kinds,
     observed,
     stepped,
+    waiting_job,
 )
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from paislurm.backends.base import Submission
     from paislurm.translator.monitor.poll import View
     from paislurm.translator.state.job_folder import JobFolder
+    from paislurm.translator.state.records import Record
 
 NICE = "sbatch: error: Batch job submission failed: Invalid --nice value\n"
 LIMIT = NICE.replace("Invalid --nice value", "Job violates accounting/QOS policy")
@@ -68,14 +69,18 @@ class Refusing(FakeBackend):
         return super().submit(submission)
 
 
-def after_another(path: Path) -> JobFolder:
-    """Make the folder of a job that waited for another one, which has ended."""
-    job_folder(path, CREATED, INTENT, SUBMITTED, ENDED, name="alice~first")
-    waits = Dependency(name="alice~first", created_at=CREATED.happened_at, until="ended")
-    created = replace(CREATED, job="next", dependencies=(waits,), first_tag="paislurm-9")
-    folder = job_folder(path, created, name="alice~next")
-    folder.script(0).write_text("#!/bin/bash\n#SBATCH --time=01:00:00\n", encoding="utf-8")
-    return folder
+def after_another(path: Path, *records: Record) -> JobFolder:
+    """Make the folder of a job that is submitted when another one has ended, which has unless the records say else."""
+    job_folder(path, *(records or (CREATED, INTENT, SUBMITTED, ENDED)), name="alice~first")
+    return waiting_job(path, name="next", until="ended", script="#!/bin/bash\n#SBATCH --time=01:00:00\n")
+
+
+def refused_retry(path: Path, says: str) -> tuple[JobFolder, Refusing]:
+    """Make the folder of a job whose first attempt has failed, and a backend that refuses the next one."""
+    folder, failing = failed_job(path)
+    backend = Refusing(says)
+    backend.observations = failing.observations
+    return folder, backend
 
 
 def seen(folder: JobFolder, backend: FakeBackend, now: int = NOW) -> View:
@@ -94,15 +99,13 @@ def test_an_invalid_first_attempt_ends_the_job_as_submit_does(tmp_path: Path) ->
     assert (view.job_status.state, view.job_status.code, view.job_status.ended) == ("FAILED", -200, True)
     assert view.job_status.reason == f"attempt 0 cannot be submitted: {WORDS}"
     assert seen(folder, backend).job_status == view.job_status
-    assert backend.forgotten == ["paislurm-9"]
+    assert backend.forgotten == ["paislurm-next@far"]
     stepped(folder, backend, NOW + 9000)
     assert backend.tries == 1
 
 
 def test_an_invalid_retry_ends_the_job(tmp_path: Path) -> None:
-    folder, failing = failed_job(tmp_path)
-    backend = Refusing("sbatch: unrecognized option '--nonsense'\n")
-    backend.observations = failing.observations
+    folder, backend = refused_retry(tmp_path, "sbatch: unrecognized option '--nonsense'\n")
     view = stepped(folder, backend, NOW)
     assert (view.job_status.state, view.job_status.reason) == ("FAILED", f"attempt 1 cannot be submitted: {WORDS}")
 
@@ -127,11 +130,20 @@ def test_temporary_refusals_are_retried_and_reported(tmp_path: Path) -> None:
     assert seen(folder, backend, NOW + 999).job_status.reason.startswith("Priority")
 
 
+@pytest.mark.parametrize("begins", [NOW, NOW + 9000], ids=["at once", "after the site's limit on retries"])
+def test_a_refused_retry_is_tried_for_an_hour(tmp_path: Path, begins: int) -> None:
+    folder, backend = refused_retry(tmp_path, LIMIT)
+    views = [stepped(folder, backend, NOW, room_at=begins), stepped(folder, backend, begins)]
+    assert WORDS in [view.backend_error for view in views]
+    for now in (*range(begins + 200, begins + 3599, 200), begins + 3599):
+        assert not stepped(folder, backend, now).job_status.ended
+    last = stepped(folder, backend, begins + 3800).job_status
+    assert (last.state, last.code, WORDS in last.reason) == ("FAILED", -200, True)
+
+
 def test_a_retry_is_submitted_soon_after_the_controller_returns(tmp_path: Path) -> None:
     """Nothing was sent, as `submit` says of the same words; so the tag is not looked up, and an outage has no end."""
-    folder, failing = failed_job(tmp_path)
-    backend = Refusing(AWAY)
-    backend.observations = failing.observations
+    folder, backend = refused_retry(tmp_path, AWAY)
     tries, means = list[int](), dependencies(backend, lambda: now)
     for now in (*range(NOW, NOW + 200), *range(NOW + 200, NOW + 2 * REFUSED_SECONDS, 60)):
         before = backend.tries
@@ -178,9 +190,7 @@ def test_only_one_attempt_at_a_time_is_tried_during_an_outage(tmp_path: Path) ->
 
 
 def test_a_rate_limit_increases_the_pause(tmp_path: Path) -> None:
-    folder, failing = failed_job(tmp_path)
-    backend = Refusing(NICE.replace("Invalid --nice value", "RPC limit exceeded"))
-    backend.observations = failing.observations
+    folder, backend = refused_retry(tmp_path, NICE.replace("Invalid --nice value", "RPC limit exceeded"))
     stepped(folder, backend, NOW)
     stepped(folder, backend, NOW + SETTLED_SECONDS - 1)
     assert backend.tries == 1
@@ -223,15 +233,11 @@ def test_a_refusal_after_the_job_id_is_ignored(tmp_path: Path) -> None:
     assert open_job(folder).history.refused is None
 
 
-@pytest.mark.parametrize("held", ["yes", "no"])
-def test_a_hold_is_shown_before_submission(tmp_path: Path, held: str) -> None:
-    folder = after_another(tmp_path)
-    (tmp_path / "alice~first" / "journal.jsonl").unlink()
-    job_folder(tmp_path / "x", CREATED).journal.rename(tmp_path / "alice~first" / "journal.jsonl")
+@pytest.mark.parametrize(("held", "words"), [("yes", "; its user holds it when it is submitted"), ("no", "")])
+def test_a_hold_is_shown_before_submission(tmp_path: Path, held: str, words: str) -> None:
+    folder = after_another(tmp_path, CREATED)
     folder.append(change(held=held))
-    reason = stepped(folder, FakeBackend(), NOW).job_status.reason
-    expected = "after alice~first has ended" + "; its user holds it when it is submitted" * (held == "yes")
-    assert reason == expected
+    assert stepped(folder, FakeBackend(), NOW).job_status.reason == f"after alice~first has ended{words}"
 
 
 def test_a_hold_of_the_next_retry_is_shown(tmp_path: Path) -> None:

@@ -89,23 +89,25 @@ def test_only_a_root_cancel_is_retried_if_the_site_allows_it(policy: RetryPolicy
     assert isinstance(decide_retry(ending(-210, "alice"), RetryCounters(), policy, "t"), StopRetrying)
 
 
-def test_reaching_the_transient_limit_is_reported() -> None:
-    most = "the limit of the site (`retry.maxTransientRetries`)"
-    full = decide_retry(ending(137), RetryCounters(transient=10, total=10), RetryPolicy(), "t")
-    assert full == StopRetrying(rule=f"retried 10 times without using its budget, {most}")
-    once = decide_retry(ending(137), RetryCounters(transient=1, total=1), RetryPolicy(max_transient_retries=1), "t")
-    assert once == StopRetrying(rule=f"retried once without using its budget, {most}")
-    never = decide_retry(ending(137), RetryCounters(), RetryPolicy(max_transient_retries=0), "t")
-    assert never == StopRetrying(rule="the site allows no retries outside the budget")
-    restarted = decide_retry(ending(0), RetryCounters(total=1), RetryPolicy(retry_limit=-2, max_restarts=1), "t")
-    assert restarted == StopRetrying(rule="restarted once, the limit of the site")
-    assert decide_retry(ending(0), RetryCounters(), RetryPolicy(retry_limit=-2), "t") == StopRetrying(
-        rule="the site allows no restarts"
-    )
-    assert decide_retry(ending(255), RetryCounters(used=2), RetryPolicy(retry_limit=2), "t") == StopRetrying(
-        rule="its 2 retries are used up"
-    )
-    assert decide_retry(ending(255), RetryCounters(), RetryPolicy(), "t") == StopRetrying()
+MOST = "the limit of the site (`retry.maxTransientRetries`)"
+
+
+@pytest.mark.parametrize(
+    ("code", "counters", "policy", "rule"),
+    [
+        (137, {"transient": 10, "total": 10}, {}, f"retried 10 times without using its budget, {MOST}"),
+        (137, {"transient": 1, "total": 1}, {"max_transient_retries": 1},
+         f"retried once without using its budget, {MOST}"),
+        (137, {}, {"max_transient_retries": 0}, "the site allows no retries outside the budget"),
+        (0, {"total": 1}, {"retry_limit": -2, "max_restarts": 1}, "restarted once, the limit of the site"),
+        (0, {}, {"retry_limit": -2}, "the site allows no restarts"),
+        (255, {"used": 2}, {"retry_limit": 2}, "its 2 retries are used up"),
+        (255, {}, {}, ""),
+    ],
+)  # fmt: skip
+def test_reaching_a_limit_is_reported(code: int, counters: dict[str, int], policy: dict[str, int], rule: str) -> None:
+    decision = decide_retry(ending(code), RetryCounters(**counters), RetryPolicy(**policy), "t")  # type: ignore[arg-type]
+    assert decision == StopRetrying(rule=rule)
 
 
 def test_retry_delays_are_within_their_range() -> None:

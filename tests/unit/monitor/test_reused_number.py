@@ -105,12 +105,6 @@ def test_a_job_that_began_before_its_number_was_reused_is_forgotten(tmp_path: Pa
     assert (view.job_status.state, view.job_status.code) == ("FAILED", -1404)
 
 
-def test_a_lost_job_whose_attempt_another_job_runs_is_that_one(tmp_path: Path) -> None:
-    folder, backend = job(tmp_path), reused()
-    claim(folder, "8", NOW - 50)
-    assert stepped(folder, backend, NOW).history.job_id == "8"
-
-
 def test_an_attempt_that_begins_as_its_loss_is_noticed_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A network file system showed the claim late."""
     folder, backend = job(tmp_path, max_transient_retries=1), reused()

@@ -29,6 +29,11 @@ SEVEN, EIGHT = JobId("7"), JobId("8")
 
 
 @pytest.fixture
+def backend() -> FakeBackend:
+    return FakeBackend(observed("RUNNING"))
+
+
+@pytest.fixture
 def pass_time(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
     """Let the file server's time go on."""
     ahead, now = [0.0], SharedFiles.now
@@ -57,8 +62,9 @@ def test_a_poll_result_is_shared_until_it_is_too_old(tmp_path: Path, pass_time: 
     assert backend.queries == 2
 
 
-def test_a_poll_result_of_another_process_is_new_once(tmp_path: Path, pass_time: Callable[[float], None]) -> None:
-    backend = FakeBackend(observed("RUNNING"))
+def test_a_poll_result_of_another_process_is_new_once(
+    tmp_path: Path, backend: FakeBackend, pass_time: Callable[[float], None]
+) -> None:
     first, other = (SharedPollResults(lambda: backend, tmp_path) for _ in range(2))
     assert (first.ask({SEVEN}, (), 15).asked, first.news()) == ({SEVEN}, None)
     pass_time(20)
@@ -73,14 +79,14 @@ def test_a_poll_covers_all_jobs_of_the_user(tmp_path: Path) -> None:
     assert EIGHT in SharedPollResults(lambda: backend, tmp_path).ask({EIGHT}, (), 15).observations
 
 
-def test_a_job_submitted_after_the_poll_has_no_result(tmp_path: Path) -> None:
-    backend = FakeBackend(observed("RUNNING"))
+def test_a_job_submitted_after_the_poll_has_no_result(tmp_path: Path, backend: FakeBackend) -> None:
     SharedPollResults(lambda: backend, tmp_path).ask({SEVEN}, (), 15)
     assert EIGHT not in SharedPollResults(lambda: backend, tmp_path).ask({EIGHT}, (), 15).asked
 
 
-def test_an_outage_is_shared_and_polled_again(tmp_path: Path, pass_time: Callable[[float], None]) -> None:
-    backend = FakeBackend(observed("RUNNING"))
+def test_an_outage_is_shared_and_polled_again(
+    tmp_path: Path, backend: FakeBackend, pass_time: Callable[[float], None]
+) -> None:
     backend.fails = "away"
     first, other = (SharedPollResults(lambda: backend, tmp_path) for _ in range(2))
     assert "timed out" in first.ask({SEVEN}, (), 60).error
@@ -125,8 +131,7 @@ def test_a_rate_limited_backend_is_not_polled(tmp_path: Path, pass_time: Callabl
     assert json.loads((tmp_path / FILE).read_text())["throttled"] == 0
 
 
-def test_only_one_of_many_processes_polls(tmp_path: Path) -> None:
-    backend = FakeBackend(observed("RUNNING"))
+def test_only_one_of_many_processes_polls(tmp_path: Path, backend: FakeBackend) -> None:
     said: list[PollResult] = []
     start = threading.Barrier(6)
 
@@ -143,9 +148,10 @@ def test_only_one_of_many_processes_polls(tmp_path: Path) -> None:
     assert [SEVEN in each.observations for each in said] == [True] * 6
 
 
-def test_waiting_for_the_poll_of_another_process_times_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waiting_for_the_poll_of_another_process_times_out(
+    tmp_path: Path, backend: FakeBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(shared_results, "OTHER_SECONDS", 0.3)
-    backend = FakeBackend(observed("RUNNING"))
     answers = SharedPollResults(lambda: backend, tmp_path)
     with SharedPollResults(lambda: backend, tmp_path)._lock.taken() as mine:
         assert mine
@@ -154,24 +160,23 @@ def test_waiting_for_the_poll_of_another_process_times_out(tmp_path: Path, monke
 
 
 @pytest.mark.parametrize("text", ["", "no JSON", "{}", '{"asked": 1}', '{"asked": [], "observations": [{}]}', "[]"])
-def test_an_invalid_file_is_ignored(tmp_path: Path, text: str) -> None:
+def test_an_invalid_file_is_ignored(tmp_path: Path, backend: FakeBackend, text: str) -> None:
     (tmp_path / FILE).write_text(text)
-    backend = FakeBackend(observed("RUNNING"))
     assert SharedPollResults(lambda: backend, tmp_path).ask({SEVEN}, (), 15).observations
 
 
-def test_a_file_from_the_future_is_outdated(tmp_path: Path, pass_time: Callable[[float], None]) -> None:
-    backend = FakeBackend(observed("RUNNING"))
+def test_a_file_from_the_future_is_outdated(
+    tmp_path: Path, backend: FakeBackend, pass_time: Callable[[float], None]
+) -> None:
     SharedPollResults(lambda: backend, tmp_path).ask({SEVEN}, (), 15)
     pass_time(-3600)
     SharedPollResults(lambda: backend, tmp_path).ask({SEVEN}, (), 15)
     assert backend.queries == 2
 
 
-def test_without_a_writable_folder_a_process_caches_its_own_result(tmp_path: Path) -> None:
+def test_without_a_writable_folder_a_process_caches_its_own_result(tmp_path: Path, backend: FakeBackend) -> None:
     blocked = tmp_path / "monitor"
     blocked.write_text("")
-    backend = FakeBackend(observed("RUNNING"))
     answers = SharedPollResults(lambda: backend, blocked)
     assert [SEVEN in answers.ask({SEVEN}, (), 15).observations for _ in range(3)] == [True] * 3
     assert backend.queries == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -58,6 +59,94 @@ def end(view: View) -> Retry | Ended:
     return record
 
 
+@dataclass(frozen=True)
+class Case:
+    """A job, and its end: the code, the nodes to blame of one that is retried, and words of the reason."""
+
+    code: int
+    blamed: tuple[str, ...] | None = None
+    words: str = ""
+    seen: dict[str, Any] = field(default_factory=dict)
+    lost: dict[str, str] = field(default_factory=dict)
+    srun: str = ""
+    claimed: int | None = None
+    report: str = ""
+    result: dict[str, Any] | None = None
+    policy: dict[str, Any] = field(default_factory=dict)
+    asked: int | None = None
+
+
+INTERRUPTED = {"outcome": "interrupted", "exit_code": -210, "behaviour": "stop"}
+UNLAUNCHED = {"outcome": "failed", "exit_code": -1402, "behaviour": "transient", "tasks": NOTHING_BEGAN}
+BAD_PROLOG = {"n1": "Prolog error"}
+NO_USER = {"raw_state": BY_NOBODY}
+NO_CAUSE = "the job was ended from outside, and Slurm reports CANCELLED by no user without the cause"
+SHORT = {"started": NOW - 60, "ended": NOW - 60}
+CASES = {
+    # Even if tasks had begun on other nodes, and though nobody is asked.
+    "srun tells of the prolog": Case(-1403, ("n2",), "Job prolog failed", srun=PROLOG),
+    "srun tells of the prolog, interrupted": Case(
+        -1403, ("n2",), "Job prolog failed", srun=PROLOG, result=INTERRUPTED
+    ),
+    "srun tells of the prolog, unlaunched": Case(-1403, ("n2",), "Job prolog failed", srun=PROLOG, result=UNLAUNCHED),
+    "root": Case(-210),
+    "root, with other faults of nodes": Case(-210, lost={"n1": "Kill task failed", "n2": "Epilog error"}),
+    "another user": Case(-210, seen={"raw_state": "CANCELLED by 1000"}, lost=BAD_PROLOG),
+    "never had a node": Case(-210, seen={"nodes": "", "started": None}, lost=BAD_PROLOG),
+    # A node of it may be drained for another job's sake.
+    "root, of a started job": Case(
+        -210, lost=BAD_PROLOG, srun="srun: Force Terminated job\n", result=INTERRUPTED, asked=0
+    ),
+    # That is another thing, and stays as it is.
+    "root, and the site retries": Case(-210, (), policy={"on_root_cancel": "retry"}),
+    # Its node may be back in service, so that Slurm gives no reason.
+    "Slurm": Case(-1402, (), "no user cancelled it", NO_USER),
+    # A controller that was killed had it as a waiting job when its script ended.
+    "Slurm, while its script ran": Case(-101, (), NO_CAUSE, NO_USER, claimed=NOW - 50),
+    "Slurm, while its script ran, with a result": Case(
+        -101, (), NO_CAUSE, NO_USER, claimed=NOW - 50, result=INTERRUPTED
+    ),
+    # Its controller had lost the first one, whose tasks ran for four seconds; root cancelled it at once.
+    "Slurm, at its second start": Case(
+        -1402, (), "started it again", SHORT, claimed=NOW - 64,
+        result=INTERRUPTED | {"started_at": NOW - 64, "ended_at": NOW - 60},
+    ),
+    "root, with a script that may have begun with its short job": Case(
+        -210, seen=SHORT, result=INTERRUPTED | {"ended_at": NOW - 60, "started_at": NOW - 62}
+    ),
+    "root, with a script that does not say when it began": Case(
+        -210, seen=SHORT, result=INTERRUPTED | {"ended_at": NOW - 60, "started_at": None}
+    ),
+    # Its first script was killed in the middle: a task had begun, and there is no result.
+    "Slurm, after two starts": Case(
+        -1402, ("n2",), "", lost=BAD_PROLOG | {"n2": "Duplicate jobid"}, report="start 0 0 0 0 n1 1 1\n"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_who_cancelled_a_job_is_recognized(tmp_path: Path, case: Case) -> None:
+    folder, backend = job(tmp_path, SUBMITTED, **case.policy), cancelled(**case.seen)
+    backend.lost = case.lost
+    if case.srun:
+        said(folder, case.srun)
+    if case.claimed is not None:
+        claim(folder, "7", case.claimed)
+    if case.report:
+        (folder.attempt(0) / "tasks").mkdir(parents=True)
+        (folder.attempt(0) / "tasks/n1.log").write_text(case.report)
+    if case.result is not None:
+        leave_result(folder, **case.result)
+    record = end(stepped(folder, backend, NOW))
+    assert (record.exit_code, record.blamed_nodes if isinstance(record, Retry) else None) == (case.code, case.blamed)
+    assert case.words in record.reason
+    if isinstance(record, Ended):
+        assert record.state == "STOPPED"
+    else:
+        assert record.behaviour == "transient" or case.policy
+    assert case.asked in (None, backend.node_queries)
+
+
 @pytest.mark.parametrize("why", ["Prolog error", "Duplicate jobid", "batch job complete, prolog failed"])
 @pytest.mark.parametrize("interrupted", [False, True])
 def test_a_cancel_after_a_failed_launch_blames_the_node(tmp_path: Path, why: str, interrupted: bool) -> None:
@@ -71,96 +160,11 @@ def test_a_cancel_after_a_failed_launch_blames_the_node(tmp_path: Path, why: str
     record = end(view)
     assert isinstance(record, Retry)
     code = -1403 if "rolog" in why else -1402
-    assert (record.exit_code, record.behaviour, record.blamed_nodes, record.used_retries) == (
-        code,
-        "transient",
-        ("n1",),
-        0,
-    )
+    assert (record.exit_code, record.behaviour, record.blamed_nodes) == (code, "transient", ("n1",))
+    assert record.used_retries == 0
     assert why in record.reason
     assert [each.exclude for each in backend.submissions] == [("n1",)]
     assert backend.node_queries == 1
-
-
-@pytest.mark.parametrize(
-    "result",
-    [
-        None,
-        {"outcome": "interrupted", "exit_code": -210, "behaviour": "stop"},
-        {"outcome": "failed", "exit_code": -1402, "behaviour": "transient", "tasks": NOTHING_BEGAN},
-    ],
-)
-def test_a_failed_prolog_reported_by_srun_is_recognized(tmp_path: Path, result: dict[str, Any] | None) -> None:
-    """Even if tasks had begun on other nodes, and though nobody is asked."""
-    folder, backend = job(tmp_path), cancelled()
-    said(folder, PROLOG)
-    if result is not None:
-        leave_result(folder, **result)
-    record = end(stepped(folder, backend, NOW))
-    assert isinstance(record, Retry)
-    assert (record.exit_code, record.blamed_nodes) == (-1403, ("n2",))
-    assert "Job prolog failed" in record.reason
-
-
-@pytest.mark.parametrize(
-    ("changes", "lost"),
-    [
-        ({}, {}),
-        ({}, {"n1": "Kill task failed", "n2": "Epilog error"}),
-        ({"raw_state": "CANCELLED by 1000"}, {"n1": "Prolog error"}),
-        # It never had a node.
-        ({"nodes": "", "started": None}, {"n1": "Prolog error"}),
-    ],
-)
-def test_a_cancel_by_root_is_recognized(tmp_path: Path, changes: dict[str, Any], lost: dict[str, str]) -> None:
-    folder, backend = job(tmp_path), cancelled(**changes)
-    backend.lost = lost
-    record = end(stepped(folder, backend, NOW))
-    assert isinstance(record, Ended)
-    assert (record.state, record.exit_code) == ("STOPPED", -210)
-
-
-def test_a_job_that_slurm_itself_cancelled_is_retried_on_any_node(tmp_path: Path) -> None:
-    """Its node may be back in service, so that Slurm gives no reason."""
-    folder, backend = job(tmp_path), cancelled(raw_state=BY_NOBODY)
-    record = end(stepped(folder, backend, NOW))
-    assert isinstance(record, Retry)
-    assert (record.exit_code, record.behaviour, record.blamed_nodes) == (-1402, "transient", ())
-    assert "no user cancelled it" in record.reason
-
-
-@pytest.mark.parametrize("has_result", [False, True])
-def test_a_job_that_slurm_cancelled_while_its_script_ran_is_retried(tmp_path: Path, has_result: bool) -> None:
-    """A controller that was killed had it as a waiting job when its script ended."""
-    folder, backend = job(tmp_path), cancelled(raw_state=BY_NOBODY)
-    claim(folder, "7", NOW - 50)
-    if has_result:
-        leave_result(folder, outcome="interrupted", exit_code=-210, behaviour="stop")
-    record = end(stepped(folder, backend, NOW))
-    assert isinstance(record, Retry)
-    assert (record.exit_code, record.behaviour) == (-101, "transient")
-    assert record.reason == ("the job was ended from outside, and Slurm reports CANCELLED by no user without the cause")
-
-
-def test_a_job_that_slurm_cancelled_at_its_second_start_is_retried(tmp_path: Path) -> None:
-    """Its controller had lost the first one, whose tasks ran for four seconds; root cancelled it at once."""
-    folder, backend = job(tmp_path), cancelled(started=NOW - 60, ended=NOW - 60)
-    claim(folder, "7", NOW - 64)
-    ran = {"started_at": NOW - 64, "ended_at": NOW - 60}
-    leave_result(folder, outcome="interrupted", exit_code=-210, behaviour="stop", **ran)
-    record = end(stepped(folder, backend, NOW))
-    assert isinstance(record, Retry)
-    assert (record.exit_code, record.behaviour) == (-1402, "transient")
-    assert "started it again" in record.reason
-
-
-@pytest.mark.parametrize("ran", [{"started_at": NOW - 62}, {"started_at": None}])
-def test_a_script_that_may_have_begun_with_its_short_job_was_cancelled_by_root(
-    tmp_path: Path, ran: dict[str, int | None]
-) -> None:
-    folder, backend = job(tmp_path), cancelled(started=NOW - 60, ended=NOW - 60)
-    leave_result(folder, outcome="interrupted", exit_code=-210, behaviour="stop", **{"ended_at": NOW - 60, **ran})
-    assert end(stepped(folder, backend, NOW)).exit_code == -210
 
 
 @pytest.mark.parametrize(("dependencies", "code"), [((), -1402), ((Dependency(name="alice~b", created_at=1),), -210)])
@@ -173,27 +177,6 @@ def test_a_job_that_no_user_cancelled_before_it_had_nodes(
     folder.script(0).write_text("#!/bin/bash\n")
     record = end(stepped(folder, cancelled(raw_state=BY_NOBODY, nodes="", started=None), NOW))
     assert record.exit_code == code
-
-
-def test_a_cancel_by_slurm_after_two_starts_is_recognized(tmp_path: Path) -> None:
-    """Its first script was killed in the middle: a task had begun, and there is no result."""
-    folder, backend = job(tmp_path), cancelled()
-    (folder.attempt(0) / "tasks").mkdir(parents=True)
-    (folder.attempt(0) / "tasks/n1.log").write_text("start 0 0 0 0 n1 1 1\n")
-    backend.lost = {"n1": "Prolog error", "n2": "Duplicate jobid"}
-    record = end(stepped(folder, backend, NOW))
-    assert isinstance(record, Retry)
-    assert (record.exit_code, record.blamed_nodes) == (-1402, ("n2",))
-
-
-def test_a_cancel_of_a_started_job_is_a_root_cancel(tmp_path: Path) -> None:
-    """A node of it may be drained for another job's sake."""
-    folder, backend = job(tmp_path), cancelled()
-    backend.lost = {"n1": "Prolog error"}
-    said(folder, "srun: Force Terminated job\n")
-    leave_result(folder, outcome="interrupted", exit_code=-210, behaviour="stop")
-    assert end(stepped(folder, backend, NOW)).exit_code == -210
-    assert backend.node_queries == 0
 
 
 def test_a_cancel_by_the_user_or_a_script_result_takes_precedence(tmp_path: Path) -> None:
@@ -242,11 +225,3 @@ def test_unreadable_srun_logs_are_ignored(tmp_path: Path) -> None:
     (folder.attempt(0) / "srun" / "b.log").mkdir()
     (folder.attempt(0) / "srun" / "c.log").write_bytes(b"\xff\x00" * 99999)
     assert end(stepped(folder, backend, NOW)).exit_code == -210
-
-
-def test_the_site_can_retry_a_root_cancel(tmp_path: Path) -> None:
-    """That is another thing, and stays as it is."""
-    folder, backend = job(tmp_path, replace(SUBMITTED), on_root_cancel="retry"), cancelled()
-    record = end(stepped(folder, backend, NOW))
-    assert isinstance(record, Retry)
-    assert (record.exit_code, record.blamed_nodes) == (-210, ())
