@@ -77,6 +77,18 @@ class Replay:
         return recording.completed
 
 
+class Says:
+    """A runner that gives one answer to everything, and remembers what it was asked."""
+
+    def __init__(self, stderr: str = "", *, stdout: str = "") -> None:
+        self._answer = Completed(status=int(bool(stderr)), stdout=stdout, stderr=stderr)
+        self.asked: list[list[str]] = []
+
+    def run(self, argv: Sequence[str], **_: object) -> Completed:
+        self.asked.append(list(argv))
+        return self._answer
+
+
 def submission(case: str) -> Submission:
     """Return what was submitted when a case was recorded."""
     folder = Path("/home/alice/recording") / case

@@ -17,21 +17,10 @@ from paislurm.backends.slurm.backend import SlurmBackend
 from paislurm.backends.slurm.change import FIELDS
 from paislurm.translator.errors import RejectedError, UnreachableError
 
+from ..recording import Says
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
-
-
-class Scontrol:
-    """A runner that keeps what it is told, and answers with an error if there is one."""
-
-    def __init__(self, error: str = "") -> None:
-        self.called: list[list[str]] = []
-        self._error = error
-
-    def run(self, argv: Sequence[str], **_: object) -> Completed:
-        """Keep the command line."""
-        self.called.append(list(argv))
-        return Completed(status=int(bool(self._error)), stdout="", stderr=self._error)
 
 
 @pytest.mark.parametrize(
@@ -50,9 +39,9 @@ class Scontrol:
     ],
 )
 def test_all_options_of_a_job_change_in_one_call(job_id: str, values: dict[str, str], said: list[str]) -> None:
-    scontrol = Scontrol()
+    scontrol = Says()
     SlurmBackend(scontrol).change(JobId(job_id), values)
-    assert [" ".join(argv) for argv in scontrol.called] == said
+    assert [" ".join(argv) for argv in scontrol.asked] == said
 
 
 @pytest.mark.parametrize(
@@ -90,7 +79,7 @@ def test_all_options_of_a_job_change_in_one_call(job_id: str, values: dict[str, 
 )
 def test_refusals_are_explained_with_a_hint(error: str, values: dict[str, str], says: str, helps: str) -> None:
     with pytest.raises(RejectedError) as caught:
-        SlurmBackend(Scontrol(error)).change(JobId("3"), values)
+        SlurmBackend(Says(error)).change(JobId("3"), values)
     (diagnostic,) = caught.value.diagnostics
     assert diagnostic.code == "E621"
     assert says in diagnostic.message
@@ -100,7 +89,7 @@ def test_refusals_are_explained_with_a_hint(error: str, values: dict[str, str], 
 def test_an_unreachable_controller_is_not_a_refusal() -> None:
     error = "slurm_update error: Unable to contact slurm controller (connect failure)\n"
     with pytest.raises(UnreachableError):
-        SlurmBackend(Scontrol(error)).change(JobId("3"), {"time": "1"})
+        SlurmBackend(Says(error)).change(JobId("3"), {"time": "1"})
 
 
 NAMES = {field: name for name, field in FIELDS.items()}

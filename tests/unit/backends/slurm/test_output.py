@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from paislurm.backends.base import JobId, Submission
+from paislurm.backends.base import JobId, Observation, Submission
 from paislurm.backends.batch_script import components, seconds
 from paislurm.backends.slurm.commands import sbatch
 from paislurm.backends.slurm.output import Row, accounting_rows, queue_rows, submitted_id
@@ -55,14 +57,24 @@ def test_the_job_id_of_sbatch(stdout: str, job_id: str | None) -> None:
     assert submitted_id(stdout) == job_id
 
 
+def rows(text: str) -> list[Row]:
+    return by_job(accounting_rows(ACCOUNTS + text))[JobId("7")]
+
+
+def seen(queue: str | list[Row] = "", accounts: str = "", components: int = 1) -> Observation:
+    """Return what rows of the queue and of the accounts come to."""
+    queued = queue_rows(queue) if isinstance(queue, str) else queue
+    found = observation(queued, rows(accounts) if accounts else (), components=components, accounted=True)
+    assert found is not None
+    return found
+
+
 def test_a_comment_is_that_of_the_queue_as_most_accounts_keep_none() -> None:
     queue = queue_rows("7|demo|COMPLETED|10|20|30|n1|paislurm-1a|None\n8|two|PENDING|10|N/A|N/A||(null)|None\n")
     assert [(row.name, row.comment) for row in queue] == [("demo", "paislurm-1a"), ("two", "")]
-    accounts = rows("7|demo|COMPLETED|0:0|10|20|30|n1||None\n")
-    for known, comment in ((queue[:1], "paislurm-1a"), ((), "")):
-        seen = observation(known, accounts, components=1, accounted=True)
-        assert seen is not None
-        assert (seen.name, seen.comment, seen.final) == ("demo", comment, True)
+    for known, comment in ((queue[:1], "paislurm-1a"), ([], "")):
+        found = seen(known, "7|demo|COMPLETED|0:0|10|20|30|n1||None\n")
+        assert (found.name, found.comment, found.final) == ("demo", comment, True)
 
 
 def test_a_reason_may_contain_the_separator() -> None:
@@ -81,8 +93,6 @@ def test_a_line_that_is_not_a_row_is_skipped() -> None:
 
 
 def test_special_characters_in_the_log_path_are_escaped() -> None:
-    from pathlib import Path
-
     folder = Path("/home/a/50%j\\n")
     wanted = Submission(script=folder / "s", folder=folder, job="job", attempt=2, tag="t", log=folder / "slurm.log")
     argv = sbatch(wanted)
@@ -90,23 +100,15 @@ def test_special_characters_in_the_log_path_are_escaped() -> None:
     assert argv[-4:] == [r"/home/a/50%j\n/s", r"/home/a/50%j\n", "2", "t"]
 
 
-def rows(text: str) -> list[Row]:
-    return by_job(accounting_rows(ACCOUNTS + text))[JobId("7")]
-
-
 def test_an_unknown_state_is_not_final() -> None:
-    queue = by_job(queue_rows("7|7|TELEPORTED|10|20|30|n1||None\n"))[JobId("7")]
-    seen = observation(queue, (), components=1, accounted=True)
-    assert seen is not None
-    assert (seen.state, seen.raw_state, seen.final) == ("TELEPORTED", "TELEPORTED", False)
+    found = seen("7|7|TELEPORTED|10|20|30|n1||None\n")
+    assert (found.state, found.raw_state, found.final) == ("TELEPORTED", "TELEPORTED", False)
 
 
 def test_a_job_that_outlived_a_lost_node_has_the_state_of_its_last_row() -> None:
     """The accounts show its time before the loss, too, in a row of the same number."""
-    found = rows("7|7|RESIZING|0:0|10|20|30|n[1-3]||None\n7|7|COMPLETED|0:0|30|30|40|n[1,3]||None\n")
-    seen = observation((), found, components=1, accounted=True)
-    assert seen is not None
-    assert (seen.state, seen.ended, seen.nodes, seen.final) == ("COMPLETED", 40, "n[1,3]", True)
+    found = seen("", "7|7|RESIZING|0:0|10|20|30|n[1-3]||None\n7|7|COMPLETED|0:0|30|30|40|n[1,3]||None\n")
+    assert (found.state, found.ended, found.nodes, found.final) == ("COMPLETED", 40, "n[1,3]", True)
 
 
 def test_a_component_may_have_the_number_of_a_job_that_slurm_has_lost() -> None:
@@ -125,20 +127,9 @@ def test_the_components_of_a_lost_job_are_not_those_of_the_job_that_has_its_numb
 
 
 def test_state_is_the_cause_and_status_is_that_of_the_script() -> None:
-    seen = observation(
-        (),
-        rows("7+0|7|FAILED|3:0|10|20|30|n1||None\n7+1|8|NODE_FAIL|0:0|10|20|31|n2||None\n"),
-        components=2,
-        accounted=True,
-    )
-    assert seen is not None
-    assert (seen.state, seen.status, seen.ended, seen.nodes, seen.final) == (
-        "NODE_FAIL",
-        3,
-        31,
-        "n1,n2",
-        True,
-    )
+    found = seen("", "7+0|7|FAILED|3:0|10|20|30|n1||None\n7+1|8|NODE_FAIL|0:0|10|20|31|n2||None\n", components=2)
+    assert (found.state, found.status, found.ended, found.nodes) == ("NODE_FAIL", 3, 31, "n1,n2")
+    assert found.final
 
 
 @pytest.mark.parametrize(
@@ -153,79 +144,81 @@ def test_state_is_the_cause_and_status_is_that_of_the_script() -> None:
     ],
 )
 def test_accounts_are_final_only_when_complete(text: str, components: int) -> None:
-    seen = observation((), rows(text), components=components, accounted=True)
-    assert seen is not None
-    assert not seen.final
+    assert not seen("", text, components).final
 
 
 @pytest.mark.parametrize(("started", "final"), [("None", True), ("30", False)])
 def test_a_row_without_a_component_is_final_for_a_job_that_never_started(started: str, final: bool) -> None:
-    text = f"7|7|CANCELLED by 5|0:0|10|{started}|30|None assigned||None\n"
-    seen = observation((), rows(text), components=2, accounted=True)
-    assert seen is not None
-    assert (seen.state, seen.final, seen.ended) == ("CANCELLED", final, 30)
+    found = seen("", f"7|7|CANCELLED by 5|0:0|10|{started}|30|None assigned||None\n", components=2)
+    assert (found.state, found.final, found.ended) == ("CANCELLED", final, 30)
 
 
 def test_a_job_that_is_completing_still_runs() -> None:
-    queue = by_job(queue_rows("7+0|7|COMPLETING|10|20|30|n1||None\n7+1|8|CANCELLED|10|20|30|n2||None\n"))
-    accounts = rows("7+0|7|CANCELLED by 5|0:0|10|20|30|n1||None\n7+1|8|CANCELLED by 5|0:0|10|20|30|n2||None\n")
-    seen = observation(queue[JobId("7")], accounts, components=2, accounted=True)
-    assert seen is not None
-    assert (seen.state, seen.final) == ("COMPLETING", False)
+    queue = "7+0|7|COMPLETING|10|20|30|n1||None\n7+1|8|CANCELLED|10|20|30|n2||None\n"
+    accounts = "7+0|7|CANCELLED by 5|0:0|10|20|30|n1||None\n7+1|8|CANCELLED by 5|0:0|10|20|30|n2||None\n"
+    found = seen(queue, accounts, components=2)
+    assert (found.state, found.final) == ("COMPLETING", False)
 
 
 def test_a_job_that_only_the_accounts_show_is_not_in_the_queue() -> None:
-    accounts = rows("7|demo|PENDING|0:0|10|Unknown|Unknown|None assigned||None\n")
-    for queue, queued in ((queue_rows("7|demo|PENDING|10|N/A|N/A|||None\n"), True), ((), False)):
-        seen = observation(queue, accounts, components=1, accounted=True)
-        assert seen is not None
-        assert (seen.state, seen.queued) == ("PENDING", queued)
+    for queue, queued in (("7|demo|PENDING|10|N/A|N/A|||None\n", True), ("", False)):
+        found = seen(queue, "7|demo|PENDING|0:0|10|Unknown|Unknown|None assigned||None\n")
+        assert (found.state, found.queued) == ("PENDING", queued)
 
 
 def test_a_job_without_rows_is_unknown() -> None:
     assert observation((), (), components=1, accounted=True) is None
 
 
-def test_each_component_has_a_reason() -> None:
+LIMIT = "PartitionTimeLimit"
+
+
+@pytest.mark.parametrize(
+    ("state", "first", "second", "reason", "reasons"),
+    [
+        ("PENDING", "Resources", LIMIT, "Resources", ("Resources", LIMIT)),
+        ("PENDING", "None", LIMIT, LIMIT, ("", LIMIT)),
+        ("PENDING", "", LIMIT, LIMIT, ("", LIMIT)),
+        ("PENDING", "None", "None", "", ("", "")),
+        ("RUNNING", "None", "None", "", ()),
+    ],
+)
+def test_each_component_has_a_reason(
+    state: str, first: str, second: str, reason: str, reasons: tuple[str, ...]
+) -> None:
     """As 22.05 prints it: the first component says nothing of what keeps the others."""
-    text = "28+0|28|PENDING|90|200|N/A|||{}\n28+1|29|PENDING|90|N/A|N/A|||PartitionTimeLimit\n"
-    for first, reason in (("Resources", "Resources"), ("None", "PartitionTimeLimit"), ("", "PartitionTimeLimit")):
-        seen = observation(queue_rows(text.format(first)), (), components=2, accounted=True)
-        assert seen is not None
-        assert seen.reason == reason
-        assert seen.reasons == ("Resources" if first == "Resources" else "", "PartitionTimeLimit")
-    unsaid = text.format("None").replace("PartitionTimeLimit", "None")
-    for state, known in (("PENDING", ("", "")), ("RUNNING", ())):
-        seen = observation(queue_rows(unsaid.replace("PENDING", state)), (), components=2, accounted=True)
-        assert seen is not None
-        assert seen.reasons == known
-    running = observation(queue_rows("7|7|RUNNING|90|100|N/A|n1||None\n"), (), components=1, accounted=True)
-    assert running is not None
+    found = seen(f"28+0|28|{state}|90|200|N/A|||{first}\n28+1|29|{state}|90|N/A|N/A|||{second}\n", components=2)
+    assert (found.reason, found.reasons) == (reason, reasons)
+
+
+def test_a_running_job_has_no_reason_and_a_long_one_is_cut_short() -> None:
+    running = seen("7|7|RUNNING|90|100|N/A|n1||None\n")
     assert (running.reason, running.reasons) == ("", ())
-    long = observation(
-        queue_rows(f"7|7|PENDING|90|N/A|N/A|||ReqNodeNotAvail, {'n' * 9999}\n"), (), components=1, accounted=True
-    )
-    assert long is not None
+    long = seen(f"7|7|PENDING|90|N/A|N/A|||ReqNodeNotAvail, {'n' * 9999}\n")
     assert len(long.reasons[0]) == MAX_REASON
 
 
-def test_the_expected_start_time_is_read() -> None:
-    def expected(*starts: str, state: str = "PENDING", nodes: str = "", reason: str = "None") -> int | None:
-        text = "".join(f"7+{k}|7|{state}|90|{start}|N/A|{nodes}||{reason}\n" for k, start in enumerate(starts))
-        seen = observation(queue_rows(text), (), components=len(starts), accounted=True)
-        assert seen is not None
-        assert seen.started is None or state == "RUNNING"
-        return seen.expected_start
-
-    assert expected("200") == 200
-    assert expected("200", reason="BeginTime") == 200
-    for reason in ("JobHeldUser", "JobHeldAdmin", "JobHoldMaxRequeue", "job requeued in held state"):
-        assert expected("200", reason=reason) is None
-    assert expected("N/A") is None
-    assert expected("200", "300") == 300
-    assert expected("200", "N/A") is None
-    assert expected("200", state="RUNNING", nodes="n1") is None
-    assert expected("200", state="CANCELLED") is None
+@pytest.mark.parametrize(
+    ("starts", "state", "reason", "expected"),
+    [
+        (["200"], "PENDING", "None", 200),
+        (["200"], "PENDING", "BeginTime", 200),
+        (["200"], "PENDING", "JobHeldUser", None),
+        (["200"], "PENDING", "JobHeldAdmin", None),
+        (["200"], "PENDING", "JobHoldMaxRequeue", None),
+        (["200"], "PENDING", "job requeued in held state", None),
+        (["N/A"], "PENDING", "None", None),
+        (["200", "300"], "PENDING", "None", 300),
+        (["200", "N/A"], "PENDING", "None", None),
+        (["200"], "RUNNING", "None", None),
+        (["200"], "CANCELLED", "None", None),
+    ],
+)
+def test_the_expected_start_time_is_read(starts: list[str], state: str, reason: str, expected: int | None) -> None:
+    nodes = "n1" * (state == "RUNNING")
+    text = "".join(f"7+{k}|7|{state}|90|{start}|N/A|{nodes}||{reason}\n" for k, start in enumerate(starts))
+    found = seen(text, components=len(starts))
+    assert (found.expected_start, found.started) == (expected, 200 if state == "RUNNING" else None)
 
 
 def test_accounting_output_without_its_columns_is_invalid() -> None:
