@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
@@ -132,20 +133,15 @@ def test_a_rate_limited_backend_is_not_polled(tmp_path: Path, pass_time: Callabl
 
 
 def test_only_one_of_many_processes_polls(tmp_path: Path, backend: FakeBackend) -> None:
-    said: list[PollResult] = []
     start = threading.Barrier(6)
 
-    def ask() -> None:
+    def ask(_: int) -> PollResult:
         start.wait()
-        said.append(SharedPollResults(lambda: backend, tmp_path).ask({SEVEN}, (), 15))
+        return SharedPollResults(lambda: backend, tmp_path).ask({SEVEN}, (), 15)
 
-    threads = [threading.Thread(target=ask) for _ in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(6) as pool:
+        assert [SEVEN in each.observations for each in pool.map(ask, range(6))] == [True] * 6
     assert backend.queries == 1
-    assert [SEVEN in each.observations for each in said] == [True] * 6
 
 
 def test_waiting_for_the_poll_of_another_process_times_out(

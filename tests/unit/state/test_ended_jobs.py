@@ -53,18 +53,25 @@ def entries(home: Path) -> dict[str, EndedJob | Living]:
     return found
 
 
+def living(home: Path) -> set[str]:
+    """Return the jobs whose journals a new process reads."""
+    return {name for name, job in entries(home).items() if isinstance(job, Living)}
+
+
+ALL = {f"u~j{number}" for number in range(COUNT)}
+
+
 def test_finished_jobs_are_cached(home: Path) -> None:
-    assert all(isinstance(job, Living) for job in entries(home).values())
+    assert living(home) == ALL
     kept = entries(home)
     assert kept["u~j1"] == EndedJob(
         job="j1", user="u", backend="slurm", job_id="101", attempt=0, task_count=2, created=5, submitted=6,
         state="FAILED", exit_code=1, reason="it failed", completed=2, started_at=7, ended_at=8,
         virtual_cluster="vc", partition="gpu,cpu", node_list="n[1-2]",
     )  # fmt: skip
-    assert len(kept) == COUNT
-    assert all(isinstance(job, EndedJob) for job in kept.values())
-    assert stat.S_IMODE((home / "monitor" / FILE).stat().st_mode) == 0o600
-    assert stat.S_IMODE((home / "monitor").stat().st_mode) == 0o700
+    assert {name for name, job in kept.items() if isinstance(job, EndedJob)} == kept.keys() == ALL
+    modes = [stat.S_IMODE(path.stat().st_mode) for path in (home / "monitor", home / "monitor" / FILE)]
+    assert modes == [0o700, 0o600]
     found = Store(home).by_id("101")
     assert found is not None
     assert found.name == "u~j1"
@@ -81,7 +88,7 @@ def test_a_journal_that_has_changed_is_read_again(home: Path) -> None:
     other.write_bytes(text.replace(b"it failed", b"IT FAILED"))
     os.utime(other, ns=(times.st_atime_ns, times.st_mtime_ns))
     (home / "jobs" / "u~j0").rename(home / "jobs" / "u~j0.1")
-    assert {name for name, job in entries(home).items() if isinstance(job, Living)} == {"u~j0.1", "u~j1", "u~j2"}
+    assert living(home) == {"u~j0.1", "u~j1", "u~j2"}
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"version": 9}', '{"version": 1, "jobs": 3}'])
@@ -90,7 +97,7 @@ def test_a_damaged_cache_file_is_ignored(home: Path, text: str) -> None:
     file = home / "monitor" / FILE
     sound = file.read_bytes()
     file.write_text(text)
-    assert all(isinstance(job, Living) for job in entries(home).values())
+    assert living(home) == ALL
     assert json.loads(file.read_bytes()) == json.loads(sound)
 
 
@@ -100,9 +107,9 @@ def test_a_cache_file_with_an_invalid_row_is_ignored(home: Path) -> None:
     document = json.loads(file.read_bytes())
     document["jobs"]["u~j0"][1][0] = 5
     file.write_text(json.dumps(document))
-    assert all(isinstance(job, Living) for job in entries(home).values())
+    assert living(home) == ALL
 
 
 def test_without_a_cache_folder_all_journals_are_read(home: Path) -> None:
     (home / "monitor").touch()
-    assert all(isinstance(job, Living) for job in [*entries(home).values(), *entries(home).values()])
+    assert [living(home), living(home)] == [ALL, ALL]

@@ -6,6 +6,7 @@ import itertools
 import os
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
@@ -102,10 +103,6 @@ class Process(threading.Thread):
             self._stopped.acquire()
 
 
-def take(lock: Lock) -> bool:
-    return lock.take()
-
-
 def take_and_give_up(lock: Lock) -> bool:
     taken = lock.take()
     lock.give_up()
@@ -127,6 +124,13 @@ def orders(first: int, second: int) -> list[tuple[int, ...]]:
     return [tuple(0 if k in chosen else 1 for k in range(first + second)) for chosen in map(set, places)]
 
 
+def owned() -> tuple[Server, Lock]:
+    """Return a server, and the lock of the process that has it."""
+    owner = Lock(Client(server := Server()))
+    assert owner.take()
+    return server, owner
+
+
 OPERATIONS = 6
 """Of a `take`, up to the point from which on only what is old is removed."""
 
@@ -138,7 +142,7 @@ def test_only_one_of_two_processes_gets_the_lock_in_every_order(before: str) -> 
         server = Server()
         if before != "nothing":
             server.names["lock.7"] = [0.0 if before == "given up" else server.clock - STALE_SECONDS - 1]
-        processes = [Process(server, take) for _ in range(2)]
+        processes = [Process(server, Lock.take) for _ in range(2)]
         run(processes, order)
         assert {process.answer for process in processes} == {False, True}, order
         assert [name for name in server.names if name != "lock.7"] == ["lock.8" if before != "nothing" else "lock.1"]
@@ -146,10 +150,8 @@ def test_only_one_of_two_processes_gets_the_lock_in_every_order(before: str) -> 
 
 def test_a_live_owner_keeps_the_lock_in_every_order() -> None:
     for order in orders(OPERATIONS, 3):
-        server = Server()
-        owner = Lock(Client(server))
-        assert owner.take()
-        other = Process(server, take)
+        server, owner = owned()
+        other = Process(server, Lock.take)
         beating = Process(server, lambda lock: [lock.beat() for _ in range(3)])
         beating._lock._number = 1
         run([other, beating], order)
@@ -162,7 +164,7 @@ def test_a_lock_released_during_other_attempts_has_one_owner() -> None:
     """Whoever gets it, nobody gets it beside the first, and somebody can have it afterwards."""
     for order in orders(OPERATIONS + 2, OPERATIONS):
         server = Server()
-        run(processes := [Process(server, take_and_give_up), Process(server, take)], order)
+        run(processes := [Process(server, take_and_give_up), Process(server, Lock.take)], order)
         assert any(process.answer for process in processes)
         last = Lock(Client(server))
         assert last.take() != bool(processes[1].answer), order
@@ -187,9 +189,7 @@ def test_suspended_processes_never_both_hold_the_lock(schedule: list[tuple[int, 
     for number, pause in schedule:
         server.clock += pause
         processes[number].step()
-    for process in processes:
-        while not process.over:
-            process.step()
+    run(processes, ())
     for lock in locks:
         lock._files = Client(server)
     held = [lock for lock in locks if lock.holds_lock()]
@@ -200,9 +200,8 @@ def test_suspended_processes_never_both_hold_the_lock(schedule: list[tuple[int, 
 
 
 def test_a_replaced_owner_notices_the_loss() -> None:
-    server = Server()
-    first, second = Lock(Client(server)), Lock(Client(server))
-    assert first.take()
+    server, first = owned()
+    second = Lock(Client(server))
     assert first.holds_lock()
     server.clock += STALE_SECONDS + 1
     assert second.take()
@@ -217,9 +216,8 @@ def test_a_replaced_owner_notices_the_loss() -> None:
 
 def test_an_owner_whose_folder_was_removed_notices_a_new_owner() -> None:
     """The numbers begin anew, so both locks have the same name."""
-    server = Server()
-    first, second = Lock(Client(server)), Lock(Client(server))
-    assert first.take()
+    server, first = owned()
+    second = Lock(Client(server))
     removed = dict(server.names)
     server.names.clear()
     assert second.take()
@@ -228,9 +226,7 @@ def test_an_owner_whose_folder_was_removed_notices_a_new_owner() -> None:
 
 
 def test_a_heartbeat_keeps_the_lock_and_a_future_time_does_not() -> None:
-    server = Server()
-    owner = Lock(Client(server))
-    assert owner.take()
+    server, owner = owned()
     for _ in range(5):
         server.clock += STALE_SECONDS - 1
         owner.beat()
@@ -241,10 +237,8 @@ def test_a_heartbeat_keeps_the_lock_and_a_future_time_does_not() -> None:
 
 
 def test_a_process_that_stalls_before_it_reads_the_heartbeat_does_not_take_the_lock() -> None:
-    server = Server()
-    owner = Lock(Client(server))
-    assert owner.take()
-    other = Process(server, take)
+    server, owner = owned()
+    other = Process(server, Lock.take)
     for _ in range(2):
         other.step()
     server.clock += 2 * STALE_SECONDS
@@ -318,20 +312,15 @@ def test_a_lock_can_be_taken_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_only_one_of_many_threads_gets_the_lock(tmp_path: Path) -> None:
-    locks = [Lock(SharedFiles(tmp_path)) for _ in range(16)]
-    start = threading.Barrier(len(locks))
-    taken: list[bool] = []
+    start = threading.Barrier(16)
 
-    def race(lock: Lock) -> None:
+    def race(_: int) -> bool:
+        lock = Lock(SharedFiles(tmp_path))
         start.wait()
-        taken.append(lock.take())
+        return lock.take()
 
-    threads = [threading.Thread(target=race, args=(lock,)) for lock in locks]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sum(taken) == 1
+    with ThreadPoolExecutor(16) as pool:
+        assert sum(pool.map(race, range(16))) == 1
 
 
 @pytest.mark.parametrize("age", [0, 3600])

@@ -33,37 +33,57 @@ def test_srun_options_of_job_scripts_are_accepted(runs: Runs) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("commands", "message"),
     [
-        ("--no-such-option true", "unrecognized arguments: --no-such-option"),
-        ("--het-group=1 true", "Invalid --het-group value: 1"),
-        ("--nodelist=n7 true", "no such node: n7"),
-        ("--export=NONE true", "only ALL"),
-        ("-n1", "no command"),
+        ("srun --no-such-option true", "unrecognized arguments: --no-such-option"),
+        ("srun --het-group=1 true", "Invalid --het-group value: 1"),
+        ("srun --nodelist=n7 true", "no such node: n7"),
+        ("srun --export=NONE true", "only ALL"),
+        ("srun -n1", "no command"),
+        ("echo n7 >hosts; SLURM_HOSTFILE=hosts srun true", "no such node: n7"),
     ],
 )
-def test_other_srun_options_are_refused(runs: Runs, words: str, message: str) -> None:
-    job_id = runs.submit(f"srun {words}")
+def test_other_srun_options_and_nodes_are_refused(runs: Runs, commands: str, message: str) -> None:
+    job_id = runs.submit(commands)
     assert runs.end(job_id).status == 2
     assert message in "\n".join(runs.log(job_id))
 
 
-def test_a_host_file_must_name_this_machine(runs: Runs) -> None:
-    job_id = runs.submit("echo n7 >hosts; SLURM_HOSTFILE=hosts srun true")
-    assert runs.end(job_id).status == 2
-    assert "no such node: n7" in "\n".join(runs.log(job_id))
+FIRST_FAILS = "bash -c '[ $SLURM_PROCID = 0 ] && exit 5; sleep {}; echo survived' 2>/dev/null; echo $?"
+ASK = "srun --unbuffered bash -c 'printf ask; read -r line; echo \"$line\"'"
+ANSWER = 'read -rN3 word <&"${COPROC[0]}"; echo "$word and answer" >&"${COPROC[1]}"; cat <&"${COPROC[0]}"'
+TALK = """mkfifo in out; srun -n2 --input=all bash -c 'while read -r x; do echo got $x; done' <in >out &
+exec 3>in 4<out
+for word in one two; do echo $word >&3; read -r a <&4; read -r b <&4; echo $a $b; done
+exec 3>&-; wait; echo $?"""
+TERM = """srun -n2 bash -c 'trap "echo trapped" TERM; touch up.$SLURM_PROCID; sleep 600' 2>/dev/null &
+until [[ -e up.0 && -e up.1 ]]; do sleep 0.01; done; kill -TERM $!; wait $!; echo $?"""
+PRINTS = {
+    "the highest exit status": ("srun -n4 bash -c 'exit $SLURM_PROCID' 2>/dev/null; echo $?", ["3"]),
+    "the status of a signal": ("srun -n2 bash -c 'kill -TERM $$' 2>/dev/null; echo $?", ["143"]),
+    "the status of a missing program": ("srun nosuchprogram 2>/dev/null; echo $?", ["2"]),
+    "a failure lets other tasks run": (f"srun -n2 -K0 {FIRST_FAILS.format(0.3)}", ["survived", "5"]),
+    "a failure ends other tasks": (f"srun -n2 --kill-on-bad-exit=1 {FIRST_FAILS.format(60)}", ["137"]),
+    "output without newlines": ("srun -n2 head -c 20000000 /dev/zero | wc -c", ["40000000"]),
+    "a prompt without newline at once": (f"coproc {ASK}; {ANSWER}", ["ask and answer"]),
+    "input for all tasks": ("printf 'a\\nb\\n' | srun -n3 cat | sort", ["a"] * 3 + ["b"] * 3),
+    "no input": ("echo a | srun -n3 --input=none cat", []),
+    "input for one task": (
+        "echo a | srun -n3 --input=1 bash -c 'cat; cat >&2; echo $SLURM_PROCID' | sort", ["0", "1", "2", "a"],
+    ),
+    "input while the step runs": (TALK, ["got one got one", "got two got two", "0"]),
+    "large input": ("head -c 3000000 /dev/zero | srun -n3 bash -c 'sleep 0.$SLURM_PROCID; wc -c'", ["3000000"] * 3),
+    "TERM to srun kills its tasks": (TERM, ["137"]),
+    "tasks do not inherit ignored signals": (
+        "trap '' TERM INT PIPE; srun bash -c 'kill -TERM $$; echo alive' 2>/dev/null; echo $?", ["143"],
+    ),
+    "many tasks within the limit on open files": ("ulimit -Sn 64; srun -n100 echo x | wc -l", ["100"]),
+}  # fmt: skip
 
 
-def test_srun_returns_the_highest_exit_status(runs: Runs) -> None:
-    assert runs.run("srun -n4 bash -c 'exit $SLURM_PROCID' 2>/dev/null; echo $?") == ["3"]
-    assert runs.run("srun -n2 bash -c 'kill -TERM $$' 2>/dev/null; echo $?") == ["143"]
-    assert runs.run("srun nosuchprogram 2>/dev/null; echo $?") == ["2"]
-
-
-def test_a_failure_ends_other_tasks_only_with_kill_on_bad_exit(runs: Runs) -> None:
-    task = "bash -c '[ $SLURM_PROCID = 0 ] && exit 5; sleep {}; echo survived'"
-    assert runs.run(f"srun -n2 -K0 {task.format(0.3)} 2>/dev/null; echo $?") == ["survived", "5"]
-    assert runs.run(f"srun -n2 --kill-on-bad-exit=1 {task.format(60)} 2>/dev/null; echo $?") == ["137"]
+@pytest.mark.parametrize(("commands", "log"), PRINTS.values(), ids=PRINTS)
+def test_what_a_script_prints_with_srun(runs: Runs, commands: str, log: list[str]) -> None:
+    assert runs.run(commands) == log
 
 
 def test_lines_of_parallel_tasks_are_not_mixed(runs: Runs) -> None:
@@ -73,42 +93,6 @@ def test_lines_of_parallel_tasks_are_not_mixed(runs: Runs) -> None:
     assert len(log) == 1000
     assert {len(line.split()[1]) for line in log} == {400}
     assert [line for line in log if line.startswith("7 ")] == [f"7 {i:0400d}" for i in range(50)]
-
-
-def test_output_without_newlines_is_passed_on(runs: Runs) -> None:
-    assert runs.run("srun -n2 head -c 20000000 /dev/zero | wc -c") == ["40000000"]
-
-
-def test_a_prompt_without_newline_is_passed_on_at_once(runs: Runs) -> None:
-    task = "srun --unbuffered bash -c 'printf ask; read -r line; echo \"$line\"'"
-    talk = 'read -rN3 word <&"${COPROC[0]}"; echo "$word and answer" >&"${COPROC[1]}"; cat <&"${COPROC[0]}"'
-    assert runs.run(f"coproc {task}; {talk}") == ["ask and answer"]
-
-
-def test_input_reaches_all_tasks(runs: Runs) -> None:
-    assert runs.run("printf 'a\\nb\\n' | srun -n3 cat | sort") == ["a"] * 3 + ["b"] * 3
-    assert runs.run("echo a | srun -n3 --input=none cat") == []
-    assert runs.run("echo a | srun -n3 --input=1 bash -c 'cat; cat >&2; echo $SLURM_PROCID' | sort") == [
-        "0",
-        "1",
-        "2",
-        "a",
-    ]
-
-
-def test_input_arrives_while_the_step_runs(runs: Runs) -> None:
-    log = runs.run(
-        "mkfifo in out; srun -n2 --input=all bash -c 'while read -r x; do echo got $x; done' <in >out &\n"
-        "exec 3>in 4<out\n"
-        "for word in one two; do echo $word >&3; read -r a <&4; read -r b <&4; echo $a $b; done\n"
-        "exec 3>&-; wait; echo $?"
-    )
-    assert log == ["got one got one", "got two got two", "0"]
-
-
-def test_large_input_is_not_lost(runs: Runs) -> None:
-    log = runs.run("head -c 3000000 /dev/zero | srun -n3 bash -c 'sleep 0.$SLURM_PROCID; wc -c'")
-    assert log == ["3000000"] * 3
 
 
 def test_step_ids_are_unique(runs: Runs) -> None:
@@ -127,23 +111,6 @@ def test_daemons_of_a_task_end_with_the_step(runs: Runs) -> None:
     assert [processes.process(int(pid)) for pid in daemons] == [None] * 3
 
 
-def test_term_to_srun_kills_its_tasks(runs: Runs) -> None:
-    log = runs.run(
-        "srun -n2 bash -c 'trap \"echo trapped\" TERM; touch up.$SLURM_PROCID; sleep 600' 2>/dev/null &\n"
-        "until [[ -e up.0 && -e up.1 ]]; do sleep 0.01; done; kill -TERM $!; wait $!; echo $?"
-    )
-    assert log == ["137"]
-
-
-def test_tasks_do_not_inherit_ignored_signals(runs: Runs) -> None:
-    log = runs.run("trap '' TERM INT PIPE; srun bash -c 'kill -TERM $$; echo alive' 2>/dev/null; echo $?")
-    assert log == ["143"]
-
-
 def test_a_step_of_64_tasks_is_fast(runs: Runs) -> None:
     log = runs.run("s=$(date +%s%N); srun -n64 true; echo $((($(date +%s%N) - s) / 1000000))")
     assert int(log[0]) < 1500
-
-
-def test_many_tasks_stay_within_the_open_file_limit(runs: Runs) -> None:
-    assert runs.run("ulimit -Sn 64; srun -n100 echo x | wc -l") == ["100"]

@@ -17,7 +17,7 @@ from paislurm.backends.slurm.refusals import failure
 from paislurm.backends.slurm.states import FORGOTTEN
 from paislurm.translator.errors import BackendError, RejectedError, ThrottledError, UnreachableError
 
-from ..recording import Recording, Replay, read, submission
+from ..recording import Recording, Replay, Says, read, submission
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,83 +54,81 @@ ENDED = {
 
 @pytest.mark.parametrize("case", sorted(ENDED))
 def test_final_states_are_observed(case: str) -> None:
-    seen = observe(case)
-    assert (seen.state, seen.raw_state, seen.status, seen.signal, seen.nodes) == ENDED[case]
-    assert seen.final
-    assert seen.submitted is not None
-    assert seen.ended is not None
-    assert (seen.started is None) == (not seen.nodes)
-    assert seen.submitted <= (seen.started or seen.submitted) <= seen.ended
+    found = observe(case)
+    assert (found.state, found.raw_state, found.status, found.signal, found.nodes) == ENDED[case]
+    assert (found.final, found.started is None) == (True, not found.nodes)
+    assert found.submitted is not None
+    assert found.ended is not None
+    assert found.submitted <= (found.started or found.submitted) <= found.ended
 
 
 def test_a_running_job() -> None:
-    seen = observe("het_running")
-    assert (seen.state, seen.final, seen.nodes) == ("RUNNING", False, "n1,n2,n3")
-    assert (seen.status, seen.signal, seen.ended) == (None, None, None)
-    assert seen.started is not None
+    found = observe("het_running")
+    assert (found.state, found.final, found.nodes) == ("RUNNING", False, "n1,n2,n3")
+    assert (found.status, found.signal, found.ended, found.started is None) == (None, None, None, False)
 
 
 def test_a_pending_job_has_a_reason() -> None:
-    seen = observe("pending")
-    assert (seen.state, seen.final, seen.reason, seen.nodes) == ("PENDING", False, "Resources", "")
-    assert seen.started is None
-    assert seen.submitted is not None
+    found = observe("pending")
+    assert (found.state, found.final, found.reason, found.nodes) == ("PENDING", False, "Resources", "")
+    assert (found.started is None, found.submitted is None) == (True, False)
 
 
-def test_lagging_accounting_data_is_not_final() -> None:
-    seen = observe("het_just_ended")
-    assert (seen.state, seen.final) == ("FAILED", False)
+@pytest.mark.parametrize(("case", "state"), [("het_just_ended", "FAILED"), ("database_away", "COMPLETED")])
+def test_lagging_accounting_data_is_not_final(case: str, state: str) -> None:
+    """A database that cannot be reached counts as one that lags."""
+    found = observe(case)
+    assert (found.state, found.final) == (state, False)
 
 
-def test_an_unreachable_database_counts_as_lagging() -> None:
-    seen = observe("database_away")
-    assert (seen.state, seen.final) == ("COMPLETED", False)
+def _id_of(squeue: Recording) -> JobId:
+    found = re.search(r"--jobs=(\d+)", " ".join(squeue.argv))
+    assert found
+    return JobId(found[1])
+
+
+def said(asked: Recording, stderr: str = "", *, stdout: str = "") -> Recording:
+    """Return a question with another answer, which is an error if there is one."""
+    return replace(asked, completed=Completed(status=int(bool(stderr)), stdout=stdout, stderr=stderr))
+
+
+def seen(squeue: Recording, *others: Recording) -> Observation:
+    """Return what becomes of the answers about a job."""
+    job_id = _id_of(squeue)
+    return SlurmBackend(Replay([squeue, *others])).observe([job_id])[job_id]
+
+
+INVALID = "slurm_load_jobs error: Invalid job id specified\n"
+DISABLED = "Slurm accounting storage is disabled\n"
+DENIED = "sacct: error: Access/permission denied\n"
 
 
 def test_an_unreachable_database_is_an_outage_for_a_purged_job() -> None:
     squeue, sacct = read("database_away")[1:]
-    forgotten = replace(squeue, completed=NOTHING)
     with pytest.raises(UnreachableError, match="Problem talking to the database"):
-        SlurmBackend(Replay([forgotten, sacct])).observe([_id_of(squeue)])
+        seen(said(squeue), sacct)
 
 
 def test_without_accounting_the_queue_decides() -> None:
     squeue, sacct = read("database_away")[1:]
-    disabled = Completed(status=1, stdout="", stderr="Slurm accounting storage is disabled\n")
-    job_id = _id_of(squeue)
-    seen = SlurmBackend(Replay([squeue, replace(sacct, completed=disabled)])).observe([job_id])[job_id]
-    assert (seen.state, seen.final, seen.status) == ("COMPLETED", True, None)
+    found = seen(squeue, said(sacct, DISABLED))
+    assert (found.state, found.final, found.status) == ("COMPLETED", True, None)
 
 
-DENIED = "sacct: error: Access/permission denied\n"
-
-
-@pytest.mark.parametrize("said", ["Slurm accounting storage is disabled\n", DENIED])
-def test_a_job_unknown_to_queue_and_accounting_is_lost(said: str) -> None:
+@pytest.mark.parametrize("error", [DISABLED, DENIED])
+def test_a_job_unknown_to_queue_and_accounting_is_lost(error: str) -> None:
     squeue, sacct = read("database_away")[1:]
-    unknown = Completed(status=1, stdout="", stderr="slurm_load_jobs error: Invalid job id specified\n")
-    answers = [
-        replace(squeue, completed=unknown),
-        replace(sacct, completed=Completed(status=1, stdout="", stderr=said)),
-    ]
-    seen = SlurmBackend(Replay(answers)).observe([_id_of(squeue)])[_id_of(squeue)]
-    assert (seen.state, seen.final) == (FORGOTTEN, True)
+    found = seen(said(squeue, INVALID), said(sacct, error))
+    assert (found.state, found.final) == (FORGOTTEN, True)
 
 
 def test_without_accounting_the_controller_gives_the_exit_status() -> None:
     squeue, sacct = read("database_away")[1:]
-    queued = replace(squeue.completed, stdout=squeue.completed.stdout.replace("COMPLETED", "FAILED"))
-    denied = Completed(status=1, stdout="", stderr=DENIED)
-    job_id = _id_of(squeue)
-    line = f"JobId={job_id} JobState=FAILED Requeue=0 Restarts=0 BatchFlag=1 Reboot=0 ExitCode=6:0 RunTime=0\n"
-    shown = Completed(status=0, stdout=line, stderr="")
-    answers = [
-        replace(squeue, completed=queued),
-        replace(sacct, completed=denied),
-        Recording(tuple(commands.scontrol_show_job(job_id)), shown),
-    ]
-    seen = SlurmBackend(Replay(answers)).observe([job_id])[job_id]
-    assert (seen.state, seen.status, seen.signal, seen.final) == ("FAILED", 6, 0, True)
+    queued = said(squeue, stdout=squeue.completed.stdout.replace("COMPLETED", "FAILED"))
+    line = f"JobId={_id_of(squeue)} JobState=FAILED Requeue=0 Restarts=0 BatchFlag=1 Reboot=0 ExitCode=6:0 RunTime=0\n"
+    shown = said(Recording(tuple(commands.scontrol_show_job(_id_of(squeue))), NOTHING), stdout=line)
+    found = seen(queued, said(sacct, DENIED), shown)
+    assert (found.state, found.status, found.signal, found.final) == ("FAILED", 6, 0, True)
 
 
 class Forbidden:
@@ -195,48 +193,30 @@ def test_each_cluster_is_queried_for_its_own_jobs() -> None:
         backend.attach(["true"], far, terminal=False)
 
 
-class Refusing:
-    """Answers to `scancel` alone."""
-
-    def __init__(self, stderr: str) -> None:
-        self.stderr = stderr
-        self.asked: list[list[str]] = []
-
-    def run(self, argv: Sequence[str], **_: object) -> Completed:
-        self.asked.append(list(argv))
-        return Completed(status=1 if self.stderr else 0, stdout="", stderr=self.stderr)
-
-
 def test_jobs_are_cancelled_with_one_call_per_cluster() -> None:
-    runner = Refusing("")
+    runner = Says()
     SlurmBackend(runner).cancel(JobId("7"), JobId("8;far"), JobId("9"))
     assert runner.asked == [["scancel", "7", "9"], ["scancel", "--clusters=far", "8"]]
 
 
 def test_a_refused_cancellation_among_several_raises_an_error() -> None:
     completing = "scancel: error: Kill job error on job id 7: Job/step already completing or completed\n"
-    SlurmBackend(Refusing(completing)).cancel(JobId("7"), JobId("8"))
+    SlurmBackend(Says(completing)).cancel(JobId("7"), JobId("8"))
     refused = completing + "scancel: error: Kill job error on job id 8: Access/permission denied\n"
     with pytest.raises(BackendError):
-        SlurmBackend(Refusing(refused)).cancel(JobId("7"), JobId("8"))
+        SlurmBackend(Says(refused)).cancel(JobId("7"), JobId("8"))
 
 
 def test_accounting_decides_for_jobs_purged_by_the_controller() -> None:
     squeue, sacct = read("het_failed")[1:]
-    forgotten = replace(
-        squeue,
-        completed=Completed(status=1, stdout="", stderr="slurm_load_jobs error: Invalid job id specified\n"),
-    )
-    job_id = _id_of(squeue)
-    seen = SlurmBackend(Replay([forgotten, sacct])).observe([job_id])[job_id]
-    assert (seen.state, seen.status, seen.final) == ("FAILED", 3, True)
+    found = seen(said(squeue, INVALID), sacct)
+    assert (found.state, found.status, found.final) == ("FAILED", 3, True)
 
 
 def test_the_script_defines_the_expected_number_of_components() -> None:
     squeue, sacct = read("het_just_ended")[1:]
     job_id = _id_of(squeue)
-    forgotten = replace(squeue, completed=NOTHING)
-    backend = SlurmBackend(Replay([forgotten, sacct]), components=lambda _: 3)
+    backend = SlurmBackend(Replay([said(squeue), sacct]), components=lambda _: 3)
     assert not backend.observe([job_id])[job_id].final
     backend = SlurmBackend(Replay([squeue, sacct]), components=lambda _: pytest.fail("the queue tells"))
     assert not backend.observe([job_id])[job_id].final
@@ -279,15 +259,15 @@ THROTTLED = (
 )
 
 
-@pytest.mark.parametrize("said", THROTTLED)
-def test_a_rate_limited_query_returns_no_job_states(said: Completed) -> None:
+@pytest.mark.parametrize("answer", THROTTLED)
+def test_a_rate_limited_query_returns_no_job_states(answer: Completed) -> None:
     """Neither by the queue, nor by the accounts of jobs that the queue knows or does not know."""
     ids = [JobId("1"), JobId("2")]
     queue = tuple(commands.squeue(ids))
     ended = Completed(status=0, stdout="1|1|COMPLETED|1|2|3|n1||None\n", stderr="")
-    accounts = Recording(tuple(commands.sacct(ids)), said)
+    accounts = Recording(tuple(commands.sacct(ids)), answer)
     for recordings in (
-        [Recording(queue, said)],
+        [Recording(queue, answer)],
         [Recording(queue, NOTHING), accounts],
         [Recording(queue, ended), accounts],
     ):
@@ -295,14 +275,14 @@ def test_a_rate_limited_query_returns_no_job_states(said: Completed) -> None:
             SlurmBackend(Replay(recordings)).observe(ids)
         assert caught.value.diagnostics[0].code == "E507"
     with pytest.raises(ThrottledError):
-        SlurmBackend(Replay([Recording(tuple(commands.squeue_tags()), said)])).find(["tag"])
+        SlurmBackend(Replay([Recording(tuple(commands.squeue_tags()), answer)])).find(["tag"])
 
 
 def test_a_rate_limited_sbatch_raises_throttled_error() -> None:
     words = "sbatch: error: Batch job submission failed: Rate limit exceeded, please retry later\n"
-    said = failure(["sbatch"], Completed(status=1, stdout="", stderr=words))
-    assert isinstance(said, ThrottledError)
-    assert said.diagnostics[0].hint == "try again later: nothing was submitted"
+    error = failure(["sbatch"], Completed(status=1, stdout="", stderr=words))
+    assert isinstance(error, ThrottledError)
+    assert error.diagnostics[0].hint == "try again later: nothing was submitted"
 
 
 def test_a_site_message_is_not_read_as_a_rate_limit() -> None:
@@ -367,12 +347,6 @@ def test_a_delayed_attempt_gets_a_begin_time(tmp_path: Path) -> None:
 
 def _running(ids: list[JobId]) -> str:
     return "".join(f"{job_id}|{job_id}|RUNNING|1|2|3|n1||None\n" for job_id in ids)
-
-
-def _id_of(squeue: Recording) -> JobId:
-    found = re.search(r"--jobs=(\d+)", " ".join(squeue.argv))
-    assert found
-    return JobId(found[1])
 
 
 def test_a_tag_is_found_in_the_queue() -> None:

@@ -12,7 +12,6 @@ from paislurm.backends.base import RunFolder, Submission
 from paislurm.backends.ssh import backend as ssh
 from paislurm.backends.ssh.backend import SshBackend
 from paislurm.backends.ssh.mirrored import NOTHING, bring
-from paislurm.backends.ssh.news import GarbledError, NewsRequest, answer
 from paislurm.backends.ssh.program import ProgramTransport
 from paislurm.backends.ssh.remote_files import Removals
 from paislurm.backends.ssh.transport import Address, choose_transport
@@ -64,20 +63,28 @@ def _attempt(folder: Path, number: int) -> Submission:
     )
 
 
-@pytest.mark.parametrize("said", [NOBODY, "echo 'sbatch: error: invalid partition specified: x' >&2; exit 1"])
-def test_a_refused_job_leaves_no_remote_files(made: SshBackend, login: Here, submission: Submission, said: str) -> None:
-    login.sbatch(said)
-    with pytest.raises(BackendError):
+@pytest.mark.parametrize(
+    ("sbatch", "breaks_at", "code", "remains"),
+    [
+        pytest.param(NOBODY, "", "E506", [], id="Slurm does not answer"),
+        pytest.param("echo 'sbatch: error: invalid partition specified: x' >&2; exit 1", "", "E503", [], id="refused"),
+        pytest.param("exit 127", "", "E501", [], id="no sbatch"),
+        # It may have submitted the job.
+        pytest.param("sleep 9", "", "E502", ["job.1a2b"], id="silent"),
+        pytest.param("kill -KILL $$", "", "E502", ["job.1a2b"], id="killed"),
+        pytest.param("", "sha256sum", "E550", [], id="files not confirmed"),
+        pytest.param("", "umask 077\nrm -rf", "E550", [], id="folder not confirmed"),
+    ],
+)
+def test_remote_files_stay_only_if_the_job_may_have_been_submitted(
+    made: SshBackend, login: Here, submission: Submission, sbatch: str, breaks_at: str, code: str, remains: list[str]
+) -> None:
+    if sbatch:
+        login.sbatch(sbatch)
+    login.breaks_at = breaks_at
+    with pytest.raises(BackendError) as caught:
         made.submit(submission)
-    assert login.remains == []
-
-
-def test_a_missing_sbatch_leaves_no_remote_files(made: SshBackend, login: Here, submission: Submission) -> None:
-    login.sbatch("exit 127")
-    with pytest.raises(UnreachableError) as caught:
-        made.submit(submission)
-    assert caught.value.diagnostics[0].code == "E501"
-    assert login.remains == []
+    assert (caught.value.diagnostics[0].code, login.remains) == (code, remains)
 
 
 @pytest.mark.parametrize(
@@ -110,17 +117,6 @@ def test_all_attempts_use_the_umask_of_the_login_shell_that_submitted_the_first(
         assert (file.read_text(), file.stat().st_mode & 0o777) == ("0002\n", 0o600)
 
 
-@pytest.mark.parametrize("end", ["sleep 9", "kill -KILL $$"])
-def test_a_silent_sbatch_may_have_submitted_the_job(
-    made: SshBackend, login: Here, submission: Submission, end: str
-) -> None:
-    login.sbatch(end)
-    with pytest.raises(UnreachableError) as caught:
-        made.submit(submission)
-    assert caught.value.diagnostics[0].code == "E502"
-    assert login.remains == ["job.1a2b"]
-
-
 def test_a_lost_answer_is_read_later(made: SshBackend, login: Here, submission: Submission) -> None:
     login.sbatch('echo call >>"$HOME/calls"; echo 7')
     login.breaks_at = "setsid"
@@ -129,17 +125,6 @@ def test_a_lost_answer_is_read_later(made: SshBackend, login: Here, submission: 
     login.breaks_at = ""
     assert made.submit(submission) == "7"
     assert (login.home / "calls").read_text() == "call\n"
-
-
-@pytest.mark.parametrize("at", ["sha256sum", "umask 077\nrm -rf"])
-def test_files_with_unconfirmed_transfer_are_removed(
-    made: SshBackend, login: Here, submission: Submission, at: str
-) -> None:
-    login.breaks_at = at
-    with pytest.raises(UnreachableError) as caught:
-        made.submit(submission)
-    assert caught.value.diagnostics[0].code == "E550"
-    assert login.remains == []
 
 
 @pytest.mark.parametrize("error", [RejectedError(Diagnostic(code="E510", message="full")), KeyboardInterrupt()])
@@ -189,21 +174,6 @@ def test_the_number_of_open_folders_is_limited(made: SshBackend, monkeypatch: py
     monkeypatch.setattr(ssh, "bring", brought)
     assert made.fetch([RunFolder(folder=Path(str(n)), job="j", tag=TAG, attempt=0) for n in range(120)])
     assert seen == [50, 50, 20]
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        b"end nan 0\0",
-        b"end inf 0\0",
-        b"end 1e300 0\0",
-        b"file 1 0 nan 0 0 claim\0end 1 0\0",
-        b"file " + b"9" * 5000 + b" 0 1 0 0 claim\0end 1 0\0",
-    ],
-)
-def test_an_answer_with_invalid_numbers_is_garbled(said: bytes) -> None:
-    with pytest.raises(GarbledError):
-        answer(b"folder /r/a\0" + said, [NewsRequest(folder="/r/a")])
 
 
 def test_an_answer_with_a_false_promise_of_more_data_is_endless(tmp_path: Path) -> None:
