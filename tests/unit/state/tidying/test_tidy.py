@@ -95,10 +95,10 @@ def test_a_script_that_reported_its_end_is_tidied_at_once(tmp_path: Path) -> Non
     assert (tidied(folder, ENDED.happened_at), files(folder)) == (True, TIDY)
 
 
-@pytest.mark.parametrize("retried", [False, True])
-def test_reports_stay_that_tell_what_no_result_does(tmp_path: Path, retried: bool) -> None:
+@pytest.mark.parametrize(("backend_state", "retried"), [("TIMEOUT", False), ("", True)])
+def test_reports_stay_that_tell_what_no_result_does(tmp_path: Path, backend_state: str, retried: bool) -> None:
     """Without a result they are all that tells of the tasks; of a retried task only they have the earlier attempts."""
-    folder = left(tmp_path, replace(ENDED, backend_state="TIMEOUT"), result=False)
+    folder = left(tmp_path, replace(ENDED, backend_state=backend_state), result=False)
     if retried:
         leave_result(folder, tasks=[task(0), {**task(1), "task_attempt": 1}])
     assert (tidied(folder), files(folder)) == (True, TIDY | REPORTS)
