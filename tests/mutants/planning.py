@@ -71,7 +71,7 @@ PLANNING = (
         "the grace after an interruption outlasts KillWait", "translator/planning/limits.py",
         "max(timedelta(seconds=1), min(site.time.grace, kill_wait))",
         "max(timedelta(seconds=1), site.time.grace, kill_wait)",
-        ("tests/unit/planning/test_limits.py",),
+        ("tests/unit/planning/test_slurm_target.py", "-k", "before_kill_wait"),
     ),
     Mutant(
         "the ranks of the job override those of a role", "translator/planning/mpi.py",

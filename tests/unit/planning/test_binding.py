@@ -9,7 +9,7 @@ import pytest
 from paislurm.translator.errors import PlanError
 from paislurm.translator.planning.plan_text import plan_text
 
-from .test_gpus import compiled, role, step
+from .compiled import compiled, role, step
 
 NAMES = ("cpu-bind", "mem-bind", "gpu-bind", "ntasks-per-socket", "cpu-freq")
 

@@ -2,51 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from typing import Any
-
 import pytest
-import yaml
 
 from paislurm.translator.errors import PlanError
-from paislurm.translator.pipeline import Compiled, compile_job
-from paislurm.translator.site.load import load_site
 from paislurm.translator.site.profile import Site
 
-from ..protocol.jobs import JOB, ROLE, changed
-
-PROFILE = """
-partitions:
-  gpu:
-    nodes:
-      - {count: 2, cpus: 16, memoryMB: 100000, gpus: 8, gpuType: a100}
-      - {count: 6, cpus: 16, memoryMB: 100000, gpus: 4, gpuType: v100}
-defaultPartition: gpu
-nodeTypes: {DGX: {gpuType: a100}, K80: {constraint: k80}}
-"""
-
-
-def role(instances: int, gpus: int, cpus: int = 1) -> dict[str, Any]:
-    resources = {"cpu": cpus, "memoryMB": 100, "gpu": gpus}
-    return {**ROLE, "instances": instances, "resourcePerInstance": resources}
-
-
-def compiled(roles: dict[str, Any], extras: dict[str, Any] | None = None, more: str = "") -> Compiled:
-    job = changed(changed(JOB, "taskRoles", roles), "extras", extras or {})
-    return compile_job(yaml.safe_dump(job, sort_keys=False), site=load_site(PROFILE + more, file="site.yaml"))
-
-
-def asked(found: Compiled, component: int = 0) -> dict[str, str | None]:
-    names = ("nodes", "ntasks", "ntasks-per-node", "gres", "gpus-per-task", "constraint", "mem", "mem-per-cpu", "hint")
-    return {name: value for name, value in found.plan.components[component].directives if name in names}
-
-
-def step(found: Compiled, position: int = 0) -> dict[str, str | None]:
-    return dict(found.plan.roles[position].step_options)
-
-
-def sku(**types: str) -> dict[str, Any]:
-    return {"hivedScheduler": {"taskRoles": {name: {"skuType": kind} for name, kind in types.items()}}}
+from .compiled import PROFILE, asked, compiled, compiled_for, needed, refusal, role, site_of, sku, step
 
 
 def test_gpus_are_requested_per_node_if_all_nodes_are_equal() -> None:
@@ -68,19 +29,9 @@ def test_gpus_with_another_gres_name_are_divided_by_the_tasks() -> None:
     assert "GPU_VENDOR='amd'" in found.script
 
 
-def without_nodes(roles: dict[str, Any], extras: dict[str, Any] | None = None, site: Site | None = None) -> Compiled:
-    job = changed(changed(JOB, "taskRoles", roles), "extras", extras or {})
-    return compile_job(yaml.safe_dump(job, sort_keys=False), site=site or Site.of())
-
-
-def needed(found: Compiled) -> list[str]:
-    """Return the number of nodes that the warning names."""
-    return [re.findall(r"fewer than (\d+) nodes", each.message)[0] for each in found.warnings if each.code == "W403"]
-
-
 def test_slurm_distributes_gpus_if_nodes_are_unknown() -> None:
     """No number of nodes is stated, and GPUs are counted by task: so does the step."""
-    found = without_nodes({"a": role(2, 1), "b": role(4, 1), "c": role(1, 0)})
+    found = compiled_for(None, {"a": role(2, 1), "b": role(4, 1), "c": role(1, 0)})
     assert [asked(found, k) for k in (1, 2)] == [
         {"ntasks": "4", "gpus-per-task": "1", "mem-per-cpu": "100M"},
         {"ntasks": "1", "mem-per-cpu": "100M"},
@@ -88,25 +39,25 @@ def test_slurm_distributes_gpus_if_nodes_are_unknown() -> None:
     assert step(found, 1)["gpus-per-task"] == "1"
     assert [each.nodes for each in found.plan.components] == [None] * 3
     assert needed(found) == ["3"]
-    assert needed(without_nodes({"a": role(2, 1)})) == []
+    assert needed(compiled_for(None, {"a": role(2, 1)})) == []
 
 
 def test_the_warning_contains_the_number_of_planned_nodes() -> None:
     """A node has a fixed port once; GPUs of another name, and those of several ranks, are counted by node."""
     fixed = {"slurm": {"v1": {"fixedPorts": {"a": {"http": 7000}}}}}
-    ports = {**role(4, 1), "resourcePerInstance": {"cpu": 1, "memoryMB": 100, "gpu": 1, "ports": {"http": 1}}}
-    found = without_nodes({"a": ports, "b": role(4, 1)}, fixed)
+    ports = role(4, 1, resourcePerInstance={"cpu": 1, "memoryMB": 100, "gpu": 1, "ports": {"http": 1}})
+    found = compiled_for(None, {"a": ports, "b": role(4, 1)}, fixed)
     assert (needed(found), asked(found)["nodes"], "nodes" in asked(found, 1)) == (
         ["5"], "4", False,
     )  # fmt: skip
-    hip = load_site("gpus: {gres: hip, vendor: amd}\n", file="site.yaml")
-    found = without_nodes({"a": role(2, 1), "b": role(4, 2)}, site=hip)
+    hip = "gpus: {gres: hip, vendor: amd}\n"
+    found = compiled_for(hip, {"a": role(2, 1), "b": role(4, 2)})
     assert (needed(found), asked(found, 1)["gres"]) == (
         ["6"],
         "hip:2",
     )
     ranks = {"slurm": {"taskRoles": {"b": {"mpi": {"ranksPerInstance": 2}}}}}
-    found = without_nodes({"a": role(2, 1), "b": role(4, 2, cpus=2)}, ranks)
+    found = compiled_for(None, {"a": role(2, 1), "b": role(4, 2, cpus=2)}, ranks)
     assert (needed(found), step(found, 1)["gres"]) == (
         ["5"],
         "gpu:2",
@@ -134,27 +85,25 @@ defaultPartition: gpu
 @pytest.mark.parametrize("kind", ["K80", "v10"])
 def test_an_unknown_gpu_type_is_refused_unless_any_type_is_accepted(kind: str) -> None:
     """It is enough that the profile says of which type its GPUs are. The job's word goes before the site's."""
-    site = load_site(TYPED, file="site.yaml")
-    with pytest.raises(PlanError) as caught:
-        without_nodes({"w": role(1, 4)}, sku(w=kind), site)
-    [diagnostic] = caught.value.diagnostics
+    site = site_of(TYPED)
+    diagnostic = refusal(site, {"w": role(1, 4)}, sku(w=kind))
     assert (diagnostic.code, diagnostic.message) == ("E405", f"the site has no node type {kind!r}; it has v100")
     assert ("did you mean `v100`?" in diagnostic.hint) == (kind == "v10")
     assert "`gpuType: any` under extras.slurm.compat" in diagnostic.hint
-    generous = load_site(f"{TYPED}compat: {{gpuType: any}}\n", file="site.yaml")
+    generous = site_of(f"{TYPED}compat: {{gpuType: any}}\n")
     for extras, where in ((sku(w=kind) | ANY, site), (sku(w=kind), generous)):
-        found = without_nodes({"w": role(1, 4)}, extras, where)
+        found = compiled_for(where, {"w": role(1, 4)}, extras)
         assert asked(found)["gres"] == "gpu:4"
         [said] = [each.message for each in found.warnings if each.code == "W408"]
         assert said == f"the node type {kind!r} has no effect: the site has v100, and `gpuType: any` permits any nodes"
     strict = {"slurm": {"compat": {"gpuType": "error"}}}
     with pytest.raises(PlanError, match="E405"):
-        without_nodes({"w": role(1, 4)}, sku(w=kind) | strict, generous)
+        compiled_for(generous, {"w": role(1, 4)}, sku(w=kind) | strict)
 
 
-@pytest.mark.parametrize("site", [None, load_site("partitions: {gpu: {}}\n", file="site.yaml")])
+@pytest.mark.parametrize("site", [None, site_of("partitions: {gpu: {}}\n")])
 def test_a_type_has_no_effect_if_no_types_are_known(site: Site | None) -> None:
-    found = without_nodes({"w": role(1, 4)}, sku(w="K80"), site)
+    found = compiled_for(site, {"w": role(1, 4)}, sku(w="K80"))
     [said] = [each.message for each in found.warnings if each.code == "W408"]
     assert said == "the node type 'K80' has no effect: the site has no node types"
 
@@ -178,8 +127,7 @@ def test_roles_share_nodes_only_with_equal_gpu_types() -> None:
 def test_tasks_take_whole_cores() -> None:
     """Four tasks of three threads are four times two cores; what tasks are told is what the job says."""
     threads = PROFILE.replace("cpus: 16", "cpus: 16, threadsPerCore: 2")
-    job = changed(changed(JOB, "taskRoles", {"w": role(5, 0, cpus=3)}), "extras", {})
-    found = compile_job(yaml.safe_dump(job, sort_keys=False), site=load_site(threads, file="site.yaml"))
+    found = compiled_for(threads, {"w": role(5, 0, cpus=3)})
     assert asked(found).items() >= {"nodes": "2", "ntasks-per-node": "3"}.items()
     assert step(found)["cpus-per-task"] == "4"
     assert dict(found.plan.roles[0].environment)["PAI_TASK_CPU_NUM"] == "3"

@@ -5,25 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from paislurm.translator.app.document import plain
-from paislurm.translator.pipeline import Compiled, compile_job
 from paislurm.translator.planning.plan import Concern, Consequence
 from paislurm.translator.planning.plan_text import plan_text
 from paislurm.translator.planning.slurm.hazards import _table, hazards
-from paislurm.translator.site.load import load_site
+
+from .compiled import compiled_for, role, site_of
 
 if TYPE_CHECKING:
+    from paislurm.translator.pipeline import Compiled
     from paislurm.translator.site.profile import Site
 
 NODES = "{nodes: [{count: 8, cpus: 16, memoryMB: 100000, gpus: 4}]}"
-SITE = load_site(
-    f"partitions: {{a: {NODES}, b: {NODES}}}\ndefaultPartition: a\nmpi: [pmix, pmi2]\nlayout: het\n", file="site.yaml"
-)
-UNKNOWN = load_site("mpi: [pmix]\n", file="site.yaml")
+SITE = site_of(f"partitions: {{a: {NODES}, b: {NODES}}}\ndefaultPartition: a\nmpi: [pmix, pmi2]\nlayout: het\n")
+UNKNOWN = site_of("mpi: [pmix]\n")
 BY_VERSION = {
     "20.11.8": {"pmix-names", "pmix-races", "pmix-plain-step", "sbcast", "limits"},
     "22.05.8": {
@@ -57,17 +55,8 @@ BY_VERSION = {
 
 
 def compiled(version: str, site: Site = SITE, gpu: int = 0, **slurm: Any) -> Compiled:
-    resources = {"cpu": 4, "memoryMB": 400, "gpu": gpu}
-    role = {"dockerImage": "image", "resourcePerInstance": resources, "commands": ["true"]}
-    job = {
-        "protocolVersion": 2,
-        "name": "demo",
-        "type": "job",
-        "prerequisites": [{"name": "image", "type": "dockerimage", "uri": "/image"}],
-        "taskRoles": {"master": role | {"instances": 1}, "worker": role | {"instances": 2}},
-        "extras": {"slurm": slurm},
-    }
-    return compile_job(yaml.safe_dump(job, sort_keys=False), site=site.model_copy(update={"slurm_version": version}))
+    roles = {"master": role(1, gpu, 4, 400), "worker": role(2, gpu, 4, 400)}
+    return compiled_for(site.model_copy(update={"slurm_version": version}), roles, {"slurm": slurm})
 
 
 def warned(found: Compiled) -> list[str]:

@@ -5,21 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import yaml
 
-from paislurm.translator.errors import PlanError
-from paislurm.translator.pipeline import compile_job
-from paislurm.translator.site.load import load_site
-
-from ..protocol.jobs import JOB, changed
-from .test_gpus import PROFILE, asked, compiled, role, sku
+from .compiled import PROFILE, asked, compiled, refusal, role, sku
 
 
-def refused(instances: int, gpus: int, cpus: int, extras: dict[str, Any] | None = None) -> str:
+def refused(instances: int, gpus: int, cpus: int, extras: dict[str, Any] | None = None, site: str = PROFILE) -> str:
     """Return the hint of the one diagnostic."""
-    with pytest.raises(PlanError) as error:
-        compiled({"w": role(instances, gpus, cpus)}, extras)
-    (diagnostic,) = error.value.diagnostics
+    diagnostic = refusal(site, {"w": role(instances, gpus, cpus)}, extras)
     assert diagnostic.code == "E410"
     return diagnostic.hint
 
@@ -57,11 +49,5 @@ def test_slurm_distributes_tasks_that_only_fit_unevenly() -> None:
 def test_the_error_names_a_partition_with_room() -> None:
     big = "  big: {nodes: [{count: 1, cpus: 64, memoryMB: 100000, gpus: 16}]}\n"
     more = PROFILE.replace("defaultPartition", f"{big}defaultPartition")
-    job = changed(JOB, "taskRoles", {"w": role(1, 0, 17)})
-    with pytest.raises(PlanError) as error:
-        compile_job(yaml.safe_dump(job, sort_keys=False), site=load_site(more, file="site.yaml"))
-    assert error.value.diagnostics[0].hint.endswith("or choose another virtual cluster; partition big has room for it")
-    job = changed(JOB, "taskRoles", {"w": role(4, 0, 17)})
-    with pytest.raises(PlanError) as error:
-        compile_job(yaml.safe_dump(job, sort_keys=False), site=load_site(more, file="site.yaml"))
-    assert "has room" not in error.value.diagnostics[0].hint
+    assert refused(1, 0, 17, site=more).endswith("or choose another virtual cluster; partition big has room for it")
+    assert "has room" not in refused(4, 0, 17, site=more)

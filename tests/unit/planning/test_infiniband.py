@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 
-from paislurm.translator.pipeline import Compiled, compile_job
-from paislurm.translator.site.load import load_site
+from ..protocol.jobs import ROLE
+from .compiled import compiled_for
+from .compiled import directives as asked
 
-from ..protocol.jobs import JOB, ROLE, changed
+if TYPE_CHECKING:
+    from paislurm.translator.pipeline import Compiled
 
 PARTITION = "partitions: {ib: {nodes: [{count: 4, cpus: 16, memoryMB: 100000, gpus: 4}]}}\ndefaultPartition: ib\n"
 FABRIC = "infiniband: {adapters: [mlx5_0], interface: ib0, ethernet: eth0, constraint: hdr, gres: 'hca:mlx:2'}\n"
@@ -18,12 +19,7 @@ ON = {**ROLE, "extraContainerOptions": {"infiniband": True}}
 
 
 def compiled(roles: dict[str, Any], site: str = PARTITION + FABRIC, **slurm: Any) -> Compiled:
-    job = changed(changed(JOB, "taskRoles", roles), "extras", {"slurm": slurm})
-    return compile_job(yaml.safe_dump(job, sort_keys=False), site=load_site(site, file="site.yaml"))
-
-
-def asked(found: Compiled, component: int = 0) -> dict[str, str | None]:
-    return dict(found.plan.components[component].directives)
+    return compiled_for(site, roles, {"slurm": slurm})
 
 
 def variables(found: Compiled, position: int = 0) -> dict[str, str]:

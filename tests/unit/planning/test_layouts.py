@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .test_gpus import compiled, role, step
+from .compiled import compiled, role, step
 
 
 def chosen(roles: dict[str, tuple[int, int, int]], more: str = "", **slurm: object) -> tuple[str, str]:

@@ -9,33 +9,23 @@ import yaml
 
 from paislurm.translator.errors import PlanError
 from paislurm.translator.pipeline import Compiled, compile_job
-from paislurm.translator.site.load import load_site
 from paislurm.translator.site.profile import Containers, Site
 
+from ..protocol.jobs import JOB, changed
+from .compiled import role, site_of
+
 NODES = "partitions: {batch: {nodes: [{count: 4, cpus: 16, memoryMB: 100000, gpus: 4}]}}\ndefaultPartition: batch\n"
-SITE = load_site(NODES + "mpi: [pmix, pmi2]\n", file="site.yaml")
+SITE = site_of(NODES + "mpi: [pmix, pmi2]\n")
 
 
 def compiled(
     slurm: dict[str, Any], site: Site = SITE, *, gang: bool = True, image: str = "/image", **resources: dict[str, int]
 ) -> Compiled:
-    roles = {
-        name: {
-            "instances": count,
-            "dockerImage": "image",
-            "resourcePerInstance": {"cpu": 4, "memoryMB": 400, "gpu": 0} | resources.get(name, {}),
-            "commands": ["true"],
-        }
-        for name, count in (("master", 1), ("worker", 2), ("other", 1))
-    }
-    job = {
-        "protocolVersion": 2,
-        "name": "demo",
-        "type": "job",
-        "prerequisites": [{"name": "image", "type": "dockerimage", "uri": image}],
-        "taskRoles": roles,
-        "extras": {"slurm": slurm, "gangAllocation": gang},
-    }
+    roles = {name: role(count, 0, 4, 400) for name, count in (("master", 1), ("worker", 2), ("other", 1))}
+    for name, more in resources.items():
+        roles[name]["resourcePerInstance"] |= more
+    job = changed(changed(JOB, "taskRoles", roles), "prerequisites/0/uri", image)
+    job["extras"] = {"slurm": slurm, "gangAllocation": gang}
     return compile_job(yaml.safe_dump(job, sort_keys=False), site=site)
 
 
@@ -82,7 +72,7 @@ def test_ranks_share_the_cpus_and_see_all_gpus() -> None:
 
 
 def test_without_a_plugin_list_the_mpi_plugin_gets_a_warning() -> None:
-    found = compiled({"mpi": {}}, load_site(NODES + "layout: het\n", file="site.yaml"))
+    found = compiled({"mpi": {}}, site_of(NODES + "layout: het\n"))
     assert [diagnostic.code for diagnostic in found.warnings if diagnostic.code not in ("W402", "W202")] == [
         "W414",
         "W413",

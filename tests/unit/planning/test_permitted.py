@@ -5,15 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import yaml
 
 from paislurm.translator.errors import Diagnostic, PlanError
-from paislurm.translator.pipeline import compile_job
 from paislurm.translator.planning.layout.capacity import features_of, is_satisfied
-from paislurm.translator.site.load import load_site
 
-from ..protocol.jobs import JOB, changed
-from .test_gpus import role, sku
+from .compiled import compiled_for, role, sku
 
 NODES = """
 slurmVersion: 24.11.5
@@ -50,9 +46,8 @@ ONE = {"w": role(1, 0)}
 
 def refused(roles: dict[str, Any], extras: dict[str, Any], profile: str = NODES + NAMES) -> tuple[Diagnostic, ...]:
     """Return why the job is refused, nothing where it is not."""
-    job = changed(changed(JOB, "taskRoles", roles), "extras", extras)
     try:
-        compile_job(yaml.safe_dump(job, sort_keys=False), site=load_site(profile, file="site.yaml"))
+        compiled_for(profile, roles, extras)
     except PlanError as error:
         return error.diagnostics
     return ()

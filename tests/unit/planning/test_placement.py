@@ -9,19 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from paislurm.translator.errors import PlanError
-from paislurm.translator.pipeline import compile_job
 from paislurm.translator.planning.placement.place import JobPlacement
 from paislurm.translator.planning.placement.text import WIDTH, equal_nodes, placement_text
-from paislurm.translator.site.load import load_site
 from tests.compare import difference
 
-from ..protocol.jobs import JOB, changed
-from .test_gpus import role
+from .compiled import compiled_for, role
 
 EXPECTED = Path(__file__).with_name("placements.txt")
 DGX = "{count: 4, cpus: 256, memoryMB: 1000000, gpus: 8, threadsPerCore: 2}"
@@ -45,8 +41,7 @@ CASES: dict[str, tuple[dict[str, Any], str, dict[str, Any], str]] = {
 
 def placed(roles: dict[str, Any], shapes: str, slurm: dict[str, Any], more: str = "") -> JobPlacement:
     profile = f"partitions: {{gpu: {{nodes: [{shapes}]}}}}\ndefaultPartition: gpu\n{more}"
-    job = changed(changed(JOB, "taskRoles", roles), "extras/slurm", slurm)
-    return compile_job(yaml.safe_dump(job, sort_keys=False), site=load_site(profile, file="site.yaml")).placement
+    return compiled_for(profile, roles, {"slurm": slurm}).placement
 
 
 def expected() -> str:

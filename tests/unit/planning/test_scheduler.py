@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 
 from paislurm.translator.errors import PlanError
-from paislurm.translator.pipeline import Compiled, compile_job
-from paislurm.translator.site.load import load_site
+
+from .compiled import compiled_for, role
+
+if TYPE_CHECKING:
+    from paislurm.translator.pipeline import Compiled
 
 NODES = "{nodes: [{count: 8, cpus: 16, memoryMB: 100000}]}"
 SHAPES = f"partitions: {{a: {NODES}, b: {NODES}}}\ndefaultPartition: a\n"
@@ -17,17 +19,7 @@ BUILTIN, OFF = "scheduler: {type: builtin}\n", "scheduler: {backfillInterval: -1
 
 
 def compiled(profile: str, roles: int = 2, **slurm: Any) -> Compiled:
-    resources = {"cpu": 4, "memoryMB": 400, "gpu": 0}
-    role = {"dockerImage": "image", "resourcePerInstance": resources, "commands": ["true"], "instances": 1}
-    job = {
-        "protocolVersion": 2,
-        "name": "demo",
-        "type": "job",
-        "prerequisites": [{"name": "image", "type": "dockerimage", "uri": "/image"}],
-        "taskRoles": {f"r{number}": role for number in range(roles)},
-        "extras": {"slurm": slurm},
-    }
-    return compile_job(yaml.safe_dump(job, sort_keys=False), site=load_site(profile, file="site.yaml"))
+    return compiled_for(profile, {f"r{number}": role(1, 0, 4, 400) for number in range(roles)}, {"slurm": slurm})
 
 
 @pytest.mark.parametrize(("scheduler", "why"), [(BUILTIN, "is sched/builtin"), (OFF, "backfill scheduler is off")])

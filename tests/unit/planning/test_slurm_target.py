@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -9,13 +10,12 @@ import yaml
 
 from paislurm.translator.errors import PlanError
 from paislurm.translator.pipeline import Compiled, compile_job
-from paislurm.translator.site.load import load_site
 from paislurm.translator.site.profile import Site
 
 from ..protocol.jobs import JOB, ROLE, changed
+from .compiled import directives, site_of
 
-PROFILE = load_site(
-    """
+PROFILE = site_of("""
 partitions: {batch: {nodes: [{count: 4, cpus: 16, memoryMB: 100000}]}}
 defaultPartition: batch
 virtualClusters: {default: {partition: batch, qos: normal}}
@@ -25,9 +25,7 @@ storages:
   same: {path: /mnt/same, default: true}
 priorities: {prod: {qos: high}, oppo: {qos: scavenger, nice: 50}}
 nodeTypes: {V100: {constraint: v100}, rack-1: {nodelist: "node[1-4]"}}
-""",
-    file="site.yaml",
-)
+""")
 
 
 def compiled(extras: dict[str, Any], site: Site = PROFILE, **values: Any) -> Compiled:
@@ -35,10 +33,6 @@ def compiled(extras: dict[str, Any], site: Site = PROFILE, **values: Any) -> Com
     for path, value in values.items():
         job = changed(job, path.replace("__", "/"), value)
     return compile_job(yaml.safe_dump(job, sort_keys=False), site=site)
-
-
-def directives(found: Compiled, component: int = 0) -> dict[str, str | None]:
-    return dict(found.plan.components[component].directives)
 
 
 def new_codes(found: Compiled) -> list[str]:
@@ -55,6 +49,13 @@ def test_a_task_cannot_have_more_ports_than_the_site() -> None:
     with pytest.raises(PlanError, match="E410: a task of role worker needs 17002 ports, but the site has 17001"):
         compiled({}, taskRoles__worker__resourcePerInstance__ports={"web": 17000})
     assert compiled({}, taskRoles__worker__resourcePerInstance__ports={"web": 16999}).script
+
+
+@pytest.mark.parametrize(("grace", "kill_wait", "seconds"), [(10, 30, 10), (30, 30, 28), (30, 2, 1)])
+def test_the_grace_after_an_interruption_ends_before_kill_wait(grace: int, kill_wait: int, seconds: int) -> None:
+    """Slurm sends KILL itself then, also to the batch script, which has a result to write."""
+    site = site_of(f"time: {{grace: {grace}, killWait: {kill_wait}}}\n")
+    assert compiled({}, site).plan.times.interrupted_grace == timedelta(seconds=seconds)
 
 
 def test_storages_use_the_paths_of_the_site() -> None:

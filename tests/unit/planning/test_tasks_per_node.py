@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 
 from paislurm.translator.errors import PlanError
-from paislurm.translator.site.load import load_site
 
 from ..protocol.jobs import changed
-from .test_gpus import asked, compiled, needed, role, without_nodes
+from .compiled import asked, compiled, compiled_for, needed, role
 
 UNEVEN = """
 partitions: {mixed: {nodes: [{count: 1, cpus: 8, memoryMB: 100000}, {count: 3, cpus: 1, memoryMB: 100000}]}}
@@ -68,7 +67,7 @@ def test_gpus_of_a_partly_filled_node_do_not_lift_the_limit() -> None:
 
 def test_where_nodes_are_unknown_each_holds_as_many_as_the_limit() -> None:
     roles = {"a": role(5, 0), "b": role(3, 0)}
-    found = without_nodes(roles, slurm(2, taskRoles={"b": {"tasksPerNode": 1}}))
+    found = compiled_for(None, roles, slurm(2, taskRoles={"b": {"tasksPerNode": 1}}))
     assert {name: asked(found, 0).get(name) for name in ("nodes", "ntasks", "ntasks-per-node")} == {
         "nodes": "3", "ntasks": "5", "ntasks-per-node": "2",
     }  # fmt: skip
@@ -78,11 +77,10 @@ def test_where_nodes_are_unknown_each_holds_as_many_as_the_limit() -> None:
 
 
 def test_each_node_of_a_role_must_hold_as_many_as_the_limit() -> None:
-    site = load_site(UNEVEN, file="site.yaml")
-    assert asked(without_nodes({"w": role(4, 0)}, slurm(2), site))["nodes"] == "4"
-    assert "nodes" not in asked(without_nodes({"w": role(10, 0)}, site=site))
+    assert asked(compiled_for(UNEVEN, {"w": role(4, 0)}, slurm(2)))["nodes"] == "4"
+    assert "nodes" not in asked(compiled_for(UNEVEN, {"w": role(10, 0)}))
     with pytest.raises(PlanError, match=r"at most 2 on a node \(tasksPerNode\), do not fit") as e:
-        without_nodes({"w": role(5, 0)}, slurm(2), site)
+        compiled_for(UNEVEN, {"w": role(5, 0)}, slurm(2))
     assert (e.value.diagnostics[0].hint or "").startswith("at most 4 of these tasks fit at a time")
 
 

@@ -1,15 +1,17 @@
-"""Spare nodes: what a job with them requests, and which jobs cannot have them."""
+"""The loss of a node: what jobs with spare nodes, or that Slurm restarts, request, and which jobs cannot be either."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from paislurm.translator.errors import PlanError
 from paislurm.translator.planning.plan_text import plan_text
 
-from .test_gpus import Compiled, compiled, role, step
+from .compiled import PROFILE, compiled, directives, refusal, role, step
+
+if TYPE_CHECKING:
+    from paislurm.translator.pipeline import Compiled
 
 TWO = {"a": role(2, 0, 9), "b": role(1, 0, 9)}
 
@@ -18,16 +20,11 @@ def with_spare(roles: dict[str, Any], spare: int, more: str = "", **slurm: objec
     return compiled(roles, {"slurm": {"spare": spare, **slurm}}, more)
 
 
-def request(found: Compiled) -> dict[str, str | None]:
-    (component,) = found.plan.components
-    return dict(component.directives)
-
-
 @pytest.mark.parametrize("roles", [TWO, {"a": role(3, 0, 9)}])
 @pytest.mark.parametrize("spare", [1, 2])
 def test_the_job_requests_more_nodes_than_its_tasks_use(roles: dict[str, Any], spare: int) -> None:
     found = with_spare(roles, spare)
-    asked = request(found)
+    asked = directives(found)
     assert (found.plan.layout.kind, asked["nodes"], asked["ntasks"]) == ("shared", str(3 + spare), str(3 + spare))
     assert "no-kill" in asked
     assert {nodes.last for each in found.plan.roles for nodes in each.placement} <= {0, 1, 2}
@@ -36,10 +33,7 @@ def test_the_job_requests_more_nodes_than_its_tasks_use(roles: dict[str, Any], s
 
 def test_a_job_without_spare_nodes_has_no_part_of_them() -> None:
     for found in (compiled(TWO), with_spare(TWO, 0)):
-        script = found.script
-        assert "no-kill" not in script
-        assert "PSL_FIRST_RUN" not in script
-        assert "lost-nodes" not in script
+        assert not [word for word in ("no-kill", "PSL_FIRST_RUN", "lost-nodes") if word in found.script]
 
 
 @pytest.mark.parametrize(("version", "shares"), [("", True), ("22.05.8", True), ("24.11.0", False), ("26.05.5", False)])
@@ -62,8 +56,44 @@ def test_the_plan_says_what_spare_nodes_cost() -> None:
     ],
 )
 def test_a_job_that_cannot_have_spare_nodes_is_refused(spare: int, slurm: dict[str, Any], why: str) -> None:
-    with pytest.raises(PlanError) as error:
-        with_spare(TWO, spare, **slurm)
-    (found,) = error.value.diagnostics
+    found = refusal(PROFILE, TWO, {"slurm": {"spare": spare, **slurm}})
     assert (found.code, found.path) == ("E430", "$.extras.slurm.spare")
     assert found.message.endswith(why)
+
+
+EXPEDITES = "scheduler: {expeditedRequeue: true}\n"
+
+
+def requested(more: str = EXPEDITES, **slurm: object) -> Compiled:
+    return compiled(TWO, {"slurm": {"requeue": "expedite", **slurm}}, more)
+
+
+def test_slurm_restarts_a_job_of_one_component() -> None:
+    found = requested(layout="shared")
+    assert directives(found)["requeue"] == "expedite"
+    assert "W416" not in [each.code for each in found.plan.warnings]
+    assert "#SBATCH --requeue=expedite\n" in found.script
+    assert "no-requeue" not in found.script
+    assert any(line.startswith("requeue ") for line in plan_text(found.plan).splitlines())
+
+
+@pytest.mark.parametrize(
+    ("more", "slurm", "why"),
+    [
+        ("", {"layout": "shared"}, "the site profile does not say that its Slurm can"),
+        (EXPEDITES, {"layout": "het"}, "the layout het has several components"),
+        (EXPEDITES, {"spare": 1}, "Slurm restarts no job that goes on after the loss of a node"),
+        (EXPEDITES + "retry: {maxTransientRetries: 0}\n", {"layout": "shared"}, "allows no retries after transient"),
+    ],
+)
+def test_a_job_that_slurm_does_not_restart_gets_a_warning(more: str, slurm: dict[str, object], why: str) -> None:
+    found = requested(more, **slurm)
+    (warning,) = [each for each in found.plan.warnings if each.code == "W416"]
+    assert why in warning.message
+    assert "take_over_attempt" not in found.script
+    assert all("no-requeue" in dict(each.directives) for each in found.plan.components)
+
+
+def test_other_jobs_have_no_part_of_a_restart() -> None:
+    script = compiled(TWO, {}, EXPEDITES).script
+    assert not [word for word in ("owns_attempt", "PSL_FIRST_RUN") if word in script]
