@@ -54,14 +54,28 @@ def sourced(containers: str = "none", *, loss: str = "", **changes: str) -> str:
     return f"source {shlex.quote(str(path))}"
 
 
-def run(code: str, *argv: str, env: Mapping[str, str] | None = None) -> str:
+def run(
+    code: str,
+    *argv: str,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    stdin: str = "",
+    loss: str = "",
+) -> str:
     """Run bash after the runtime, and return what it prints."""
     done = subprocess.run(
-        ["bash", "-p", "-c", f"set -u\n{sourced()}\n{code}", "bash", *argv],
+        ["bash", "-p", "-c", f"set -u\n{sourced(loss=loss)}\n{code}", "bash", *argv],
         env={"PATH": "/usr/bin:/bin", **(env or {})},
+        cwd=cwd,
+        input=stdin.encode(),
         capture_output=True,
         check=True,
         timeout=120,
     )
     assert done.stderr == b"", done.stderr
     return done.stdout.decode(errors="surrogateescape")
+
+
+def lines_of(code: str, *argv: str, path: str = "/usr/bin:/bin", cwd: Path | None = None) -> list[str]:
+    """Run bash on node n1 after the runtime, and return the lines that it prints."""
+    return run(code, *argv, env={"PATH": path, "SLURMD_NODENAME": "n1"}, cwd=cwd).splitlines()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from .test_ports import bash
+from .bash import lines_of as bash
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -32,6 +32,13 @@ def table(rules: tuple[ExitRule, ...]) -> str:
     return "PSL_EXIT_RULES=(\n" + "".join(f"{quote(rule.text)}\n" for rule in rules) + ")\n"
 
 
+def lay_out(case: Path, status: int, stdout: bytes | str = "", stderr: bytes | str = "") -> None:
+    """Write the status and the logs of a task that failed."""
+    case.mkdir()
+    for name, text in (("status", str(status)), ("stdout", stdout), ("stderr", stderr)):
+        (case / name).write_bytes(text.encode() if isinstance(text, str) else text)
+
+
 def model(status: int, text: str) -> tuple[int, str]:
     for rule in RULES:
         if rule.status in ("any", str(status)) and re.search(rule.pattern, text, re.IGNORECASE):
@@ -49,11 +56,7 @@ def test_every_row_matches_its_output(tmp_path_factory: pytest.TempPathFactory, 
         status = int(rule.status) if rule.status != "any" else 1
         text = data.draw(st.from_regex(rule.pattern, fullmatch=True, alphabet=PRINTABLE)) if rule.pattern else ""
         text = data.draw(st.sampled_from([text, text.upper(), f"first\n... {text} ...\nlast"]))
-        case = folder / f"{number:03}"
-        case.mkdir()
-        for name, content in (("status", str(status)), ("stdout", ""), ("stderr", "")):
-            (case / name).write_text(content)
-        (case / data.draw(st.sampled_from(["stdout", "stderr"]))).write_text(text)
+        lay_out(folder / f"{number:03}", status, **{data.draw(st.sampled_from(["stdout", "stderr"])): text})
         wanted.append(model(status, text))
         assert wanted[-1] != (255, "unknown")
     said = run(table(RULES) + CLASSIFY, str(folder)).splitlines()
@@ -74,13 +77,9 @@ ROWS = tuple(map(json.loads, LOGS.read_text(encoding="utf-8").splitlines()))
 def test_failures_get_the_codes_of_openpais_handler(tmp_path: Path, first: int) -> None:
     rows = ROWS[first : first + 50]
     for number, row in enumerate(rows):
-        case = tmp_path / f"{number:02}"
-        case.mkdir()
-        (case / "status").write_text(str(row["status"]))
         pieces = ((piece, 1) if isinstance(piece, str) else piece for piece in row["log"])
-        streams = ("stdout", "stderr") if number % 2 else ("stderr", "stdout")
-        (case / streams[0]).write_bytes(b"".join(text.encode("latin-1") * times for text, times in pieces))
-        (case / streams[1]).write_bytes(b"")
+        log = b"".join(text.encode("latin-1") * times for text, times in pieces)
+        lay_out(tmp_path / f"{number:02}", row["status"], **{"stdout" if number % 2 else "stderr": log})
     said = run(table(exit_rules("original")) + CLASSIFY, str(tmp_path)).splitlines()
     behaviours = {rule.code: rule.behaviour for rule in exit_rules("original")} | {255: "unknown"}
     wanted = [row.get("ours", row["code"]) for row in rows]
@@ -99,10 +98,7 @@ def test_only_wanted_differences_from_openpais_handler_remain() -> None:
 
 def test_blanks_around_an_expression_are_significant(tmp_path: Path) -> None:
     for name, text in (("0", "no argument  to"), ("1", "argument to 5"), ("2", "no argument to 5")):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "stdout").write_text(text)
-        (tmp_path / name / "stderr").write_text("")
-        (tmp_path / name / "status").write_text("1")
+        lay_out(tmp_path / name, 1, text)
     rule = ExitRule(code=9, behaviour="permanent", status="any", pattern=" argument to ")
     said = run(table((rule,)) + CLASSIFY, str(tmp_path)).splitlines()
     assert said == ["255 unknown", "255 unknown", "9 permanent"]
@@ -113,10 +109,7 @@ def test_a_python_io_error_is_not_a_data_error(tmp_path: Path, wanted: Literal["
     """OpenPAI gave its rule up, since a disk or a network may be at fault. The others of its kind stand."""
     said = ("OSError: [Errno 5] Input/output error", "cp: failed to close 'x': Input/output error")
     for name, text in zip("01", said, strict=True):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "stdout").write_text("")
-        (tmp_path / name / "stderr").write_text(f"Traceback\n{text}\n")
-        (tmp_path / name / "status").write_text("1")
+        lay_out(tmp_path / name, 1, stderr=f"Traceback\n{text}\n")
     codes = run(table(exit_rules(wanted)) + CLASSIFY, str(tmp_path)).splitlines()
     assert codes == ["255 unknown", "229 permanent"]
 
@@ -127,10 +120,7 @@ def test_messages_of_the_script_itself_are_not_searched(tmp_path: Path) -> None:
         "paislurm: error: UnpicklingError failed with status 1 (start); what it printed is in /core dumped/runtime.log"
     )
     for name, text in (("0", f"{ours}\n"), ("1", f"{ours}\nUnpicklingError\n"), ("2", f"paislurm\n{ours[10:]}")):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "stdout").write_text("out\n")
-        (tmp_path / name / "stderr").write_text(text)
-        (tmp_path / name / "status").write_text("1")
+        lay_out(tmp_path / name, 1, "out\n", text)
     codes = run(table(RULES) + CLASSIFY, str(tmp_path)).splitlines()
     assert codes == ["255 unknown", "231 permanent", "231 permanent"]
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
 
-from .bash import run, sourced
+from .bash import run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,12 +45,7 @@ def lose(
     values = f"PSL_GANG={int(gang)} PSL_MIN_FAILED=({failed}) PSL_TASK_RETRIES=({retries})"
     values += f" PSL_MAX_TRANSIENT_RETRIES={max_transient_retries} PSL_MAX_RESTARTS={max_transient_retries}"
     lines = "".join(f"{event}\n" for event in events)
-    script = f"set -u\n{sourced()}\n{values}\n{FAKES}"
-    done = subprocess.run(
-        ["bash", "-c", script, "bash", lines], cwd=folder, capture_output=True, text=True, check=True, timeout=60
-    )
-    assert done.stderr == ""
-    said = [line.split(" ", 1) for line in done.stdout.splitlines()]
+    said = [line.split(" ", 1) for line in run(f"{values}\n{FAKES}", lines, cwd=folder).splitlines()]
     words = {name: rest for name, rest in said if name in ("outcome", "reason")}
     tasks = dict(rest.split(" ", 1) for name, rest in said if name == "task")
     return Told(words["outcome"], words["reason"], tasks, [rest for name, rest in said if name == "order"])
@@ -206,28 +200,13 @@ def test_a_dead_idle_slot_gets_no_task(tmp_path: Path) -> None:
 )
 def test_messages_of_srun_become_events_and_are_logged(tmp_path: Path, line: str, events: list[str]) -> None:
     """All of it is in the log, a last line without an end as well."""
-    done = subprocess.run(
-        ["bash", "-c", f'set -u\n{sourced()}\nwatch_srun 3 "$1"', "bash", tmp_path / "log"],
-        input=f"before\n{line}",
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=30,
-    )
-    assert (done.stdout.splitlines(), done.stderr) == (events, "")
+    assert run('watch_srun 3 "$1"', str(tmp_path / "log"), stdin=f"before\n{line}").splitlines() == events
     assert (tmp_path / "log").read_text() == f"before\n{line}\n"
 
 
 def test_srun_messages_are_read_even_without_a_writable_log(tmp_path: Path) -> None:
-    done = subprocess.run(
-        ["bash", "-c", f'set -u\n{sourced()}\nwatch_srun 3 "$1"', "bash", tmp_path / "missing" / "log"],
-        input="srun: error: Node failure on n4\n",
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=30,
-    )
-    assert done.stdout == "lost 3 n4\n"
+    code = 'watch_srun 3 "$1" 2>/dev/null'
+    assert run(code, str(tmp_path / "missing/log"), stdin="srun: error: Node failure on n4\n") == "lost 3 n4\n"
 
 
 FAKES = r"""

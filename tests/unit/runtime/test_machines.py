@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from .bash import lines_of as bash
 from .machines import MACHINES, Machine, masks_by_cores, write_sysfs
-from .test_ports import bash
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,12 +5,11 @@ from __future__ import annotations
 import hashlib
 import re
 import socket
-import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
-from .bash import sourced
+from .bash import lines_of as bash
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,22 +24,6 @@ WORKED = [
     (FIRST_UID, "tcp", (24877, 32353, 39076), (15000, 40000)),
 ]
 """Source: openpai-runtime's own fixture: unique id, label, ports, and the range, of which the end is left out."""
-
-
-def bash(code: str, *argv: str, path: str = "/usr/bin:/bin", cwd: Path | None = None) -> list[str]:
-    """Run bash after the runtime, and return the lines that it prints."""
-    script = f"set -u\n{sourced()}\n{code}"
-    done = subprocess.run(
-        ["bash", "-c", script, "bash", *argv],
-        env={"PATH": path, "SLURMD_NODENAME": "n1"},
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=cwd,
-        timeout=60,
-    )
-    assert done.stderr == ""
-    return done.stdout.splitlines()
 
 
 def hashed(uid: str, label: str, number: int, first: int, end: int) -> int:

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from .bash import lines_of as bash
 from .bash import run
-from .test_ports import bash
 
 if TYPE_CHECKING:
     from pathlib import Path

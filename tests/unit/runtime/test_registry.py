@@ -10,7 +10,7 @@ import subprocess
 import threading
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -167,16 +167,60 @@ def test_credentials_are_sent_to_the_registry(server: Server, scheme: str) -> No
     assert resolve(server, login=login(server, "other")) == refused
 
 
-def test_a_public_image_needs_no_credentials(server: Server) -> None:
-    server.anonymous = True
-    assert resolve(server) == DIGEST
+ONLY_TO_USERS = "permanent: the registry SERVER gives the image SERVER/team/tiny only to users"
+NO_DIGEST = "permanent: the registry SERVER reports no digest"
+NO_LOGIN = "permanent: not three lines (server, user, password) in "
+BEGINNINGS = (ONLY_TO_USERS, NO_DIGEST, NO_LOGIN)
+TOO_LONG = "permanent: the registry SERVER answers with more than 65536 bytes"
 
 
-@pytest.mark.parametrize("other", [None, "docker.io\nme\nword\n"])
-def test_credentials_of_another_registry_are_not_sent(server: Server, other: str | None) -> None:
-    found = resolve(server, login=other)
-    assert found.startswith("permanent: the registry SERVER gives the image SERVER/team/tiny only to users")
-    assert found.endswith("the job has no credentials for SERVER")
+@pytest.mark.parametrize(
+    ("settings", "asked", "found"),
+    [
+        pytest.param({"anonymous": True}, {"login": None}, DIGEST, id="a public image needs no credentials"),
+        pytest.param({}, {"login": None}, ONLY_TO_USERS, id="no credentials"),
+        pytest.param({}, {"login": "docker.io\nme\nword\n"}, ONLY_TO_USERS, id="credentials of another registry"),
+        pytest.param({}, {"version": "2.0"}, "permanent: there is no image SERVER/team/tiny:2.0", id="no image"),
+        # It would be a part of a path.
+        pytest.param(
+            {},
+            {"version": "sha256:../../../x"},
+            "permanent: there is no image SERVER/team/tiny:sha256:../../../x",
+            id="an invalid digest in the job file is looked up",
+        ),
+        pytest.param(
+            {},
+            {"trusted": False},
+            "permanent: the certificate of SERVER is not trusted (site profile: containers.certificates)",
+            id="a certificate that is not trusted",
+        ),
+        *(
+            pytest.param({"digest": digest}, {}, NO_DIGEST, id=f"digest {digest[:20]}")
+            for digest in ("", "sha256:$(id)", "../../x", "sha256:", "sha256:" + "4" * 63, "sha256:" + "4" * 65)
+        ),
+        *(
+            pytest.param({}, {"login": text}, NO_LOGIN, id="invalid credentials")
+            for text in ("docker.io\nme\n", "one line", "a\nb\nc\nd\n")
+        ),
+        *(pytest.param({"token": "x" * size}, {}, TOO_LONG, id="endless") for size in (65_600, 5_000_000)),
+        # What curl is told stands on lines.
+        pytest.param(
+            {"token": '{"token": "abc.def-1\noutput = FOLDER/taken\n"}'},
+            {},
+            "permanent: the registry SERVER gives no token",
+            id="a token with newlines",
+        ),
+    ],
+)
+def test_an_answer_is_a_digest_or_a_reason(
+    server: Server, settings: dict[str, Any], asked: dict[str, Any], found: str
+) -> None:
+    for name, value in settings.items():
+        setattr(server, name, value.replace("FOLDER", str(server.folder)) if isinstance(value, str) else value)
+    said = resolve(server, **({"login": login(server)} | asked))
+    assert said == found or (found in BEGINNINGS and said.startswith(found))
+    assert said.endswith("the job has no credentials for SERVER") == (found == ONLY_TO_USERS)
+    assert not (server.folder / "taken").exists()
 
 
 def test_temporary_registry_errors_are_retried(server: Server) -> None:
@@ -188,45 +232,15 @@ def test_temporary_registry_errors_are_retried(server: Server) -> None:
     ]
 
 
-def test_a_missing_image_is_not_retried(server: Server) -> None:
-    assert resolve(server, "2.0", login(server)) == "permanent: there is no image SERVER/team/tiny:2.0"
-
-
 def test_a_digest_needs_no_registry(server: Server) -> None:
     assert resolve(server, "sha256:" + "5" * 64) == "sha256:" + "5" * 64
     assert server.asked == []
-
-
-def test_an_untrusted_certificate_is_refused(server: Server) -> None:
-    assert resolve(server, login=login(server), trusted=False) == (
-        "permanent: the certificate of SERVER is not trusted (site profile: containers.certificates)"
-    )
 
 
 def test_the_path_of_the_credentials_file_may_contain_the_user_name(server: Server) -> None:
     user = subprocess.run(["id", "-un"], capture_output=True, text=True, check=True).stdout.strip()
     (server.folder / f"{user}'s").write_text(login(server))
     assert resolve(server, settings=f"PSL_LOGIN_FILE=('file://{server.folder}/' \"'s\")\n") == DIGEST
-
-
-@pytest.mark.parametrize(
-    "digest", ["", "sha256:$(id)", "../../x", "sha256:", "sha256:" + "4" * 63, "sha256:" + "4" * 65]
-)
-def test_an_invalid_digest_is_refused(server: Server, digest: str) -> None:
-    server.digest = digest
-    assert resolve(server, login=login(server)).startswith("permanent: the registry SERVER reports no digest")
-
-
-@pytest.mark.parametrize("text", ["docker.io\nme\n", "one line", "a\nb\nc\nd\n"])
-def test_an_invalid_credentials_file_is_reported(server: Server, text: str) -> None:
-    assert resolve(server, login=text).startswith("permanent: not three lines (server, user, password) in ")
-
-
-def test_an_invalid_digest_in_the_job_file_is_looked_up(server: Server) -> None:
-    """It would be a part of a path."""
-    assert resolve(server, "sha256:../../../x", login(server)) == (
-        "permanent: there is no image SERVER/team/tiny:sha256:../../../x"
-    )
 
 
 @pytest.mark.parametrize("realm", ["http://127.0.0.1:9/token", "file:///etc/passwd", "ftp://127.0.0.1/x"])
@@ -253,16 +267,3 @@ def test_brackets_in_an_address_are_not_expanded_by_curl(server: Server) -> None
     server.realm = f"https://{server.name}/token{{1,2,3}}[1-9]"
     assert resolve(server, login=login(server)).startswith("permanent: the registry SERVER refuses the image")
     assert [path for path in server.asked if path.startswith("/token")] == ["/token{1,2,3}[1-9]"]
-
-
-@pytest.mark.parametrize("size", [65_600, 5_000_000])
-def test_an_endless_answer_is_cut_off(server: Server, size: int) -> None:
-    server.token = "x" * size
-    assert resolve(server, login=login(server)) == ("permanent: the registry SERVER answers with more than 65536 bytes")
-
-
-def test_a_token_with_newlines_is_refused(server: Server) -> None:
-    """What curl is told stands on lines."""
-    server.token = f'{{"token": "abc.def-1\noutput = {server.folder}/taken\n"}}'
-    assert resolve(server, login=login(server)) == "permanent: the registry SERVER gives no token"
-    assert not (server.folder / "taken").exists()

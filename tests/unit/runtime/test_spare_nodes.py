@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
-from .bash import sourced
+from .bash import run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,10 +36,7 @@ FAKES = """
 def bash(folder: Path, code: str, **values: str) -> str:
     """Run bash after the runtime and the fakes, and return what it prints."""
     setup = "".join(f"{name}={value!r}\n" for name, value in values.items())
-    script = f"set -u\n{sourced(loss='spare')}\n{FAKES}\n{setup}\n{code}"
-    done = subprocess.run(["bash", "-c", script], cwd=folder, capture_output=True, text=True, check=True, timeout=60)
-    assert done.stderr == ""
-    return done.stdout
+    return run(f"{FAKES}\n{setup}\n{code}", cwd=folder, loss="spare")
 
 
 @pytest.mark.parametrize(

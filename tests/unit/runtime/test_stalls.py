@@ -37,41 +37,55 @@ def watched(folder: Path, code: str, warm_up: int = 0) -> list[str]:
     return run(WATCH + code, str(folder), str(warm_up)).split("\n")[:-1]
 
 
-def test_a_task_is_quiet_after_the_window_and_moves_again(tmp_path: Path) -> None:
-    code = """
+QUIET, MOVED = "quiet 0 2 2 0", "moved 0 2 2 0"
+WATCHED = {
+    "it is quiet after the window and moves again": (
+        """
         (use_watched_logs; echo one)
         at 5; (use_watched_logs; echo two >&2)
         at 15; echo 15; at 17; echo 17
         (use_watched_logs; echo three); at 18
         at 27; echo 27; at 29
-    """
-    assert watched(tmp_path, code) == ["15", "quiet 0 2 2 0", "17", "moved 0 2 2 0", "27", "quiet 0 2 2 0"]
+        """,
+        ["15", QUIET, "17", MOVED, "27", QUIET],
+    ),
+    # Only the size of the file shows it.
+    "a program may open a log by itself": (
+        "for n in {1..4}; do echo more >>err; at $((n * 9)); done; echo 36; at 47",
+        ["36", QUIET],
+    ),
+    # Its shell did not run either.
+    "a suspended task is not quiet": (
+        "at 5; NOW=$((NOW + 3600000)); check_progress; look; echo later; at 3616",
+        ["later", QUIET],
+    ),
+    # The reader gives no answer.
+    "a file system that hangs makes it quiet": ("look() { :; }; at 14; echo 14; at 16", ["14", QUIET]),
+    # Each look takes longer than the time between two looks; a command may take half a minute.
+    "a slow command does not keep it from becoming quiet": (
+        """
+        PSL_PROGRESS_COMMAND=(slow); print_sign() { printf '1 1'; }; begin_watch
+        look() { ((NOW - PSL_READ_AT < 3000)) || on_sign 1 1; }; at 13; echo 13; at 18
+        look() { :; }; PSL_IS_QUIET=''; at 19; note_progress; echo hangs; at 50; echo 50; at 60
+        """,
+        ["13", QUIET, "hangs", "50", QUIET],
+    ),
+    # A look at a task, each second, starts no process.
+    "it takes little of a core": (
+        "set -m; trap 'echo forked' CHLD; for n in {1..100}; do check_progress; done; (:); trap - CHLD",
+        ["forked"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("code", "reported"), WATCHED.values(), ids=WATCHED)
+def test_what_a_watched_task_reports(tmp_path: Path, code: str, reported: list[str]) -> None:
+    assert watched(tmp_path, code) == reported
 
 
 def test_the_warm_up_counts_as_progress(tmp_path: Path) -> None:
     code = "(use_watched_logs; echo one); at 29; echo 29; at 31"
-    assert watched(tmp_path, code, warm_up=20) == ["29", "quiet 0 2 2 0"]
-
-
-def test_a_program_may_open_a_log_by_itself(tmp_path: Path) -> None:
-    """Only the size of the file shows it."""
-    assert watched(tmp_path, "for n in {1..4}; do echo more >>err; at $((n * 9)); done; echo 36; at 47") == [
-        "36",
-        "quiet 0 2 2 0",
-    ]
-
-
-def test_a_suspended_task_is_not_quiet(tmp_path: Path) -> None:
-    """Its shell did not run either."""
-    assert watched(tmp_path, "at 5; NOW=$((NOW + 3600000)); check_progress; look; echo later; at 3616") == [
-        "later",
-        "quiet 0 2 2 0",
-    ]
-
-
-def test_a_file_system_that_hangs_makes_a_task_quiet(tmp_path: Path) -> None:
-    """The reader gives no answer."""
-    assert watched(tmp_path, "look() { :; }; at 14; echo 14; at 16") == ["14", "quiet 0 2 2 0"]
+    assert watched(tmp_path, code, warm_up=20) == ["29", QUIET]
 
 
 @pytest.mark.parametrize(
@@ -417,79 +431,82 @@ def test_the_strongest_evidence_names_a_task(
     }  # fmt: skip
 
 
-def test_the_task_that_nccl_misses_is_named(tmp_path: Path) -> None:
-    said = decided(tmp_path, answers(*SAME).replace("'asked 0'", "'behind 7' 'behind 99' 'asked 0'"))
-    assert said[-1].endswith(": w-2 has launched fewer operations of NCCL than the others (process 7); 3 others wait")
-
-
-def test_a_node_that_does_not_answer_is_named(tmp_path: Path) -> None:
-    """Its tasks are, if other nodes answer, and at the latest after 8 s."""
-    lines = " ".join(f"'stalled {line}'" for line in SAME[:3])
-    code = f"begin; quiet 1061; at 1062 {lines}; at 1068; at 1069"
-    said = "1069: stalled: no task has moved for 1 min: s-0 is on n2, which does not answer; 3 others wait"
-    assert decided(tmp_path, code)[-1] == said
-
-
-def test_if_few_nodes_answer_none_is_named(tmp_path: Path) -> None:
-    code = f"begin; quiet 1061; at 1062 'stalled {SAME[0]}'; at 1069"
-    assert decided(tmp_path, code)[-1] == f"1069: stalled: no task has moved for 1 min: {NOTHING}"
-
-
-def test_one_task_that_moves_is_enough(tmp_path: Path) -> None:
-    assert decided(tmp_path, "begin; at 1061 'quiet 0 0 0 0' 'quiet 0 1 1 0' 'quiet 0 2 2 0'; at 2000") == []
-
-
-def test_ended_tasks_do_not_count(tmp_path: Path) -> None:
-    """But the others may have waited for one until then."""
-    code = """begin; at 1061 'quiet 0 0 0 0' 'quiet 0 1 1 0' 'quiet 0 2 2 0'
-        at 1100 'exit 1 0 0 0 0 0 success 1 0'; at 1101; at 1159; at 1160; at 1161 'asked 0'"""
-    assert decided(tmp_path, code)[0] == "1160: asks about 0"
-
-
-def test_a_stall_is_reported_once_until_a_task_moves(tmp_path: Path) -> None:
-    code = """begin; quiet 1061; at 1062 'asked 0'; at 1300 'quiet 0 0 0 0'
-        at 1400 'moved 0 1 1 0'; cat stall.json; at 1500 'quiet 0 1 1 0'"""
-    assert decided(tmp_path, code) == [
-        "1061: asks about 0",
-        f"1062: stalled: no task has moved for 1 min: {NOTHING}",
-        "1400: task w-1 moves again",
-        '{"version": 1, "found_at": 1400, "moved_at": 1400, "tasks": [], "reason": ""}',
-        "1500: asks about 0",
-    ]
-
-
-def test_the_end_of_a_task_ends_a_stall(tmp_path: Path) -> None:
-    code = """begin; quiet 1061; at 1062 'asked 0'; at 1100 'exit 1 0 0 0 0 0 success 1 0'
-        grep -o 'moved_at.: [0-9]*' stall.json; at 1159; at 1160"""
-    assert decided(tmp_path, code)[2:] == ['moved_at": 1100', "1160: asks about 0"]
-
-
-def test_a_task_that_moves_while_nodes_are_asked_ends_the_question(tmp_path: Path) -> None:
-    code = "begin; quiet 1061; at 1062 'moved 0 1 1 0'; at 1070; [[ -e stall.json ]] && cat stall.json"
-    assert decided(tmp_path, code + "; true")[:2] == ["1061: asks about 0", "1062: task w-1 moves again"]
-
-
-def test_roles_with_their_own_guard_are_groups_of_their_own(tmp_path: Path) -> None:
-    code = """PSL_PROGRESS=([0]='60 0 end 0' [1]='7200 0 report 1')
+STALLED = "stalled: no task has moved for 1 min: "
+ASKED = "1061: asks about 0"
+OTHERS = " ".join(f"'stalled {line}'" for line in SAME[:3])
+OF_W = "no task of role w has moved for 1 min: "
+DECIDED = {
+    "one task that moves is enough": ("begin; at 1061 'quiet 0 0 0 0' 'quiet 0 1 1 0' 'quiet 0 2 2 0'; at 2000", []),
+    "the task that NCCL misses is named": (
+        answers(*SAME).replace("'asked 0'", "'behind 7' 'behind 99' 'asked 0'"),
+        [
+            ASKED,
+            f"1062: {STALLED}w-2 has launched fewer operations of NCCL than the others (process 7); 3 others wait",
+        ],
+    ),
+    # Its tasks are, if other nodes answer, and at the latest after 8 s.
+    "a node that does not answer is named": (
+        f"begin; quiet 1061; at 1062 {OTHERS}; at 1068; at 1069",
+        [ASKED, f"1069: {STALLED}s-0 is on n2, which does not answer; 3 others wait"],
+    ),
+    "if few nodes answer none is named": (
+        f"begin; quiet 1061; at 1062 'stalled {SAME[0]}'; at 1069",
+        [ASKED, f"1069: {STALLED}{NOTHING}"],
+    ),
+    # But the others may have waited for one until then.
+    "ended tasks do not count": (
+        """begin; at 1061 'quiet 0 0 0 0' 'quiet 0 1 1 0' 'quiet 0 2 2 0'
+        at 1100 'exit 1 0 0 0 0 0 success 1 0'; at 1101; at 1159; at 1160; at 1161 'asked 0'""",
+        ["1160: asks about 0", f"1161: {STALLED}{NOTHING.replace('4', '3')}"],
+    ),
+    "a stall is reported once until a task moves": (
+        """begin; quiet 1061; at 1062 'asked 0'; at 1300 'quiet 0 0 0 0'
+        at 1400 'moved 0 1 1 0'; cat stall.json; at 1500 'quiet 0 1 1 0'""",
+        [
+            ASKED,
+            f"1062: {STALLED}{NOTHING}",
+            "1400: task w-1 moves again",
+            '{"version": 1, "found_at": 1400, "moved_at": 1400, "tasks": [], "reason": ""}',
+            "1500: asks about 0",
+        ],
+    ),
+    "the end of a task ends a stall": (
+        """begin; quiet 1061; at 1062 'asked 0'; at 1100 'exit 1 0 0 0 0 0 success 1 0'
+        grep -o 'moved_at.: [0-9]*' stall.json; at 1159; at 1160""",
+        [ASKED, f"1062: {STALLED}{NOTHING}", 'moved_at": 1100', "1160: asks about 0"],
+    ),
+    "a task that moves while nodes are asked ends the question": (
+        "begin; quiet 1061; at 1062 'moved 0 1 1 0'; at 1070",
+        [ASKED, "1062: task w-1 moves again"],
+    ),
+    "roles with their own guard are groups of their own": (
+        """PSL_PROGRESS=([0]='60 0 end 0' [1]='7200 0 report 1')
         begin; at 1061 'quiet 0 0 0 0' 'quiet 0 1 1 0' 'quiet 0 2 2 0'
         at 1062 'stalled 0 0 0 50 5 a:x is stopped' 'stalled 0 1 0 0 6 a:x ' 'stalled 0 2 0 0 6 a:x ' 'asked 0'
-        echo "$PSL_OUTCOME $PSL_OUTCOME_CODE $PSL_OUTCOME_BEHAVIOUR\""""
-    reason = "no task of role w has moved for 1 min: w-0 is stopped; 2 others wait"
-    assert decided(tmp_path, code) == [
-        "1061: asks about 0",
-        f"1062: stalled: {reason}",
-        f"1062: failed (code -1407): {reason}",
-        "failed -1407 transient",
-    ]
+        echo "$PSL_OUTCOME $PSL_OUTCOME_CODE $PSL_OUTCOME_BEHAVIOUR\"""",
+        [
+            ASKED,
+            f"1062: stalled: {OF_W}w-0 is stopped; 2 others wait",
+            f"1062: failed (code -1407): {OF_W}w-0 is stopped; 2 others wait",
+            "failed -1407 transient",
+        ],
+    ),
+    "two groups are asked about one after the other": (
+        """PSL_PROGRESS=([0]='60 0 report 0' [1]='60 0 report 1')
+        begin; quiet 1061; at 1062 'asked 0'; at 1063; at 1064 'asked 0'""",
+        [
+            ASKED,
+            f"1062: stalled: {OF_W}{NOTHING.replace('4', '3')}",
+            "1063: asks about 1",
+            f"1064: stalled: no task of role s has moved for 1 min: {NOTHING.replace('4', '1')}",
+        ],
+    ),
+}
 
 
-def test_two_groups_are_asked_about_one_after_the_other(tmp_path: Path) -> None:
-    code = """PSL_PROGRESS=([0]='60 0 report 0' [1]='60 0 report 1')
-        begin; quiet 1061; at 1062 'asked 0'; at 1063; at 1064 'asked 0'"""
-    assert [line for line in decided(tmp_path, code) if ": asks about" in line] == [
-        "1061: asks about 0",
-        "1063: asks about 1",
-    ]
+@pytest.mark.parametrize(("code", "said"), DECIDED.values(), ids=DECIDED)
+def test_what_is_decided_about_a_stall(tmp_path: Path, code: str, said: list[str]) -> None:
+    assert decided(tmp_path, code) == said
 
 
 def test_events_of_a_stall_are_checked() -> None:
@@ -499,22 +516,6 @@ def test_events_of_a_stall_are_checked() -> None:
         ("stalled 0 1 0 50 1 a:$(x)", False), ("stalled 0 1 0 50 , , words", True),
     ):  # fmt: skip
         assert run("is_event $1 && echo yes || echo no", event) == ("yes" if is_one else "no") + "\n", event
-
-
-def test_a_task_takes_little_of_a_core(tmp_path: Path) -> None:
-    """A look at a task, each second, starts no process."""
-    code = "set -m; trap 'echo forked' CHLD; for n in {1..100}; do check_progress; done; (:); trap - CHLD"
-    assert watched(tmp_path, code) == ["forked"]
-
-
-def test_a_slow_command_does_not_keep_a_task_from_becoming_quiet(tmp_path: Path) -> None:
-    """Each look takes longer than the time between two looks; a command may take half a minute."""
-    code = """
-        PSL_PROGRESS_COMMAND=(slow); print_sign() { printf '1 1'; }; begin_watch
-        look() { ((NOW - PSL_READ_AT < 3000)) || on_sign 1 1; }; at 13; echo 13; at 18
-        look() { :; }; PSL_IS_QUIET=''; at 19; note_progress; echo hangs; at 50; echo 50; at 60
-    """
-    assert watched(tmp_path, code) == ["13", "quiet 0 2 2 0", "hangs", "50", "quiet 0 2 2 0"]
 
 
 def test_pytorch_is_asked_for_its_flight_record(node: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,6 @@ from hypothesis import strategies as st
 from paislurm.translator.app.what_if.completion import Decision, Exit, RoleModel, decide
 
 from .bash import run as run_bash
-from .bash import sourced
 from .supervision_cases import BATCH, ENDS, MADE, START, Case, run
 
 thresholds = st.integers(-1, 4).filter(bool)
@@ -225,17 +223,13 @@ def test_a_task_that_ends_after_the_decision_was_stopped_unless_it_ended_by_itse
 def test_a_line_split_by_a_read_timeout_is_not_lost(tmp_path: Path) -> None:
     """`read -t` gives up in the middle of a line; what it has read by then must not be lost."""
     code = """
-        mkfifo "$0" && exec {PSL_EVENT_FD}<>"$0"
-        { printf 'exit 0 0 0'; sleep 1.5; printf ' 0 7 255 unknown 1\\nfree 0 0\\n'; } >"$0" &
+        mkfifo "$1" && exec {PSL_EVENT_FD}<>"$1"
+        { printf 'exit 0 0 0'; sleep 1.5; printf ' 0 7 255 unknown 1\\nfree 0 0\\n'; } >"$1" &
         until read_words "$PSL_EVENT_FD"; do :; done
         echo "${PSL_WORDS[*]}"
         read_words "$PSL_EVENT_FD"; echo "${PSL_WORDS[*]}"
     """
-    script = f"set -u\n{sourced()}\n{code}"
-    done = subprocess.run(
-        ["bash", "-c", script, tmp_path / "events"], capture_output=True, text=True, check=True, timeout=30
-    )
-    assert done.stdout == "exit 0 0 0 0 7 255 unknown 1\nfree 0 0\n"
+    assert run_bash(code, str(tmp_path / "events")) == "exit 0 0 0 0 7 255 unknown 1\nfree 0 0\n"
 
 
 @pytest.mark.parametrize(
@@ -247,7 +241,5 @@ def test_a_line_split_by_a_read_timeout_is_not_lost(tmp_path: Path) -> None:
 )
 def test_the_log_names_an_exit_code_only_if_the_script_knows_it(name: str, says: str) -> None:
     """Of a time limit that comes without a warning Slurm alone knows: the job has its code, not that of a cancel."""
-    script = f'set -u\n{sourced()}\nfinish() {{ echo "$PSL_OUTCOME_CODE"; }}; on_signal {name}'
-    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True, timeout=30)
-    assert done.stderr == f"paislurm: {says}\n"
-    assert done.stdout in ("-210\n", "-1004\n")
+    log, code = run_bash(f'finish() {{ echo "$PSL_OUTCOME_CODE"; }}; on_signal {name} 2>&1').splitlines()
+    assert (log, code in ("-210", "-1004")) == (f"paislurm: {says}", True)

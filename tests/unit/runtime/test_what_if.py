@@ -21,7 +21,7 @@ from paislurm.translator.state.records import Cancelled, Ended, Intent, Retry, S
 from ..monitor.jobs import NOW, FakeBackend, job_folder, observed, stepped
 from .bash import run as run_bash
 from .supervision_cases import MADE, START, Case, run
-from .test_exit_spec import CLASSIFY, table
+from .test_exit_spec import CLASSIFY, lay_out, table
 from .what_if_questions import SITES, SOME_NODE, UID, USER, Question, questions
 
 if TYPE_CHECKING:
@@ -249,9 +249,6 @@ def decided(record: Retry | Ended | None) -> tuple[Any, ...]:
 
 def test_exit_statuses_get_the_codes_of_the_script(tmp_path: Path) -> None:
     for status in range(1, 256):
-        folder = tmp_path / f"{status:03}"
-        folder.mkdir()
-        for name, content in (("status", str(status)), ("stdout", ""), ("stderr", "")):
-            (folder / name).write_text(content)
+        lay_out(tmp_path / f"{status:03}", status)
     said = run_bash(table(exit_rules("fixed")) + CLASSIFY, str(tmp_path)).splitlines()
     assert said == ["{} {}".format(*code_of_status(status, "fixed")) for status in range(1, 256)]
