@@ -53,43 +53,58 @@ def test_time_limits(written: str, limit: timedelta | None) -> None:
         assert check(text).job.slurm_options.job.time == limit
 
 
-@pytest.mark.parametrize("value", ["a b", "a\nb", "a'b", 'a"b', "a\\b", "a#b", "", "\x1b", "a\u2028b", 5, None])
+LINES = ["a b", "a\nb", "a'b", 'a"b', "a\\b", "a#b", "", "\x1b", "a\u2028b", 5]
+"""Values that are invalid in a line of sbatch."""
+VARIABLES = ["*", "A=1", "", "A B", "A|B", "1A", "A*B", "$A", "\u00c4", "A\n", 5, None, ["A"]]
+INVALID: dict[str, list[object]] = {
+    "account": LINES,
+    "partition": LINES,
+    "constraint": LINES,
+    "exclude": ["", ",", "a,", "a,,b", "node[1-", "node]", "/etc/hosts", "a b", "-x", "node[]"],
+    "options": [
+        [option] for option in ("nice=5", "--", "--nice 5", "--nice=5\n--wrap=id", "--nice=", "--Nice=5", 5, "--x=a'b")
+    ],
+    "isDebug": ["soon", "", 0, -1, 1.5, [30], "30m"],
+    "exportEnv": ["some", "HOME", 1, {}, {"HOME": "/"}, *(["HOME", name] for name in VARIABLES)],
+    "resumes": [
+        "/data/*",
+        *({"file": pattern} for pattern in ("", "data/*", "~/x", "./a\nb", "/", 5)),
+    ],
+    "workdir": [
+        "", "data", "../data", "./../data", "./a/..", ".", "./a\nb", "~", "~/data", "$HOME", "/a\nb", "/a\u2028b", 5,
+        ["/a"],
+    ],
+}  # fmt: skip
+VALID: dict[str, list[object]] = {
+    "constraint": ["a100|v100", "[rack1|rack2]", "ib&gpu*4", "(a|b)&c"],
+    "exclude": (HOSTS := ["node1", "node[01-04,7],gpu-3.cluster", "n[1-2]m[3-4]"]),
+    "nodelist": HOSTS,
+}
+
+
+@pytest.mark.parametrize(("key", "value"), [(key, value) for key, values in INVALID.items() for value in values])
+def test_invalid_values_are_refused(key: str, value: object) -> None:
+    assert error_codes(job(f"extras/slurm/{key}", value)) == ["E203"]
+
+
+@pytest.mark.parametrize("value", [{"log": "("}, {"files": "./x"}])
+def test_unknown_keys_of_checkpoints_are_refused(value: object) -> None:
+    assert error_codes(job("extras/slurm/resumes", value)) in (["E201"], ["E203"])
+
+
 @pytest.mark.parametrize("key", ["account", "partition", "constraint"])
-def test_values_invalid_in_an_sbatch_line_are_refused(key: str, value: object) -> None:
-    text = job(f"extras/slurm/{key}", value)
-    if value is None:
-        assert check(text).job.slurm_options.job == RoleSlurmOptions()
-    else:
-        assert error_codes(text) == ["E203"]
+def test_null_is_no_value(key: str) -> None:
+    assert check(job(f"extras/slurm/{key}", None)).job.slurm_options.job == RoleSlurmOptions()
 
 
-@pytest.mark.parametrize("constraint", ["a100|v100", "[rack1|rack2]", "ib&gpu*4", "(a|b)&c"])
-def test_constraints(constraint: str) -> None:
-    slurm_options = check(job("extras/slurm/constraint", constraint)).job.slurm_options.job
-    assert slurm_options.pass_through == {"constraint": constraint}
-
-
-@pytest.mark.parametrize("hosts", ["node1", "node[01-04,7],gpu-3.cluster", "n[1-2]m[3-4]"])
-def test_host_lists(hosts: str) -> None:
-    slurm_options = check(job("extras/slurm", {"exclude": hosts, "nodelist": hosts})).job.slurm_options.job
-    assert slurm_options.pass_through == {"exclude": hosts, "nodelist": hosts}
-
-
-@pytest.mark.parametrize("hosts", ["", ",", "a,", "a,,b", "node[1-", "node]", "/etc/hosts", "a b", "-x", "node[]"])
-def test_invalid_host_lists_are_refused(hosts: str) -> None:
-    assert error_codes(job("extras/slurm/exclude", hosts)) == ["E203"]
+@pytest.mark.parametrize(("key", "value"), [(key, value) for key, values in VALID.items() for value in values])
+def test_valid_constraints_and_host_lists_are_accepted(key: str, value: str) -> None:
+    assert check(job(f"extras/slurm/{key}", value)).job.slurm_options.job.pass_through == {key: value}
 
 
 @pytest.mark.parametrize("option", ["--nice=5", "--exclusive", "--licenses=a:1", "--hint=nomultithread", "--begin=now"])
 def test_raw_options(option: str) -> None:
     assert check(job("extras/slurm/options", [option])).job.slurm_options.job.options == (option,)
-
-
-@pytest.mark.parametrize(
-    "option", ["nice=5", "--", "--nice 5", "--nice=5\n--wrap=id", "--nice=", "--Nice=5", 5, "--x=a'b"]
-)
-def test_invalid_raw_options_are_refused(option: object) -> None:
-    assert error_codes(job("extras/slurm/options", [option])) == ["E203"]
 
 
 @pytest.mark.parametrize("name", sorted(SBATCH))
@@ -198,44 +213,10 @@ def test_how_long_a_failed_task_is_held(written: object, held: timedelta | None)
     assert check(job("extras/slurm/isDebug", written)).job.debug_hold == held
 
 
-@pytest.mark.parametrize("value", ["soon", "", 0, -1, 1.5, [30], "30m"])
-def test_invalid_hold_times_are_refused(value: object) -> None:
-    assert error_codes(job("extras/slurm/isDebug", value)) == ["E203"]
-
-
-@pytest.mark.parametrize("name", ["*", "A=1", "", "A B", "A|B", "1A", "A*B", "$A", "\u00c4", "A\n", 5, None, ["A"]])
-def test_invalid_variable_names_are_refused(name: object) -> None:
-    assert error_codes(job("extras/slurm/exportEnv", ["HOME", name])) == ["E203"]
-
-
-@pytest.mark.parametrize("value", ["some", "HOME", 1, {}, {"HOME": "/"}])
-def test_invalid_export_env_values_are_refused(value: object) -> None:
-    assert error_codes(job("extras/slurm/exportEnv", value)) == ["E203"]
-
-
 @pytest.mark.parametrize("pattern", ["/data/run 7/*.pt", "./*", "./it's $(x)/[ab]?", "/data/\u00fcber"])
 def test_valid_checkpoints_are_accepted(pattern: str) -> None:
     checked = check(job("extras/slurm/resumes", {"file": pattern})).job
     assert checked.slurm_options.checkpoints == pattern
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        "/data/*",
-        {"file": ""},
-        {"file": "data/*"},
-        {"file": "~/x"},
-        {"file": "./a\nb"},
-        {"file": "/"},
-        {"file": 5},
-        {"log": "("},
-        {"files": "./x"},
-    ],
-)
-def test_invalid_checkpoints_are_refused(value: object) -> None:
-    (code,) = error_codes(job("extras/slurm/resumes", value))
-    assert code in ("E201", "E203")
 
 
 @pytest.mark.parametrize(
@@ -245,26 +226,3 @@ def test_valid_workdirs_are_accepted(folder: str) -> None:
     slurm = {"workdir": folder, "taskRoles": {"worker": {"workdir": "/role"}}}
     checked = check(job("extras/slurm", slurm)).job
     assert (checked.slurm_options.job.workdir, checked.roles[0].slurm_options.workdir) == (folder, "/role")
-
-
-@pytest.mark.parametrize(
-    "folder",
-    [
-        "",
-        "data",
-        "../data",
-        "./../data",
-        "./a/..",
-        ".",
-        "./a\nb",
-        "~",
-        "~/data",
-        "$HOME",
-        "/a\nb",
-        "/a\u2028b",
-        5,
-        ["/a"],
-    ],
-)
-def test_invalid_workdirs_are_refused(folder: object) -> None:
-    assert error_codes(job("extras/slurm/workdir", folder)) == ["E203"]

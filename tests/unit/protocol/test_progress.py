@@ -84,22 +84,21 @@ def compiled(slurm: object) -> tuple[str, list[str | None]]:
     return script, list(settings)
 
 
-def test_roles_with_the_setting_of_the_job_are_one_group() -> None:
-    _, settings = compiled({"progress": {"within": "15m"}, "taskRoles": {"second": {"progress": ROLES}}})
-    assert settings == ["'900 900 report 0'", "'60 60 end 1'", "'900 900 report 0'"]
-
-
-def test_a_role_can_be_left_out() -> None:
-    _, settings = compiled({"progress": {"within": "15m"}, "taskRoles": {"worker": {"progress": False}}})
-    assert settings == ["'900 900 report 1'", "'900 900 report 1'"]
+@pytest.mark.parametrize(
+    ("roles", "settings"),
+    [
+        ({"second": {"progress": ROLES}}, ["'900 900 report 0'", "'60 60 end 1'", "'900 900 report 0'"]),
+        ({"worker": {"progress": False}}, ["'900 900 report 1'", "'900 900 report 1'"]),
+    ],
+)
+def test_roles_with_the_setting_of_the_job_are_one_group(roles: dict[str, object], settings: list[str]) -> None:
+    assert compiled({"progress": {"within": "15m"}, "taskRoles": roles})[1] == settings
 
 
 def test_a_job_without_a_guard_has_no_part_of_it() -> None:
     plain, _ = compiled({})
-    off, _ = compiled({"progress": False})
-    assert plain == off
-    assert "PROGRESS" not in plain
-    assert "stalled" not in plain
+    assert plain == compiled({"progress": False})[0]
+    assert not [word for word in ("PROGRESS", "stalled") if word in plain]
 
 
 def test_a_hostile_command_is_one_word_of_the_script() -> None:

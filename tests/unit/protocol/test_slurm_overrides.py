@@ -57,13 +57,11 @@ def test_all_invalid_option_values_are_reported_at_once() -> None:
     ]
 
 
-def test_the_plan_checks_options_like_job_file_values() -> None:
+@pytest.mark.parametrize(("given", "code"), [({"partition": "nowhere"}, "E402"), ({"time": "2:00:00"}, "E403")])
+def test_the_plan_checks_options_like_job_file_values(given: dict[str, str], code: str) -> None:
     with pytest.raises(PlanError) as error:
-        directives(text(), partition="nowhere")
-    assert error.value.diagnostics[0].code == "E402"
-    with pytest.raises(PlanError) as error:
-        directives(text(), time="2:00:00")
-    assert error.value.diagnostics[0].code == "E403"
+        directives(text(), **given)
+    assert error.value.diagnostics[0].code == code
 
 
 @pytest.mark.parametrize("extras", ["text", ["list"], {"slurm": 3}])

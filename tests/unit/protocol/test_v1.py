@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -27,10 +28,8 @@ def test_null_thresholds_have_no_effect() -> None:
 
 
 def test_given_shared_memory_is_shown() -> None:
-    found = role("shmMB", 256).resources
-    assert (found.shm_mib, found.declared_shm_mib) == (256, 256)
-    found = role("shmMB", 0).resources
-    assert (found.shm_mib, found.declared_shm_mib) == (64, 0)
+    given, none = role("shmMB", 256).resources, role("shmMB", 0).resources
+    assert (given.shm_mib, given.declared_shm_mib, none.shm_mib, none.declared_shm_mib) == (256, 256, 64, 0)
 
 
 def test_declared_ports_come_first_and_may_be_fixed() -> None:
@@ -63,12 +62,11 @@ def test_commands_are_unchanged_except_for_a_lone_shell(command: str, text: str)
     assert ("W334" in codes("taskRoles/0/command", command)) == (text == "sleep infinity")
 
 
-def test_kill_all_counts_the_tasks_of_all_roles() -> None:
-    assert [check(job()).job.min_succeeded, meant("killAllOnCompletedTaskNumber", 0).min_succeeded] == [-1, 0]
-    assert meant("killAllOnCompletedTaskNumber", 2).min_succeeded == 2
-    assert codes("killAllOnCompletedTaskNumber", 2) == []
-    assert meant("killAllOnCompletedTaskNumber", 3).min_succeeded == 3
-    assert codes("killAllOnCompletedTaskNumber", 3) == ["W333"]
+@pytest.mark.parametrize(("count", "warnings"), [(0, []), (2, []), (3, ["W333"])])
+def test_kill_all_counts_the_tasks_of_all_roles(count: int, warnings: list[str]) -> None:
+    assert check(job()).job.min_succeeded == -1
+    assert meant("killAllOnCompletedTaskNumber", count).min_succeeded == count
+    assert codes("killAllOnCompletedTaskNumber", count) == warnings
 
 
 @pytest.mark.parametrize("key", ["minFailedTaskCount", "minSucceededTaskCount"])
@@ -111,10 +109,8 @@ def test_slurm_options_are_read_from_extras() -> None:
         "compat": {"jobName": "full"},
     }
     found = meant("extras/slurm", slurm)
-    assert found.slurm_options.layout == "het"
-    assert found.slurm_options.job.time is not None
-    assert found.roles[0].slurm_options.pass_through == {"qos": "high"}
-    assert found.compat.job_name == "full"
+    assert (found.slurm_options.layout, found.slurm_options.job.time) == ("het", timedelta(hours=1))
+    assert (found.roles[0].slurm_options.pass_through, found.compat.job_name) == ({"qos": "high"}, "full")
     assert codes("extras/slurm", slurm) == []
 
 

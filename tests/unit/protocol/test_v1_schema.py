@@ -22,14 +22,8 @@ def test_defaults() -> None:
     found = meant()
     assert codes() == []
     assert (found.protocol, found.name, found.virtual_cluster, found.retry_limit) == ("1", "demo", "default", 0)
-    assert (found.gang, found.min_succeeded, found.variables, found.auth_file, found.debug_hold) == (
-        True,
-        -1,
-        (),
-        "",
-        None,
-    )
-    assert found.directories == Directories(data="", output="", code="")
+    assert (found.gang, found.min_succeeded, found.variables, found.auth_file) == (True, -1, (), "")
+    assert (found.directories, found.debug_hold) == (Directories(data="", output="", code=""), None)
     [only] = found.roles
     assert (only.name, only.controller_name, only.instances, only.task_retry_limit) == ("worker", "worker", 2, 0)
     assert only.completion == Completion(min_failed=1, min_succeeded=-1)
@@ -37,9 +31,7 @@ def test_defaults() -> None:
     assert only.resources == Resources(
         cpus=1, memory_mib=1024, gpus=0, shm_mib=64, declared_shm_mib=64, infiniband=False
     )
-    assert only.ports == HTTP_AND_SSH
-    assert only.lines == Lines(first=5, last=12)
-    assert only.node_type is None
+    assert (only.ports, only.lines, only.node_type) == (HTTP_AND_SSH, Lines(first=5, last=12), None)
 
 
 @pytest.mark.parametrize(("key", "value"), [("taskNumber", 1), ("cpuNumber", 1), ("memoryMB", 100), ("gpuNumber", 0)])

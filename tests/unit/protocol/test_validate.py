@@ -19,33 +19,18 @@ def test_defaults() -> None:
     checked = check(job())
     assert not checked.warnings
     found = checked.job
-    assert (found.protocol, found.name, found.virtual_cluster, found.retry_limit) == (
-        "2",
-        "demo",
-        "default",
-        0,
-    )
-    assert found.gang
-    assert found.slurm_options.layout is None
-    assert found.slurm_options.job == RoleSlurmOptions()
+    assert (found.protocol, found.name, found.virtual_cluster, found.retry_limit) == ("2", "demo", "default", 0)
+    assert (found.gang, found.slurm_options.layout, found.slurm_options.job) == (True, None, RoleSlurmOptions())
     [role] = found.roles
-    assert (role.name, role.controller_name, role.instances, role.task_retry_limit) == (
-        "worker",
-        "worker",
-        1,
-        0,
-    )
+    assert (role.name, role.controller_name, role.instances, role.task_retry_limit) == ("worker", "worker", 1, 0)
     assert role.completion == Completion(min_failed=1, min_succeeded=-1)
     assert role.resources == Resources(
         cpus=1, memory_mib=1024, gpus=0, shm_mib=512, declared_shm_mib=0, infiniband=False
     )
     assert role.ports == (PortRequest(label="ssh", count=1), PortRequest(label="http", count=1))
-    assert (role.image.name, role.image.uri) == ("image", "python:3.11")
-    assert role.command.text == "python train.py"
-    assert role.command.errexit
-    assert role.command.nounset
-    assert role.command.pipefail
-    assert role.lines == Lines(first=9, last=16)
+    assert (role.image.name, role.image.uri, role.lines) == ("image", "python:3.11", Lines(first=9, last=16))
+    command = role.command
+    assert (command.text, command.errexit, command.nounset, command.pipefail) == ("python train.py", True, True, True)
 
 
 def test_a_virtual_cluster_without_a_name_is_the_default() -> None:
@@ -127,11 +112,11 @@ def test_min_succeeded_can_be_the_number_of_instances() -> None:
     roles = {"a": {**ROLE, "instances": 3}, "b": {**ROLE, "completion": {"minSucceededInstances": 1}}}
     base = changed(JOB, "taskRoles", roles)
     assert codes(check(yaml.safe_dump(base))) == ["W202"]
-    chosen = check(yaml.safe_dump(changed(base, "extras/slurm/compat/minSucceeded", "instances")))
-    assert [role.completion.min_succeeded for role in chosen.job.roles] == [3, 1]
-    assert not chosen.warnings
+    by_job = check(yaml.safe_dump(changed(base, "extras/slurm/compat/minSucceeded", "instances")))
     by_site = validate(read(yaml.safe_dump(base), file="job.yaml"), defaults=CompatOptions(min_succeeded="instances"))
-    assert [role.completion.min_succeeded for role in by_site.job.roles] == [3, 1]
+    for found in (by_job, by_site):
+        assert [role.completion.min_succeeded for role in found.job.roles] == [3, 1]
+    assert not by_job.warnings
 
 
 @pytest.mark.parametrize(
@@ -152,9 +137,8 @@ def test_the_warning_about_a_role_without_a_threshold_says_when_the_job_succeeds
 
 def test_a_warning_about_hundreds_of_roles_names_a_few() -> None:
     (warning,) = check(job("taskRoles", {f"r{number}": ROLE for number in range(300)})).warnings
-    assert warning.code == "W202"
-    assert "for `r0`, `r1`, " in warning.message
-    assert "and 292 more: the job succeeds" in warning.message
+    words = [each in warning.message for each in ("for `r0`, `r1`, ", "and 292 more: the job succeeds")]
+    assert (warning.code, words) == ("W202", [True, True])
 
 
 def test_switches_of_the_job_override_those_of_the_site() -> None:
