@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from ..files import write_files
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -83,15 +85,14 @@ def write_sysfs(folder: Path, machine: Machine) -> Path:
         device = folder / f"bus/pci/drivers/nvidia/0000:{number + 7:02x}:00.0"
         if machine.vendor == "amd":
             device = folder / f"class/drm/renderD{128 + number}/device"
-        device.mkdir(parents=True)
-        (device / "numa_node").write_text(f"{domain}\n")
+        write_files(device, {"numa_node": f"{domain}\n"})
     for name, domain in machine.adapters.items():
-        port = folder / "class/infiniband" / name / "ports/1"
-        port.mkdir(parents=True)
-        (port / "state").write_text("4: ACTIVE\n")
-        (port / "link_layer").write_text("InfiniBand\n")
-        (folder / "class/infiniband" / name / "device").mkdir()
-        (folder / "class/infiniband" / name / "device/numa_node").write_text(f"{domain}\n")
+        files = {
+            "device/numa_node": f"{domain}\n",
+            "ports/1/state": "4: ACTIVE\n",
+            "ports/1/link_layer": "InfiniBand\n",
+        }
+        write_files(folder / "class/infiniband" / name, files)
     for core in range(machine.cpus):
         for thread in range(machine.threads):
             cpu = core + thread * machine.cpus

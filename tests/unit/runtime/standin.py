@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import yaml
 
+from ..files import write_programs
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -38,10 +40,7 @@ esac
 def install(folder: Path, names: Sequence[str]) -> Path:
     """Put stand-ins into a folder for PATH, and return it."""
     programs = folder / "bin"
-    programs.mkdir(exist_ok=True)
-    for name in names:
-        (programs / name).write_text(SCRIPT.replace("FOLDER", shlex.quote(str(folder))))
-        (programs / name).chmod(0o755)
+    write_programs(programs, dict.fromkeys(names, SCRIPT.replace("FOLDER", shlex.quote(str(folder)))))
     return programs
 
 

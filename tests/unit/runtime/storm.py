@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 from paislurm.translator.pipeline import compile_job
 from tests.cluster.processes import wait_until
 
+from ..files import write_programs
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -72,11 +74,8 @@ class Storm:
     def __init__(self, folder: Path, bash: Sequence[str]) -> None:
         self.folder = folder
         self.programs = folder / "bin"
-        self.programs.mkdir()
         start = f'#!/bin/sh\nexec {" ".join(bash)} "$@"\n'
-        for name, text in {"bash": start, "srun": SRUN, "scontrol": SCONTROL, "scancel": SCANCEL}.items():
-            (self.programs / name).write_text(text)
-            (self.programs / name).chmod(0o755)
+        write_programs(self.programs, {"bash": start, "srun": SRUN, "scontrol": SCONTROL, "scancel": SCANCEL})
         self._numbers = itertools.count(os.getpid() * 10_000)
 
     def strike(self, number: signal.Signals, script: str, pause: float, *, begun: bool) -> list[Any]:

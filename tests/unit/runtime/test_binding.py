@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from ..files import write_files
 from .bash import lines_of as bash
 
 if TYPE_CHECKING:
@@ -85,12 +86,8 @@ def test_other_reports_of_a_mismatch_are_none(words: str) -> None:
 
 
 def adapter(folder: Path, name: str, domain: int, *, layer: str = "InfiniBand", state: str = "4: ACTIVE") -> None:
-    path = folder / "infiniband" / name
-    (path / "ports/1").mkdir(parents=True)
-    (path / "device").mkdir()
-    (path / "device/numa_node").write_text(f"{domain}\n")
-    (path / "ports/1/link_layer").write_text(f"{layer}\n")
-    (path / "ports/1/state").write_text(f"{state}\n")
+    files = {"device/numa_node": str(domain), "ports/1/link_layer": layer, "ports/1/state": state}
+    write_files(folder / "infiniband" / name, {file: f"{text}\n" for file, text in files.items()})
 
 
 FAR = "the adapter mlx5_1 of n1 is in NUMA domain 1, as is a GPU of this task, but no adapter of the site profile is"

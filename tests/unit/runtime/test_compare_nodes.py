@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from ..files import write_files
 from .bash import lines_of as bash
 
 if TYPE_CHECKING:
@@ -13,14 +14,15 @@ if TYPE_CHECKING:
 
 
 def adapter(folder: Path, name: str = "mlx5_0", counters: str = "symbol_error=0 link_downed=3") -> None:
+    files = {
+        "state": "4: ACTIVE",
+        "rate": "200 Gb/sec (4X HDR)",
+        "link_layer": "InfiniBand",
+        "../../fw_ver": "20.39.1002",
+    }
+    files |= {f"counters/{file}": value for file, value in (each.split("=") for each in counters.split())}
     port = folder / "class/infiniband" / name / "ports/1"
-    (port / "counters").mkdir(parents=True)
-    for file, text in (("state", "4: ACTIVE"), ("rate", "200 Gb/sec (4X HDR)"), ("link_layer", "InfiniBand")):
-        (port / file).write_text(f"{text}\n")
-    (folder / "class/infiniband" / name / "fw_ver").write_text("20.39.1002\n")
-    for counter in counters.split():
-        file, _, value = counter.partition("=")
-        (port / "counters" / file).write_text(f"{value}\n")
+    write_files(port, {file: f"{text}\n" for file, text in files.items()})
 
 
 def readings(folder: Path, code: str = "") -> list[str]:

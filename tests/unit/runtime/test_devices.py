@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from ..files import write_files
 from .bash import lines_of as bash
 
 if TYPE_CHECKING:
@@ -56,19 +57,13 @@ def test_nccl_matches_adapter_names_exactly(tmp_path: Path, listed: str, there: 
 
 def roce(folder: Path, name: str, index: int = 3, layer: str = "Ethernet", version: str = "RoCE v2") -> None:
     """Write an adapter with the GIDs of a link-local address, of both versions, and then of an IPv4 address."""
-    port = folder / "infiniband" / name / "ports" / "1"
-    for part in ("gids", "gid_attrs/types"):
-        (port / part).mkdir(parents=True)
-    (port / "link_layer").write_text(f"{layer}\n")
-    (port / "state").write_text("4: ACTIVE\n")
-    for number in range(8):
-        gid, kind = "0000:0000:0000:0000:0000:0000:0000:0000", ""
-        if number < 2:
-            gid, kind = "fe80:0000:0000:0000:0a00:00ff:fe00:0001", ("IB/RoCE v1", "RoCE v2")[number]
-        elif number in (index - 1, index):
-            gid, kind = "0000:0000:0000:0000:0000:ffff:0a00:0001", version if number == index else "IB/RoCE v1"
-        (port / "gids" / str(number)).write_text(f"{gid}\n")
-        (port / "gid_attrs/types" / str(number)).write_text(f"{kind}\n" if kind else "")
+    link, address = "fe80:0000:0000:0000:0a00:00ff:fe00:0001", "0000:0000:0000:0000:0000:ffff:0a00:0001"
+    gids = [(link, "IB/RoCE v1\n"), (link, "RoCE v2\n"), *[("0000:0000:0000:0000:0000:0000:0000:0000", "")] * 6]
+    gids[index - 1 : index + 1] = [(address, "IB/RoCE v1\n"), (address, f"{version}\n")]
+    files = {"link_layer": f"{layer}\n", "state": "4: ACTIVE\n"}
+    for number, (gid, kind) in enumerate(gids):
+        files |= {f"gids/{number}": f"{gid}\n", f"gid_attrs/types/{number}": kind}
+    write_files(folder / "infiniband" / name / "ports/1", files)
 
 
 TWO = "PSL_INFINIBAND_CHECKS=('hca:mlx5_0 hca:mlx5_1:1 net:eth1')"
@@ -161,13 +156,11 @@ def test_too_few_devices_fail_the_task(given: str, local: int) -> None:
 
 @pytest.fixture
 def sysfs(tmp_path: Path) -> Path:
-    for port, state in ((1, "1: DOWN"), (2, "4: ACTIVE")):
-        folder = tmp_path / "infiniband" / "mlx5_0" / "ports" / str(port)
-        folder.mkdir(parents=True)
-        (folder / "state").write_text(state + "\n")
-    for name, state in (("ib0", "up"), ("ib1", "down"), ("veth0", "unknown")):
-        (tmp_path / "net" / name).mkdir(parents=True)
-        (tmp_path / "net" / name / "operstate").write_text(state + "\n")
+    ports = {
+        f"infiniband/mlx5_0/ports/{port}/state": f"{state}\n" for port, state in ((1, "1: DOWN"), (2, "4: ACTIVE"))
+    }
+    names = {"ib0": "up", "ib1": "down", "veth0": "unknown"}
+    write_files(tmp_path, ports | {f"net/{name}/operstate": f"{state}\n" for name, state in names.items()})
     return tmp_path
 
 
@@ -235,8 +228,7 @@ eno1\t00014D0A\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0
     ],
 )
 def test_the_interface_for_gloo_is_set(tmp_path: Path, hosts: str, address: str, found: str) -> None:
-    (tmp_path / "hosts").write_text(hosts.replace("NAME", socket.gethostname()) + "\n")
-    (tmp_path / "route").write_text(ROUTES)
+    write_files(tmp_path, {"hosts": hosts.replace("NAME", socket.gethostname()) + "\n", "route": ROUTES})
     code = f"""
         HOSTNAME=another
         echo "found $(find_gloo_interface {address} {tmp_path}/hosts {tmp_path}/route)"
@@ -255,8 +247,7 @@ def test_the_interface_for_gloo_is_set(tmp_path: Path, hosts: str, address: str,
 def test_open_mpi_gets_one_list_of_interfaces(tmp_path: Path, text: str | None, variables: str) -> None:
     """A second list beside that of its own defaults would take TCP from it."""
     if text is not None:
-        (tmp_path / "openmpi").mkdir()
-        (tmp_path / "openmpi/openmpi-mca-params.conf").write_text(text)
+        write_files(tmp_path, {"openmpi/openmpi-mca-params.conf": text})
     code = f"""
         PSL_ETC={tmp_path} OMPI_MCA_btl_tcp_if_exclude=127.0.0.1/8,ib0
         include_ethernet eth7

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from ..files import write_files, write_programs
 from .bash import run
 from .test_compare_nodes import adapter
 
@@ -32,23 +33,23 @@ def evidence(folder: Path, code: str = 'print_evidence "$(($(date +%s) - 100))"'
 
 def program(folder: Path, name: str, said: str) -> None:
     """Put a stand-in for a program of the node in place."""
-    (folder / name).write_text(f"#!/bin/sh\ncat <<'END'\n{said}END\n")
-    (folder / name).chmod(0o755)
+    write_programs(folder, {name: f"#!/bin/sh\ncat <<'END'\n{said}END\n"})
 
 
 def cgroup(folder: Path, version: int, kills: int) -> None:
     """Lay out a task's memory cgroup with this number of kills, as /proc shows it."""
-    top, path = folder / "cgroup", "slurm/job_7/step_0/user/task_0"
-    (top / path).mkdir(parents=True)
-    (folder / "proc/self").mkdir(parents=True)
+    path = "slurm/job_7/step_0/user/task_0"
     name, prefix, kind, options = (
         ("memory.events", "0::", "cgroup2 none rw", "")
         if version == 2
         else ("memory.oom_control", "4:memory:", "cgroup none rw,memory", "")
     )
-    (top / path / name).write_text(f"low 0\noom_kill {kills}\noom_group_kill 0\n{options}")
-    (folder / "proc/self/cgroup").write_text(f"{prefix}/{path}\n")
-    (folder / "proc/self/mountinfo").write_text(f"30 25 0:26 / {top} rw - {kind}\n")
+    files = {
+        f"cgroup/{path}/{name}": f"low 0\noom_kill {kills}\noom_group_kill 0\n{options}",
+        "proc/self/cgroup": f"{prefix}/{path}\n",
+        "proc/self/mountinfo": f"30 25 0:26 / {folder}/cgroup rw - {kind}\n",
+    }
+    write_files(folder, files)
 
 
 @pytest.mark.parametrize("version", [1, 2])
@@ -94,10 +95,8 @@ def test_changes_of_infiniband_since_the_node_check_are_printed(tmp_path: Path) 
     log.write_text("\n".join(evidence(tmp_path, "print_infiniband_problems")) + "\n")
     assert evidence(tmp_path) == []
     port = tmp_path / "class/infiniband/mlx5_0/ports/1"
-    (port / "counters/link_downed").write_text("4\n")
-    (port / "counters/symbol_error").write_text("17\n")
-    (port / "rate").write_text("100 Gb/sec (4X EDR)\n")
-    (port / "state").write_text("1: DOWN\n")
+    write_files(port, {"counters/link_downed": "4\n", "counters/symbol_error": "17\n"})
+    write_files(port, {"rate": "100 Gb/sec (4X EDR)\n", "state": "1: DOWN\n"})
     assert evidence(tmp_path, "print_changed_readings") == [
         "port 1 of the InfiniBand adapter mlx5_0 is not active but DOWN"
     ]
@@ -111,8 +110,7 @@ def test_changes_of_infiniband_since_the_node_check_are_printed(tmp_path: Path) 
 
 def test_a_node_that_tells_nothing_leaves_no_evidence(tmp_path: Path) -> None:
     """Users may not read the kernel's messages; of tasks that fail at once, the first one reads the node's."""
-    (tmp_path / "dmesg").write_text("#!/bin/sh\necho 'dmesg: read kernel buffer failed' >&2\nexit 1\n")
-    (tmp_path / "dmesg").chmod(0o755)
+    write_programs(tmp_path, {"dmesg": "#!/bin/sh\necho 'dmesg: read kernel buffer failed' >&2\nexit 1\n"})
     assert evidence(tmp_path) == []
     program(tmp_path, "dmesg", "[ 4950.2] nvme0: I/O timeout\n")
     twice = "read_clock() { PSL_NOW=1000; }\nprint_evidence 900 && print_evidence 900"

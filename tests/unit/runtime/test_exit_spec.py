@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from paislurm.translator.exit_codes.table import ExitRule, exit_rules
 from paislurm.translator.rendering.shell import quote
 
+from ..files import write_programs
 from .bash import run
 
 RULES = exit_rules("fixed")
@@ -166,7 +167,6 @@ GPU 00000000:3B:00.0
 def test_a_gpu_memory_error_is_detected(tmp_path: Path, layout: str, device: int, before: int, code: int) -> None:
     """Errors since the driver was loaded count, those of the card's whole life do not. The second GPU has it."""
     said = layout.format(device=0, before=before) + layout.format(device=device, before=before)
-    (tmp_path / "nvidia-smi").write_text(f"#!/bin/sh\ncat <<'END'\n{said}END\n")
-    (tmp_path / "nvidia-smi").chmod(0o755)
+    write_programs(tmp_path, {"nvidia-smi": f"#!/bin/sh\ncat <<'END'\n{said}END\n"})
     printed = "PSL_ROLE_GPUS=(1); print_exit 1 0 /dev/null /dev/null"
     assert run(table(RULES) + printed, env={"PATH": f"{tmp_path}:/usr/bin:/bin"}).split()[0] == str(code)

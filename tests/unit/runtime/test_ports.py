@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from ..files import write_programs
 from .bash import lines_of as bash
 
 if TYPE_CHECKING:
@@ -95,8 +96,7 @@ def test_an_exhausted_port_range_is_reported() -> None:
 
 
 def test_one_md5sum_for_all_ports_of_a_node(tmp_path: Path) -> None:
-    (tmp_path / "md5sum").write_text(f'#!/bin/bash\necho call >>{tmp_path}/calls\nexec /usr/bin/md5sum "$@"\n')
-    (tmp_path / "md5sum").chmod(0o755)
+    write_programs(tmp_path, {"md5sum": f'#!/bin/bash\necho call >>{tmp_path}/calls\nexec /usr/bin/md5sum "$@"\n'})
     requests = " ".join(f"'0 {index} 0'" for index in range(300))
     code = f'{JOB} PSL_FIRST_PORT=15000 PSL_LAST_PORT=39999; assign_ports {requests} && echo "${{PSL_PORT_LINES[@]}}"'
     (text,) = bash(code, path=f"{tmp_path}:/usr/bin:/bin", cwd=tmp_path)

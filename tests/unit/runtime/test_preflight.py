@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ..files import write_files, write_programs
 from .bash import lines_of as bash
 from .bash import run
 
@@ -195,8 +196,7 @@ def test_folder_that_cannot_be_written(tmp_path: Path) -> None:
     ],
 )
 def test_commands_are_tried(tmp_path: Path, text: str, expected: list[str]) -> None:
-    (tmp_path / "commands").mkdir()
-    (tmp_path / "commands/preflight-command-0.sh").write_text(text, encoding="utf-8")
+    write_files(tmp_path, {"commands/preflight-command-0.sh": text})
     lines = answer("command", "disk command:0", tmp_path)
     assert [line for line in lines if line.startswith("n1 tried")] == expected[:1]
     assert set(expected) <= set(lines)
@@ -224,25 +224,23 @@ GPUS = {
 @pytest.mark.parametrize("name", GPUS)
 def test_gpus(tmp_path: Path, name: str) -> None:
     text, problems = GPUS[name]
-    (tmp_path / "nvidia-smi").write_text(f"#!/bin/bash\n{text}\n")
-    (tmp_path / "dmesg").write_text(
+    dmesg = (
         "#!/bin/bash\nread -r up _ </proc/uptime\n"
         'echo "[ ${up%.*}.1] NVRM: Xid (PCI:0000:3b:00): 31, pid=1, name=python, MMU Fault"\n'
     )
-    for program in tmp_path.iterdir():
-        program.chmod(0o755)
+    write_programs(tmp_path, {"nvidia-smi": f"#!/bin/bash\n{text}\n", "dmesg": dmesg})
     lines = answer("checks", "gpu", tmp_path, path=f"{tmp_path}:/usr/bin:/bin", before="CUDA_VISIBLE_DEVICES=0,1\n")
     assert lines == [*(f"n1 problem {problem}" for problem in problems), "n1 end"]
 
 
 def test_fault_of_a_gpu_in_the_messages_of_the_kernel(tmp_path: Path) -> None:
     """Old faults and errors of programs do not count."""
-    (tmp_path / "dmesg").write_text(
+    dmesg = (
         "#!/bin/bash\nread -r up _ </proc/uptime; up=${up%.*}\n"
         "printf '[%d.5] NVRM: Xid (PCI:0000:3b:00): %s\n' $((up - 9)) '79, pid=1, GPU has fallen off the bus.' "
         "$((up - 3)) '13, Graphics Exception'\n"
     )
-    (tmp_path / "dmesg").chmod(0o755)
+    write_programs(tmp_path, {"dmesg": dmesg})
     found = bash("print_gpu_faults; PSL_FAULT=1", cwd=tmp_path, path=f"{tmp_path}:/usr/bin:/bin")
     assert found == ["n1 problem kernel: NVRM: Xid (PCI:0000:3b:00): 79, pid=1, GPU has fallen off the bus."]
 

@@ -15,6 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from ..files import write_programs
 from .bash import sourced
 
 if TYPE_CHECKING:
@@ -124,10 +125,8 @@ def resolve(
 ) -> str:
     """Return the digest that is found, or the problem; curl's own words are looked through for the password."""
     folder = server.folder
-    (folder / "bin").mkdir(exist_ok=True)
-    curl = folder / "bin" / "curl"
-    curl.write_text(f'#!/bin/sh\nprintf \'%s\\n\' "$@" >>{folder}/argv\nexec {shutil.which("curl")} "$@"\n')
-    curl.chmod(0o755)
+    curl = f'#!/bin/sh\nprintf \'%s\\n\' "$@" >>{folder}/argv\nexec {shutil.which("curl")} "$@"\n'
+    write_programs(folder / "bin", {"curl": curl})
     settings += f"PSL_SECRETS_FOLDER='{folder}'\n" + (
         f"PSL_CERTIFICATES='{folder}/certificate.pem'\n" if trusted else ""
     )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from ..files import write_files, write_programs
 from .bash import run
 
 if TYPE_CHECKING:
@@ -104,15 +105,10 @@ def test_files_and_commands_are_signs_of_progress(tmp_path: Path, sign: str) -> 
 
 def process(folder: Path, number: int, parent: int, state: str, name: str, waits: str, words: str = "x") -> Path:
     """Lay out a process in /proc, and return its folder."""
-    place = folder / "proc" / str(number)
-    thread = place / "task" / str(number)
-    thread.mkdir(parents=True)
+    place, stat = folder / "proc" / str(number), f"{number} ({name}) {state} {parent} 1 1 0 -1\n"
+    thread = {f"task/{number}/stat": stat, f"task/{number}/wchan": waits}
+    write_files(place, {"stat": stat, "cmdline": words.replace(" ", "\0") + "\0", "environ": ""} | thread)
     (place / "fd").mkdir()
-    for file in (place / "stat", thread / "stat"):
-        file.write_text(f"{number} ({name}) {state} {parent} 1 1 0 -1\n")
-    (thread / "wchan").write_text(waits)
-    (place / "cmdline").write_text(words.replace(" ", "\0") + "\0")
-    (place / "environ").write_text("")
     return place
 
 
@@ -175,10 +171,9 @@ def test_what_a_process_waits_for(node: Path, state: str, waits: str, rank: int,
 
 def test_a_thread_is_found_too(node: Path) -> None:
     place = process(node, 203, 202, "S", "py", "futex_wait_queue")
-    (place / "task/209").mkdir()
-    (place / "task/209/stat").write_text("209 (pool) 1) D 202 1\n")
-    (place / "task/209/wchan").write_text("rpc_wait_bit_killable")
-    (place / "task/209/syscall").write_text("0 0x5 0x0 0x0 0x0 0x0 0x0 0x0 0x0\n")
+    call = "0 0x5 0x0 0x0 0x0 0x0 0x0 0x0 0x0\n"
+    thread = {"stat": "209 (pool) 1) D 202 1\n", "wchan": "rpc_wait_bit_killable", "syscall": call}
+    write_files(place / "task/209", thread)
     (place / "fd/5").symlink_to("/data/set 1\n")
     assert "waits for a file system (py, process 203, in rpc_wait_bit_killable on /data/set 1" in found(node)["0.1"]
 
@@ -261,12 +256,11 @@ def test_nccl_is_asked_and_names_the_processes_behind(node: Path) -> None:
 
 
 def test_py_spy_of_the_task_names_the_function(node: Path) -> None:
-    (node / "bin").mkdir()
-    (node / "bin/py-spy").write_text(
+    said = (
         "#!/bin/sh\ncat <<'END'\nProcess 203: python3 train.py\n\nThread 9 (idle): \"pool\"\n    work (a.py:1)\n"
         'Thread 203 (idle): "MainThread"\n    barrier (torch/distributed/c.py:5356)\n    main (train.py:8)\nEND\n'
     )
-    (node / "bin/py-spy").chmod(0o755)
+    write_programs(node / "bin", {"py-spy": said})
     place = process(node, 203, 202, "S", "python3", "futex_wait_queue")
     (place / "environ").write_text(f"PATH={node}/bin\0")
     sign = found(node)["0.1"].split()[3]
@@ -304,11 +298,8 @@ def test_a_program_that_computes_may_wait_in_mpi(
     node: Path, state: str, mapped: str, container: bool, stack: str, sign: str
 ) -> None:
     """The outermost function of MPI is the one that the program has called. Of some of a task's ranks none counts."""
-    (node / "bin").mkdir()
-    (node / "bin/eu-stack").write_text(
-        f"#!/bin/sh\necho \"$@\" >>{node}/asked\n[ $3 != 204 ] || exit\ncat <<'END'\n{stack}END\n"
-    )
-    (node / "bin/eu-stack").chmod(0o755)
+    said = f"#!/bin/sh\necho \"$@\" >>{node}/asked\n[ $3 != 204 ] || exit\ncat <<'END'\n{stack}END\n"
+    write_programs(node / "bin", {"eu-stack": said})
 
     def rank(number: int) -> None:
         place = process(node, number, 202, state, "ranks", "0" if state == "R" else "do_poll")

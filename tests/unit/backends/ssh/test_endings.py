@@ -17,6 +17,7 @@ from paislurm.backends.ssh.remote_files import Removals
 from paislurm.backends.ssh.transport import Address, choose_transport
 from paislurm.translator.errors import BackendError, Diagnostic, RejectedError, UnreachableError
 from tests.unit.backends.ssh.here import Here
+from tests.unit.files import write_files
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,9 +47,8 @@ def made(tmp_path: Path, login: Here, monkeypatch: pytest.MonkeyPatch) -> SshBac
 @pytest.fixture
 def submission(tmp_path: Path) -> Submission:
     folder = tmp_path / "job"
-    for name, text in {"secrets/key": "hush", "attempts/0/job.sbatch": "true", "attempts/1/job.sbatch": "true"}.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
+    scripts = {f"attempts/{number}/job.sbatch": "true" for number in (0, 1)}
+    write_files(folder, scripts | {"secrets/key": "hush"})
     return _attempt(folder, 0)
 
 

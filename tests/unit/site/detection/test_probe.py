@@ -15,6 +15,7 @@ from paislurm.translator.site.detection.profile_text import profile_text
 from paislurm.translator.site.load import load_site
 from paislurm.translator.site.profile import Infiniband
 
+from ...files import write_files, write_programs
 from .answered import detected
 
 if TYPE_CHECKING:
@@ -89,15 +90,17 @@ def test_the_profile_contains_the_probed_values() -> None:
     detection = detected(probe=SAID, gres="gpu:2")
     site = detection.site
     assert site.infiniband == Infiniband.of(adapters=("mlx5_0",), interface="ib1", ethernet="eth0", memlock_mib=64)
-    assert site.containers.installed == ("podman", "charliecloud")
-    assert site.address.method == "getent"
+    assert (site.containers.installed, site.address.method) == (("podman", "charliecloud"), "getent")
     text = profile_text(detection)
     assert load_site(text, file="site.yaml") == site
-    assert "# Adapters without an active port: mlx5_1." in text
-    assert "# Adapters of RoCE (InfiniBand over Ethernet): mlx5_2 (interface eth0); not among the adapters," in text
-    assert "# Network interfaces: eth0 (10.0.0.5), ib0 (up), ib1 (192.168.0.5)." in text
-    assert "# Shared file systems, for storages: /home (nfs4), /scratch (lustre)." in text
-    assert "It sees your home folder of this machine, and has its own /tmp, mounted as xfs." in text
+    for words in (
+        "# Adapters without an active port: mlx5_1.",
+        "# Adapters of RoCE (InfiniBand over Ethernet): mlx5_2 (interface eth0); not among the adapters,",
+        "# Network interfaces: eth0 (10.0.0.5), ib0 (up), ib1 (192.168.0.5).",
+        "# Shared file systems, for storages: /home (nfs4), /scratch (lustre).",
+        "It sees your home folder of this machine, and has its own /tmp, mounted as xfs.",
+    ):
+        assert words in text
     assert [gap.key for gap in detection.gaps] == ["storages"]
 
 
@@ -161,30 +164,24 @@ def test_a_failed_probe_becomes_a_gap() -> None:
 
 
 def test_the_probe_script_runs_on_this_machine(tmp_path: Path) -> None:
-    port = tmp_path / "sys/infiniband/mlx5_0/ports/1"
-    port.mkdir(parents=True)
-    (port / "link_layer").write_text("InfiniBand\n")
-    (port / "state").write_text("4: ACTIVE\n")
-    other = tmp_path / "sys/infiniband/mlx5_1/ports/1"
-    (other / "gid_attrs/ndevs").mkdir(parents=True)
-    for name, text in (("link_layer", "Ethernet"), ("state", "4: ACTIVE"), ("gid_attrs/ndevs/0", "ens1")):
-        (other / name).write_text(text + "\n")
-    for file, text in (
-        ("devices/system/node/node0/cpulist", "0-3"),
-        ("devices/system/node/node10/cpulist", "8-11"),
-        ("devices/system/node/node2/cpulist", "4-7"),
-        ("bus/pci/drivers/nvidia/0000:07:00.0/numa_node", "2"),
-        ("bus/pci/drivers/nvidia/0000:81:00.0/numa_node", "0"),
-        ("sys/drm/renderD128/device/numa_node", "10"),
-        ("sys/infiniband/mlx5_0/device/numa_node", "10"),
-    ):
-        (tmp_path / file).parent.mkdir(parents=True)
-        (tmp_path / file).write_text(f"{text}\n")
-    (tmp_path / "sys/net/ib0").mkdir(parents=True)
-    (tmp_path / "sys/net/ib0/type").write_text("32\n")
-    (tmp_path / "sys/net/ib0/operstate").write_text("up\n")
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin/podman").touch(mode=0o755)
+    files = {
+        "sys/infiniband/mlx5_0/ports/1/link_layer": "InfiniBand",
+        "sys/infiniband/mlx5_0/ports/1/state": "4: ACTIVE",
+        "sys/infiniband/mlx5_1/ports/1/link_layer": "Ethernet",
+        "sys/infiniband/mlx5_1/ports/1/state": "4: ACTIVE",
+        "sys/infiniband/mlx5_1/ports/1/gid_attrs/ndevs/0": "ens1",
+        "devices/system/node/node0/cpulist": "0-3",
+        "devices/system/node/node10/cpulist": "8-11",
+        "devices/system/node/node2/cpulist": "4-7",
+        "bus/pci/drivers/nvidia/0000:07:00.0/numa_node": "2",
+        "bus/pci/drivers/nvidia/0000:81:00.0/numa_node": "0",
+        "sys/drm/renderD128/device/numa_node": "10",
+        "sys/infiniband/mlx5_0/device/numa_node": "10",
+        "sys/net/ib0/type": "32",
+        "sys/net/ib0/operstate": "up",
+    }
+    write_files(tmp_path, {name: f"{text}\n" for name, text in files.items()})
+    write_programs(tmp_path / "bin", {"podman": ""})
     words = [str(tmp_path / "sys"), str(tmp_path / "bin/podman"), str(tmp_path / "none"), *PROGRAMS]
     env = {"PATH": f"{tmp_path}/bin:{os.environ['PATH']}", "SLURMD_NODENAME": "n7"}
     argv = ["bash", "-c", shipped_text("templates/probe.sh"), "probe", *words]
@@ -193,7 +190,5 @@ def test_the_probe_script_runs_on_this_machine(tmp_path: Path) -> None:
     found = probe(done.stdout)
     assert found is not None
     assert (found.node, found.adapters, found.interface("32")) == ("n7", ("mlx5_0",), "ib0")
-    assert found.roce == (("mlx5_1", "ens1"),)
-    assert "podman" in found.runtimes
-    assert (found.shares_home, found.shares_tmp) == (True, False)
-    assert found.ephemeral
+    assert (found.roce, "podman" in found.runtimes) == ((("mlx5_1", "ens1"),), True)
+    assert (found.shares_home, found.shares_tmp, bool(found.ephemeral)) == (True, False, True)
