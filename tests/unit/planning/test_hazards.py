@@ -93,46 +93,45 @@ def test_without_a_version_the_plan_does_not_change() -> None:
 def test_the_shared_layout_avoids_components_that_crash_the_controller(version: str) -> None:
     found = compiled(version)
     assert (found.plan.layout.kind, warned(found)) == ("shared", [])
-    assert f"with Slurm {version}, " in found.plan.layout.reason
-    assert "slurmctld" in found.plan.layout.reason
-    text = plan_text(found.plan)
-    assert f"slurm       {version}\n" in text
-    assert "; this layout avoids it (CHANGELOG, " in text
-    values = plain(found.plan)
-    assert values["slurm"]["slurm_version"] == version
-    assert "avoid-het" in [hazard["consequence"] for hazard in values["slurm"]["hazards"]]
+    reason, text = found.plan.layout.reason, plan_text(found.plan)
+    assert [f"with Slurm {version}, " in reason, "slurmctld" in reason] == [True, True]
+    assert [f"slurm       {version}\n" in text, "; this layout avoids it (CHANGELOG, " in text] == [True, True]
+    slurm = plain(found.plan)["slurm"]
+    assert slurm["slurm_version"] == version
+    assert "avoid-het" in [hazard["consequence"] for hazard in slurm["hazards"]]
 
 
-@pytest.mark.parametrize("version", ["24.11.4", "25.05.8", "25.11.7", "26.05.0", "26.05.5"])
-def test_fixed_versions_use_components(version: str) -> None:
-    found = compiled(version)
-    assert (found.plan.layout.kind, warned(found)) == ("het", [])
-
-
-def test_a_layout_requested_by_the_job_is_used_with_a_warning() -> None:
-    found = compiled("24.11.3", layout="het")
-    assert (found.plan.layout.kind, warned(found)) == ("het", ["W430"])
-    assert compiled("24.11.3", layout="shared").plan.layout.kind == "shared"
-    assert warned(compiled("24.11.3", layout="shared")) == []
+IN_TWO_PARTITIONS = {"taskRoles": {"worker": {"partition": "b"}}}
+FIXED = ("24.11.4", "25.05.8", "25.11.7", "26.05.0", "26.05.5")
 
 
 @pytest.mark.parametrize(
-    ("site", "slurm"), [(UNKNOWN, {}), (SITE, {"taskRoles": {"worker": {"partition": "b"}}})], ids=["shapes", "places"]
+    ("version", "site", "slurm", "layout", "warnings"),
+    [
+        *((version, SITE, {}, "het", []) for version in FIXED),
+        # The job requests a layout.
+        ("24.11.3", SITE, {"layout": "het"}, "het", ["W430"]),
+        ("24.11.3", SITE, {"layout": "shared"}, "shared", []),
+        # It cannot share an allocation.
+        ("24.11.3", UNKNOWN, {}, "het", ["W431"]),
+        ("24.11.3", SITE, IN_TWO_PARTITIONS, "het", ["W431"]),
+        # Ranks of PMIx hang in components, those of another plugin do not.
+        ("24.11.5", SITE, {}, "het", []),
+        ("24.11.5", SITE, {"mpi": {}}, "shared", []),
+        ("24.11.5", SITE, {"taskRoles": {"worker": {"mpi": {}}}}, "shared", []),
+        ("25.05.8", SITE, {"mpi": {}}, "het", []),
+        ("24.11.5", SITE, {"taskRoles": {"worker": {"mpi": {"plugin": "pmi2"}}}}, "het", []),
+        # Components in several partitions.
+        ("22.05.8", SITE, IN_TWO_PARTITIONS, "het", ["W432"]),
+        ("24.11.5", SITE, IN_TWO_PARTITIONS, "het", []),
+        ("22.05.8", SITE, {}, "het", []),
+    ],
 )
-def test_a_job_that_cannot_share_an_allocation_gets_a_warning(site: Site, slurm: dict[str, Any]) -> None:
-    found = compiled("24.11.3", site, **slurm)
-    assert (found.plan.layout.kind, warned(found)) == ("het", ["W431"])
-
-
-def test_pmix_ranks_use_the_shared_layout_if_components_hang() -> None:
-    assert compiled("24.11.5").plan.layout.kind == "het"
-    assert compiled("24.11.5", mpi={}).plan.layout.kind == "shared"
-    assert compiled("24.11.5", taskRoles={"worker": {"mpi": {}}}).plan.layout.kind == "shared"
-    assert compiled("25.05.8", mpi={}).plan.layout.kind == "het"
-
-
-def test_ranks_with_another_plugin_use_components() -> None:
-    assert compiled("24.11.5", taskRoles={"worker": {"mpi": {"plugin": "pmi2"}}}).plan.layout.kind == "het"
+def test_the_layout_avoids_a_hazard_or_there_is_a_warning(
+    version: str, site: Site, slurm: dict[str, Any], layout: str, warnings: list[str]
+) -> None:
+    found = compiled(version, site, **slurm)
+    assert (found.plan.layout.kind, warned(found)) == (layout, warnings)
 
 
 @pytest.mark.parametrize("version", ["22.05.8", "24.11.3", "25.11.6"])
@@ -145,15 +144,8 @@ def test_ranks_impossible_in_the_shared_layout_use_components(version: str) -> N
 def test_a_warning_asks_for_one_slurm_version_on_all_nodes() -> None:
     found = compiled("25.05.3")
     assert (found.plan.layout.kind, warned(found)) == ("het", ["W432"])
-    assert "srun of Slurm 24.11 or older" in found.warnings[-1].message
-    assert "one version on all nodes" in found.warnings[-1].hint
-
-
-def test_components_in_several_partitions_get_a_warning_on_22_05() -> None:
-    where = {"worker": {"partition": "b"}}
-    assert warned(compiled("22.05.8", taskRoles=where)) == ["W432"]
-    assert warned(compiled("24.11.5", taskRoles=where)) == []
-    assert warned(compiled("22.05.8")) == []
+    last = found.warnings[-1]
+    assert ("srun of Slurm 24.11 or older" in last.message, "one version on all nodes" in last.hint) == (True, True)
 
 
 def test_hazards_without_a_consequence_are_listed_without_a_warning() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from paislurm.translator.errors import PlanError
 
-from .compiled import compiled_for, role
+from .compiled import compiled_for, refusal, role
 
 if TYPE_CHECKING:
     from paislurm.translator.pipeline import Compiled
@@ -55,9 +55,7 @@ def test_backfill_allows_a_component_per_role(scheduler: str) -> None:
 def test_a_job_that_needs_components_is_refused(
     profile: str, slurm: dict[str, Any], path: str, problem: str, hint: str
 ) -> None:
-    with pytest.raises(PlanError) as caught:
-        compiled(profile + BUILTIN, **slurm)
-    (fault,) = caught.value.diagnostics
+    fault = refusal(profile + BUILTIN, {f"r{number}": role(1, 0, 4, 400) for number in range(2)}, {"slurm": slurm})
     assert (fault.code, fault.path) == ("E429", path)
     assert problem in fault.message
     assert "Slurm starts no job with a component for each role here: its scheduler is sched/builtin" in fault.message

@@ -12,7 +12,7 @@ from paislurm.translator.pipeline import Compiled, compile_job
 from paislurm.translator.planning.plan_text import plan_text
 from paislurm.translator.site.load import load_site
 
-from ..protocol.jobs import JOB, changed
+from ..protocol.jobs import JOB, changed, line_of
 from ..protocol.jobs_v1 import ROLE, job
 
 PROFILE = """\
@@ -43,11 +43,14 @@ def shown(text: str) -> dict[str, str]:
 
 def test_the_plan_shows_paths_retries_and_notifications() -> None:
     found = shown(job("codeDir", "$PAI_DEFAULT_FS_URI/$PAI_USERNAME/code"))
-    assert found["code"] == "hdfs://host:9000/$PAI_USER_NAME/code, a copy for each task"
-    assert found["output"] == "hdfs://host:9000/Output/$PAI_USER_NAME/demo, made if it is missing"
+    assert {name: found.get(name) for name in ("code", "output", "data", "notify", "retries")} == {
+        "code": "hdfs://host:9000/$PAI_USER_NAME/code, a copy for each task",
+        "output": "hdfs://host:9000/Output/$PAI_USER_NAME/demo, made if it is missing",
+        "data": None,
+        "notify": None,
+        "retries": "up to 10 after transient failures, none after failures of unknown cause",
+    }
     assert shown(job("outputDir", "/o"))["output"] == "/o"
-    assert not found.keys() & {"data", "notify"}
-    assert found["retries"] == "up to 10 after transient failures, none after failures of unknown cause"
     retries = [shown(job("retryCount", count))["retries"] for count in (3, -1, -2)]
     assert retries == [
         "up to 10 after transient failures, 3 after failures of unknown cause",
@@ -74,9 +77,7 @@ def test_more_tasks_with_fixed_ports_than_nodes_are_refused() -> None:
     with pytest.raises(PlanError) as caught:
         compiled("taskRoles", [{**ROLE, "name": "first"}, {**ROLE, "memoryMB": 100_000}])
     [diagnostic] = caught.value.diagnostics
-    assert diagnostic.path == "$.taskRoles[1]"
-    assert diagnostic.location is not None
-    assert diagnostic.location.line == 13
+    assert (diagnostic.path, line_of(diagnostic)) == ("$.taskRoles[1]", 13)
 
 
 def test_endless_restarts_need_a_limit() -> None:
@@ -131,9 +132,7 @@ def test_the_default_output_folder_contains_user_and_job() -> None:
 
 def test_paths_without_a_file_system_get_a_warning() -> None:
     [diagnostic] = [f for f in compile_job(job("dataDir", "$PAI_DEFAULT_FS_URI/x")).warnings if f.code == "W422"]
-    assert "dataDir" in diagnostic.message
-    assert diagnostic.location is not None
-    assert diagnostic.location.line > 1
+    assert ("dataDir" in diagnostic.message, line_of(diagnostic) > 1) == (True, True)
     assert "W422" not in [diagnostic.code for diagnostic in compiled("dataDir", "$PAI_DEFAULT_FS_URI/x").warnings]
 
 
@@ -141,24 +140,29 @@ def test_gpu_type_selects_a_node_type() -> None:
     assert ("constraint", "k80") in compiled("gpuType", "K80").plan.components[0].directives
     with pytest.raises(PlanError) as caught:
         compiled("gpuType", "K8")
-    assert (caught.value.diagnostics[0].code, caught.value.diagnostics[0].path) == ("E405", "$.gpuType")
-    assert caught.value.diagnostics[0].location is not None
-    assert caught.value.diagnostics[0].location.line > 1
+    diagnostic = caught.value.diagnostics[0]
+    assert (diagnostic.code, diagnostic.path, line_of(diagnostic) > 1) == ("E405", "$.gpuType", True)
     assert "W408" in [diagnostic.code for diagnostic in compile_job(job("gpuType", "K80")).warnings]
 
 
 def test_tasks_get_the_variables_of_openpai() -> None:
+    expected = {
+        "PAI_DEFAULT_FS_URI": "hdfs://host:9000",
+        "PAI_RESOURCE_worker": "0,1,1024,64",
+        "PAI_CURRENT_TASK_ROLE_SHM_MB": "64",
+        "PAI_MIN_FAILED_TASK_COUNT_worker": "1",
+        "PAI_CURRENT_TASK_ROLE_MIN_FAILED_TASK_COUNT": "1",
+        "PAI_MIN_SUCCEEDED_TASK_COUNT_worker": "",
+        "PAI_CURRENT_TASK_ROLE_MIN_SUCCEEDED_TASK_COUNT": "",
+    }
     found = variables(compiled())
-    assert found["PAI_DEFAULT_FS_URI"] == "hdfs://host:9000"
-    assert found["PAI_RESOURCE_worker"] == "0,1,1024,64"
-    assert found["PAI_CURRENT_TASK_ROLE_SHM_MB"] == "64"
-    for name in ("PAI_MIN_FAILED_TASK_COUNT_worker", "PAI_CURRENT_TASK_ROLE_MIN_FAILED_TASK_COUNT"):
-        assert found[name] == "1"
-        assert variables(compiled("taskRoles/0/minFailedTaskCount"))[name] == ""
-    for name in ("PAI_MIN_SUCCEEDED_TASK_COUNT_worker", "PAI_CURRENT_TASK_ROLE_MIN_SUCCEEDED_TASK_COUNT"):
-        assert found[name] == ""
-        assert variables(compiled("taskRoles/0/minSucceededTaskCount", 2))[name] == "2"
+    assert {name: found.get(name) for name in expected} == expected
     assert "PAI_KILL_ALL_ON_COMPLETED_TASK_NUM" not in found
+    failed, succeeded = list(expected)[3:5], list(expected)[5:]
+    unbound = variables(compiled("taskRoles/0/minFailedTaskCount"))
+    assert [unbound[name] for name in failed] == ["", ""]
+    bound = variables(compiled("taskRoles/0/minSucceededTaskCount", 2))
+    assert [bound[name] for name in succeeded] == ["2", "2"]
     killing = compiled("killAllOnCompletedTaskNumber", 2)
     assert variables(killing)["PAI_KILL_ALL_ON_COMPLETED_TASK_NUM"] == "2"
     assert "\nPSL_MIN_SUCCEEDED_OF_JOB=2 " in killing.script

@@ -77,3 +77,8 @@ def faults(text: str) -> tuple[Diagnostic, ...]:
 def error_codes(text: str) -> list[str]:
     """Return the codes of the errors of a job file."""
     return [diagnostic.code for diagnostic in faults(text)]
+
+
+def line_of(diagnostic: Diagnostic) -> int:
+    """Return the line that a diagnostic is about, 0 for none."""
+    return diagnostic.location.line if diagnostic.location else 0

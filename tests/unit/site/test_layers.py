@@ -15,6 +15,7 @@ from paislurm.translator.site.layers import layered
 from paislurm.translator.site.load import load_layers, load_site, read_layer
 
 from ..cli.running import JOB
+from ..protocol.jobs import line_of
 
 if TYPE_CHECKING:
     from paislurm.translator.errors import Diagnostic
@@ -50,6 +51,12 @@ def refused(*texts: str) -> tuple[Diagnostic, ...]:
     return caught.value.diagnostics
 
 
+def at(fault: Diagnostic) -> tuple[str, int, int]:
+    """Return the place of a fault."""
+    assert fault.location is not None
+    return fault.location.file, fault.location.line, fault.location.column
+
+
 def test_each_profile_extends_the_lower_ones() -> None:
     found = site(ORGANISATION, SYSTEM, "containers: {mounts: [/home]}\nstorages: {mine: {path: /scratch}}\n")
     assert (found.name, found.retry.max_transient_retries) == ("centre", 3)
@@ -71,9 +78,7 @@ def test_each_profile_extends_the_lower_ones() -> None:
 )
 def test_locked_settings_cannot_be_changed(text: str, path: str, place: tuple[int, int]) -> None:
     found = [each for each in refused(SYSTEM, text) if each.code == "E466"]
-    assert [each.path for each in found] == [path]
-    assert found[0].location is not None
-    assert (found[0].location.file, found[0].location.line, found[0].location.column) == ("1.yaml", *place)
+    assert [(each.path, at(each)) for each in found] == [(path, ("1.yaml", *place))]
     assert found[0].message.endswith("is locked by 0.yaml, line 7")
 
 
@@ -108,8 +113,7 @@ def test_locks_that_are_not_a_list_of_texts_are_refused(text: str) -> None:
 def test_a_lock_that_is_not_a_key_is_refused(lock: str, hint: str) -> None:
     (fault,) = refused(f"name: x\nlocked: [{lock!r}]\n")
     assert (fault.code, fault.message) == ("E469", f"`{lock}` is not a key of a site profile")
-    assert fault.location is not None
-    assert (fault.location.line, fault.location.column) == (2, 10)
+    assert at(fault) == ("0.yaml", 2, 10)
     assert fault.hint == hint or not lock
 
 
@@ -157,9 +161,9 @@ def test_a_value_has_the_location_of_the_highest_profile(lower: dict[str, object
         assert document.location((key,)).file == ("1.yaml" if key in upper else "0.yaml")
 
 
-def plan_error(profile: str, extras: str) -> tuple[Diagnostic, ...]:
+def plan_error(job: str) -> tuple[Diagnostic, ...]:
     with pytest.raises(PlanError) as caught:
-        compile_job(JOB + extras, site=load_site(profile, file="site.yaml"))
+        compile_job(job, site=load_site(WITH_CLUSTERS, file="site.yaml"))
     return caught.value.diagnostics
 
 
@@ -168,44 +172,28 @@ WITH_CLUSTERS = OPEN.replace("workdir", "virtualClusters")
 
 
 @pytest.mark.parametrize(
-    ("extras", "said"),
+    ("key", "extras", "said"),
     [
+        ("compat.gpuType", "compat: {gpuType: any}", "`compat.gpuType` to error"),
+        ("compat.nounset", "compat: {nounset: false}", "`compat.nounset` to true"),
+        ("account", "account: other", "`virtualClusters.default.account` to research"),
         (
-            "compat: {gpuType: any}",
-            [("$.extras.slurm.compat.gpuType", "the site locks `compat.gpuType` to error")],
-        ),
-        (
-            "compat: {nounset: false}",
-            [("$.extras.slurm.compat.nounset", "the site locks `compat.nounset` to true")],
-        ),
-        (
-            "account: other",
-            [("$.extras.slurm.account", "the site locks `virtualClusters.default.account` to research")],
-        ),
-        (
+            "taskRoles.worker.partition",
             "taskRoles: {worker: {partition: cpu}}",
-            [
-                (
-                    "$.extras.slurm.taskRoles.worker.partition",
-                    "the site locks `virtualClusters.default.partition` to gpu",
-                )
-            ],
+            "`virtualClusters.default.partition` to gpu",
         ),
     ],
 )
-def test_a_job_cannot_change_locked_settings(extras: str, said: list[tuple[str, str]]) -> None:
-    found = plan_error(WITH_CLUSTERS, f"extras: {{slurm: {{{extras}}}}}\n")
-    assert [(each.path, each.message) for each in found] == said
-    assert {each.code for each in found} == {"E467"}
-    assert found[0].location is not None
-    assert found[0].location.line == JOB.count("\n") + 1
+def test_a_job_cannot_change_locked_settings(key: str, extras: str, said: str) -> None:
+    (found,) = plan_error(JOB + f"extras: {{slurm: {{{extras}}}}}\n")
+    assert (found.code, found.path) == ("E467", f"$.extras.slurm.{key}")
+    assert found.message == f"the site locks {said}"
+    assert line_of(found) == JOB.count("\n") + 1
 
 
 def test_a_virtual_cluster_missing_in_a_locked_table_is_refused() -> None:
     job = JOB + "defaults: {virtualCluster: gpu}\n"
-    with pytest.raises(PlanError) as caught:
-        compile_job(job, site=load_site(WITH_CLUSTERS, file="site.yaml"))
-    (found,) = caught.value.diagnostics
+    (found,) = plan_error(job)
     assert (found.code, found.path) == ("E467", "$.defaults.virtualCluster")
     assert (found.message, found.hint) == (
         "the site locks `virtualClusters`, which has no `gpu`",

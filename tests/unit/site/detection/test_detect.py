@@ -79,17 +79,19 @@ def test_a_cluster_without_partitions_leaves_gaps() -> None:
 
 
 def test_a_partition_named_like_the_default_virtual_cluster_is_accepted() -> None:
-    assert detected("default").site.virtual_clusters == {}
-    assert detected("other").site.virtual_clusters == {"default": VirtualCluster.of(partition="other")}
+    found = [detected(name).site.virtual_clusters for name in ("default", "other")]
+    assert found == [{}, {"default": VirtualCluster.of(partition="other")}]
 
 
 def test_missing_answers_become_gaps() -> None:
     detection = detect(Answers(config="", refused={"nodes": "scontrol refuses: no", "mpi": "`srun` is not on PATH"}))
     assert detection.site == Site.of().known()
     reasons = {gap.key: gap.reason for gap in detection.gaps}
-    assert reasons["partitions.NAME.nodes"] == "scontrol refuses: no"
-    assert reasons["partitions"] == "Slurm shows you none"
-    assert reasons["mpi"] == "`srun` is not on PATH"
+    assert [reasons[key] for key in ("partitions.NAME.nodes", "partitions", "mpi")] == [
+        "scontrol refuses: no",
+        "Slurm shows you none",
+        "`srun` is not on PATH",
+    ]
     assert {"address", "containers.runtime"} <= reasons.keys()
     assert load_site(profile_text(detection), file="site.yaml") == detection.site
 
