@@ -62,7 +62,7 @@ POLICIES = (
         "the cancel of a user is taken for a failed start", _UNBEGUN,
         " not in BY_ROOT or known.cancelled is not None:\n",
         " not in BY_ROOT:\n",
-        ("tests/unit/monitor/test_unbegun.py", "-k", "cancel_by_the_user"),
+        ("tests/unit/monitor/test_unbegun.py", "-k", "cancel and user"),
     ),
     Mutant(
         "a lost node is believed before Slurm has named it", _STATUS,

@@ -44,13 +44,13 @@ SCRIPTS = (
         "the last of several dead shells is forgotten", _LOST,
         "slot <= 10#$3 && slot <",
         "slot < 10#$3 && slot <",
-        ("tests/unit/runtime/test_losses.py", "-k", "killed_for_memory"),
+        ("tests/unit/runtime/test_losses.py", "-k", "killed and memory"),
     ),
     Mutant(
         "tasks that had ended fail with their lost node", _LOST,
         '== "$node" ]] && is_open "$task"; then\n',
         '== "$node" ]]; then\n',
-        ("tests/unit/runtime/test_losses.py", "-k", "keeps_its_exit"),
+        ("tests/unit/runtime/test_losses.py", "-k", "keeps and exit"),
     ),
     Mutant(
         "a task is retried once more than its role allows", f"{_BATCH}/slots.sh",
@@ -68,13 +68,13 @@ SCRIPTS = (
         "a start that is reported twice revives an ended task", _SUPERVISE,
         "${PSL_ATTEMPTS[$task]} -ge $4 ]]",
         "${PSL_ATTEMPTS[$task]} -gt $4 ]]",
-        ("tests/unit/runtime/test_losses.py", "-k", "read_twice"),
+        ("tests/unit/runtime/test_losses.py", "-k", "twice and once"),
     ),
     Mutant(
         "a task that died of TERM counts as ended by itself", _RESULT,
         "PSL_STATUS[$1] != 143 && PSL_STATUS[$1] != 137",
         "PSL_STATUS[$1] != 143 || PSL_STATUS[$1] != 137",
-        ("tests/unit/runtime/test_supervision.py", "-k", "ended_by_itself"),
+        ("tests/unit/runtime/test_scripts.py", "-k", "ended_by_itself"),
     ),
     Mutant(
         "the backslash before a quote in JSON is escaped again", _RESULT,

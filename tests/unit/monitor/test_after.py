@@ -105,8 +105,7 @@ def test_a_removed_dependency_has_ended_with_unknown_result(
     tmp_path: Path, until: Literal["succeeded", "ended"], state: str
 ) -> None:
     view = stepped(waiting_job(tmp_path, until=until), FakeBackend(), NOW)
-    assert view.job_status.state == state
-    assert bool(view.history.job_id) == (until == "ended")
+    assert (view.job_status.state, bool(view.history.job_id)) == (state, until == "ended")
     assert until == "ended" or view.job_status.reason.endswith("and that job was removed")
 
 
@@ -123,10 +122,9 @@ def test_a_waiting_job_can_be_cancelled(tmp_path: Path) -> None:
     first(tmp_path)
     two, backend = waiting_job(tmp_path), FakeBackend()
     append(two.journal, Cancelled(happened_at=NOW, attempt=0, user="alice"))
-    view = stepped(two, backend, NOW)
-    assert (view.job_status.state, view.job_status.code) == ("STOPPED", -210)
-    assert view.job_status.reason == "cancelled by alice before it was submitted"
-    assert backend.submissions == []
+    status = stepped(two, backend, NOW).job_status
+    assert (status.state, status.code, backend.submissions) == ("STOPPED", -210, [])
+    assert status.reason == "cancelled by alice before it was submitted"
 
 
 def test_a_cancelled_dependency_is_reported_before_its_end_is_recorded(tmp_path: Path) -> None:
@@ -144,8 +142,7 @@ def test_a_lost_first_attempt_is_submitted_again_with_the_same_tag(tmp_path: Pat
     first(tmp_path, replace(ENDED, state="SUCCEEDED", exit_code=0))
     two, backend = waiting_job(tmp_path), FakeBackend()
     append(two.journal, replace(INTENT, happened_at=NOW, tag="paislurm-second@far"))
-    assert stepped(two, backend, NOW).history.job_id == ""
-    assert backend.submissions == []
+    assert (stepped(two, backend, NOW).history.job_id, backend.submissions) == ("", [])
     backend.tags = {}
     later = NOW + SETTLED_SECONDS + 1
     assert stepped(two, backend, later).history.job_id == "101"

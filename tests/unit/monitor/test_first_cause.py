@@ -95,8 +95,8 @@ def test_the_decider_may_fail_because_of_another_role() -> None:
     cause = found(tasks, decider="ps-0")
     assert cause is not None
     assert name(cause) == "worker-0"
-    assert [f"{each.role}-{each.index}" for each in cause.cascade] == ["ps-0", "worker-2"]
-    assert cause.delays_ms == (800, 1300)
+    cascade = [f"{each.role}-{each.index}" for each in cause.cascade]
+    assert (cascade, cause.delays_ms) == (["ps-0", "worker-2"], (800, 1300))
     assert [each.index for each in cause.stopped] == [3]
 
 

@@ -142,21 +142,22 @@ def test_a_script_that_a_node_ended_for_another_job_of_its_number_is_retried(tmp
     assert retry.reason == "Slurm has lost the job, and its script was told to end when job 7 was another one"
 
 
-def test_it_is_not_retried_if_some_of_its_tasks_may_still_run(tmp_path: Path) -> None:
-    running = task(1, state="STOPPED", ended_at=None, exit_status=None)
-    view = interrupted(tmp_path, tasks=[task(0), running])
-    assert (view.job_status.state, view.job_status.code) == ("FAILED", -1404)
-    assert "there is no complete result in" in view.job_status.reason
+RUNS = {"tasks": [task(0), task(1, state="STOPPED", ended_at=None, exit_status=None)]}
+CANCELLED = Cancelled(happened_at=NOW - 11, attempt=0, user="alice", job_id="7")
 
 
-@pytest.mark.parametrize("submitted", [NOW - 9, None])
-def test_a_script_that_ended_before_its_number_was_reused_may_have_been_cancelled(
-    tmp_path: Path, submitted: int | None
+@pytest.mark.parametrize(
+    ("records", "changes", "state", "code", "words"),
+    [
+        pytest.param((), RUNS, "FAILED", -1404, "there is no complete result in", id="some of its tasks may still run"),
+        # Then it may have been cancelled.
+        pytest.param((), {"submitted": NOW - 9}, "STOPPED", -210, "", id="it ended before its number was reused"),
+        pytest.param((), {"submitted": None}, "STOPPED", -210, "", id="nobody knows when its number was reused"),
+        pytest.param((CANCELLED,), {}, "STOPPED", -210, "the job was cancelled by alice", id="cancelled"),
+    ],
+)
+def test_it_is_not_retried_if(
+    tmp_path: Path, records: tuple[Record, ...], changes: dict[str, Any], state: str, code: int, words: str
 ) -> None:
-    view = interrupted(tmp_path, submitted=submitted)
-    assert (view.job_status.state, view.job_status.code) == ("STOPPED", -210)
-
-
-def test_a_cancelled_script_is_stopped_also_if_its_number_was_reused(tmp_path: Path) -> None:
-    view = interrupted(tmp_path, Cancelled(happened_at=NOW - 11, attempt=0, user="alice", job_id="7"))
-    assert view.job_status.reason == "the job was cancelled by alice"
+    status = interrupted(tmp_path, *records, **changes).job_status
+    assert (status.state, status.code, words in status.reason) == (state, code, True)

@@ -74,6 +74,7 @@ class Case:
     result: dict[str, Any] | None = None
     policy: dict[str, Any] = field(default_factory=dict)
     asked: int | None = None
+    more: tuple[Cancelled, ...] = ()
 
 
 INTERRUPTED = {"outcome": "interrupted", "exit_code": -210, "behaviour": "stop"}
@@ -89,6 +90,12 @@ CASES = {
         -1403, ("n2",), "Job prolog failed", srun=PROLOG, result=INTERRUPTED
     ),
     "srun tells of the prolog, unlaunched": Case(-1403, ("n2",), "Job prolog failed", srun=PROLOG, result=UNLAUNCHED),
+    "a cancel by the user": Case(
+        -210, lost=BAD_PROLOG, asked=0, more=(Cancelled(happened_at=NOW, attempt=0, user="alice", job_id="7"),)
+    ),
+    "a failure that the script reports": Case(
+        255, lost=BAD_PROLOG, result={"outcome": "failed", "exit_code": 255, "behaviour": "unknown"}, asked=0
+    ),
     "root": Case(-210),
     "root, with other faults of nodes": Case(-210, lost={"n1": "Kill task failed", "n2": "Epilog error"}),
     "another user": Case(-210, seen={"raw_state": "CANCELLED by 1000"}, lost=BAD_PROLOG),
@@ -126,7 +133,7 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_who_cancelled_a_job_is_recognized(tmp_path: Path, case: Case) -> None:
-    folder, backend = job(tmp_path, SUBMITTED, **case.policy), cancelled(**case.seen)
+    folder, backend = job(tmp_path, SUBMITTED, *case.more, **case.policy), cancelled(**case.seen)
     backend.lost = case.lost
     if case.srun:
         said(folder, case.srun)
@@ -141,7 +148,7 @@ def test_who_cancelled_a_job_is_recognized(tmp_path: Path, case: Case) -> None:
     assert (record.exit_code, record.blamed_nodes if isinstance(record, Retry) else None) == (case.code, case.blamed)
     assert case.words in record.reason
     if isinstance(record, Ended):
-        assert record.state == "STOPPED"
+        assert record.state == ("STOPPED" if case.code == -210 else "FAILED")
     else:
         assert record.behaviour == "transient" or case.policy
     assert case.asked in (None, backend.node_queries)
@@ -177,20 +184,6 @@ def test_a_job_that_no_user_cancelled_before_it_had_nodes(
     folder.script(0).write_text("#!/bin/bash\n")
     record = end(stepped(folder, cancelled(raw_state=BY_NOBODY, nodes="", started=None), NOW))
     assert record.exit_code == code
-
-
-def test_a_cancel_by_the_user_or_a_script_result_takes_precedence(tmp_path: Path) -> None:
-    asked = Cancelled(happened_at=NOW, attempt=0, user="alice", job_id="7")
-    for name, records, outcome, code in (
-        ("user", (SUBMITTED, asked), None, -210),
-        ("script", (SUBMITTED,), {"outcome": "failed", "exit_code": 255, "behaviour": "unknown"}, 255),
-    ):
-        folder, backend = job(tmp_path / name, *records), cancelled()
-        backend.lost = {"n1": "Prolog error"}
-        if outcome is not None:
-            leave_result(folder, **outcome)
-        assert end(stepped(folder, backend, NOW)).exit_code == code
-        assert backend.node_queries == 0
 
 
 def test_a_node_is_drained_a_moment_after_the_job_has_ended(tmp_path: Path) -> None:

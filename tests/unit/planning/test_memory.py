@@ -2,35 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from paislurm.translator.pipeline import compile_job
-from paislurm.translator.site.load import load_site
 from paislurm.translator.site.profile import Site
 
+from .compiled import compiled_for, role, site_of
+
 UNKNOWN = Site.of()
-KNOWN = load_site(
-    "partitions: {p: {nodes: [{count: 9, cpus: 6, memoryMB: 9000}]}}\ndefaultPartition: p\n", file="site.yaml"
-)
-HEAD = """protocolVersion: 2
-name: demo
-type: job
-prerequisites: [{name: plain, type: dockerimage, uri: debian}]
-taskRoles:
-"""
-ROLE = """  r{number}:
-    instances: {instances}
-    dockerImage: plain
-    resourcePerInstance: {{cpu: 3, memoryMB: {memory}, gpu: 0}}
-    completion: {{minSucceededInstances: -1}}
-    commands: [echo hello]
-"""
+KNOWN = site_of("partitions: {p: {nodes: [{count: 9, cpus: 6, memoryMB: 9000}]}}\ndefaultPartition: p\n")
+
+
+def wants(instances: int, memory: int) -> dict[str, Any]:
+    return role(instances, 0, 3, memory, completion={"minSucceededInstances": -1})
 
 
 @pytest.mark.parametrize(("memory", "nodes"), [(4464, 1), (4465, 2)])
 def test_a_node_has_room_for_the_batch_script_beside_the_tasks(memory: int, nodes: int) -> None:
     """Of the 9000 MiB of a node, it has 72."""
-    (component,) = compile_job(HEAD + ROLE.format(number=0, instances=2, memory=memory), site=KNOWN).plan.components
+    (component,) = compiled_for(KNOWN, {"r0": wants(2, memory)}).plan.components
     assert component.nodes == nodes
 
 
@@ -51,8 +42,8 @@ def test_a_node_has_room_for_the_batch_script_beside_the_tasks(memory: int, node
 def test_the_note_and_the_request_agree_about_added_memory(
     site: Site, instances: list[int], memory: int, asked: tuple[str, str] | None, note: str
 ) -> None:
-    roles = (ROLE.format(number=k, instances=count, memory=memory) for k, count in enumerate(instances))
-    compiled = compile_job(HEAD + "".join(roles) + "extras: {slurm: {layout: shared}}\n" * (site is KNOWN), site=site)
+    roles = {f"r{number}": wants(count, memory) for number, count in enumerate(instances)}
+    compiled = compiled_for(site, roles, {"slurm": {"layout": "shared"}} if site is KNOWN else {})
     (component,) = compiled.plan.components
     found = [option for option in component.directives if option[0].startswith("mem")]
     assert found == ([asked] if asked else [])

@@ -14,16 +14,12 @@ from tests.cluster.jobs import job_text, role
 TWO = job_text("two", role("a", 1, "true") + role("b", 1, "true"), "{slurm: {layout: het}}")
 
 
-def test_the_first_component_names_the_cluster() -> None:
-    script = compile_job(TWO, file="job.yaml", site=load_site("cluster: far\n", file="site.yaml")).script
-    assert script.count("#SBATCH --clusters=far\n") == 1
-    assert script.index("--clusters") < script.index("#SBATCH hetjob")
-    assert "PSL_CLUSTER='far'" in script
-
-
-def test_without_a_cluster_the_script_names_none() -> None:
-    script = compile_job(TWO, file="job.yaml", site=load_site("name: near\n", file="site.yaml")).script
-    assert "--clusters" not in script
+@pytest.mark.parametrize(("profile", "named"), [("cluster: far\n", True), ("name: near\n", False)])
+def test_the_first_component_alone_names_the_cluster(profile: str, named: bool) -> None:
+    script = compile_job(TWO, file="job.yaml", site=load_site(profile, file="site.yaml")).script
+    first, *others = script.split("#SBATCH hetjob")
+    assert [each.count("--clusters") for each in (first, *others)] == [int(named), 0]
+    assert ("#SBATCH --clusters=far\n" in first, "PSL_CLUSTER='far'" in script) == (named, named)
 
 
 @pytest.mark.parametrize("name", ["a.b", "a b", "a;b", "7/8"])

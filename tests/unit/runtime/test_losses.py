@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -57,11 +57,6 @@ def test_a_lost_node_ends_the_job_despite_tolerated_failures(tmp_path: Path, fai
     reported = lose(tmp_path, *BOTH_START, "lost 0 n2", gang=gang, failed=failed, retries=1)
     assert (reported.outcome, reported.tasks) == ("failed -1001 transient", {"0.0": "running", "0.1": "failed -1001"})
     assert reported.reason == "node n2 was lost while role w ran"
-
-
-def test_a_task_that_ended_before_its_node_was_lost_keeps_its_exit(tmp_path: Path) -> None:
-    reported = lose(tmp_path, *BOTH_START, "exit 0 1 1 0 7 255 unknown 1", "lost 0 n2")
-    assert (reported.outcome, reported.tasks) == ("failed -1001 transient", {"0.0": "running", "0.1": "ended"})
 
 
 @pytest.mark.parametrize("failed", [-1, 1])
@@ -134,54 +129,66 @@ def test_reaching_the_restart_limit_of_a_task_is_reported(tmp_path: Path, limit:
     assert reported.reason.startswith(f"task w-0 failed with status 3{words}")
 
 
-def test_the_death_of_a_task_shell_fails_the_task(tmp_path: Path) -> None:
-    """Its task has failed while its step goes on."""
-    reported = lose(tmp_path, *BOTH_START, "died 0 1 1 137", failed=1)
-    assert (reported.outcome, reported.tasks) == ("failed 255 unknown", {"0.0": "running", "0.1": "failed 255"})
+DEAD, SEVENTH = "died 0 1 1 137", "exit 0 1 1 0 7 255 unknown 1"
+BOTH_FREE = ("free 0 0", "free 0 1")
+OUT_OF_MEMORY = "srun: error: n1: tasks 0-1: Out Of Memory\n"
+SUCCESS = "succeeded 0 success"
+LOSSES: dict[str, tuple[tuple[str, ...], dict[str, Any], str, dict[str, str] | None, list[str] | None]] = {
+    "a task that ended before its node was lost keeps its exit": (
+        (*BOTH_START, SEVENTH, "lost 0 n2"), {},
+        "failed -1001 transient", {"0.0": "running", "0.1": "ended"}, None,
+    ),
+    # Its task has failed while its step goes on.
+    "the death of its shell fails a task": (
+        (*BOTH_START, DEAD), {"failed": 1}, "failed 255 unknown", {"0.0": "running", "0.1": "failed 255"}, None,
+    ),
+    # All of them; what comes of a task afterwards is too late.
+    "shells killed for memory are reported": (
+        (*BOTH_START, "died 0 0 1 137", "exit 0 1 1 0 0 0 success 1"), {"log": OUT_OF_MEMORY, "failed": 2},
+        "failed -1200 permanent", None, None,
+    ),
+    # They came by the channel, and the death of the shell makes the script read the node's file.
+    "reports that are read twice count once": (
+        (*BOTH_START, SEVENTH, DEAD, FIRST_SUCCEEDS), {"report": SECOND_FAILED, "failed": 2},
+        SUCCESS, {"0.0": "succeeded", "0.1": "failed 255"}, None,
+    ),
+    # And the dead slot is given nothing any more.
+    "the task of a dead slot is retried in another slot": (
+        (*BOTH_FREE, *BOTH_START, DEAD, FIRST_SUCCEEDS, "free 0 0"), {"gang": False, "retries": 1},
+        SUCCESS, None, ["run 0 0 0", "run 1 1 0", "run 0 1 1", "quit"],
+    ),
+    # Another slot takes it as it is.
+    "an unstarted task of a dead slot uses no retry": (
+        (*BOTH_FREE, DEAD, BOTH_START[0], FIRST_SUCCEEDS, "free 0 0"),
+        {"gang": False, "max_transient_retries": 0, "failed": 1},
+        SUCCESS, None, ["run 0 0 0", "run 1 1 0", "run 0 1 0", "quit"],
+    ),
+    "a dead idle slot gets no task": (
+        (*BOTH_FREE, *BOTH_START, FIRST_SUCCEEDS, "free 0 0", "died 0 0 0 137", SEVENTH, "free 0 1"),
+        {"gang": False, "retries": 1}, SUCCESS, None, ["run 0 0 0", "run 1 1 0", "run 1 1 1", "quit"],
+    ),
+}  # fmt: skip
 
 
-def test_task_shells_killed_for_memory_are_reported(tmp_path: Path) -> None:
-    """All of them; what comes of a task afterwards is too late."""
-    events = (*BOTH_START, "died 0 0 1 137", "exit 0 1 1 0 0 0 success 1")
-    reported = lose(tmp_path, *events, log="srun: error: n1: tasks 0-1: Out Of Memory\n", failed=2)
-    assert reported.outcome == "failed -1200 permanent"
+@pytest.mark.parametrize(("events", "options", "outcome", "tasks", "orders"), LOSSES.values(), ids=LOSSES)
+def test_a_task_whose_node_or_shell_is_lost(
+    tmp_path: Path,
+    events: tuple[str, ...],
+    options: dict[str, Any],
+    outcome: str,
+    tasks: dict[str, str] | None,
+    orders: list[str] | None,
+) -> None:
+    reported = lose(tmp_path, *events, **options)
+    assert (reported.outcome, reported.tasks) == (outcome, tasks or reported.tasks)
+    assert reported.orders == (orders or reported.orders)
 
 
 def test_the_death_of_a_task_shell_after_its_report_is_ignored(tmp_path: Path) -> None:
     """What came to the node's file, and never to the channel, is a report."""
-    reported = lose(tmp_path, BOTH_START[0], "died 0 1 1 137", report=SECOND_FAILED, failed=1)
+    reported = lose(tmp_path, BOTH_START[0], DEAD, report=SECOND_FAILED, failed=1)
     assert (reported.outcome, reported.tasks["0.1"]) == ("failed 255 unknown", "failed 255")
     assert "with status 7" in reported.reason
-
-
-def test_reports_that_are_read_twice_count_once(tmp_path: Path) -> None:
-    """They came by the channel, and the death of the shell makes the script read the node's file."""
-    events = (*BOTH_START, SECOND_FAILED.splitlines()[1], "died 0 1 1 137", FIRST_SUCCEEDS)
-    reported = lose(tmp_path, *events, report=SECOND_FAILED, failed=2)
-    assert (reported.outcome, reported.tasks["0.1"]) == ("succeeded 0 success", "failed 255")
-
-
-def test_the_task_of_a_dead_slot_is_retried_in_another_slot(tmp_path: Path) -> None:
-    """And the dead slot is given nothing any more."""
-    events = ("free 0 0", "free 0 1", *BOTH_START, "died 0 1 1 137", FIRST_SUCCEEDS, "free 0 0")
-    reported = lose(tmp_path, *events, gang=False, retries=1)
-    assert reported.outcome == "succeeded 0 success"
-    assert reported.orders == ["run 0 0 0", "run 1 1 0", "run 0 1 1", "quit"]
-
-
-def test_an_unstarted_task_of_a_dead_slot_uses_no_retry(tmp_path: Path) -> None:
-    """Another slot takes it as it is."""
-    events = ("free 0 0", "free 0 1", "died 0 1 1 137", BOTH_START[0], FIRST_SUCCEEDS, "free 0 0")
-    reported = lose(tmp_path, *events, gang=False, retries=0, max_transient_retries=0, failed=1)
-    assert reported.outcome == "succeeded 0 success"
-    assert reported.orders == ["run 0 0 0", "run 1 1 0", "run 0 1 0", "quit"]
-
-
-def test_a_dead_idle_slot_gets_no_task(tmp_path: Path) -> None:
-    events = ("free 0 0", "free 0 1", *BOTH_START, FIRST_SUCCEEDS, "free 0 0", "died 0 0 0 137")
-    reported = lose(tmp_path, *events, "exit 0 1 1 0 7 255 unknown 1", "free 0 1", gang=False, retries=1)
-    assert reported.outcome == "succeeded 0 success"
-    assert reported.orders[2:] == ["run 1 1 1", "quit"]
 
 
 @pytest.mark.parametrize(

@@ -59,8 +59,8 @@ def test_a_failed_script_is_reported(line: str, where: str) -> None:
 
 
 SHOWN = """
-PSL_STATE[0.1]=$1 PSL_ATTEMPTS[0.1]=0 PSL_STATUS[0.1]=$2 PSL_CODE_OF[0.1]=$2 PSL_BEHAVIOUR_OF[0.1]=$3
-PSL_GOT_TERM[0.1.0]=$4
+PSL_STATE[0.1]=$1 PSL_ATTEMPTS[0.1]=2 PSL_STATUS[0.1]=$2 PSL_CODE_OF[0.1]=$2 PSL_BEHAVIOUR_OF[0.1]=$3
+PSL_GOT_TERM[0.1.2]=$4
 print_task_result 0 1 w
 """
 
@@ -83,9 +83,12 @@ print_task_result 0 1 w
         ("waiting", 3, "unknown", "", "STOPPED"),
     ],
 )
-def test_the_result_contains_the_state_of_a_task(
+def test_a_task_was_stopped_unless_it_ended_by_itself(
     state: str, status: int, behaviour: str, term: str, shown: str
 ) -> None:
     words = run(SHOWN, state, str(status), behaviour, term)
     assert f'"state": "{shown}", "exit_status": {status}, ' in words
     assert f'"exit_code": {-220 if shown == "STOPPED" else status}, ' in words
+    # A settled result stands.
+    settled = "SUCCEEDED" if (state, status) == ("ended", 0) else shown
+    assert f'"state": "{settled}", ' in run(f"PSL_SETTLED[0.1]=1\n{SHOWN}", state, str(status), behaviour, term)

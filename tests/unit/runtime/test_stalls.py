@@ -500,15 +500,6 @@ def test_what_is_decided_about_a_stall(tmp_path: Path, code: str, said: list[str
     assert decided(tmp_path, code) == said
 
 
-def test_events_of_a_stall_are_checked() -> None:
-    for event, is_one in (
-        ("quiet 0 1 1 0", True), ("quiet 0 1 1", False), ("moved 0 a[0] 1 0", False), ("behind 1 2", False),
-        ("behind x", False), ("stalled 0 1 0 50 1,2 a:b words", True), ("stalled 0 1 0 x 1 a", False),
-        ("stalled 0 1 0 50 1 a:$(x)", False), ("stalled 0 1 0 50 , , words", True),
-    ):  # fmt: skip
-        assert run("is_event $1 && echo yes || echo no", event) == ("yes" if is_one else "no") + "\n", event
-
-
 def test_pytorch_is_asked_for_its_flight_record(node: Path) -> None:
     place = process(node, 203, 202, "S", "python3", "futex_wait_queue")
     (place / "environ").write_text(f"TORCH_NCCL_DEBUG_INFO_PIPE_FILE={node}/record\0RANK=7\0")

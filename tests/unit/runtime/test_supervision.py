@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -195,29 +194,6 @@ def test_a_step_that_starts_after_the_decision_gets_term_once_and_then_kill() ->
     assert run_bash(code) == "TERM 1\nKILL 0 1\n"
     # Slurm has signalled all steps of a job that it ends.
     assert run_bash(f"PSL_SLURM_ENDS=1\n{code}") == "KILL 0 1\n"
-
-
-@pytest.mark.parametrize(
-    ("status", "behaviour", "termed", "state"),
-    [
-        (0, "success", "", "SUCCEEDED"),
-        (1, "unknown", "", "FAILED"),
-        (1, "unknown", "1", "STOPPED"),
-        (137, "transient", "", "STOPPED"),
-        (143, "transient", "", "STOPPED"),
-    ],
-)
-def test_a_task_that_ends_after_the_decision_was_stopped_unless_it_ended_by_itself(
-    status: int, behaviour: str, termed: str, state: str
-) -> None:
-    code = """
-        PSL_STATE[0.0]=ended PSL_ATTEMPTS[0.0]=2 PSL_STATUS[0.0]=$1 PSL_CODE_OF[0.0]=$1 PSL_BEHAVIOUR_OF[0.0]=$2
-        PSL_GOT_TERM[0.0.2]=$3 && print_task_result 0 0 w
-    """
-    assert json.loads(run_bash(code, str(status), behaviour, termed))["state"] == state
-    # A settled result stands.
-    settled = "SUCCEEDED" if status == 0 else state
-    assert json.loads(run_bash(f"PSL_SETTLED[0.0]=1\n{code}", str(status), behaviour, termed))["state"] == settled
 
 
 def test_a_line_split_by_a_read_timeout_is_not_lost(tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ from paislurm.translator.site.layers import layered
 from paislurm.translator.site.load import load_layers, load_site, read_layer
 
 from ..cli.running import JOB
-from ..protocol.jobs import line_of
 
 if TYPE_CHECKING:
     from paislurm.translator.errors import Diagnostic
@@ -188,7 +187,7 @@ def test_a_job_cannot_change_locked_settings(key: str, extras: str, said: str) -
     (found,) = plan_error(JOB + f"extras: {{slurm: {{{extras}}}}}\n")
     assert (found.code, found.path) == ("E467", f"$.extras.slurm.{key}")
     assert found.message == f"the site locks {said}"
-    assert line_of(found) == JOB.count("\n") + 1
+    assert at(found)[1] == JOB.count("\n") + 1
 
 
 def test_a_virtual_cluster_missing_in_a_locked_table_is_refused() -> None:

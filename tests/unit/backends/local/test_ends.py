@@ -21,21 +21,19 @@ TASK = 'trap "echo caught >>$PWD/caught; exit 0" TERM; touch up.$SLURM_PROCID; w
 WAIT = "until [[ -e up.0 && -e up.1 ]]; do sleep 0.01; done\n"
 
 
-def test_scancel_signals_a_step_by_its_id(runs: Runs) -> None:
-    log = runs.run(
-        f"srun -n2 bash -c '{TASK}' &\n{WAIT}scancel --signal=TERM $SLURM_JOB_ID.0; wait $!; echo $?; wc -l <caught"
-    )
-    assert log == ["0", "2"]
+STEP = f"srun -n2 bash -c '{TASK}' &\n{WAIT}scancel --signal=TERM $SLURM_JOB_ID.0; wait $!; echo $?; wc -l <caught"
+BATCH = "trap 'echo usr1' USR1; srun -n1 true; scancel --batch --signal=USR1 $SLURM_JOB_ID; echo on"
+PRINTS = {
+    "a step by its id": (STEP, ["0", "2"]),
+    "a finished step": ("srun true; scancel -s KILL $SLURM_JOB_ID.0 2>/dev/null; echo $?", ["1"]),
+    "no job": ("scancel 4711 2>/dev/null; echo $?", ["1"]),
+    "only the script": (BATCH, ["usr1", "on"]),
+}
 
 
-def test_signalling_a_finished_step_is_an_error(runs: Runs) -> None:
-    assert runs.run("srun true; scancel -s KILL $SLURM_JOB_ID.0 2>/dev/null; echo $?") == ["1"]
-    assert runs.run("scancel 4711 2>/dev/null; echo $?") == ["1"]
-
-
-def test_scancel_batch_signals_only_the_script(runs: Runs) -> None:
-    log = runs.run("trap 'echo usr1' USR1; srun -n1 true; scancel --batch --signal=USR1 $SLURM_JOB_ID; echo on")
-    assert log == ["usr1", "on"]
+@pytest.mark.parametrize(("commands", "log"), PRINTS.values(), ids=PRINTS)
+def test_what_scancel_signals(runs: Runs, commands: str, log: list[str]) -> None:
+    assert runs.run(commands) == log
 
 
 def test_cancel_terminates_all_processes_of_the_job(runs: Runs) -> None:

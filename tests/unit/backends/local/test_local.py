@@ -56,11 +56,10 @@ def test_each_component_has_its_own_variables(runs: Runs) -> None:
 
 
 def test_success_and_failure_are_recorded(runs: Runs) -> None:
-    good, bad, killed = runs.submit("true"), runs.submit("exit 7"), runs.submit("kill -9 $$")
-    assert (runs.end(good).state, runs.end(good).status, runs.end(good).signal) == ("COMPLETED", 0, 0)
-    assert (runs.end(bad).state, runs.end(bad).status, runs.end(bad).signal) == ("FAILED", 7, 0)
-    assert (runs.end(killed).state, runs.end(killed).status, runs.end(killed).signal) == ("FAILED", 0, 9)
-    seen = runs.observe(bad)
+    ends = [runs.end(job_id) for job_id in [runs.submit(commands) for commands in ("true", "exit 7", "kill -9 $$")]]
+    found = [(end.state, end.status, end.signal) for end in ends]
+    assert found == [("COMPLETED", 0, 0), ("FAILED", 7, 0), ("FAILED", 0, 9)]
+    seen = ends[1]
     assert None not in (seen.submitted, seen.started, seen.ended)
     assert seen.nodes == "localhost"
 
