@@ -53,9 +53,8 @@ def test_the_layout_of_the_job_overrides_that_of_the_site() -> None:
 
 
 def test_tasks_of_one_node_can_open_the_gpus_of_each_other() -> None:
-    even = step(compiled({"w": role(4, 2)}))
+    even, alone = step(compiled({"w": role(4, 2)})), step(compiled({"w": role(1, 2)}))
     assert (even.get("gres"), "gpus-per-task" in even) == ("gpu:8", False)
-    alone = step(compiled({"w": role(1, 2)}))
     assert (alone["gpus-per-task"], "gres-flags" in alone) == ("2", False)
     uneven = {version: step(compiled({"w": role(3, 4)}, more=f"slurmVersion: {version}\n")) for version in
               ("22.05.8", "24.05.0")}  # fmt: skip

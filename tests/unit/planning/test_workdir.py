@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 
-from paislurm.translator.pipeline import Compiled, compile_job
 from paislurm.translator.planning.plan_text import plan_text
-from paislurm.translator.site.load import load_site
 
-from ..protocol.jobs import JOB, ROLE, changed
+from ..protocol.jobs import JOB, ROLE
+from .compiled import compiled_for
+
+if TYPE_CHECKING:
+    from paislurm.translator.pipeline import Compiled
 
 PROFILE = """
 containers: {runtime: RUNTIME, images: {IMAGE: /images/one}, mounts: [/scratch]}
@@ -21,11 +22,8 @@ storages: {nfs: {path: /data/nfs}}
 
 
 def compiled(slurm: dict[str, Any], runtime: str = "podman", more: str = "") -> Compiled:
-    job = changed(JOB, "extras", {"slurm": slurm, "storages": [{"name": "nfs"}]})
-    job = changed(job, "taskRoles/other", ROLE)
-    image = job["prerequisites"][0]["uri"]
-    profile = PROFILE.replace("RUNTIME", runtime).replace("IMAGE", image) + more
-    return compile_job(yaml.safe_dump(job, sort_keys=False), site=load_site(profile, file="site.yaml"))
+    profile = PROFILE.replace("RUNTIME", runtime).replace("IMAGE", JOB["prerequisites"][0]["uri"]) + more
+    return compiled_for(profile, {"worker": ROLE, "other": ROLE}, {"slurm": slurm, "storages": [{"name": "nfs"}]})
 
 
 def test_the_folder_of_a_role_overrides_that_of_the_job() -> None:

@@ -124,23 +124,22 @@ def test_the_name_can_be_changed() -> None:
     assert compile_job(job(), suffix="~2").job.name == "demo~2"
 
 
+V2_IN_JSON = """{"protocolVersion": 2, "name": "demo", "type": "job",
+    "prerequisites": [{"type": "dockerimage", "name": "image", "uri": "python:3.11"}],
+    "taskRoles": {"worker": {"dockerImage": "image", "resourcePerInstance": {"cpu": 1, "memoryMB": 1, "gpu": 0},
+                             "commands": ["true"]}}}"""
+
+
 @pytest.mark.parametrize(
-    "text",
+    ("text", "protocol"),
     [
-        "jobName: demo\nimage: python:3.11\ntaskRoles: [{name: worker, command: 'true'}]\n",
-        '{jobName: demo, image: "python:3.11", taskRoles: [{name: worker, command: "true"}]}',
+        ("jobName: demo\nimage: python:3.11\ntaskRoles: [{name: worker, command: 'true'}]\n", "1"),
+        ('{jobName: demo, image: "python:3.11", taskRoles: [{name: worker, command: "true"}]}', "1"),
+        (V2_IN_JSON, "2"),
     ],
 )
-def test_a_v1_job_can_be_written_as_yaml(text: str) -> None:
-    assert check(text).job.protocol == "1"
-
-
-def test_a_v2_job_can_be_written_as_json() -> None:
-    text = """{"protocolVersion": 2, "name": "demo", "type": "job",
-        "prerequisites": [{"type": "dockerimage", "name": "image", "uri": "python:3.11"}],
-        "taskRoles": {"worker": {"dockerImage": "image", "resourcePerInstance": {"cpu": 1, "memoryMB": 1, "gpu": 0},
-                                 "commands": ["true"]}}}"""
-    assert check(text).job.protocol == "2"
+def test_both_protocols_can_be_written_as_yaml_and_json(text: str, protocol: str) -> None:
+    assert check(text).job.protocol == protocol
 
 
 @pytest.mark.parametrize("file", PUBLISHED, ids=lambda file: file.stem)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from paislurm.translator.protocol.expressions.secrets import TAG
 from paislurm.translator.rendering.head import _setting
 
+from ..files import write_files
 from .bash import run
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    import pytest
 
 PRINT = """
 PSL_SECRETS_FOLDER=$1/secrets
@@ -32,22 +32,13 @@ PIECES = st.lists(
 
 @settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
 @given(before=PIECES, secret=PIECES, after=PIECES)
+@example(before="https://", secret="x'\nEND_OF_VALUE\nRAN=1\n", after="@host")
 def test_a_secret_is_inserted_as_data(
     tmp_path_factory: pytest.TempPathFactory, before: str, secret: str, after: str
 ) -> None:
-    check(tmp_path_factory.mktemp("case"), before, secret, after)
-
-
-def test_a_secret_with_the_former_end_marker_is_inserted_as_data(tmp_path: Path) -> None:
-    check(tmp_path, "https://", "x'\nEND_OF_VALUE\nRAN=1\n", "@host")
-
-
-def check(folder: Path, before: str, secret: str, after: str) -> None:
-    """Check what bash takes for the value of a plugin's setting."""
-    (folder / "secrets").mkdir()
-    (folder / "secrets" / "token").write_text(secret, encoding="utf-8")
     # As the compiler leaves a job's own text that looks like a reference.
     shown = [text.replace(TAG, f"{TAG} %>") for text in (before, after)]
-    value = f"{shown[0]}{TAG}token %>{shown[1]}"
-    (folder / "script").write_text(_setting("REPOSITORY", value), encoding="utf-8")
+    script = _setting("REPOSITORY", f"{shown[0]}{TAG}token %>{shown[1]}")
+    folder = tmp_path_factory.mktemp("case")
+    write_files(folder, {"secrets/token": secret, "script": script})
     assert run(PRINT, str(folder)) == f"{before}{secret}{after};"

@@ -161,26 +161,24 @@ def test_new_output_is_fetched_once_in_chunks(
     before = transport.calls
     assert backend.fetch([run_folder])
     assert transport.calls - before > 5
-    assert (here / "logs/0-a b/0.stdout.log").read_bytes() == log.read_bytes()
-    assert (here / "result.json").read_text() == "x" * 5000
+    fetched = here / "logs/0-a b/0.stdout.log"
+    assert (fetched.read_bytes(), (here / "result.json").read_text()) == (log.read_bytes(), "x" * 5000)
     with log.open("ab") as file:
         file.write(b"more")
     assert backend.fetch([run_folder])
-    assert (here / "logs/0-a b/0.stdout.log").read_bytes() == log.read_bytes()
+    assert fetched.read_bytes() == log.read_bytes()
     # The job cuts its own log short, and writes its result anew.
     log.write_bytes(b"anew")
     (attempt / "new").write_text("y")
     (attempt / "new").rename(attempt / "result.json")
     assert backend.fetch([run_folder])
-    assert (here / "logs/0-a b/0.stdout.log").read_bytes() == b"anew"
-    assert (here / "result.json").read_text() == "y"
+    assert (fetched.read_bytes(), (here / "result.json").read_text()) == (b"anew", "y")
     assert not backend.fetch([run_folder])
     # What is no file is not brought, and what is lost here is brought again.
     os.mkfifo(attempt / "slurm.log")
     (here / "result.json").unlink()
     assert backend.fetch([run_folder])
-    assert not (here / "slurm.log").exists()
-    assert (here / "result.json").read_text() == "y"
+    assert ((here / "slurm.log").exists(), (here / "result.json").read_text()) == (False, "y")
 
 
 def test_a_renamed_job_still_receives_its_remote_files(
