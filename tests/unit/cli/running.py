@@ -1,9 +1,13 @@
-"""Run the command line in this process: what it is given, what it says, and what it leaves behind."""
+"""Run the command line, in this process or one of its own: what it is given, what it says, what it leaves behind."""
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from paislurm.backends.base import JobId
 from paislurm.translator.app.session import user_name
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
 
     from ..monitor.jobs import FakeBackend
 
+PROGRAM = (sys.executable, "-m", "paislurm.translator.cli.main")
 ME = f"{user_name()}~demo"
 """The name of the small job below, once it is submitted."""
 SITE = """\
@@ -52,6 +57,26 @@ def job_file(folder: Path, text: str = JOB, name: str = "job.yaml") -> str:
     path = folder / name
     path.write_text(text, encoding="utf-8")
     return str(path)
+
+
+def program(path: Path, text: str) -> None:
+    """Write a shell script that stands for a program."""
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"#!/bin/bash\n{text}\n", encoding="utf-8")
+    path.chmod(0o755)
+
+
+def paislurm(*argv: str, stdin: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the program in a process of its own."""
+    env = {**os.environ, **environment}
+    return subprocess.run(
+        [*PROGRAM, *argv], input=stdin, env=env, capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+def document_of(*argv: str) -> Any:
+    """Return the document that the program prints in a process of its own."""
+    return json.loads(paislurm(*argv, "--json").stdout)
 
 
 def everything(jobs: Path) -> dict[str, bytes]:
@@ -88,3 +113,7 @@ class Runner:
         captured = self._capture.readouterr()
         check_output(argv, captured.out)
         return Said(code, captured.out, captured.err)
+
+    def json(self, *argv: str) -> Any:
+        """Return the document that a command prints."""
+        return json.loads(self(*argv, "--json").out)

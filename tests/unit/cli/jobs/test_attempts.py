@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -12,6 +15,7 @@ from msgspec.structs import replace
 from paislurm.backends.base import JobId
 from paislurm.translator.app.jobs import waiting
 from paislurm.translator.app.session import user_name
+from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.journal import read
 from paislurm.translator.state.lock import Lock
 from paislurm.translator.state.records import Cancelled, Ended, Intent, Retry, RetryPolicy, Submitted
@@ -19,17 +23,16 @@ from paislurm.translator.state.shared_files import SharedFiles
 from tests.clock import clock
 
 from ...monitor.jobs import CREATED, INTENT, SUBMITTED, FakeBackend, job_folder, leave_result, observed
-from ..running import ME
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from paislurm.translator.state.job_folder import JobFolder
-
-    from ..running import Runner
+from ..running import ME, Runner
 
 FAILED = {"outcome": "failed", "exit_code": 255, "behaviour": "unknown", "reason": "worker-0 failed"}
 ATTEMPT_0 = f"attempt 0 of {ME} FAILED (exit code 255, PAIRuntimeUnknownFailed): worker-0 failed; attempt 1 follows"
+
+
+SUCCEEDED = Ended(
+    happened_at=1, attempt=0, state="SUCCEEDED", exit_code=0, reason="", backend_state="", started_at=1, ended_at=1,
+    completed=2,
+)  # fmt: skip
 
 
 def retry(attempt: int = 0, **changes: Any) -> Retry:
@@ -45,15 +48,10 @@ def retry(attempt: int = 0, **changes: Any) -> Retry:
 @pytest.fixture
 def retried(surroundings: Path, slurm: FakeBackend) -> JobFolder:
     """Make a job of two retries, whose first attempt runs."""
-    recent, user = clock() - 10, user_name()
+    own = {"user": user_name(), "happened_at": clock() - 10}
     slurm.observations[JobId("7")] = observed("RUNNING")
-    folder = job_folder(
-        surroundings,
-        replace(CREATED, user=user, happened_at=recent, retry_policy=RetryPolicy(retry_limit=2)),
-        replace(INTENT, happened_at=recent),
-        replace(SUBMITTED, user=user, happened_at=recent),
-        name=ME,
-    )
+    created = replace(CREATED, **own, retry_policy=RetryPolicy(retry_limit=2))
+    folder = job_folder(surroundings, created, INTENT, replace(SUBMITTED, **own), name=ME)
     folder.script(0).write_text("#!/bin/bash\n", encoding="utf-8")
     return folder
 
@@ -69,11 +67,11 @@ def test_status_between_attempts_says_that_no_attempt_runs(run: Runner, retried:
         re.MULTILINE,
     )
     assert "job 7 has ended\n" in out
-    document = json.loads(run("status", "demo", "--json").out)
+    document = run.json("status", "demo")
     assert (document["state"], document["backend_state"], document["job_id"]) == ("RUNNING", "FAILED", "7")
     assert "RUNNING  -     7   - of 2" in run("list").out
-    assert "waiting for attempt 1, which is submitted in " in run("list").out
-    assert "waiting for attempt 1, which is submitted in " in run("status", "demo", "demo").out
+    for words in (["list"], ["status", "demo", "demo"]):
+        assert "waiting for attempt 1, which is submitted in " in run(*words).out
 
 
 def test_a_repeated_submit_reports_the_pending_attempt(run: Runner, retried: JobFolder, job: str) -> None:
@@ -90,7 +88,7 @@ def test_a_cancel_between_attempts_names_the_attempt_not_submitted(
     said = run("cancel", "demo")
     assert (said.code, said.out) == (0, f"{ME} is cancelled before attempt 1 was submitted\n")
     assert (slurm.cancelled, slurm.submissions) == ([], [])
-    reason = json.loads(run("status", "demo", "--json").out)["reason"]
+    reason = run.json("status", "demo")["reason"]
     assert reason.startswith(f"cancelled by {user_name()} before attempt 1 was submitted; attempt 0 ended with 255")
 
 
@@ -103,129 +101,78 @@ def test_a_cancel_beside_a_monitor_is_recorded_once(run: Runner, retried: JobFol
     assert sum(isinstance(record, Cancelled) for record in read(retried.journal).records) == 1
 
 
-def ends_after_a_retry(folder: JobFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def second_succeeds(retried: JobFolder, monkeypatch: pytest.MonkeyPatch, then: Callable[..., list[float]]) -> None:
     """Let the job be retried while somebody waits, and the second attempt succeed, as a monitor writes it down."""
     now = clock()
-    steps = iter(
-        [
-            lambda: folder.append(retry()),
-            lambda: folder.append(Intent(happened_at=now, attempt=1, tag="paislurm-1.1")),
-            lambda: folder.append(
-                Submitted(
-                    happened_at=now, attempt=1, job_id="8", job="demo", user=user_name(), backend="slurm", task_count=2
-                )
-            ),
-            lambda: folder.append(
-                Ended(
-                    happened_at=now, attempt=1, state="SUCCEEDED", exit_code=0, reason="well", backend_state="",
-                    started_at=now, ended_at=now, completed=2,
-                )
-            ),
-        ]
-    )  # fmt: skip
-    monkeypatch.setattr(waiting.time, "sleep", lambda _: next(steps, lambda: None)())
+    records = (
+        retry(),
+        Intent(happened_at=now, attempt=1, tag="paislurm-1.1"),
+        Submitted(happened_at=now, attempt=1, job_id="8", job="demo", user=user_name(), backend="slurm", task_count=2),
+        replace(SUCCEEDED, happened_at=now, attempt=1, reason="well"),
+    )
+    then(*(partial(retried.append, record) for record in records), *[lambda: None] * 20, seconds=1)
     monkeypatch.setattr(waiting, "_is_watched", lambda _: True)
 
 
 @pytest.mark.parametrize("words", [("demo",), ("demo", "other")])
-def test_wait_reports_each_attempt(
-    run: Runner,
-    slurm: FakeBackend,
-    retried: JobFolder,
-    surroundings: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    words: tuple[str, ...],
-) -> None:
-    assert slurm
+@pytest.mark.usefixtures("second_succeeds")
+def test_wait_reports_each_attempt(run: Runner, surroundings: Path, words: tuple[str, ...]) -> None:
     other = replace(CREATED, user=user_name(), job="other")
-    end = Ended(
-        happened_at=1, attempt=0, state="SUCCEEDED", exit_code=0, reason="", backend_state="", started_at=1, ended_at=1,
-        completed=2,
-    )  # fmt: skip
-    job_folder(surroundings, other, INTENT, replace(SUBMITTED, job="other"), end, name=f"{user_name()}~other")
-    ends_after_a_retry(retried, monkeypatch)
+    sent = replace(SUBMITTED, job="other")
+    job_folder(surroundings, other, INTENT, sent, SUCCEEDED, name=f"{user_name()}~other")
     said = run("wait", *words)
-    assert said.code == 0
-    reported = [line for line in said.err.splitlines() if " attempt " in line]
-    assert len(reported) == 2
-    assert re.fullmatch(r"\d\d:\d\d:\d\d " + re.escape(ATTEMPT_0) + r" in \d{3} s \(retry 1 of 2\)", reported[0])
-    assert re.fullmatch(rf"\d\d:\d\d:\d\d attempt 1 of {ME} is job 8", reported[1])
-    assert f"{ME} SUCCEEDED: well" in said.err
+    assert (said.code, f"{ME} SUCCEEDED: well" in said.err) == (0, True)
+    first, second = (line for line in said.err.splitlines() if " attempt " in line)
+    assert re.fullmatch(r"\d\d:\d\d:\d\d " + re.escape(ATTEMPT_0) + r" in \d{3} s \(retry 1 of 2\)", first)
+    assert re.fullmatch(rf"\d\d:\d\d:\d\d attempt 1 of {ME} is job 8", second)
 
 
-def test_with_json_attempts_are_only_in_the_document(
-    run: Runner, slurm: FakeBackend, retried: JobFolder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert slurm
-    ends_after_a_retry(retried, monkeypatch)
+@pytest.mark.usefixtures("second_succeeds")
+def test_with_json_attempts_are_only_in_the_document(run: Runner) -> None:
     said = run("wait", "demo", "--json")
     assert " attempt 0 of " not in said.err
     assert [each["attempt"] for each in json.loads(said.out)["attempts"]] == [0]
 
 
 def test_wait_reports_only_the_last_of_many_earlier_attempts(
-    run: Runner, slurm: FakeBackend, retried: JobFolder, monkeypatch: pytest.MonkeyPatch
+    run: Runner, retried: JobFolder, then: Callable[..., list[float]]
 ) -> None:
-    monkeypatch.setattr(waiting.time, "sleep", lambda _: interrupt())
+    then()
     for attempt in range(5):
-        retried.append(retry(attempt))
-    assert slurm
+        retried.append(retry(attempt, reason="\x1b[2J\nx"))
     reported = [line for line in run("wait", "demo").err.splitlines() if " FAILED (exit code" in line]
     assert [line.split()[2] for line in reported] == ["2", "3", "4"]
-
-
-def test_control_characters_in_a_reason_are_escaped(
-    run: Runner, slurm: FakeBackend, retried: JobFolder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(waiting.time, "sleep", lambda _: interrupt())
-    retried.append(retry(reason="\x1b[2J\nx"))
-    assert slurm
-    assert r"\x1b[2J\nx; attempt 1 follows" in run("wait", "demo").err
+    assert r"\x1b[2J\nx; attempt 5 follows" in reported[-1]
 
 
 def test_a_retry_decided_by_this_process_is_reported(
-    run: Runner, slurm: FakeBackend, retried: JobFolder, monkeypatch: pytest.MonkeyPatch
+    run: Runner, slurm: FakeBackend, retried: JobFolder, then: Callable[..., list[float]]
 ) -> None:
     """Without a monitor, who waits takes its steps."""
-    ticks = iter(range(3))
 
-    def sleep(_: float) -> None:
-        if next(ticks) == 0:
-            leave_result(retried, **FAILED)
-            slurm.observations[JobId("7")] = observed("FAILED", final=True)
-        elif slurm.submissions:
-            raise KeyboardInterrupt
+    def fails() -> None:
+        leave_result(retried, **FAILED)
+        slurm.observations[JobId("7")] = observed("FAILED", final=True)
 
-    monkeypatch.setattr(waiting.time, "sleep", sleep)
-    now = iter(range(10_000))
-    monkeypatch.setattr(waiting.time, "monotonic", lambda: next(now) * 30.0)
+    then(fails, lambda: None, lambda: None, seconds=30)
     said = run("wait", "demo").err
     assert f"{ATTEMPT_0} (retry 1 of 2)" in said
+    assert f"attempt 1 of {ME} is job 101" in said
     assert len(slurm.submissions) == 1
-    assert f"attempt 1 of {ME} is job {slurm.submissions and 101}" in said
 
 
 def test_the_meaning_of_an_exit_code_is_shown_before_the_next_attempt(
-    run: Runner, slurm: FakeBackend, retried: JobFolder, monkeypatch: pytest.MonkeyPatch
+    run: Runner, retried: JobFolder, monkeypatch: pytest.MonkeyPatch, then: Callable[..., list[float]]
 ) -> None:
     """Once for each code; of 255 nothing, which tells nothing."""
-    assert slurm
     retried.append(retry())
     assert "usually" not in run("status", "demo").out
     retried.append(retry(1, exit_code=137, retry_rule="transient"))
     out = run("status", "demo").out
     assert re.search(r"^usually +signal KILL \(9\)", out, re.MULTILINE)
     assert re.search(r"^try +raise `memoryMB`", out, re.MULTILINE)
-    later = iter([lambda: retried.append(retry(2, exit_code=137)), lambda: retried.append(retry(3, exit_code=-1001))])
-
-    def sleep(_: float) -> None:
-        next(later, interrupt)()
-
-    monkeypatch.setattr(waiting.time, "sleep", sleep)
+    then(*(partial(retried.append, retry(at, exit_code=code)) for at, code in ((2, 137), (3, -1001))))
     monkeypatch.setattr(waiting, "_is_watched", lambda _: True)
     reported = [line for line in run("wait", "demo").err.splitlines() if line.startswith("usual cause: ")]
     assert [line.split(";")[0].split(":")[1].split()[0] for line in reported] == ["signal", "a"]
-
-
-def interrupt() -> None:
-    raise KeyboardInterrupt

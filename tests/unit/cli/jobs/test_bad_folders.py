@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -15,20 +17,12 @@ from msgspec.structs import replace
 from paislurm.translator.app.session import user_name
 from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.journal import read
-from paislurm.translator.state.records import Ended, dump
+from paislurm.translator.state.records import Ended, Record, dump
 from tests.clock import clock
 
 from ...monitor.jobs import CREATED, ENDED, INTENT, NOW, SUBMITTED, job_folder, leave_result
 from ...state.test_safe_read import anything
-from ..running import ME
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from paislurm.translator.state.records import Record
-
-    from ..running import Runner
+from ..running import ME, Runner
 
 HEAD = "JobID|JobName|State|ExitCode|Submit|Start|End|NodeList|Comment|Reason"
 GOOD = f"7|demo|CANCELLED by 0|0:15|{NOW}|{NOW}|{NOW}|n1||None"

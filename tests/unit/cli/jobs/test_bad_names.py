@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from paislurm.translator.app.session import user_name
+from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.records import Changed, Observed, dump
 from tests.clock import clock
 
-from ...monitor.jobs import FAILED, result, task
-from ..running import ME, job_file
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from paislurm.translator.state.job_folder import JobFolder
-
-    from ...monitor.jobs import FakeBackend
-    from ..running import Runner
+from ...monitor.jobs import FAILED, FakeBackend, result, task
+from ..running import ME, Runner, job_file
 
 BAD = {"no characters": "a\0b\ud83dc\udc00", "long": "x" * 5000}
 COMMANDS = (
@@ -105,7 +99,7 @@ def test_commands_accept_bad_texts_in_a_result(
 def test_invalid_characters_are_replaced_in_output(run: Runner, demo: JobFolder, lines: list[Any]) -> None:
     lines[0] = changed(changed(lines[0], ("virtual_cluster",), "a\0b"), ("partition",), "\udcff/\ud800")
     demo.journal.write_text("".join(json.dumps(each) + "\n" for each in lines), encoding="utf-8")
-    assert json.loads(run("status", ME, "--json").out)["virtual_cluster"] == "a\ufffdb"
+    assert run.json("status", ME)["virtual_cluster"] == "a\ufffdb"
     assert demo.history().partition == "\udcff/\ufffd"
 
 

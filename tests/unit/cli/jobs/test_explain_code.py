@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
-if TYPE_CHECKING:
-    from ..running import Runner
+from ..running import Runner
 
 
 def test_a_code_is_explained(run: Runner, tmp_path: Path) -> None:
@@ -24,7 +21,7 @@ def test_a_code_is_explained(run: Runner, tmp_path: Path) -> None:
     assert not any(word in unknown for word in ("cluster", "platform", "RUNTIME"))
     site = tmp_path / "own.yaml"
     site.write_text("exitSpec: [{code: -1001, behaviour: permanent}]\n", encoding="utf-8")
-    assert json.loads(run("explain", "-1001", "--site", str(site), "--json").out)["retry_rule"] == "never retried"
+    assert run.json("explain", "-1001", "--site", str(site))["retry_rule"] == "never retried"
     assert run("explain", "NODE_FALL").code == 5
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,17 +12,11 @@ from paislurm.backends.base import JobId
 from paislurm.translator.app.results.command_place import command_place
 from paislurm.translator.app.results.tail import last_lines
 from paislurm.translator.exit_codes.table import exit_codes
+from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.times import format_time
 
 from ...monitor.jobs import NOW, FakeBackend, leave_result, observed, task
-from ..running import ME
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from paislurm.translator.state.job_folder import JobFolder
-
-    from ..running import Runner
+from ..running import ME, Runner
 
 TRIGGER = {"completion_rule": "C2", "role": "worker", "index": 1, "count": 1, "threshold": 1}
 BOTH = ["set -x", "if true; then\n  nosuch\nfi"]
@@ -188,7 +183,7 @@ def test_a_log_of_another_user_is_not_read(tmp_path: Path) -> None:
 def test_every_code_and_status_has_advice(run: Runner) -> None:
     """The words are those of `explain CODE`, whoever asks."""
     for number in {*exit_codes(), *range(1, 256)}:
-        said = json.loads(run("explain", str(number), "--json").out)
+        said = run.json("explain", str(number))
         assert said["meaning"], number
         assert said["advice"].startswith("look at "), number
         assert "; try: " in said["advice"], number

@@ -6,33 +6,25 @@ import errno
 import json
 import os
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
-from paislurm.backends.base import JobId
+from paislurm.backends.base import JobId, Observation
 from paislurm.translator.app.jobs import cancelling, waiting
 from paislurm.translator.app.session import user_name
 from paislurm.translator.cli.output import job_list
 from paislurm.translator.errors import Diagnostic, FolderError, RejectedError
 from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.journal import read
-from paislurm.translator.state.records import Cancelled, Ended, JobRole
+from paislurm.translator.state.records import Cancelled, Ended, JobRole, Record
 from paislurm.translator.times import aware
 from tests.clock import clock
 
 from ...monitor.jobs import CREATED, ENDED, INTENT, SUBMITTED, FakeBackend, job_folder, leave_result, observed, task
-from ..running import JOB, job_file
+from ..running import JOB, Runner, job_file
 from ..running import ME as DEMO
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from paislurm.backends.base import Observation
-    from paislurm.translator.state.records import Record
-
-    from ..running import Runner
 
 ME = DEMO.partition("~")[0]
 
@@ -59,7 +51,7 @@ def three(surroundings: Path, slurm: FakeBackend) -> list[JobFolder]:
 
 def names(run: Runner, *words: str) -> list[str]:
     """Return the names of the jobs that `list` shows."""
-    return [job["name"].removeprefix(f"{ME}~") for job in json.loads(run("list", "--json", *words).out)["jobs"]]
+    return [job["name"].removeprefix(f"{ME}~") for job in run.json("list", *words)["jobs"]]
 
 
 @pytest.mark.parametrize(
@@ -94,7 +86,7 @@ def test_list_shows_the_requested_columns(run: Runner, three: list[JobFolder], s
         ["old", "gpu", "vc", "n[1-2]", "a task failed", "-"],
     ]
     assert slurm.queries == 1
-    waiting_job = json.loads(run("list", "--json", "train-2").out)["jobs"][0]
+    waiting_job = run.json("list", "train-2")["jobs"][0]
     assert (waiting_job["expected_start_at"], waiting_job["partition"]) == (str(aware(start)).replace(" ", "T"), "gpu")
     assert re.search(r"^expected start +\d{4}-", run("status", "train-2").out, re.MULTILINE)
 
@@ -149,16 +141,16 @@ def test_the_status_of_several_jobs_is_short_and_needs_one_query(
     assert [block["state"].split()[0] for block in blocks] == ["WAITING", "WAITING", "FAILED"]
     assert blocks[0]["tasks"] == "2 waiting"
     assert slurm.queries == 1
-    documents = json.loads(run("status", "--json", "train-*", "old").out)
+    documents = run.json("status", "train-*", "old")
     assert [job["name"] for job in documents["jobs"]] == [block["job"] for block in blocks]
-    assert [job["job"] for job in json.loads(run("status", "--json", "old*").out)["jobs"]] == ["old"]
-    assert json.loads(run("status", "--json", "old").out)["job"] == "old"
+    assert [job["job"] for job in run.json("status", "old*")["jobs"]] == ["old"]
+    assert run.json("status", "old")["job"] == "old"
 
 
 def test_without_a_name_the_last_job_is_used(run: Runner, three: list[JobFolder]) -> None:
     assert three
     for words in ((), ("--last",)):
-        assert json.loads(run("status", "--json", *words).out)["job"] == "train-2"
+        assert run.json("status", *words)["job"] == "train-2"
     leave_result(three[1])
     said = run("wait", "--json")
     assert (said.code, json.loads(said.out)["job"]) == (0, "train-2")
@@ -182,7 +174,7 @@ def test_status_shows_only_the_requested_tasks(run: Runner, slurm: FakeBackend, 
     assert shown("--task", "worker-1?", "--state", "succeeded") == [f"worker-{index}" for index in range(10, 20)]
     assert len(shown("--tasks")) == len(shown("--all-tasks")) == 40
     assert "no matching tasks" in run("status", "demo", "--state", "running").out
-    document = json.loads(run("status", "demo", "--failed", "--json").out)
+    document = run.json("status", "demo", "--failed")
     assert [each["index"] for each in document["tasks"]] == [7]
     assert document["roles"][0]["states"] == {"SUCCEEDED": 39, "FAILED": 1}
     assert document["node_list"] == "n1"
@@ -191,7 +183,7 @@ def test_status_shows_only_the_requested_tasks(run: Runner, slurm: FakeBackend, 
 
 def test_partition_and_virtual_cluster_are_recorded(run: Runner, slurm: FakeBackend, job: str) -> None:
     assert run("submit", job).code == 0
-    [line] = json.loads(run("list", "--json").out)["jobs"]
+    [line] = run.json("list")["jobs"]
     assert (line["partition"], line["virtual_cluster"]) == ("batch", "default")
     assert re.search(r"^partition +batch$", run("status").out, re.MULTILINE)
     assert len(slurm.submissions) == 1
@@ -212,7 +204,7 @@ def test_wait_waits_for_several_jobs(
     assert (said.code, len(ticks)) == (0, 4)
     assert [text.split()[0] for text in said.err.splitlines()] == [f"{ME}~train-2", f"{ME}~train-1"]
     assert run("wait", "train-*", "old").code == 1
-    assert [job["job"] for job in json.loads(run("wait", "train-*", "--json").out)["jobs"]] == ["train-1", "train-2"]
+    assert [job["job"] for job in run.json("wait", "train-*")["jobs"]] == ["train-1", "train-2"]
     assert slurm.queries < 10
 
 
@@ -248,7 +240,7 @@ def test_several_jobs_are_cancelled_by_one_call(run: Runner, three: list[JobFold
     assert (slurm.cancelled, slurm.cancel_calls) == (["11", "12"], 1)
     for folder in three[:2]:
         assert any(isinstance(record, Cancelled) for record in read(folder.journal).records)
-    documents = json.loads(run("cancel", "train-*", "old", "--json").out)["jobs"]
+    documents = run.json("cancel", "train-*", "old")["jobs"]
     assert [(job["job"], job["state"]) for job in documents][2] == ("old", "FAILED")
 
 
@@ -351,4 +343,4 @@ def test_nodes_of_components_are_shown_as_one_list(
     make(surroundings, "het", "11")
     slurm.observations[JobId("11")] = observed("RUNNING", job_id="11", nodes=nodes)
     assert run("list", "--columns", "nodes").out.split() == ["nodes", "n[5-6]"]
-    assert json.loads(run("status", "het", "--json").out)["node_list"] == "n[5-6]"
+    assert run.json("status", "het")["node_list"] == "n[5-6]"

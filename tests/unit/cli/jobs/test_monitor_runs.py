@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from paislurm.translator.app.jobs.monitor_runs import overdue_text
 from paislurm.translator.app.session import Session
-from paislurm.translator.state.monitor_runs import FILE, MonitorRun, add, monitor_runs
+from paislurm.translator.state.job_folder import JobFolder
+from paislurm.translator.state.monitor_runs import FILE, MonitorRun, Who, add, monitor_runs
 
 from ...monitor.jobs import FakeBackend, leave_result
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from paislurm.translator.state.job_folder import JobFolder
-    from paislurm.translator.state.monitor_runs import Who
-
-    from ..running import Runner
+from ..running import Runner
 
 HOUR = 3600
 NOW = 1_700_000_000

@@ -7,8 +7,9 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -16,20 +17,13 @@ from paislurm.backends.base import JobId
 from paislurm.backends.slurm.commands import ACCOUNTING_FIELDS
 from paislurm.translator.app.jobs import polling
 from paislurm.translator.monitor.polling.call_log import FILE, Call, CallLog
+from paislurm.translator.state.job_folder import JobFolder
 from tests.children import child
 from tests.clock import clock
 from tests.cluster.processes import wait_until
 
 from ...monitor.jobs import FakeBackend, claim, leave_result, observed
-from ..running import ME
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from paislurm.translator.state.job_folder import JobFolder
-
-    from ..running import Runner
+from ..running import ME, Runner
 
 PAISLURM = (sys.executable, "-m", "paislurm.translator.cli.start")
 SHORT_LIVED = """
@@ -176,7 +170,7 @@ def test_monitor_calls_shows_the_call_log(run: Runner, surroundings: Path) -> No
     ]
     assert "the monitor used 0.8 CPU seconds" in said.err
     assert "retries submitted in the last hour: 1; limit: 60" in said.err
-    document = json.loads(run("monitor", "--calls", "--json").out)
+    document = run.json("monitor", "--calls")
     assert document["programs"][3] == {"program": "squeue", "calls": 2, "failed": 0, "cpu_seconds": 0.03}
     assert (document["retries_in_last_hour"], document["max_attempts_per_hour"]) == (1, 60)
 
@@ -185,7 +179,7 @@ def test_every_call_is_in_the_call_log(
     run: Runner, folder: JobFolder, calls: Callable[[], list[str]], surroundings: Path
 ) -> None:
     assert folder
-    assert json.loads(run("status", "demo", "--json").out)["backend_state"] == "RUNNING"
+    assert run.json("status", "demo")["backend_state"] == "RUNNING"
     assert calls() == ["squeue"]
     line = (surroundings.parent / "monitor" / FILE).read_text().split()
     assert (line[1], line[3]) == ("squeue", "ok")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -13,9 +13,6 @@ from paislurm.translator.errors import NotFoundError
 
 from ...monitor.jobs import CREATED, job_folder
 from ..running import ME as DEMO
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ME = DEMO.partition("~")[0]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -15,12 +15,7 @@ from paislurm.translator.cli.output.several import A_FEW, NAMES, REASONS
 from tests.clock import clock
 
 from ...monitor.jobs import CREATED, ENDED, INTENT, SUBMITTED, FakeBackend, job_folder, leave_result, observed, task
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from ..running import Runner
+from ..running import Runner
 
 ME = user_name()
 LOSS = "task worker-1 failed: 1 failed of role worker complete the job"
@@ -119,9 +114,9 @@ def test_jobs_that_all_succeeded_have_no_reasons(run: Runner, train: Callable[..
 
 def test_json_has_the_same_form_for_few_and_many_jobs(run: Runner, train: Callable[..., None]) -> None:
     train(LOSS, succeeded=A_FEW + NAMES)
-    jobs = json.loads(run("status", "train-*", "--json").out)["jobs"]
+    jobs = run.json("status", "train-*")["jobs"]
     assert len(jobs) == 1 + A_FEW + NAMES
-    assert set(jobs[0]) == set(json.loads(run("status", "train-0", "--json").out)) - {"schemaVersion"}
+    assert set(jobs[0]) == set(run.json("status", "train-0")) - {"schemaVersion"}
 
 
 def test_only_jobs_with_matching_tasks_are_shown(run: Runner, train: Callable[..., None]) -> None:

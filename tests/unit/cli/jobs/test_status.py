@@ -6,7 +6,7 @@ import json
 import re
 import time
 from datetime import datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from paislurm.backends.base import JobId
 from paislurm.translator.app.jobs.refresh import monitor_lock
 from paislurm.translator.app.session import Session
+from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.records import Changed
 
 from ...monitor.jobs import (
@@ -30,14 +31,7 @@ from ...monitor.jobs import (
     observed,
     task,
 )
-from ..running import ME
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from paislurm.translator.state.job_folder import JobFolder
-
-    from ..running import Runner
+from ..running import ME, Runner
 
 
 def test_status_shows_the_latest_requested_options(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
@@ -54,7 +48,7 @@ def test_status_shows_the_latest_requested_options(run: Runner, slurm: FakeBacke
     for name, value in (("account", "deep"), ("time limit", "01:30:00"), ("GPUs", "11")):
         assert re.search(rf"^{name} +{value}$", said, re.MULTILINE)
     folder.append(Changed(happened_at=NOW, attempt=0, user="me", job_id="7", values={"time": "2:00:00"}, old_values={}))
-    known = json.loads(run("status", "demo", "--json").out)
+    known = run.json("status", "demo")
     assert (known["time_limit"], known["account"], known["job_gpus"]) == (7200, "deep", 11)
 
 
@@ -79,7 +73,7 @@ def test_a_waiting_job_is_shown(run: Runner, slurm: FakeBackend, folder: JobFold
 def test_json_contains_the_reason_for_waiting(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
     assert folder
     slurm.observations[JobId("7")] = observed("PENDING", reason="JobHeldUser", reasons=("JobHeldUser",))
-    document = json.loads(run("status", "demo", "--json").out)
+    document = run.json("status", "demo")
     [wait] = document["waits"]
     assert (wait["backend_reason"], wait["kind"], wait["advice"]) == (
         "JobHeldUser",
@@ -91,7 +85,7 @@ def test_json_contains_the_reason_for_waiting(run: Runner, slurm: FakeBackend, f
         "JobHeldUser",
     )
     assert datetime.fromisoformat(document["waits_began_at"]).tzinfo is not None
-    [line] = json.loads(run("list", "--json").out)["jobs"]
+    [line] = run.json("list")["jobs"]
     assert (line["advice"], line["waits_began_at"]) == (wait["advice"], document["waits_began_at"])
 
 
@@ -101,7 +95,7 @@ def test_a_running_job_is_shown(run: Runner, slurm: FakeBackend, folder: JobFold
     reports.mkdir(parents=True)
     (reports / "0.log").write_text(f"start 0 0 0 0 n1 4 {NOW}\nexit 0 0 0 0 0 0 success {NOW}\n", encoding="utf-8")
     (reports / "1.log").write_text(f"start 0 1 1 0 n2 4 {NOW}\nexit 0 1 1", encoding="utf-8")
-    document = json.loads(run("status", "7", "--json").out)
+    document = run.json("status", "7")
     assert (document["state"], document["backend_state"]) == ("RUNNING", "RUNNING")
     assert [(t["state"], t["node"]) for t in document["tasks"]] == [("SUCCEEDED", "n1"), ("RUNNING", "n2")]
     assert document["roles"] == [{"name": "worker", "instances": 2, "states": {"SUCCEEDED": 1, "RUNNING": 1}}]
@@ -167,10 +161,8 @@ def test_list_shows_all_jobs(run: Runner, slurm: FakeBackend, folder: JobFolder,
         ["demo", "WAITING", "-", "7", "0 of 2"],
         ["alice~demo", "FAILED", "255", "7", "2 of 2"],
     ]
-    assert len(json.loads(run("list", "--all", "--json").out)["jobs"]) == 3
-    assert [line["name"] for line in json.loads(run("list", "--json", "--state", "failed").out)["jobs"]] == [
-        "alice~demo"
-    ]
+    assert len(run.json("list", "--all")["jobs"]) == 3
+    assert [line["name"] for line in run.json("list", "--state", "failed")["jobs"]] == ["alice~demo"]
     assert run("list", "--state", "stopped").err == "no such jobs\n"
 
 
@@ -193,20 +185,18 @@ def test_a_job_with_an_unreadable_journal_is_listed_with_that_reason(
     assert rows == dict.fromkeys(("alice~lost", "alice~empty", "alice~spoilt", "alice~loop"), broken)
     assert "warning: alice~spoilt: its journal cannot be read (journal.jsonl: line 1 cannot be read: " in said.err
     assert f"repair {surroundings}/alice~spoilt/journal.jsonl, or remove the folder" in said.err
-    reported = {
-        line["name"]: line["reason"] for line in json.loads(run("list", "--json").out)["jobs"] if not line["readable"]
-    }
+    reported = {line["name"]: line["reason"] for line in run.json("list")["jobs"] if not line["readable"]}
     assert sorted(reported) == ["alice~empty", "alice~loop", "alice~lost", "alice~spoilt"]
     assert "(No such file or directory)" in reported["alice~lost"]
     assert "(it is empty)" in reported["alice~empty"]
-    found = json.loads(run("list", "--json", "--state", "unknown").out)["jobs"]
+    found = run.json("list", "--state", "unknown")["jobs"]
     assert {line["name"] for line in found} == reported.keys()
 
 
 def test_an_empty_list(run: Runner, surroundings: Path) -> None:
     said = run("list")
     assert (said.code, said.out, said.err) == (0, "", f"no jobs in {surroundings}\n")
-    assert json.loads(run("list", "--json").out)["jobs"] == []
+    assert run.json("list")["jobs"] == []
 
 
 def test_a_thousand_jobs_are_listed_quickly_with_one_query(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:

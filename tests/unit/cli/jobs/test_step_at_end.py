@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from paislurm.backends.base import JobId
 from paislurm.translator.app.jobs import polling
 from paislurm.translator.app.jobs.refresh import monitor_lock
 from paislurm.translator.app.session import Session
+from paislurm.translator.state.job_folder import JobFolder
 
 from ...monitor.jobs import FAILED, FakeBackend, kinds, leave_result, observed
-
-if TYPE_CHECKING:
-    from paislurm.translator.state.job_folder import JobFolder
-
-    from ..running import Runner
+from ..running import Runner
 
 
 @pytest.fixture

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
 from paislurm.translator.app.session import user_name
+from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.journal import read
-from paislurm.translator.state.records import Cancelled, Changed, Dependency, Refused, Retry
+from paislurm.translator.state.records import Cancelled, Changed, Dependency, Record, Refused, Retry
 from tests.clock import clock
 
 from ...monitor.jobs import (
@@ -25,16 +25,8 @@ from ...monitor.jobs import (
     job_folder,
     observed,
 )
-from ..running import JOB, ME, SITE, job_file
+from ..running import JOB, ME, SITE, Runner, job_file
 from .test_many import make
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from paislurm.translator.state.job_folder import JobFolder
-    from paislurm.translator.state.records import Record
-
-    from ..running import Runner
 
 RETRY = Retry(
     happened_at=0, attempt=0, exit_code=1, behaviour="unknown", reason="a", retry_rule="b", retry_at=1 << 40, retries=1,
@@ -59,17 +51,17 @@ def test_a_change_is_sent_to_slurm_and_recorded_in_the_journal(
     shown = run("status", "demo").out
     assert "changed          " in shown
     assert ": time 02:00:00, account lab, nice 5\n" in shown
-    (change,) = json.loads(run("status", "--json", "demo").out)["changes"]
+    (change,) = run.json("status", "demo")["changes"]
     assert (change["values"], change["job_id"], change["attempt"], change["user"]) == (values, "101", 0, user_name())
 
 
 def test_json_prints_one_document(run: Runner, slurm: FakeBackend, waiting: JobFolder) -> None:
     assert waiting
-    document = json.loads(run("update", "--json", "--last", "--partition", "batch").out)
+    document = run.json("update", "--last", "--partition", "batch")
     assert (document["job_id"], document["partition"]) == ("101", "batch")
     assert [change["values"] for change in document["changes"]] == [{"partition": "batch"}]
     assert document["message"] == f"{ME}: partition batch (job 101)"
-    several = json.loads(run("update", "--json", "de*", "--retries", "4").out)["jobs"]
+    several = run.json("update", "de*", "--retries", "4")["jobs"]
     assert [each["changes"][0]["values"] for each in several] == [{"retries": "4"}]
     assert len(slurm.changed) == 1
 
@@ -147,7 +139,7 @@ def test_a_refused_attempt_is_shown_and_can_be_changed(run: Runner, slurm: FakeB
     assert "not submitted\n" in shown
     assert "\x1b[1m" not in shown
     assert "did not report whether" not in shown
-    assert "is not submitted yet: sbatch refuses" in json.loads(run("list", "--json").out)["jobs"][0]["reason"]
+    assert "is not submitted yet: sbatch refuses" in run.json("list")["jobs"][0]["reason"]
     assert run("update", "next", "--account", "lab").out.endswith(" (when it is submitted)\n")
     assert [values for values, _ in changes(folder)] == [{"account": "lab"}]
     # It is tried at once.

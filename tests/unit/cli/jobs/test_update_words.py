@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import pytest
 
 from paislurm.backends.base import JobId
 from paislurm.translator.app.jobs import polling as asking
+from paislurm.translator.state.job_folder import JobFolder
 
 from ...monitor.jobs import FakeBackend, observed
-from ..running import ME
+from ..running import ME, Runner
 from .test_update import changes
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from paislurm.translator.state.job_folder import JobFolder
-
-    from ..running import Runner
 
 
 def test_accepted_options_are_recorded_if_others_are_refused(
@@ -32,7 +26,7 @@ def test_accepted_options_are_recorded_if_others_are_refused(
     assert "error E621: no nice\n" in f"{said.err}\n"
     assert f"{ME}: time 00:09:00, retries 2, held (job 101)" in said.err
     assert [values for values, _ in changes(waiting)] == [{"time": "00:09:00", "retries": "2", "held": "yes"}]
-    document = json.loads(run("update", "--json", "--time", "10:00", "--nice", "3").out)
+    document = run.json("update", "--time", "10:00", "--nice", "3")
     assert (document["exit_status"], document["diagnostics"][0]["code"]) == (4, "E621")
     assert changes(waiting)[-1] == ({"time": "00:10:00"}, "101")
 
@@ -50,13 +44,13 @@ def test_status_after_a_change_polls_again(
     monkeypatch.setattr(slurm, "change", change)
     assert run("submit", job).code == 0
     assert "Priority" in run("status").out
-    assert "its user holds it" in json.loads(run("update", "--hold", "--json").out)["reason"]
+    assert "its user holds it" in run.json("update", "--hold")["reason"]
     queries = slurm.queries
     shown = run("status").out
     assert "its user holds it" in shown
     assert "release it with `paislurm update demo --release`" in shown
     assert slurm.queries == queries
-    released = json.loads(run("update", "--release", "--json").out)
+    released = run.json("update", "--release")
     assert (released["message"], "holds" in released["reason"]) == (f"{ME}: released (job 101)", False)
     assert "its user holds it" not in run("status").out
 
@@ -70,7 +64,7 @@ def test_changes_not_shown_are_counted(run: Runner, slurm: FakeBackend, waiting:
         assert re.findall(r"\d+ earlier changes?: ", shown) == ([earlier] if earlier else [])
         assert len(re.findall(r"^changed  .*: nice \d", shown, re.MULTILINE)) == min(number + 1, 5)
     assert "`paislurm status --json` lists them all" in run("status", "demo").out
-    assert len(json.loads(run("status", "--json", "demo").out)["changes"]) == len(changes(waiting)) == 7
+    assert len(run.json("status", "demo")["changes"]) == len(changes(waiting)) == 7
 
 
 def test_a_hold_and_a_release_exclude_each_other(run: Runner, slurm: FakeBackend, waiting: JobFolder) -> None:
@@ -87,5 +81,5 @@ def test_a_hint_is_a_line_of_its_own(run: Runner, words: tuple[str, ...]) -> Non
         2,
         True,
     )
-    document = json.loads(run("update", "--json", "demo", *words).out)
+    document = run.json("update", "demo", *words)
     assert (document["exit_status"], "commands, images" in json.dumps(document)) == (2, True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 from unittest.mock import patch
 
 import pytest
@@ -15,17 +15,11 @@ from paislurm.backends.runner import Completed, missing
 from paislurm.translator.app.session import Session
 from paislurm.translator.app.usage import RunningRole, usages_of_steps
 from paislurm.translator.monitor.task_status import TaskView
+from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.kept_plan import KeptResources
 
-from ...monitor.jobs import NOW, observed
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from paislurm.translator.state.job_folder import JobFolder
-
-    from ...monitor.jobs import FakeBackend
-    from ..running import Runner
+from ...monitor.jobs import NOW, FakeBackend, observed
+from ..running import Runner
 
 LINES = "7.batch|1|00:00:00|9|9|\n7.3|2|00:00:30|10485760|20971520|\n8.0|1|00:00:10|1048576|1048576|gres/gpuutil=40\n"
 
@@ -93,8 +87,8 @@ def test_status_shows_the_usage_of_running_tasks(run: Runner, slurm: FakeBackend
     (folder.path / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
     said = Said("7.0|2|00:00:30|1024M|2048M|gres/gpuutil=40\n")
     with patch.object(Session, "slurm_runner", lambda *_: said):
-        shown, document = run("status", "--usage"), json.loads(run("status", "--usage", "--json").out)
-        assert json.loads(run("status", "--json").out)["usages"] is None
+        shown, document = run("status", "--usage"), run.json("status", "--usage")
+        assert run.json("status")["usages"] is None
     row = re.split(" {2,}", shown.out.partition("from sstat:\n")[2].splitlines()[1])
     assert (row[:2], row[3:]) == (["worker", "2"], ["1.0 GiB", "2.0 GiB of 4.0 GiB", "40 %", "-"])
     assert row[2].endswith(" of 4")

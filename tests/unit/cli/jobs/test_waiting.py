@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Callable
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -13,37 +13,22 @@ from paislurm.translator.app import monitoring
 from paislurm.translator.app.jobs import waiting
 from paislurm.translator.app.jobs.waiting import TICK, Pace
 from paislurm.translator.app.session import user_name
+from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.journal import read
 from paislurm.translator.state.records import Cancelled, Ended, Observed
 
 from ...monitor.jobs import CREATED, INTENT, SUBMITTED, FakeBackend, claim, job_folder, leave_result, observed
-from ..running import ME
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from paislurm.translator.state.job_folder import JobFolder
-
-    from ..running import Runner
+from ..running import ME, Runner
 
 
 def test_wait_ends_with_the_job(
-    run: Runner, slurm: FakeBackend, folder: JobFolder, monkeypatch: pytest.MonkeyPatch
+    run: Runner, slurm: FakeBackend, folder: JobFolder, then: Callable[..., list[float]]
 ) -> None:
-    slept: list[float] = []
-
-    def sleep(seconds: float) -> None:
-        slept.append(seconds)
-        if len(slept) == 9:
-            leave_result(folder)
-
-    monkeypatch.setattr(waiting.time, "sleep", sleep)
+    slept = then(*[lambda: None] * 8, lambda: leave_result(folder))
     slurm.observations[JobId("7")] = observed("RUNNING")
     said = run("wait", "demo")
-    assert (said.code, said.out) == (0, "")
+    assert (said.code, said.out, len(slept)) == (0, "", 9)
     assert f"{ME} SUCCEEDED: all is well" in said.err
-    assert len(slept) == 9
     assert slurm.queries <= 3
     # A job that ends at once is seen at once; one that lasts costs two looks a second.
     assert slept == sorted(slept)
@@ -53,55 +38,39 @@ def test_wait_ends_with_the_job(
 def test_wait_exits_with_1_for_a_failed_job(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
     leave_result(folder, outcome="failed", exit_code=255, reason="worker-0 failed")
     slurm.observations[JobId("7")] = observed("FAILED", final=True)
-    said = run("wait", "demo", "--json")
-    assert said.code == 1
-    assert json.loads(said.out)["state"] == "FAILED"
-    assert f"see: paislurm status {ME}" in said.err
-    assert run("wait", "demo").code == 1
+    assert run.json("wait", "demo")["state"] == "FAILED"
+    for words in ((), ("--json",)):
+        said = run("wait", "demo", *words)
+        assert (said.code, f"see: paislurm status {ME}" in said.err) == (1, True)
 
 
 def test_wait_survives_outages_and_reports_them_once(
-    run: Runner, slurm: FakeBackend, folder: JobFolder, monkeypatch: pytest.MonkeyPatch
+    run: Runner, slurm: FakeBackend, folder: JobFolder, then: Callable[..., list[float]]
 ) -> None:
+    def answers() -> None:
+        slurm.fails = ""
+        slurm.observations[JobId("7")] = observed("CANCELLED", final=True, raw_state="CANCELLED by 0")
+
     slurm.fails = "away"
-    ticks = iter(range(1000))
-
-    def sleep(_: float) -> None:
-        if next(ticks) == 40:
-            slurm.fails = ""
-            slurm.observations[JobId("7")] = observed("CANCELLED", final=True, raw_state="CANCELLED by 0")
-
-    monkeypatch.setattr(waiting.time, "sleep", sleep)
-    now = iter(range(10_000))
-    monkeypatch.setattr(waiting.time, "monotonic", lambda: next(now) / 2)
+    then(*[lambda: None] * 40, answers, *[lambda: None] * 40, seconds=0.5)
     said = run("wait", "demo")
-    assert said.code == 1
-    assert said.err.count("still waiting: Slurm") == 1
-    assert "STOPPED" in said.err
-    assert folder
-
-
-def then(monkeypatch: pytest.MonkeyPatch, *changes: Callable[[], object]) -> None:
-    """Let something change at each tick of half a minute."""
-    left, now = iter(changes), iter(range(10_000))
-
-    def sleep(_: float) -> None:
-        next(left)()
-
-    monkeypatch.setattr(waiting.time, "sleep", sleep)
-    monkeypatch.setattr(waiting.time, "monotonic", lambda: next(now) * 30.0)
+    assert (said.code, said.err.count("still waiting: Slurm"), f"{folder.name} STOPPED" in said.err) == (1, 1, True)
 
 
 @pytest.mark.parametrize("watched", [False, True])
 def test_each_reason_for_waiting_is_reported_once(
-    run: Runner, slurm: FakeBackend, folder: JobFolder, monkeypatch: pytest.MonkeyPatch, watched: bool
+    run: Runner,
+    slurm: FakeBackend,
+    folder: JobFolder,
+    monkeypatch: pytest.MonkeyPatch,
+    then: Callable[..., list[float]],
+    watched: bool,
 ) -> None:
     """By who asks Slurm, or by the journal, where a monitor asks."""
 
     def says(*reasons: str) -> Callable[[], object]:
         def change() -> None:
-            seen = observed("PENDING", reason=reasons[0], reasons=reasons)
-            slurm.observations[JobId("7")] = seen
+            slurm.observations[JobId("7")] = observed("PENDING", reason=reasons[0], reasons=reasons)
             if watched:
                 folder.append(
                     Observed(
@@ -123,9 +92,8 @@ def test_each_reason_for_waiting_is_reported_once(
     says("None")()
     queries = slurm.queries
     held, line = says("JobHeldUser"), says("Resources")
-    then(monkeypatch, line, says("Priority"), line, held, held, says("None"), held, ends)
+    then(line, says("Priority"), line, held, held, says("None"), held, ends, seconds=30)
     said = run("wait", "demo")
-    assert said.code == 0
     reported = [line for line in said.err.splitlines() if line.startswith((f"{ME} waits, since", "advice: "))]
     assert [line.partition(": ")[2] for line in reported] == [
         "Resources: other jobs use the resources that it requests",
@@ -133,7 +101,7 @@ def test_each_reason_for_waiting_is_reported_once(
         "it cannot start as it is: JobHeldUser: its user holds it",
         "release it with `paislurm update demo --release`",
     ]
-    assert slurm.queries - queries <= (1 if watched else 9)
+    assert (said.code, slurm.queries - queries <= (1 if watched else 9)) == (0, True)
 
 
 def test_wait_polls_for_a_cancelled_job_despite_a_running_monitor(
@@ -143,8 +111,8 @@ def test_wait_polls_for_a_cancelled_job_despite_a_running_monitor(
     monkeypatch.setattr(waiting, "_is_watched", lambda _: True)
     folder.append(Cancelled(happened_at=1000, attempt=0, user="alice", job_id="7"))
     slurm.observations[JobId("7")] = observed("CANCELLED", final=True, raw_state="CANCELLED by 0")
-    said = run("wait", "demo", "--json")
-    assert (said.code, json.loads(said.out)["state"]) == (1, "STOPPED")
+    said = run("wait", "demo")
+    assert (said.code, f"{ME} STOPPED" in said.err) == (1, True)
 
 
 def test_own_journal_writes_do_not_trigger_a_poll(tmp_path: Path) -> None:
@@ -159,42 +127,35 @@ def test_own_journal_writes_do_not_trigger_a_poll(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_during_wait_does_not_cancel_the_job(
-    run: Runner, slurm: FakeBackend, folder: JobFolder, monkeypatch: pytest.MonkeyPatch
+    run: Runner, slurm: FakeBackend, folder: JobFolder, then: Callable[..., list[float]]
 ) -> None:
-    def sleep(_: float) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(waiting.time, "sleep", sleep)
+    then()
     slurm.observations[JobId("7")] = observed("RUNNING")
     said = run("wait", "demo")
-    assert said.code == 130
-    assert f"interrupted; job {ME} continues" in said.err
+    assert (said.code, slurm.cancelled) == (130, [])
+    assert f"interrupted; job {folder.name} continues" in said.err
     assert f"cancel it with `paislurm cancel {ME}`" in said.err
-    assert not slurm.cancelled
-    assert folder
 
 
 @pytest.mark.parametrize("seconds", [0, 20])
 def test_wait_timeout_exits_with_124(
-    run: Runner, slurm: FakeBackend, folder: JobFolder, monkeypatch: pytest.MonkeyPatch, seconds: int
+    run: Runner, slurm: FakeBackend, folder: JobFolder, then: Callable[..., list[float]], seconds: int
 ) -> None:
     slurm.observations[JobId("7")] = observed("RUNNING")
-    then(monkeypatch, *[lambda: None] * (seconds // 20))
+    then(*[lambda: None] * (seconds // 20), seconds=30)
     said = run("wait", "demo", f"--timeout={seconds}")
-    assert said.code == 124
+    assert (said.code, slurm.cancelled) == (124, [])
     assert f"E533: {ME} has not ended within {seconds} s" in said.err
-    assert not slurm.cancelled
     leave_result(folder)
     slurm.observations[JobId("7")] = observed("COMPLETED", final=True)
     assert run("wait", "demo", f"--timeout={seconds}").code == 0
 
 
-def test_wait_ends_at_once_for_an_unknown_job(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
-    assert slurm
+@pytest.mark.usefixtures("slurm")
+def test_wait_ends_at_once_for_an_unknown_job(run: Runner, surroundings: Path) -> None:
     lost = job_folder(surroundings, CREATED, INTENT, SUBMITTED)
     said = run("wait", "alice~demo")
-    assert said.code == 5
-    assert "Slurm does not know job 7" in said.err
+    assert (said.code, "Slurm does not know job 7" in said.err) == (5, True)
     given_up = run("cancel", "alice~demo")
     assert (given_up.code, "is given up" in given_up.out, lost.claim(0).exists()) == (0, True, True)
     assert "STOPPED" in run("status", "alice~demo").out
@@ -219,12 +180,11 @@ def test_cancel_cancels_the_job(run: Runner, slurm: FakeBackend, folder: JobFold
     said = run("cancel", "demo")
     assert (said.code, said.out) == (0, f"{ME} is being cancelled (job 7)\n")
     assert slurm.cancelled == ["7"]
-    (record,) = [record for record in read(folder.journal).records if isinstance(record, Cancelled)]
-    assert record.user == user_name()
+    records = read(folder.journal).records
+    assert [record.user for record in records if isinstance(record, Cancelled)] == [user_name()]
     assert f"cancelled by {user_name()}" in run("status", "demo").out
     slurm.observations[JobId("7")] = observed("CANCELLED", final=True)
-    again = run("cancel", "demo", "--json")
-    assert json.loads(again.out)["message"] == f"{ME} has already ended: STOPPED"
+    assert run.json("cancel", "demo")["message"] == f"{ME} has already ended: STOPPED"
     assert slurm.cancelled == ["7"]
     assert sum(isinstance(record, Ended) for record in read(folder.journal).records) == 1
 
@@ -242,7 +202,7 @@ def test_a_cancel_does_not_reach_another_job_with_the_number(
 
 
 def test_a_monitor_reports_write_errors_and_keeps_trying(
-    run: Runner, slurm: FakeBackend, folder: JobFolder, monkeypatch: pytest.MonkeyPatch
+    run: Runner, slurm: FakeBackend, folder: JobFolder, then: Callable[..., list[float]]
 ) -> None:
     blocked = folder.path.parents[1] / "monitor"
     blocked.write_text("", encoding="utf-8")
@@ -250,16 +210,9 @@ def test_a_monitor_reports_write_errors_and_keeps_trying(
     leave_result(folder)
     once = run("monitor", "--once")
     assert (once.code, f"cannot write {blocked}: " in once.err, slurm.queries) == (0, True, 0)
-    pauses: list[float] = []
-
-    def sleep(seconds: float) -> None:
-        pauses.append(seconds)
-        if len(pauses) == monitoring.TRIES + 5:
-            blocked.unlink()
-
-    monkeypatch.setattr(monitoring.time, "sleep", sleep)
+    pauses = then(*[lambda: None] * (monitoring.TRIES + 4), blocked.unlink)
     said = run("monitor")
-    counts = (said.code, len(pauses))
-    assert (*counts, read(folder.journal).records[-1]) == (0, monitoring.TRIES + 5, folder.history().ended)
+    assert (said.code, len(pauses)) == (0, monitoring.TRIES + 5)
+    assert read(folder.journal).records[-1] == folder.history().ended
     assert said.err.count("cannot write ") == 1
     assert f"{ME}: SUCCEEDED attempt 0" in said.err

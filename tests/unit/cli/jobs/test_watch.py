@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
 from paislurm.translator.app.jobs import changes as watching
+from paislurm.translator.app.jobs.listing import Found
 from paislurm.translator.app.session import user_name
 from paislurm.translator.monitor.job_status import DueAttempt
+from paislurm.translator.state.job_folder import JobFolder
 from tests.clock import clock
 
 from ...monitor.jobs import CREATED, ENDED, INTENT, SUBMITTED, FakeBackend, job_folder, leave_result, observed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from paislurm.translator.app.jobs.listing import Found
-    from paislurm.translator.state.job_folder import JobFolder
-
-    from ..running import Runner
+from ..running import Runner
 
 ME = user_name()
 
@@ -119,7 +115,7 @@ def test_once_prints_the_screen_once(
     ]
     assert one.out.startswith("demo  WAITING  job 7  submitted ")
     assert "q quit" not in all_jobs.out + one.out
-    assert json.loads(run("watch", "demo", "--once", "--json").out)["state"] == "WAITING"
+    assert run.json("watch", "demo", "--once")["state"] == "WAITING"
     assert folder
 
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import os
 import signal
 import socket
 import subprocess
-import sys
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -18,12 +15,8 @@ from tests.children import child
 from tests.cluster.processes import wait_until
 
 from ...protocol.jobs import HEAD
-from ..running import job_file
+from ..running import PROGRAM, document_of, job_file, paislurm, program
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-PROGRAM = (sys.executable, "-m", "paislurm.translator.cli.main")
 SERVING = (
     HEAD
     + """\
@@ -47,40 +40,24 @@ extras:
 )
 
 
-def paislurm(*argv: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*PROGRAM, *argv], capture_output=True, text=True, check=False, timeout=60)
-
-
-def document(*argv: str) -> Any:
-    return json.loads(paislurm(*argv, "--json").stdout)
-
-
 @pytest.fixture
-def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Give nodes a TensorBoard, which is a script."""
-    folder = tmp_path / "tools"
-    folder.mkdir()
-    for name, text in {
-        "tensorboard": "[[ $1 == --version ]] && echo 2.1 || exec sleep 600",
-    }.items():
-        (folder / name).write_text(f"#!/bin/bash\n{text}\n", encoding="utf-8")
-        (folder / name).chmod(0o755)
-    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
-    return folder
+    program(tmp_path / "tools" / "tensorboard", "[[ $1 == --version ]] && echo 2.1 || exec sleep 600")
+    monkeypatch.setenv("PATH", f"{tmp_path}/tools", prepend=":")
 
 
 @pytest.fixture
-def running(tmp_path: Path, tools: Path) -> Iterator[None]:
-    assert tools
+def running(tmp_path: Path, tools: None) -> Iterator[None]:  # noqa: ARG001 - TensorBoard must be there
     assert paislurm("submit", job_file(tmp_path, SERVING), "--backend", "local").returncode == 0
-    wait_until(lambda: {task["state"] for task in document("status", "demo")["tasks"]} == {"RUNNING"}, "all to run")
+    wait_until(lambda: {task["state"] for task in document_of("status", "demo")["tasks"]} == {"RUNNING"}, "all to run")
     yield
     paislurm("cancel", "demo")
 
 
 @pytest.mark.usefixtures("running")
 def test_where_shows_current_and_earlier_nodes_of_tasks() -> None:
-    known = document("status", "demo")
+    known = document_of("status", "demo")
     first, second, other = known["tasks"]
     assert [list(task["ports_by_label"]) for task in (first, other)] == [["jupyterLab", "http", "ssh"], ["ssh", "http"]]
     assert (first["node"], first["node_address"], len(first["ports_by_label"]["http"])) == ("localhost", "127.0.0.1", 2)
@@ -98,97 +75,82 @@ def test_where_shows_current_and_earlier_nodes_of_tasks() -> None:
     assert "... and 1 more page: --ports shows all" in shown
     assert f"web-1    localhost  127.0.0.1  jupyterLab {jupyter}, http {http}" in shown
     paislurm("cancel", "demo")
-    ended = paislurm("wait", "demo", "--json")
-    later = json.loads(ended.stdout)
+    later = document_of("wait", "demo")
     assert later["pages"] == []
     kept = [(task["role"], task["node_address"], task["ports_by_label"]) for task in later["tasks"]]
     assert kept == [(task["role"], task["node_address"], task["ports_by_label"]) for task in known["tasks"]]
     # The result alone has them once the files of nodes are gone.
     for log in Path(later["folder"]).glob("attempts/0/tasks/*.log"):
         log.unlink()
-    assert [task["ports_by_label"] for task in document("status", "demo")["tasks"]] == [each for _, _, each in kept]
+    assert [task["ports_by_label"] for task in document_of("status", "demo")["tasks"]] == [each for _, _, each in kept]
     assert "127.0.0.1" not in paislurm("status", "demo").stdout
     assert f"jupyterLab {jupyter}" in paislurm("status", "demo", "--ports").stdout
 
 
-def test_follow_prints_the_urls_of_the_job(tmp_path: Path, tools: Path) -> None:
-    assert tools
+@pytest.mark.usefixtures("tools")
+def test_follow_prints_the_urls_of_the_job(tmp_path: Path) -> None:
     text = SERVING.replace("python3 -m http.server", "true").replace("sleep 600", "echo")
     done = paislurm("submit", job_file(tmp_path, text), "--backend", "local", "--follow")
-    assert done.returncode == 0, done.stderr
-    assert done.stderr.count("TensorBoard: http://127.0.0.1:6161 (web-0)\n") == 1
+    assert (done.returncode, done.stderr.count("TensorBoard: http://127.0.0.1:6161 (web-0)\n")) == (0, 1), done.stderr
 
 
 def test_the_only_port_of_the_only_task_needs_no_name(tmp_path: Path) -> None:
     text = SERVING[: SERVING.index("  other:")].replace("instances: 2", "instances: 1")
     one = job_file(tmp_path, text.replace(", http: 2", "").replace("name: demo", "name: one"))
     assert paislurm("submit", one, "--backend", "local").returncode == 0
-    wait_until(lambda: document("status", "one")["state"] == "RUNNING", "it to run")
-    port = document("status", "one")["tasks"][0]["ports_by_label"]["jupyterLab"][0]
-    assert document("port-forward", "one")["port"] == port
+    wait_until(lambda: document_of("status", "one")["state"] == "RUNNING", "it to run")
+    port = document_of("status", "one")["tasks"][0]["ports_by_label"]["jupyterLab"][0]
+    assert document_of("port-forward", "one")["port"] == port
     paislurm("cancel", "one")
 
 
 @pytest.mark.usefixtures("running")
-def test_with_several_tasks_or_ports_one_must_be_named() -> None:
-    task = paislurm("port-forward", "demo")
-    assert (task.returncode, "~demo has 3 tasks: choose one of web-0 to web-1, other" in task.stderr) == (2, True)
-    port = paislurm("port-forward", "demo", "web-0")
-    assert (port.returncode, "web-0 has several ports: choose one of jupyterLab, http, tensorboard" in port.stderr) == (
-        2,
-        True,
-    )
-
-
-@pytest.mark.usefixtures("running")
-def test_port_forward_prints_the_ssh_command() -> None:
-    http = document("status", "demo")["tasks"][1]["ports_by_label"]["http"][0]
-    done = paislurm("port-forward", "demo", "web-1", "http", "--login", "alice@login.example.org:2222")
-    line = (
-        "ssh -N -o UpdateHostKeys=no -o ExitOnForwardFailure=yes -L {0}:127.0.0.1:{0} -p 2222 alice@login.example.org\n"
-    )
-    assert (done.returncode, done.stdout) == (0, line.format(http))
-    assert f"open http://localhost:{http}" in done.stderr
-    known = document("port-forward", "demo", "other", "99", "--local-port", "8888", "--login", "login1")
-    assert known["argv"][-2:] == ["8888:127.0.0.1:99", "login1"]
-    assert known["argv_by_node"][2:4] == ["-o", "UpdateHostKeys=no"]
-    assert known["argv_by_node"][4:] == ["-J", "login1", "-L", "8888:localhost:99", "localhost"]
-    assert document("port-forward", "demo", "web-0", "tensorboard")["port"] == 6161
-    assert document("port-forward", "demo", "web-0", "http")["login"].endswith(f"@{socket.getfqdn()}")
-    for words, code in {
-        ("web-0", "nope"): "E567",
-        ("web-0", "70000"): "E567",
-        ("web-9", "http"): "E521",
-        ("web-0", "http", "--login", "-oProxyCommand=x"): "E505",
-    }.items():
-        assert f"error {code}" in paislurm("port-forward", "demo", *words).stderr
-    assert paislurm("port-forward", "demo", "web", "http").returncode == 2
+def test_calls_that_name_no_port_are_refused_with_the_choice() -> None:
+    for words, status, *says in (
+        ("", 2, "~demo has 3 tasks: choose one of web-0 to web-1, other"),
+        ("web-0", 2, "web-0 has several ports: choose one of jupyterLab, http, tensorboard"),
+        ("web http", 2, ""),
+        ("web-0 nope", 5, "error E567", "give any other port as a number"),
+        ("web-0 99999", 5, "error E567: `99999` is not a port: ports are 1 to 65535", "hint: task web-0 has "),
+        ("web-9 http", 5, "error E521"),
+        ("web-0 http --login -oProxyCommand=x", 2, "error E505"),
+    ):
+        said = paislurm("port-forward", "demo", *words.split())
+        assert (said.returncode, [each for each in says if each not in said.stderr]) == (status, []), said.stderr
     paislurm("cancel", "demo")
     paislurm("wait", "demo")
     assert "error E565" in paislurm("port-forward", "demo", "web-0", "http").stderr
 
 
 @pytest.mark.usefixtures("running")
-def test_an_invalid_port_lists_the_valid_ones() -> None:
-    said = paislurm("port-forward", "demo", "web-0", "99999").stderr
-    assert "error E567: `99999` is not a port: ports are 1 to 65535" in said
-    assert "hint: task web-0 has " in said
-    assert "give any other port as a number" in paislurm("port-forward", "demo", "web-0", "htp").stderr
+def test_port_forward_prints_the_ssh_command() -> None:
+    http = document_of("status", "demo")["tasks"][1]["ports_by_label"]["http"][0]
+    done = paislurm("port-forward", "demo", "web-1", "http", "--login", "alice@login.example.org:2222")
+    line = (
+        "ssh -N -o UpdateHostKeys=no -o ExitOnForwardFailure=yes -L {0}:127.0.0.1:{0} -p 2222 alice@login.example.org\n"
+    )
+    assert (done.returncode, done.stdout) == (0, line.format(http))
+    assert f"open http://localhost:{http}" in done.stderr
+    known = document_of("port-forward", "demo", "other", "99", "--local-port", "8888", "--login", "login1")
+    assert known["argv"][-2:] == ["8888:127.0.0.1:99", "login1"]
+    assert known["argv_by_node"][2:4] == ["-o", "UpdateHostKeys=no"]
+    assert known["argv_by_node"][4:] == ["-J", "login1", "-L", "8888:localhost:99", "localhost"]
+    assert document_of("port-forward", "demo", "web-0", "tensorboard")["port"] == 6161
+    assert document_of("port-forward", "demo", "web-0", "http")["login"].endswith(f"@{socket.getfqdn()}")
 
 
 @pytest.mark.usefixtures("running")
 def test_an_address_written_by_a_job_is_never_an_ssh_option() -> None:
-    (log,) = Path(document("status", "demo")["folder"]).glob("attempts/0/tasks/*.log")
+    (log,) = Path(document_of("status", "demo")["folder"]).glob("attempts/0/tasks/*.log")
     text = log.read_text(encoding="utf-8")
     start = next(line for line in text.splitlines() if line.startswith("start 0 0 "))
     words = start.split()
     words[5] = "-oProxyCommand=x"
     log.write_text(text.replace(start, " ".join(words)), encoding="utf-8")
-    known = document("port-forward", "demo", "web-0", "http", "--login", "login1")
+    known = document_of("port-forward", "demo", "web-0", "http", "--login", "login1")
     assert (known["node"], known["node_address"], known["argv_by_node"][-1]) == ("127.0.0.1",) * 3
     shown = paislurm("port-forward", "demo", "web-0", "http", "--login", "login1")
-    assert shown.returncode == 0
-    assert "ProxyCommand" not in shown.stdout + shown.stderr
+    assert (shown.returncode, "ProxyCommand" in shown.stdout + shown.stderr) == (0, False)
 
 
 @pytest.mark.usefixtures("running")
@@ -200,7 +162,6 @@ def test_a_port_is_forwarded_to_this_machine() -> None:
         refused = paislurm(*words)
         assert (refused.returncode, "error E568" in refused.stderr) == (2, True)
     with child([*PROGRAM, *words], stderr=subprocess.PIPE, text=True) as forwarder:
-        assert forwarder.stderr is not None
         assert forwarder.stderr.readline().startswith(f"open http://localhost:{number}")
         wait_until(lambda: answers(port), "the task to serve")
         with urllib.request.urlopen(f"http://127.0.0.1:{number}/", timeout=20) as page:

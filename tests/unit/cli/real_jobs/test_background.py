@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.cluster.processes import wait_until
 
 from .test_v1_code_and_debug import paislurm
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 JOB = """\
 protocolVersion: 2
@@ -42,7 +40,7 @@ def submit(tmp_path: Path, background: str, *options: str) -> None:
 
 
 def tasks() -> list[dict[str, Any]]:
-    shown: list[dict[str, Any]] = json.loads(paislurm("status", "demo", "--json").stdout)["tasks"]
+    shown: list[dict[str, Any]] = document_of("status", "demo")["tasks"]
     return shown
 
 

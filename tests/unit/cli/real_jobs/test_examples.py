@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -14,8 +14,7 @@ from paislurm.translator.site.load import load_site
 from tests.example_jobs import EXAMPLES, FOLDER, NOT_RUN, RUNNABLE
 from tests.standins import with_standins
 
-if TYPE_CHECKING:
-    from ..running import Runner
+from ..running import Runner
 
 PRINTED = {
     "checkpoint": {"trainer-0": "resumed after step 3\nstep 4\nstep 5\nstep 6\ndone: model 3.0\n"},

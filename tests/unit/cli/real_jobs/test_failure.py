@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ..ran import Ran
-    from ..running import Runner
+from ..ran import Ran
+from ..running import Runner
 
 
 def test_a_command_that_is_not_found(run: Runner, ran: Callable[..., Ran]) -> None:
@@ -17,7 +13,7 @@ def test_a_command_that_is_not_found(run: Runner, ran: Callable[..., Ran]) -> No
     assert done.code == 1
     assert "exit status 127" in done.said.err
     assert "command not found" in done.said.err
-    shown = json.loads(run("status", "demo", "--json").out)["failure"]
+    shown = run.json("status", "demo")["failure"]
     [stderr] = [line for line in done.log("stderr").splitlines() if "not found" in line]
     text = (done.folder / "job.yaml").read_text(encoding="utf-8").splitlines()
     assert "nosuchprogram --fast" in text[shown["line"] - 1]
@@ -32,7 +28,7 @@ def test_a_command_without_output_is_named(run: Runner, ran: Callable[..., Ran])
     done = ran(
         ["echo begins", "nosuchprogram || true", "f() {\n  test -e /nosuch\n}", "echo prepared >&2\nf\necho never"]
     )
-    shown = json.loads(run("status", "demo", "--json").out)["failure"]
+    shown = run.json("status", "demo")["failure"]
     text = (done.folder / "job.yaml").read_text(encoding="utf-8").splitlines()
     assert shown["line"] == shown["last_line"]
     assert "test -e /nosuch" in text[shown["line"] - 1]
@@ -45,7 +41,7 @@ def test_recorded_command_ends_contain_no_secrets(run: Runner, ran: Callable[...
     done = ran(["echo a", "test <% $secrets.one %> = b", "echo c"], secrets=secrets)
     log = done.attempt / "logs" / "0-worker" / "0.end.log"
     assert "s3cret" not in log.read_text()
-    shown = json.loads(run("status", "demo", "--json").out)["failure"]
+    shown = run.json("status", "demo")["failure"]
     text = (done.folder / "job.yaml").read_text(encoding="utf-8").splitlines()
     assert "test <% $secrets.one %> = b" in text[shown["line"] - 1]
     assert shown["line"] == shown["last_line"]
@@ -53,7 +49,7 @@ def test_recorded_command_ends_contain_no_secrets(run: Runner, ran: Callable[...
 
 def test_newlines_in_a_secret_do_not_shift_job_file_lines(run: Runner, ran: Callable[..., Ran]) -> None:
     done = ran(["echo '<% $secrets.two %>' >/dev/null", "false", "echo c"], secrets={"two": "a\nb"})
-    shown = json.loads(run("status", "demo", "--json").out)["failure"]
+    shown = run.json("status", "demo")["failure"]
     assert shown["last_line"] - shown["line"] == 2
     assert not (done.attempt / "logs" / "0-worker" / "0.end.log").exists()
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import random
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 import yaml
@@ -13,12 +13,7 @@ import yaml
 from paislurm.translator.rendering import runtime_bundle
 
 from ...protocol.jobs import JOB, changed
-from ..running import job_file
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from ..running import Runner
+from ..running import Runner, job_file
 
 PEERS = r"""
 import os, select, signal, socket, sys, time
@@ -120,7 +115,7 @@ def is_right(run: Runner, fault: Fault, notes: list[str]) -> bool:
     notes.append(
         f"{fault.kind} {fault.victim} ({time.process_time() - began:.2f} s of CPU): {out[: out.index('job  ')]}"
     )
-    failure = json.loads(run("status", fault.job, "--json").out)["failure"]
+    failure = run.json("status", fault.job)["failure"]
     what, words = WORDS[fault.kind]
     task = None if fault.kind in ("image", "limit") else f"worker-{fault.victim}"
     named = first.startswith(f"failed by {task} on localhost at " if task else "failed at ")

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import os
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.kept_script import read_script
 
-from ..running import job_file
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from ..running import Runner
+from ..running import Runner, job_file
 
 TASKS = 40
 JOB = """

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from paislurm.translator.state import tidy
 
-from ..running import JOB, job_file
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from paislurm.translator.state import tidy
-
-from ..running import Runner
+from ..running import JOB, Runner, job_file
 
 SECRET = "hunter2-hunter2"
 

@@ -5,16 +5,13 @@ from __future__ import annotations
 import getpass
 import os
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from ...protocol.jobs import JOB
 from ..ran import Ran, plugins, script
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 @pytest.fixture

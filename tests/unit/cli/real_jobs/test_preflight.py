@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
-from ..running import JOB, job_file
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from ..running import Runner
+from ..running import JOB, Runner, job_file
 
 EXTRAS = "extras: {slurm: {preflight: {check: [disk, clock], command: COMMAND, pairs: 'exit 1'}}}\n"
 

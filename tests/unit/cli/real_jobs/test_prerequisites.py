@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 import yaml
@@ -13,12 +13,7 @@ from tests.cluster.processes import wait_until
 
 from ...protocol.jobs import JOB, changed
 from ..ran import PREFIX, Ran, plugins, script
-from ..running import job_file
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ..running import Runner
+from ..running import Runner, job_file
 
 
 def test_prerequisites_run_in_order_and_pass_on_exports(ran: Callable[..., Ran]) -> None:
@@ -105,7 +100,7 @@ def test_a_failing_start_fails_the_task_with_its_status(ran: Callable[..., Ran],
     assert run("logs", "demo", "--runtime").out.splitlines() == ["b", "end", "b end"]
     (task,) = done.result["tasks"]
     assert (task["exit_status"], task["exit_code"], task["state"]) == (1, 255, "FAILED")
-    (shown,) = json.loads(run("status", "demo", "--json").out)["tasks"]
+    (shown,) = run.json("status", "demo")["tasks"]
     assert [(each["phase"], each["name"], each["exit_status"], each["task_attempt"]) for each in shown["scripts"]] == [
         ("start", "b", 0, 0),
         ("start", "a", 1, 0),

@@ -7,10 +7,11 @@ import functools
 import re
 import subprocess
 import threading
+from collections.abc import Iterator
 from contextlib import suppress
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import pytest
 import yaml
@@ -18,12 +19,7 @@ import yaml
 from paislurm.translator.state import tidy
 
 from ...protocol.jobs import JOB
-from ..running import job_file
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..running import Runner
+from ..running import Runner, job_file
 
 USER, PASSWORD = "me@home", "pa:s%&\\wörd"
 QUOTED = "me%40home:pa:s%25&%5Cw%C3%B6rd"

@@ -8,8 +8,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -17,9 +17,6 @@ from tests.children import child
 from tests.cluster.processes import wait_until
 
 from ..running import JOB, job_file
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PROGRAM = (sys.executable, "-m", "paislurm.translator.cli.main")
 
@@ -33,7 +30,7 @@ def paislurm(*argv: str) -> subprocess.CompletedProcess[str]:
 def nothing_left() -> Iterator[None]:
     """End all jobs when a test has ended."""
     yield
-    for line in json.loads(paislurm("list", "--all", "--json").stdout)["jobs"]:
+    for line in document_of("list", "--all")["jobs"]:
         if not line["ended"]:
             paislurm("cancel", line["name"])
 
@@ -49,7 +46,7 @@ def test_a_job_runs_from_submission_to_success(tmp_path: Path) -> None:
     ]
     assert "SUCCEEDED" in done.stderr
     assert "2 of 2" in paislurm("list").stdout
-    document = json.loads(paislurm("status", "demo", "--json").stdout)
+    document = document_of("status", "demo")
     assert (document["state"], [task["exit_code"] for task in document["tasks"]]) == ("SUCCEEDED", [0, 0])
 
 
@@ -104,7 +101,7 @@ def test_the_shell_of_a_task_is_killed_while_a_peer_runs(tmp_path: Path) -> None
     # The result is there before the script has tidied up.
     folder = node_folder()
     wait_until(lambda: not folder.exists(), "the folder of the job in /tmp is still there")
-    shown = json.loads(paislurm("status", "demo", "--json").stdout)
+    shown = document_of("status", "demo")
     assert (shown["exit_code"], [task["state"] for task in shown["tasks"]]) == (255, ["STOPPED", "FAILED"])
     assert "worker-1 failed with status 137" in shown["reason"]
 
@@ -119,7 +116,7 @@ def test_a_background_monitor_submits_retries(tmp_path: Path) -> None:
     deadline = time.monotonic() + 60
     while "FAILED attempt 1" not in (log.read_text() if log.exists() else "") and time.monotonic() < deadline:
         time.sleep(0.2)
-    document = json.loads(paislurm("status", "demo", "--json").stdout)
+    document = document_of("status", "demo")
     assert (document["state"], document["attempt"], document["retries"]) == ("FAILED", 1, 1)
     assert [attempt["retry_rule"] for attempt in document["attempts"]] == ["retry 1 of 1"]
     logs = (home / "jobs").glob("*/attempts/*/logs/0-worker/0.stdout.log")
@@ -163,7 +160,7 @@ def test_ctrl_c_does_not_stop_the_job_and_cancel_does(tmp_path: Path) -> None:
     assert follower.returncode == 130
     assert "continues" in said
     assert "Traceback" not in said
-    assert json.loads(paislurm("status", "demo", "--json").stdout)["state"] == "RUNNING"
+    assert document_of("status", "demo")["state"] == "RUNNING"
     assert paislurm("cancel", "demo").returncode == 0
     waited = paislurm("wait", "demo", "--json")
     assert (waited.returncode, json.loads(waited.stdout)["state"]) == (1, "STOPPED")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,11 +14,7 @@ from hypothesis import strategies as st
 from paislurm.translator.app.rehearsal.resuming import judge_files, judge_log
 from tests.rehearsed_jobs import RIGHT, WRONG, rehearsed_text
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from ..running import Runner
-
+from ..running import Runner
 
 GUARDED = {"EXTRAS": "progress: {within: 3s, warmUp: 1s, action: end},"}
 
@@ -67,8 +64,8 @@ def test_each_fault_has_a_job_of_its_own(tmp_path: Path, run: Runner) -> None:
     assert all(each.startswith("the first attempt went from 1 ") for each in said.values())
     assert not list((tmp_path / "home").glob("jobs/*"))
     assert not list((tmp_path / "home").glob("rehearsals/*"))
-    assert json.loads(run("list", "--json").out)["jobs"] == []
-    assert json.loads(run("nodes", "--json").out)["bad_nodes"] == []
+    assert run.json("list")["jobs"] == []
+    assert run.json("nodes")["bad_nodes"] == []
 
 
 @pytest.mark.parametrize(

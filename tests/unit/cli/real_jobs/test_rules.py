@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
 from ..ran import Ran, plugins, script
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 SYNTAX_ERROR = "echo 'SyntaxError: invalid syntax'; echo run >>runs; exit 1"
 """A failure that is permanent: 231."""

@@ -6,36 +6,30 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
 
+from paislurm.translator.app.session import Session
 from paislurm.translator.app.submit import replace_job
 from paislurm.translator.cli.progress import submitted
+from paislurm.translator.errors import NotFoundError
 from paislurm.translator.monitor.attempt import SETTLED_SECONDS
+from paislurm.translator.monitor.poll import View
 from paislurm.translator.monitor.reconcile import UNKNOWN_SECONDS
+from paislurm.translator.state.job_folder import JobFolder
 from tests.cluster.processes import wait_until
 
 from ...monitor.jobs import FakeBackend, stepped
 from ...protocol.jobs import JOB, changed
 from ..ran import Ran, plugins, script
-from ..running import job_file
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from paislurm.translator.app.session import Session
-    from paislurm.translator.errors import NotFoundError
-    from paislurm.translator.monitor.poll import View
-    from paislurm.translator.state.job_folder import JobFolder
-
-    from ..running import Runner
-
+from ..running import Runner, job_file
 
 VALUE = "s3cr3t-5f1e"
 COMMANDS = "taskRoles/worker/commands"

@@ -8,19 +8,15 @@ import os
 import re
 import socket
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from ...protocol.jobs_v1 import JOB, ROLE
 from ..ran import Ran
-from ..running import job_file
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ..running import Runner
+from ..running import Runner, job_file
 
 SHOW = "cd code 2>/dev/null; false; echo $NOTHING; ls missing 2>/dev/null | true; env -0 >env; echo end"
 

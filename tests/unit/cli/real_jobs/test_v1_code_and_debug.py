@@ -6,14 +6,12 @@ import json
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.cluster.processes import wait_until
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PROGRAM = (sys.executable, "-m", "paislurm.translator.cli.main")
 
@@ -126,7 +124,7 @@ def test_a_failed_task_is_held(tmp_path: Path, surroundings: Path) -> None:
     assert paislurm("submit", file, "--backend", "local").returncode == 0
 
     def task() -> dict[str, Any]:
-        tasks: list[dict[str, Any]] = json.loads(paislurm("status", "old", "--json").stdout)["tasks"]
+        tasks: list[dict[str, Any]] = document_of("status", "old")["tasks"]
         return tasks[1]
 
     wait_until(lambda: task()["hold_ends_at"] is not None, "the task to fail", 30)
@@ -145,7 +143,7 @@ def test_a_failed_task_is_held(tmp_path: Path, surroundings: Path) -> None:
 
     # The reports go when a command has seen the end.
     wait_until(lambda: reported() == ["start", "held", "term", "exit"], "the held task to end", 30)
-    waited = json.loads(paislurm("wait", "old", "--json").stdout)
+    waited = document_of("wait", "old")
     assert (waited["state"], waited["tasks"][1]["exit_status"], waited["tasks"][1]["hold_ends_at"]) == (
         "STOPPED",
         3,

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from paislurm.backends.base import JobId
+from paislurm.translator.state.job_folder import JobFolder
 
 from ....monitor.jobs import CREATED, INTENT, SUBMITTED, FakeBackend, job_folder, observed
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from paislurm.translator.state.job_folder import JobFolder
 
 
 @pytest.fixture

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from paislurm.translator.state.job_folder import JobFolder
 
 from ....monitor.jobs import ROLES
-
-if TYPE_CHECKING:
-    from paislurm.translator.state.job_folder import JobFolder
 
 JOB = "alice~demo"
 

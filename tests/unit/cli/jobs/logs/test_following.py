@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import os
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -21,17 +22,11 @@ from paislurm.translator.app.jobs.logs.task_log import LogFolder
 from paislurm.translator.app.session import Session
 from paislurm.translator.cli.output import console
 from paislurm.translator.cli.progress import log_printer as printer
+from paislurm.translator.state.job_folder import JobFolder
 
 from ....monitor.jobs import CREATED, INTENT, ROLES, SUBMITTED, FakeBackend, job_folder, leave_result, observed
+from ...running import Runner, Said
 from .printed import JOB, print_to
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from paislurm.translator.state.job_folder import JobFolder
-
-    from ...running import Runner, Said
 
 
 @pytest.fixture

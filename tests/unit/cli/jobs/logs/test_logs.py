@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -20,19 +19,14 @@ from paislurm.translator.app.session import Session
 from paislurm.translator.cli.output import console
 from paislurm.translator.cli.progress.log_printer import printer
 from paislurm.translator.errors import NotFoundError
+from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.records import JobRole
 from paislurm.translator.times import aware
 
 from ....monitor.jobs import ROLES, FakeBackend, leave_result, observed
 from ... import running
+from ...running import Runner
 from .printed import JOB, print_to
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from paislurm.translator.state.job_folder import JobFolder
-
-    from ...running import Runner
 
 
 def test_tail_shows_the_last_lines(run: Runner, folder: JobFolder) -> None:
@@ -138,7 +132,7 @@ def test_a_named_pipe_in_place_of_a_log_does_not_block(run: Runner, folder: JobF
 
 def test_the_json_output_lists_the_log_files(run: Runner, folder: JobFolder) -> None:
     print_to(folder, 0, "x")
-    first, *others = json.loads(run("logs", JOB, "--json").out)["files"]
+    first, *others = run.json("logs", JOB)["files"]
     path = folder.log(0, ROLES[0], 0, 0, "stdout")
     assert (first["file"], first["exists"], first["written_at"]) == (
         str(path),

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -14,14 +13,9 @@ from paislurm.translator.app.session import user_name
 from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.records import JobRole
 
+from ....monitor.jobs import FakeBackend
 from ....report.made import RUN
-from ...running import JOB, finish, job_file
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from ....monitor.jobs import FakeBackend
-    from ...running import Runner
+from ...running import JOB, Runner, finish, job_file
 
 ROLES = (JobRole(name="ps", folder="0-ps", instances=1), JobRole(name="worker", folder="1-worker", instances=2))
 PATTERN = r"loss[=:]\s*(\S+)"
@@ -95,7 +89,7 @@ def test_comparisons_show_the_result(
         ["train-lr10", "0.5"],
         ["train-lr8", "-"],
     ]
-    assert json.loads(run("list", "train-lr9", "--json").out)["jobs"][0]["result"] == 1e-05
+    assert run.json("list", "train-lr9")["jobs"][0]["result"] == 1e-05
     file = tmp_path / "page.html"
     assert run("report", "--group", "train", "-o", str(file)).code == 0
     page = file.read_text(encoding="utf-8")

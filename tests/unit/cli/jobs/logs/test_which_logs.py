@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -13,17 +12,12 @@ from msgspec.structs import replace
 from paislurm.backends.base import JobId
 from paislurm.translator.app.jobs.logs.selection import chosen
 from paislurm.translator.app.session import user_name
+from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.records import JobRole
 
 from ....monitor.jobs import CREATED, INTENT, ROLES, SUBMITTED, FakeBackend, job_folder, observed
+from ...running import Runner
 from .printed import JOB, print_to
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from paislurm.translator.state.job_folder import JobFolder
-
-    from ...running import Runner
 
 TWO = [JobRole(name="ps", folder="0-ps", instances=1), JobRole(name="worker", folder="1-worker", instances=12)]
 
@@ -76,7 +70,7 @@ def test_several_jobs_are_shown_with_their_names(run: Runner, own: list[JobFolde
     shown = "sweep-1 worker-0 | of sweep-1\nsweep-2 worker-0 | of sweep-2\n"
     assert run("logs", "sweep-*").out == shown + "sweep-2 worker-1 ! wrong\n"
     assert run("logs", "sweep-*", "worker-0").out == shown
-    found = json.loads(run("logs", "sweep-*", "worker-0", "--stdout", "--json").out)["files"]
+    found = run.json("logs", "sweep-*", "worker-0", "--stdout")["files"]
     assert [(each["name"], each["attempt"]) for each in found] == [(own[0].name, 0), (own[1].name, 0)]
     assert "E521" in run("logs", "sweep-*", "boss").err
 
@@ -134,7 +128,7 @@ def test_logs_written_before_the_given_time_are_omitted(run: Runner, folder: Job
     os.utime(folder.log(0, ROLES[0], 0, 0, "stdout"), (hour_ago, hour_ago))
     assert run("logs", JOB, "--since", "10m").out == "worker-1 | new\n"
     assert run("logs", JOB, "--since", "2h").out == "worker-0 | old\nworker-1 | new\n"
-    found = json.loads(run("logs", JOB, "--since", "10m", "--json").out)["files"]
+    found = run.json("logs", JOB, "--since", "10m")["files"]
     assert [each["task"] for each in found] == ["worker-1"]
 
 
