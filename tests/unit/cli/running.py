@@ -74,9 +74,9 @@ def paislurm(*argv: str, stdin: str = "", **environment: str) -> subprocess.Comp
     )
 
 
-def document_of(*argv: str) -> Any:
-    """Return the document that the program prints in a process of its own."""
-    return json.loads(paislurm(*argv, "--json").stdout)
+def document_of(command: str, *argv: str) -> Any:
+    """Return the document that a command prints in a process of its own."""
+    return json.loads(paislurm(command, "--json", *argv).stdout)
 
 
 def everything(jobs: Path) -> dict[str, bytes]:
@@ -114,6 +114,6 @@ class Runner:
         check_output(argv, captured.out)
         return Said(code, captured.out, captured.err)
 
-    def json(self, *argv: str) -> Any:
+    def json(self, command: str, *argv: str) -> Any:
         """Return the document that a command prints."""
-        return json.loads(self(*argv, "--json").out)
+        return json.loads(self(command, "--json", *argv).out)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -38,7 +37,7 @@ def test_a_command_runs_in_the_task() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (4, "x", "other\n")
     done = paislurm("exec", "demo", "worker", "printf", "%s|", "a  b", "'", "--", "-h")
     assert (done.returncode, done.stdout) == (0, "a  b|'|--|-h|")
-    argv = json.loads(paislurm("exec", "--json", "demo", "other-1", "--", "it's").stdout)["argv"]
+    argv = document_of("exec", "demo", "other-1", "--", "it's")["argv"]
     assert (argv[:2], argv[3], argv[5:]) == (["bash", "-p"], "--exec", ["0", "1", "1", "'it'\\''s'"])
 
 

@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,8 @@ from tests.clock import clock
 from ...monitor.jobs import CREATED, ENDED, INTENT, SUBMITTED, FakeBackend, job_folder, leave_result, observed, task
 from ..running import JOB, Runner, job_file
 from ..running import ME as DEMO
+
+pytestmark = pytest.mark.usefixtures("slurm")
 
 ME = DEMO.partition("~")[0]
 
@@ -54,6 +57,7 @@ def names(run: Runner, *words: str) -> list[str]:
     return [job["name"].removeprefix(f"{ME}~") for job in run.json("list", *words)["jobs"]]
 
 
+@pytest.mark.usefixtures("three")
 @pytest.mark.parametrize(
     ("words", "found"),
     [
@@ -67,15 +71,12 @@ def names(run: Runner, *words: str) -> list[str]:
         (("--state", "failed", "--since", "2d"), ["old"]),
     ],
 )
-def test_list_selects_jobs_by_its_options(
-    run: Runner, three: list[JobFolder], words: tuple[str, ...], found: list[str]
-) -> None:
-    assert three
+def test_list_selects_jobs_by_its_options(run: Runner, words: tuple[str, ...], found: list[str]) -> None:
     assert names(run, *words) == found
 
 
-def test_list_shows_the_requested_columns(run: Runner, three: list[JobFolder], slurm: FakeBackend) -> None:
-    assert three
+@pytest.mark.usefixtures("three")
+def test_list_shows_the_requested_columns(run: Runner, slurm: FakeBackend) -> None:
     start = clock() + 1000
     slurm.observations[JobId("12")] = observed("PENDING", job_id="12", reason="Resources", expected_start=start)
     said = run("list", "--columns", "name,partition,vc,nodes,reason,param.lr")
@@ -91,8 +92,7 @@ def test_list_shows_the_requested_columns(run: Runner, three: list[JobFolder], s
     assert re.search(r"^expected start +\d{4}-", run("status", "train-2").out, re.MULTILINE)
 
 
-def test_a_parameter_column_is_read_from_the_journal(run: Runner, slurm: FakeBackend, tmp_path: Path) -> None:
-    assert slurm
+def test_a_parameter_column_is_read_from_the_journal(run: Runner, tmp_path: Path) -> None:
     text = JOB.replace("taskRoles:", "parameters: {lr: 1}\ntaskRoles:")
     for value in ("2", "10"):
         file = job_file(tmp_path, text.replace("name: demo", f"name: demo-{value}"))
@@ -117,10 +117,10 @@ def test_invalid_list_options_are_refused(run: Runner, words: tuple[str, ...], s
     assert (said.code, says in " ".join(said.err.split())) == (2, True)
 
 
+@pytest.mark.usefixtures("three")
 def test_a_terminal_shows_the_newest_jobs_and_the_number_of_others(
-    run: Runner, three: list[JobFolder], monkeypatch: pytest.MonkeyPatch
+    run: Runner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert three
     monkeypatch.setattr(job_list, "is_terminal", lambda _: True)
     monkeypatch.setattr(job_list, "ON_A_TERMINAL", 1)
     monkeypatch.setenv("COLUMNS", "80")
@@ -131,10 +131,8 @@ def test_a_terminal_shows_the_newest_jobs_and_the_number_of_others(
     assert len(run("list", "--limit", "0").out.splitlines()) == 4
 
 
-def test_the_status_of_several_jobs_is_short_and_needs_one_query(
-    run: Runner, three: list[JobFolder], slurm: FakeBackend
-) -> None:
-    assert three
+@pytest.mark.usefixtures("three")
+def test_the_status_of_several_jobs_is_short_and_needs_one_query(run: Runner, slurm: FakeBackend) -> None:
     said = run("status", "train-*", "old")
     blocks = [dict(re.split(" {2,}", text) for text in block.splitlines()) for block in said.out.split("\n\n")]
     assert [block["job"] for block in blocks] == [f"{ME}~train-1", f"{ME}~train-2", f"{ME}~old"]
@@ -148,7 +146,6 @@ def test_the_status_of_several_jobs_is_short_and_needs_one_query(
 
 
 def test_without_a_name_the_last_job_is_used(run: Runner, three: list[JobFolder]) -> None:
-    assert three
     for words in ((), ("--last",)):
         assert run.json("status", *words)["job"] == "train-2"
     leave_result(three[1])
@@ -156,8 +153,7 @@ def test_without_a_name_the_last_job_is_used(run: Runner, three: list[JobFolder]
     assert (said.code, json.loads(said.out)["job"]) == (0, "train-2")
 
 
-def test_status_shows_only_the_requested_tasks(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
-    assert slurm
+def test_status_shows_only_the_requested_tasks(run: Runner, surroundings: Path) -> None:
     roles = (JobRole(name="worker", folder="0-worker", instances=40),)
     created = replace(CREATED, user=user_name(), roles=roles)
     sent = replace(SUBMITTED, user=user_name(), task_count=40)
@@ -274,16 +270,16 @@ def test_a_cancel_that_cannot_be_recorded_is_an_error_unless_the_job_ends(
     assert f"{ME}~train-2 is being cancelled (job 12)" in said.out + said.err
 
 
-def test_cancel_without_a_job_is_refused(run: Runner, three: list[JobFolder], slurm: FakeBackend) -> None:
-    assert three
+@pytest.mark.usefixtures("three")
+def test_cancel_without_a_job_is_refused(run: Runner, slurm: FakeBackend) -> None:
     assert (run("cancel").code, slurm.cancelled) == (2, [])
     assert run("cancel", "--last").out == f"{ME}~train-2 is being cancelled (job 12)\n"
 
 
+@pytest.mark.usefixtures("three")
 def test_a_refused_cancellation_does_not_stop_the_others(
-    run: Runner, three: list[JobFolder], slurm: FakeBackend, monkeypatch: pytest.MonkeyPatch
+    run: Runner, slurm: FakeBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert three
 
     def check_own(folder: JobFolder, _: str) -> None:
         if folder.name.endswith("~old"):
@@ -318,8 +314,7 @@ def test_wait_reports_the_number_of_many_finished_jobs(run: Runner, slurm: FakeB
     assert slurm.cancel_calls == 0
 
 
-def test_similar_group_and_state_names_are_suggested(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
-    assert slurm
+def test_similar_group_and_state_names_are_suggested(run: Runner, surroundings: Path) -> None:
     created = replace(CREATED, user=user_name(), job="seed1", group="sweep")
     sent = replace(SUBMITTED, user=user_name(), job="seed1")
     job_folder(surroundings, created, INTENT, sent, ENDED, name=f"{ME}~seed1")
@@ -344,3 +339,22 @@ def test_nodes_of_components_are_shown_as_one_list(
     slurm.observations[JobId("11")] = observed("RUNNING", job_id="11", nodes=nodes)
     assert run("list", "--columns", "nodes").out.split() == ["nodes", "n[5-6]"]
     assert run.json("status", "het")["node_list"] == "n[5-6]"
+
+
+def test_without_jobs_list_and_watch_print_a_message(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
+    for command, message in (("list", f"no jobs in {surroundings}\n"), ("watch", "you have no unfinished jobs\n")):
+        said = run(command)
+        assert (said.code, said.out, said.err, slurm.queries) == (0, "", message, 0)
+    assert run.json("list")["jobs"] == []
+
+
+def test_a_thousand_jobs_are_listed_quickly_with_one_query(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
+    surroundings.mkdir(parents=True)
+    for number in range(1, 1001):
+        make(surroundings, f"job{number}", str(number), *((ENDED,) if number % 50 else ()))
+        slurm.observations[JobId(str(number))] = observed("RUNNING", job_id=str(number))
+    began = time.monotonic()
+    said = run("list")
+    took = time.monotonic() - began
+    assert (len(said.out.splitlines()), slurm.queries) == (1001, 1)
+    assert took < 5

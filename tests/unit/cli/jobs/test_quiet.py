@@ -175,10 +175,8 @@ def test_monitor_calls_shows_the_call_log(run: Runner, surroundings: Path) -> No
     assert (document["retries_in_last_hour"], document["max_attempts_per_hour"]) == (1, 60)
 
 
-def test_every_call_is_in_the_call_log(
-    run: Runner, folder: JobFolder, calls: Callable[[], list[str]], surroundings: Path
-) -> None:
-    assert folder
+@pytest.mark.usefixtures("folder")
+def test_every_call_is_in_the_call_log(run: Runner, calls: Callable[[], list[str]], surroundings: Path) -> None:
     assert run.json("status", "demo")["backend_state"] == "RUNNING"
     assert calls() == ["squeue"]
     line = (surroundings.parent / "monitor" / FILE).read_text().split()

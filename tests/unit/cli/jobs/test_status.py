@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from datetime import datetime
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
 from paislurm.translator.app.jobs.refresh import monitor_lock
@@ -32,6 +30,8 @@ from ...monitor.jobs import (
     task,
 )
 from ..running import ME, Runner
+
+pytestmark = pytest.mark.usefixtures("slurm", "folder")
 
 
 def test_status_shows_the_latest_requested_options(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
@@ -70,8 +70,7 @@ def test_a_waiting_job_is_shown(run: Runner, slurm: FakeBackend, folder: JobFold
     assert str(folder.path) in said.out
 
 
-def test_json_contains_the_reason_for_waiting(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
-    assert folder
+def test_json_contains_the_reason_for_waiting(run: Runner, slurm: FakeBackend) -> None:
     slurm.observations[JobId("7")] = observed("PENDING", reason="JobHeldUser", reasons=("JobHeldUser",))
     document = run.json("status", "demo")
     [wait] = document["waits"]
@@ -112,17 +111,15 @@ def test_status_of_a_failed_job_exits_with_0(run: Runner, slurm: FakeBackend, fo
     assert "worker-1  STOPPED    n1    143          -220" in said.out
 
 
-def test_control_characters_in_a_result_are_escaped(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
+def test_control_characters_in_a_result_are_escaped(run: Runner, folder: JobFolder) -> None:
     evil = "\x1b[2J\r\n\u202e\x9b1m"
     leave_result(folder, reason=evil, tasks=[task(0, node=evil), task(1)])
-    assert slurm
     out = run("status", "demo").out
     assert not {"\x1b", "\r", "\u202e", "\x9b"} & set(out)
     assert r"\x1b[2J\r\n\u202e\x9b1m" in out
 
 
-def test_without_an_answer_the_last_known_state_is_shown(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
-    assert folder
+def test_without_an_answer_the_last_known_state_is_shown(run: Runner, slurm: FakeBackend) -> None:
     slurm.observations[JobId("7")] = observed("PENDING", reason="Priority")
     run("status", "demo")
     slurm.fails = "away"
@@ -140,17 +137,14 @@ def test_without_an_answer_the_last_known_state_is_shown(run: Runner, slurm: Fak
 
 
 def test_an_unknown_job_exits_with_5_and_suggests_similar_names(
-    run: Runner, slurm: FakeBackend, folder: JobFolder
+    run: Runner,
 ) -> None:
-    assert slurm
-    assert folder
     for command in ("status", "logs", "wait", "cancel"):
         said = run(command, "dmeo")
         assert (said.code, "did you mean `demo`?" in said.err) == (5, True)
 
 
-def test_list_shows_all_jobs(run: Runner, slurm: FakeBackend, folder: JobFolder, surroundings: Path) -> None:
-    assert folder
+def test_list_shows_all_jobs(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
     assert run("list", "--json").code == 0
     job_folder(surroundings, CREATED, INTENT, SUBMITTED, ENDED)
     job_folder(surroundings, CREATED, INTENT, SUBMITTED, ENDED, name="alice~demo.1")
@@ -167,9 +161,8 @@ def test_list_shows_all_jobs(run: Runner, slurm: FakeBackend, folder: JobFolder,
 
 
 def test_a_job_with_an_unreadable_journal_is_listed_with_that_reason(
-    run: Runner, slurm: FakeBackend, folder: JobFolder, surroundings: Path
+    run: Runner, slurm: FakeBackend, surroundings: Path
 ) -> None:
-    assert folder
     slurm.observations[JobId("7")] = observed("RUNNING")
     job_folder(surroundings, CREATED, name="alice~lost").journal.unlink()
     job_folder(surroundings, name="alice~empty")
@@ -193,32 +186,10 @@ def test_a_job_with_an_unreadable_journal_is_listed_with_that_reason(
     assert {line["name"] for line in found} == reported.keys()
 
 
-def test_an_empty_list(run: Runner, surroundings: Path) -> None:
-    said = run("list")
-    assert (said.code, said.out, said.err) == (0, "", f"no jobs in {surroundings}\n")
-    assert run.json("list")["jobs"] == []
-
-
-def test_a_thousand_jobs_are_listed_quickly_with_one_query(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
-    surroundings.mkdir(parents=True)
-    for number in range(1, 1001):
-        end = (replace(ENDED),) if number % 50 else ()
-        sent = replace(SUBMITTED, job_id=str(number), job=f"job{number}")
-        job_folder(surroundings, CREATED, INTENT, sent, *end, name=f"alice~job{number}")
-        slurm.observations[JobId(str(number))] = observed("RUNNING", job_id=str(number))
-    began = time.monotonic()
-    said = run("list")
-    took = time.monotonic() - began
-    assert len(said.out.splitlines()) == 1001
-    assert slurm.queries == 1
-    assert took < 5
-
-
 def test_a_terminal_table_has_colours_and_escapes_markup(
-    run: Runner, slurm: FakeBackend, folder: JobFolder, monkeypatch: pytest.MonkeyPatch
+    run: Runner, folder: JobFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     leave_result(folder, tasks=[task(0, node="[bold]n1\x1b[2J"), task(1)])
-    assert slurm
     monkeypatch.setattr("paislurm.translator.cli.output.tables.colourful", lambda _: True)
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "200")

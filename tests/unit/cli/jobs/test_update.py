@@ -55,8 +55,8 @@ def test_a_change_is_sent_to_slurm_and_recorded_in_the_journal(
     assert (change["values"], change["job_id"], change["attempt"], change["user"]) == (values, "101", 0, user_name())
 
 
-def test_json_prints_one_document(run: Runner, slurm: FakeBackend, waiting: JobFolder) -> None:
-    assert waiting
+@pytest.mark.usefixtures("waiting")
+def test_json_prints_one_document(run: Runner, slurm: FakeBackend) -> None:
     document = run.json("update", "--last", "--partition", "batch")
     assert (document["job_id"], document["partition"]) == ("101", "batch")
     assert [change["values"] for change in document["changes"]] == [{"partition": "batch"}]
@@ -94,8 +94,8 @@ def test_a_journal_write_error_is_reported(
     assert f"error E510: cannot write {waiting.journal} (No space left on device); job 101 was changed" in said.err
 
 
-def test_a_running_job_cannot_be_held(run: Runner, slurm: FakeBackend, waiting: JobFolder) -> None:
-    assert waiting
+@pytest.mark.usefixtures("waiting")
+def test_a_running_job_cannot_be_held(run: Runner, slurm: FakeBackend) -> None:
     slurm.observations[JobId("101")] = observed("RUNNING", job_id="101")
     said = run("update", "--hold")
     assert (said.code, "error E622: " in said.err, "only a waiting job can be held" in said.err) == (4, True, True)

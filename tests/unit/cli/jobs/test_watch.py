@@ -21,6 +21,8 @@ from tests.clock import clock
 from ...monitor.jobs import CREATED, ENDED, INTENT, SUBMITTED, FakeBackend, job_folder, leave_result, observed
 from ..running import Runner
 
+pytestmark = pytest.mark.usefixtures("slurm", "folder")
+
 ME = user_name()
 
 
@@ -88,10 +90,7 @@ def test_watch_ends_despite_an_unreadable_journal(run: Runner, folder: JobFolder
     assert (named.code, "its journal cannot be read (it is empty)" in named.out) == (0, True)
 
 
-def test_watch_continues_until_interrupted(
-    run: Runner, slurm: FakeBackend, folder: JobFolder, then: Callable[..., None]
-) -> None:
-    assert folder
+def test_watch_continues_until_interrupted(run: Runner, slurm: FakeBackend, then: Callable[..., None]) -> None:
     slurm.observations[JobId("7")] = observed("PENDING", reason="Priority")
     then(lambda: None, lambda: None, interrupt)
     said = run("watch")
@@ -100,9 +99,7 @@ def test_watch_continues_until_interrupted(
     assert len(said.out.splitlines()) == 1
 
 
-def test_once_prints_the_screen_once(
-    run: Runner, slurm: FakeBackend, folder: JobFolder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_once_prints_the_screen_once(run: Runner, slurm: FakeBackend, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "160")
     slurm.observations[JobId("7")] = observed("PENDING", reason="Priority")
     all_jobs, both, one = (run("watch", *names, "--once") for names in ([], ["demo", "old"], ["demo"]))
@@ -116,36 +113,23 @@ def test_once_prints_the_screen_once(
     assert one.out.startswith("demo  WAITING  job 7  submitted ")
     assert "q quit" not in all_jobs.out + one.out
     assert run.json("watch", "demo", "--once")["state"] == "WAITING"
-    assert folder
 
 
-def test_named_jobs_are_shown_after_their_end(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
-    assert slurm
-    assert folder
+def test_named_jobs_are_shown_after_their_end(run: Runner) -> None:
     said = run("watch", "old")
     assert (said.code, said.out.count("FAILED 255"), len(said.out.splitlines())) == (0, 1, 1)
 
 
-def test_an_outage_is_reported_once(
-    run: Runner, slurm: FakeBackend, folder: JobFolder, then: Callable[..., None]
-) -> None:
-    assert folder
+def test_an_outage_is_reported_once(run: Runner, slurm: FakeBackend, then: Callable[..., None]) -> None:
     slurm.fails = "away"
     then(lambda: None, interrupt)
     said = run("watch", "demo")
     assert (said.code, said.err.count("does not answer")) == (130, 1)
 
 
-def test_watch_without_jobs_prints_a_message(run: Runner, slurm: FakeBackend) -> None:
-    said = run("watch")
-    assert (said.code, said.out, said.err, slurm.queries) == (0, "", "you have no unfinished jobs\n", 0)
-
-
 def test_the_countdown_to_the_next_attempt_is_not_a_change(
-    run: Runner, slurm: FakeBackend, folder: JobFolder, then: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+    run: Runner, then: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert slurm
-    assert folder
     look = watching.lines
     due = [
         DueAttempt(number=1, seconds=seconds, held_back=why, before="attempt 0 ended with 1: no")

@@ -28,6 +28,8 @@ from ... import running
 from ...running import Runner
 from .printed import JOB, print_to
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 
 def test_tail_shows_the_last_lines(run: Runner, folder: JobFolder) -> None:
     print_to(folder, 0, "one\ntwo\nthree\n")
@@ -88,10 +90,7 @@ def test_missing_output_is_explained_by_the_job_status(run: Runner, slurm: FakeB
         (["--attempt", "3"], "E522", "the last one is 0"),
     ],
 )
-def test_unknown_tasks_and_roles_are_not_found(
-    run: Runner, folder: JobFolder, argv: list[str], code: str, says: str
-) -> None:
-    assert folder
+def test_unknown_tasks_and_roles_are_not_found(run: Runner, argv: list[str], code: str, says: str) -> None:
     said = run("logs", JOB, *argv)
     assert (said.code, code in said.err, says in said.err) == (5, True, True)
 
@@ -109,8 +108,7 @@ def test_an_unknown_task_attempt_lists_the_existing_ones(
     assert f"{JOB} has no task attempt 1; it has 0, 2\n" in run("logs", JOB, "--task-attempt", "1", *options).err
 
 
-def test_an_attempt_of_a_task_not_yet_started_is_not_an_error(run: Runner, folder: JobFolder) -> None:
-    assert folder
+def test_an_attempt_of_a_task_not_yet_started_is_not_an_error(run: Runner) -> None:
     assert "no output yet" in run("logs", JOB, "--task-attempt", "1").err
 
 
@@ -178,9 +176,8 @@ def test_follow_ends_with_the_job(
 
 
 def test_a_truncated_log_is_read_from_its_start(
-    run: Runner, slurm: FakeBackend, folder: JobFolder, monkeypatch: pytest.MonkeyPatch
+    run: Runner, folder: JobFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert slurm
     path = folder.log(0, ROLES[0], 0, 0, "stdout")
     print_to(folder, 0, "a long line\n")
     steps = iter([lambda: path.write_text("short\n", encoding="utf-8"), lambda: leave_result(folder)])

@@ -66,10 +66,8 @@ def test_the_result_comes_from_the_newest_log_of_the_first_task(tmp_path: Path) 
     assert (found(), found(attempt=1)) == (1, None)
 
 
-def test_comparisons_show_the_result(
-    run: Runner, slurm: FakeBackend, surroundings: Path, profile: Path, tmp_path: Path
-) -> None:
-    assert profile
+@pytest.mark.usefixtures("profile")
+def test_comparisons_show_the_result(run: Runner, slurm: FakeBackend, surroundings: Path, tmp_path: Path) -> None:
     text = JOB.replace("name: demo", "name: train\nparameters: {lr: 1}\nextras: {slurm: {result: 'loss=(.*)'}}")
     assert run("submit", job_file(tmp_path, text), "--sweep", "lr=10,9,8").code == 0
     for number, (lr, loss) in enumerate((("10", "0.50"), ("9", "1e-05"), ("8", "none")), 101):

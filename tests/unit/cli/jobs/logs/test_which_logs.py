@@ -19,6 +19,8 @@ from ....monitor.jobs import CREATED, INTENT, ROLES, SUBMITTED, FakeBackend, job
 from ...running import Runner
 from .printed import JOB, print_to
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 TWO = [JobRole(name="ps", folder="0-ps", instances=1), JobRole(name="worker", folder="1-worker", instances=12)]
 
 
@@ -113,10 +115,7 @@ def test_the_last_lines_are_those_of_each_stream(run: Runner, folder: JobFolder)
         (("--json", "--follow"), "--follow cannot be used with"),
     ],
 )
-def test_invalid_option_combinations_are_refused(
-    run: Runner, folder: JobFolder, options: tuple[str, ...], says: str
-) -> None:
-    assert folder
+def test_invalid_option_combinations_are_refused(run: Runner, options: tuple[str, ...], says: str) -> None:
     said = run("logs", JOB, *options)
     assert (said.code, says in said.err) == (2, True)
 
