@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -56,3 +57,12 @@ def script(name: str, *callbacks: tuple[str, str], **more: object) -> dict[str, 
 
 def plugins(*entries: dict[str, Any]) -> dict[str, Any]:
     return {PREFIX: list(entries)}
+
+
+def git_repository(folder: Path, file: str) -> Path:
+    """Make a repository whose branch `main` has one file, for clients of any kind."""
+    subprocess.run(["git", "init", "-q", "-b", "main", str(folder)], check=True)
+    (folder / file).write_text("1")
+    for words in (["add", "-A"], ["commit", "-qm", "1"], ["update-server-info"]):
+        subprocess.run(["git", "-C", str(folder), "-c", "user.name=x", "-c", "user.email=x@y", *words], check=True)
+    return folder

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from ..ran import Ran
 from ..running import Runner
 
 
+def failure(run: Runner, done: Ran) -> tuple[dict[str, Any], str]:
+    """Return what is known of the failure, and the line of the job file that it names."""
+    shown = run.json("status", "demo")["failure"]
+    return shown, (done.folder / "job.yaml").read_text(encoding="utf-8").splitlines()[shown["line"] - 1]
+
+
 def test_a_command_that_is_not_found(run: Runner, ran: Callable[..., Ran]) -> None:
     done = ran(["echo begins", "nosuchprogram --fast"])
-    assert done.code == 1
-    assert "exit status 127" in done.said.err
-    assert "command not found" in done.said.err
-    shown = run.json("status", "demo")["failure"]
+    assert (done.code, "exit status 127" in done.said.err, "command not found" in done.said.err) == (1, True, True)
+    shown, line = failure(run, done)
     [stderr] = [line for line in done.log("stderr").splitlines() if "not found" in line]
-    text = (done.folder / "job.yaml").read_text(encoding="utf-8").splitlines()
-    assert "nosuchprogram --fast" in text[shown["line"] - 1]
+    assert "nosuchprogram --fast" in line
     assert (shown["file"], shown["exit_code"], shown["last_lines"][-1]) == ("job.yaml", 220, stderr)
     assert f"job.yaml:{shown['line']}: nosuchprogram --fast" in done.said.err
     assert f"likely     {shown['cause']}\n" in done.said.err
@@ -28,10 +32,8 @@ def test_a_command_without_output_is_named(run: Runner, ran: Callable[..., Ran])
     done = ran(
         ["echo begins", "nosuchprogram || true", "f() {\n  test -e /nosuch\n}", "echo prepared >&2\nf\necho never"]
     )
-    shown = run.json("status", "demo")["failure"]
-    text = (done.folder / "job.yaml").read_text(encoding="utf-8").splitlines()
-    assert shown["line"] == shown["last_line"]
-    assert "test -e /nosuch" in text[shown["line"] - 1]
+    shown, line = failure(run, done)
+    assert (shown["last_line"], "test -e /nosuch" in line) == (shown["line"], True)
     assert f"job.yaml:{shown['line']}: test -e /nosuch" in done.said.err
 
 
@@ -39,17 +41,14 @@ def test_recorded_command_ends_contain_no_secrets(run: Runner, ran: Callable[...
     """Nor is the line of a script in which a secret has lines."""
     secrets = {"one": "s3cret-one", "two": "s3cret\ntwo"}
     done = ran(["echo a", "test <% $secrets.one %> = b", "echo c"], secrets=secrets)
-    log = done.attempt / "logs" / "0-worker" / "0.end.log"
-    assert "s3cret" not in log.read_text()
-    shown = run.json("status", "demo")["failure"]
-    text = (done.folder / "job.yaml").read_text(encoding="utf-8").splitlines()
-    assert "test <% $secrets.one %> = b" in text[shown["line"] - 1]
-    assert shown["line"] == shown["last_line"]
+    assert "s3cret" not in (done.attempt / "logs" / "0-worker" / "0.end.log").read_text()
+    shown, line = failure(run, done)
+    assert (shown["last_line"], "test <% $secrets.one %> = b" in line) == (shown["line"], True)
 
 
 def test_newlines_in_a_secret_do_not_shift_job_file_lines(run: Runner, ran: Callable[..., Ran]) -> None:
     done = ran(["echo '<% $secrets.two %>' >/dev/null", "false", "echo c"], secrets={"two": "a\nb"})
-    shown = run.json("status", "demo")["failure"]
+    shown, _ = failure(run, done)
     assert shown["last_line"] - shown["line"] == 2
     assert not (done.attempt / "logs" / "0-worker" / "0.end.log").exists()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,22 +31,13 @@ extras: {extras}
 ONE_LOG, TWO_LOGS = (f"logs: {{oneFilePerTask: {each}}}\n" for each in ("true", "false"))
 
 
-def submitted(
-    run: Runner,
-    tmp_path: Path,
-    home: Path,
-    *,
-    tasks: int = TASKS,
-    command: str = "pwd",
-    extras: str = "{}",
-    site: str,
-) -> tuple[int, Path]:
-    """Run a job to its end; return the status of `submit` and the job's folder."""
-    file = job_file(tmp_path, JOB.format(tasks=tasks, command=command, extras=extras))
-    (tmp_path / "site.yaml").write_text(site)
-    said = run("submit", file, "--backend", "local", "--wait", "--site", str(tmp_path / "site.yaml"))
+def submitted(run: Runner, tmp_path: Path, home: Path, *, site: str, **changes: Any) -> Path:
+    """Run a job to its success; return its folder."""
+    file = job_file(tmp_path, JOB.format(**{"tasks": TASKS, "command": "pwd", "extras": "{}"} | changes))
+    said = run("submit", file, "--backend", "local", "--wait", "--site", job_file(tmp_path, site, "site.yaml"))
+    assert said.code == 0, said.err
     (folder,) = home.iterdir()
-    return said.code, folder
+    return folder
 
 
 @pytest.mark.slow("whole jobs")
@@ -58,18 +50,15 @@ def test_a_task_uses_four_inodes(
     run: Runner, tmp_path: Path, surroundings: Path, extras: str, site: str, most: int
 ) -> None:
     """Those of the job itself, the same for any number of tasks, are among them."""
-    code, folder = submitted(run, tmp_path, surroundings, extras=extras, site=site)
-    assert code == 0
-    left = list(folder.rglob("*"))
-    assert len([path for path in left if path.name.endswith(".stdout.log")]) == TASKS
-    assert len(left) <= most * TASKS
+    folder = submitted(run, tmp_path, surroundings, extras=extras, site=site)
+    assert len(list(folder.rglob("*.stdout.log"))) == TASKS
+    assert len(list(folder.rglob("*"))) <= most * TASKS
 
 
 @pytest.mark.slow("a whole job")
 def test_a_requeued_job_that_was_tidied_runs_no_tasks(run: Runner, tmp_path: Path, surroundings: Path) -> None:
     """Slurm has a copy of the script of its own."""
-    code, folder = submitted(run, tmp_path, surroundings, tasks=1, site=TWO_LOGS)
-    assert code == 0
+    folder = submitted(run, tmp_path, surroundings, tasks=1, site=TWO_LOGS)
     spooled = tmp_path / "slurm_script"
     spooled.write_bytes(read_script(JobFolder(path=folder), 0))
     assert not (folder / "attempts/0/job.sbatch").exists()
@@ -84,8 +73,7 @@ def test_a_requeued_job_that_was_tidied_runs_no_tasks(run: Runner, tmp_path: Pat
 
 @pytest.mark.slow("a whole job")
 def test_one_file_contains_both_streams(run: Runner, tmp_path: Path, surroundings: Path) -> None:
-    code, folder = submitted(run, tmp_path, surroundings, tasks=2, command="echo out; echo err >&2", site=ONE_LOG)
-    assert code == 0
+    folder = submitted(run, tmp_path, surroundings, tasks=2, command="echo out; echo err >&2", site=ONE_LOG)
     logs = sorted((folder / "attempts/0/logs/0-worker").iterdir())
     assert [(log.name, log.read_text()) for log in logs] == [(f"{n}.stdout.log", "out\nerr\n") for n in range(2)]
     for options in ((), ("--stderr",)):

@@ -11,25 +11,12 @@ from pathlib import Path
 import pytest
 
 from ...protocol.jobs import JOB
-from ..ran import Ran, plugins, script
-
-
-@pytest.fixture
-def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Put a folder of stand-ins on PATH; each writes down how it was called."""
-    folder = tmp_path / "programs"
-    folder.mkdir()
-    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
-    return folder
+from ..ran import Ran, git_repository, plugins, script
+from ..running import program
 
 
 def test_the_plugin_git_clones_before_the_commands(ran: Callable[..., Ran], tmp_path: Path) -> None:
-    repository = tmp_path / "repo"
-    git = ["git", "-C", str(repository), "-c", "user.name=x", "-c", "user.email=x@y"]
-    subprocess.run(["git", "init", "-q", "-b", "main", str(repository)], check=True)
-    (repository / "it's a file").write_text("1")
-    subprocess.run([*git, "add", "-A"], check=True)
-    subprocess.run([*git, "commit", "-qm", "1"], check=True)
+    repository = git_repository(tmp_path / "repo", "it's a file")
     parameters = {"repo_uri": f"file://{repository}", "options": ["--depth 1", "--branch=<% $parameters.b %>"]}
     done = ran(
         ["ls code 'my code'"],
@@ -41,8 +28,7 @@ def test_the_plugin_git_clones_before_the_commands(ran: Callable[..., Ran], tmp_
             {"plugin": "git", "parameters": {**parameters, "clone_dir": "code"}, "failurePolicy": "ignore"},
         ),
     )
-    assert done.code == 0, done.log("stderr")
-    assert done.log("stdout") == "code:\nit's a file\n\nmy code:\nit's a file\n"
+    assert (done.code, done.log("stdout")) == (0, "code:\nit's a file\n\nmy code:\nit's a file\n"), done.said
     assert done.order == ["start git 0", "start git 0", "start git 1", "commands - 0"]
     assert "code exists and is not an empty folder" in done.log("runtime")
 
@@ -56,13 +42,16 @@ def test_the_plugin_git_clones_before_the_commands(ran: Callable[..., Ran], tmp_
     ],
 )
 def test_the_plugin_tensorboard_runs_beside_the_first_task(
-    ran: Callable[..., Ran], programs: Path, version: str, folders: dict[str, str], arguments: str
+    ran: Callable[..., Ran],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    version: str,
+    folders: dict[str, str],
+    arguments: str,
 ) -> None:
-    stand_in = programs / "tensorboard"
-    stand_in.write_text(
-        f'#!/bin/sh\n[ "$1" = --version ] && echo {version} && exit\necho "$@" >up.new; mv up.new up; sleep 60\n'
-    )
-    stand_in.chmod(0o755)
+    text = f'[ "$1" = --version ] && echo {version} && exit\necho "$@" >up.new; mv up.new up; sleep 60'
+    program(tmp_path / "programs" / "tensorboard", text)
+    monkeypatch.setenv("PATH", f"{tmp_path}/programs", prepend=":")
     done = ran(
         ["if [[ $PAI_TASK_INDEX == 0 ]]; then until [[ -e up ]]; do sleep 0.02; done; cat up; else ls; fi"],
         None,
@@ -70,8 +59,7 @@ def test_the_plugin_tensorboard_runs_beside_the_first_task(
         taskRoles__worker__instances=2,
         extras=plugins({"plugin": "tensorboard", "parameters": {"port": "6006", "logdir": folders}}),
     )
-    assert done.code == 0
-    assert (done.log("stdout"), done.log("stdout", index=1)) == (arguments + "\n", "")
+    assert (done.code, done.log("stdout"), done.log("stdout", index=1)) == (0, arguments + "\n", "")
     assert not (done.attempt / "tasks" / "1-other" / "0.scripts").exists()
 
 

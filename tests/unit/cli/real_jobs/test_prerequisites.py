@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -73,8 +74,7 @@ def test_prerequisites_run_in_order_and_pass_on_exports(ran: Callable[..., Ran])
         "a2",
         "b end",
     ]
-    plan = json.loads((done.folder / "plan.json").read_text())
-    (role,) = plan["roles"]
+    (role,) = json.loads((done.folder / "plan.json").read_text())["roles"]
     assert [step["name"] for step in role["before"]] == ["c", "b", "a", "cmd"]
     assert [(step["phase"], step["name"]) for step in role["after"]] == [
         ("success", "cmd"),
@@ -113,42 +113,75 @@ def test_a_failing_start_fails_the_task_with_its_status(ran: Callable[..., Ran],
     assert "error: a failed with status 1 (start)" in done.log("stderr")
 
 
-def test_failure_scripts_get_the_exit_status_and_cannot_change_it(ran: Callable[..., Ran]) -> None:
-    """An alert and an upload of logs: OpenPAI's issue 5145 wants both after a failure."""
-    alert = "echo alert $PAISLURM_EXIT_STATUS; exit 4; echo never"
-    done = ran(
+def shows(name: str) -> tuple[str, str]:
+    return "containerExit", f"echo {name} $PAISLURM_EXIT_STATUS"
+
+
+NEVER = ("taskSucceeds", "echo never")
+ALERT = ("taskFails", "echo alert $PAISLURM_EXIT_STATUS; exit 4; echo never")
+ENDS = {
+    # An alert and an upload of logs: OpenPAI's issue 5145 wants both after a failure. They cannot change the status.
+    "commands fail": (
         ["test -z ${PAISLURM_EXIT_STATUS-}", "exit 9"],
+        [script("a", NEVER, ALERT, shows("a")), script("b", ("taskFails", "echo upload"), shows("b"))],
+        ["commands - 9", "failure b 0", "failure a 4", "exit b 0", "exit a 0"],
+        "upload\nalert 9\nb 9\na 9\n",
+        "a ended with status 4 (failure), which has no effect",
+    ),
+    "success fails": (
+        ["true"],
+        [script("a", ("taskSucceeds", "exit 6")), script("b", ("taskSucceeds", "true"), ALERT)],
+        ["commands - 0", "success b 0", "success a 6", "failure b 4"],
+        "alert 6\n",
+        "",
+    ),
+    "start fails": (
+        ["echo never"], [script("a", ("taskStarts", "exit 3"), ALERT)], ["start a 3", "failure a 4"], "alert 3\n", "",
+    ),
+    "all succeed": (["true"], [script("a", ALERT, shows("a"))], ["commands - 0", "exit a 0"], "a 0\n", ""),
+    "exit scripts come last": (
+        ["true"],
+        [script("a", ("taskSucceeds", "exit 7"), shows("a")), script("b", ("taskSucceeds", "true"), shows("b"))],
+        ["commands - 0", "success b 0", "success a 7", "exit b 0", "exit a 0"],
+        "b 7\na 7\n",
+        "",
+    ),
+    "exit scripts fail": (
+        ["true"],
         [
-            script("a", ("taskSucceeds", "echo never"), ("taskFails", alert), ("containerExit", "echo a end")),
-            script("b", ("taskFails", "echo upload"), ("containerExit", "echo b $PAISLURM_EXIT_STATUS")),
+            script("a", NEVER, ("containerExit", "exit 4")),
+            script("b", ("taskSucceeds", "echo out of memory; exit 6"), ("containerExit", "exit 5")),
         ],
-        taskRoles__worker__prerequisites=["a", "b"],
-    )
-    assert done.order == ["commands - 9", "failure b 0", "failure a 4", "exit b 0", "exit a 0"]
-    assert done.log("runtime") == "upload\nalert 9\nb 9\na end\n"
-    assert (done.code, done.result["tasks"][0]["exit_status"]) == (1, 9)
-    assert "a ended with status 4 (failure), which has no effect" in done.log("stderr")
+        ["commands - 0", "success b 6", "exit b 5", "exit a 4"],
+        "out of memory\n",
+        "b ended with status 5 (exit), which has no effect",
+    ),
+    "ignored failures": (
+        ["exit 9"],
+        [script("a", ("taskStarts", "false; export X=1; false"), NEVER, shows("$X"), failurePolicy="ignore")],
+        ["start a 0", "commands - 9", "exit a 0"],
+        "1 9\n",
+        "",
+    ),
+}  # fmt: skip
+"""Commands, scripts of prerequisites, the order in which they end with their statuses, what they print, and a warning.
+The first status that is not 0 is the task's."""
 
 
-def test_a_failing_start_or_success_script_is_a_failure_too(ran: Callable[..., Ran]) -> None:
-    alert = ("taskFails", "echo alert $PAISLURM_EXIT_STATUS")
-    done = ran(
-        ["true"],
-        [script("a", ("taskSucceeds", "exit 6")), script("b", ("taskSucceeds", "true"), alert)],
-        taskRoles__worker__prerequisites=["a", "b"],
-    )
-    assert done.order == ["commands - 0", "success b 0", "success a 6", "failure b 0"]
-    done = ran(["echo never"], [script("a", ("taskStarts", "exit 3"), alert)], taskRoles__worker__prerequisites=["a"])
-    assert (done.order, done.log("runtime")) == (["start a 3", "failure a 0"], "alert 3\n")
-
-
-def test_failure_scripts_do_not_run_after_success(ran: Callable[..., Ran]) -> None:
-    done = ran(
-        ["true"],
-        [script("a", ("taskFails", "echo never"), ("containerExit", "echo $PAISLURM_EXIT_STATUS"))],
-        taskRoles__worker__prerequisites=["a"],
-    )
-    assert (done.order, done.log("runtime")) == (["commands - 0", "exit a 0"], "0\n")
+@pytest.mark.parametrize(("commands", "scripts", "order", "printed", "warning"), ENDS.values(), ids=ENDS)
+def test_scripts_after_the_commands(
+    ran: Callable[..., Ran],
+    commands: list[str],
+    scripts: list[dict[str, Any]],
+    order: list[str],
+    printed: str,
+    warning: str,
+) -> None:
+    done = ran(commands, scripts, taskRoles__worker__prerequisites=[each["name"] for each in scripts])
+    assert (done.order, done.log("runtime"), done.log("stdout")) == (order, printed, "")
+    status = next((int(line.split()[-1]) for line in order if not line.endswith(" 0")), 0)
+    assert (done.code, done.result["tasks"][0]["exit_status"]) == (int(status > 0), status)
+    assert warning in done.log("stderr")
 
 
 @pytest.mark.parametrize(
@@ -174,51 +207,6 @@ def test_hooks_and_commands_get_variables_that_bash_cannot_set(ran: Callable[...
         extras={"slurm": {"v1": {"jobEnvs": {"spark.x": "a  'b'"}}}},
     )
     assert (done.log("stdout"), done.log("runtime")) == ("spark.x=a  'b'\n", "spark.x=a  'b'\n" * 2)
-
-
-def test_exit_scripts_run_last_with_the_status_of_the_task(ran: Callable[..., Ran]) -> None:
-    """A hook for success of the first prerequisite still fails the task."""
-    exits = ("containerExit", "echo $PAISLURM_EXIT_STATUS")
-    done = ran(
-        ["true"],
-        [script("a", ("taskSucceeds", "exit 7"), exits), script("b", ("taskSucceeds", "true"), exits)],
-        taskRoles__worker__prerequisites=["a", "b"],
-    )
-    assert done.order == ["commands - 0", "success b 0", "success a 7", "exit b 0", "exit a 0"]
-    assert done.log("runtime") == "7\n7\n"
-
-
-def test_ignored_failures_do_not_fail_the_task_and_exit_scripts_run(ran: Callable[..., Ran]) -> None:
-    done = ran(
-        ["echo ran", "exit 9"],
-        [
-            script(
-                "a",
-                ("taskStarts", "false; export AFTER=1; false"),
-                ("taskSucceeds", "echo never"),
-                ("containerExit", "echo end $AFTER"),
-                failurePolicy="ignore",
-            )
-        ],
-        taskRoles__worker__prerequisites=["a"],
-    )
-    assert (done.code, done.log("stdout"), done.log("runtime")) == (1, "ran\n", "end 1\n")
-    assert done.order == ["start a 0", "commands - 9", "exit a 0"]
-    assert done.result["tasks"][0]["exit_status"] == 9
-
-
-def test_a_failing_success_script_fails_the_task_and_an_exit_script_does_not(ran: Callable[..., Ran]) -> None:
-    done = ran(
-        ["true"],
-        [
-            script("a", ("taskSucceeds", "echo never"), ("containerExit", "exit 4")),
-            script("b", ("taskSucceeds", "echo out of memory; exit 6"), ("containerExit", "exit 5")),
-        ],
-        taskRoles__worker__prerequisites=["a", "b"],
-    )
-    assert done.order == ["commands - 0", "success b 6", "exit b 5", "exit a 4"]
-    assert (done.code, done.result["tasks"][0]["exit_status"]) == (1, 6)
-    assert "b ended with status 5 (exit), which has no effect" in done.log("stderr")
 
 
 def test_a_stopped_task_runs_its_exit_scripts(run: Runner, tmp_path: Path, surroundings: Path) -> None:

@@ -19,8 +19,8 @@ from ..running import Runner
 GUARDED = {"EXTRAS": "progress: {within: 3s, warmUp: 1s, action: end},"}
 
 
-def rehearsed(tmp_path: Path, run: Runner, job: dict[str, str], *words: str) -> tuple[int, list[dict[str, Any]]]:
-    (tmp_path / "steps.yaml").write_text(rehearsed_text(job))
+def rehearsed(run: Runner, job: dict[str, str], *words: str) -> tuple[int, list[dict[str, Any]]]:
+    Path("steps.yaml").write_text(rehearsed_text(job))
     done = run("rehearse", "steps.yaml", "--json", "--patience", "100", *words)
     assert done.out, done.err
     return done.code, json.loads(done.out)["rehearsals"]
@@ -34,36 +34,31 @@ def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("name", RIGHT)
-def test_a_job_that_resumes_continues(tmp_path: Path, run: Runner, name: str) -> None:
-    code, (found,) = rehearsed(tmp_path / "here", run, RIGHT[name], "--fault", "kill")
+def test_a_job_that_resumes_continues(run: Runner, name: str) -> None:
+    code, (found,) = rehearsed(run, RIGHT[name], "--fault", "kill")
     assert (code, found["resuming"]["verdict"]) == (0, "continued"), found
-    assert "137" in found["first_end"]
-    assert "transient" in found["retry_rule"]
+    assert ("137" in found["first_end"], "transient" in found["retry_rule"]) == (True, True), found
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_a_bug_in_resuming_is_found(tmp_path: Path, run: Runner, name: str) -> None:
+def test_a_bug_in_resuming_is_found(run: Runner, name: str) -> None:
     verdict, job = WRONG[name]
-    code, (found,) = rehearsed(tmp_path / "here", run, job, "--fault", "kill")
+    code, (found,) = rehearsed(run, job, "--fault", "kill")
     assert (code, found["resuming"]["verdict"]) == (1, verdict), found
 
 
 def test_each_fault_has_a_job_of_its_own(tmp_path: Path, run: Runner) -> None:
-    here = tmp_path / "here"
-    (here / "run").mkdir()
-    (here / "run" / "step-7").touch()
-    code, found = rehearsed(here, run, RIGHT["a file for each step"] | GUARDED)
-    assert code == 0
-    verdicts = {each["fault"]: each["resuming"]["verdict"] for each in found}
-    assert verdicts == dict.fromkeys(("term", "kill", "node", "stall"), "continued")
-    ends = {each["fault"]: each["first_end"] for each in found}
-    assert "w-0 is stopped by a signal" in ends["stall"]
+    real = tmp_path / "here" / "run" / "step-7"
+    real.parent.mkdir()
+    real.touch()
+    code, found = rehearsed(run, RIGHT["a file for each step"] | GUARDED)
+    verdicts = [(each["fault"], each["resuming"]["verdict"]) for each in found]
+    assert (code, verdicts) == (0, [(fault, "continued") for fault in ("term", "kill", "node", "stall")])
+    assert "w-0 is stopped by a signal" in found[-1]["first_end"]
     # The checkpoints of a real run are neither read nor written.
-    assert [path.name for path in (here / "run").iterdir()] == ["step-7"]
-    said = {each["fault"]: each["resuming"]["shown_by"] for each in found}
-    assert all(each.startswith("the first attempt went from 1 ") for each in said.values())
-    assert not list((tmp_path / "home").glob("jobs/*"))
-    assert not list((tmp_path / "home").glob("rehearsals/*"))
+    assert [*real.parent.iterdir()] == [real]
+    assert all(each["resuming"]["shown_by"].startswith("the first attempt went from 1 ") for each in found)
+    assert [*(tmp_path / "home").glob("jobs/*"), *(tmp_path / "home").glob("rehearsals/*")] == []
     assert run.json("list")["jobs"] == []
     assert run.json("nodes")["bad_nodes"] == []
 
@@ -76,24 +71,22 @@ def test_each_fault_has_a_job_of_its_own(tmp_path: Path, run: Runner) -> None:
         ("progress: {within: 2s, warmUp: 1s},", "not retried", "the stall guard only reports: no task has moved"),
     ],
 )
-def test_a_stall_needs_a_guard_that_ends_the_attempt(
-    tmp_path: Path, run: Runner, guard: str, verdict: str, words: str
-) -> None:
+def test_a_stall_needs_a_guard_that_ends_the_attempt(run: Runner, guard: str, verdict: str, words: str) -> None:
     job = RIGHT["one file"] | {"EXTRAS": guard}
-    code, (found,) = rehearsed(tmp_path / "here", run, job, "--fault", "stall")
+    code, (found,) = rehearsed(run, job, "--fault", "stall")
     assert (code, found["resuming"]["verdict"], words in found["resuming"]["shown_by"]) == (1, verdict, True), found
 
 
-def test_a_second_attempt_that_fails_at_once_shows_nothing(tmp_path: Path, run: Runner) -> None:
-    job = {**RIGHT["one file"], "LOAD": "[ ! -e run/last ] || exit 3"}
-    code, (found,) = rehearsed(tmp_path / "here", run, job, "--fault", "kill")
-    assert (code, found["resuming"]["shown_by"]) == (1, "the second attempt ended before anything showed it")
-
-
-def test_a_job_that_is_too_short_to_be_broken_is_reported(tmp_path: Path, run: Runner) -> None:
-    code, (found,) = rehearsed(tmp_path / "here", run, RIGHT["one file"] | {"LOAD": "exit 0"}, "--fault", "kill")
-    early = "the first attempt ended before 4 checkpoints and lines of progress: make the job longer"
-    assert (code, found["resuming"]["shown_by"]) == (1, early)
+@pytest.mark.parametrize(
+    ("load", "says"),
+    [
+        ("[ ! -e run/last ] || exit 3", "the second attempt ended before anything showed it"),
+        ("exit 0", "the first attempt ended before 4 checkpoints and lines of progress: make the job longer"),
+    ],
+)
+def test_a_job_that_ends_too_soon_shows_nothing(run: Runner, load: str, says: str) -> None:
+    code, (found,) = rehearsed(run, RIGHT["one file"] | {"LOAD": load}, "--fault", "kill")
+    assert (code, found["resuming"]["shown_by"]) == (1, says)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +107,7 @@ def test_a_job_that_cannot_be_rehearsed_is_refused(tmp_path: Path, run: Runner, 
 def test_without_a_retry_there_is_nothing_to_judge(tmp_path: Path, run: Runner) -> None:
     (tmp_path / "site.yaml").write_text("version: 1\nretry: {maxTransientRetries: 0}\n")
     words = ("--fault", "node", "--site", str(tmp_path / "site.yaml"))
-    code, (found,) = rehearsed(tmp_path / "here", run, RIGHT["one file"], *words)
+    code, (found,) = rehearsed(run, RIGHT["one file"], *words)
     assert (code, found["resuming"]["verdict"], found["retry_rule"]) == (1, "not retried", None)
     assert "node" in found["first_end"]
     assert "the site allows no retries outside the budget" in found["resuming"]["shown_by"]
@@ -134,12 +127,12 @@ def test_the_progress_tells_where_the_second_attempt_began(begin: int, steps: in
 
 
 def test_without_new_output_or_files_nothing_is_known() -> None:
+    resumed = re.compile("resumed")
+    known = (
+        judge_log(resumed, ["resumed from nothing"], ["resumed from 3"]),
+        judge_files({"a": 1}, {"a": 9}),
+    )
+    assert [found and found.verdict for found in known] == ["unknown", "unknown"]
     assert judge_log(PROGRESS, ["step 1"], ["loading"]) is None
-    assert judge_log(re.compile("resumed"), [], ["loading"]) is None
-    found = judge_log(re.compile("resumed"), ["resumed from nothing"], ["resumed from 3"])
-    assert found is not None
-    assert found.verdict == "unknown"
+    assert judge_log(resumed, [], ["loading"]) is None
     assert judge_files({"a": 1}, {"a": 1}) is None
-    found = judge_files({"a": 1}, {"a": 9})
-    assert found is not None
-    assert found.verdict == "unknown"

@@ -16,7 +16,7 @@ import pytest
 
 from ...protocol.jobs_v1 import JOB, ROLE
 from ..ran import Ran
-from ..running import Runner, job_file
+from ..running import Runner, job_file, program
 
 SHOW = "cd code 2>/dev/null; false; echo $NOTHING; ls missing 2>/dev/null | true; env -0 >env; echo end"
 
@@ -61,16 +61,69 @@ def test_a_job_of_2017_finds_its_variables(ran: Callable[..., Ran], tmp_path: Pa
     assert [done.log("stdout", "0-ps"), done.log("stdout", "1-worker")] == ["0 2 0 /data\n", "0 2 1 /data\n"]
 
 
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("", 0))
-        number: int = found.getsockname()[1]
-        return number
+@pytest.fixture
+def code(tmp_path: Path) -> Path:
+    """A folder of code, with blanks and a quote in its path."""
+    folder = tmp_path / "it's mine" / "code"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "deep" / "train.sh").write_text("echo trained\n")
+    return folder
+
+
+@pytest.mark.slow("a whole job")
+@pytest.mark.parametrize("form", ["{}", "file://{}", "{}/", "link"])
+def test_each_task_gets_a_copy_of_the_code(ran: Callable[..., Ran], tmp_path: Path, code: Path, form: str) -> None:
+    (tmp_path / "link").symlink_to(code)
+    name, where = ("link", f"{tmp_path}/link") if form == "link" else ("code", form.format(code))
+    command = f'bash {name}/deep/train.sh && echo "$PAI_TASK_INDEX" >>{name}/mine && cat {name}/mine'
+    done = ran([{"command": command}], codeDir=where)
+    assert [done.log("stdout", index=index) for index in (0, 1)] == ["trained\n0\n", "trained\n1\n"], done.said
+    assert not (code / "mine").exists()
+
+
+@pytest.mark.slow("a whole job, which waits")
+@pytest.mark.parametrize(
+    ("where", "words"),
+    [("/nowhere", "is not there"), ("/", "names no folder"), ("hdfs://host:9000/code", "no hdfs command")],
+)
+def test_missing_code_fails_the_job(ran: Callable[..., Ran], where: str, words: str) -> None:
+    done = ran([{"command": "true"}], codeDir=where)
+    assert (done.code, words in done.said.err, words in done.result["reason"]) == (1, True, True), done.said
+
+
+def test_code_is_fetched_from_hdfs(
+    ran: Callable[..., Ran], tmp_path: Path, code: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stood in for: a program `hdfs` that copies."""
+    program(tmp_path / "bin" / "hdfs", '[[ "$1 $2" == "dfs -get" ]] && cp -R "${3#hdfs://host:9000}" "$4"')
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin", prepend=":")
+    done = ran([{"command": "bash code/deep/train.sh"}], codeDir=f"hdfs://host:9000{code}")
+    assert (done.code, done.log("stdout")) == (0, "trained\n"), done.said
+
+
+@pytest.mark.slow("whole jobs, which wait")
+@pytest.mark.parametrize("form", ["{}", "file://{}"])
+def test_the_default_output_folder_is_made(ran: Callable[..., Ran], tmp_path: Path, form: str) -> None:
+    """One that the job names is not, and neither is what all users share."""
+    (tmp_path / "fs" / "Output").mkdir(parents=True)
+    site = f"defaultFileSystem: {form.format(tmp_path / 'fs')}\n"
+    done = ran([{"command": 'cd "${PAI_OUTPUT_DIR#file://}" && touch "model-$PAI_TASK_INDEX"'}], site)
+    assert done.code == 0, done.said
+    (output,) = (tmp_path / "fs" / "Output").glob("*/demo")
+    assert sorted(path.name for path in output.iterdir()) == ["model-0", "model-1"]
+    assert output.stat().st_mode & 0o777 == 0o755
+    assert ran([{"command": '[[ ! -e "$PAI_OUTPUT_DIR" ]]'}], site, outputDir=f"{tmp_path}/named").code == 0
+    (tmp_path / "fs").rename(tmp_path / "moved")
+    done = ran([{"command": "true"}], site)
+    assert (done.code, (tmp_path / "fs").exists()) == (0, False), done.said
+    assert f"the default outputDir {tmp_path / 'fs'}/Output/" in (done.attempt / "slurm.log").read_text()
 
 
 def test_a_task_gets_the_variables_of_protocol_v1(ran: Callable[..., Ran]) -> None:
     """Every variable of protocol v1, under the names of the role and of the controller; a command without errexit."""
-    fixed = free_port()
+    with socket.socket() as free:
+        free.bind(("", 0))
+        fixed = free.getsockname()[1]
     ports = [{"label": "web", "beginAt": fixed, "portNumber": 1}, {"label": "a.b", "beginAt": 0, "portNumber": 2}]
     done = ran(
         [
@@ -83,14 +136,14 @@ def test_a_task_gets_the_variables_of_protocol_v1(ran: Callable[..., Ran]) -> No
         killAllOnCompletedTaskNumber=0,
         jobEnvs={"RATE": 0.1, "WORDS": "a  'b' $HOME `id`\n\"", "PAI_TASK_INDEX": 7, "COMMAND": "", "ROLE": "mine"},
     )
-    assert done.code == 0
-    assert done.log("stdout", "0-ps_server", 1) == "\nend\n"
+    assert (done.code, done.log("stdout", "0-ps_server", 1), done.log("stderr", "2-..")) == (0, "\nend\n", "")
     user = getpass.getuser()
     seen = done.environment("0-ps_server", 1)
     hosts = seen["PAI_TASK_ROLE_ps_server_HOST_LIST"]
     [address, first], [_, second] = (host.split(":") for host in hosts.split(","))
     expected = {
         "PAI_JOB_NAME": "demo",
+        "PAI_KILL_ALL_ON_COMPLETED_TASK_NUM": "0",
         "PAI_USER_NAME": user,
         "PAI_USERNAME": user,
         "PAI_FRAMEWORK_NAME": f"{user}~demo",
@@ -160,7 +213,6 @@ def test_a_task_gets_the_variables_of_protocol_v1(ran: Callable[..., Ran]) -> No
         "ROLE": "mine",
     }
     assert {name: seen.get(name) for name in expected} == expected
-    assert seen["PAI_KILL_ALL_ON_COMPLETED_TASK_NUM"] == "0"
     assert_page_lists(seen)
     dotted = done.environment("1-x.y")
     assert dotted["PAI_CURRENT_TASK_ROLE_NAME"] == "x.y"
@@ -169,7 +221,6 @@ def test_a_task_gets_the_variables_of_protocol_v1(ran: Callable[..., Ran]) -> No
     nameless = done.environment("2-..")
     assert re.fullmatch(r"http:\d+;ssh:\d+;", nameless["PAI_CONTAINER_HOST_PORT_LIST"])
     assert nameless["PAI_TASK_ROLE_2_HOST_LIST"].endswith(":" + nameless["PAI_CONTAINER_HOST_PORT"])
-    assert done.log("stderr", "2-..") == ""
 
 
 NAMES_OF_BASH = """
@@ -189,11 +240,10 @@ def test_programs_get_every_variable_that_they_would_get_in_a_container(ran: Cal
     assert done.code == 0
     direct = subprocess.run(["bash", "-c", "env -0"], env={**os.environ, **wanted}, capture_output=True, check=True)
     expected = {line for line in direct.stdout.decode().split("\0") if line.partition("=")[::2] in wanted.items()}
-    assert {f"{name}={value}" for name, value in odd.items()} | {"UID=7"} <= expected
-    assert expected <= set((done.work("0-worker") / "env").read_text().split("\0"))
-    assert {f"{name}={value}" for name, value in odd.items()} | {"UID=7"} <= set(
-        (done.work("0-worker") / "over-ssh").read_text().split("\0")
-    )
+    unset = {f"{name}={value}" for name, value in odd.items()} | {"UID=7"}
+    env, over_ssh = (set((done.work() / name).read_text().split("\0")) for name in ("env", "over-ssh"))
+    assert unset <= expected <= env
+    assert unset <= over_ssh
 
 
 def test_a_role_named_tilde_is_not_expanded(ran: Callable[..., Ran]) -> None:
@@ -211,8 +261,7 @@ def test_kill_all_counts_succeeded_tasks_of_all_roles(ran: Callable[..., Ran]) -
         ],
         killAllOnCompletedTaskNumber=2,
     )
-    assert done.code == 0
-    assert done.result["outcome"] == "succeeded"
+    assert (done.code, done.result["outcome"]) == (0, "succeeded")
     assert (done.result["trigger"]["completion_rule"], done.result["trigger"]["threshold"]) == ("C3", 2)
     assert "2 succeeded tasks of all roles complete the job" in done.result["reason"]
     assert done.environment("0-one")["PAI_KILL_ALL_ON_COMPLETED_TASK_NUM"] == "2"
@@ -223,8 +272,7 @@ def test_with_kill_all_the_first_failure_fails_the_job(ran: Callable[..., Ran]) 
     done = ran(
         [{"name": "bad", "command": "exit 3"}, {"name": "idle", "command": "bash"}], killAllOnCompletedTaskNumber=2
     )
-    assert done.code == 1
-    assert (done.result["outcome"], done.result["trigger"]["completion_rule"]) == ("failed", "C2")
+    assert (done.code, done.result["outcome"], done.result["trigger"]["completion_rule"]) == (1, "failed", "C2")
 
 
 def test_an_occupied_fixed_port_ends_the_attempt(ran: Callable[..., Ran]) -> None:
@@ -239,6 +287,5 @@ def test_an_occupied_fixed_port_ends_the_attempt(ran: Callable[..., Ran]) -> Non
             [{"taskNumber": 1, "portList": [{"label": "web", "beginAt": number, "portNumber": 1}], "command": "true"}],
             site,
         )
-    assert done.code == 1
-    assert (done.result["exit_code"], done.result["behaviour"]) == (253, "transient")
+    assert (done.code, done.result["exit_code"], done.result["behaviour"]) == (1, 253, "transient")
     assert f"port {number} of task worker-0 is taken" in done.result["reason"]
