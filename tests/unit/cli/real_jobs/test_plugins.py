@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import getpass
-import os
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import functools
 import re
-import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -14,7 +13,6 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
-import yaml
 
 from paislurm.translator.state import tidy
 

@@ -8,8 +8,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +31,7 @@ from ..running import Runner, job_file
 
 VALUE = "s3cr3t-5f1e"
 COMMANDS = "taskRoles/worker/commands"
-USE = "true '<% $secrets.token %>'"
+USING = yaml.safe_dump(changed(changed(JOB, "secrets", {"token": VALUE}), COMMANDS, ["true '<% $secrets.token %>'"]))
 SECRETS = {"token": f"{VALUE}'\"$HOME`&\\\n{VALUE}\n\n", "db": {"password": VALUE}}
 
 
@@ -53,36 +51,23 @@ def processes_with(value: str) -> list[str]:
     return found
 
 
-@dataclass(frozen=True)
-class Seen:
-    """What was found while a job ran: files and processes with the secret, the modes of its own files, the status."""
-
-    files: set[str]
-    modes: list[str]
-    processes: list[str]
-    said: str
-
-
 def test_a_secret_appears_only_in_the_command(
     ran: Callable[..., Ran], run: Runner, tmp_path: Path, surroundings: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While the job runs, all that is stored is searched for the secret, and so are all processes."""
     go = tmp_path / "go"
-    seen: list[Seen] = []
+    files: set[str] = set()
+    processes: list[str] = []
+    said: list[str] = []
 
     def look(session: Session, folders: list[JobFolder], **options: Any) -> list[View | NotFoundError]:
         [folder] = folders
         ready = [folder.attempt(0) / "work" / "0-worker" / str(index) / "ready" for index in range(2)]
         wait_until(lambda: all(path.exists() for path in ready), "the commands to run")
-        status = run("status", "demo", "--json")
-        seen.append(
-            Seen(
-                files={path.name for path in containing(VALUE, surroundings.parent)},
-                modes=[oct((folder.secrets / name).stat().st_mode & 0o777) for name in ("token", "db.password")],
-                processes=processes_with(VALUE),
-                said=status.out + status.err,
-            )
-        )
+        said.append(str(run("status", "demo", "--json")))
+        files.update(path.name for path in containing(VALUE, surroundings.parent))
+        processes.extend(processes_with(VALUE))
+        assert [path.stat().st_mode & 0o777 for path in folder.secrets.iterdir()] == [0o600, 0o600]
         go.touch()
         return wait(session, folders, **options)
 
@@ -104,19 +89,14 @@ def test_a_secret_appears_only_in_the_command(
         taskRoles__worker__prerequisites=["a"],
     )
     assert done.code == 0, done.log("stderr")
-    (meanwhile,) = seen
     # `got` is the command's own doing.
-    assert meanwhile.files == {"token", "db.password", "got"}
-    assert meanwhile.modes == ["0o600", "0o600"]
-    assert [process for process in meanwhile.processes if not _exported(process)] == []
-    assert VALUE not in meanwhile.said
-    assert VALUE not in done.said.out + done.said.err
-    for index in range(2):
-        assert (done.work(index=index) / "got").read_text() == SECRETS["token"]
-    assert not (done.folder / "secrets").exists()
+    assert files == {"token", "db.password", "got"}
+    assert [process for process in processes if not _exported(process)] == []
+    assert len(said) == 1
+    assert VALUE not in f"{said} {done.said}"
+    assert [(done.work(index=index) / "got").read_text() for index in range(2)] == [SECRETS["token"]] * 2
     stored = (done.folder / "job.yaml").read_text()
-    assert '"******"' in stored
-    assert "overruled" not in stored
+    assert ('"******"' in stored, "overruled" in stored, (done.folder / "secrets").exists()) == (True, False, False)
 
 
 def _exported(process: str) -> bool:
@@ -127,10 +107,8 @@ def _exported(process: str) -> bool:
 def test_a_failed_job_keeps_no_secrets_in_files_or_environment(ran: Callable[..., Ran]) -> None:
     commands = ["true '<% $secrets.token %>'; env", "exit <% $secrets.status %>"]
     done = ran(commands, None, secrets={"status": 7, "token": VALUE})
-    assert (done.code, done.result["tasks"][0]["exit_status"]) == (1, 7)
-    assert "PAI_TASK_INDEX=0" in done.log("stdout")
-    assert VALUE not in done.log("stdout")
-    assert not (done.folder / "secrets").exists()
+    assert (done.code, done.result["tasks"][0]["exit_status"], (done.folder / "secrets").exists()) == (1, 7, False)
+    assert ("PAI_TASK_INDEX=0" in done.log("stdout"), VALUE in done.log("stdout")) == (True, False)
 
 
 def test_a_secret_in_a_parameter_or_a_uri_reaches_the_commands(ran: Callable[..., Ran]) -> None:
@@ -146,24 +124,25 @@ def test_a_secret_in_a_parameter_or_a_uri_reaches_the_commands(ran: Callable[...
     assert "1t0k" not in (done.folder / "job.yaml").read_text()
 
 
-@pytest.mark.parametrize("mode", [0o644, 0o640, 0o660])
-def test_the_file_of_secrets_must_be_private(run: Runner, tmp_path: Path, mode: int) -> None:
+@pytest.mark.parametrize(
+    ("mode", "text", "says"),
+    [
+        *(
+            (mode, "token: x\n", f"error E115: the file of secrets has mode {mode:04o}")
+            for mode in (0o644, 0o640, 0o660)
+        ),
+        (0o400, f"token: *{VALUE}\nother: !!int {VALUE}\n", "E107"),
+    ],
+)
+def test_a_bad_file_of_secrets_is_refused_and_not_quoted(
+    run: Runner, tmp_path: Path, mode: int, text: str, says: str
+) -> None:
+    """It must be private."""
     beside = tmp_path / "secrets.yaml"
-    beside.write_text("token: x\n")
+    beside.write_text(text)
     beside.chmod(mode)
     said = run("check", job_file(tmp_path), "--secrets", str(beside))
-    assert said.code == 3
-    assert f"error E115: the file of secrets has mode {mode:04o}" in said.err
-
-
-def test_errors_in_a_file_of_secrets_quote_no_content(run: Runner, tmp_path: Path) -> None:
-    beside = tmp_path / "secrets.yaml"
-    beside.write_text(f"token: *{VALUE}\nother: !!int {VALUE}\n")
-    beside.chmod(0o400)
-    said = run("check", job_file(tmp_path), "--secrets", str(beside))
-    assert said.code == 3
-    assert "E107" in said.err
-    assert VALUE not in said.err
+    assert (said.code, says in said.err, VALUE in said.err) == (3, True, False)
 
 
 def test_a_script_run_by_hand_names_the_folder_for_secrets(run: Runner, tmp_path: Path) -> None:
@@ -172,29 +151,22 @@ def test_a_script_run_by_hand_names_the_folder_for_secrets(run: Runner, tmp_path
     target = tmp_path / "job.sbatch"
     said = run("script", job_file(tmp_path, yaml.safe_dump(job)), "-o", str(target))
     assert "demo.secrets in the submit folder: token" in said.err
-    environment = {
-        "PATH": os.environ["PATH"],
-        "SLURM_SUBMIT_DIR": str(tmp_path),
-        "SLURMD_NODENAME": "n",
-    }
 
-    numbers = count(7)
-
-    def by_hand() -> str:
-        environment["SLURM_JOB_ID"] = str(next(numbers))
-        done = subprocess.run(["bash", str(target)], env=environment, capture_output=True, text=True, check=False)
+    def by_hand(number: int) -> str:
+        own = {"SLURM_JOB_ID": str(number), "SLURM_SUBMIT_DIR": str(tmp_path), "SLURMD_NODENAME": "n"}
+        env = {"PATH": os.environ["PATH"], **own}
+        done = subprocess.run(["bash", str(target)], env=env, capture_output=True, text=True, check=False)
         assert done.returncode == 4
         return done.stderr
 
     secret = tmp_path / "demo.secrets" / "token"
-    assert f"not there: {secret}" in by_hand()
+    assert f"not there: {secret}" in by_hand(7)
     secret.parent.mkdir()
     secret.write_text("x")
     secret.chmod(0o640)
-    assert f"chmod 600): {secret}" in by_hand()
+    assert f"chmod 600): {secret}" in by_hand(8)
     secret.chmod(0o600)
-    assert "secret" not in by_hand()
-    assert secret.exists()
+    assert ("secret" in by_hand(9), secret.exists()) == (False, True)
 
 
 def test_a_secret_in_a_plugin_parameter_is_not_executed(ran: Callable[..., Ran]) -> None:
@@ -233,37 +205,36 @@ main(["submit", sys.argv[2]])
 """
 
 
+@pytest.mark.usefixtures("profile")
 @pytest.mark.parametrize(("moment", "left"), [("placing", set()), ("submitting", {"token"})])
 def test_a_killed_submit_leaves_no_unknown_secret_files(
-    tmp_path: Path, profile: Path, demo: JobFolder, moment: str, left: set[str]
+    tmp_path: Path, demo: JobFolder, moment: str, left: set[str]
 ) -> None:
     """Before its folder has its name there is none; from then on there is an intent, and with it the monitor's work."""
-    assert profile.exists()
-    file = job_file(tmp_path, yaml.safe_dump(changed(changed(JOB, "secrets", {"token": VALUE}), COMMANDS, [USE])))
-    killed = subprocess.run([sys.executable, "-c", KILLED, moment, file], check=False, timeout=60)
+    killed = subprocess.run([sys.executable, "-c", KILLED, moment, job_file(tmp_path, USING)], check=False, timeout=60)
     assert killed.returncode == -signal.SIGKILL
     jobs = demo.path.parent
     assert {path.name for path in containing(VALUE, jobs)} == left
-    known = demo.history() if left else None
-    for now in (known.asked + 1, known.asked + SETTLED_SECONDS + 1, known.asked + UNKNOWN_SECONDS + 1) if known else ():
-        stepped(demo, FakeBackend(), now)
+    for seconds in (0, SETTLED_SECONDS, UNKNOWN_SECONDS) if left else ():
+        stepped(demo, FakeBackend(), demo.history().asked + seconds + 1)
     assert containing(VALUE, jobs) == []
 
 
+@pytest.mark.usefixtures("profile")
 def test_a_refused_submit_leaves_no_secrets(
-    run: Runner, tmp_path: Path, profile: Path, slurm: FakeBackend, demo: JobFolder, monkeypatch: pytest.MonkeyPatch
+    run: Runner, tmp_path: Path, slurm: FakeBackend, demo: JobFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The folder is out of its name, and cannot be removed any more, as if the process were killed there."""
-    assert profile.exists()
     slurm.fails = "refuses"
     secrets: list[bool] = []
     discard = replace_job.remove
-    monkeypatch.setattr(
-        replace_job,
-        "remove",
-        lambda path: discard(path) if path == demo.secrets else secrets.append((path / "secrets").exists()),
-    )
-    file = job_file(tmp_path, yaml.safe_dump(changed(changed(JOB, "secrets", {"token": VALUE}), COMMANDS, [USE])))
-    assert run("submit", file).code != 0
-    assert secrets == [False]
-    assert containing(VALUE, demo.path.parent) == []
+
+    def remove(path: Path) -> None:
+        if path == demo.secrets:
+            discard(path)
+        else:
+            secrets.append((path / "secrets").exists())
+
+    monkeypatch.setattr(replace_job, "remove", remove)
+    assert run("submit", job_file(tmp_path, USING)).code != 0
+    assert (secrets, containing(VALUE, demo.path.parent)) == ([False], [])

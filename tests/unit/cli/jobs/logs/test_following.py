@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
-from paislurm.translator.app.jobs import waiting
 from paislurm.translator.app.jobs.logs import job_logs, task_log
 from paislurm.translator.app.jobs.logs.job_logs import JobLogs, ReadSchedule
+from paislurm.translator.app.jobs.logs.lines import Lines
 from paislurm.translator.app.jobs.logs.selection import ALL_LOGS, BOTH
 from paislurm.translator.app.jobs.logs.task_log import LogFolder
 from paislurm.translator.app.session import Session
@@ -30,12 +30,11 @@ from .printed import JOB, print_to
 
 
 @pytest.fixture
-def follow(run: Runner, folder: JobFolder, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Said]:
+def follow(run: Runner, folder: JobFolder, then: Callable[..., list[float]]) -> Callable[..., Said]:
     """Return what follows a job while these things happen, one between two looks; then the job has ended."""
 
     def follow(*argv: str, steps: list[Callable[[], object]]) -> Said:
-        left = iter([*steps, lambda: leave_result(folder)])
-        monkeypatch.setattr(waiting.time, "sleep", lambda _: next(left)())
+        then(*steps, lambda: leave_result(folder))
         return run("logs", "-f", JOB, *argv)
 
     return follow
@@ -65,6 +64,42 @@ def test_a_terminal_shows_a_progress_bar_of_one_task_at_once(
     monkeypatch.setattr(console, "is_terminal", lambda _: True)
     steps = [err(folder, "\r10%"), out(folder, "epoch\x1b[2J 1\n"), err(folder, "\r20%"), err(folder, "\n")]
     assert follow("worker-0", steps=steps).out == "\r10%\nepoch\\x1b[2J 1\n\r20%\n"
+
+
+def test_follow_ends_with_the_job(follow: Callable[..., Said], slurm: FakeBackend, folder: JobFolder) -> None:
+    steps = [out(folder, "half a "), out(folder, "one\n", 1), out(folder, "line\n")]
+    said = follow(steps=[*steps, lambda: print_to(folder, 0, "retried\n", retry=1), out(folder, "last", 1)])
+    assert said.code == 0
+    assert said.out == "worker-1 | one\nworker-0 | half a line\nworker-0 | retried\nworker-1 | last\n"
+    assert (f"{JOB} SUCCEEDED" in said.err, slurm.queries <= 2) == (True, True)
+
+
+def test_a_truncated_log_is_read_from_its_start(follow: Callable[..., Said], folder: JobFolder) -> None:
+    path = folder.log(0, ROLES[0], 0, 0, "stdout")
+    print_to(folder, 0, "a long line\n")
+    assert (
+        follow("worker-0", steps=[lambda: path.write_text("short\n", encoding="utf-8")]).out == "a long line\nshort\n"
+    )
+
+
+def test_attempts_that_run_between_two_polls_are_followed(
+    folder: JobFolder, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    logs = JobLogs(Session(), folder, folder.history(), ALL_LOGS, printer.printer(ALL_LOGS, several=True), follows=True)
+    for attempt, text in enumerate(["first", "second\n", "third\n"]):
+        print_to(folder, 0, text, attempt=attempt)
+    logs.print_last()
+    assert capfdbinary.readouterr().out == b"".join(
+        b"worker-0 | %s\n" % text for text in (b"first", b"second", b"third")
+    )
+
+
+@given(st.lists(st.binary(max_size=8)))
+def test_joining_chunks_into_lines_loses_no_bytes(pieces: list[bytes]) -> None:
+    lines = Lines()
+    printed = [line for piece in pieces for line in lines.add(piece)] + lines.rest()
+    whole = b"".join(pieces).split(b"\n")
+    assert printed == whole[:-1] + [line for line in whole[-1:] if line]
 
 
 @given(st.lists(st.tuples(st.sampled_from(BOTH), st.binary(max_size=5) | st.sampled_from([b"a\n", b"\nb", b"\n"]))))
@@ -102,10 +137,11 @@ def test_each_task_has_its_colour_and_errors_are_red(run: Runner, folder: JobFol
     print_to(folder, 0, "a\x1b[1m\n")
     print_to(folder, 1, "b\n")
     print_to(folder, 1, "c\n", stream="stderr")
-    first, second, third = run("logs", JOB).out.splitlines()
-    assert first == "\x1b[36mworker-0\x1b[0m | a\\x1b[1m"
-    assert second == "\x1b[33mworker-1\x1b[0m | b"
-    assert third == "\x1b[33mworker-1\x1b[0m \x1b[31m\x1b[1m!\x1b[0m c"
+    assert run("logs", JOB).out.splitlines() == [
+        "\x1b[36mworker-0\x1b[0m | a\\x1b[1m",
+        "\x1b[33mworker-1\x1b[0m | b",
+        "\x1b[33mworker-1\x1b[0m \x1b[31m\x1b[1m!\x1b[0m c",
+    ]
     assert run("logs", JOB, "worker-1").out == "b\n\x1b[31mc\n\x1b[0m"
 
 
@@ -116,19 +152,16 @@ def test_since_omits_old_lines_but_not_new_ones(follow: Callable[..., Said], fol
 
 
 def test_several_jobs_are_followed_until_all_have_ended(
-    run: Runner, slurm: FakeBackend, folder: JobFolder, surroundings: Path, monkeypatch: pytest.MonkeyPatch
+    run: Runner, slurm: FakeBackend, folder: JobFolder, surroundings: Path, then: Callable[..., list[float]]
 ) -> None:
     slurm.observations[JobId("8")] = observed("RUNNING", job_id="8")
     other = job_folder(surroundings, CREATED, INTENT, replace(SUBMITTED, job_id="8"), name="alice~demo2")
-    steps = iter(
-        [
-            lambda: print_to(other, 0, "one\n"),
-            lambda: (print_to(folder, 0, "two\n"), leave_result(folder)),
-            lambda: print_to(other, 0, "three\n"),
-            lambda: (print_to(other, 1, "four"), leave_result(other)),
-        ]
+    then(
+        out(other, "one\n"),
+        lambda: (print_to(folder, 0, "two\n"), leave_result(folder)),
+        out(other, "three\n"),
+        lambda: (print_to(other, 1, "four"), leave_result(other)),
     )
-    monkeypatch.setattr(waiting.time, "sleep", lambda _: next(steps)())
     said = run("logs", "-f", "alice~demo*", "worker")
     assert said.out.splitlines() == [
         "alice~demo2 worker-0 | one",
@@ -136,16 +169,8 @@ def test_several_jobs_are_followed_until_all_have_ended(
         "alice~demo2 worker-0 | three",
         "alice~demo2 worker-1 | four",
     ]
-    assert [line.split(": ")[0].split(" ") for line in said.err.splitlines() if "SUCCEEDED" in line] == [
-        ["alice~demo", "SUCCEEDED"],
-        ["alice~demo2", "SUCCEEDED"],
-    ]
-
-
-def test_a_retry_with_any_number_is_found_at_once(run: Runner, folder: JobFolder) -> None:
-    print_to(folder, 0, "first\n")
-    print_to(folder, 0, "far\n", retry=999_999_999)
-    assert run("logs", JOB, "worker-0").out == "far\n"
+    ends = [line.split(": ")[0] for line in said.err.splitlines() if "SUCCEEDED" in line]
+    assert ends == ["alice~demo SUCCEEDED", "alice~demo2 SUCCEEDED"]
 
 
 def test_the_log_folder_reports_each_new_file(folder: JobFolder) -> None:

@@ -1,41 +1,66 @@
-"""`logs`: what tasks print, as it is and as it comes."""
+"""`logs`: which jobs, tasks, streams, attempts and lines are meant, and what they print."""
 
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
-from paislurm.translator.app.jobs import waiting
-from paislurm.translator.app.jobs.logs.job_logs import JobLogs
-from paislurm.translator.app.jobs.logs.lines import Lines
-from paislurm.translator.app.jobs.logs.selection import ALL_LOGS, chosen
+from paislurm.translator.app.jobs.logs.selection import chosen
 from paislurm.translator.app.results.tail import start_of_last_lines
-from paislurm.translator.app.session import Session
+from paislurm.translator.app.session import user_name
 from paislurm.translator.cli.output import console
-from paislurm.translator.cli.progress.log_printer import printer
 from paislurm.translator.errors import NotFoundError
 from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.records import JobRole
 from paislurm.translator.times import aware
 
-from ....monitor.jobs import ROLES, FakeBackend, leave_result, observed
+from ....monitor.jobs import CREATED, INTENT, ROLES, SUBMITTED, FakeBackend, job_folder, leave_result, observed
 from ... import running
 from ...running import Runner
 from .printed import JOB, print_to
 
+TWO = [JobRole(name="ps", folder="0-ps", instances=1), JobRole(name="worker", folder="1-worker", instances=12)]
 pytestmark = pytest.mark.usefixtures("folder")
 
 
-def test_tail_shows_the_last_lines(run: Runner, folder: JobFolder) -> None:
-    print_to(folder, 0, "one\ntwo\nthree\n")
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        ("", "worker-0 | one\nworker-0 | two\nworker-0 ! wrong\nworker-0 ! bad\nworker-1 | four\nworker-1 | five\n"),
+        ("worker-0", "one\ntwo\nwrong\nbad\n"),
+        ("worker-0 --stdout", "one\ntwo"),
+        ("--stderr", "worker-0 ! wrong\nworker-0 ! bad\n"),
+        ("worker-0 --runtime", "prepared\n"),
+        ("--tail 1", "worker-0 | two\nworker-0 ! bad\nworker-1 | five\n"),
+        ("worker-0 -n 9", "one\ntwo\nwrong\nbad\n"),
+        ("worker-0 --tail 0", ""),
+    ],
+)
+def test_the_lines_of_each_stream_are_shown_and_stderr_is_marked(
+    run: Runner, folder: JobFolder, words: str, shown: str
+) -> None:
+    print_to(folder, 0, "one\ntwo")
+    print_to(folder, 0, "wrong\nbad\n", stream="stderr")
+    print_to(folder, 0, "prepared\n", stream="runtime")
     print_to(folder, 1, "four\nfive")
-    assert run("logs", JOB, "--tail", "1").out == "worker-0 | three\nworker-1 | five\n"
-    assert run("logs", JOB, "worker-0", "--tail", "9").out == "one\ntwo\nthree\n"
+    print_to(folder, 1, "", stream="stderr")
+    assert run("logs", JOB, *words.split()).out == shown
+
+
+def test_the_newest_attempt_of_a_retried_task_is_shown(run: Runner, folder: JobFolder) -> None:
+    texts = {0: "first\n", 1: "second\n", 999_999_999: "far\n"}
+    for retry, text in texts.items():
+        print_to(folder, 0, text, retry=retry)
+        assert run("logs", JOB, "worker-0").out == text
+    for retry, text in texts.items():
+        assert run("logs", JOB, "worker-0", "--task-attempt", str(retry)).out == text
 
 
 @given(st.lists(st.sampled_from([b"", b"a", b"bb" * 40]), max_size=9), st.integers(1, 12), st.booleans())
@@ -50,20 +75,6 @@ def test_the_start_of_the_last_lines_is_found(
         start = start_of_last_lines(path, count, os.geteuid())
     whole = data.split(b"\n")[: -1 if data.endswith(b"\n") else None]
     assert data[start:].split(b"\n")[: -1 if data.endswith(b"\n") else None] == whole[-count:]
-
-
-def test_tail_0_shows_no_lines(run: Runner, folder: JobFolder) -> None:
-    print_to(folder, 0, "one\ntwo\n")
-    assert run("logs", JOB, "worker-0", "--tail", "0").out == ""
-
-
-def test_the_newest_attempt_of_a_retried_task_is_shown(run: Runner, folder: JobFolder) -> None:
-    print_to(folder, 0, "first\n")
-    print_to(folder, 0, "second\n", retry=1)
-    print_to(folder, 0, "third\n", retry=2)
-    assert run("logs", JOB, "worker-0").out == "third\n"
-    assert run("logs", JOB, "worker-0", "--task-attempt", "1").out == "second\n"
-    assert run("logs", JOB, "worker-0", "--task-attempt", "0").out == "first\n"
 
 
 def test_batch_shows_the_log_of_the_batch_script(run: Runner, folder: JobFolder) -> None:
@@ -143,56 +154,6 @@ def test_the_json_output_lists_the_log_files(run: Runner, folder: JobFolder) -> 
     ]
 
 
-def test_attempts_that_run_between_two_polls_are_followed(
-    folder: JobFolder, capfdbinary: pytest.CaptureFixture[bytes]
-) -> None:
-    logs = JobLogs(Session(), folder, folder.history(), ALL_LOGS, printer(ALL_LOGS, several=True), follows=True)
-    for attempt, text in enumerate(["first", "second\n", "third\n"]):
-        print_to(folder, 0, text, attempt=attempt)
-    logs.print_last()
-    assert capfdbinary.readouterr().out == b"".join(
-        b"worker-0 | %s\n" % text for text in (b"first", b"second", b"third")
-    )
-
-
-def test_follow_ends_with_the_job(
-    run: Runner, slurm: FakeBackend, folder: JobFolder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    steps = iter(
-        [
-            lambda: print_to(folder, 0, "half a "),
-            lambda: print_to(folder, 1, "one\n"),
-            lambda: print_to(folder, 0, "line\n"),
-            lambda: print_to(folder, 0, "retried\n", retry=1),
-            lambda: (print_to(folder, 1, "last"), leave_result(folder)),
-        ]
-    )
-    monkeypatch.setattr(waiting.time, "sleep", lambda _: next(steps)())
-    said = run("logs", "-f", JOB)
-    assert said.code == 0
-    assert said.out == ("worker-1 | one\nworker-0 | half a line\nworker-0 | retried\nworker-1 | last\n")
-    assert f"{JOB} SUCCEEDED" in said.err
-    assert slurm.queries <= 2
-
-
-def test_a_truncated_log_is_read_from_its_start(
-    run: Runner, folder: JobFolder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = folder.log(0, ROLES[0], 0, 0, "stdout")
-    print_to(folder, 0, "a long line\n")
-    steps = iter([lambda: path.write_text("short\n", encoding="utf-8"), lambda: leave_result(folder)])
-    monkeypatch.setattr(waiting.time, "sleep", lambda _: next(steps)())
-    assert run("logs", "-f", JOB, "worker-0").out == "a long line\nshort\n"
-
-
-@given(st.lists(st.binary(max_size=8)))
-def test_joining_chunks_into_lines_loses_no_bytes(pieces: list[bytes]) -> None:
-    lines = Lines()
-    printed = [line for piece in pieces for line in lines.add(piece)] + lines.rest()
-    whole = b"".join(pieces).split(b"\n")
-    assert printed == whole[:-1] + [line for line in whole[-1:] if line]
-
-
 EVIL = "a\x1b[2Jb\x1b]0;title\x07\tc\x9b1Ad \u202e é 漢\r 50%\n"
 SHOWN = r"a\x1b[2Jb\x1b]0;title\x07" + "\tc" + r"\x9b1Ad \u202e" + " é 漢\r 50%\n"
 
@@ -246,3 +207,96 @@ def test_a_sparse_gap_of_a_terabyte_is_skipped(run: Runner, folder: JobFolder, a
     assert len(shown) < 1 << 20
     os.truncate(path, 1 << 41)
     assert len(run("logs", JOB, *argv.split()).out) < 1 << 20
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("worker-[0-1]", "worker-0 worker-1"),
+        ("worker-1?", "worker-10 worker-11"),
+        ("p*", "ps-0"),
+        ("worker-3 ps", "ps-0 worker-3"),
+        ("worker-3 worker-3 worker-[3]", "worker-3"),
+    ],
+)
+def test_arguments_select_each_task_once_in_job_order(words: str, expected: str) -> None:
+    assert " ".join(f"{role.name}-{index}" for role, index in chosen(TWO, words.split())) == expected
+    assert len(chosen(TWO, ())) == 13
+    assert len(chosen(TWO, ["work*"])) == 12
+
+
+@pytest.fixture
+def own(surroundings: Path, slurm: FakeBackend) -> list[JobFolder]:
+    """Make three jobs of one's own that run."""
+    folders = []
+    for number, name in enumerate(("sweep-1", "sweep-2", "other")):
+        at, user, job_id = 2_000_000 + number, user_name(), str(number + 20)
+        slurm.observations[JobId(job_id)] = observed("RUNNING", job_id=job_id)
+        folder = job_folder(
+            surroundings,
+            replace(CREATED, user=user, job=name, happened_at=at),
+            replace(INTENT, happened_at=at),
+            replace(SUBMITTED, user=user, job=name, happened_at=at, job_id=job_id),
+            name=f"{user}~{name}",
+        )
+        print_to(folder, 0, f"of {name}\n")
+        folders.append(folder)
+    return folders
+
+
+def test_a_task_name_in_place_of_a_job_gets_a_hint(run: Runner, own: list[JobFolder]) -> None:
+    said = run("logs", "worker-[01]", "worker-0")
+    assert (said.code, said.out) == (5, "")
+    hint = f"it is a task of your last job, {own[2].name}: `paislurm logs --last 'worker-[01]' worker-0`"
+    assert f"hint: {hint}\n" in said.err
+    assert "it is a task" not in run("logs", "worker-7").err
+
+
+def test_several_jobs_are_shown_with_their_names(run: Runner, own: list[JobFolder]) -> None:
+    print_to(own[1], 1, "wrong\n", stream="stderr")
+    shown = "sweep-1 worker-0 | of sweep-1\nsweep-2 worker-0 | of sweep-2\n"
+    assert run("logs", "sweep-*").out == shown + "sweep-2 worker-1 ! wrong\n"
+    assert run("logs", "sweep-*", "worker-0").out == shown
+    found = run.json("logs", "sweep-*", "worker-0", "--stdout")["files"]
+    assert [(each["name"], each["attempt"]) for each in found] == [(own[0].name, 0), (own[1].name, 0)]
+    assert "E521" in run("logs", "sweep-*", "boss").err
+
+
+def test_one_file_for_both_streams_is_shown_once(run: Runner, folder: JobFolder) -> None:
+    print_to(folder, 0, "out\nerr\n")
+    for options in ((), ("--stderr",), ("--stdout",)):
+        assert run("logs", JOB, "worker-0", *options).out == "out\nerr\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--since", "yesterday"), "'yesterday' is no time: it is 10m"),
+        (("--attempt", "-1"), "expected the number of an attempt or `all`, found '-1'"),
+        (("--batch", "--since", "1h"), "--batch can only be used with"),
+        (("--stderr", "--runtime"), "--runtime cannot be used with"),
+        (("--json", "--follow"), "--follow cannot be used with"),
+    ],
+)
+def test_invalid_option_combinations_are_refused(run: Runner, options: tuple[str, ...], says: str) -> None:
+    said = run("logs", JOB, *options)
+    assert (said.code, says in said.err) == (2, True)
+
+
+def test_logs_written_before_the_given_time_are_omitted(run: Runner, folder: JobFolder) -> None:
+    print_to(folder, 0, "old\n")
+    print_to(folder, 1, "new\n")
+    hour_ago = time.time() - 3600
+    os.utime(folder.log(0, ROLES[0], 0, 0, "stdout"), (hour_ago, hour_ago))
+    assert run("logs", JOB, "--since", "10m").out == "worker-1 | new\n"
+    assert run("logs", JOB, "--since", "2h").out == "worker-0 | old\nworker-1 | new\n"
+    found = run.json("logs", JOB, "--since", "10m")["files"]
+    assert [each["task"] for each in found] == ["worker-1"]
+
+
+def test_all_attempts_are_shown_in_sequence(run: Runner, folder: JobFolder) -> None:
+    for attempt in (0, 1):
+        print_to(folder, 0, f"attempt {attempt}\n", attempt=attempt)
+    said = run("logs", JOB, "worker-0", "--attempt", "all")
+    assert said.out == "attempt 0\nattempt 1\n"
+    assert said.err.splitlines() == [f"attempt 0 of {JOB}", f"attempt 1 of {JOB}"]
