@@ -7,23 +7,36 @@ import json
 import os
 import re
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
 from paislurm.backends.base import JobId, Observation
-from paislurm.translator.app.jobs import cancelling, waiting
+from paislurm.translator.app.jobs import cancelling
 from paislurm.translator.app.session import user_name
 from paislurm.translator.cli.output import job_list
 from paislurm.translator.errors import Diagnostic, FolderError, RejectedError
 from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.journal import read
-from paislurm.translator.state.records import Cancelled, Ended, JobRole, Record
+from paislurm.translator.state.records import Cancelled, Ended, Record
 from paislurm.translator.times import aware
 from tests.clock import clock
 
-from ...monitor.jobs import CREATED, ENDED, INTENT, SUBMITTED, FakeBackend, job_folder, leave_result, observed, task
+from ...monitor.jobs import (
+    CREATED,
+    ENDED,
+    INTENT,
+    ROLES,
+    SUBMITTED,
+    FakeBackend,
+    job_folder,
+    leave_result,
+    observed,
+    task,
+)
 from ..running import JOB, Runner, job_file
 from ..running import ME as DEMO
 
@@ -135,14 +148,11 @@ def test_a_terminal_shows_the_newest_jobs_and_the_number_of_others(
 def test_the_status_of_several_jobs_is_short_and_needs_one_query(run: Runner, slurm: FakeBackend) -> None:
     said = run("status", "train-*", "old")
     blocks = [dict(re.split(" {2,}", text) for text in block.splitlines()) for block in said.out.split("\n\n")]
-    assert [block["job"] for block in blocks] == [f"{ME}~train-1", f"{ME}~train-2", f"{ME}~old"]
-    assert [block["state"].split()[0] for block in blocks] == ["WAITING", "WAITING", "FAILED"]
-    assert blocks[0]["tasks"] == "2 waiting"
-    assert slurm.queries == 1
-    documents = run.json("status", "train-*", "old")
-    assert [job["name"] for job in documents["jobs"]] == [block["job"] for block in blocks]
-    assert [job["job"] for job in run.json("status", "old*")["jobs"]] == ["old"]
-    assert run.json("status", "old")["job"] == "old"
+    states = [(block["job"], block["state"].split()[0]) for block in blocks]
+    assert states == [(f"{ME}~train-1", "WAITING"), (f"{ME}~train-2", "WAITING"), (f"{ME}~old", "FAILED")]
+    assert (blocks[0]["tasks"], slurm.queries) == ("2 waiting", 1)
+    assert [(job["name"], job["state"]) for job in run.json("status", "train-*", "old")["jobs"]] == states
+    assert [job["job"] for job in run.json("status", "old*")["jobs"]] == [run.json("status", "old")["job"]] == ["old"]
 
 
 def test_without_a_name_the_last_job_is_used(run: Runner, three: list[JobFolder]) -> None:
@@ -154,13 +164,11 @@ def test_without_a_name_the_last_job_is_used(run: Runner, three: list[JobFolder]
 
 
 def test_status_shows_only_the_requested_tasks(run: Runner, surroundings: Path) -> None:
-    roles = (JobRole(name="worker", folder="0-worker", instances=40),)
-    created = replace(CREATED, user=user_name(), roles=roles)
+    created = replace(CREATED, user=user_name(), roles=(replace(ROLES[0], instances=40),))
     sent = replace(SUBMITTED, user=user_name(), task_count=40)
     folder = job_folder(surroundings, created, INTENT, sent, name=DEMO)
-    tasks = [task(index) for index in range(40)]
-    tasks[7] = task(7, state="FAILED", exit_status=1, exit_code=255)
-    leave_result(folder, tasks=tasks)
+    failed = {"state": "FAILED", "exit_status": 1, "exit_code": 255}
+    leave_result(folder, tasks=[task(index, **(failed if index == 7 else {})) for index in range(40)])
 
     def shown(*words: str) -> list[str]:
         return [text.split()[0] for text in run("status", "demo", *words).out.splitlines() if "worker-" in text]
@@ -171,9 +179,8 @@ def test_status_shows_only_the_requested_tasks(run: Runner, surroundings: Path) 
     assert len(shown("--tasks")) == len(shown("--all-tasks")) == 40
     assert "no matching tasks" in run("status", "demo", "--state", "running").out
     document = run.json("status", "demo", "--failed")
-    assert [each["index"] for each in document["tasks"]] == [7]
+    assert ([each["index"] for each in document["tasks"]], document["node_list"]) == ([7], "n1")
     assert document["roles"][0]["states"] == {"SUCCEEDED": 39, "FAILED": 1}
-    assert document["node_list"] == "n1"
     assert [record.node_list for record in read(folder.journal).records if isinstance(record, Ended)] == ["n1"]
 
 
@@ -186,16 +193,9 @@ def test_partition_and_virtual_cluster_are_recorded(run: Runner, slurm: FakeBack
 
 
 def test_wait_waits_for_several_jobs(
-    run: Runner, three: list[JobFolder], slurm: FakeBackend, monkeypatch: pytest.MonkeyPatch
+    run: Runner, three: list[JobFolder], slurm: FakeBackend, then: Callable[..., list[float]]
 ) -> None:
-    ticks: list[float] = []
-
-    def sleep(seconds: float) -> None:
-        ticks.append(seconds)
-        if len(ticks) in (2, 4):
-            leave_result(three[2 - len(ticks) // 2])
-
-    monkeypatch.setattr(waiting.time, "sleep", sleep)
+    ticks = then(*(change for job in (1, 0) for change in (lambda: None, partial(leave_result, three[job]))))
     said = run("wait", "train-1", "train-2")
     assert (said.code, len(ticks)) == (0, 4)
     assert [text.split()[0] for text in said.err.splitlines()] == [f"{ME}~train-2", f"{ME}~train-1"]
@@ -204,11 +204,12 @@ def test_wait_waits_for_several_jobs(
     assert slurm.queries < 10
 
 
-def test_wait_any_ends_with_the_first_job(run: Runner, three: list[JobFolder], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(waiting.time, "sleep", lambda _: leave_result(three[1]))
+def test_wait_any_ends_with_the_first_job(
+    run: Runner, three: list[JobFolder], then: Callable[..., list[float]]
+) -> None:
+    then(lambda: leave_result(three[1]))
     said = run("wait", "--any", "train-*", "--json")
-    assert said.code == 0
-    assert [job["job"] for job in json.loads(said.out)["jobs"]] == ["train-2"]
+    assert (said.code, [job["job"] for job in json.loads(said.out)["jobs"]]) == (0, ["train-2"])
 
 
 def test_wait_continues_for_other_jobs_if_one_is_unknown(
@@ -225,19 +226,21 @@ def test_wait_continues_for_other_jobs_if_one_is_unknown(
     )
 
 
+def is_cancelled(folder: JobFolder) -> bool:
+    return any(isinstance(record, Cancelled) for record in read(folder.journal).records)
+
+
 def test_several_jobs_are_cancelled_by_one_call(run: Runner, three: list[JobFolder], slurm: FakeBackend) -> None:
     said = run("cancel", "train-*", "old")
-    assert said.code == 0
     assert said.out.splitlines() == [
         f"{ME}~train-1 is being cancelled (job 11)",
         f"{ME}~train-2 is being cancelled (job 12)",
         f"{ME}~old has already ended: FAILED",
     ]
-    assert (slurm.cancelled, slurm.cancel_calls) == (["11", "12"], 1)
-    for folder in three[:2]:
-        assert any(isinstance(record, Cancelled) for record in read(folder.journal).records)
-    documents = run.json("cancel", "train-*", "old")["jobs"]
-    assert [(job["job"], job["state"]) for job in documents][2] == ("old", "FAILED")
+    assert (said.code, slurm.cancelled, slurm.cancel_calls) == (0, ["11", "12"], 1)
+    assert all(is_cancelled(folder) for folder in three[:2])
+    old = run.json("cancel", "train-*", "old")["jobs"][2]
+    assert (old["job"], old["state"]) == ("old", "FAILED")
 
 
 @pytest.mark.parametrize(("observation", "code"), [(observed("RUNNING"), 4), (observed("CANCELLED", final=True), 0)])
@@ -294,39 +297,43 @@ def test_a_refused_cancellation_does_not_stop_the_others(
     monkeypatch.setattr(cancelling, "check_own", check_own)
     said = run("cancel", "train-*", "old")
     assert (said.code, slurm.cancelled) == (4, ["12"])
-    assert f"{ME}~train-2 is being cancelled (job 12)" in said.err
-    assert "job 11: Access denied" in said.err
-    assert "E541" in said.err
+    for words in (f"{ME}~train-2 is being cancelled (job 12)", "job 11: Access denied", "E541"):
+        assert words in said.err
 
 
 def test_an_outage_is_reported_once_for_all_jobs(run: Runner, three: list[JobFolder], slurm: FakeBackend) -> None:
     slurm.fails = "away"
     said = run("cancel", "train-*")
     assert (said.code, said.err.count("Slurm does not respond")) == (6, 1)
-    for folder in three[:2]:
-        assert not any(isinstance(record, Cancelled) for record in read(folder.journal).records)
+    assert not any(is_cancelled(folder) for folder in three)
 
 
-def test_wait_reports_the_number_of_many_finished_jobs(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
+def test_cancel_reports_the_number_of_many_finished_jobs(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
     for number in range(5):
         make(surroundings, f"old-{number}", str(number), ENDED)
-    assert run("cancel", "old-*").out == "5 jobs have already ended\n"
-    assert slurm.cancel_calls == 0
+    assert (run("cancel", "old-*").out, slurm.cancel_calls) == ("5 jobs have already ended\n", 0)
 
 
-def test_similar_group_and_state_names_are_suggested(run: Runner, surroundings: Path) -> None:
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        ("list --group swep", 5, "error E597: no group `swep`"),
+        ("list --group swep", 5, "hint: did you mean `sweep`?"),
+        ("list --group qqq", 5, "hint: `paislurm submit --sweep` creates a group"),
+        ("list swep", 5, "did you mean the group `sweep`?"),
+        ("list --state runing", 2, "Did you mean `RUNNING`?"),
+        ("status seed1 --state Runing", 2, "Did you mean `RUNNING`?"),
+        ("remove --state stoped", 2, "Did you mean `STOPPED`?"),
+    ],
+)
+def test_similar_group_and_state_names_are_suggested(
+    run: Runner, surroundings: Path, words: str, code: int, says: str
+) -> None:
     created = replace(CREATED, user=user_name(), job="seed1", group="sweep")
     sent = replace(SUBMITTED, user=user_name(), job="seed1")
     job_folder(surroundings, created, INTENT, sent, ENDED, name=f"{ME}~seed1")
-    said = run("list", "--group", "swep")
-    assert (said.code, "error E597: no group `swep`" in said.err) == (5, True)
-    assert "hint: did you mean `sweep`?" in said.err
-    assert "hint: `paislurm submit --sweep` creates a group" in run("list", "--group", "qqq").err
-    assert "did you mean the group `sweep`?" in run("list", "swep").err
-    for words in (("list", "--state", "runing"), ("status", "seed1", "--state", "Runing")):
-        said = run(*words)
-        assert (said.code, "Did you mean `RUNNING`?" in said.err) == (2, True)
-    assert "Did you mean `STOPPED`?" in run("remove", "--state", "stoped").err
+    said = run(*words.split())
+    assert (said.code, says in said.err) == (code, True), said.err
     assert "Did you mean" not in run("list", "--state", "qqq").err
     assert run("list", "--state", "failed").out.count("seed1") == 1
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -23,7 +22,7 @@ from tests.clock import clock
 from tests.cluster.processes import wait_until
 
 from ...monitor.jobs import FakeBackend, claim, leave_result, observed
-from ..running import ME, Runner
+from ..running import ME, Runner, document_of, paislurm, program
 
 PAISLURM = (sys.executable, "-m", "paislurm.translator.cli.start")
 SHORT_LIVED = """
@@ -34,6 +33,7 @@ job_files.PART = 0
 sys.exit(main(["monitor"]))
 """
 """A monitor whose CPU time is spent as soon as it has begun."""
+QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 
 
 @pytest.fixture
@@ -58,13 +58,11 @@ def test_interactive_commands_share_one_poll_result(run: Runner, shared: FakeBac
 def calls(tmp_path: Path, folder: JobFolder, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
     """Put programs in Slurm's place that say that job 7 runs, as its claim does; return what was called."""
     claim(folder, "7", clock() - 3)
-    programs, log = tmp_path / "bin", tmp_path / "calls"
-    programs.mkdir()
+    log = tmp_path / "calls"
     log.touch()
     for name, answer in (("squeue", "echo '7|demo|RUNNING|1|2|3|n1||None'"), ("sacct", "exit 1"), ("sbatch", "exit 1")):
-        (programs / name).write_text(f"#!/bin/sh\necho {name} >>{log}\n{answer}\n")
-        (programs / name).chmod(0o755)
-    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+        program(tmp_path / "bin" / name, f"echo {name} >>{log}\n{answer}")
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin", prepend=":")
     return lambda: log.read_text().split()
 
 
@@ -76,30 +74,21 @@ def ended(folder: JobFolder) -> bool:
 def test_parallel_commands_share_one_poll_and_notice_a_result_at_once(
     folder: JobFolder, calls: Callable[[], list[str]], surroundings: Path
 ) -> None:
-    words = (
-        ["monitor"],
-        ["wait", "demo"],
-        ["wait", "demo", "--json"],
-        ["watch"],
-        ["watch", "demo"],
-        ["logs", "-f", "demo"],
-    )
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    commands = ("monitor", "wait demo", "wait demo --json", "watch", "watch demo", "logs -f demo")
     with ExitStack() as stack:
-        running = [stack.enter_context(child([*PAISLURM, *each], **quiet)) for each in words]
+        running = [stack.enter_context(child([*PAISLURM, *each.split()], **QUIET)) for each in commands]
         wait_until(lambda: calls() != [], "a question")
         for _ in range(3):
-            assert subprocess.run([*PAISLURM, "status", "demo"], check=True, capture_output=True).returncode == 0
+            assert paislurm("status", "demo").returncode == 0
         time.sleep(2)
         leave_result(folder)
         began = time.monotonic()
         wait_until(lambda: ended(folder), "the end of the job")
         noticed = time.monotonic() - began
-        assert [process.wait(30) for process in running] == [0] * len(words)
+        assert [process.wait(30) for process in running] == [0] * len(commands)
     assert calls() == ["squeue"]
     assert noticed < 2, noticed
-    answer = surroundings.parent / "monitor" / "answer.json"
-    assert answer.stat().st_mode & 0o777 == 0o600
+    assert (surroundings.parent / "monitor" / "answer.json").stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.slow("processes that look each second")
@@ -108,24 +97,21 @@ def test_the_monitor_and_wait_use_the_poll_result_of_status(
     folder: JobFolder, surroundings: Path, tmp_path: Path
 ) -> None:
     """Root cancels a job of which nobody would ask for three minutes."""
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     answer = surroundings.parent / "monitor" / "answer.json"
-    with child([*PAISLURM, "monitor"], **quiet) as monitor:
+    with child([*PAISLURM, "monitor"], **QUIET) as monitor:
         wait_until(answer.exists, "an answer")
-        with child([*PAISLURM, "wait", "demo"], **quiet) as waiting:
-            (tmp_path / "bin" / "squeue").write_text("#!/bin/sh\n")
+        with child([*PAISLURM, "wait", "demo"], **QUIET) as waiting:
+            program(tmp_path / "bin" / "squeue", "")
             rows = f"'{'|'.join(ACCOUNTING_FIELDS)}' '7|demo|CANCELLED by 0|0:0|1|2|{clock()}|||None'"
-            (tmp_path / "bin" / "sacct").write_text(f"#!/bin/sh\nprintf '%s\\n' {rows}\n")
+            program(tmp_path / "bin" / "sacct", f"printf '%s\\n' {rows}")
             long_ago = time.time() - 100
             os.utime(answer, (long_ago, long_ago))
-            shown = subprocess.run([*PAISLURM, "status", "--json", "demo"], check=True, capture_output=True, text=True)
-            seen = json.loads(shown.stdout)
+            seen = document_of("status", "demo")
             # The monitor has the lock, unless it has recorded the end meanwhile.
             assert seen["state"] == "STOPPED" or "about to record this end" in seen["reason"]
             assert [process.wait(60) for process in (monitor, waiting)] == [0, 1]
     assert ended(folder)
-    shown = subprocess.run([*PAISLURM, "status", "--json", "demo"], check=True, capture_output=True, text=True)
-    assert json.loads(shown.stdout)["state"] == "STOPPED"
+    assert document_of("status", "demo")["state"] == "STOPPED"
 
 
 @pytest.mark.slow("processes that look each second")
@@ -138,28 +124,19 @@ def test_a_monitor_goes_on_in_another_process_before_its_cpu_time_ends(
         time.sleep(2)
         leave_result(folder)
         wait_until(lambda: ended(folder), "the end of the job")
-        assert monitor.wait(30) == 0
-        assert monitor.stderr is not None
-        said = monitor.stderr.read()
-    assert "another process continues" in said
-    assert f"{ME}: SUCCEEDED" in said
+        _, said = monitor.communicate(timeout=30)
+    assert (monitor.returncode, "another process continues" in said, f"{ME}: SUCCEEDED" in said) == (0, True, True)
     assert calls() == ["squeue"], "the other process has the answer of the first"
 
 
 def test_monitor_calls_shows_the_call_log(run: Runner, surroundings: Path) -> None:
     assert "no calls to Slurm" in run("monitor", "--calls").err
     own, now = CallLog(surroundings.parent / "monitor"), time.time()
-    for program, cpu in (
-        ("squeue", 0.01),
-        ("squeue", 0.02),
-        ("sacct", 0.5),
-        ("sbatch-retry", 0.01),
-        ("sbatch", 0.01),
-        ("monitor", 0.75),
-    ):
-        own.add(Call(time=now - 60, program=program, cpu=cpu, end="failed" if program == "sacct" else "ok"))
-    own.add(Call(time=now - 90_000, program="squeue", cpu=9))
-    own.add(Call(time=now - 4000, program="sbatch-retry", cpu=0))
+    for name, cpu, ago in (
+        ("squeue", 0.01, 60), ("squeue", 0.02, 60), ("sacct", 0.5, 60), ("sbatch-retry", 0.01, 60), ("sbatch", 0.01, 60),
+        ("monitor", 0.75, 60), ("squeue", 9, 90_000), ("sbatch-retry", 0, 4000),
+    ):  # fmt: skip
+        own.add(Call(time=now - ago, program=name, cpu=cpu, end="failed" if name == "sacct" else "ok"))
     said = run("monitor", "--calls")
     rows = [line.split() for line in said.out.splitlines()]
     assert rows[1:] == [

@@ -14,7 +14,18 @@ from paislurm.translator.cli.output import several
 from paislurm.translator.cli.output.several import A_FEW, NAMES, REASONS
 from tests.clock import clock
 
-from ...monitor.jobs import CREATED, ENDED, INTENT, SUBMITTED, FakeBackend, job_folder, leave_result, observed, task
+from ...monitor.jobs import (
+    CREATED,
+    ENDED,
+    INTENT,
+    ROLES,
+    SUBMITTED,
+    FakeBackend,
+    job_folder,
+    leave_result,
+    observed,
+    task,
+)
 from ..running import Runner
 
 ME = user_name()
@@ -27,22 +38,19 @@ def train(surroundings: Path, slurm: FakeBackend) -> Callable[..., None]:
 
     def make(*reasons: str, succeeded: int = 0, runs: bool = False) -> None:
         at = clock() - 100
-        count = len(reasons) + succeeded + runs
-        for number in range(count):
+        states = ["FAILED"] * len(reasons) + ["SUCCEEDED"] * succeeded + ["RUNNING"] * runs
+        for number, state in enumerate(states):
             name, job_id = f"train-{number}", str(100 + number)
-            created = replace(CREATED, job=name, user=ME, group="train", happened_at=at - number)
-            sent = replace(SUBMITTED, job=name, user=ME, job_id=job_id, happened_at=at - number)
-            records = [created, INTENT, sent]
-            if number < len(reasons):
-                records.append(replace(ENDED, reason=reasons[number], ended_at=at))
-            elif number < count - runs:
-                records.append(replace(ENDED, reason="all is well", state="SUCCEEDED", exit_code=0, ended_at=at))
-            folder = job_folder(surroundings, *records, name=f"{ME}~{name}")
-            if number < len(reasons):
-                leave_result(folder, outcome="failed", exit_code=255, reason=reasons[number], tasks=[
+            own = {"job": name, "user": ME, "happened_at": at - number}
+            reason = reasons[number] if state == "FAILED" else "all is well"
+            end = replace(ENDED, reason=reason, state=state, exit_code=255 * (state == "FAILED"), ended_at=at)
+            records = [replace(CREATED, **own, group="train"), INTENT, replace(SUBMITTED, **own, job_id=job_id), end]
+            folder = job_folder(surroundings, *records[: 3 if state == "RUNNING" else 4], name=f"{ME}~{name}")
+            if state == "FAILED":
+                leave_result(folder, outcome="failed", exit_code=255, reason=reason, tasks=[
                     task(0, state="STOPPED"), task(1, state="FAILED", exit_status=3, exit_code=255),
                 ])  # fmt: skip
-                log = folder.log(0, created.roles[0], 1, 0, "stderr")
+                log = folder.log(0, ROLES[0], 1, 0, "stderr")
                 log.parent.mkdir(parents=True)
                 log.write_text(f"epoch 1\nlost at \x1b[1m{number}\n", encoding="utf-8")
             slurm.observations[JobId(job_id)] = observed("RUNNING", job_id=job_id, started=at)
@@ -56,18 +64,15 @@ def test_each_job_has_a_row_and_each_failure_reason_appears_once(
     train(LOSS, LOSS, "node n7 was lost", succeeded=56, runs=True)
     said = run("status", "train")
     table, *rest = said.out.removesuffix("\n").split("\n\n")
-    rows = [line.split()[:2] for line in table.splitlines()]
-    assert rows[0] == ["name", "state"]
-    assert rows[1:4] == [["train-0", "FAILED"], ["train-1", "FAILED"], ["train-2", "FAILED"]]
-    assert rows[10:12] == [["train-9", "SUCCEEDED"], ["train-10", "SUCCEEDED"]]
-    assert len(rows) == 1 + 60
+    rows = [tuple(line.split()[:2]) for line in table.splitlines()]
+    states = ["FAILED"] * 3 + ["SUCCEEDED"] * 56 + ["WAITING"]
+    assert rows == [("name", "state"), *((f"train-{number}", state) for number, state in enumerate(states))]
     assert rest == [
         f"train-0, train-1 failed: {LOSS}\n  | lost at \\x1b[1m0",
         "train-2 failed: node n7 was lost\n  | lost at \\x1b[1m2",
         "group train: 60 jobs, 1 waiting, 56 succeeded, 3 failed",
     ]
-    assert said.err == "for the details of one job: paislurm status train-0\n"
-    assert slurm.queries == 1
+    assert (said.err, slurm.queries) == ("for the details of one job: paislurm status train-0\n", 1)
 
 
 def test_many_reasons_and_jobs_are_limited_to_a_screen(
@@ -121,10 +126,8 @@ def test_json_has_the_same_form_for_few_and_many_jobs(run: Runner, train: Callab
 
 def test_only_jobs_with_matching_tasks_are_shown(run: Runner, train: Callable[..., None]) -> None:
     train(LOSS, LOSS, succeeded=6)
-    said = run("status", "train", "--failed")
-    assert [line.split()[0] for line in said.out.splitlines() if line.startswith("job ")] == ["job", "job"]
-    assert "train-0" in said.out
-    assert "train-2" not in said.out
-    assert "group train" not in said.out
+    out = run("status", "train", "--failed").out
+    shown = [line.split()[1] for line in out.splitlines() if line.startswith("job ")]
+    assert (shown, "group train" in out) == ([f"{ME}~train-0", f"{ME}~train-1"], False)
     none = run("status", "train-*", "--state", "running")
     assert (none.code, none.out, none.err) == (0, "", "no job has matching tasks\n")

@@ -1,15 +1,19 @@
-"""`paislurm update`: what it asks of Slurm, what it writes down, and what it refuses."""
+"""`paislurm update`: what it asks of Slurm, what it writes down, what it refuses, and hints at what was typed."""
 
 from __future__ import annotations
 
 import errno
+import json
 import os
+import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
+from paislurm.translator.app.jobs import polling as asking
 from paislurm.translator.app.session import user_name
 from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.journal import read
@@ -46,11 +50,8 @@ def test_a_change_is_sent_to_slurm_and_recorded_in_the_journal(
     said = run("update", "demo", "--time", "2:00:00", "--account", "lab", "--nice", "5")
     assert said.out == f"{ME}: time 02:00:00, account lab, nice 5 (job 101)\n"
     values = {"time": "02:00:00", "account": "lab", "nice": "5"}
-    assert slurm.changed == [(JobId("101"), values)]
-    assert changes(waiting) == [(values, "101")]
-    shown = run("status", "demo").out
-    assert "changed          " in shown
-    assert ": time 02:00:00, account lab, nice 5\n" in shown
+    assert (slurm.changed, changes(waiting)) == ([(JobId("101"), values)], [(values, "101")])
+    assert re.search("^changed          .*: time 02:00:00, account lab, nice 5$", run("status").out, re.MULTILINE)
     (change,) = run.json("status", "demo")["changes"]
     assert (change["values"], change["job_id"], change["attempt"], change["user"]) == (values, "101", 0, user_name())
 
@@ -75,8 +76,7 @@ def test_options_and_a_hold_are_one_change(run: Runner, slurm: FakeBackend, wait
 
 def test_no_answer_changes_nothing(run: Runner, slurm: FakeBackend, waiting: JobFolder) -> None:
     slurm.fails = "away"
-    assert run("update", "--time", "2:00:00").code == 6
-    assert changes(waiting) == []
+    assert (run("update", "--time", "2:00:00").code, changes(waiting)) == (6, [])
     # How often it is retried is no question to Slurm.
     assert run("update", "--retries", "2").code == 0
     assert changes(waiting) == [({"retries": "2"}, "")]
@@ -109,36 +109,24 @@ def test_between_attempts_only_the_journal_is_written(
 ) -> None:
     folder = make(surroundings, "retried", "11", replace(RETRY, happened_at=clock()))
     folder.script(0).write_text("#!/bin/bash -p\n#SBATCH --time=01:00:00\n", encoding="utf-8")
-    said = run("update", "retried", *words)
-    assert said.out.endswith(" (from the next attempt on)\n")
-    assert slurm.changed == []
-    assert [job_id for _, job_id in changes(folder)] == [""]
-
-
-def refused(words: str) -> tuple[Record, ...]:
-    """Return what the journal has of a first attempt that was refused just now."""
-    return replace(INTENT, happened_at=clock(), tag="paislurm-9"), Refused(happened_at=clock(), attempt=0, reason=words)
-
-
-def not_submitted(surroundings: Path, slurm: FakeBackend, *records: Record) -> JobFolder:
-    """Make the folder of a job that waits for another one, which runs."""
-    other = make(surroundings, "first", "11")
-    slurm.observations[JobId("11")] = observed("RUNNING", job_id="11")
-    me, first = user_name(), Dependency(name=f"{user_name()}~first", created_at=other.history().created)
-    created = replace(CREATED, user=me, job="next", happened_at=clock(), dependencies=(first,), first_tag="paislurm-9")
-    folder = job_folder(surroundings, created, *records, name=f"{me}~next")
-    folder.script(0).write_text("#!/bin/bash -p\n", encoding="utf-8")
-    return folder
+    assert run("update", "retried", *words).out.endswith(" (from the next attempt on)\n")
+    assert (slurm.changed, [job_id for _, job_id in changes(folder)]) == ([], [""])
 
 
 def test_a_refused_attempt_is_shown_and_can_be_changed(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
-    words = "sbatch refuses --account: \x1b[1mno more jobs"
-    folder = not_submitted(surroundings, slurm, *refused(words))
+    """The first attempt of a job that waits for another one, which runs."""
+    other, me, now = make(surroundings, "first", "11"), user_name(), clock()
+    slurm.observations[JobId("11")] = observed("RUNNING", job_id="11")
+    first = Dependency(name=f"{me}~first", created_at=other.history().created)
+    created = replace(CREATED, user=me, job="next", happened_at=now, dependencies=(first,), first_tag="paislurm-9")
+    intent = replace(INTENT, happened_at=now, tag="paislurm-9")
+    refused = Refused(happened_at=now, attempt=0, reason="sbatch refuses --account: \x1b[1mno more jobs")
+    folder = job_folder(surroundings, created, intent, refused, name=f"{me}~next")
+    folder.script(0).write_text("#!/bin/bash -p\n", encoding="utf-8")
     shown = run("status", "next").out
-    assert "attempt 0 is not submitted yet: sbatch refuses --account: " in shown
-    assert "not submitted\n" in shown
-    assert "\x1b[1m" not in shown
-    assert "did not report whether" not in shown
+    for words in ("attempt 0 is not submitted yet: sbatch refuses --account: ", "not submitted\n"):
+        assert words in shown
+    assert ("\x1b[1m" in shown, "did not report whether" in shown) == (False, False)
     assert "is not submitted yet: sbatch refuses" in run.json("list")["jobs"][0]["reason"]
     assert run("update", "next", "--account", "lab").out.endswith(" (when it is submitted)\n")
     assert [values for values, _ in changes(folder)] == [{"account": "lab"}]
@@ -146,27 +134,31 @@ def test_a_refused_attempt_is_shown_and_can_be_changed(run: Runner, slurm: FakeB
     assert (slurm.changed, slurm.submissions[0].tag) == ([], "paislurm-9")
 
 
-def test_a_finished_job_cannot_be_changed(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
+@pytest.mark.parametrize(
+    ("record", "says"),
+    [
+        (ENDED, "`paislurm submit --again old`, with"),
+        (Cancelled(happened_at=0, attempt=0, user="alice", job_id="11"), "is being cancelled"),
+    ],
+    ids=["ended", "cancelled"],
+)
+def test_a_job_that_ends_cannot_be_changed(
+    run: Runner, slurm: FakeBackend, surroundings: Path, record: Record, says: str
+) -> None:
+    slurm.observations[JobId("11")] = observed("RUNNING", job_id="11")
+    make(surroundings, "old", "11", replace(record, happened_at=clock()))
+    for words in (("--time", "30"), ("--retries", "3")):
+        said = run("update", "old", *words)
+        assert (said.code, "error E620: " in said.err, says in said.err) == (4, True, True)
+
+
+def test_a_finished_job_does_not_stop_the_others(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
     make(surroundings, "old", "11", ENDED)
-    said = run("update", "old", "--time", "30")
-    assert (said.code, "error E620: " in said.err, "`paislurm submit --again old`, with" in said.err) == (
-        4,
-        True,
-        True,
-    )
-    living = make(surroundings, "new", "12")
-    living.script(0).touch()
+    make(surroundings, "new", "12").script(0).touch()
     slurm.observations[JobId("12")] = observed("PENDING", job_id="12", reason="Priority")
     said = run("update", "*", "--time", "30")
     assert (said.code, len(said.out.splitlines()), slurm.changed) == (0, 2, [(JobId("12"), {"time": "00:30:00"})])
     assert "old has already ended: FAILED" in said.out
-
-
-def test_a_job_being_cancelled_cannot_be_changed(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
-    make(surroundings, "going", "11", Cancelled(happened_at=clock(), attempt=0, user="alice", job_id="11"))
-    slurm.observations[JobId("11")] = observed("RUNNING", job_id="11")
-    said = run("update", "going", "--retries", "3")
-    assert (said.code, "error E620: " in said.err, "is being cancelled" in said.err) == (4, True, True)
 
 
 def test_a_job_with_unknown_submission_cannot_be_changed(run: Runner, slurm: FakeBackend, surroundings: Path) -> None:
@@ -219,12 +211,6 @@ def test_invalid_update_options_are_refused(run: Runner, words: tuple[str, ...],
     assert (said.code, says in said.err) == (2, True), said.err
 
 
-@pytest.mark.parametrize("word", ["edit", "patch", "scale", "modify", "hold", "release"])
-def test_words_of_other_programs_suggest_update(run: Runner, word: str) -> None:
-    said = run(word, "demo")
-    assert (said.code, "paislurm update JOB" in said.err) == (2, True)
-
-
 def test_a_job_of_another_user_is_not_changed(run: Runner, waiting: JobFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     uid = os.geteuid()
     monkeypatch.setattr("paislurm.translator.app.ownership.os.geteuid", lambda: uid + 1)
@@ -261,3 +247,71 @@ def test_an_attempt_that_is_submitted_meanwhile_is_changed_too(
     assert run("update", "retried", "--time", "30").out.endswith("time 00:30:00 (job 12)\n")
     assert slurm.changed == [(JobId("12"), {"time": "00:30:00"})]
     assert [job_id for _, job_id in changes(folder)] == ["", "12"]
+
+
+def test_accepted_options_are_recorded_if_others_are_refused(
+    run: Runner, slurm: FakeBackend, waiting: JobFolder
+) -> None:
+    slurm.refused_options = ("nice",)
+    said = run("update", "--time", "9:00", "--nice", "3", "--retries", "2", "--hold")
+    assert (said.code, said.out) == (4, "")
+    assert "error E621: no nice\n" in f"{said.err}\n"
+    assert f"{ME}: time 00:09:00, retries 2, held (job 101)" in said.err
+    assert [values for values, _ in changes(waiting)] == [{"time": "00:09:00", "retries": "2", "held": "yes"}]
+    document = run.json("update", "--time", "10:00", "--nice", "3")
+    assert (document["exit_status"], document["diagnostics"][0]["code"]) == (4, "E621")
+    assert changes(waiting)[-1] == ({"time": "00:10:00"}, "101")
+
+
+def test_status_after_a_change_polls_again(
+    run: Runner, slurm: FakeBackend, job: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Commands share one answer of Slurm, but none from before the change."""
+    monkeypatch.setattr(asking, "SHARED", ("slurm",))
+
+    def change(job_id: JobId, values: Mapping[str, str]) -> None:
+        reason = "JobHeldUser" if values.get("held") == "yes" else "Priority"
+        slurm.observations[job_id] = observed("PENDING", job_id=job_id, reason=reason, reasons=(reason,))
+
+    monkeypatch.setattr(slurm, "change", change)
+    assert run("submit", job).code == 0
+    assert "Priority" in run("status").out
+    assert "its user holds it" in run.json("update", "--hold")["reason"]
+    queries = slurm.queries
+    shown = run("status").out
+    assert "its user holds it" in shown
+    assert "release it with `paislurm update demo --release`" in shown
+    assert slurm.queries == queries
+    released = run.json("update", "--release")
+    assert (released["message"], "holds" in released["reason"]) == (f"{ME}: released (job 101)", False)
+    assert "its user holds it" not in run("status").out
+
+
+def test_changes_not_shown_are_counted(run: Runner, slurm: FakeBackend, waiting: JobFolder) -> None:
+    assert slurm.submissions
+    for number in range(7):
+        assert run("update", "--nice", str(number)).code == 0
+        shown = run("status", "demo").out
+        earlier = {5: "1 earlier change: ", 6: "2 earlier changes: "}.get(number)
+        assert re.findall(r"\d+ earlier changes?: ", shown) == ([earlier] if earlier else [])
+        assert len(re.findall(r"^changed  .*: nice \d", shown, re.MULTILINE)) == min(number + 1, 5)
+    assert "`paislurm status --json` lists them all" in run("status", "demo").out
+    assert len(run.json("status", "demo")["changes"]) == len(changes(waiting)) == 7
+
+
+def test_a_hold_and_a_release_exclude_each_other(run: Runner, slurm: FakeBackend, waiting: JobFolder) -> None:
+    for words in (("--hold", "--release"), ("--release", "--hold")):
+        said = run("update", *words)
+        assert (said.code, "--hold cannot be used with --release" in said.err) == (2, True)
+    assert (slurm.changed, changes(waiting)) == ([], [])
+
+
+@pytest.mark.parametrize("words", [(), ("--memory", "5")])
+def test_a_hint_is_a_line_of_its_own(run: Runner, words: tuple[str, ...]) -> None:
+    said = run("update", "demo", *words)
+    assert (said.code, said.err.splitlines()[-1].startswith("hint: update cannot change commands, images, tasks")) == (
+        2,
+        True,
+    )
+    document = run.json("update", "demo", *words)
+    assert (document["exit_status"], "commands, images" in json.dumps(document)) == (2, True)

@@ -16,10 +16,10 @@ from paislurm.translator.app.jobs.listing import Found
 from paislurm.translator.app.session import user_name
 from paislurm.translator.monitor.job_status import DueAttempt
 from paislurm.translator.state.job_folder import JobFolder
-from tests.clock import clock
 
-from ...monitor.jobs import CREATED, ENDED, INTENT, SUBMITTED, FakeBackend, job_folder, leave_result, observed
+from ...monitor.jobs import ENDED, FakeBackend, leave_result, observed
 from ..running import Runner
+from .test_many import make
 
 pytestmark = pytest.mark.usefixtures("slurm", "folder")
 
@@ -29,10 +29,8 @@ ME = user_name()
 @pytest.fixture
 def folder(surroundings: Path) -> JobFolder:
     """Make a job that was submitted a moment ago, and one that ended long before."""
-    old = (replace(CREATED, user=ME, job="old"), INTENT, replace(SUBMITTED, user=ME, job="old"), ENDED)
-    job_folder(surroundings, *old, name=f"{ME}~old")
-    own = (replace(CREATED, user=ME, happened_at=clock()), INTENT, replace(SUBMITTED, user=ME, happened_at=clock()))
-    return job_folder(surroundings, *own, name=f"{ME}~demo")
+    make(surroundings, "old", "6", ENDED, age=100_000)
+    return make(surroundings, "demo", "7", age=0)
 
 
 @pytest.fixture

@@ -77,9 +77,8 @@ def test_follow_ends_with_the_job(follow: Callable[..., Said], slurm: FakeBacken
 def test_a_truncated_log_is_read_from_its_start(follow: Callable[..., Said], folder: JobFolder) -> None:
     path = folder.log(0, ROLES[0], 0, 0, "stdout")
     print_to(folder, 0, "a long line\n")
-    assert (
-        follow("worker-0", steps=[lambda: path.write_text("short\n", encoding="utf-8")]).out == "a long line\nshort\n"
-    )
+    said = follow("worker-0", steps=[lambda: path.write_text("short\n", encoding="utf-8")])
+    assert said.out == "a long line\nshort\n"
 
 
 def test_attempts_that_run_between_two_polls_are_followed(
