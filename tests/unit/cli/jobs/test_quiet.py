@@ -133,8 +133,8 @@ def test_monitor_calls_shows_the_call_log(run: Runner, surroundings: Path) -> No
     assert "no calls to Slurm" in run("monitor", "--calls").err
     own, now = CallLog(surroundings.parent / "monitor"), time.time()
     for name, cpu, ago in (
-        ("squeue", 0.01, 60), ("squeue", 0.02, 60), ("sacct", 0.5, 60), ("sbatch-retry", 0.01, 60), ("sbatch", 0.01, 60),
-        ("monitor", 0.75, 60), ("squeue", 9, 90_000), ("sbatch-retry", 0, 4000),
+        ("squeue", 0.01, 60), ("squeue", 0.02, 60), ("sacct", 0.5, 60), ("sbatch-retry", 0.01, 60),
+        ("sbatch", 0.01, 60), ("monitor", 0.75, 60), ("squeue", 9, 90_000), ("sbatch-retry", 0, 4000),
     ):  # fmt: skip
         own.add(Call(time=now - ago, program=name, cpu=cpu, end="failed" if name == "sacct" else "ok"))
     said = run("monitor", "--calls")

@@ -1,16 +1,86 @@
-"""Whatever the user's umask lets others read of other files: what paislurm writes is the user's alone."""
+"""What a job leaves: how many files and folders, and for whom, whatever the user's umask lets others read."""
 
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from paislurm.translator.state import tidy
+from paislurm.translator.state.job_folder import JobFolder
+from paislurm.translator.state.kept_script import read_script
 
 from ..running import JOB, Runner, job_file
+
+TASKS = 40
+MANY = """
+protocolVersion: 2
+name: many
+type: job
+prerequisites: [{{name: plain, type: dockerimage, uri: debian}}]
+taskRoles:
+  worker:
+    instances: {tasks}
+    dockerImage: plain
+    resourcePerInstance: {{cpu: 1, memoryMB: 100, gpu: 0}}
+    commands: ['{command}']
+extras: {extras}
+"""
+ONE_LOG, TWO_LOGS = (f"logs: {{oneFilePerTask: {each}}}\n" for each in ("true", "false"))
+
+
+def submitted(run: Runner, tmp_path: Path, home: Path, *, site: str, **changes: Any) -> Path:
+    """Run a job to its success; return its folder."""
+    file = job_file(tmp_path, MANY.format(**{"tasks": TASKS, "command": "pwd", "extras": "{}"} | changes))
+    said = run("submit", file, "--backend", "local", "--wait", "--site", job_file(tmp_path, site, "site.yaml"))
+    assert said.code == 0, said.err
+    (folder,) = home.iterdir()
+    return folder
+
+
+@pytest.mark.slow("whole jobs")
+@pytest.mark.parametrize(
+    ("extras", "site", "most"),
+    [("{}", TWO_LOGS, 4), ("{gangAllocation: false}", TWO_LOGS, 4), ("{}", ONE_LOG, 3)],
+    ids=["gang", "no-gang", "one-log"],
+)
+def test_a_task_uses_four_inodes(
+    run: Runner, tmp_path: Path, surroundings: Path, extras: str, site: str, most: int
+) -> None:
+    """Those of the job itself, the same for any number of tasks, are among them."""
+    folder = submitted(run, tmp_path, surroundings, extras=extras, site=site)
+    assert len(list(folder.rglob("*.stdout.log"))) == TASKS
+    assert len(list(folder.rglob("*"))) <= most * TASKS
+
+
+@pytest.mark.slow("a whole job")
+def test_a_requeued_job_that_was_tidied_runs_no_tasks(run: Runner, tmp_path: Path, surroundings: Path) -> None:
+    """Slurm has a copy of the script of its own."""
+    folder = submitted(run, tmp_path, surroundings, tasks=1, site=TWO_LOGS)
+    spooled = tmp_path / "slurm_script"
+    spooled.write_bytes(read_script(JobFolder(path=folder), 0))
+    assert not (folder / "attempts/0/job.sbatch").exists()
+    before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
+    job = {"SLURM_JOB_ID": "1", "SLURM_RESTART_COUNT": "1", "SLURMD_NODENAME": "n1", "SLURM_SUBMIT_DIR": str(tmp_path)}
+    done = subprocess.run(
+        ["bash", str(spooled), str(folder), "0", "tag"], env={**os.environ, **job}, capture_output=True, check=False
+    )
+    assert done.returncode == 6, done.stderr
+    assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
+
+
+@pytest.mark.slow("a whole job")
+def test_one_file_contains_both_streams(run: Runner, tmp_path: Path, surroundings: Path) -> None:
+    folder = submitted(run, tmp_path, surroundings, tasks=2, command="echo out; echo err >&2", site=ONE_LOG)
+    logs = sorted((folder / "attempts/0/logs/0-worker").iterdir())
+    assert [(log.name, log.read_text()) for log in logs] == [(f"{n}.stdout.log", "out\nerr\n") for n in range(2)]
+    for options in ((), ("--stderr",)):
+        assert run("logs", "many", "worker-1", *options).out == "out\nerr\n"
+
 
 SECRET = "hunter2-hunter2"
 

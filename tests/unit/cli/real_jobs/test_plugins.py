@@ -1,4 +1,4 @@
-"""Plugins and storages, seen from the running task: real jobs on this machine."""
+"""Plugins, storages and the preflight of the only node, seen from the running task: real jobs on this machine."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from ...protocol.jobs import JOB
+from ...protocol.jobs import ROLE
 from ..ran import Ran, git_repository, plugins, script
-from ..running import program
+from ..running import JOB, Runner, job_file, program
 
 
 def test_the_plugin_git_clones_before_the_commands(ran: Callable[..., Ran], tmp_path: Path) -> None:
@@ -53,7 +53,7 @@ def test_the_plugin_tensorboard_runs_beside_the_first_task(
     done = ran(
         ["if [[ $PAI_TASK_INDEX == 0 ]]; then until [[ -e up ]]; do sleep 0.02; done; cat up; else ls; fi"],
         None,
-        taskRoles__other=JOB["taskRoles"]["worker"] | {"commands": ["ls"]},
+        taskRoles__other=ROLE | {"commands": ["ls"]},
         taskRoles__worker__instances=2,
         extras=plugins({"plugin": "tensorboard", "parameters": {"port": "6006", "logdir": folders}}),
     )
@@ -99,3 +99,24 @@ def test_a_storage_at_another_path_fails_the_task_if_the_site_lists_it(ran: Call
     done = ran(["echo never"], None, "--site", str(site), extras={"storages": storages})
     assert (done.code, done.log("stdout"), done.order) == (1, "", ["start storages 1"])
     assert f"the storage {tmp_path}/here is not at /mnt/not-here on localhost" in done.log("runtime")
+
+
+EXTRAS = "extras: {slurm: {preflight: {check: [disk, clock], command: COMMAND, pairs: 'exit 1'}}}\n"
+
+
+@pytest.mark.usefixtures("profile")
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [("test -e job.yaml", ""), ("echo broken; exit 9", "the preflight fails on the only node")],
+)
+def test_preflight_of_one_node(
+    run: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, reason: str
+) -> None:
+    """The commands run in the submit folder; a node has no pairs with itself. Nothing is left in /dev/shm."""
+    monkeypatch.chdir(tmp_path)
+    file = job_file(tmp_path, JOB + EXTRAS.replace("COMMAND", f"'{command}'"))
+    said = run("submit", file, "--backend", "local", "--wait")
+    status = run("status", "demo").out
+    assert (said.code == 0) == (not reason), said.err
+    assert reason in status
+    assert ("node localhost: the preflight command ended with status 9: broken" in status) == bool(reason)

@@ -8,9 +8,6 @@ import pytest
 
 from ..ran import Ran, plugins, script
 
-SYNTAX_ERROR = "echo 'SyntaxError: invalid syntax'; echo run >>runs; exit 1"
-"""A failure that is permanent: 231."""
-
 
 def test_a_prerequisite_named_ssh_is_not_the_barrier_of_the_plugin(ran: Callable[..., Ran]) -> None:
     """A prerequisite has the name and the status of the plugin's, and what it says."""
@@ -87,17 +84,6 @@ def test_output_of_the_commands_decides_the_exit_code(ran: Callable[..., Ran]) -
     assert ran(["echo ImportError: mine >&2; exit 1"]).result["exit_code"] == 232
 
 
-@pytest.mark.parametrize("wanted", ["fixed", "original"])
-def test_an_input_output_error_of_python_is_retried(ran: Callable[..., Ran], wanted: str) -> None:
-    """The first time the storage is at fault, the second time it is there again."""
-    done = ran(
-        ["[[ ! -e again ]] || exit 0; touch again; echo 'OSError: [Errno 5] Input/output error' >&2; exit 1"],
-        taskRoles__worker__taskRetryCount=1,
-        extras={"gangAllocation": False, "slurm": {"compat": {"exitPatterns": wanted}}},
-    )
-    assert (done.code, done.states) == (0, {"worker-0": "SUCCEEDED"}), done.said
-
-
 @pytest.mark.parametrize(
     ("compat", "runs", "code"),
     [({}, 3, 255), ({"exitPatterns": "original"}, 3, 255), ({"exitPatterns": "fixed"}, 1, 229)],
@@ -112,10 +98,3 @@ def test_a_missing_file_is_retried_as_on_openpai(
         extras={"gangAllocation": False, "slurm": {"compat": compat}},
     )
     assert (done.code, done.result["exit_code"], (done.work() / "runs").read_text()) == (1, code, "run\n" * runs)
-
-
-@pytest.mark.parametrize("count", [-2, -1, 3])
-def test_a_permanent_failure_is_not_retried_whatever_the_retry_count(ran: Callable[..., Ran], count: int) -> None:
-    done = ran([SYNTAX_ERROR], taskRoles__worker__taskRetryCount=count, extras={"gangAllocation": False})
-    assert (done.code, done.result["exit_code"]) == (1, 231), done.said
-    assert (done.work() / "runs").read_text() == "run\n"
