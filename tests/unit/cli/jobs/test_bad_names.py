@@ -15,7 +15,8 @@ from paislurm.translator.state.records import Changed, Observed, dump
 from tests.clock import clock
 
 from ...monitor.jobs import FAILED, FakeBackend, result, task
-from ..running import ME, Runner, job_file
+from ...protocol.jobs import changed
+from ..running import ME, Runner
 
 BAD = {"no characters": "a\0b\ud83dc\udc00", "long": "x" * 5000}
 COMMANDS = (
@@ -34,22 +35,10 @@ def texts(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | 
         yield from texts(inner, (*path, key))
 
 
-def changed(document: Any, path: tuple[str | int, ...], text: str) -> Any:
-    """Return a document with another text at a place."""
-    copy = json.loads(json.dumps(document))
-    inside = copy
-    for key in path[:-1]:
-        inside = inside[key]
-    inside[path[-1]] = text
-    return copy
-
-
 @pytest.fixture
-def lines(run: Runner, slurm: FakeBackend, demo: JobFolder, tmp_path: Path, profile: Path) -> list[Any]:
+def lines(run: Runner, slurm: FakeBackend, demo: JobFolder, job: str) -> list[Any]:
     """Submit a job with all that a record can have, let it be retried; return the lines of its journal."""
-    assert profile.exists()
-    assert not slurm.submissions
-    assert run("submit", job_file(tmp_path), "--time", "20").code == 0
+    assert (run("submit", job, "--time", "20").code, len(slurm.submissions)) == (0, 1)
     at = {"happened_at": clock() - 5, "attempt": 0}
     found = [json.loads(line) for line in demo.journal.read_text().splitlines()]
     found[0] |= {"group": "g", "sweep": {"a": "1"}, "virtual_cluster": "v", "partition": "p", "notify": ["JobFailed"]}
@@ -58,6 +47,10 @@ def lines(run: Runner, slurm: FakeBackend, demo: JobFolder, tmp_path: Path, prof
         Changed(**at, user=user_name(), values={"time": "00:10:00"}, old_values={"time": "1"}, job_id="101"),
     )
     return [*found, *(json.loads(dump(record)) for record in more)]
+
+
+def write(folder: JobFolder, lines: list[Any]) -> None:
+    folder.journal.write_text("".join(json.dumps(each) + "\n" for each in lines), encoding="utf-8")
 
 
 def fails_inside(run: Runner, tmp_path: Path, commands: Any) -> list[str]:
@@ -75,9 +68,8 @@ def test_commands_accept_bad_texts_in_a_journal(
     found = []
     for number, line in enumerate(lines):
         for path in texts(line):
-            spoilt = [*lines]
-            spoilt[number] = changed(line, path, BAD[bad])
-            demo.journal.write_text("".join(json.dumps(each) + "\n" for each in spoilt), encoding="utf-8")
+            spoilt = changed(line, "/".join(map(str, path)), BAD[bad])
+            write(demo, [*lines[:number], spoilt, *lines[number + 1 :]])
             found += [f"{line['kind']} {path}: {each}" for each in fails_inside(run, tmp_path, COMMANDS)]
     assert not found
 
@@ -91,14 +83,14 @@ def test_commands_accept_bad_texts_in_a_result(
         "threshold": 1}, tasks=[task(0, node_address="n1", ports_by_label={"http": [1]}), task(1)])  # fmt: skip
     found = []
     for path in texts(whole):
-        demo.result(0).write_text(json.dumps(changed(whole, path, BAD[bad])), encoding="utf-8")
+        demo.result(0).write_text(json.dumps(changed(whole, "/".join(map(str, path)), BAD[bad])), encoding="utf-8")
         found += [f"{path}: {each}" for each in fails_inside(run, tmp_path, COMMANDS[:3])]
     assert not found
 
 
 def test_invalid_characters_are_replaced_in_output(run: Runner, demo: JobFolder, lines: list[Any]) -> None:
-    lines[0] = changed(changed(lines[0], ("virtual_cluster",), "a\0b"), ("partition",), "\udcff/\ud800")
-    demo.journal.write_text("".join(json.dumps(each) + "\n" for each in lines), encoding="utf-8")
+    lines[0] |= {"virtual_cluster": "a\0b", "partition": "\udcff/\ud800"}
+    write(demo, lines)
     assert run.json("status", ME)["virtual_cluster"] == "a\ufffdb"
     assert demo.history().partition == "\udcff/\ufffd"
 
