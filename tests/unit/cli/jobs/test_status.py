@@ -93,10 +93,9 @@ def test_a_running_job_is_shown(run: Runner, slurm: FakeBackend, folder: JobFold
     (reports / "0.log").write_text(f"start 0 0 0 0 n1 4 {NOW}\nexit 0 0 0 0 0 0 success {NOW}\n", encoding="utf-8")
     (reports / "1.log").write_text(f"start 0 1 1 0 n2 4 {NOW}\nexit 0 1 1", encoding="utf-8")
     document = run.json("status", "7")
-    assert (document["state"], document["backend_state"]) == ("RUNNING", "RUNNING")
+    assert (document["state"], document["backend_state"], "1 of 2" in run("list").out) == ("RUNNING", "RUNNING", True)
     assert [(t["state"], t["node"]) for t in document["tasks"]] == [("SUCCEEDED", "n1"), ("RUNNING", "n2")]
     assert document["roles"] == [{"name": "worker", "instances": 2, "states": {"SUCCEEDED": 1, "RUNNING": 1}}]
-    assert "1 of 2" in run("list").out
 
 
 def test_status_of_a_failed_job_exits_with_0(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:

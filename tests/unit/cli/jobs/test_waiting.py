@@ -196,8 +196,7 @@ def test_a_cancel_does_not_reach_another_job_with_the_number(
     slurm.observations[JobId("7")] = observed("RUNNING", comment="paislurm-2")
     if began:
         claim(folder, "7", 1)
-    assert run("cancel", "demo").code == 0
-    assert slurm.cancelled == []
+    assert (run("cancel", "demo").code, slurm.cancelled) == (0, [])
     assert any(isinstance(record, Cancelled | Ended) for record in read(folder.journal).records)
 
 

@@ -150,9 +150,8 @@ def test_port_forward_prints_the_ssh_command() -> None:
     assert (done.returncode, done.stdout) == (0, line.format(http))
     assert f"open http://localhost:{http}" in done.stderr
     known = document_of("port-forward", "demo", "other", "99", "--local-port", "8888", "--login", "login1")
-    assert known["argv"][-2:] == ["8888:127.0.0.1:99", "login1"]
-    assert known["argv_by_node"][2:4] == ["-o", "UpdateHostKeys=no"]
-    assert known["argv_by_node"][4:] == ["-J", "login1", "-L", "8888:localhost:99", "localhost"]
+    by_node = ["-o", "UpdateHostKeys=no", "-J", "login1", "-L", "8888:localhost:99", "localhost"]
+    assert (known["argv"][-2:], known["argv_by_node"][2:]) == (["8888:127.0.0.1:99", "login1"], by_node)
     assert document_of("port-forward", "demo", "web-0", "tensorboard")["port"] == 6161
     assert document_of("port-forward", "demo", "web-0", "http")["login"].endswith(f"@{socket.getfqdn()}")
 
@@ -229,8 +228,8 @@ WORKER, PS = running_role("worker", 2, 3, 0), running_role("ps", 1, 0, 1, ago=10
 def test_sstat_queries_each_component_separately() -> None:
     said = Said(LINES)
     worker, ps = usages_of_steps(said, 7, [WORKER, PS], NOW)
-    assert "--jobs=7,8" in said.asked[0]
-    assert (len(said.asked), worker.running_tasks, worker.requested_cpus) == (1, 2, 4)
+    assert ["--jobs=7,8" in asked for asked in said.asked] == [True]
+    assert (worker.running_tasks, worker.requested_cpus) == (2, 4)
     assert (worker.cpus_busy, worker.used_memory_mib, worker.max_memory_mib) == (0.5, 10, 20)
     assert (ps.cpus_busy, ps.gpu_percent, ps.gpu_memory_mib) == (1.0, 40, None)
 

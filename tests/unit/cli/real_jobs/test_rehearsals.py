@@ -59,8 +59,7 @@ def test_each_fault_has_a_job_of_its_own(tmp_path: Path, run: Runner) -> None:
     assert [*real.parent.iterdir()] == [real]
     assert all(each["resuming"]["shown_by"].startswith("the first attempt went from 1 ") for each in found)
     assert [*(tmp_path / "home").glob("jobs/*"), *(tmp_path / "home").glob("rehearsals/*")] == []
-    assert run.json("list")["jobs"] == []
-    assert run.json("nodes")["bad_nodes"] == []
+    assert (run.json("list")["jobs"], run.json("nodes")["bad_nodes"]) == ([], [])
 
 
 @pytest.mark.parametrize(
@@ -133,6 +132,5 @@ def test_without_new_output_or_files_nothing_is_known() -> None:
         judge_files({"a": 1}, {"a": 9}),
     )
     assert [found and found.verdict for found in known] == ["unknown", "unknown"]
-    assert judge_log(PROGRESS, ["step 1"], ["loading"]) is None
-    assert judge_log(resumed, [], ["loading"]) is None
+    assert [judge_log(PROGRESS, ["step 1"], ["loading"]), judge_log(resumed, [], ["loading"])] == [None, None]
     assert judge_files({"a": 1}, {"a": 1}) is None

@@ -24,10 +24,20 @@ from paislurm.translator.times import aware
 from ....monitor.jobs import CREATED, INTENT, ROLES, SUBMITTED, FakeBackend, job_folder, leave_result, observed
 from ... import running
 from ...running import Runner
-from .printed import JOB, print_to
 
 TWO = [JobRole(name="ps", folder="0-ps", instances=1), JobRole(name="worker", folder="1-worker", instances=12)]
 pytestmark = pytest.mark.usefixtures("folder")
+JOB = "alice~demo"
+
+
+def print_to(
+    folder: JobFolder, index: int, text: str, retry: int = 0, stream: str = "stdout", attempt: int = 0
+) -> None:
+    """Let a task print."""
+    path = folder.log(attempt, ROLES[0], index, retry, stream)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab") as file:
+        file.write(text.encode())
 
 
 @pytest.mark.parametrize(
@@ -125,9 +135,8 @@ def test_an_attempt_of_a_task_not_yet_started_is_not_an_error(run: Runner) -> No
 
 def test_a_role_name_may_look_like_a_task_name() -> None:
     roles = [JobRole(name=name, folder=name, instances=2) for name in ("ps", "ps-1", "a-b")]
-    assert chosen(roles, ["ps-1"]) == [(roles[1], 0), (roles[1], 1)]
-    assert chosen(roles, ["ps-0"]) == [(roles[0], 0)]
-    assert chosen(roles, ["a-b-1"]) == [(roles[2], 1)]
+    for word, role, indexes in (("ps-1", 1, [0, 1]), ("ps-0", 0, [0]), ("a-b-1", 2, [1])):
+        assert chosen(roles, [word]) == [(roles[role], index) for index in indexes]
     with pytest.raises(NotFoundError):
         chosen(roles, ["a-b-٣"])
 
@@ -221,8 +230,7 @@ def test_a_sparse_gap_of_a_terabyte_is_skipped(run: Runner, folder: JobFolder, a
 )
 def test_arguments_select_each_task_once_in_job_order(words: str, expected: str) -> None:
     assert " ".join(f"{role.name}-{index}" for role, index in chosen(TWO, words.split())) == expected
-    assert len(chosen(TWO, ())) == 13
-    assert len(chosen(TWO, ["work*"])) == 12
+    assert (len(chosen(TWO, ())), len(chosen(TWO, ["work*"]))) == (13, 12)
 
 
 @pytest.fixture
