@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,6 @@ from tests.cluster.boot import locked
 from tests.cluster.checkout import install_checkout
 from tests.cluster.image import make_image
 from tests.cluster.instance import GROUP_ID, USERS
-from tests.cluster.jobs import ROOT
 from tests.cluster.kinds import NODES
 from tests.cluster.left_behind import cancel_if_failed
 from tests.cluster.running import running
@@ -57,22 +55,6 @@ def installed(cluster: Cluster) -> Cluster:
 def image(cluster: Cluster) -> Path:
     """The folder of a container image, which all users can read."""
     return make_image(cluster.instance)
-
-
-@pytest.fixture(scope="session")
-def programs(cluster: Cluster) -> Path:
-    """A folder that all hosts see, with `openmpi` and `mpich`: allreduce.c, compiled for each."""
-    folder = cluster.home("alice") / "programs"
-    with locked(cluster.instance):
-        folder.mkdir(exist_ok=True)
-        for name in ("openmpi", "mpich"):
-            program = folder / name
-            if not program.exists():
-                subprocess.run(
-                    [f"mpicc.{name}", "-o", str(program), str(ROOT / "tests/cluster/allreduce.c")], check=True
-                )
-            program.chmod(0o755)
-    return folder
 
 
 @pytest.fixture

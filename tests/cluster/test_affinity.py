@@ -44,25 +44,29 @@ def bound() -> Iterator[Cluster]:
         yield cluster
 
 
-def looked(bound: Cluster, folder: Path, layout: str, env: dict[str, str]) -> dict[str, list[str]]:
-    """Run a job by hand; return what each task printed."""
-    roles = role("wide", 1, LOOK).replace("cpu: 1", "cpu: 2") + role("narrow", 2, LOOK)
-    text = job_text("affinity", roles, f"{{slurm: {{layout: {layout}}}}}")
-    site = load_site(SITE + f"cpuUnit: {'core' if env else 'thread'}\n", file="site.yaml")
-    (folder / "job.sbatch").write_text(compile_job(text, file="job.yaml", site=site).script)
+def submit(
+    bound: Cluster, folder: Path, text: str, site: str, *edits: tuple[str, str], env: dict[str, str] | None = None
+) -> tuple[int, Path]:
+    """Run a job by hand to its end; return the exit status and the attempt's folder. Edits change the script."""
+    script = compile_job(text, file="job.yaml", site=load_site(site, file="site.yaml")).script
+    for old, new in edits:
+        script = script.replace(old, new)
+    (folder_of_alice(folder) / "job.sbatch").write_text(script)
     done = bound.run(["sbatch", "--wait", "job.sbatch"], cwd=folder, env=env, timeout=60)
-    logs = {
-        f"{log.parent.name}/{log.name.partition('.')[0]}": log.read_text().splitlines()
-        for log in folder.glob("affinity-*/attempts/0/logs/*/*.stdout.log")
-    }
-    assert done.returncode == 0, [file.read_text() for file in folder.glob("slurm-*.out")]
-    return logs
+    (attempt,) = folder.glob("*-*/attempts/0")
+    return done.returncode, attempt
 
 
 def test_tasks_run_on_the_cpus_that_they_ask_for(bound: Cluster) -> None:
     """In both layouts; one test, since there is one such cluster."""
     for layout, (number, env) in product(("het", "shared"), enumerate(OF_THE_SHELL)):
-        found = looked(bound, folder_of_alice(bound.home("alice") / f"{layout}-{number}"), layout, env)
+        roles = role("wide", 1, LOOK).replace("cpu: 1", "cpu: 2") + role("narrow", 2, LOOK)
+        text = job_text("affinity", roles, f"{{slurm: {{layout: {layout}}}}}")
+        folder, unit = bound.home("alice") / f"{layout}-{number}", f"cpuUnit: {'core' if env else 'thread'}\n"
+        code, attempt = submit(bound, folder, text, SITE + unit, env=env)
+        assert code == 0, [file.read_text() for file in folder.glob("slurm-*.out")]
+        logs = [attempt / f"logs/{task}.stdout.log" for task in ("0-wide/0", "1-narrow/0", "1-narrow/1")]
+        found = {f"{log.parent.name}/{log.name[0]}": log.read_text().splitlines() for log in logs}
         widths = {task: (lines[1], lines[2]) for task, lines in found.items()}
         assert widths == {
             "0-wide/0": ("2", "unset unset"),
@@ -89,14 +93,11 @@ def test_step_without_free_cpus_ends_the_job(bound: Cluster) -> None:
         if layout == "shared":
             roles = role("v", 2, "true").replace("cpu: 1", "cpu: 3") + role("u", 3, "true")
         text = job_text("threads", roles, "{slurm: {layout: shared}}" if layout == "shared" else "")
-        script = compile_job(text, file="job.yaml", site=load_site(profile, file="site.yaml")).script
-        folder = folder_of_alice(bound.home("alice") / f"{layout}-{'threads' in profile}")
-        script = script.replace("STEP_SECONDS=300", "STEP_SECONDS=3").replace("export SLURM_OVERCOMMIT=1", ":")
-        (folder / "job.sbatch").write_text(script)
-        done = bound.run(["sbatch", "--wait", "job.sbatch"], cwd=folder, timeout=60)
-        (path,) = folder.glob("threads-*/attempts/0/result.json")
-        result = json.loads(path.read_text())
-        found = (done.returncode, result["outcome"], result["exit_code"], result["behaviour"])
+        folder = bound.home("alice") / f"{layout}-{'threads' in profile}"
+        hurry = (("STEP_SECONDS=300", "STEP_SECONDS=3"), ("export SLURM_OVERCOMMIT=1", ":"))
+        code, attempt = submit(bound, folder, text, profile, *hurry)
+        result = json.loads((attempt / "result.json").read_text())
+        found = (code, result["outcome"], result["exit_code"], result["behaviour"])
         if profile == THREADS:
             assert found == (1, "failed", 252, "permanent")
             assert "found no room for its step in 3 s" in result["reason"]
@@ -124,11 +125,8 @@ def test_a_strict_task_ends_if_it_shares_its_cpu(bound: Cluster) -> None:
     for masks in ("0x1,0x2", "0x1,0x1"):
         binding = f'{{slurm: {{binding: {{cpu: "mask_cpu:{masks}", onMismatch: error}}}}}}'
         text = job_text("strict", role("near", 2, "echo ran", failed=2, succeeded=2), binding)
-        folder = folder_of_alice(bound.home("alice") / f"strict-{masks[-1]}")
-        script = compile_job(text, file="job.yaml", site=load_site(SITE, file="site.yaml")).script
-        (folder / "job.sbatch").write_text(script)
-        bound.run(["sbatch", "--wait", "job.sbatch"], cwd=folder, timeout=60)
-        (attempt,) = folder.glob("strict-*/attempts/0")
+        folder = bound.home("alice") / f"strict-{masks[-1]}"
+        _, attempt = submit(bound, folder, text, SITE)
         result = json.loads((attempt / "result.json").read_text())
         logs = "".join(log.read_text() for log in sorted(attempt.glob("logs/*/*.log")))
         if masks == "0x1,0x2":

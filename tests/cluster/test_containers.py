@@ -6,63 +6,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.cluster.jobs import BOTH, ONE_ATTEMPT, job_text, paislurm, role, submit
-from tests.cluster.ssh_calls import MASTER, WAITS, came_back, roles_of_calls
+from tests.cluster.test_ssh import WAITS
 
 if TYPE_CHECKING:
     from tests.cluster.cluster import Cluster
-
-LOOK = (
-    'id -un; umask; echo "$PAI_TASK_INDEX $PAI_TASK_CPU_NUM ${SLURM_JOB_ID-none} ${SSH_AUTH_SOCK-none}"; pwd; '
-    "command -v srun sbatch scontrol || echo no Slurm; df -m --output=size /dev/shm | tail -1; "
-    "touch $HOME/marker$PAI_TASK_INDEX /tmp/marker$PAI_TASK_INDEX; sleep 1; ls $HOME /tmp; "
-    "cat /mnt/data/file; getent hosts t-1 | cut -d' ' -f1; echo $PAI_HOST_IP_t_1"
-)
 
 
 def settings(image: Path, *mounts: Path) -> str:
     folders = ", ".join(str(mount) for mount in mounts)
     return ONE_ATTEMPT + f"containers: {{runtime: charliecloud, images: {{debian: {image}}}, mounts: [{folders}]}}\n"
-
-
-def test_container_has_image_work_folder_and_storage(installed: Cluster, workdir: Path, image: Path) -> None:
-    (workdir / "data").mkdir()
-    (workdir / "data" / "file").write_text("of the storage\n")
-    more = settings(image) + f"storages: {{data: {{path: {workdir}/data}}}}\n"
-    roles = role("t", 2, LOOK, more="    extraContainerOptions: {shmMB: 64}\n")
-    job = submit(installed, workdir, roles, "{storages: [{name: data}]}", more)
-    code, _ = job.ended()
-    assert code == 0, job.log("0-t/0", "stderr.log")
-    for index in (0, 1):
-        assert job.log(f"0-t/{index}", "stderr.log") == ""
-        lines = job.log(f"0-t/{index}").splitlines()
-        assert lines[:6] == [
-            "alice",
-            "0022",
-            f"{index} 1 none none",
-            str(job.work(f"0-t/{index}")),
-            "no Slurm",
-            lines[5],
-        ]
-        assert lines[5].strip() == "64"
-        # Of what the two of them write, each finds its own alone.
-        assert [line for line in lines if line.startswith("marker")] == [f"marker{index}"] * 2
-        assert lines[-3] == "of the storage"
-        assert lines[-2] == lines[-1]
-
-
-def test_ssh_reaches_other_containers(installed: Cluster, workdir: Path, image: Path) -> None:
-    """As without containers, and there is no other ssh."""
-    (workdir / "programs").mkdir()
-    (workdir / "programs" / "master.sh").write_text(MASTER + "\nssh worker-1 'cat $HOME/where'\n")
-    (workdir / "programs").chmod(0o755)
-    roles = roles_of_calls(workdir / "programs" / "master.sh", f'echo "here $PAI_TASK_INDEX" >$HOME/where; {WAITS}')
-    more = settings(image, workdir / "programs")
-    job = submit(installed, workdir, roles, "{slurm: {layout: het}}", more)
-    slots = {"master-0": "0.0", "worker-0": "1.0", "worker-1": "1.1"}
-    calls = job.calls()
-    out, err = came_back(job, lambda task, _: f"upperdir={calls}/{slots[task]}.root/upper")
-    assert out[-2:] == ["100", "here 1"]
-    assert "paislurm: ssh: worker-7 is no task of this job; its tasks are master-0 worker-0..1" in err
 
 
 def test_rsync_goes_from_container_to_container(installed: Cluster, workdir: Path, image: Path) -> None:

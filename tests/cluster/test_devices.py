@@ -6,7 +6,6 @@ import json
 from typing import TYPE_CHECKING
 
 from tests.cluster.jobs import BOTH, ONE_ATTEMPT, folder_of_alice, role, submit, submit_file, write
-from tests.cluster.processes import wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,36 +36,6 @@ def seen(job: Submitted, *tasks: str) -> list[list[str]]:
     assert (code, {task["state"] for task in result["tasks"]}) == (0, {"SUCCEEDED"})
     # An empty list stands between two blanks.
     return [job.log(task).rstrip("\n").split(" ") for task in tasks]
-
-
-def allocated(cluster: Cluster, job: Submitted) -> str:
-    """Return how many GPUs Slurm gave a job of one component."""
-    owner = json.loads((job.attempt / "result.json").read_text())["job_id"]
-
-    def rows() -> list[str]:
-        return [row["AllocTRES"] for row in cluster.sacct(owner) if row["JobID"] == owner]
-
-    # The accounting is late on a loaded machine.
-    wait_until(lambda: any(rows()), "the accounting to know what the job was given")
-    (row,) = rows()
-    return dict(part.split("=") for part in row.split(",")).get("gres/gpu", "0")
-
-
-def test_three_two_gpu_tasks_get_disjoint_gpus_on_two_nodes(installed: Cluster, workdir: Path) -> None:
-    """The third task's node gives two GPUs and not four."""
-    write(workdir, gpu_role("worker", 3, 2, meet(workdir, 3)))
-    job = submit_file(installed, workdir, env=OF_THE_SHELL)
-    found = seen(job, "0-worker/0", "0-worker/1", "0-worker/2")
-    first, _, last = (node for node, *_ in found)
-    assert [node for node, *_ in found] == [first, first, last]
-    assert first != last
-    *whole, half = [lists[:2] for _, *lists in found]
-    assert whole == [["0,1", "0,1"], ["2,3", "2,3"]]
-    # Jobs of other tests may have any of the other two.
-    assert half[0] == half[1]
-    assert len(set(half[0].split(",")) & set("0123")) == 2
-    assert {lists[3] for _, *lists in found} == {"unset"}
-    assert allocated(installed, job) == "6"
 
 
 @BOTH

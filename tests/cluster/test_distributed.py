@@ -57,12 +57,15 @@ def horovod_venv(cluster: Cluster) -> Path:
 
 
 @pytest.fixture
-def horovod_image(image: Path, programs: Path, workdir: Path) -> Path:
+def horovod_image(image: Path, workdir: Path) -> Path:
     """The image with `python` and `sleep` stood in for, and with what Horovod's says of its environment."""
     copy = workdir / "image"
     subprocess.run(["cp", "--archive", "--link", str(image), str(copy)], check=True)
-    for name, program in {"python": STANDIN, "sleep": STANDIN, "allreduce": programs / "openmpi"}.items():
-        shutil.copy(program, copy / "usr/local/bin" / name)
+    programs = copy / "usr/local/bin"
+    for name in ("python", "sleep"):
+        shutil.copy(STANDIN, programs / name)
+    source = Path(__file__).with_name("allreduce.c")
+    subprocess.run(["mpicc.openmpi", "-o", str(programs / "allreduce"), str(source)], check=True)
     (copy / "ch").mkdir(exist_ok=True)
     variables = f"LD_LIBRARY_PATH=/usr/local/lib\nSTANDIN_LOG={workdir}/log\nSTANDIN_TRAINING=allreduce\n"
     (copy / "ch/environment").write_text(variables)

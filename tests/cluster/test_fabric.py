@@ -164,18 +164,6 @@ def test_missing_adapter_fails_the_job_before_any_task_starts(tree: Tree, workdi
     assert f"node n2: {lacks}" in paislurm(tree.cluster, workdir, "status", job.name).stdout
 
 
-def test_log_lists_all_infiniband_problems(tree: Tree, workdir: Path) -> None:
-    tree.run("n1", "echo 1: DOWN >infiniband/mlx5_0/ports/1/state; echo down >net/ib0/operstate")
-    tree.run("n2", "echo 1: DOWN >infiniband/mlx5_0/ports/1/state; echo down >net/ib0/operstate")
-    job = submit(tree.cluster, workdir, role("w", 1, LOOK, more=ON), settings=tree.settings("unlimited"))
-    code, result = job.ended()
-    assert (code, result["exit_code"]) == (1, 252)
-    assert result["reason"].endswith(": port 1 of the InfiniBand adapter mlx5_0 is not active but DOWN, and 2 more")
-    log = (job.attempt / "slurm.log").read_text()
-    assert "the network interface ib0 is not up but down" in log
-    assert "and InfiniBand needs unlimited (site profile: infiniband.memlockMB)" in log
-
-
 @BOTH
 def test_nodes_that_differ_are_named_before_the_tasks_start(tree: Tree, workdir: Path, layout: str) -> None:
     """A slow port, and errors of a cable; the job runs."""

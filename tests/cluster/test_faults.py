@@ -104,39 +104,6 @@ def test_lost_node_ends_the_job_despite_its_completion_policy(installed: Cluster
         assert "NODE_FAIL" in found["batch"] | found["peer"], found
 
 
-def test_a_duplicate_ends_at_once_and_changes_nothing(installed: Cluster, workdir: Path) -> None:
-    job = submit(installed, workdir, role("w", 1, "echo once; sleep 5"))
-    wait_ready(job, "0-w/0")
-    folder = job.attempt.parents[1]
-    log = workdir / "duplicate.log"
-    done = installed.run(
-        ["sbatch", "--wait", "--output", str(log), str(job.attempt / "job.sbatch"), str(folder), "0", "tag"],
-        check=False,
-    )
-    assert done.returncode == 5
-    assert "is a duplicate and ends" in log.read_text()
-    code, result = job.ended()
-    assert (code, result["outcome"], job.log("0-w/0")) == (0, "succeeded", "once\n")
-
-
-def test_signal_from_the_users_program_sets_the_exit_status(installed: Cluster, workdir: Path) -> None:
-    """KILL and TERM that nobody but the user's own program sent are the command's status, and transient."""
-    commands = {
-        "itself": (137, "kill -KILL $$"),
-        "child": (137, "bash -c 'kill -KILL $$'"),
-        "group": (143, "kill -TERM 0; sleep 60"),
-        "abort": (134, "kill -ABRT $$"),
-    }
-    jobs = {
-        name: submit(installed, folder_of_alice(workdir / name), role("w", 1, command))
-        for name, (_, command) in commands.items()
-    }
-    for name, (wanted, _) in commands.items():
-        code, result = jobs[name].ended()
-        assert (code, result["outcome"], result["exit_code"]) == (1, "failed", wanted), name
-        assert result["tasks"][0]["exit_status"] == wanted
-
-
 def test_killed_task_shell_fails_or_retries_the_task(installed: Cluster, workdir: Path) -> None:
     """Nobody reports that task's end but srun. Without gang, another slot runs it again if its own is gone, too."""
     above = "up() { ps -o ppid= -p $1 | tr -d ' '; }; shell=$(up $PPID); slot=$(up $shell)"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING
 
 import pytest
@@ -140,8 +140,7 @@ def test_a_shell_in_a_task_has_a_terminal(ann: Ann) -> None:
     assert ann.submit(role("worker", 1, "sleep 600")).returncode == 0
     wait_until(lambda: ann.status()["tasks"][0]["state"] == "RUNNING", "the task to run")
     argv = ann.laptop.command(["paislurm", "exec", ann.name, "worker"], {**ann.env, "TERM": "xterm"})
-    terminal = Terminal(argv, rows=40, columns=100)
-    try:
+    with closing(Terminal(argv, rows=40, columns=100)) as terminal:
         terminal.type("echo $((6 * 7)); tty; stty size\r")
         terminal.expect(r"\n42\r")
         terminal.expect("/dev/pts/")
@@ -149,9 +148,7 @@ def test_a_shell_in_a_task_has_a_terminal(ann: Ann) -> None:
         terminal.type("exit 5\r")
         assert terminal.ended() == 5
         assert terminal.settings() == terminal.before
-    finally:
-        terminal.close()
-        ann.paislurm("cancel", ann.name)
+    assert ann.paislurm("cancel", ann.name).returncode == 0
 
 
 def test_submit_works_through_a_jump_host(ann: Ann) -> None:

@@ -17,16 +17,13 @@ import pytest
 from tests.children import child
 from tests.cluster.jobs import folder_of_alice
 from tests.cluster.processes import wait_until
-from tests.cluster.watched import ALONE, FIRST, LONGEST, SAVES, Watched, check, watched
+from tests.cluster.watched import ALONE, FIRST, KILLS, LONGEST, SAVES, Watched, check, watched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from tests.cluster.cluster import Cluster
-
-KILLS = [("write", number) for number in range(1, 7)] + [("fsync", 4), ("link", 1), ("rename", 1)]
-"""System calls in which the monitor is killed: all of its writes, what makes them last, and what takes its lock."""
 
 
 @pytest.fixture(scope="module")

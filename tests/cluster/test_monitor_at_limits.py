@@ -16,7 +16,7 @@ from tests.children import child
 from tests.cluster.jobs import folder_of_alice, job_text, profile, role
 from tests.cluster.processes import wait_until
 from tests.cluster.sharing import small_file_system
-from tests.cluster.watched import ALONE, COUNTED, LONGEST, Watched, check, watched
+from tests.cluster.watched import ALONE, COUNTED, LONGEST, check, watched
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,11 +35,6 @@ def ground(installed: Cluster) -> Path:
 
 def holds(file: Path, text: str) -> bool:
     return file.exists() and text in file.read_text()
-
-
-def retries(job: Watched) -> list[int]:
-    """Return how many retries of the budget were used after each attempt but the last."""
-    return [record["used_retries"] for record in job.journal() if record["kind"] == "retry"]
 
 
 def fill_up(installed: Cluster, ground: Path, small: Path) -> None:

@@ -20,10 +20,10 @@ BEFORE = (
 )
 
 
-def program(workdir: Path, implementation: str) -> Path:
+def program(workdir: Path) -> Path:
     path = workdir / "programs" / "allreduce"
     path.parent.mkdir()
-    subprocess.run([f"mpicc.{implementation}", "-o", str(path), str(SOURCE)], check=True)
+    subprocess.run(["mpicc.openmpi", "-o", str(path), str(SOURCE)], check=True)
     path.chmod(0o755)
     return path
 
@@ -41,7 +41,7 @@ def ended(job: Submitted) -> tuple[int, dict[str, Any]]:
 
 @BOTH
 def test_two_roles_form_one_mpi_world(installed: Cluster, workdir: Path, layout: str) -> None:
-    command = f"{WHERE}; {program(workdir, 'openmpi')}"
+    command = f"{WHERE}; {program(workdir)}"
     roles = cpus(role("master", 1, command) + role("worker", 2, command), 4)
     extras = f"{{slurm: {{layout: {layout}, mpi: {{ranksPerInstance: 2}}, "
     # In components whose nodes are in order: Slurm 22.05 mistakes those that are not (W414).
@@ -63,18 +63,6 @@ def test_two_roles_form_one_mpi_world(installed: Cluster, workdir: Path, layout:
         assert found == [(str(next_rank + k), task["node"]) for k in range(ranks)]
         assert out.splitlines().count(place) == ranks
         next_rank += ranks
-
-
-def test_mpich_ranks_start_with_pmi2(installed: Cluster, workdir: Path) -> None:
-    roles = cpus(role("worker", 3, str(program(workdir, "mpich"))), 2)
-    job = submit(
-        installed, workdir, roles, "{slurm: {taskRoles: {worker: {mpi: {plugin: pmi2, ranksPerInstance: 2}}}}}", OFFERS
-    )
-    code, result = ended(job)
-    assert (code, result["outcome"]) == (0, "succeeded")
-    out = "".join(job.log(f"0-worker/{index}") for index in range(3))
-    ranks = re.findall(r"^rank (\d) of 6 ", out, re.MULTILINE)
-    assert sorted(ranks) == list("012345")
 
 
 def test_first_failed_rank_fails_its_task(installed: Cluster, workdir: Path) -> None:

@@ -17,7 +17,7 @@ from tests.cluster.instance import LOGIN
 from tests.cluster.jobs import folder_of_alice, profile
 from tests.cluster.monitor_runs import cron, ended_by_cron, has_ended
 from tests.cluster.processes import read, residents, wait_until
-from tests.cluster.watched import FIRST, LONGEST, SAVES, Watched, check, watched
+from tests.cluster.watched import FIRST, KILLS, LONGEST, SAVES, Watched, check, watched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,10 +28,8 @@ if TYPE_CHECKING:
 STRICT = "monitor: none\n"
 CHAOS = bool(os.environ.get("PAISLURM_CHAOS"))
 chaos = pytest.mark.chaos("waits minutes for Slurm")
-IN_ANY_RUN = ("alone", "het", "memory", "told")
+IN_ANY_RUN = ("alone", "het")
 """The jobs that are over in seconds; the others of `jobs` are for `make chaos`."""
-KILLS = [("write", number) for number in range(1, 7)] + [("fsync", 4), ("link", 1), ("rename", 1)]
-"""System calls in which what the batch script calls is killed: as in `test_monitor`."""
 SBATCH = """#!/bin/sh
 # Let sbatch submit a retry, or not, and kill the monitor that called it; once.
 if [ "{when}" = after ]; then /usr/bin/sbatch "$@" >/dev/null; fi
@@ -96,13 +94,11 @@ def jobs(installed: Cluster, ground: Path) -> dict[str, Watched]:
             "extras": "{slurm: {layout: het}}",
         },
         "back-off": {"command": "kill -9 $$", "site": f"retry: {{maxTransientRetries: 2}}\n{STRICT}"},
-        "memory": {"command": "tail -c 900M /dev/zero | tail", "retries": 2},
         "cancel-user": {"command": SAVES, "retries": 5},
         "root-retried": {
             "command": f"{FIRST} || exit 0; {SAVES}",
             "site": f"retry: {{onRootCancel: retry}}\n{STRICT}",
         },
-        "requeued": {"command": f"{FIRST} || exit 0; {SAVES}"},
         "timeout-retried": {
             "command": f"{FIRST} || exit 0; {SAVES}",
             "extras": "{slurm: {time: 10, onTimeout: retry}}",
@@ -112,11 +108,6 @@ def jobs(installed: Cluster, ground: Path) -> dict[str, Watched]:
             "extras": "{slurm: {partition: spot}}",
             "memory": 900_000,
             "partitions": "partitions: {spot: {}}\n",
-        },
-        "told": {
-            "command": "true",
-            "extras": "{jobStatusChangeNotification: {succeeded: true}}",
-            "site": f'notifications: {{command: [sh, -c, "cat >>{ground}/told/events"]}}\n{STRICT}',
         },
     }
     chosen = kinds if CHAOS else IN_ANY_RUN
@@ -162,18 +153,6 @@ def test_delayed_retry_is_submitted_at_once_with_begin_time(jobs: dict[str, Watc
     assert sent[2] < due[1] <= int((job.path / "attempts/2/claim").stat().st_mtime) + 1
 
 
-def test_a_permanent_failure_ends_the_job(jobs: dict[str, Watched]) -> None:
-    wait_until(has_ended(jobs["memory"]), "the end of a job that took too much memory", LONGEST)
-    check("none: memory", jobs["memory"], "FAILED", -1200, 1)
-
-
-def test_last_attempt_sends_the_notification(jobs: dict[str, Watched]) -> None:
-    job = jobs["told"]
-    wait_until(has_ended(job), "the end of a job that succeeds", LONGEST)
-    check("none: notified", job, "SUCCEEDED", 0, 1)
-    assert '"event": "succeeded"' in (job.folder / "events").read_text()
-
-
 @chaos
 def test_cron_handles_cancelled_and_preempted_jobs(installed: Cluster, jobs: dict[str, Watched]) -> None:
     """Cancelled by its user, by root where the site has that retried, and preempted."""
@@ -203,17 +182,6 @@ def test_cron_retries_a_job_whose_batch_script_was_killed(installed: Cluster, gr
         wait_until(has_ended(job), f"the end of {job.name}", LONGEST)
     assert not (job.path / "attempts/0/result.json").exists()
     check("none: script killed", job, "SUCCEEDED", 0, 2)
-
-
-@chaos
-def test_requeued_job_gets_a_new_attempt(jobs: dict[str, Watched]) -> None:
-    job = jobs["requeued"]
-    job.begun()
-    job.requeue()
-    wait_until((job.path / "attempts/0/result.json").exists, f"the result of {job.name}", LONGEST)
-    with cron(job):
-        wait_until(has_ended(job), f"the end of {job.name}", LONGEST)
-    check("none: scontrol requeue", job, "SUCCEEDED", 0, 2)
 
 
 @chaos

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.cluster.instance import GROUP_ID, USERS
-from tests.cluster.jobs import SITE, Submitted, paislurm, role, states, submit_file
-from tests.cluster.processes import wait_until
+from tests.cluster.jobs import SITE, Submitted, paislurm, role, submit_file
+from tests.cluster.processes import read, wait_until
 
 if TYPE_CHECKING:
     from tests.cluster.cluster import Cluster
@@ -86,37 +85,6 @@ extras:
     )
 
 
-def test_the_published_job_with_all_kinds_of_prerequisites(installed: Cluster, workdir: Path, published: Path) -> None:
-    """tensorflow-cifar10.yaml as it is; what it downloads and trains is stood in for."""
-    until_the_server_trains = 'until grep -q "^python" "$PAI_WORK_DIR"/../../1-*/0/calls; do sleep 0.1; done'
-    log = '#!/bin/bash\necho "${0##*/} $*" >>"$PAI_WORK_DIR/calls"\n'
-    write_files(
-        workdir,
-        job_yaml=(published / "v2/tensorflow-cifar10.yaml").read_text(),
-        bin__rm=f'{log}[[ $1 == /usr/local/cuda/* ]] || exec /bin/rm "$@"\n',
-        bin__wget=f"{log}mkdir -p t/cifar-10-batches-py; tar cz -C t cifar-10-batches-py\n",
-        bin__git=f'{log}[[ $1 != clone ]] || mkdir -p "$3/scripts/tf_cnn_benchmarks"\n',
-        bin__python=f"{log}[[ $2 != *=ps ]] || exec sleep 60\n{until_the_server_trains}\n",
-    )
-    submitted = submit_file(installed, workdir, env={"PATH": f"{workdir}/bin:{installed.environment('alice')['PATH']}"})
-    code, result = submitted.ended()
-    assert (code, result["outcome"]) == (0, "succeeded"), submitted.log("0-worker/0", "stderr.log")
-    assert states(result) == ["worker-0 SUCCEEDED", "psserver-0 STOPPED"]
-    for task, kind in (("0-worker", "worker"), ("1-psserver", "ps")):
-        work = submitted.work(f"{task}/0")
-        *calls, trained = (work / "calls").read_text().splitlines()
-        assert calls == [
-            "rm /usr/local/cuda/lib64/stubs/libcuda.so.1",
-            "wget -qO- https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz",
-            "git clone https://github.com/MaggieQi/benchmarks script_tensorflow_cnnbenchmarks",
-            "git checkout 84820935288cab696c9c2ac409cbd46a1f24723d",
-        ]
-        assert trained.startswith(f"python tf_cnn_benchmarks.py --job_name={kind} --local_parameter_device=gpu")
-        assert f"--data_dir={work}/data_cifar10" in trained
-        assert f"--train_dir={work}/output_tensorflow_cifar10_model --model=resnet20 --batch_size=32" in trained
-        assert (work / "data_cifar10").is_dir()
-
-
 def _reads(path: Path, text: bytes) -> bool:
     try:
         return text in path.read_bytes()
@@ -145,11 +113,8 @@ taskRoles:
     write_files(workdir, job_yaml=job, secrets_yaml=f"db: {{key: {VALUE}}}\n")
     (workdir / "secrets.yaml").chmod(0o600)
     submitted = submit_file(installed, workdir, "job.yaml", "--secrets", "secrets.yaml")
-    tasks = ("0-a/0", "1-b/0", "1-b/1")
-    deadline = time.monotonic() + 60
-    while [_read(submitted, task) for task in tasks] != ["ready\n"] * 3 and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert [submitted.log(task) for task in tasks] == ["ready\n"] * 3
+    logs = [submitted.attempt / "logs" / f"{task}.stdout.log" for task in ("0-a/0", "1-b/0", "1-b/1")]
+    wait_until(lambda: [read(log) for log in logs] == ["ready\n"] * 3, "all tasks to be ready")
     status = paislurm(
         installed, workdir, "status", "--json", "--", submitted.name, env={"PAISLURM_HOME": str(submitted.home)}
     )
@@ -181,13 +146,6 @@ taskRoles:
     (workdir / "go").touch()
     assert submitted.ended()[0] == 0
     assert not (folder / "secrets").exists()
-
-
-def _read(job: Submitted, task: str) -> str:
-    try:
-        return job.log(task)
-    except OSError:
-        return ""
 
 
 def test_script_run_by_hand_reads_secrets_from_its_folder(installed: Cluster, workdir: Path) -> None:

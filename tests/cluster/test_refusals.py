@@ -68,19 +68,6 @@ def test_status_reports_an_accepted_job_that_cannot_start(installed: Cluster, wo
     assert waiting.returncode == 1
 
 
-@pytest.mark.exclusive
-def test_submit_fails_while_the_controller_is_down(installed: Cluster, workdir: Path) -> None:
-    installed.stop_daemon("slurmctld")
-    try:
-        done = submit_two(installed, workdir, "{}")
-    finally:
-        installed.start_daemon("slurmctld")
-    assert (done.returncode, left_behind(workdir)) == (6, [])
-    assert "error E506: Slurm cannot be reached: " in done.stderr
-    assert "nothing was submitted" in done.stderr
-    assert submit_two(installed, workdir, "{}").returncode == 0
-
-
 @contextlib.contextmanager
 def rules(cluster: Cluster, plugin: str) -> Iterator[None]:
     """Let the controller ask a job_submit plugin."""

@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cluster.jobs import ONE_ATTEMPT, folder_of_alice, paislurm, role, submit
+from tests.cluster.jobs import ONE_ATTEMPT, WHERE, folder_of_alice, paislurm, role, submit
 from tests.cluster.processes import read, wait_until
-from tests.cluster.ssh_calls import PLACE, WAITS, mount_of_node
 from tests.cluster.test_faults import cut_off, status, wait_ready
 
 if TYPE_CHECKING:
     from tests.cluster.cluster import Cluster
+
+
+WAITS = "trap 'exit 0' TERM; sleep 300 & wait"
+PLACE = f"{WHERE} $(grep -oE 'paislurm-[0-9a-f]{{8}}-(login|n[0-9]+) ' /proc/self/mountinfo)"
+"""Where a command is, and whose mount table it has: that of a node has a file system of its name."""
 
 
 @pytest.mark.parametrize("signal", ["TERM", "KILL"])
@@ -28,7 +32,7 @@ def test_killing_ssh_kills_its_remote_processes(installed: Cluster, workdir: Pat
     where = job.work("1-worker/0") / "where"
     wait_until(lambda: where.exists() and len(where.read_text().splitlines()) == 2, "the remote command to run")
     pids, location = where.read_text().splitlines()
-    assert location == f"n6 worker-0 {where.parent} {mount_of_node(installed, 'n6')}"
+    assert location == f"n6 worker-0 {where.parent} paislurm-{installed.instance.tag}-n6"
     # All hosts of the cluster have their processes in common.
     remote_processes = [Path("/proc", pid) for pid in pids.split()]
     carriers = f"--relay {job.attempt.parents[1]} "

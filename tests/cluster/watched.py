@@ -22,6 +22,8 @@ LONGEST = 330
 ALONE = "monitor: {background: false, maxPollInterval: 2}\n"
 SAVES = "trap 'echo saved; exit 0' TERM; echo ready; while :; do sleep 300 & wait; done"
 FIRST = '[ "$FC_FRAMEWORK_ATTEMPT_ID" = 0 ]'
+KILLS = [("write", number) for number in range(1, 7)] + [("fsync", 4), ("link", 1), ("rename", 1)]
+"""System calls in which a monitor is killed: all of its writes, what makes them last, and what takes its lock."""
 COUNTED: list[tuple[str, tuple[int, int, int], str]] = []
 """Of each fault: how many attempts there were by accounting, claims and ledger, and how the job ended."""
 
@@ -78,14 +80,6 @@ class Watched:
     def latest(self) -> str:
         """Return the id of the job whose command began last."""
         return self.lines()[-1].split()[1]
-
-    def requeue(self) -> None:
-        """Put the job back to wait, as an administrator does, and have it start at once: Slurm waits two minutes."""
-        number, admin = self.latest(), self.cluster.admin
-        admin(["scontrol", "update", f"jobid={number}", "requeue=1"])
-        admin(["scontrol", "requeue", number])
-        wait_until(lambda: "JobState=PENDING" in admin(["scontrol", "show", "job", number]), "the job to wait")
-        admin(["scontrol", "update", f"jobid={number}", "starttime=now"])
 
     def counts(self) -> tuple[int, int, int]:
         """Return how many attempts there were: by the accounting, by the claims, by the ledger."""

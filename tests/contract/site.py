@@ -111,6 +111,14 @@ class Site:
         path.chmod(0o644)
         return path
 
+    def described(
+        self, folder: Path, name: str, roles: str, extras: str = "", settings: str = ONE_ATTEMPT, *, retries: int = 0
+    ) -> Job:
+        """Write a job file `<name>.yaml` and a site profile into a folder, which has the home; nothing is submitted."""
+        self.write(folder, "site.yaml", merged(self.profile, settings))
+        text = with_retries(job_text(name, roles, extras), retries)
+        return Job(self, folder, self.write(folder, f"{name}.yaml", text), name)
+
     def submit(
         self,
         folder: Path,
@@ -131,10 +139,9 @@ class Site:
         """
         here = self.own(folder / f"job{next(self.numbers)}")
         text = file.read_text() if file else job_text(f"{folder.name[:40]}-{here.name}", roles, extras)
-        text = text.replace("type: job\n", f"type: job\njobRetryCount: {retries}\n") if retries else text
         profile = self.profile.replace("normal", partition) if partition else self.profile
         self.write(here, "site.yaml", merged(profile, settings))
-        job = Job(self, here, self.write(here, "job.yaml", text), more=env or {})
+        job = Job(self, here, self.write(here, "job.yaml", with_retries(text, retries)), more=env or {})
         if way:
             job.host, job.more = way.host, {**job.more, **way.environment(self)}
         done = job.paislurm("submit", "--json", *(way.words if way else ()), "job.yaml")
@@ -236,6 +243,10 @@ def spoken(text: str) -> list[str]:
         if re.match(r"(srun|sbatch|scancel|slurmstepd|slurmd|squeue|sacct|scontrol): ", line)
         and not OF_TASKS.match(line)
     ]
+
+
+def with_retries(text: str, retries: int) -> str:
+    return text.replace("type: job\n", f"type: job\njobRetryCount: {retries}\n") if retries else text
 
 
 def merged(profile: str, settings: str) -> str:

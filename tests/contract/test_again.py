@@ -22,8 +22,7 @@ def test_job_can_be_submitted_again_from_its_run_record(site: Site, folder: Path
     profile = site.write(folder, "then.yaml", merged(site.profile, ONE_ATTEMPT))
     file = site.write(folder, "job.yaml", f"{TEXT}parameters: {{lr: 0.1}}\n")
     job = Job(site, folder, file, name="again", more={"PAISLURM_SITE": str(profile)})
-    env = {**job.env, "PAISLURM_SITE": str(profile)}
-    done = site.run("paislurm", "submit", "../job.yaml", "--set", "lr=0.2", cwd=there, env=env)
+    done = site.run("paislurm", "submit", "../job.yaml", "--set", "lr=0.2", cwd=there, env=job.env)
     assert done.returncode == 0, done.stderr
     assert job.ended()[0] == 0
     first = job.log("0-a/1")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from paislurm.translator.planning.slurm.hazards import hazards
-from tests.cluster.jobs import role
+from tests.cluster.jobs import BOTH, role
 from tests.cluster.processes import wait_until
 from tests.contract.backends import WAYS, Way
 
@@ -147,15 +147,17 @@ def test_a_heterogeneous_job(site: Site, folder: Path, way: Way) -> None:
     assert len(seen["nodes"].split(",")) >= 2
 
 
-def test_cancel(site: Site, folder: Path, way: Way) -> None:
+@BOTH
+def test_cancel(site: Site, folder: Path, way: Way, layout: str) -> None:
     """All components end, and their tasks are told before."""
-    job = submit(site, folder, way, role("a", 1, SAVES) + role("b", 1, SAVES), "{slurm: {layout: het}}")
+    job = submit(site, folder, way, role("a", 1, SAVES) + role("b", 1, SAVES), f"{{slurm: {{layout: {layout}}}}}")
     job.wait_for("ready", "0-a/0", "1-b/0")
     call(job, way, "cancel", job.number)
     state, code, reason = job.over()
     assert (state, code) == ("STOPPED", -210)
     assert f"cancelled by {site.user}" in reason
     saved = [job.log(task) for task in ("0-a/0", "1-b/0")]
+    # Where processes are tracked by their parents alone, srun hears of the job's end, too, and kills its tasks at once.
     assert saved == ["ready\nsaved\n"] * 2 or (site.tracks_by_parents and all(log.startswith("ready") for log in saved))
     assert final(job, way)["state"] == "CANCELLED"
     call(job, way, "cancel", job.number)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from paislurm.translator.site.load import load_site
 from tests.cluster.jobs import ONE_ATTEMPT, job_text, role
 from tests.cluster.kinds import KINDS
-from tests.contract.site import merged
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,13 +31,11 @@ def test_a_job_of_several_roles_runs_as_one_allocation(site: Site, folder: Path)
 
 
 def test_het_layout_is_refused_if_the_profile_omits_the_scheduler(site: Site, folder: Path) -> None:
-    env = {"PAISLURM_HOME": str(folder / "home"), "PAISLURM_SITE": str(folder / "site.yaml")}
-    site.write(folder, "site.yaml", merged(site.profile, ONE_ATTEMPT + "layout: het\n"))
-    site.write(folder, "job.yaml", job_text("two", TWO))
-    checked = site.run("paislurm", "site", "check", cwd=folder, env=env)
+    job = site.described(folder, "two", TWO, settings=ONE_ATTEMPT + "layout: het\n")
+    checked = job.paislurm("site", "check")
     assert checked.returncode == 4
     assert "error E465: the cluster starts no job with a component for each role: its scheduler is" in checked.stderr
-    refused = site.run("paislurm", "submit", "job.yaml", cwd=folder, env=env)
+    refused = job.paislurm("submit", "two.yaml")
     assert refused.returncode == 4
     assert (
         "error E503: sbatch refuses: Batch job submission failed: Requested operation not supported" in refused.stderr

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cluster.jobs import BOTH, ONE_ATTEMPT, role
+from tests.cluster.jobs import BOTH, role
 from tests.cluster.processes import wait_until
 from tests.cluster.test_faults import cut_off
 
@@ -20,35 +20,18 @@ SAVES = "trap 'echo saved; exit 0' TERM; echo ready; while :; do sleep 600 & wai
 FIRST = '[ "$FC_FRAMEWORK_ATTEMPT_ID" = 0 ]'
 
 
-def test_cancel(site: Site, folder: Path) -> None:
-    """In one allocation; of components it is a case of the backends."""
-    job = site.submit(folder, role("a", 1, SAVES) + role("b", 1, SAVES), "{slurm: {layout: shared}}")
-    job.wait_for("ready", "0-a/0", "1-b/0")
-    assert job.paislurm("cancel", job.name).returncode == 0
-    assert job.over()[:2] == ("STOPPED", -210)
-    saved = [job.log(task) for task in ("0-a/0", "1-b/0")]
-    # Where processes are tracked by their parents alone, srun hears of the job's end, too, and kills its tasks at once.
-    assert saved == ["ready\nsaved\n"] * 2 or (site.tracks_by_parents and all(log.startswith("ready") for log in saved))
-
-
-def test_scancel_by_the_user(site: Site, folder: Path) -> None:
+@pytest.mark.parametrize("by_root", [False, True], ids=["user", "root"])
+def test_scancel(site: Site, folder: Path, by_root: bool) -> None:
     job = site.submit(folder, role("w", 2, SAVES))
     job.wait_for("ready", "0-w/0", "0-w/1")
-    assert site.run("scancel", job.number).returncode == 0
+    if by_root:
+        site.administrator.admin(["scancel", job.number])
+    else:
+        assert site.run("scancel", job.number).returncode == 0
     state, code, reason = job.over()
     assert (state, code) == ("STOPPED", -210)
-    assert f"cancelled by {site.user}" in reason
+    assert f"cancelled by {'root' if by_root else site.user}" in reason
     assert [task["state"] for task in job.status()["tasks"]] == ["STOPPED", "STOPPED"]
-
-
-def test_scancel_by_root(site: Site, folder: Path) -> None:
-    cluster = site.administrator
-    job = site.submit(folder, role("w", 1, SAVES))
-    job.wait_for("ready", "0-w/0")
-    cluster.admin(["scancel", job.number])
-    state, code, reason = job.over()
-    assert (state, code) == ("STOPPED", -210)
-    assert "cancelled by root" in reason
 
 
 @BOTH
@@ -168,10 +151,3 @@ def test_retry_waits_until_the_controller_is_back(site: Site, folder: Path) -> N
     assert shown["reason"].endswith("(connect failure); retrying until Slurm responds")
     code, result = job.ended(attempt=1, loud=True)
     assert (code, result["outcome"], job.status()["retries"]) == (0, "succeeded", 1)
-
-
-def test_job_with_a_begin_time_waits_and_then_runs(site: Site, folder: Path) -> None:
-    job = site.submit(folder, role("w", 1, "echo ran"), "{slurm: {options: [--begin=now+1hour]}}", ONE_ATTEMPT)
-    assert job.status()["state"] == "WAITING"
-    assert site.run("scontrol", "update", f"jobid={job.number}", "starttime=now").returncode == 0
-    assert job.ended()[0] == 0

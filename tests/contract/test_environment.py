@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cluster.jobs import BOTH, ONE_ATTEMPT, job_text, role
-from tests.contract.site import Job, merged
+from tests.cluster.jobs import BOTH, role
 
 if TYPE_CHECKING:
     from tests.contract.site import Site
@@ -17,14 +16,6 @@ if TYPE_CHECKING:
 LOOK = """echo "${LICENSE-no} ${MY_KEY-no} ${OTHER-no} ${HOME:+home} ${SLURM_JOB_ID:+slurm} ${PAI_TASK_INDEX-no}"
         pwd -P; cd -- "$PAISLURM_SUBMIT_DIR"; pwd -P"""
 SHELL = {"LICENSE": "a b", "MY_KEY": "key", "OTHER": "mine"}
-
-
-def described(site: Site, folder: Path, extras: str, roles: str = "", *, retries: int = 0) -> Job:
-    name = "shell-" + folder.name[:30].strip("-")
-    site.write(folder, "site.yaml", merged(site.profile, ONE_ATTEMPT))
-    text = job_text(name, roles or role("a", 1, LOOK) + role("b", 1, LOOK), extras)
-    text = text.replace("type: job\n", f"type: job\njobRetryCount: {retries}\n") if retries else text
-    return Job(site, folder, site.write(folder, "job.yaml", text), name)
 
 
 @BOTH
@@ -38,7 +29,7 @@ def test_tasks_get_exported_variables_and_the_submit_folder(
 ) -> None:
     """Of `paislurm submit`, which calls sbatch, and where a script is handed to sbatch."""
     extras = f"{{slurm: {{layout: {layout}, exportEnv: {names}, workdir: submit}}}}"
-    job = described(site, folder, extras)
+    job = site.described(folder, "shell", role("a", 1, LOOK) + role("b", 1, LOOK), extras)
     here = site.own(folder / "it's here")
     here.chmod(0o700)
     done = site.run("paislurm", "submit", "--json", str(job.file), cwd=here, env={**job.env, **SHELL})
@@ -47,7 +38,7 @@ def test_tasks_get_exported_variables_and_the_submit_folder(
     expected = [f"{has} home slurm 0", str(here.resolve()), str(here.resolve())]
     assert code == 0
     assert [job.log(task).splitlines() for task in ("0-a/0", "1-b/0")] == [expected, expected]
-    by_hand = site.write(folder, "by-hand.sbatch", job.paislurm("script", "job.yaml").stdout)
+    by_hand = site.write(folder, "by-hand.sbatch", job.paislurm("script", "shell.yaml").stdout)
     words = ["sbatch", "--wait", "--parsable", f"--output={here}/slurm.log", str(by_hand)]
     done = site.run(*words, cwd=here, env=SHELL)
     assert done.returncode == 0, (here / "slurm.log").read_text()
@@ -87,9 +78,11 @@ ALL_OF_IT = """type -t say; say "a" "b"; starts
 
 def test_attempts_and_retries_get_the_submitters_environment(site: Site, folder: Path) -> None:
     """Lines, quotes, functions, the longest value, BASH_ENV, umask; a shell that has others submits the retry."""
-    job = described(site, folder, "{}", role("a", 1, ALL_OF_IT), retries=1)
+    job = site.described(folder, "shell", role("a", 1, ALL_OF_IT), retries=1)
     site.write(folder, "start.sh", STARTS)
-    more = f"{OF_A_SHELL}umask 0002\nexport SLURM_QOS=nosuch SBATCH_QOS=nosuch\nexec paislurm submit --json job.yaml\n"
+    more = (
+        f"{OF_A_SHELL}umask 0002\nexport SLURM_QOS=nosuch SBATCH_QOS=nosuch\nexec paislurm submit --json shell.yaml\n"
+    )
     done = site.run("bash", str(site.write(folder, "submit.sh", more)), cwd=folder, env=job.env)
     assert done.returncode == 0, done.stderr
     waited = site.run("paislurm", "wait", "--", job.name, cwd=folder, env={**job.env, "LINES_OF": "x", "OTHER": "y"})
@@ -107,18 +100,18 @@ def test_a_module_that_the_commands_load(site: Site, folder: Path) -> None:
     if site.cluster is None:
         pytest.skip("what modules a site has is not known")
     text = "type -t module; module load tool/1; tool; starts; echo $TOOL_HOME; pwd -P"
-    job = described(site, folder, "{slurm: {workdir: ./code}}", role("a", 1, text))
+    job = site.described(folder, "shell", role("a", 1, text), "{slurm: {workdir: ./code}}")
     tool = folder / "tool"
     for name in ("tool", "tool/bin", "modules", "modules/tool", "code", "here"):
         site.own(folder / name)
     program = site.write(tool / "bin", "tool", "#!/bin/sh\necho this is the tool\n")
     program.chmod(0o755)
     site.write(folder / "modules/tool", "1", MODULEFILE.format(folder=tool))
-    by_hand = site.write(folder, "by-hand.sbatch", job.paislurm("script", "job.yaml").stdout)
+    by_hand = site.write(folder, "by-hand.sbatch", job.paislurm("script", "shell.yaml").stdout)
     site.write(folder, "start.sh", STARTS)
     shell = f"source {MODULES}\nmodule use {folder}/modules\nexport BASH_ENV={folder}/start.sh\n"
-    words = f"""paislurm submit --json --wait job.yaml && sbatch --wait --parsable {by_hand.name} &&
-        PAISLURM_HOME={folder}/here paislurm submit --backend local --wait job.yaml"""
+    words = f"""paislurm submit --json --wait shell.yaml && sbatch --wait --parsable {by_hand.name} &&
+        PAISLURM_HOME={folder}/here paislurm submit --backend local --wait shell.yaml"""
     done = site.run("bash", str(site.write(folder, "submit.sh", shell + words)), cwd=folder, env=job.env)
     assert done.returncode == 0, (done.stderr, job.said())
     logs = [log.read_text() for log in folder.rglob("0-a/0.stdout.log")]

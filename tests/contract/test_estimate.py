@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.cluster.jobs import ONE_ATTEMPT, job_text, role
+from tests.cluster.jobs import ONE_ATTEMPT, role
 from tests.cluster.processes import wait_until
-from tests.contract.site import merged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,20 +36,15 @@ def idle(site: Site) -> Iterator[Cluster]:
     cluster.wait_idle()
 
 
-def asked(
-    site: Site, folder: Path, roles: str, *words: str, extras: str = "", partition: str = "", status: int = 0
-) -> tuple[str, dict[str, Any]]:
+def asked(site: Site, folder: Path, roles: str, *, extras: str = "", partition: str = "") -> tuple[str, dict[str, Any]]:
     """Ask when a job would start; return the words, and the document; nothing of the job is left."""
     profile = site.profile.replace("normal", partition) if partition else site.profile
-    site.write(folder, "site.yaml", merged(profile, ONE_ATTEMPT))
-    site.write(folder, "job.yaml", job_text("tried", roles, extras))
-    home = folder / "home"
-    env = {"PAISLURM_HOME": str(home), "PAISLURM_SITE": str(folder / "site.yaml")}
-    reported = site.run("paislurm", "submit", "--test-only", *words, "job.yaml", cwd=folder, env=env)
-    document = site.run("paislurm", "submit", "--test-only", "--json", *words, "job.yaml", cwd=folder, env=env)
-    assert (reported.returncode, document.returncode) == (status, status), reported.stderr
-    assert not (home / "jobs").exists()
-    return reported.stdout if not status else reported.stderr, json.loads(document.stdout)
+    job = replace(site, profile=profile).described(folder, "tried", roles, extras)
+    words = ("submit", "--test-only", "tried.yaml")
+    reported, document = (job.paislurm(*words, *more) for more in ((), ("--json",)))
+    assert (reported.returncode, document.returncode) == (0, 0), reported.stderr
+    assert not (job.home / "jobs").exists()
+    return reported.stdout, json.loads(document.stdout)
 
 
 def fill(cluster: Cluster, *options: str) -> str:
@@ -72,17 +67,15 @@ def test_an_idle_cluster(site: Site, folder: Path, idle: Cluster) -> None:
 
 
 def test_both_layouts(site: Site, folder: Path, idle: Cluster) -> None:
-    site.write(folder, "site.yaml", merged(merged(site.profile, ONE_ATTEMPT), "scheduler: {backfillInterval: 30}\n"))
-    site.write(folder, "job.yaml", job_text("tried", HET))
-    env = {"PAISLURM_HOME": str(folder / "home"), "PAISLURM_SITE": str(folder / "site.yaml")}
-    words = ("paislurm", "plan", "job.yaml", "--test-only")
-    text = site.run(*words, cwd=folder, env=env).stdout
+    job = site.described(folder, "tried", HET, settings=f"{ONE_ATTEMPT}scheduler: {{backfillInterval: 30}}\n")
+    words = ("plan", "tried.yaml", "--test-only")
+    text = job.paislurm(*words).stdout
     shared, het = [line for line in text.splitlines() if line.startswith("layout ")][1:]
     assert shared.startswith("layout shared would start at once on ")
     assert shared.endswith(" in partition normal (Slurm's estimate)")
     assert het.startswith("layout het would start at once on ")
     assert het.endswith("; the start comes with the next run of the backfill scheduler within 30 s")
-    document = json.loads(site.run(*words, "--json", cwd=folder, env=env).stdout)
+    document = json.loads(job.paislurm(*words, "--json").stdout)
     assert [each["estimate"]["at_once"] for each in document["layouts"]] == [True, True]
     assert not idle.squeue()
 
@@ -97,13 +90,6 @@ def test_a_full_cluster(site: Site, folder: Path, idle: Cluster) -> None:
     assert not document["at_once"]
 
 
-def test_estimate_refuses_a_job_that_cannot_start(site: Site, folder: Path, idle: Cluster) -> None:
-    assert idle
-    text, document = asked(site, folder, GPUS, extras="{slurm: {account: nope}}", status=4)
-    assert "error E503: sbatch refuses --account: Batch job submission failed: Invalid account" in text
-    assert [each["code"] for each in document["diagnostics"] if each["severity"] == "error"] == ["E503"]
-
-
 def test_estimate_of_a_heterogeneous_job_is_per_component(site: Site, folder: Path, idle: Cluster) -> None:
     number = fill(idle, "--exclusive", "--nodelist=n1")
     wait_until(lambda: state(idle, number) == "RUNNING", "a node to be taken")
@@ -111,26 +97,3 @@ def test_estimate_of_a_heterogeneous_job_is_per_component(site: Site, folder: Pa
     assert text.startswith("tried would start at once on n[2-")
     assert "in partition normal (Slurm's estimate); each of the 2 components alone" in text
     assert (document["component_count"], document["expected_partition"]) == (2, None)
-
-
-def test_unavailable_nodes_prevent_an_estimate(site: Site, folder: Path, idle: Cluster) -> None:
-    idle.admin(["scontrol", "update", "nodename=n6", "state=drain", "reason=test"])
-    try:
-        text, document = asked(
-            site, folder, role("worker", 2, "true").replace("cpu: 1", "cpu: 16"), partition="watched"
-        )
-    finally:
-        idle.admin(["scontrol", "update", "nodename=n6", "state=resume"])
-    words = "Slurm cannot estimate when tried would start: Requested node configuration is not available; "
-    assert text == f"{words}unavailable or reserved now: 1 of 2 nodes of partition watched; a job may wait for them\n"
-    assert (document["expected_start_at"], document["at_once"]) == (None, False)
-    assert document["reason"] in text
-
-
-def test_a_partition_that_is_down(site: Site, folder: Path, idle: Cluster) -> None:
-    idle.admin(["scontrol", "update", "partitionname=watched", "state=down"])
-    try:
-        text, _ = asked(site, folder, GPUS, partition="watched")
-    finally:
-        idle.admin(["scontrol", "update", "partitionname=watched", "state=up"])
-    assert "Slurm cannot estimate when tried would start: partition watched is down: it starts no jobs now" in text

@@ -70,13 +70,3 @@ def test_a_home_that_fills_up_before_the_job_begins(site: Site, folder: Path, sm
     job = site.submit(folder, role("t", 1, "echo never"), LATER, env={"PAISLURM_HOME": str(small)})
     fill(site, small)
     check(site, job, small)
-
-
-def test_full_disk_of_a_command_is_explained(site: Site, folder: Path, small: Path) -> None:
-    job = site.submit(folder, role("t", 1, "cat /dev/zero >fill"), f"{{slurm: {{workdir: {small}}}}}")
-    done = job.paislurm("wait", "--", job.name)
-    failure = job.status()["failure"]
-    assert (failure["exit_status"], failure["exit_code"], failure["cause"]) == (1, 255, None)
-    assert failure["last_lines"][-1].endswith("No space left on device")
-    assert "the command wrote to a full file system, or over a quota" in done.stderr
-    assert "Python" not in done.stderr

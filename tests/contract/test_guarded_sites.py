@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.cluster.jobs import BOTH, ONE_ATTEMPT, job_text, role
+from tests.cluster.jobs import BOTH, ONE_ATTEMPT, role
 from tests.cluster.kinds import KINDS
-from tests.contract.site import Job
+from tests.contract.test_sparse_sites import each_outcome
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,21 +44,11 @@ def test_a_plugin_of_the_site_reaches_tasks(site: Site, folder: Path, layout: st
 
 @BOTH
 def test_job_outcomes_are_correct_without_access_to_sacct(site: Site, folder: Path, layout: str) -> None:
-    """A task that fails, a cancel by its user, and one by scancel; a command in a task meanwhile."""
+    """And a command in a task meanwhile."""
     assert site.run("bash", "-c", "sacct").returncode == 126
-    extras = f"{{slurm: {{layout: {layout}}}}}"
-    failed = site.submit(folder, role("w", 2, "exit 3"), extras)
-    assert failed.over()[:2] == ("FAILED", 255)
-    cancelled = site.submit(folder, role("w", 1, "echo up; sleep infinity"), extras)
-    cancelled.wait_for("up", "0-w/0")
-    done = cancelled.paislurm("exec", cancelled.name, "w-0", "printenv", "SITE_TASK")
-    assert (done.returncode, done.stdout) == (0, "of the site\n"), done.stderr
-    assert cancelled.paislurm("cancel", cancelled.name).returncode == 0
-    assert cancelled.over() == ("STOPPED", -210, "the job was cancelled by alice")
-    ended = site.submit(folder, role("w", 1, "echo up; sleep infinity"), extras)
-    ended.wait_for("up", "0-w/0")
-    site.run("scancel", ended.number)
-    assert ended.over()[:2] == ("STOPPED", -210)
+    for cancelled in each_outcome(site, folder, f"{{slurm: {{layout: {layout}}}}}"):
+        done = cancelled.paislurm("exec", cancelled.name, "w-0", "printenv", "SITE_TASK")
+        assert (done.returncode, done.stdout) == (0, "of the site\n"), done.stderr
 
 
 def test_job_moved_by_a_site_rule_shows_its_actual_node(site: Site, folder: Path) -> None:
@@ -72,9 +62,7 @@ def test_job_moved_by_a_site_rule_shows_its_actual_node(site: Site, folder: Path
 
 def test_a_rule_that_refuses_a_job(site: Site, folder: Path) -> None:
     """The user reads the site's words as the site's."""
-    site.write(folder, "site.yaml", site.profile)
-    text = job_text("refused", role("w", 1, "true"), "{slurm: {options: [--wckey=mine]}}")
-    job = Job(site, folder, site.write(folder, "job.yaml", text))
+    job = site.described(folder, "job", role("w", 1, "true"), "{slurm: {options: [--wckey=mine]}}")
     done = job.paislurm("submit", "job.yaml")
     assert done.returncode == 4
     assert 'message of the site: "Jobs of this site have no WCKey. Ask help@site.example for one."' in done.stderr

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cluster.jobs import job_text, role
+from tests.cluster.jobs import role
 from tests.cluster.processes import wait_until
-from tests.contract.site import LONGEST, Job, merged
+from tests.contract.site import LONGEST, Job
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,11 +43,9 @@ class Named(Job):
 def submitted(site: Site, folder: Path, settings: str, retries: int = 0) -> Named:
     """Submit a job that fails, with a profile that has a notifier."""
     notifier = f"notifications: {{command: [sh, -c, 'cat >>{folder}/events']}}\n"
-    site.write(folder, "site.yaml", merged(site.profile, settings + notifier))
-    text = job_text("named", role("a", 1, "exit 7"), EXTRAS)
-    text = text.replace("type: job\n", f"type: job\njobRetryCount: {retries}\n")
-    job = Named(site, folder, site.write(folder, "job.yaml", text), name="named")
-    done = job.paislurm("submit", "--site", "site.yaml", "job.yaml")
+    named = site.described(folder, "named", role("a", 1, "exit 7"), EXTRAS, settings + notifier, retries=retries)
+    job = Named(site, folder, named.file, named.name)
+    done = job.paislurm("submit", "--site", "site.yaml", "named.yaml")
     assert done.returncode == 0, done.stderr
     return job
 

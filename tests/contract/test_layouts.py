@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cluster.jobs import BOTH, ONE_ATTEMPT, WHERE, role
-from tests.cluster.ssh_calls import ANSWERS_BY_ADDRESS, ANSWERS_ON_THE_NODE, roles_by_address
+from tests.cluster.jobs import BOTH, ONE_ATTEMPT, WHERE, role, states
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,6 +15,41 @@ if TYPE_CHECKING:
 
 PORTS = "    resourcePerInstance: {cpu: 1, memoryMB: 100, gpu: 0, ports: {rpc: 2}}\n"
 PLAIN = "    resourcePerInstance: {cpu: 1, memoryMB: 100, gpu: 0}\n"
+
+
+BY_ADDRESS = """\
+name='echo "$PAI_CURRENT_TASK_ROLE_NAME-$PAI_TASK_INDEX"'
+ip=$PAI_HOST_IP_w_1 first=$PAI_PORT_LIST_w_0_ssh port=$PAI_PORT_LIST_w_1_ssh
+ssh -p "$port" "root@$ip" "$name"
+ssh -o "Port=$port" "root@$ip" "$name"
+ssh "-oport=$port" "$ip" "$name"
+ssh -o "Port $port" "$ip" "$name"
+ssh "$ip" -p "$port" "$name"
+ssh -p "$first" "$ip" "$name"
+ssh "$ip" "$name"
+ssh -o Port=22 "$ip" "$name"
+"""
+"""Calls of tasks of the role `w`, of which two are on one node, by address and port."""
+ANSWERS_BY_ADDRESS = ["w-1"] * 5 + ["w-0"] * 3
+ON_THE_NODE = """\
+ssh -p "$port" 127.0.0.1 "$name"
+ssh -o "Port=$port" localhost "$name"
+ssh localhost "$name"
+"""
+"""The same from one of the two, w-0, to itself and to the other."""
+ANSWERS_ON_THE_NODE = ["w-1", "w-1", "w-0"]
+
+
+def roles_by_address(folder: Path) -> str:
+    """Return a role of two tasks, the first of which calls both by address, and another role's task that does too.
+
+    The scripts that they run are written into the folder. The job ends when all calls have been answered.
+    """
+    waits, other, own = "trap 'exit 0' TERM; sleep 300 & wait", folder / "other.sh", folder / "own.sh"
+    other.write_text(f"{BY_ADDRESS}touch {folder}/answered\n")
+    own.write_text(f"{BY_ADDRESS}{ON_THE_NODE}until [ -e {folder}/answered ]; do sleep 0.2; done\n")
+    w = role("w", 2, f"if [ $PAI_TASK_INDEX = 0 ]; then source {own}; else {waits}; fi", succeeded=1)
+    return w + role("s", 1, f"source {other}; {waits}")
 
 
 @BOTH
@@ -66,21 +99,17 @@ def test_ports_are_unique_on_each_node(site: Site, folder: Path, layout: str) ->
     assert all(15000 <= int(port) <= 32000 for _, port in ports)
 
 
-def test_many_roles_share_an_allocation(site: Site, folder: Path) -> None:
-    roles = "".join(role(f"r{number}", 1, f"echo {number}") for number in range(12))
-    job = site.submit(folder, roles, "{slurm: {layout: shared}}")
-    code, result = job.ended()
-    assert (code, len(result["tasks"])) == (0, 12)
-    assert [job.log(f"{number}-r{number}/0") for number in range(12)] == [f"{number}\n" for number in range(12)]
-
-
 def test_tasks_without_gang_share_slots_and_are_retried(site: Site, folder: Path) -> None:
+    """A task that is stopped in its slot is told before."""
     command = 'echo "$FC_TASK_ATTEMPT_ID"; [ "$FC_TASK_ATTEMPT_ID" = 1 ] || [ "$PAI_TASK_INDEX" != 3 ]'
-    roles = role("many", 9, command, more="    taskRetryCount: 1\n")
-    job = site.submit(folder, roles, "{gangAllocation: false, slurm: {slots: 2}}")
+    server = "trap 'echo saved; exit 0' TERM; echo ready >ready; while :; do sleep 60 & wait; done"
+    waits = "until [ -s ../../1-ps/0/ready ]; do sleep 0.1; done"
+    roles = role("many", 9, f"{waits}; {command}", succeeded=9, more="    taskRetryCount: 1\n")
+    job = site.submit(folder, roles + role("ps", 1, server), "{gangAllocation: false, slurm: {slots: 2}}")
     code, result = job.ended()
-    assert (code, {task["state"] for task in result["tasks"]}) == (0, {"SUCCEEDED"})
-    assert [task["task_attempt"] for task in result["tasks"]] == [0, 0, 0, 1, 0, 0, 0, 0, 0]
+    assert (code, states(result)) == (0, [*(f"many-{index} SUCCEEDED" for index in range(9)), "ps-0 STOPPED"])
+    assert [task["task_attempt"] for task in result["tasks"]] == [0, 0, 0, 1, 0, 0, 0, 0, 0, 0]
+    job.wait_for("saved", "1-ps/0")
 
 
 @pytest.mark.parametrize("layout", ["het", "shared", "unknown"])
@@ -119,24 +148,6 @@ def test_a_job_fills_its_nodes(site: Site, folder: Path) -> None:
         assert (code, {nodes.count(node) for node in nodes}) == (0, {16})
 
 
-def test_plan_and_script_match_the_submitted_job(site: Site, folder: Path) -> None:
-    job = site.submit(folder, role("w", 2, "echo out"))
-    submitted = (job.attempt() / "job.sbatch").read_text()
-    code, _ = job.ended()
-    assert code == 0
-    script = job.paislurm("script", "job.yaml")
-    assert script.stdout == submitted
-    plan = json.loads(job.paislurm("plan", "--json", "job.yaml").stdout)
-    assert [role["name"] for role in plan["roles"]] == ["w"]
-    by_hand = site.write(folder, "by-hand.sbatch", script.stdout)
-    here = site.own(folder / "by-hand")
-    here.chmod(0o700)
-    done = site.run("sbatch", "--wait", "--parsable", f"--output={here}/slurm.log", str(by_hand), cwd=here)
-    assert done.returncode == 0, (here / "slurm.log").read_text()
-    (log,) = here.glob("*/attempts/0/logs/0-w/1.stdout.log")
-    assert log.read_text() == "out\n"
-
-
 @BOTH
 @pytest.mark.parametrize(("count", "gpus"), [(4, 1), (3, 2)], ids=["even", "uneven"])
 def test_tasks_on_a_node_get_separate_gpus(site: Site, folder: Path, layout: str, count: int, gpus: int) -> None:
@@ -153,4 +164,7 @@ def test_tasks_on_a_node_get_separate_gpus(site: Site, folder: Path, layout: str
         assert len(devices.split(",")) == gpus
         seen.setdefault(node, []).extend(devices.split(","))
     assert max(map(len, seen.values())) == 4
+    if site.cluster:
+        # Not all GPUs of a node on which fewer tasks are.
+        assert f"gres/gpu={count * gpus}\n" in site.run("scontrol", "show", "job", job.number).stdout.replace(",", "\n")
     assert all(len(devices) == len(set(devices)) for devices in seen.values()), seen

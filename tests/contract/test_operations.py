@@ -7,9 +7,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.cluster.jobs import ONE_ATTEMPT, job_text, role
+from tests.cluster.jobs import role
 from tests.cluster.processes import wait_until
-from tests.contract.site import Job, merged
 
 if TYPE_CHECKING:
     from tests.cluster.cluster import Cluster
@@ -26,9 +25,8 @@ def test_an_administrator_sees_what_users_run(site: Site, folder: Path, installe
         done = installed.admin(["bash", "-c", line], check=False)
         return [row.split("|") for row in done.splitlines() if f"|{name}|" in row]
 
-    text = job_text(name, role("a", 1, "until [ -e go ]; do sleep 0.2; done"), "{slurm: {workdir: submit}}")
-    site.write(folder, "site.yaml", merged(site.profile, ONE_ATTEMPT))
-    job = Job(site, folder, site.write(folder, "job.yaml", text), name=name)
+    waits = role("a", 1, "until [ -e go ]; do sleep 0.2; done")
+    job = site.described(folder, name, waits, "{slurm: {workdir: submit}}")
     assert job.paislurm("submit", str(job.file)).returncode == 0
     other = site.run("sbatch", "--parsable", f"--job-name={name}", "--wrap=true", cwd=folder)
     assert other.returncode == 0, other.stderr

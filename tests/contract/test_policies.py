@@ -7,8 +7,6 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING
 
-import pytest
-
 from tests.cluster.jobs import BOTH, role, states
 from tests.cluster.processes import wait_until
 from tests.contract.site import LONGEST
@@ -21,7 +19,6 @@ if TYPE_CHECKING:
 
 QUICK = "retry: {maxTransientRetries: 2}\nmonitor: {background: false, maxPollInterval: 2}\n"
 FIRST = '[ "$FC_FRAMEWORK_ATTEMPT_ID" = 0 ]'
-RETRY = "{slurm: {}, jobRetryCount: 2}"
 
 
 @BOTH
@@ -41,23 +38,6 @@ def test_workers_complete_the_job_and_the_server_is_stopped(site: Site, folder: 
         wait_until(lambda: {row["State"] for row in rows() if "." not in row["JobID"]} == {"COMPLETED"}, "its states")
 
 
-@pytest.mark.parametrize(("layout", "failed", "outcome"), [("het", 3, "succeeded"), ("shared", 2, "failed")])
-def test_job_fails_when_a_role_reaches_its_failure_threshold(
-    site: Site, folder: Path, layout: str, failed: int, outcome: str
-) -> None:
-    roles = role("sweep", 4, 'exit "$((PAI_TASK_INDEX % 2 * 3))"', failed=failed)
-    code, result = site.submit(folder, roles, f"{{slurm: {{layout: {layout}}}}}").ended()
-    assert (code, result["outcome"]) == (int(outcome == "failed"), outcome)
-    assert [task["exit_status"] for task in result["tasks"] if task["state"] == "FAILED"] == [3, 3]
-
-
-def test_exit_status_128(site: Site, folder: Path) -> None:
-    """Slurm's accounting loses it; the job's state and code are right all the same."""
-    job = site.submit(folder, role("w", 1, "exit 128"))
-    assert job.ended()[1]["tasks"][0]["exit_status"] == 128
-    assert job.over()[:2] == ("FAILED", 255)
-
-
 def test_command_killed_from_outside_reports_status_137(site: Site, folder: Path) -> None:
     job = site.submit(folder, role("w", 1, "echo $$ >pid; echo ready; sleep 600"))
     job.wait_for("ready", "0-w/0")
@@ -67,16 +47,7 @@ def test_command_killed_from_outside_reports_status_137(site: Site, folder: Path
 
 def test_a_failed_job_is_retried_in_a_fresh_attempt(site: Site, folder: Path) -> None:
     """By commands that look at it, with no monitor in the background: the first status takes the step."""
-    file = folder / "retried.yaml"
-    text = f"""protocolVersion: 2
-name: retried
-type: job
-jobRetryCount: 1
-prerequisites: [{{name: plain, type: dockerimage, uri: debian}}]
-taskRoles:
-{role("w", 2, f"! {FIRST} || exit 7")}"""
-    site.write(folder, file.name, text)
-    job = site.submit(folder, "", file=file, settings=QUICK)
+    job = site.submit(folder, role("w", 2, f"! {FIRST} || exit 7"), settings=QUICK, retries=1)
     code, result = job.ended(attempt=1)
     assert (code, result["outcome"]) == (0, "succeeded")
     assert job.over()[:2] == ("SUCCEEDED", 0)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cluster.boot import locked
-from tests.cluster.jobs import ONE_ATTEMPT, ROOT, role
-from tests.contract.test_calls import compiled, containers
+from tests.cluster.jobs import ONE_ATTEMPT, role
+from tests.contract.test_calls import compiled, containers, program_of_image
 from tests.left_out import not_asked
 
 if TYPE_CHECKING:
@@ -31,18 +29,6 @@ RUN = {
     "mpich": "{program} >rank.$SLURM_PROCID & until (($(cat ../*/rank.* | grep -c ^rank) == {ranks})) || ! kill -0 $!; "
     "do sleep 0.1; done; cat rank.$SLURM_PROCID; kill -KILL $! 2>/dev/null || true",
 }
-
-
-def program_of_image(site: Site, implementation: str) -> Path:
-    """Return the program, compiled with the MPI of the machine, which is the image's; the first process makes it."""
-    program = site.folder / "of-image" / implementation
-    with locked(site.administrator.instance):
-        program.parent.mkdir(exist_ok=True)
-        if not program.exists():
-            source = ROOT / "tests/cluster/allreduce.c"
-            subprocess.run([f"mpicc.{implementation}", "-o", str(program), str(source)], check=True)
-        program.chmod(0o755)
-    return program
 
 
 def skip_without(site: Site, plugin: str) -> None:

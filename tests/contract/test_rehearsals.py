@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from tests.contract.site import Job, merged
-from tests.rehearsed_jobs import RIGHT, WRONG, rehearsed_text
+from tests.rehearsed_jobs import RIGHT, rehearsed_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,13 +37,6 @@ def test_a_job_that_resumes_continues_after_each_fault(site: Site, folder: Path)
     assert "the job sets `onTimeout`" in found["term"]["retry_rule"]
     assert "137" in found["kill"]["first_end"]
     assert "is stopped by a signal" in found["stall"]["first_end"]
-
-
-@pytest.mark.parametrize("name", ["it loads the oldest", "it looks in another folder"])
-def test_a_bug_in_resuming_is_found(site: Site, folder: Path, name: str) -> None:
-    verdict, job = WRONG[name]
-    code, found = rehearsed(site, folder, job, "kill")
-    assert (code, found["kill"]["resuming"]["verdict"]) == (1, verdict), found
 
 
 def test_a_lost_node(site: Site, folder: Path) -> None:

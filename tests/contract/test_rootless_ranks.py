@@ -15,7 +15,8 @@ from tests.cluster.image import make_image, make_sid
 from tests.cluster.instance import GROUP_ID, USERS
 from tests.cluster.jobs import ONE_ATTEMPT
 from tests.cluster.kinds import KINDS
-from tests.contract.test_ranks import SHARED, form_one_world, program_of_image, skip_without
+from tests.contract.test_calls import program_of_image
+from tests.contract.test_ranks import SHARED, form_one_world, skip_without
 from tests.left_out import not_asked
 
 if TYPE_CHECKING:

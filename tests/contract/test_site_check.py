@@ -99,16 +99,15 @@ def test_impossible_jobs_are_refused_and_examples_are_not(site: Site, folder: Pa
 def test_a_home_that_is_full(site: Site, folder: Path) -> None:
     """On a file system of 4 MiB, of which half a MiB is left."""
     cluster = site.administrator
-    site.write(folder, "site.yaml", site.profile)
-    site.write(folder, "job.yaml", job_text("full", roles()))
+    job = site.described(folder, "full", roles())
     with small_file_system(cluster.instance) as small:
         home = small / folder.name
-        env = {"PAISLURM_HOME": str(home), "PAISLURM_SITE": str(folder / "site.yaml")}
+        job.more = {"PAISLURM_HOME": str(home)}
         status = os.statvfs(cluster.seen(small))
         free = status.f_bavail * status.f_frsize
         site.run("dd", "if=/dev/zero", f"of={home}.filler", "bs=4k", f"count={free // 4096 - 128}")
         for command in (("site", "check"), ("submit",)):
-            done = site.run("paislurm", *command, "job.yaml", cwd=folder, env=env)
+            done = job.paislurm(*command, "full.yaml")
             assert done.returncode == 4, done.stderr
             assert "error E545: the job needs 1." in done.stderr
             assert "but its file system has only 0.5 MiB left" in done.stderr

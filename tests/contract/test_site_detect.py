@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from paislurm.translator.site.load import load_site
 from tests.cluster.jobs import ROOT
-from tests.contract.test_examples import NAMES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,19 +45,6 @@ def test_detecting_again_changes_nothing(site: Site, profile: Path) -> None:
     done = site.run("paislurm", "site", "detect", "-o", str(profile))
     assert (done.returncode, done.stderr) == (0, f"{profile} agrees with Slurm's configuration\n")
     assert profile.read_text() == text
-
-
-def test_examples_are_valid_with_the_detected_profile(site: Site, profile: Path) -> None:
-    for name in NAMES:
-        file = site.write(profile.parent, name, (ROOT / "examples" / name).read_text())
-        done = site.run("paislurm", "check", "--site", str(profile), str(file))
-        assert done.returncode == 0, done.stderr
-
-
-def test_job_succeeds_with_the_detected_profile(site: Site, folder: Path, profile: Path) -> None:
-    detected = replace(site, profile=profile.read_text())
-    job = detected.submit(folder, "", file=ROOT / "examples" / "parameter-server.yaml")
-    assert job.ended()[1]["outcome"] == "succeeded"
 
 
 def test_submit_without_a_profile_detects_one(site: Site, folder: Path) -> None:

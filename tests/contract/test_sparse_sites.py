@@ -16,6 +16,7 @@ from tests.cluster.jobs import BOTH, ONE_ATTEMPT, WHERE, role
 from tests.cluster.kinds import KINDS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from tests.contract.site import Job, Site
@@ -51,20 +52,23 @@ def test_tasks_get_addresses_without_getent(site: Site, folder: Path, layout: st
     assert job.paislurm("logs", job.name, "a-0").stdout == job.log("0-a/0")
 
 
-@BOTH
-def test_job_outcomes_are_correct_without_accounting(site: Site, folder: Path, layout: str) -> None:
-    """A task that fails, a retry, a cancel by its user, and one by scancel."""
-    extras = f"{{slurm: {{layout: {layout}}}}}"
+def each_outcome(site: Site, folder: Path, extras: str) -> Iterator[Job]:
+    """Check how a task ends that fails, a cancel by its user, and one by scancel; yield the jobs that are cancelled."""
     failed = site.submit(folder, role("w", 2, "exit 3"), extras)
     assert failed.over()[:2] == ("FAILED", 255)
-    cancelled = site.submit(folder, role("w", 1, "echo up; sleep infinity"), extras)
-    cancelled.wait_for("up", "0-w/0")
-    assert cancelled.paislurm("cancel", cancelled.name).returncode == 0
-    assert cancelled.over() == ("STOPPED", -210, "the job was cancelled by alice")
-    ended = site.submit(folder, role("w", 1, "echo up; sleep infinity"), extras)
-    ended.wait_for("up", "0-w/0")
-    site.run("scancel", ended.number)
-    assert ended.over()[:2] == ("STOPPED", -210)
+    for reason in ("the job was cancelled by alice", ""):
+        job = site.submit(folder, role("w", 1, "echo up; sleep infinity"), extras)
+        job.wait_for("up", "0-w/0")
+        yield job
+        done = job.paislurm("cancel", job.name) if reason else site.run("scancel", job.number)
+        assert done.returncode == 0, done.stderr
+        found = job.over()
+        assert found == ("STOPPED", -210, reason or found[2])
+
+
+@BOTH
+def test_job_outcomes_are_correct_without_accounting(site: Site, folder: Path, layout: str) -> None:
+    assert len(list(each_outcome(site, folder, f"{{slurm: {{layout: {layout}}}}}"))) == 2
 
 
 def test_a_retry_without_accounts(site: Site, folder: Path) -> None:

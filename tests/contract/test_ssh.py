@@ -203,16 +203,6 @@ def test_missing_profile_is_detected_on_the_login_node(ann: Ann) -> None:
     assert "at most" in done.stderr
 
 
-def test_pending_job_shows_its_reason_and_can_be_cancelled(ann: Ann) -> None:
-    extras = "{slurm: {options: [--begin=now+1hour]}}"
-    assert ann.submit(role("worker", 1, "true"), extras=extras).returncode == 0
-    wait_until(lambda: "BeginTime" in json.dumps(ann.status()), "a reason")
-    assert ann.status()["state"] == "WAITING"
-    assert ann.paislurm("cancel", ann.name).returncode == 0
-    assert ann.paislurm("wait", ann.name).returncode == 1
-    assert ann.status()["state"] == "STOPPED"
-
-
 def test_remote_test_only_estimates_the_start_and_leaves_no_files(ann: Ann) -> None:
     """It is asked there, and nothing is left, here or there."""
     done = ann.submit(role("worker", 1, "true"), "--test-only")

@@ -50,15 +50,6 @@ def test_a_stall_is_reported_with_the_stopped_task(site: Site, folder: Path, lay
     assert stall["to"] - stall["from"] >= 3
 
 
-def test_a_stall_ends_the_attempt_if_the_job_says_so(site: Site, folder: Path) -> None:
-    settings = "{slurm: {taskRoles: {w: {progress: {within: 3s, warmUp: 1s, action: end}}}}}"
-    busy = "while :; do echo busy; sleep 1; done"
-    job = site.submit(folder, role("w", 3, IN_SECOND) + role("s", 1, busy), settings)
-    state, code, reason = job.over()
-    assert (state, code) == ("FAILED", -1407)
-    assert "no task of role w has moved for 3 s: w-1 is stopped by a signal (bash, process " in reason
-
-
 @pytest.mark.parametrize("gang", [True, False], ids=["gang", "slots"])
 def test_a_stall_in_containers(site: Site, folder: Path, gang: bool) -> None:
     settings = f"{{gangAllocation: {str(gang).lower()}, slurm: {{{SOON}}}}}"

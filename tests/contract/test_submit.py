@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from paislurm.translator.planning.slurm.hazards import _table
-from tests.cluster.jobs import BOTH, ONE_ATTEMPT, job_text, role
+from tests.cluster.jobs import BOTH, ONE_ATTEMPT, role
 from tests.contract.site import Job, merged
 
 if TYPE_CHECKING:
@@ -17,13 +17,8 @@ if TYPE_CHECKING:
 TWO = role("a", 1, "true") + role("b", 1, "true")
 
 
-def described(site: Site, folder: Path, extras: str = "{}") -> Job:
-    site.write(folder, "site.yaml", site.profile)
-    return Job(site, folder, site.write(folder, "job.yaml", job_text("described", TWO, extras)))
-
-
 def test_refusal_hints_at_the_field_to_change(site: Site, folder: Path) -> None:
-    job = described(site, folder, "{slurm: {nodelist: no-such-node}}")
+    job = site.described(folder, "job", TWO, "{slurm: {nodelist: no-such-node}}")
     done = job.paislurm("submit", "job.yaml")
     assert done.returncode == 4, done.stderr
     assert "error E503: sbatch refuses --nodelist or --exclude: " in done.stderr
@@ -32,7 +27,7 @@ def test_refusal_hints_at_the_field_to_change(site: Site, folder: Path) -> None:
 
 
 def test_submit_knows_the_version_of_slurm(site: Site, folder: Path) -> None:
-    done = described(site, folder).paislurm("submit", "--dry-run", "job.yaml")
+    done = site.described(folder, "job", TWO).paislurm("submit", "--dry-run", "job.yaml")
     assert done.returncode == 0, done.stderr
     assert f"\nslurm       {site.slurm}\n" in done.stdout
 

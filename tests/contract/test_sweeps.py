@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from tests.cluster.jobs import job_text, role
+from tests.cluster.jobs import role
 from tests.contract.site import Job
 from tests.contract.test_policies import FIRST
 
@@ -18,12 +18,6 @@ SETTINGS = "retry: {maxTransientRetries: 2}\nmonitor: {maxPollInterval: 2}\n"
 FAST = "monitor: {background: false, maxPollInterval: 2}\n"
 
 
-def described(site: Site, folder: Path, name: str, roles: str, settings: str, extras: str = "") -> Job:
-    site.write(folder, "site.yaml", site.profile + settings)
-    text = job_text(name, roles, extras).replace("type: job\n", "type: job\nparameters: {lr: 1, seed: 1}\n")
-    return Job(site, folder, site.write(folder, f"{name}.yaml", text), name)
-
-
 def done(job: Job, *words: str, code: int = 0) -> str:
     said = job.paislurm(*words)
     assert said.returncode == code, said.stderr
@@ -32,7 +26,8 @@ def done(job: Job, *words: str, code: int = 0) -> str:
 
 def test_a_sweep_runs_and_is_submitted_once(site: Site, folder: Path) -> None:
     command = "sleep 1; echo lr <% $parameters.lr %> seed <% $parameters.seed %>"
-    job = described(site, folder, "swept", role("w", 1, command), FAST, "{slurm: {result: 'lr (\\S+)'}}")
+    slurm = "{slurm: {result: 'lr (\\S+)'}}\nparameters: {lr: 1, seed: 1}"
+    job = site.described(folder, "swept", role("w", 1, command), slurm, FAST)
     sweep = ("submit", "swept.yaml", "--sweep", "lr=0.1,0.01", "--sweep", "seed=1..2")
     assert len(done(job, *sweep).splitlines()) == 4
     call_log = json.loads(done(job, "monitor", "--calls", "--json"))
@@ -59,9 +54,9 @@ def test_dependent_job_starts_after_its_dependency_is_retried(site: Site, folder
     """The monitor that `submit` leaves behind submits it; nobody else looks until it has ended."""
     go = folder / "go"
     command = f"! {FIRST} || kill -KILL $$; until [ -e {go} ]; do sleep 0.1; done"
-    job = described(site, folder, "first", role("w", 1, command), SETTINGS)
+    job = site.described(folder, "first", role("w", 1, command), settings=SETTINGS)
     done(job, "submit", "first.yaml")
-    after = described(site, folder, "second", role("w", 1, "true"), SETTINGS)
+    after = site.described(folder, "second", role("w", 1, "true"), settings=SETTINGS)
     assert " waits and will be submitted when " in done(job, "submit", "second.yaml", "--after", "first")
     go.touch()
     code, _ = after.ended()
@@ -73,9 +68,10 @@ def test_dependent_job_starts_after_its_dependency_is_retried(site: Site, folder
 
 def test_dependent_of_a_failed_job_is_never_submitted(site: Site, folder: Path) -> None:
     go = folder / "go"
-    first = described(site, folder, "failing", role("w", 1, f"until [ -e {go} ]; do sleep 0.1; done; exit 3"), FAST)
+    waits = role("w", 1, f"until [ -e {go} ]; do sleep 0.1; done; exit 3")
+    first = site.described(folder, "failing", waits, settings=FAST)
     done(first, "submit", "failing.yaml")
-    waiting = described(site, folder, "behind", role("w", 1, "true"), FAST)
+    waiting = site.described(folder, "behind", role("w", 1, "true"), settings=FAST)
     done(first, "submit", "behind.yaml", "--after", "failing")
     done(first, "submit", "behind.yaml", "--suffix", "-any", "--after", "failing:ended")
     assert waiting.status()["state"] == "WAITING"

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from paislurm.translator.state.tidy import is_tidied
 from tests.cluster.jobs import BOTH, role
 from tests.cluster.processes import wait_until
-from tests.long_ago import age, taken
+from tests.long_ago import age
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,23 +14,6 @@ if TYPE_CHECKING:
     from tests.contract.site import Site
 
 SLEEPS = "echo up; sleep 600"
-
-
-def test_a_job_of_one_task_keeps_12_inodes_and_40_kb(site: Site, folder: Path) -> None:
-    job = site.submit(folder, role("w", 1, "echo ran; echo $PAI_TASK_INDEX"))
-    script = (job.attempt() / "job.sbatch").read_bytes()
-    assert job.ended()[0] == 0
-    assert is_tidied(job.attempt())
-    (task,) = job.status()["tasks"]
-    assert (task["state"], task["exit_code"]) == ("SUCCEEDED", 0)
-    inodes, size = taken(job.path)
-    assert inodes <= 12, sorted(job.path.rglob("*"))
-    assert size <= 40_000
-    assert job.log("0-w/0") == "ran\n0\n" == job.paislurm("logs", job.name).stdout
-    assert job.paislurm("verify", job.name).returncode == 0
-    head = (job.attempt() / "job.head").read_bytes()
-    runtime = site.run("sh", "-c", "gzip -dc -- *.gz", cwd=job.home / "runtime").stdout.encode()
-    assert head + runtime == script
 
 
 @BOTH

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from tests.cluster.jobs import BOTH, ONE_ATTEMPT, job_text, role
+from tests.cluster.jobs import BOTH, ONE_ATTEMPT, role
 from tests.cluster.processes import wait_until
-from tests.contract.site import LONGEST, Job, merged
+from tests.contract.site import LONGEST
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.contract.site import Site
+    from tests.contract.site import Job, Site
 
 FIRST = '[ "$FC_FRAMEWORK_ATTEMPT_ID" = 0 ]'
 PAIR = """\
@@ -118,17 +118,19 @@ def test_updated_options_apply_to_the_next_attempt(site: Site, folder: Path, lay
     assert "error E620" in refused(job, "--retries", "3")
 
 
-@BOTH
-def test_update_changes_and_holds_a_dependent_job(site: Site, folder: Path, layout: str) -> None:
-    site.write(folder, "site.yaml", merged(site.profile, ONE_ATTEMPT))
-    first = Job(
-        site, folder, site.write(folder, "first.yaml", job_text("first", role("w", 1, "sleep 600"))), name="first"
-    )
-    text = job_text("next", role("a", 1, "true") + role("b", 1, "true"), f"{{slurm: {{layout: {layout}}}}}")
-    job = Job(site, folder, site.write(folder, "next.yaml", text), name="next")
+def dependent(site: Site, folder: Path, slurm: str) -> tuple[Job, Job]:
+    """Submit a job that lasts, and one of two roles that waits for its end."""
+    first = site.described(folder, "first", role("w", 1, "sleep 600"))
+    job = site.described(folder, "next", role("a", 1, "true") + role("b", 1, "true"), f"{{slurm: {{{slurm}}}}}")
     for words in (("first.yaml",), ("next.yaml", "--after", "first:ended")):
         done = job.paislurm("submit", *words)
         assert done.returncode == 0, done.stderr
+    return first, job
+
+
+@BOTH
+def test_update_changes_and_holds_a_dependent_job(site: Site, folder: Path, layout: str) -> None:
+    first, job = dependent(site, folder, f"layout: {layout}")
     assert updated(job, "--time", "9", "--hold").endswith("held (when it is submitted)\n")
     assert "its user holds it when it is submitted" in job.status()["reason"]
     assert first.paislurm("cancel", "first").returncode == 0
@@ -141,16 +143,7 @@ def test_update_changes_and_holds_a_dependent_job(site: Site, folder: Path, layo
 
 @BOTH
 def test_dependent_job_refused_by_slurm_ends_with_its_message(site: Site, folder: Path, layout: str) -> None:
-    site.write(folder, "site.yaml", merged(site.profile, ONE_ATTEMPT))
-    first = Job(
-        site, folder, site.write(folder, "first.yaml", job_text("first", role("w", 1, "sleep 600"))), name="first"
-    )
-    extras = f"{{slurm: {{layout: {layout}, options: [--nice=-4]}}}}"
-    text = job_text("next", role("a", 1, "true") + role("b", 1, "true"), extras)
-    job = Job(site, folder, site.write(folder, "next.yaml", text), name="next")
-    for words in (("first.yaml",), ("next.yaml", "--after", "first:ended")):
-        done = job.paislurm("submit", *words)
-        assert done.returncode == 0, done.stderr
+    first, job = dependent(site, folder, f"layout: {layout}, options: [--nice=-4]")
     assert first.paislurm("cancel", "first").returncode == 0
     wait_until(lambda: job.status()["ended"], "the second job to be refused", LONGEST)
     status = job.status()

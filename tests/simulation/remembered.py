@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 
 MAX_REMEMBERED = 10_000
-_MISSING = object()
 
 
 def by_identity(call: Callable[..., Any], count: int = MAX_REMEMBERED) -> Callable[..., Any]:

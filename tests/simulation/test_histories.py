@@ -76,13 +76,6 @@ def server(*, cached: bool) -> Server:
     return Server(World(Choices()), cached=cached)
 
 
-def test_without_a_cache_each_client_sees_a_change_at_once() -> None:
-    shared = server(cached=False)
-    one, other = shared.clients["one"], shared.clients["other"]
-    one.mkdir("/a", 0o700)
-    assert other.names("/") == ["a"]
-
-
 def test_a_client_keeps_a_missing_name_until_it_lists_the_folder() -> None:
     shared = server(cached=True)
     one, other = shared.clients["one"], shared.clients["other"]
@@ -107,18 +100,6 @@ def test_two_clients_that_append_at_once_can_lose_a_line(hosts: tuple[str, str],
     log = shared.find("/log")
     assert log is not None
     assert log.data == left
-
-
-def test_a_lock_lasts_until_its_file_is_closed() -> None:
-    shared = server(cached=True)
-    one, other = shared.clients["one"], shared.clients["other"]
-    opened = one.open("/log", os.O_WRONLY | os.O_CREAT)
-    found = other.open("/log", os.O_WRONLY)
-    one.lock(opened)
-    with pytest.raises(BlockingIOError):
-        other.lock(found)
-    one.close(opened)
-    other.lock(found)
 
 
 def test_two_hosts_that_append_records_at_once_lose_none() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import shlex
-import sys
 from pathlib import Path
 
 from msgspec import Struct
@@ -122,6 +121,3 @@ def quiet(seed: int) -> tuple[str, str]:
     number, gap = chance.randint(3, 6), round(chance.uniform(0.2, 0.67) * WITHIN, 2)
     filled = commands.format(n=number, gap=gap, all=round(number * gap + 0.5, 2), warm=WITHIN * 1.5)
     return kind, job(f"quiet-{seed}", filled, chance.randint(1, 3), f"{{{by}within: {WITHIN}s}}")
-
-
-PYTHON = sys.executable
