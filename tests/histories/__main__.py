@@ -27,7 +27,6 @@ def main() -> int:
     parser.add_argument("--operations", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--no-faults", action="store_true", help="no process is killed, and no service goes away")
-    parser.add_argument("--home", action="append", default=[], metavar="HOST=PATH", help="a folder of homes")
     parser.add_argument("--check", type=Path, metavar="FOLDER", help="check what a history has left")
     words = parser.parse_args()
     if words.check:
@@ -35,8 +34,7 @@ def main() -> int:
     slurm = next((each for each in SLURMS if slurm_of(each).startswith(words.version)), None)
     if slurm is None:
         parser.error(f"the tests have Slurm {', '.join(map(slurm_of, SLURMS))}")
-    homes = {host: Path(path) for host, _, path in (each.partition("=") for each in words.home)}
-    plan = Plan(operations=words.operations, seed=words.seed, faults=not words.no_faults, homes=homes)
+    plan = Plan(operations=words.operations, seed=words.seed, faults=not words.no_faults)
     cluster = Cluster(default_instance(slurm, KINDS["logins"]))
     cluster.up()
     install_checkout(cluster.instance)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from paislurm.translator.state.records import Cancelled, Changed, Created, Ended, Intent, Retry, Submitted
+from paislurm.translator.state.records import Cancelled, Created, Intent, Submitted
+from tests.journals import NO_END, end_of, faults_of
 
 from .evidence import Evidence, Told, by_attempt
 
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from .people import Operation
 
 INTERNAL_ERROR, INTERRUPTED = 70, 130
-NO_END = "it has no end"
-NOT_CANCELLED = "it was stopped, and its user had not cancelled it"
 UNSURE = re.compile(r"may (or may not )?have | accepted job ")
 """What an error says if Slurm may have done what it was asked for."""
 MOMENT = 2.0
@@ -54,8 +53,7 @@ def check(found: Evidence) -> Findings:
     checks = (_lost, _twice, _backward, _journals, _after_end, _after_cancel, _outputs, _left)
     findings = Findings([violation for check in checks for violation in check(found)])
     for number, records in found.journals.items():
-        end = next((record for record in records if isinstance(record, Ended)), None)
-        if end is not None:
+        if end := end_of(records):
             words = f"{end.state} {end.exit_code} {plain(end.reason)}"
             findings.ends[words] += 1
             if UNEXPLAINED.search(end.reason) or end.exit_code is None:
@@ -114,7 +112,7 @@ def has_unsure_cancel(found: Evidence, number: int) -> bool:
     seconds, and cancels the job without a record.
     """
     submit = next((each for each in found.operations if each.number == number), None)
-    end = next((record for record in found.journals[number] if isinstance(record, Ended)), None)
+    end = end_of(found.journals[number])
     return submit is not None and any(
         (each.what, each.user, each.name) == ("cancel", submit.user, submit.name)
         and ((each.status or 0) < 0 or UNSURE.search(each.err) is not None)
@@ -164,11 +162,17 @@ def _twice(found: Evidence) -> Iterator[Violation]:
                 yield Violation("twice", text, found.files.get(number, f"#{number}"))
 
 
+def _numbers(found: Evidence) -> dict[tuple[str, str, int], int]:
+    """Return the numbers of submits by user, job and time of creation."""
+    return {
+        (records[0].user, records[0].job, records[0].happened_at): number
+        for number, records in found.journals.items()
+        if isinstance(records[0], Created)
+    }
+
+
 def _backward(found: Evidence) -> Iterator[Violation]:
-    numbers = {}
-    for number, records in found.journals.items():
-        if isinstance(records[0], Created):
-            numbers[records[0].user, records[0].job, records[0].happened_at] = number
+    numbers = _numbers(found)
     tolds: dict[int, list[Told]] = defaultdict(list)
     for told in found.told:
         number = numbers.get((told.operation.user, told.job, told.created_at))
@@ -176,7 +180,7 @@ def _backward(found: Evidence) -> Iterator[Violation]:
             tolds[number].append(told)
     for number, seen in tolds.items():
         yield from _backward_in(sorted(seen, key=lambda told: told.operation.began), found.files[number])
-        end = next((record for record in found.journals[number] if isinstance(record, Ended)), None)
+        end = end_of(found.journals[number])
         for told in seen:
             if told.ended and end is not None and (told.state, told.exit_code) != (end.state, end.exit_code):
                 text = f"a user saw {told.state} {told.exit_code}, recorded is {end.state} {end.exit_code}"
@@ -200,55 +204,21 @@ def _journals(found: Evidence) -> Iterator[Violation]:
         yield Violation("journal", text)
     for number, records in found.journals.items():
         for invariant, text in faults_of(records):
-            gone = text == NO_END and is_gone(found, number)
-            if not gone and not (text.startswith(NOT_CANCELLED) and has_unsure_cancel(found, number)):
+            if text != NO_END or not is_gone(found, number):
                 yield Violation(invariant, text, found.files[number])
+        end = end_of(records)
+        cancelled = any(isinstance(record, Cancelled) for record in records) or has_unsure_cancel(found, number)
+        if end and end.state == "STOPPED" and not cancelled:
+            text = f"it was stopped, and its user had not cancelled it: {end.reason}"
+            yield Violation("end", text, found.files[number])
 
 
 def _full_name(records: Sequence[Record]) -> str:
     return f"{records[0].user}~{records[0].job}" if records and isinstance(records[0], Created) else ""
 
 
-def _has_end(found: Evidence, number: int) -> bool:
-    return any(isinstance(record, Ended) for record in found.journals[number])
-
-
-def faults_of(records: Sequence[Record]) -> Iterator[tuple[str, str]]:
-    """Yield what does not hold in the journal of a job that has ended."""
-    if not records or not isinstance(records[0], Created):
-        yield "journal", "it has lost its first record"
-        return
-    ends = [position for position, record in enumerate(records) if isinstance(record, Ended)]
-    if not ends:
-        yield "end", NO_END
-        return
-    for record in records[ends[0] + 1 :]:
-        if isinstance(record, (Intent, Retry)):
-            yield "end", f"it went on after its end: {type(record).__name__}"
-    end = records[ends[0]]
-    assert isinstance(end, Ended)
-    if not end.reason:
-        yield "end", "its end has no reason"
-    if end.state == "STOPPED" and not any(isinstance(record, Cancelled) for record in records):
-        yield "end", f"{NOT_CANCELLED}: {end.reason}"
-    changes = [record.values for record in records if isinstance(record, Changed)]
-    limit = max([records[0].retry_policy.retry_limit, *(int(each["retries"]) for each in changes if "retries" in each)])
-    # Of an attempt only the first decision counts, and others may stand behind it.
-    retries = list({record.attempt: record for record in reversed(records) if isinstance(record, Retry)}.values())
-    counted = sum(record.behaviour == "unknown" for record in retries)
-    if counted > limit:
-        yield "budget", f"it was retried {counted} times, its budget is {limit}"
-    free, most = len(retries) - counted, records[0].retry_policy.max_transient_retries
-    if free > most:
-        yield "budget", f"it was retried {free} times without use of its budget, the site's limit is {most}"
-
-
 def _after_end(found: Evidence) -> Iterator[Violation]:
-    ends = {
-        number: next(record for record in records if isinstance(record, Ended))
-        for number, records in found.journals.items()
-        if any(isinstance(record, Ended) for record in records)
-    }
+    ends = {number: end for number, records in found.journals.items() if (end := end_of(records))}
     for line in found.ledger:
         end = ends.get(line.number)
         if end is None:
@@ -266,14 +236,10 @@ def _after_end(found: Evidence) -> Iterator[Violation]:
 
 def _after_cancel(found: Evidence) -> Iterator[Violation]:
     attempts = by_attempt(found.ledger)
-    by_id = {
-        (records[0].user, records[0].job, records[0].happened_at): number
-        for number, records in found.journals.items()
-        if isinstance(records[0], Created)
-    }
+    numbers = _numbers(found)
     for told in found.told:
         done = told.operation
-        number = by_id.get((done.user, told.job, told.created_at))
+        number = numbers.get((done.user, told.job, told.created_at))
         if done.what != "cancel" or done.status != 0 or told.ended or number is None:
             continue
         for record in found.journals[number]:
@@ -296,7 +262,7 @@ def _outputs(found: Evidence) -> Iterator[Violation]:
 def _left(found: Evidence) -> Iterator[Violation]:
     for name in found.left:
         jobs = [number for number, records in found.journals.items() if _full_name(records) == name.partition(" ")[0]]
-        if jobs and all(is_gone(found, number) or _has_end(found, number) for number in jobs):
+        if jobs and all(is_gone(found, number) or end_of(found.journals[number]) for number in jobs):
             # Slurm restarted a job that had ended and was removed; its log is all that the folder has.
             continue
         yield Violation("never ended", name)

@@ -90,9 +90,9 @@ class Driver:
         for _ in self.workers:
             self.results.get(timeout=120)
 
-    def home(self, host: str, user: str) -> Path:
-        """Return a user's home at a login node."""
-        return self.plan.homes.get(host, self.cluster.instance.small) / user
+    def home(self, user: str) -> Path:
+        """Return a user's home, which all login nodes share."""
+        return self.cluster.instance.small / user
 
     def _settle_in(self, person: Person) -> None:
         own = ACCOUNTS[person.name].uid
@@ -102,14 +102,13 @@ class Driver:
         (person.folder / "jobs").mkdir()
         (person.folder / "ledger").touch()
         (person.folder / "site.yaml").write_text(PROFILE, encoding="utf-8")
-        for host in HOSTS:
-            home = self.cluster.seen(self.home(host, person.name))
-            # Who owns the parent could replace the home, and the program refuses that.
-            os.chown(home.parent, 0, 0)
-            home.mkdir(mode=0o755, exist_ok=True)
-            os.chown(home, own, GROUP_ID)
-            shutil.rmtree(home / ".paislurm", ignore_errors=True)
-            shutil.rmtree(home.parent / "kept" / person.name, ignore_errors=True)
+        home = self.cluster.seen(self.home(person.name))
+        # Who owns the parent could replace the home, and the program refuses that.
+        os.chown(home.parent, 0, 0)
+        home.mkdir(mode=0o755, exist_ok=True)
+        os.chown(home, own, GROUP_ID)
+        shutil.rmtree(home / ".paislurm", ignore_errors=True)
+        shutil.rmtree(home.parent / "kept" / person.name, ignore_errors=True)
         os.chown(person.folder / "ledger", own, GROUP_ID)
 
     def _worker(self, person: Person, host: str) -> Worker:
@@ -119,13 +118,13 @@ class Driver:
 
     def command(self, argv: list[str], user: str, host: str) -> list[str]:
         """Return the command line that runs `argv` as the user at the login node."""
-        env = self.environment(user, host)
+        env = self.environment(user)
         return self.cluster.command(argv, user=user, host=host, cwd=self.cluster.home(user), env=env)
 
-    def environment(self, user: str, host: str) -> Mapping[str, str]:
+    def environment(self, user: str) -> Mapping[str, str]:
         site = str(self.cluster.home(user) / "site.yaml")
         path = f"{self.cluster.instance.venv}/bin:{self.cluster.environment(user)['PATH']}"
-        return {"HOME": str(self.home(host, user)), "PAISLURM_SITE": site, "PATH": path}
+        return {"HOME": str(self.home(user)), "PAISLURM_SITE": site, "PATH": path}
 
     def work(self, tell: Callable[[str], object] = lambda _: None) -> None:
         """Let the users work until all operations are over; after Ctrl-C no more begin."""
@@ -156,7 +155,7 @@ class Driver:
     def _finish(self, worker: Worker, result: dict[str, Any]) -> None:
         done = worker.busy.pop(result["number"])
         done.began, done.ended, done.status = result["began"], result["ended"], result["status"]
-        done.cpu, done.out, done.err = result["cpu"], result["out"], result["err"]
+        done.out, done.err = result["out"], result["err"]
         worker.person.learns(done)
         self.log.write(encode(done) + b"\n")
         self.done += 1
@@ -164,7 +163,7 @@ class Driver:
     def keep_journals(self) -> None:
         """Keep what may be removed: a second name of each journal, below a folder that the program does not know."""
         for user in USERS:
-            home = self.cluster.seen(self.home(HOSTS[0], user))
+            home = self.cluster.seen(self.home(user))
             kept = home.parent / "kept" / user
             kept.mkdir(parents=True, exist_ok=True)
             for journal in home.glob(".paislurm/jobs/*~*/journal.jsonl"):
@@ -184,7 +183,7 @@ class Driver:
         if listed.returncode:
             return [{"name": f"list fails: {listed.stderr}", "state": "?"}]
         left = [job for job in json.loads(listed.stdout)["jobs"] if not job["ended"]]
-        journals = self.cluster.seen(self.home(host, user)).glob(".paislurm/jobs/*~*/journal.jsonl")
+        journals = self.cluster.seen(self.home(user)).glob(".paislurm/jobs/*~*/journal.jsonl")
         # A result may tell of an end before a monitor has recorded it.
         silent = [path.parent.name for path in journals if b'"kind": "ended"' not in path.read_bytes()]
         return left or [{"name": name, "state": "without a recorded end"} for name in silent]

@@ -88,7 +88,7 @@ def collect(driver: Driver, left: list[str]) -> None:
     whole = cluster.admin(["sacct", "-a", "-D", "-P", f"--starttime={begin}", "--format=all"], check=False)
     found = ["sacct"] if SECRET in whole else []
     for user in USERS:
-        home = cluster.seen(driver.home("login", user))
+        home = cluster.seen(driver.home(user))
         shutil.copy(cluster.home(user) / "ledger", folder / f"ledger-{user}")
         for journal in (home.parent / "kept" / user).glob("*.jsonl"):
             shutil.copy(journal, folder / "journals" / f"{user}-{journal.name}")

@@ -20,7 +20,7 @@ from tests.cluster.processes import kill, read
 from .people import STALL, USERS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from tests.cluster.cluster import Cluster
 
@@ -30,6 +30,11 @@ SERVICES = {
     "kill slurmctld": 4, "restart slurmctld": 2, "stop slurmdbd": 3, "kill slurmdbd": 2, "kill slurmd": 3,
     "cut a node off": 2, "fill the disk": 3,
 }  # fmt: skip
+AWAY = {
+    "kill slurmctld": ("slurmctld", 0, 6, True), "restart slurmctld": ("slurmctld", 0, 6, False),
+    "stop slurmdbd": ("slurmdbd", 2, 20, False), "kill slurmdbd": ("slurmdbd", 2, 20, True),
+}  # fmt: skip
+"""A service, for how many seconds it is away, and whether it has crashed."""
 MONITOR = " monitor"
 REPAIR = 30.0
 """Seconds after which an administrator brings a node back."""
@@ -67,11 +72,14 @@ class Faults:
             (what,) = random.choices(list(weights), list(weights.values()))
             self.counted[what] += 1
             self._tell(what)
-            call: Callable[[Random], None] = getattr(self, what.replace(" ", "_"))
             try:
                 if weights is SERVICES:
                     self.resume(after=REPAIR)
-                call(random)
+                if what in AWAY:
+                    daemon, least, most, crash = AWAY[what]
+                    self.away(daemon, random.uniform(least, most), crash=crash)
+                else:
+                    getattr(self, what.replace(" ", "_"))(random)
             except ClusterError as error:
                 self._tell(f"{what}: {error}")
             self._tell(f"over: {what}")
@@ -144,18 +152,6 @@ class Faults:
     def kill_a_process_of_a_job(self, random: Random) -> None:
         if found := self.of_jobs():
             kill(random.choice(found))
-
-    def kill_slurmctld(self, random: Random) -> None:
-        self.away("slurmctld", random.uniform(0, 6), crash=True)
-
-    def restart_slurmctld(self, random: Random) -> None:
-        self.away("slurmctld", random.uniform(0, 6), crash=False)
-
-    def stop_slurmdbd(self, random: Random) -> None:
-        self.away("slurmdbd", random.uniform(2, 20), crash=False)
-
-    def kill_slurmdbd(self, random: Random) -> None:
-        self.away("slurmdbd", random.uniform(2, 20), crash=True)
 
     def kill_slurmd(self, random: Random) -> None:
         self.away(f"slurmd-{random.choice(self.cluster.nodes)}", random.uniform(0, 25), crash=True)

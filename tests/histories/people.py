@@ -56,8 +56,6 @@ class Plan(Struct, kw_only=True):
     """Whether faults stop processes for more than a minute, too."""
     at_once: int = 3
     """How many commands a user runs at a time on each login node."""
-    homes: dict[str, Path] = field(default_factory=dict)
-    """For each login node the folder of the users' homes; by default the small file system of the cluster."""
 
 
 class Operation(Struct):
@@ -74,8 +72,6 @@ class Operation(Struct):
     """Seconds after the start, a signal, and whether it is sent to the whole process group."""
     began: float = 0.0
     ended: float = 0.0
-    cpu: float = 0.0
-    """CPU seconds of the process and of those that it has waited for."""
     status: int | None = None
     """The exit status, or minus the signal that ended the process."""
     out: str = ""

@@ -83,7 +83,7 @@ class Running:
 
     def result(self) -> dict[str, Any]:
         """Reap the process, and return what came of its order."""
-        _, status, used = os.wait4(self.pid, 0)
+        _, status = os.waitpid(self.pid, 0)
         os.close(self.pidfd)
         texts = []
         for descriptor in self.outputs:
@@ -93,7 +93,6 @@ class Running:
             "number": self.order["number"],
             "began": self.began,
             "ended": time.time(),
-            "cpu": used.ru_utime + used.ru_stime,
             "status": os.waitstatus_to_exitcode(status),
             "out": texts[0],
             "err": texts[1][-4000:],

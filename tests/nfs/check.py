@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paislurm.translator.state.journal import JournalContents, read
-from paislurm.translator.state.records import Created, Ended, Intent, Retry, Submitted
+from paislurm.translator.state.records import Created, Submitted
+from tests.journals import end_of, faults_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,18 +30,14 @@ def number_of(contents: JournalContents) -> int:
 
 def alive(jobs: Path) -> list[str]:
     """Return the folders of jobs without an end."""
-    return [
-        folder.name
-        for folder, contents in journals(jobs).items()
-        if not any(isinstance(record, Ended) for record in contents.records)
-    ]
+    return [folder.name for folder, contents in journals(jobs).items() if end_of(contents.records) is None]
 
 
 def violations(people: People, jobs: Path) -> list[str]:
     """Return what does not hold."""
     found = journals(jobs)
     by_number = {number_of(contents): contents for contents in found.values()}
-    faults = [fault for folder, contents in found.items() for fault in _faults_of_journal(folder.name, contents)]
+    faults = [f"{folder.name}: {text}" for folder, contents in found.items() for _, text in faults_of(contents.records)]
     ran: dict[int, set[tuple[str, str]]] = defaultdict(set)
     for line in people.ran.read_text().splitlines():
         number, job_id, folder = line.split(maxsplit=2)
@@ -56,21 +53,6 @@ def violations(people: People, jobs: Path) -> list[str]:
 def attempt_of(folder: str) -> str:
     """Return the attempt in the path of a task's working directory."""
     return folder.partition("/attempts/")[2].partition("/")[0]
-
-
-def _faults_of_journal(name: str, contents: JournalContents) -> Iterator[str]:
-    records = contents.records
-    if number_of(contents) < 0:
-        yield f"the journal of {name} has lost its first record"
-    ends = [position for position, record in enumerate(records) if isinstance(record, Ended)]
-    if not ends:
-        yield f"{name} has no end"
-    elif any(isinstance(record, (Intent, Retry)) for record in records[ends[0] + 1 :]):
-        yield f"{name} went on after its end"
-    intents = {record.attempt for record in records if isinstance(record, Intent)}
-    submitted = {record.attempt for record in records if isinstance(record, Submitted)}
-    if submitted - intents:
-        yield f"{name} has lost the intent of attempts {submitted - intents}"
 
 
 def _faults_of_runs(number: int, runs: set[tuple[str, str]], contents: JournalContents | None) -> Iterator[str]:
@@ -93,7 +75,7 @@ def _faults_of_submit(
             yield f"the job of submit {submit.number} is lost (exit code {submit.code}, runs {sorted(runs)})"
         return
     if not runs and not any(each.what == "cancel" for each in others):
-        end = next((record for record in contents.records if isinstance(record, Ended)), None)
+        end = end_of(contents.records)
         if submit.code == 0 or end is None or not end.reason:
             yield f"the job of submit {submit.number} never ran: {end and end.reason}"
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from paislurm.backends.base import JobId
 from paislurm.translator.state import journal as journals
 from paislurm.translator.state.history import history
-from paislurm.translator.state.records import Created, Ended, Intent, Retry, Submitted
+from paislurm.translator.state.records import Intent, Submitted
+from tests.journals import faults_of
 
-from .people import BUDGET, HOME, SECRET
+from .people import HOME, SECRET
 from .script import DUPLICATE
 from .witness import MOMENT, ViolationError
 
@@ -65,7 +66,7 @@ def check(people: People, server: Server) -> None:
                 ids.setdefault(_tag_of(record, records), set()).add(record.job_id)
         if "secrets" in folder.entries:
             raise ViolationError(f"the secrets of {name} stay")
-    if any(SECRET.encode() in file.data for file in _files(server.root)):
+    if any(SECRET.encode() in file.data for _, file in server.root.below()):
         raise ViolationError("a secret stays in a file")
     _check_told(people, ids)
 
@@ -100,34 +101,10 @@ def _check_told(people: People, ids: dict[str, set[str]]) -> None:
                 raise ViolationError(f"job {job.id} was submitted after its user was told of the cancel")
 
 
-def _files(folder: Node) -> Iterator[Node]:
-    for node in folder.entries.values():
-        if node.is_folder:
-            yield from _files(node)
-        else:
-            yield node
-
-
 def _tag_of(submitted: Submitted, records: Sequence[Record]) -> str:
     return next((each.tag for each in records if isinstance(each, Intent) and each.attempt == submitted.attempt), "")
 
 
 def _check_journal(name: str, records: Sequence[Record]) -> None:
-    if not records or not isinstance(records[0], Created):
-        raise ViolationError(f"the journal of {name} has lost its first record")
-    ends = [position for position, record in enumerate(records) if isinstance(record, Ended)]
-    if not ends:
-        raise ViolationError(f"{name} has no end")
-    after = [record for record in records[ends[0] + 1 :] if isinstance(record, (Intent, Retry))]
-    if after:
-        raise ViolationError(f"{name} went on after its end: {type(after[0]).__name__}")
-    end = records[ends[0]]
-    assert isinstance(end, Ended)
-    if not end.reason:
-        raise ViolationError(f"the end of {name} has no reason")
-    if len({record.tag.partition(".")[0] for record in records if isinstance(record, Intent)}) > 1:
-        raise ViolationError(f"attempts of {name} have tags of several jobs")
-    retries = [record for record in records if isinstance(record, Retry)]
-    unknown = {record.attempt for record in retries if record.behaviour == "unknown"}
-    if len(unknown) > BUDGET:
-        raise ViolationError(f"{name} was retried {len(unknown)} times")
+    for _, fault in faults_of(records):
+        raise ViolationError(f"{name}: {fault}")

@@ -9,6 +9,8 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from typing_extensions import Buffer
 
     from .files import Client
@@ -77,6 +79,12 @@ class Node:
         self.ctime = self.ctime if ctime is None else ctime
         self.nlink += links
         self.known_status = None
+
+    def below(self, prefix: str = "") -> Iterator[tuple[str, Node]]:
+        """Yield the paths of all files and folders below a folder, and these."""
+        for name, node in self.entries.items():
+            yield prefix + name, node
+            yield from node.below(f"{prefix}{name}/")
 
     def store(self, offset: int, data: bytes, now: float) -> None:
         """Write data."""

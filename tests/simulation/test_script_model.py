@@ -33,9 +33,7 @@ from .syscalls import ROOT, simulated
 from .world import Choices, World
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from .nodes import Node
+    from collections.abc import Mapping
 
 JOB = """\
 protocolVersion: 2
@@ -267,13 +265,8 @@ def in_model(situation: Situation) -> Outcome:
     state, status = ends[0]
     top = server.find(ROOT)
     assert top is not None
-    return outcome(3 if state == "CANCELLED" else status, dict(files_below(top)), ran=bool(ran))
-
-
-def files_below(folder: Node, prefix: str = "") -> Iterator[tuple[str, bytes | None]]:
-    for name, node in folder.entries.items():
-        yield prefix + name, None if node.is_folder else bytes(node.data)
-        yield from files_below(node, f"{prefix}{name}/")
+    files = {path: None if node.is_folder else bytes(node.data) for path, node in top.below()}
+    return outcome(3 if state == "CANCELLED" else status, files, ran=bool(ran))
 
 
 @settings(max_examples=20, deadline=None)

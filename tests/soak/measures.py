@@ -13,10 +13,8 @@ from typing import TYPE_CHECKING
 from tests.simulation.files import Client
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tests.simulation.files import Server
-    from tests.simulation.nodes import Node, Opened
+    from tests.simulation.nodes import Opened
     from tests.simulation.world import World
 
 
@@ -29,13 +27,6 @@ def usage(folder: Path) -> tuple[int, int]:
             with suppress(FileNotFoundError):
                 size += Path(parent, name).lstat().st_size
     return inodes, size
-
-
-def paths_below(folder: Node, path: str = "") -> Iterator[str]:
-    """Yield the paths of all files and folders below a simulated folder."""
-    for name, node in folder.entries.items():
-        yield f"{path}/{name}"
-        yield from paths_below(node, f"{path}/{name}")
 
 
 class _Opened(dict[int, "Opened"]):

@@ -32,7 +32,7 @@ from tests.simulation.syscalls import ROOT, simulated
 from tests.simulation.witness import Witness
 from tests.simulation.world import OUTSIDE, Choices, World
 
-from .measures import OwnedClient, held, paths_below
+from .measures import OwnedClient, held
 from .patient import PatientSlurm
 from .slopes import slopes
 
@@ -155,7 +155,7 @@ class _Users:
 
     def _names(self) -> set[str]:
         """Return all paths, without the numbers of locks and without what may stay."""
-        paths = (path for path in paths_below(self._server.root) if not STAYS.match(path))
+        paths = (path for path, _ in self._server.root.below("/") if not STAYS.match(path))
         return {re.sub(r"lock\.\d+$", "lock.N", path) for path in paths}
 
     def _round(self) -> None:
@@ -196,7 +196,7 @@ class _Users:
         journals = {name: folder.entries["journal.jsonl"] for name, folder in folders(self._server)}
         self._forget({*journals})
         living = [len(journals[name].data) for name in self._living()]
-        paths = list(paths_below(self._server.root))
+        paths = [path for path, _ in self._server.root.below("/")]
         size, number = held(self.monitors[-1])
         answers, self._answers = self._slurm.answers - self._answers, self._slurm.answers
         return {
