@@ -15,6 +15,7 @@ import os
 import re
 import sys
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -29,7 +30,6 @@ from .measure import Note, Ratio
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 USER = "bob"
 """Calls Slurm in no test."""
@@ -58,18 +58,25 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.hour", description=__doc__.partition("\n")[0])
     parser.add_argument("--minutes", type=float, default=60, help="less than 60: a faster clock of ours")
     faster = 60 / parser.parse_args().minutes
-    cluster = Cluster()
-    booted = cluster.up()
-    try:
-        install_checkout(cluster.instance)
-        over = 0
+    over = 0
+    with booted() as cluster:
         for row in _measure(cluster, faster):
             print(row, flush=True)
             over += not row.ok
-        return int(over > 0)
+    return int(over > 0)
+
+
+@contextmanager
+def booted() -> Iterator[Cluster]:
+    """Boot the cluster, or take the one that is up; of the user nothing stays."""
+    cluster = Cluster()
+    was_booted = cluster.up()
+    try:
+        install_checkout(cluster.instance)
+        yield cluster
     finally:
         cluster.admin(["scancel", f"--user={USER}"], check=False)
-        if booted:
+        if was_booted:
             cluster.down()
 
 
@@ -110,36 +117,59 @@ def _counted(cluster: Cluster, argv: list[str]) -> Counted:
     return Counted(own.get(USERS[USER].uid, 0), {name: int(count) for name, _, count in COUNT.findall(types)})
 
 
-class _User:
+class User:
     """The user with a folder of their own, whose monitor is the one that `submit` leaves behind."""
 
-    def __init__(self, cluster: Cluster, faster: float) -> None:
+    def __init__(self, cluster: Cluster, name: str, settings: str) -> None:
         self._cluster = cluster
-        self._faster = faster
-        self._folder = cluster.home(USER) / f"hour-{os.getpid()}"
+        self._home = cluster.home(USER) / ".paislurm"
+        self._folder = cluster.home(USER) / f"{name}-{os.getpid()}"
         self._folder.mkdir()
-        # A site's default is what is measured; only a faster clock is written down.
-        interval = max(1, round(Monitor().max_poll_interval / faster))
-        settings = "" if faster == 1 else f"monitor: {{maxPollInterval: {interval}}}\n"
         self._write("site.yaml", profile("normal") + settings)
         os.chown(self._folder, USERS[USER].uid, GROUP_ID)
+
+    def _write(self, name: str, text: str) -> None:
+        path = self._folder / name
+        path.write_text(text)
+        path.chmod(0o644)
+
+    def _submit(self, name: str, command: str, *, waits: bool) -> None:
+        """Submit a job of one task, or one that waits since it wants four nodes and others go first."""
+        extras = f"{{slurm: {{time: 300{', options: [--nice=10000]' * waits}}}}}"
+        text = job_text(name, role("w", 4 if waits else 1, command), extras) + "jobRetryCount: 1\n"
+        self._write("job.yaml", text.replace("cpu: 1", "cpu: 16") if waits else text)
+        self._run("submit", "job.yaml")
+
+    def _run(self, *words: str) -> str:
+        argv = [f"{self._cluster.instance.venv}/bin/paislurm", *words]
+        env = {"PAISLURM_SITE": str(self._folder / "site.yaml")}
+        done = self._cluster.run(argv, user=USER, cwd=self._folder, env=env)
+        if done.returncode:
+            print(f"{' '.join(words)}: {done.stderr.strip()}", flush=True)
+        return done.stdout
+
+
+class _User(User):
+    """The user who has 50 jobs for an hour."""
+
+    def __init__(self, cluster: Cluster, faster: float) -> None:
+        # A site's default is what is measured; only a faster clock is written down.
+        interval = max(1, round(Monitor().max_poll_interval / faster))
+        super().__init__(cluster, "hour", "" if faster == 1 else f"monitor: {{maxPollInterval: {interval}}}\n")
+        self._faster = faster
 
     def submit_all(self) -> list[str]:
         """Submit all jobs; return their names."""
         wait = f"sleep {LONGER}"
-        commands = [(f"steady-{k}", 1, wait) for k in range(STEADY)]
+        commands = {f"steady-{k}": wait for k in range(STEADY)}
         for after in FAILING:
             fails = f'[ "$FC_FRAMEWORK_ATTEMPT_ID" != 0 ] || {{ sleep {after / self._faster}; exit 1; }}; {wait}'
-            commands.append((f"failing-{after}", 1, fails))
-        commands += [(f"ending-{after}", 1, f"sleep {after / self._faster}") for after in ENDING]
-        commands += [(f"turn-{k}", 4, wait) for k in range(TURNS)]
-        for name, tasks, command in commands:
-            turn = tasks > 1
-            extras = f"{{slurm: {{time: 300{', options: [--nice=10000]' * turn}}}}}"
-            text = job_text(name, role("w", tasks, command), extras) + "jobRetryCount: 1\n"
-            self._write(f"{name}.yaml", text.replace("cpu: 1", "cpu: 16") if turn else text)
-            self._run("submit", f"{name}.yaml")
-        return [name for name, _, _ in commands]
+            commands[f"failing-{after}"] = fails
+        commands |= {f"ending-{after}": f"sleep {after / self._faster}" for after in ENDING}
+        commands |= {f"turn-{k}": wait for k in range(TURNS)}
+        for name, command in commands.items():
+            self._submit(name, command, waits=name.startswith("turn-"))
+        return list(commands)
 
     def running(self) -> int:
         return self._cluster.admin(["squeue", "-h", f"--user={USER}", "--states=R", "-o", "%i"]).count("\n")
@@ -153,23 +183,12 @@ class _User:
         """Return the jobs of which the monitor has missed the end, or that it has given a wrong number of attempts."""
         found = []
         for name in names:
-            journal = self._cluster.home(USER) / ".paislurm/jobs" / f"{USER}~{name}" / "journal.jsonl"
+            journal = self._home / "jobs" / f"{USER}~{name}" / "journal.jsonl"
             kinds = [json.loads(line)["kind"] for line in journal.read_text().splitlines()]
             ends, attempts = name.startswith("ending-"), 1 + name.startswith("failing-")
             if kinds.count("submitted") != attempts or ("ended" in kinds) != ends:
                 found.append(name)
         return found
-
-    def _write(self, name: str, text: str) -> Path:
-        path = self._folder / name
-        path.write_text(text)
-        path.chmod(0o644)
-        return path
-
-    def _run(self, *words: str) -> str:
-        argv = [f"{self._cluster.instance.venv}/bin/paislurm", *words]
-        env = {"PAISLURM_SITE": str(self._folder / "site.yaml")}
-        return self._cluster.run(argv, user=USER, cwd=self._folder, env=env, check=True).stdout
 
 
 if __name__ == "__main__":

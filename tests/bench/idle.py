@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from paislurm.translator.pipeline import compile_job
 from paislurm.translator.site.load import load_site
-from tests.cluster.instance import GROUP_ID, USERS
+from tests.cluster.jobs import folder_of_alice
 from tests.cluster.kinds import KINDS, OWN
 from tests.cluster.running import running
 
@@ -67,11 +67,14 @@ def run() -> Iterator[Ratio]:
 
 def _times(cluster: Cluster, layout: str) -> list[float]:
     """Return the seconds from sbatch to the first task of each job."""
-    folder = _own(cluster.home("alice") / f"bench-{os.getpid()}-{layout}")
+    folder = folder_of_alice(cluster.home("alice") / f"bench-{os.getpid()}-{layout}")
     script = folder / "job.sbatch"
     script.write_text(compile_job(JOB.replace("LAYOUT", layout), site=load_site(SITE, file="site.yaml")).script)
     moments = random.Random(layout)
-    return [_start(cluster, script, _own(folder / str(turn)), moments.uniform(0, INTERVAL)) for turn in range(TURNS)]
+    return [
+        _start(cluster, script, folder_of_alice(folder / str(turn)), moments.uniform(0, INTERVAL))
+        for turn in range(TURNS)
+    ]
 
 
 def _start(cluster: Cluster, script: Path, stamps: Path, moment: float) -> float:
@@ -80,9 +83,3 @@ def _start(cluster: Cluster, script: Path, stamps: Path, moment: float) -> float
     done = cluster.run(["sbatch", "--wait", str(script)], cwd=stamps, env={"STAMPS": str(stamps)}, timeout=300)
     assert done.returncode == 0, done.stderr
     return min(float((stamps / role).read_text()) for role in "ab") - submitted
-
-
-def _own(folder: Path) -> Path:
-    folder.mkdir()
-    os.chown(folder, USERS["alice"].uid, GROUP_ID)
-    return folder

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 from paislurm.translator.site.profile import Address, AddressMethod, Partition, Shape, Site
 
-from .compiling import HEAD, script_of
+from .compiling import HEAD, ROLE, script_of
 from .measure import Ratio, cost, exponent
 
 if TYPE_CHECKING:
@@ -39,12 +39,6 @@ LOCAL_TASKS = 64
 A_NODE = 8
 SHAPE = Shape.of(count=1250, cpus=A_NODE, memory_mib=1 << 18)
 SITE = Site.of(partitions={"big": Partition.of(nodes=(SHAPE,))}, default_partition="big").known()
-ROLE = """  r%d:
-    instances: %d
-    dockerImage: plain
-    resourcePerInstance: {cpu: 1, memoryMB: 100, gpu: 0}
-    commands: [echo hello]
-"""
 MOST_SECONDS, MOST_MEMORY = 15, 64e6
 OTHERS: dict[str, Options] = {
     "125 roles": {"roles": 125},

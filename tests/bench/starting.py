@@ -12,14 +12,13 @@ from paislurm.translator.pipeline import compile_job
 from paislurm.translator.site.load import load_site
 from tests.cluster.cluster import Cluster
 from tests.cluster.image import make_image
-from tests.cluster.instance import GROUP_ID, USERS
+from tests.cluster.jobs import ROOT, folder_of_alice
 
 from .measure import TURNS, Ratio, typical
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ROOT = Path(__file__).parents[2]
 JOBS = ((1, 64, 5.0), (20, 1, 2.5))
 """Roles, tasks of each, and the limit, for tasks on the nodes themselves."""
 CONTAINED = (1, 64, 8.0)
@@ -82,7 +81,7 @@ def run() -> Iterator[Ratio]:
 
 def _ratio(cluster: Cluster, roles: int, tasks: int, limit: float, image: Path | None = None) -> Ratio:
     """Return the ratio for a job whose tasks run on the nodes themselves, or in containers of an image."""
-    folder = _folder(cluster, f"{roles}-{'image' if image else 'bare'}")
+    folder = folder_of_alice(cluster.home("alice") / f"bench-{os.getpid()}-{roles}-{'image' if image else 'bare'}")
     containers = "containers: {runtime: charliecloud}\n" * bool(image)
     stamp = IN_A_CONTAINER if image else STAMP
     text = JOB.replace("ROLES", "".join(ROLE % (k, tasks, stamp) for k in range(roles))).replace("NAME", f"b{roles}")
@@ -108,20 +107,13 @@ def _ratio(cluster: Cluster, roles: int, tasks: int, limit: float, image: Path |
 
 def _all_reduce(cluster: Cluster, image: Path) -> Ratio:
     """Return the ratio for the ranks of an mpirun that goes from container to container by ssh, to ten seconds."""
-    folder = _folder(cluster, "mpirun")
+    folder = folder_of_alice(cluster.home("alice") / f"bench-{os.getpid()}-mpirun")
     allreduce = [str(ROOT / "tests/cluster/allreduce.c"), "-o", str(folder / "allreduce")]
     subprocess.run(["mpicc.openmpi", *allreduce], check=True)
     text = MPI_JOB.replace("IMAGE", str(image)).replace("PROGRAM", str(folder / "allreduce"))
     script = _script(folder, text, f"containers: {{runtime: charliecloud, mounts: [{folder}]}}\n")
     times = [_start(cluster, folder, script, 8, turn) for turn in range(TURNS)]
     return Ratio("from a job's start to the all-reduce of mpirun in its containers : 10 s", min(times), 10, 1)
-
-
-def _folder(cluster: Cluster, name: str) -> Path:
-    folder = cluster.home("alice") / f"bench-{os.getpid()}-{name}"
-    folder.mkdir()
-    os.chown(folder, USERS["alice"].uid, GROUP_ID)
-    return folder
 
 
 def _script(folder: Path, text: str, containers: str) -> Path:
@@ -135,9 +127,7 @@ def _script(folder: Path, text: str, containers: str) -> Path:
 
 
 def _start(cluster: Cluster, folder: Path, script: Path, tasks: int, turn: int) -> float:
-    stamps = folder / f"{script.stem}-{turn}"
-    stamps.mkdir()
-    os.chown(stamps, USERS["alice"].uid, GROUP_ID)
+    stamps = folder_of_alice(folder / f"{script.stem}-{turn}")
     done = cluster.run(["sbatch", "--wait", str(script)], cwd=stamps, env={"STAMPS": str(stamps)}, timeout=120)
     files = [file for file in stamps.glob("*.*.*") if file.is_file() and file.suffix != ".out"]
     found = [float(file.read_text()) for file in (*files, *stamps.rglob("stamp*"))]

@@ -220,9 +220,5 @@ def submit_published(
     return submit_file(cluster, folder, file.name, home=folder / "home", env=environment)
 
 
-def run_job(cluster: Cluster, folder: Path, roles: str, extras: str = "") -> tuple[int, dict[str, Any]]:
-    return submit(cluster, folder, roles, extras).ended()
-
-
 def states(result: dict[str, Any]) -> list[str]:
     return [f"{task['role']}-{task['index']} {task['state']}" for task in result["tasks"]]

@@ -26,10 +26,6 @@ if TYPE_CHECKING:
 SAVES = "trap 'echo saved; exit 0' TERM; echo ready; while :; do sleep 300 & wait; done"
 
 
-def job_id(job: Submitted) -> str:
-    return str(json.loads(paislurm(job.cluster, job.folder, "status", "--json", "--", job.name).stdout)["job_id"])
-
-
 def status(job: Submitted) -> dict[str, Any]:
     shown: dict[str, Any] = json.loads(paislurm(job.cluster, job.folder, "status", "--json", "--", job.name).stdout)
     return shown
@@ -84,7 +80,7 @@ def test_lost_node_ends_the_job_despite_its_completion_policy(installed: Cluster
     }
     for kind, job in jobs.items():
         wait_ready(job, *(("0-w/0", "0-w/1", "1-v/0") if kind == "shared" else ("0-a/0", "1-b/0")))
-    ids = {kind: job_id(job) for kind, job in jobs.items()}
+    ids = {kind: status(job)["job_id"] for kind, job in jobs.items()}
     with cut_off(installed, "n8"):
         for kind, job in jobs.items():
             waited = paislurm(installed, job.folder, "wait", "--json", "--", job.name)
@@ -150,7 +146,7 @@ def test_supervisor_accesses_no_shared_file_while_tasks_run(installed: Cluster, 
     roles = role("w", 20, f'{until}; sleep "$((PAI_TASK_INDEX / 5))"') + role("v", 1, f"{until}; sleep 5")
     job = submit(installed, workdir, roles, "{slurm: {layout: shared}}")
     wait_ready(job, "1-v/0", *(f"0-w/{index}" for index in range(20)))
-    node = installed.admin(["squeue", "--noheader", "--format=%B", f"--jobs={job_id(job)}"]).strip()
+    node = installed.admin(["squeue", "--noheader", "--format=%B", f"--jobs={status(job)['job_id']}"]).strip()
     script = batch_script(installed, node, job)
     trace = workdir / "trace"
     # The script itself hears signals; its only child does the work.
@@ -175,7 +171,7 @@ def test_supervisor_accesses_no_shared_file_while_tasks_run(installed: Cluster, 
 
 def batch_script(cluster: Cluster, node: str, job: Submitted) -> int:
     """Return the process id of the batch script on its node."""
-    number = job_id(job)
+    number = status(job)["job_id"]
     listed = cluster.run(["scontrol", "listpids", number], user="root", host=node).stdout
     pids = [int(words[0]) for line in listed.splitlines() if (words := line.split())[2:3] == ["batch"]]
     table = ["ps", "-o", "pid=,ppid=,args=", "-p", ",".join(map(str, pids))]
@@ -195,7 +191,7 @@ def test_short_time_limit_ends_the_job_without_a_warning(installed: Cluster, wor
     shown = status(late)
     assert (shown["state"], shown["exit_code"]) == ("FAILED", -1004)
     assert "time limit" in shown["reason"]
-    assert late.cluster.sacct(job_id(late))[0]["State"] == "TIMEOUT"
+    assert late.cluster.sacct(status(late)["job_id"])[0]["State"] == "TIMEOUT"
 
 
 @pytest.mark.exclusive

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cluster.jobs import role, run_job
+from tests.cluster.jobs import role, submit
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,10 +22,10 @@ def test_one_failure_of_64_tasks_ends_the_job_and_the_others_get_term(installed:
         "trap 'echo saved; exit 0' TERM; echo 'exit 0 0 0 0 0 0 success'; sleep 60"
     )
     roles = role("a", 32, command) + role("b", 16, command) + role("c", 16, command)
-    code, result = run_job(installed, workdir, roles, "{slurm: {layout: shared}}")
+    job = submit(installed, workdir, roles, "{slurm: {layout: shared}}")
+    code, result = job.ended()
     assert (code, result["trigger"]["role"], result["trigger"]["index"]) == (1, "a", 7)
     failed = next(task for task in result["tasks"] if task["state"] == "FAILED")
     assert result["ended_at"] - failed["ended_at"] <= 3
-    logs = installed.home("alice") / ".paislurm" / "jobs" / f"alice~{result['job']}" / "attempts" / "0" / "logs"
-    saved = [log for log in logs.glob("*/*.stdout.log") if "saved" in log.read_text()]
+    saved = [log for log in job.attempt.glob("logs/*/*.stdout.log") if "saved" in log.read_text()]
     assert len(saved) == 63

@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-import time
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from tests.cluster.cluster import Cluster
 from tests.cluster.instance import default_instance
 from tests.cluster.kinds import OWN, SLURMS
+from tests.cluster.processes import wait_until
 from tests.slurm_output import estimates
 from tests.unit.backends.recording import Recording, transcript
 
@@ -93,26 +93,22 @@ class Case:
 
     def last_observation(self, job_id: JobId, done: Callable[[Observation], bool] = is_final) -> None:
         """Observe until the job's end is final, or until `done`, and keep the last observation alone."""
-        deadline = time.monotonic() + PATIENCE
-        while time.monotonic() < deadline:
+
+        def is_done() -> bool:
             kept = len(self.recording)
             seen = self.backend.observe([job_id]).get(job_id)
-            if seen and done(seen):
-                return
-            del self.recording[kept:]
-            time.sleep(0.1)
-        raise TimeoutError(f"{self.name}: {job_id} does not end")
+            if not seen or not done(seen):
+                del self.recording[kept:]
+            return bool(seen and done(seen))
+
+        wait_until(is_done, f"{self.name}: {job_id} does not end", PATIENCE)
 
     def is_running(self, job_id: str) -> bool:
         rows = self.cluster.squeue(job_id)
         return bool(rows) and all(row["State"] == "RUNNING" for row in rows)
 
     def wait_running(self, job_id: JobId) -> None:
-        deadline = time.monotonic() + PATIENCE
-        while not self.is_running(job_id):
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"{self.name}: {job_id} does not start")
-            time.sleep(0.1)
+        wait_until(lambda: self.is_running(job_id), f"{self.name}: {job_id} does not start", PATIENCE)
 
 
 def completed(case: Case) -> None:

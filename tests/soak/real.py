@@ -8,7 +8,6 @@ have ended. monitor.log and calls.log grow to their limit of 1 MiB, which takes 
 from __future__ import annotations
 
 import json
-import os
 import random
 import re
 import time
@@ -16,12 +15,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.bench.hour import BY_USER, COUNT, DBD, SDIAG
+from tests.bench.hour import BY_USER, COUNT, DBD, SDIAG, USER, User, booted
 from tests.bench.watching import _used
-from tests.cluster.checkout import install_checkout
-from tests.cluster.cluster import Cluster
-from tests.cluster.instance import GROUP_ID, USERS
-from tests.cluster.jobs import job_text, profile, role
+from tests.cluster.instance import USERS
 from tests.cluster.processes import read, recorded_pid, residents
 
 from .measures import usage
@@ -30,7 +26,8 @@ from .slopes import slopes
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-USER = "bob"
+    from tests.cluster.cluster import Cluster
+
 WAITING, RUNNING = 170, 30
 TICK, MINUTE = 10, 60
 WARM_MINUTES = 10
@@ -44,33 +41,21 @@ KINDS = ("succeeds", "succeeds", "succeeds", "retried", "retried", "fails", "can
 
 def soak(minutes: float) -> int:
     """Print what was sampled each minute, and the slopes; return 1 if something grows."""
-    cluster = Cluster()
-    booted = cluster.up()
-    try:
-        install_checkout(cluster.instance)
+    with booted() as cluster:
         found = slopes(list(_Hour(cluster).run(minutes)), min(WARM_MINUTES, minutes / 4) / 60)
-        print(*found, sep="\n", flush=True)
-        return int(any(each.grows for each in found))
-    finally:
-        cluster.admin(["scancel", f"--user={USER}"], check=False)
-        if booted:
-            cluster.down()
+    print(*found, sep="\n", flush=True)
+    return int(any(each.grows for each in found))
 
 
-class _Hour:
+class _Hour(User):
     """The user, and their jobs by name: when to cancel each, 0 for never."""
 
     def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
-        self._home = cluster.home(USER) / ".paislurm"
-        self._folder = cluster.home(USER) / f"soak-{os.getpid()}"
-        self._folder.mkdir()
+        super().__init__(cluster, "soak", "retry: {maxAttemptsPerHour: 1000}\n")
         self._random = random.Random(1)
         self._count = 0
         self._cancel_at: dict[str, float] = {}
         self._monitors: set[int] = set()
-        self._write("site.yaml", profile("normal") + "retry: {maxAttemptsPerHour: 1000}\n")
-        os.chown(self._folder, USERS[USER].uid, GROUP_ID)
 
     def run(self, minutes: float) -> Iterator[tuple[float, dict[str, float]]]:
         """Let jobs come and go; yield a sample each minute with its time in hours."""
@@ -112,19 +97,16 @@ class _Hour:
                 "fails": f"{first}{half}exit 2",
                 "cancelled": "sleep 7200",
             }[kind]
-            self._submit(kind, 1, command, "", cancel_after=seconds if kind == "cancelled" else 0)
+            self._begin(kind, command, cancel_after=seconds if kind == "cancelled" else 0)
         # Those that run leave no room for these, which are submitted after them. Two a minute are cancelled.
         for _ in range(waiting):
             after = self._random.uniform(0, WAITING * MINUTE)
-            self._submit("wait", 4, "sleep 7200", "[--nice=10000]", cancel_after=after)
+            self._begin("wait", "sleep 7200", cancel_after=after)
 
-    def _submit(self, kind: str, tasks: int, command: str, options: str, *, cancel_after: float) -> None:
+    def _begin(self, kind: str, command: str, *, cancel_after: float) -> None:
         name = f"{kind[:4]}-{self._count}"
         self._count += 1
-        extras = f"{{slurm: {{time: 300{', options: ' * bool(options)}{options}}}}}"
-        text = job_text(name, role("w", tasks, command), extras) + "jobRetryCount: 1\n"
-        path = self._write("job.yaml", text.replace("cpu: 1", "cpu: 16") if tasks > 1 else text)
-        self._run("submit", path.name)
+        self._submit(name, command, waits=kind == "wait")
         if cancel_after:
             self._cancel_at[name] = time.monotonic() + cancel_after
 
@@ -196,20 +178,6 @@ class _Hour:
         for pid in residents(self._cluster.instance, self._cluster.hosts):
             if read(Path(f"/proc/{pid}/status")).partition("\nUid:\t")[2].startswith(uid):
                 yield pid
-
-    def _write(self, name: str, text: str) -> Path:
-        path = self._folder / name
-        path.write_text(text)
-        path.chmod(0o644)
-        return path
-
-    def _run(self, *words: str) -> str:
-        argv = [f"{self._cluster.instance.venv}/bin/paislurm", *words]
-        env = {"PAISLURM_SITE": str(self._folder / "site.yaml")}
-        done = self._cluster.run(argv, user=USER, cwd=self._folder, env=env)
-        if done.returncode:
-            print(f"{' '.join(words)}: {done.stderr.strip()}", flush=True)
-        return done.stdout
 
 
 def _field(pid: int, name: str) -> str:
