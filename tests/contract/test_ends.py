@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tests.contract.site import Site
 
 SAVES = "trap 'echo saved; exit 0' TERM; echo ready; while :; do sleep 600 & wait; done"
+RETRIED = "retry: {maxTransientRetries: 1}\nmonitor: {background: false, maxPollInterval: 2}\n"
 FIRST = '[ "$FC_FRAMEWORK_ATTEMPT_ID" = 0 ]'
 
 
@@ -68,9 +69,8 @@ def test_a_lost_node_is_retried_elsewhere(site: Site, folder: Path, layout: str)
     """The job is transient, the node is left out of the next attempt, and no threshold counts."""
     cluster = site.administrator
     command = f"{FIRST} || {{ echo $SLURMD_NODENAME; exit 0; }}; echo $SLURMD_NODENAME; {SAVES}"
-    settings = "retry: {maxTransientRetries: 1}\nmonitor: {background: false, maxPollInterval: 2}\n"
     job = site.submit(
-        folder, role("w", 1, command, failed=-1), f"{{slurm: {{layout: {layout}}}}}", settings, partition="fragile"
+        folder, role("w", 1, command, failed=-1), f"{{slurm: {{layout: {layout}}}}}", RETRIED, partition="fragile"
     )
     job.wait_for("ready", "0-w/0")
     node = job.log("0-w/0").split()[0]
@@ -88,8 +88,7 @@ def test_a_lost_node_is_retried_elsewhere(site: Site, folder: Path, layout: str)
 
 def test_a_requeue_by_an_administrator_is_a_fresh_attempt(site: Site, folder: Path) -> None:
     cluster = site.administrator
-    settings = "retry: {maxTransientRetries: 1}\nmonitor: {background: false, maxPollInterval: 2}\n"
-    job = site.submit(folder, role("w", 1, f"{FIRST} || exit 0; {SAVES}"), settings=settings)
+    job = site.submit(folder, role("w", 1, f"{FIRST} || exit 0; {SAVES}"), settings=RETRIED)
     job.wait_for("ready", "0-w/0")
     number = job.number
     assert site.run("scontrol", "requeue", number).returncode != 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,14 +16,6 @@ if TYPE_CHECKING:
 
 WAITS = "trap 'exit 7' TERM; echo ready; while :; do sleep 600 & wait; done"
 FAILS = "until ls ../../0-a/*/ready 2>/dev/null; do sleep 1; done; echo almost >&2; nosuchprogram --fast"
-V1 = {
-    "jobName": "old",
-    "image": "x",
-    "codeDir": "/nowhere/at/all",
-    "taskRoles": [
-        {"name": "w", "taskNumber": 1, "cpuNumber": 1, "memoryMB": 100, "gpuNumber": 0, "command": "echo never"}
-    ],
-}
 
 
 def test_the_task_that_decided_is_shown(site: Site, folder: Path) -> None:
@@ -73,14 +64,3 @@ def test_the_line_that_failed_is_named(site: Site, folder: Path, how: str) -> No
     assert (failure["task"], failure["line"]) == ("master-0", failure["last_line"])
     assert text[failure["line"] - 1].strip() == failing
     assert f"job.yaml:{failure['line']}" in done.stderr
-
-
-def test_failure_before_the_tasks_shows_the_batch_log(site: Site, folder: Path) -> None:
-    file = site.write(folder, "old.json", json.dumps(V1))
-    job = site.submit(folder, "", file=file)
-    done = job.paislurm("wait", "--", job.name)
-    assert done.returncode == 1
-    failure = job.status()["failure"]
-    assert (failure["task"], failure["stream"], failure["file"]) == (None, "batch", None)
-    assert any("codeDir /nowhere/at/all is not there" in line for line in failure["last_lines"])
-    assert "last lines of the batch log:\n" in done.stderr
