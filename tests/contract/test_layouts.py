@@ -164,7 +164,7 @@ def test_tasks_on_a_node_get_separate_gpus(site: Site, folder: Path, layout: str
         assert len(devices.split(",")) == gpus
         seen.setdefault(node, []).extend(devices.split(","))
     assert max(map(len, seen.values())) == 4
-    if site.cluster:
+    if layout == "het":
         # Not all GPUs of a node on which fewer tasks are.
         assert f"gres/gpu={count * gpus}\n" in site.run("scontrol", "show", "job", job.number).stdout.replace(",", "\n")
     assert all(len(devices) == len(set(devices)) for devices in seen.values()), seen
