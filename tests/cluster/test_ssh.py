@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 WAITS = "trap 'exit 0' TERM; sleep 300 & wait"
-PLACE = f"{WHERE} $(grep -oE 'paislurm-[0-9a-f]{{8}}-(login|n[0-9]+) ' /proc/self/mountinfo)"
+PLACE = f'{WHERE} $(grep -oE "paislurm-[0-9a-f]{{8}}-(login|n[0-9]+) " /proc/self/mountinfo)'
 """Where a command is, and whose mount table it has: that of a node has a file system of its name."""
 
 
