@@ -14,7 +14,6 @@ import pytest
 from tests.cluster.boot import locked
 from tests.cluster.image import make_image
 from tests.cluster.jobs import BOTH, ONE_ATTEMPT, ROOT, WHERE, role
-from tests.left_out import not_asked
 from tests.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -83,8 +82,6 @@ def test_ssh_reaches_the_tasks(site: Site, folder: Path, layout: str, contained:
 )
 def test_mpirun_starts_its_ranks_in_the_tasks(site: Site, folder: Path, of_image: str, layout: str) -> None:
     """In a container it finds no ssh but the task's, no sshd and no Slurm; containers of one node share little."""
-    if of_image == "mpich" and site.slurm > "23.11":
-        not_asked("Slurm from 23.11 on has MPICH's mpirun give ssh an option --external-launcher, which no ssh knows")
     if of_image:
         program, cpus = program_of_image(site, of_image), 1
         command, settings = IN_IMAGE[of_image].format(program), containers(site, program.parent)

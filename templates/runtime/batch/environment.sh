@@ -60,6 +60,7 @@ write_environment() {
 # print_launcher_settings: print variables that make MPI launchers start their daemons with the ssh
 # of the tasks. Launchers that find Slurm's variables would call srun, which containers lack, and
 # which would not start daemons in the named task. Values that the commands set take precedence.
+# Hydra would give Slurm's options for srun (since 23.11) to ssh.
 # Source: Open MPI 4, mpirun(1), MCA; PRRTE, plm/ssh; MPICH, "Using the Hydra process manager";
 # Intel MPI, Hydra environment.
 print_launcher_settings() {
@@ -67,6 +68,7 @@ print_launcher_settings() {
 export OMPI_MCA_plm=rsh OMPI_MCA_plm_rsh_agent=ssh OMPI_MCA_ras=^slurm
 export PRTE_MCA_plm=ssh PRTE_MCA_plm_ssh_agent=ssh PRTE_MCA_ras=^slurm
 export HYDRA_LAUNCHER=ssh HYDRA_RMK=user I_MPI_HYDRA_BOOTSTRAP=ssh
+unset HYDRA_LAUNCHER_EXTRA_ARGS I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS
 END_OF_SETTINGS
 }
 
