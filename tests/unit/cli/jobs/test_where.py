@@ -107,7 +107,7 @@ def test_where_shows_current_and_earlier_nodes_of_tasks() -> None:
 
 @pytest.mark.usefixtures("tools")
 def test_follow_prints_the_urls_of_the_job(tmp_path: Path) -> None:
-    text = SERVING.replace("python3 -m http.server", "true").replace("sleep 600", "echo")
+    text = SERVING.replace("python3 -m http.server", "true").replace("sleep 600", "sleep 3")
     done = paislurm("submit", job_file(tmp_path, text), "--backend", "local", "--follow")
     assert (done.returncode, done.stderr.count("TensorBoard: http://127.0.0.1:6161 (web-0)\n")) == (0, 1), done.stderr
 
