@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from ..files import write_files
+from ..written_files import write_files
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from ..files import write_programs
+from ..written_files import write_programs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

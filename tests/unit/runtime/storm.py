@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from paislurm.translator.pipeline import compile_job
 from tests.cluster.processes import wait_until
 
-from ..files import write_programs
+from ..written_files import write_programs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ..files import write_files
+from ..written_files import write_files
 from .bash import lines_of as bash
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ..files import write_files, write_programs
+from ..written_files import write_files, write_programs
 from .bash import run
 from .test_compare_nodes import adapter
 

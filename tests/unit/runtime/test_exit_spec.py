@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from paislurm.translator.exit_codes.table import ExitRule, exit_rules
 from paislurm.translator.rendering.shell import quote
 
-from ..files import write_programs
+from ..written_files import write_programs
 from .bash import run
 
 RULES = exit_rules("fixed")

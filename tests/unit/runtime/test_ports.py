@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ..files import write_programs
+from ..written_files import write_programs
 from .bash import lines_of as bash
 
 if TYPE_CHECKING:

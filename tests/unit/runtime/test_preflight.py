@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ..files import write_files, write_programs
+from ..written_files import write_files, write_programs
 from .bash import lines_of as bash
 from .bash import run
 

@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from ..files import write_programs
+from ..written_files import write_programs
 from .bash import sourced
 
 if TYPE_CHECKING:

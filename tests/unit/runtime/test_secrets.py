@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from paislurm.translator.protocol.expressions.secrets import TAG
 from paislurm.translator.rendering.head import _setting
 
-from ..files import write_files
+from ..written_files import write_files
 from .bash import run
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ..files import write_files, write_programs
+from ..written_files import write_files, write_programs
 from .bash import run
 
 if TYPE_CHECKING:
