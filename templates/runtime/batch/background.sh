@@ -21,7 +21,7 @@ is_settled() { [[ ${PSL_SETTLED[$1]-} && ${PSL_STATUS[$1]} == 0 ]]; }
 # keep_settled TASK: let the exit of a settled task count at once, although it may have got TERM.
 keep_settled() {
   if is_settled "$1"; then
-    unset "PSL_PROVISIONAL_UNTIL[$1]"
+    unset 'PSL_PROVISIONAL_UNTIL[$1]'
   fi
 }
 

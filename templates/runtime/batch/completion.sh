@@ -25,7 +25,7 @@ check_completion() {
 has_unaccepted_exit() {
   local position
   for ((position = PSL_NEXT_EXIT; position < ${#PSL_EXITS[@]}; position++)); do
-    if ((PSL_ENDED[${PSL_EXITS[position]}] <= $1)); then
+    if ((${PSL_ENDED[${PSL_EXITS[position]}]:-0} <= $1)); then
       return 0
     fi
   done
@@ -59,7 +59,7 @@ explain_failure() {
   if [[ ${PSL_FAILED_IN[$task]-} ]]; then
     explain_failed_hook "$task"
   fi
-  if ((PSL_CODE_OF[$task] == -1200)); then
+  if ((${PSL_CODE_OF[$task]:-0} == -1200)); then
     PSL_EXPLANATION+=' because it used more memory than it had asked for'
   fi
   if ((!PSL_GANG)); then

@@ -6,7 +6,7 @@
 # tasks; tasks without a report are lost.
 on_step_end() {
   local role=$1 status=$2 index
-  unset "PSL_STEP_RUNNING[$role]"
+  unset 'PSL_STEP_RUNNING[$role]'
   if [[ $PSL_OUTCOME ]]; then
     return 0
   fi
@@ -116,7 +116,7 @@ fail_waiting_steps() {
     elif [[ ! $PSL_FOUND_NO_ROOM ]]; then
       PSL_FOUND_NO_ROOM=1
     else
-      unset "PSL_STEP_RUNNING[$role]"
+      unset 'PSL_STEP_RUNNING[$role]'
       PSL_NEEDS_CLEANUP=1
       decide failed 252 permanent \
         "Slurm gave role ${PSL_ROLE_NAME[role]} its CPUs but found no room for its step in \

@@ -199,7 +199,7 @@ ask_slurm() {
       elif [[ ! $address =~ ^[0-9.]+$|: ]]; then
         look_up_addresses '' "$address"
         word=$address address=${PSL_ADDRESS_OF[$address]-}
-        unset "PSL_ADDRESS_OF[$word]"
+        unset 'PSL_ADDRESS_OF[$word]'
       fi
       PSL_ADDRESS_OF[$name]=${address:-${PSL_ADDRESS_OF[$name]-}}
     done

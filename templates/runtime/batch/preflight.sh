@@ -49,7 +49,7 @@ ask_for_preflight() {
         problem) blame_node "$node" "$rest" ;;
         clock) check_clock "$node" "$((asked - rest))" "$((rest - answered))" ;;
         tried) PSL_TRIED[$node]=$rest ;;
-        end) unset "waiting[$node]" ;;
+        end) unset 'waiting[$node]' ;;
       esac
     done <"$PSL_SCRATCH/preflight-$1.$component"
     cat -- "$PSL_SCRATCH/preflight-$1.$component" >>srun/preflight.log

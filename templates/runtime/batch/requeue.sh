@@ -71,7 +71,7 @@ find_lost_nodes() {
     for node in "${words[@]:2}"; do
       after[$node]=1
       [[ ${before[$node]-} ]] || new+=("$node")
-      unset "gone[$node]"
+      unset 'gone[$node]'
     done
     for node in "${!before[@]}"; do
       [[ ${after[$node]-} ]] || lost+=("$node")

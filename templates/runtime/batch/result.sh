@@ -92,11 +92,11 @@ print_trigger() {
 ended_by_itself() {
   [[ ${PSL_STATE[$1]-} == ended ]] || return
   is_settled "$1" && return  # only: background
-  if [[ $PSL_OUTCOME != interrupted ]] && ((PSL_ENDED_AFTER[$1] < PSL_DECIDED_AFTER)); then
+  if [[ $PSL_OUTCOME != interrupted ]] && ((${PSL_ENDED_AFTER[$1]:-0} < PSL_DECIDED_AFTER)); then
     return 0
   fi
   [[ ! ${PSL_GOT_TERM[$1.${PSL_ATTEMPTS[$1]}]-} ]] &&
-    ((PSL_STATUS[$1] != 143 && PSL_STATUS[$1] != 137))
+    ((${PSL_STATUS[$1]:-0} != 143 && ${PSL_STATUS[$1]:-0} != 137))
 }
 
 # print_task_result ROLE INDEX ROLE_NAME: print the result of a task; the name is escaped. A task

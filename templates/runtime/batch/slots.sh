@@ -92,7 +92,7 @@ fill_free_slots() {
   local role
   for role in "${!PSL_FREE_SLOTS[@]}"; do
     if ((PSL_SUCCEEDED[role] + PSL_FAILED[role] == PSL_INSTANCES[role])); then
-      unset "PSL_FREE_SLOTS[$role]"
+      unset 'PSL_FREE_SLOTS[$role]'
       send_command "$role" quit
     elif [[ ${PSL_WAITING[role]-} ]] || ((${PSL_NEXT_TASK[role]-0} < PSL_INSTANCES[role])); then
       fill_slots_of_role "$role"
@@ -120,7 +120,7 @@ fill_slots_of_role() {
   if ((next < ${#slots[@]})); then
     PSL_FREE_SLOTS[role]=" ${slots[*]:next}"
   else
-    unset "PSL_FREE_SLOTS[$role]"
+    unset 'PSL_FREE_SLOTS[$role]'
   fi
 }
 
@@ -144,7 +144,7 @@ put_back() { PSL_WAITING[$1]+=" $2:$3"; }
 # take_from_slot ROLE SLOT: set PSL_VALUE to the slot's task, if any, and retire the slot.
 take_from_slot() {
   PSL_VALUE=${PSL_ASSIGNED[$1.$2]-}
-  unset "PSL_ASSIGNED[$1.$2]"
+  unset 'PSL_ASSIGNED[$1.$2]'
   PSL_FREE_SLOTS[$1]=" ${PSL_FREE_SLOTS[$1]-} "
   PSL_FREE_SLOTS[$1]=${PSL_FREE_SLOTS[$1]/ $2 / }
 }

@@ -175,7 +175,7 @@ await_lost_tasks() {
 note_restart() {
   local position entry run=$PSL_FIRST_RUN list PSL_NEWEST=''
   for position in "${!PSL_ATTEMPTS[@]}"; do
-    ((run >= PSL_ATTEMPTS[$position])) || run=${PSL_ATTEMPTS[$position]}
+    ((run >= ${PSL_ATTEMPTS[$position]:-0})) || run=${PSL_ATTEMPTS[$position]}
   done
   find_checkpoint  # only: checkpoints
   for position in "${!PSL_LOST_NODES[@]}"; do

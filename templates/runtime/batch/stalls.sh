@@ -29,7 +29,7 @@ on_quiet() {
 # on_moved ROLE SLOT INDEX ATTEMPT: note that a task moves again.
 on_moved() {
   local within action group
-  unset "PSL_QUIET[$1.$3]"
+  unset 'PSL_QUIET[$1.$3]'
   read_guard "$1"
   if [[ ${PSL_STALLED[group]-} ]]; then
     log "task ${PSL_ROLE_NAME[$1]}-$3 moves again"
@@ -70,7 +70,7 @@ print_stalls() {
 # forget_quiet TASK: note that a task has started or ended, after which others may move again.
 forget_quiet() {
   local within action group
-  unset "PSL_QUIET[$1]"
+  unset 'PSL_QUIET[$1]'
   read_guard "${1%.*}"
   [[ $group ]] || return 0
   PSL_GROUP_CHANGED_AT[group]=$PSL_NOW PSL_STALL_CHECK_AT=$PSL_NOW

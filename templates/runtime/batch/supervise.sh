@@ -142,7 +142,7 @@ on_start() {
   PSL_STARTED[$task]=$7 PSL_ENDED[$task]=''
   PSL_ENDED_AFTER[$task]='' PSL_EVIDENCE[$task]=''
   forget_quiet "$task"  # only: progress
-  unset "PSL_SETTLED[$task]"  # only: background
+  unset 'PSL_SETTLED[$task]'  # only: background
   if [[ $PSL_OUTCOME ]]; then
     PSL_TERM_DUE[role]=1
   fi
@@ -161,7 +161,7 @@ on_exit() {
   forget_quiet "$task"  # only: progress
   PSL_STATUS[$task]=$status PSL_CODE_OF[$task]=$6 PSL_BEHAVIOUR_OF[$task]=$7
   if ((!PSL_GANG)); then
-    unset "PSL_ASSIGNED[$1.$2]"
+    unset 'PSL_ASSIGNED[$1.$2]'
   fi
   PSL_EXITS+=("$task")
   if [[ ${PSL_GOT_TERM[$task.$4]-} ]] || ((status == 143 || (status == 137 && $6 > 0))); then
@@ -192,7 +192,7 @@ accept_exits() {
   while ((PSL_NEXT_EXIT < ${#PSL_EXITS[@]})); do
     task=${PSL_EXITS[PSL_NEXT_EXIT]}
     ((PSL_NOW >= ${PSL_PROVISIONAL_UNTIL[$task]-0})) || return 0
-    unset "PSL_PROVISIONAL_UNTIL[$task]"
+    unset 'PSL_PROVISIONAL_UNTIL[$task]'
     PSL_NEXT_EXIT=$((PSL_NEXT_EXIT + 1))
     if [[ ! $PSL_OUTCOME ]]; then
       accept_exit "${task%.*}" "${task#*.}"
@@ -205,7 +205,7 @@ accept_exit() {
   local role=$1 index=$2 task=$1.$2
   if ((!PSL_GANG)) && grant_retry "$role" "$task"; then
     PSL_STATE[$task]=waiting
-    put_back "$role" "$index" "$((PSL_ENDED[$task] + PSL_RETRY_DELAY))"
+    put_back "$role" "$index" "$((${PSL_ENDED[$task]:-0} + PSL_RETRY_DELAY))"
     return
   fi
   PSL_TASKS_COMPLETED=$((PSL_TASKS_COMPLETED + 1))

@@ -118,7 +118,7 @@ confirm_waits() {
   local process thread where state
   for thread in "${!PSL_STUCK[@]}"; do
     read_wait "${thread% *}" "${thread#* }"
-    [[ $state.$where == "${PSL_STUCK[$thread]}" ]] || unset "PSL_STUCK[$thread]"
+    [[ $state.$where == "${PSL_STUCK[$thread]}" ]] || unset 'PSL_STUCK[$thread]'
   done
   for process in "${!PSL_WAITS_IN[@]}"; do
     read_wait "$process" "$process"

@@ -211,7 +211,7 @@ await_command() {
     wait_for_process "$process"
     status=$?
   fi
-  unset "PSL_EXIT_BY_PID[$process]"
+  unset 'PSL_EXIT_BY_PID[$process]'
   PSL_COMMAND=''
   return "$status"
 }
