@@ -113,7 +113,8 @@ def remote_script(name: str, *words: str) -> list[str]:
 
 @cache
 def _text(name: str) -> str:
-    lines = shipped_text(f"backends/ssh/remote/{name}.sh").splitlines()
+    shared = shipped_text("templates/runtime/common/replaceable.sh") if name == "root" else ""
+    lines = (shared + shipped_text(f"backends/ssh/remote/{name}.sh")).splitlines()
     return "\n".join(line for line in lines if line.strip() and not line.lstrip().startswith("#"))
 
 

@@ -77,6 +77,7 @@ _FIRST_TASK = (
     _section("node/prepare"),
 )
 _BATCH = (
+    _section("common/replaceable"),
     _section("node/exit_rules"),
     _section("node/gpu_errors", "gpus"),
     _section("remote_exec/client"),

@@ -2,9 +2,14 @@
 set -eu
 umask 077
 root=${PAISLURM_HOME:-$HOME/.paislurm}/remote
-mkdir -p -- "$root"
+[[ $root == /* ]] || root=$PWD/$root
+make_private "$root"
+if why=$(replaceable "$root"); then
+  echo "others could replace $root, because $why" >&2
+  exit 73
+fi
 cd -P -- "$root"
-if [[ ! -O . || $(stat -c %a .) != 700 ]]; then
+if [[ ! -O . ]] || ((8#$(stat -c %a .) & 8#77)); then
   echo "$root is accessible to other users" >&2
   exit 73
 fi

@@ -87,46 +87,20 @@ check_own_name() {
 # make_folder_by_hand PARENT: make the run folder of a run by hand. Refuse an existing folder,
 # because others can guess its name.
 make_folder_by_hand() {
+  local why
   PSL_FOLDER=$1/$PSL_JOB_NAME-$SLURM_JOB_ID PSL_ATTEMPT=0
   PSL_ATTEMPT_FOLDER=$PSL_FOLDER/attempts/$PSL_ATTEMPT
   PSL_SCRIPT=$PSL_ATTEMPT_FOLDER/job.sbatch
   PSL_SECRETS_FOLDER=$1/$PSL_JOB_NAME.secrets
-  check_place "$1"
+  if why=$(replaceable "$PSL_FOLDER"); then
+    refuse_folder "others could replace the run folder, because $why: submit the script from a\
+ folder that only you can change, as your home, or use \`paislurm submit\`"
+  fi
   mkdir -m 700 -- "$PSL_FOLDER" || refuse_folder \
     "the run folder $PSL_FOLDER is there already, or cannot be made: submit the script again"
   make_folders "$PSL_ATTEMPT_FOLDER" || die "cannot write to $PSL_FOLDER"
   cp -- "$0" "$PSL_SCRIPT" || die "cannot write to $PSL_FOLDER"
   log "the run folder is $PSL_FOLDER"
-}
-
-# check_place PARENT: check that no other user can replace a folder in PARENT. The user's private
-# group has the user's name. The group may write to the folders above PARENT, but not to PARENT.
-check_place() {
-  local path=$1 owner mode others group user=${SLURM_JOB_USER:-} number=0
-  local -a paths=("$1")
-  [[ $user ]] || user=$(id -un)
-  while [[ $path == */* && ${path%/*} ]]; do
-    path=${path%/*}
-    paths+=("$path")
-  done
-  while read -r owner mode group; do
-    path=${paths[number]} number=$((number + 1))
-    if [[ $path == "$1" && $owner != 0 && ! -O $path ]]; then
-      refuse_folder "$path belongs to another user: submit the script from a folder of your own"
-    fi
-    # With the sticky bit, only owners can remove the entries of a folder.
-    if ((8#$mode & 8#1000)); then
-      continue
-    fi
-    others=8#2
-    if [[ $path == "$1" && $group != "$user" ]]; then
-      others=8#22
-    fi
-    if ((8#$mode & others)); then
-      refuse_folder "other users can write to $path: submit the script from a folder of your own,\
- or mend that one (chmod go-w)"
-    fi
-  done < <(stat -L -c '%u %a %G' -- "${paths[@]}")
 }
 
 # refuse_folder REASON: end a run that has no folder for a result.

@@ -36,7 +36,7 @@ begin_attempt() {
   open_folder "$@"
   find_checkpoint && PSL_RESUMED_FROM=$PSL_NEWEST  # only: checkpoints
   note_start  # only: requeue
-  PSL_SCRATCH=$(mktemp -d "${TMPDIR:-/tmp}/paislurm.XXXXXX") ||
+  PSL_SCRATCH=$(mktemp -d "$(temporary_folder)/paislurm.XXXXXX") ||
     die "cannot make a scratch folder on $SLURMD_NODENAME"
   clean_slurm_environment
 }

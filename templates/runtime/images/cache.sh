@@ -13,19 +13,22 @@ place_of_image() {
 # find_cache: set PSL_CACHE to the user's folder in the cache. The folder is private: no other user
 # may read or write there.
 find_cache() {
+  local why
   case $PSL_IMAGE_CACHE in
     /*)
       PSL_CACHE=$PSL_IMAGE_CACHE/$(id -un)
-      mkdir -- "$PSL_CACHE"
+      mkdir -m 0700 -- "$PSL_CACHE"
       ;;
     *)
       PSL_CACHE=$HOME${PSL_IMAGE_CACHE#?}
-      mkdir -p -- "$PSL_CACHE"
+      make_private "$PSL_CACHE"
       ;;
   esac 2>/dev/null
-  [[ -d $PSL_CACHE && ! -L $PSL_CACHE && -O $PSL_CACHE && -w $PSL_CACHE ]] ||
-    set_problem permanent \
-      "images cannot be kept in $PSL_CACHE on $SLURMD_NODENAME: not the user's own folder"
+  if ! why=$(replaceable "$PSL_CACHE"); then
+    is_private "$PSL_CACHE" && [[ -d $PSL_CACHE && -w $PSL_CACHE ]] && return
+    why="not a folder of the user's own, to which no other user can write"
+  fi
+  set_problem permanent "images cannot be kept in $PSL_CACHE on $SLURMD_NODENAME: $why"
 }
 
 # remove_remains IMAGE: remove the files of interrupted fetches. Keep files of the last half day,
@@ -56,7 +59,9 @@ fetch_image() {
     return 1
   fi
   exec {lock}>&-
-  [[ -e $image ]]
+  [[ -e $image ]] || return
+  is_private "$image" ||
+    set_problem permanent "the image $image could have been changed by another user: remove it"
 }
 
 # fetch_new_image ROLE: fetch an image under another name, and rename it.
@@ -69,6 +74,8 @@ fetch_new_image() {
     remove_trees "$new"*
     return 1
   fi
+  # An image may bring its own mode, and a default ACL replaces the umask.
+  chmod go-w -- "$new"
   mv -T -- "$new" "$image" 2>/dev/null || [[ -e $image ]] ||
     set_problem permanent "images cannot be kept in $PSL_CACHE on $SLURMD_NODENAME"
   remove_trees "$new"*

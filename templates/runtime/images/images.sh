@@ -76,10 +76,14 @@ print_image_settings() {
 all_images_are_there() {
   local role
   for role in "${!PSL_REFERENCE_OF[@]}"; do
-    [[ -e ${PSL_IMAGE_OF[role]} ]] || return 1
+    is_private "${PSL_IMAGE_OF[role]}" || return 1
     touch -- "${PSL_IMAGE_OF[role]}.lock"
   done
 }
+
+# is_private PATH: succeed if the user owns a file or folder that is no link, and no other user can
+# write to it.
+is_private() { is_own_folder "$1" && ((!(8#$(stat -c %a -- "$1") & 8#22))); }
 
 # check_fetches: end the job with the problem of a node that could not fetch an image. A permanent
 # problem of one node takes precedence over transient ones of others.

@@ -28,10 +28,11 @@ fetch_image() {
 # fetch_by_runtime LOG REGISTRY REPOSITORY DIGEST: fetch an image into the store.
 fetch_by_runtime() {
   local -a options=(--quiet)
-  local login='' status=0
+  local login='' status=0 folder
   if [[ $PSL_LOGIN_USER ]]; then
-    if ! login=$(mktemp "${TMPDIR:-/tmp}/paislurm.XXXXXX") || ! print_login "$2" >"$login"; then
-      set_problem transient "cannot write to ${TMPDIR:-/tmp} on $SLURMD_NODENAME"
+    folder=$(temporary_folder)
+    if ! login=$(mktemp "$folder/paislurm.XXXXXX") || ! print_login "$2" >"$login"; then
+      set_problem transient "cannot write to $folder on $SLURMD_NODENAME"
       return
     fi
     options+=("--authfile=$login")

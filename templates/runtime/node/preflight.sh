@@ -66,9 +66,10 @@ check_folders() {
 # try_commands NAME: run commands of the preflight; print "NODE tried STATUS NUMBER LINE", the exit
 # status, the last line that is a number, or `-`, and the last line.
 try_commands() {
-  local output status number line LC_ALL=C
-  if ! output=$(mktemp "${TMPDIR:-/tmp}/paislurm.XXXXXX"); then
-    print_node_problem "cannot write to ${TMPDIR:-/tmp}"
+  local output status number line folder LC_ALL=C
+  folder=$(temporary_folder)
+  if ! output=$(mktemp "$folder/paislurm.XXXXXX"); then
+    print_node_problem "cannot write to $folder"
     return
   fi
   (

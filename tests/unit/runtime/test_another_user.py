@@ -130,35 +130,88 @@ def test_the_folder_for_calls_has_an_unpredictable_name(shared: Path) -> None:
     assert all(len(name.removeprefix("/tmp/paislurm-7-0-")) == 12 for name in names)
 
 
-@pytest.mark.parametrize(
-    ("owner", "mode", "above", "said"),
-    [
-        (ALICE, 0o755, 0o755, ""),
-        (ALICE, 0o700, 0o775, ""),
-        (ALICE, 0o1777, 0o1777, ""),
-        (0, 0o1777, 0o755, ""),
-        (BOB, 0o1777, 0o755, "PLACE belongs to another user"),
-        (ALICE, 0o777, 0o755, "other users can write to PLACE"),
-        (ALICE, 0o770, 0o755, "other users can write to PLACE"),
-        (ALICE, 0o700, 0o777, "other users can write to ABOVE"),
-    ],
-)
-def test_the_folder_of_a_manual_run_is_checked(shared: Path, owner: int, mode: int, above: int, said: str) -> None:
-    place = made_by(owner, made_by(0, shared / "a b") / "c")
-    place.chmod(mode)
-    place.parent.chmod(above)
-    _, words = run_as_alice(shared, f"SLURM_JOB_USER=alice; (check_place '{place}') || (exit 0)")
-    expected = said.replace("PLACE", str(place)).replace("ABOVE", str(place.parent))
-    assert expected in words
-    assert bool(expected) == bool(words)
+def test_a_manual_run_in_a_project_folder_says_what_to_do(shared: Path) -> None:
+    """The folder above is the group's, and the user's own folder in it is private."""
+    place = made_by(ALICE, made_by(0, shared / "project") / "alice")
+    place.chmod(0o700)
+    place.parent.chmod(0o2770)
+    os.chown(place.parent, 0, GROUP_ID)
+    code = f"PSL_JOB_NAME=demo SLURM_JOB_ID=7; (make_folder_by_hand '{place}'); echo $?"
+    printed, said = run_as_alice(shared, code)
+    assert printed == "4\n"
+    assert said == (
+        "paislurm: error: others could replace the run folder, because others can write to "
+        f"{place.parent} (mode 2770): submit the script from a folder that only you can change, as your home, or use "
+        "`paislurm submit`; nothing has run\n"
+    )
+    assert list(place.iterdir()) == []
+    place.parent.chmod(0o2750)
+    assert run_as_alice(shared, code)[0] == "0\n"
+    assert (place / "demo-7").stat().st_mode & 0o777 == 0o700
 
 
-def test_a_private_group_counts_as_the_user(shared: Path) -> None:
-    """As where a umask of 002 is usual."""
-    place = made_by(ALICE, shared / "place")
-    os.chown(place, ALICE, 65534)
-    place.chmod(0o775)
-    assert run_as_alice(shared, f"SLURM_JOB_USER='{place.group()}'; check_place '{place}'")[1] == ""
+IMAGES = """
+umask 0077; PSL_IMAGE_CACHE={0}/images PSL_CACHE_SHARED=1 PSL_RUN_ID=7-0 PSL_PROBLEM=''
+PSL_REFERENCE_OF=('r.example a/b 1') PSL_DIGEST_OF=(sha256:44)
+fetch_with_retries() {{ mkdir -m 0777 -- "$1" && : >"$1/program"; }}
+if find_cache; then
+  PSL_IMAGE_OF=("$(place_of_image r.example a/b sha256:44)")
+  {1}
+fi
+echo "$PSL_PROBLEM"
+"""
+FETCH = "all_images_are_there || fetch_image 0 && echo fetched"
+
+
+@pytest.fixture
+def images(shared: Path) -> Path:
+    """A cache for the images of all users, and the user's own folder in it."""
+    made_by(0, shared / "images").chmod(0o1777)
+    name = subprocess.run(["id", "-nu", str(ALICE)], capture_output=True, text=True, check=False).stdout.strip()
+    return shared / "images" / (name or str(ALICE))
+
+
+def test_a_default_acl_does_not_open_cached_images(shared: Path, images: Path) -> None:
+    inherit(images.parent, BOB)
+    assert run_as_alice(shared, IMAGES.format(shared, FETCH), "charliecloud")[0] == "fetched\n\n"
+    image = images / "a%b@44"
+    assert (images.stat().st_mode & 0o777, image.stat().st_mode & 0o022) == (0o700, 0)
+    assert open_to(BOB, GROUP_ID, images) == []
+
+
+def test_an_image_others_could_have_changed_is_not_used(shared: Path, images: Path) -> None:
+    run_as_alice(shared, IMAGES.format(shared, FETCH), "charliecloud")
+    image = images / "a%b@44"
+    image.chmod(0o770)
+    printed, _ = run_as_alice(shared, IMAGES.format(shared, FETCH), "charliecloud")
+    assert printed == f"the image {image} could have been changed by another user: remove it\n"
+    image.chmod(0o700)
+    os.chown(image, BOB, GROUP_ID)
+    assert run_as_alice(shared, IMAGES.format(shared, FETCH), "charliecloud")[0] == printed
+
+
+@pytest.mark.parametrize("kind", ["open", "another's", "link", "place"])
+def test_a_cache_others_can_change_is_not_used(shared: Path, images: Path, kind: str) -> None:
+    why = "not a folder of the user's own, to which no other user can write"
+    if kind == "link":
+        images.symlink_to(made_by(ALICE, shared / "hers"))
+        os.chown(images, ALICE, GROUP_ID, follow_symlinks=False)
+        (shared / "hers").chmod(0o700)
+    else:
+        made_by(BOB if kind == "another's" else ALICE, images).chmod(0o770 if kind == "open" else 0o700)
+    if kind == "place":
+        images.parent.chmod(0o777)
+        why = f"others can write to {images.parent} (mode 0777)"
+    printed, _ = run_as_alice(shared, IMAGES.format(shared, FETCH), "charliecloud")
+    assert printed == f"images cannot be kept in {images} on n1: {why}\n"
+
+
+@pytest.mark.parametrize(("mode", "used"), [(0o1777, True), (0o700, True), (0o777, False)])
+def test_a_temporary_folder_others_can_change_is_not_used(shared: Path, mode: int, used: bool) -> None:
+    """What is read there is run, or holds a password."""
+    made_by(ALICE, shared / "tmp").chmod(mode)
+    printed, _ = run_as_alice(shared, f"TMPDIR='{shared}/tmp'; temporary_folder")
+    assert printed == (f"{shared}/tmp" if used else "/tmp")
 
 
 def test_a_manual_run_ignores_a_default_acl(shared: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,9 +14,11 @@ from paislurm.backends.base import JobId, RunFolder, Submission
 from paislurm.backends.ssh import backend as module
 from paislurm.backends.ssh.backend import SshBackend
 from paislurm.backends.ssh.remote_files import Removals
+from paislurm.backends.ssh.runner import remote_script
 from paislurm.backends.ssh.transport import parse_address
 from paislurm.translator.errors import RejectedError
 from tests.unit.backends.ssh.here import Here
+from tests.unit.inherited import inherit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -191,3 +194,42 @@ def test_a_renamed_job_still_receives_its_remote_files(
     submission.folder.rename(moved)
     assert backend.fetch([RunFolder(folder=moved, job=submission.job, tag=f"{TAG}.3", attempt=0)])
     assert (moved / "attempts/0/result.json").read_text() == "y"
+
+
+def root_of(home: Path) -> subprocess.CompletedProcess[str]:
+    """Make the folder for all jobs as at a login node, and return what is printed."""
+    argv = remote_script("root")
+    env = {"HOME": str(home), "PATH": "/usr/bin:/bin"}
+    return subprocess.run(argv, env=env, capture_output=True, text=True, check=False, umask=0, timeout=60)
+
+
+@pytest.mark.parametrize(
+    ("mode", "above", "said"),
+    [
+        (0o755, 0o755, ""),
+        (0o2755, 0o2755, ""),
+        (0o700, 0o1777, ""),
+        (0o755, 0o2775, "others can write to ABOVE (mode 2775)"),
+        (0o777, 0o755, "others can write to ABOVE/there (mode 0777)"),
+    ],
+)
+def test_a_remote_folder_that_others_can_replace_is_refused(home: Path, mode: int, above: int, said: str) -> None:
+    """A folder below a setgid one has that bit, too, and is as private."""
+    home.chmod(mode)
+    home.parent.chmod(above)
+    done = root_of(home)
+    assert done.returncode == (73 if said else 0), done.stderr
+    assert said.replace("ABOVE", str(home.parent)) in done.stderr
+    if not said:
+        assert done.stdout.startswith(f"{home}/.paislurm/remote\n")
+        for folder in (home / ".paislurm", home / ".paislurm/remote"):
+            assert stat.S_IMODE(folder.stat().st_mode) & 0o777 == 0o700
+        (home / ".paislurm/remote").chmod(0o750)
+        assert "remote is accessible to other users" in root_of(home).stderr
+
+
+def test_a_default_acl_does_not_open_the_remote_folder(home: Path) -> None:
+    inherit(home, 21002)
+    assert root_of(home).returncode == 0
+    for folder in (home / ".paislurm", home / ".paislurm/remote"):
+        assert stat.S_IMODE(folder.stat().st_mode) & 0o777 == 0o700
