@@ -83,7 +83,7 @@ def test_sbatch_by_hand_is_refused_in_a_folder_others_can_write(installed: Clust
     script_of(installed, workdir, "true")
     workdir.chmod(mode)
     number, said = by_hand(installed, workdir)
-    assert f"error: other users can write to {workdir}: submit the script from a folder of your own" in said
+    assert f"because others can write to {workdir} (mode {mode:04o}): submit the script from a folder that only" in said
     assert not (workdir / f"mine-{number}").exists()
     workdir.chmod(0o700)
     assert (workdir / f"mine-{by_hand(installed, workdir)[0]}" / "attempts/0/result.json").exists()

@@ -207,7 +207,7 @@ describe_pipe() {
 # task that waits for data may wait for other data.
 find_unread() {
   local process line ends task here there state queues socket networks=' '
-  local -A owner=() unread=()
+  local -A task_at=() unread=()
   for process in "${!PSL_TASK_OF[@]}"; do
     # One process for each network.
     socket=$(readlink -- "$proc/$process/ns/net")
@@ -220,15 +220,15 @@ find_unread() {
   done 2>/dev/null
   for line in ${PSL_CONNECTIONS[@]+"${PSL_CONNECTIONS[@]}"}; do
     read -r _ here there state queues _ _ _ _ socket _ <<<"$line"
-    owner["$here $there"]=${PSL_SOCKET_TASK[${socket:-0}]-}
-    case ${owner["$here $there"]:+$state} in
+    task_at["$here $there"]=${PSL_SOCKET_TASK[${socket:-0}]-}
+    case ${task_at["$here $there"]:+$state} in
       01) unread["$here $there"]=$((16#${queues#*:})) ;;
       0A) PSL_LISTENERS+="${here##*:} " ;;
     esac
   done
   for ends in "${!unread[@]}"; do
-    task=${owner[$ends]}
-    if [[ ${owner["${ends#* } ${ends% *}"]-} != "$task" ]]; then
+    task=${task_at[$ends]}
+    if [[ ${task_at["${ends#* } ${ends% *}"]-} != "$task" ]]; then
       PSL_UNREAD[$task]=$((${PSL_UNREAD[$task]-0} + ${unread[$ends]}))
     fi
   done
