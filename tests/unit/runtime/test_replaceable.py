@@ -1,4 +1,4 @@
-"""Whether others can replace a path: one table of folders and links, for the rule of the program and that of the runtime."""
+"""Whether others can replace a path: one table, for the rule of the program and that of the runtime."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from paislurm.translator.app.ownership import replaceable
+from tests.cluster.instance import GROUP_ID
 
-from .test_another_user import ALICE, BOB, GROUP_ID, run_as_alice, shared
+from .test_another_user import ALICE, BOB, run_as_alice, shared
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -84,7 +85,7 @@ def of_program(paths: list[str], user: int) -> Iterator[str]:
 
 def test_the_runtime_has_the_rule_of_the_program(shared: Path, paths: list[str]) -> None:
     words = " ".join(f"'{path}'" for path in paths)
-    code = f"for path in {words}; do if why=$(replaceable \"$path\"); then echo \"$why\"; else echo; fi; done"
+    code = f'for path in {words}; do if why=$(replaceable "$path"); then echo "$why"; else echo; fi; done'
     printed, said = run_as_alice(shared, code)
     assert said == ""
     reasons = printed.split("\n")[:-1]

@@ -11,10 +11,14 @@ import pytest
 from .bash import sourced
 
 ROOT = Path(__file__).parents[3]
-FILES = sorted([*ROOT.glob("templates/**/*.sh"), *ROOT.glob("templates/**/*.j2"), *ROOT.glob("backends/ssh/remote/*.sh")])
+FILES = sorted(
+    [*ROOT.glob("templates/**/*.sh"), *ROOT.glob("templates/**/*.j2"), *ROOT.glob("backends/ssh/remote/*.sh")]
+)
 COMMENTS = re.compile(r"(?m)(?:^|(?<=\s))#.*")
 SUBSCRIPT = r"\[(?=[^]]*\$)(?:\$\{[^}]*\}|(?!\$\{)[^][]|\[[^]]*\])*\]"
-AS_TEXT = re.compile(rf"(?:\b(?:unset|printf -v|read|declare|local|export|readonly)|(?<=\s)-v)\b[^\n;&|<'=]*?[\s\"]\w+{SUBSCRIPT}")
+AS_TEXT = re.compile(
+    rf"(?:\b(?:unset|printf -v|read|declare|local|export|readonly)|(?<=\s)-v)\b[^\n;&|<'=]*?[\s\"]\w+{SUBSCRIPT}"
+)
 """Builtins that read a subscript once more, and `[[ -v`."""
 DECLARED = re.compile(r"\b(?:declare|local) -A ((?:\w+=\([^)]*\)\s*)+)")
 
@@ -78,7 +82,8 @@ def test_words_of_scontrol_and_nodes_run_nothing(word: str, tmp_path: Path) -> N
         ask_slurm n1
         printf '%s %s;' "${PSL_ADDRESS_OF[n1]}" "${#PSL_ADDRESS_OF[@]}"
         log() { :; }; PSL_RESTARTS=''; find_lost_nodes
-        PSL_SCRATCH=$PWD PSL_PREFLIGHT_SECONDS=1; find_nodes_with() { components=(0) waiting[$foreign]=1; }; ask_nodes() { :; }
+        PSL_SCRATCH=$PWD PSL_PREFLIGHT_SECONDS=1
+        find_nodes_with() { components=(0) waiting[$foreign]=1; }; ask_nodes() { :; }
         blame_node() { printf 'blamed'; }; ask_for_preflight first x
         printf '%s' *
     """
