@@ -52,6 +52,7 @@ NEVER_EMPTY = {
     "store",
     "tables",
     "tasks",
+    "way",
     "words",
 }
 FEW = settings(deadline=None, max_examples=30)
