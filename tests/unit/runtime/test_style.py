@@ -57,3 +57,10 @@ def test_each_style_rule_finds_its_violation() -> None:
     assert re.fullmatch(HEADERS, "while read -r x; do")
     assert IN_DISGUISE.match("  [[ ! $x ]] || y")
     assert IN_DISGUISE.match("  ! f x || y")
+
+
+def test_temporary_files_are_in_a_folder_that_was_checked() -> None:
+    """In `temporary_folder`, or in a folder of the script's own."""
+    found = [line for file in FILES for line in file.read_text(encoding="utf-8").split("\n") if "mktemp" in line]
+    assert len(found) >= 4
+    assert [line for line in found if "TMPDIR" in line or "/tmp" in line] == []
