@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from paislurm.translator.errors import Diagnostic, NotFoundError, RejectedError
+from paislurm.translator.files.private import private, write_text
+from paislurm.translator.files.reading import read_text
 
-from .. import files
 from ..base import JobId, Observation, SharedFolders
 from ..runner import become, environment_of_process
 from ..slurm_emulator import processes, records
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 PROGRAMS = ("srun", "scontrol", "scancel")
 
 _LAUNCH = (
-    "import sys; sys.path.append(sys.argv[1]); from backends.slurm_emulator.{} import main; "
+    "import sys; sys.path.append(sys.argv[1]); from paislurm.backends.slurm_emulator.{} import main; "
     "sys.exit(main(sys.argv[2:]))"
 )
 """Starts a stand-in without site packages: 10 ms instead of 60."""
@@ -49,7 +50,7 @@ class LocalBackend(SharedFolders):
 
     def submit(self, submission: Submission) -> JobId:
         """Start the script and return once it runs. It continues after the caller exits."""
-        script = files.read_text(submission.script)
+        script = read_text(submission.script)
         if ":" in str(self._jobs.absolute()):
             message = f"{self._jobs} contains a colon, so its programs cannot be on PATH"
             raise RejectedError(Diagnostic(code="E504", message=message, hint="set PAISLURM_HOME to another folder"))
@@ -144,18 +145,18 @@ def _write_programs(folder: Path) -> Path:
     programs.mkdir(mode=0o700)
     for program in PROGRAMS:
         path = programs / program
-        files.write_text(path, f'#!/bin/bash -p\nexec {shlex.join(_command(program))} "$@"\n')
+        write_text(path, f'#!/bin/bash -p\nexec {shlex.join(_command(program))} "$@"\n')
         path.chmod(0o700)
     return programs
 
 
 def _command(module: str) -> list[str]:
-    return [sys.executable, "-I", "-S", "-c", _LAUNCH.format(module), str(Path(__file__).resolve().parents[2])]
+    return [sys.executable, "-I", "-S", "-c", _LAUNCH.format(module), str(Path(__file__).parents[3])]
 
 
 def _start(folder: Path, environment: Mapping[str, str]) -> str:
     """Start the job's supervisor and wait for its report. Return the error, "" if none."""
-    with open(folder / "supervisor.log", "wb", opener=files.private) as log:
+    with open(folder / "supervisor.log", "wb", opener=private) as log:
         supervisor = Popen(
             [*_command("supervisor"), str(folder)],
             stdin=DEVNULL,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from paislurm.translator.files.reading import read_text
+
 from ..batch_script import components
-from ..files import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -14,7 +14,8 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
-from ..files import make_private, private, read_text, write_text
+from paislurm.translator.files.private import make_private, private, write_text
+from paislurm.translator.files.reading import read_text
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -31,8 +31,8 @@ from paislurm.backends.ssh.runner import SshRunner
 from paislurm.translator.app import session
 from paislurm.translator.app.input import sites
 from paislurm.translator.cli.main import main
-from paislurm.translator.state.lock import Lock
-from paislurm.translator.state.shared_files import SharedFiles
+from paislurm.translator.files.lock import Lock
+from paislurm.translator.files.shared_files import SharedFiles
 from tests.unit.backends.ssh.here import Here
 
 from .recording import CASES, HOME, SHOWN, THERE, Recording, load, unpack

@@ -29,7 +29,7 @@ POLICIES = (
         ("tests/unit/state/test_job_folder.py", "-k", "stalled_does_not_archive"),
     ),
     Mutant(
-        "the lock does not look at its inode", "translator/state/lock.py",
+        "the lock does not look at its inode", "translator/files/lock.py",
         "            and mine.inode == self._inode\n",
         "",
         ("tests/unit/state/test_lock.py", "-k", "whose_folder_was_removed"),

@@ -16,10 +16,10 @@ from msgspec import Struct
 
 from paislurm.translator.app.jobs import removal as removing
 from paislurm.translator.app.submit import replace_job
+from paislurm.translator.files.lock import Lock
 from paislurm.translator.monitor import poll
 from paislurm.translator.state import job_folder
 from paislurm.translator.state.job_folder import JobFolder
-from paislurm.translator.state.lock import Lock
 
 from .witness import MOMENT
 from .world import Killed

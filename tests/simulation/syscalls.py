@@ -15,9 +15,9 @@ from paislurm.translator.app import monitoring, session
 from paislurm.translator.app.jobs import job_sites, refresh
 from paislurm.translator.app.runs import recording
 from paislurm.translator.app.submit import refusal_location, submit
+from paislurm.translator.files import lock
 from paislurm.translator.monitor import attempt
 from paislurm.translator.site.profile import Site
-from paislurm.translator.state import lock
 
 from .files import FIRST_DESCRIPTOR, Client
 from .remembered import REMEMBERED

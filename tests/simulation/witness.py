@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from paislurm.backends.base import JobId, Submission
-    from paislurm.translator.state.lock import Lock
+    from paislurm.translator.files.lock import Lock
     from paislurm.translator.state.records import Record
 
     from .files import Server

@@ -22,8 +22,8 @@ from paislurm.translator.app.monitoring import run_monitor
 from paislurm.translator.app.submit.prepare import Prepared
 from paislurm.translator.app.submit.replace_job import finished_in
 from paislurm.translator.app.submit.submit import take
+from paislurm.translator.files.lock import ABANDONED_SECONDS
 from paislurm.translator.monitor.loop import Monitor
-from paislurm.translator.state.lock import ABANDONED_SECONDS
 from tests.simulation.files import Server
 from tests.simulation.invariants import folders, journal
 from tests.simulation.moments import Moments, watched

@@ -24,6 +24,7 @@ BASE = {
     "times",
 }
 MAY_IMPORT = {
+    "files": set(),
     "shipped": set(),
     "terminal_text": set(),
     "errors": {"terminal_text"},
@@ -39,14 +40,15 @@ MAY_IMPORT = {
     "site": {*BASE, "reading", "validation", "protocol"},
     "planning": {*BASE, "job", "validation", "site"},
     "rendering": {*BASE, "job", "reading", "protocol", "site", "planning"},
-    "backends": {"errors", "shipped", "slurm_options", "times"},
-    "state": {*BASE, "job", "backends"},
-    "monitor": {*BASE, "job", "state", "backends"},
-    "report": {*BASE, "planning", "state", "monitor", "backends"},
+    "backends": {"errors", "files", "shipped", "slurm_options", "times"},
+    "state": {*BASE, "files", "job", "backends"},
+    "monitor": {*BASE, "files", "job", "state", "backends"},
+    "report": {*BASE, "files", "planning", "state", "monitor", "backends"},
     "convert": {"job", "errors", "reading", "protocol", "rendering"},
     "pipeline": {"job", "errors", "reading", "protocol", "site", "planning", "rendering"},
     "app": {
         *BASE,
+        "files",
         "job",
         "reading",
         "validation",
@@ -63,6 +65,7 @@ MAY_IMPORT = {
     },
     "cli": {
         *BASE,
+        "files",
         "job",
         "reading",
         "validation",

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
     from paislurm.backends.base import JobId
 
+    from ..files.lock import Lock
     from ..monitor.polling.shared_results import Ask, PollResult
-    from ..state.lock import Lock
     from .session import Session
 
 MIN_LOGGED = 0.02

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from ..errors import Diagnostic, UsageError
+from ..files.private import make_private
 from ..monitor.reconcile import Ledger
 from ..state.bad_nodes import MAX_REASON, NODE_NAME, BadNode, add, bad_nodes
 from ..state.publish import writing
-from ..state.shared_files import make_private
 from ..times import Time, aware
 from .input.sites import find_site
 

@@ -7,7 +7,7 @@ import stat
 from typing import TYPE_CHECKING
 
 from ..errors import Diagnostic, FolderError, UsageError
-from ..state.publish import write_durably
+from ..files.private import write_durably
 
 if TYPE_CHECKING:
     from pathlib import Path

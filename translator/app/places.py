@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from ..files.reading import read_end
 from ..state.kept_plan import MAX_BYTES, KeptRole, kept_plan
-from ..state.safe_read import host_or_empty, parse_int, read_end
+from ..state.parsed import host_or_empty, parse_int
 from ..state.task_reports import read_peers
 from ..terminal_text import one_line
 

@@ -259,7 +259,7 @@ class Session:
     def _components(self, backend_name: str, job_id: JobId) -> int:
         """Return the number of components in a job's script; 1 if it cannot be read."""
         from paislurm.backends.batch_script import components
-        from paislurm.backends.files import read_text
+        from paislurm.translator.files.reading import read_text
 
         folder = self.store.by_id(job_id, backend=backend_name)
         if folder is None:

@@ -13,10 +13,10 @@ from paislurm.backends.base import JobId, Submission
 from paislurm.backends.slurm.commands import cluster_of_tag
 
 from ..errors import RejectedError, ThrottledError, UnreachableError
+from ..files.private import sync_folder, write_durably
+from ..files.reading import read_end
 from ..state.history import apply
-from ..state.publish import sync_folder, write_durably
 from ..state.records import Intent, Refused, Submitted
-from ..state.safe_read import read_end
 from .job_status import NEVER_TAKEN
 from .retry import STOPPED
 from .transition import abandoned

@@ -14,9 +14,10 @@ from msgspec import Struct
 from paislurm.backends.base import JobId, Observation
 from paislurm.backends.slurm.states import FORGOTTEN, REUSED, Phase, phase
 
+from ..files.reading import read_end
 from ..state.history import apply
+from ..state.parsed import CorruptDataError, is_job_number
 from ..state.result import read_result
-from ..state.safe_read import CorruptDataError, is_job_number, read_end
 from .attempt import is_unsettled, submitted
 from .job_status import NEEDS_BACKEND, tells_all
 

@@ -20,7 +20,7 @@ from ..exit_codes.table import ExitTable
 from ..state.history import apply, history
 from ..state.job_folder import JobFolder
 from ..state.journal import read
-from ..state.safe_read import parse_int
+from ..state.parsed import parse_int
 from ..state.task_reports import read_reports
 from .after import before_first
 from .attempt import recover, submitted

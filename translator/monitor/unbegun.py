@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from paislurm.backends.slurm.states import BY_NOBODY
 
-from ..state.safe_read import read_end
+from ..files.reading import read_end
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, Struct, to_builtins
 
+from ..files.private import write_durably
+from ..files.reading import read_lines
 from .journal import append_line, locked
-from .publish import write_durably
-from .safe_read import CorruptDataError, Int, read_lines, read_version
+from .parsed import CorruptDataError, Int, read_version
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from .safe_read import parse_int
+from .parsed import parse_int
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, to_builtins
 
-from paislurm.backends.files import write_text
+from paislurm.translator.files.private import write_text
 
 from ..errors import FolderError
-from .safe_read import CorruptDataError, Int, read_end, read_version
-from .shared_files import make_private
+from ..files.private import make_private
+from ..files.reading import read_end
+from .parsed import CorruptDataError, Int, read_version
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct
 
 from ..errors import Diagnostic, NotFoundError
+from ..files.open_folder import open_folder
 from .ended_jobs import EndedJobs, stamp_of
 from .history import History, history
 from .journal import append, read, read_first, read_last
-from .open_folder import open_folder
 from .records import Ended
 from .submit_environment import ENVIRONMENT
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from ..files.open_folder import OpenFolder
     from .ended_jobs import EndedJob, Stamp
-    from .open_folder import OpenFolder
     from .records import Created, JobRole, Record
 
 

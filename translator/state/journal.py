@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ..files.reading import open_regular, read_end
 from ..plural import counted
+from .parsed import CorruptDataError
 from .records import VERSION, Created, Ended, Submitted, dump, parse
-from .safe_read import CorruptDataError, open_regular, read_end
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

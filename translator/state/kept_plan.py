@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from .safe_read import CorruptDataError, Int, read_end, read_json
+from ..files.reading import read_end
+from .parsed import CorruptDataError, Int, read_json
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import Diagnostic, FolderError
-from .open_folder import replace_file
-from .publish import write_durably
-from .safe_read import open_regular, read_end
-from .shared_files import make_private, time_written
+from ..files.open_folder import replace_file
+from ..files.private import make_private, write_durably
+from ..files.reading import open_regular, read_end
+from ..files.shared_files import time_written
 
 if TYPE_CHECKING:
+    from ..files.open_folder import OpenFolder
     from .job_folder import JobFolder
-    from .open_folder import OpenFolder
 
 MAX_BYTES = 64 << 20
 SCRIPT, HEAD = "job.sbatch", "job.head"

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from msgspec import Struct
 
-from .safe_read import read_end
-from .shared_files import make_private
+from ..files.private import make_private
+from ..files.reading import read_end
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,8 +9,8 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from ..errors import Diagnostic, FolderError
+from ..files.private import make_private, sync_folder, write_durably, write_new
 from .job_folder import JobFolder
-from .shared_files import make_private
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -41,37 +41,6 @@ def writing(path: Path) -> Iterator[None]:
         raise FolderError(Diagnostic(code="E510", message=message, hint=hints.get(error.errno or 0, ""))) from error
 
 
-def write_durably(path: Path, data: bytes) -> None:
-    """Write a file atomically and sync it to disk."""
-    new = path.with_name(f".{path.name}.new-{os.urandom(4).hex()}")
-    try:
-        _write_new(new, data)
-        new.replace(path)
-        sync_folder(path.parent)
-    except BaseException:
-        new.unlink(missing_ok=True)
-        raise
-
-
-def _write_new(path: Path, data: bytes) -> None:
-    """Write a new file and sync it to disk."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(descriptor)
-
-
-def sync_folder(folder: Path) -> None:
-    """Sync the names in a folder to disk, if the file system supports it."""
-    with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
 def stage(store: Store, files: Mapping[str, bytes]) -> Path:
     """Write files into a new folder beside the job folders. After a FolderError, no files are left."""
     with writing(store.jobs):
@@ -97,7 +66,7 @@ def write_files(folder: Path, files: Mapping[str, bytes], *, staged: bool = Fals
             file = folder / name
             for parent in reversed(file.relative_to(folder).parents[:-1]):
                 (folder / parent).mkdir(mode=0o700, exist_ok=True)
-            (_write_new if staged else write_durably)(file, data)
+            (write_new if staged else write_durably)(file, data)
         if staged:
             for parent in dict.fromkeys((folder / name).parent for name in files):
                 sync_folder(parent)

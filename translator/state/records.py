@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 from msgspec import Meta, Struct, field, to_builtins
 
 from ..exit_codes.table import Behaviour, SiteRow
+from .parsed import CorruptDataError, Int, is_job_number, read_version
 from .run_record import RunRecord
-from .safe_read import CorruptDataError, Int, is_job_number, read_version
 
 VERSION = 2
 """The version of the format; a reader ignores other versions."""

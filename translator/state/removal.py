@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import Diagnostic, FolderError
-from .open_folder import open_folder
+from ..files.open_folder import open_folder
 from .publish import RETIRED, mark, move
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct, field
 
-from .safe_read import CorruptDataError, Int, Port, host_or_empty, read_end, read_version
+from ..files.reading import read_end
+from .parsed import CorruptDataError, Int, Port, host_or_empty, read_version
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ import os
 import threading
 from typing import TYPE_CHECKING
 
-from .safe_read import read_end
+from ..files.reading import read_end
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 from msgspec import Struct
 from msgspec.structs import replace
 
-from .safe_read import MAX_PORT, host_or_empty, parse_int, read_end, read_lines
+from ..files.reading import read_end, read_lines
+from .parsed import MAX_PORT, host_or_empty, parse_int
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

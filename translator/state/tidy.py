@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING
 
 from paislurm.backends.registry import is_remote
 
+from ..files.open_folder import open_folder
 from .kept_script import HEAD, SCRIPT, runtimes, shrink
-from .open_folder import open_folder
+from .parsed import CorruptDataError
 from .publish import RETIRED
 from .result import parse_result
-from .safe_read import CorruptDataError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ..files.open_folder import OpenFolder
     from .history import History
     from .job_folder import JobFolder
-    from .open_folder import OpenFolder
     from .result import Result
 
 TIDY_AFTER = 3600

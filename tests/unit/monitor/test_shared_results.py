@@ -14,9 +14,9 @@ from msgspec.structs import replace
 
 from paislurm.backends.base import JobId
 from paislurm.translator.errors import Diagnostic, ThrottledError
+from paislurm.translator.files.shared_files import SharedFiles
 from paislurm.translator.monitor.polling import shared_results
 from paislurm.translator.monitor.polling.shared_results import FILE, NOT_ASKED, PollResult, SharedPollResults
-from paislurm.translator.state.shared_files import SharedFiles
 
 from .jobs import FakeBackend, observed
 

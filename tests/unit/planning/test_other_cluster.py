@@ -8,7 +8,7 @@ from paislurm.translator.errors import PaislurmError
 from paislurm.translator.monitor.attempt import new_intent
 from paislurm.translator.pipeline import compile_job
 from paislurm.translator.site.load import load_site
-from paislurm.translator.state.safe_read import is_job_number
+from paislurm.translator.state.parsed import is_job_number
 from tests.cluster.jobs import job_text, role
 
 TWO = job_text("two", role("a", 1, "true") + role("b", 1, "true"), "{slurm: {layout: het}}")

@@ -10,9 +10,10 @@ import pytest
 from msgspec.structs import replace
 
 from paislurm.translator.errors import FolderError, NotFoundError
+from paislurm.translator.files.private import write_durably
 from paislurm.translator.state import publish as publishing
 from paislurm.translator.state.job_folder import JobFolder, Store
-from paislurm.translator.state.publish import archive, publish, restore, stage, write_durably
+from paislurm.translator.state.publish import archive, publish, restore, stage
 
 from ..monitor.jobs import CREATED, ENDED, INTENT, SUBMITTED, job_folder
 

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from paislurm.translator.state.lock import ABANDONED_SECONDS, STALE_SECONDS, Lock
-from paislurm.translator.state.shared_files import SharedFiles, Stamp
+from paislurm.translator.files.lock import ABANDONED_SECONDS, STALE_SECONDS, Lock
+from paislurm.translator.files.shared_files import SharedFiles, Stamp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 
+from paislurm.translator.state.parsed import CorruptDataError
 from paislurm.translator.state.records import Cancelled, Created, dump, parse
-from paislurm.translator.state.safe_read import CorruptDataError
 
 from ..monitor.jobs import CREATED, ENDED, NOW, SUBMITTED
 from .any_record import any_record

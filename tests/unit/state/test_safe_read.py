@@ -14,8 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from paislurm.translator.files.reading import open_regular, read_end
 from paislurm.translator.state import result as result_module
 from paislurm.translator.state import task_reports as reports_module
+from paislurm.translator.state.parsed import CorruptDataError
 from paislurm.translator.state.result import Result, parse_result, read_result
 from paislurm.translator.state.safe_read import CorruptDataError, open_regular, read_end
 from paislurm.translator.state.task_reports import (
@@ -30,6 +32,7 @@ from paislurm.translator.state.task_reports import (
     read_reports,
     read_scripts,
 )
+from paislurm.translator.state.task_reports import Report, ScriptRun, apply_reports, read_reports, read_scripts
 
 from ..monitor.jobs import result, task
 

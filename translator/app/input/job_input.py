@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from paislurm.backends.base import LOCAL
 
 from ...errors import Diagnostic, Location, PlanError, ProtocolError, Severity
-from ..ownership import is_private
+from ...files.trust import is_private
 from .source import STDIN, Source
 
 if TYPE_CHECKING:

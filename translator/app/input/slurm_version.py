@@ -6,8 +6,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ...errors import BackendError
+from ...files.private import write_durably
 from ...site.slurm_version import slurm_version
-from ...state.publish import write_durably
 from .sites import this_host
 
 if TYPE_CHECKING:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from paislurm.backends.registry import is_remote
 
 from ...errors import PaislurmError
+from ...files.private import make_private
+from ...files.shared_files import time_written
 from ...monitor.poll import open_job
 from ...state.removal import finish_removals
-from ...state.shared_files import make_private, time_written
 from ...state.tidy import is_tidy, tidy
 from .refresh import is_own
 from .removal import ended_at, remove_job

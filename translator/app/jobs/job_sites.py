@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...errors import PaislurmError
+from ...files.trust import writable_by_others
 from ...monitor.job_site import JobSite
 from ..input.sites import find_site, profile_option, site_path
-from ..ownership import writable_by_others
 
 if TYPE_CHECKING:
     from ...site.profile import Site

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
     from paislurm.backends.base import JobId
 
+    from ...files.lock import Lock
     from ...monitor.loop import Monitor
     from ...monitor.polling.shared_results import Ask
     from ...state.history import History
     from ...state.job_folder import JobFolder
-    from ...state.lock import Lock
     from ..session import Session
     from .job_sites import JobSites
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from ...files.shared_files import time_written
 from ...monitor.poll import reports_of
 from ...monitor.task_status import task_views
 from ...plural import counted
-from ...state.shared_files import time_written
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

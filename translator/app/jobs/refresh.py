@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from ...files.lock import Lock
+from ...files.shared_files import SharedFiles
+from ...files.trust import is_private
 from ...monitor.after import awaited
 from ...monitor.job_files import questions, read_files
 from ...monitor.job_site import with_problem
@@ -17,12 +20,9 @@ from ...monitor.job_status import JobStatus, tells_all
 from ...monitor.poll import open_job, poll_jobs
 from ...monitor.reconcile import Dependencies, held_up, reconcile
 from ...state.ended_jobs import EndedJob
-from ...state.lock import Lock
 from ...state.records import Ended
-from ...state.shared_files import SharedFiles
 from ...state.tidy import is_tidy, tidy
 from ..nodes import ledger
-from ..ownership import is_private
 from .job_sites import JobSites, missing_profile
 from .monitor_runs import warn_of_overdue_monitor
 from .polling import BY_A_PERSON, new_shared_result, poll_at_most_every, when_room

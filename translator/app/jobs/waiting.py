@@ -8,12 +8,12 @@ import time
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ...errors import Diagnostic, InterruptedWaitError, NotFoundError, WaitTimeoutError
+from ...files.shared_files import time_written
 from ...monitor.job_files import needs_answer
 from ...monitor.poll import open_job
 from ...monitor.reconcile import needs_user
 from ...monitor.waits import waits_by_journal
 from ...plural import some_of, verb
-from ...state.shared_files import time_written
 from ..results.fetching import Fetcher
 from .job_sites import JobSites
 from .polling import BY_A_PERSON

@@ -8,8 +8,8 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from ...state.safe_read import open_regular
-from ...state.shared_files import time_written
+from ...files.reading import open_regular
+from ...files.shared_files import time_written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

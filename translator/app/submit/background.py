@@ -7,7 +7,7 @@ from contextlib import suppress
 from subprocess import DEVNULL, Popen
 from typing import TYPE_CHECKING
 
-from paislurm.backends.files import private
+from paislurm.translator.files.private import private
 
 from ..jobs.monitor_runs import await_monitor_runs, await_no_monitor_runs, warn_of_overdue_monitor
 from ..jobs.refresh import monitor_lock

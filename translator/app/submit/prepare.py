@@ -175,9 +175,9 @@ def _has_profile(session: Session, source: Source, detected: Path) -> bool:
 
 
 def _ask(session: Session, source: Source, path: Path, *, keep: bool) -> Site:
+    from ...files.private import write_durably
     from ...site.detection.profile_text import profile_text
     from ...site.load import load_site
-    from ...state.publish import write_durably
     from ..site.ask import detect_at, detect_from_here
 
     host = source.host if is_remote(source.backend) else None

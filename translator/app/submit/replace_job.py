@@ -7,10 +7,10 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from ...errors import Diagnostic, FolderError, UnreachableError
+from ...files.open_folder import open_folder
 from ...monitor.attempt import SETTLED_SECONDS
 from ...monitor.reconcile import record_news
 from ...state.job_folder import JobFolder
-from ...state.open_folder import open_folder
 from ...state.publish import archive, move, publish, remove, restore, writing
 from ..jobs.refresh import refresh
 

@@ -11,7 +11,7 @@ from paislurm.backends.registry import SSH, is_remote
 from paislurm.backends.ssh.transport import Address, parse_address
 
 from ...errors import Diagnostic, NotFoundError
-from ...state.safe_read import MAX_PORT, parse_int
+from ...state.parsed import MAX_PORT, parse_int
 from ..jobs.refresh import refresh
 from ..places import task_places, web_pages
 from .attaching import one_task, only_port

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from ...state.safe_read import read_end
-from ...state.shared_files import make_private
+from ...files.private import make_private
+from ...files.reading import read_end
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

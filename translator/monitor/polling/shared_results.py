@@ -20,9 +20,10 @@ from msgspec.structs import replace
 from paislurm.backends.base import JobId, Observation
 
 from ...errors import PaislurmError, ThrottledError
-from ...state.lock import Lock
-from ...state.safe_read import CorruptDataError, read_end, read_json
-from ...state.shared_files import SharedFiles
+from ...files.lock import Lock
+from ...files.reading import read_end
+from ...files.shared_files import SharedFiles
+from ...state.parsed import CorruptDataError, read_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from ..running import Runs
 
 UNTIL_GO = "until [[ -e go ]]; do sleep 0.01; done\n"
-STANDINS = str(Path(records.__file__).parents[2])
+STANDINS = str(Path(records.__file__).parents[3])
 NO_ROOM = """
 import errno, sys
 sys.path.insert(0, sys.argv[1])
-from backends.slurm_emulator import records, supervisor
+from paislurm.backends.slurm_emulator import records, supervisor
 def refuse(path, value):
     raise OSError(errno.ENOSPC, "No space left on device")
 records.write_json = refuse
@@ -97,7 +97,7 @@ def test_space_for_the_end_record_is_reserved_before_the_job_starts(tmp_path: Pa
     order = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
-from backends.slurm_emulator import records, supervisor
+from paislurm.backends.slurm_emulator import records, supervisor
 reserve, spawn = records.reserve, os.posix_spawnp
 records.reserve = lambda path: (print("reserve", flush=True), reserve(path))
 os.posix_spawnp = lambda *words, **more: (print("start", flush=True), spawn(*words, **more))[1]

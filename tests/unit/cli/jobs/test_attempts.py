@@ -16,10 +16,10 @@ from paislurm.backends.base import JobId
 from paislurm.translator.app.jobs import waiting
 from paislurm.translator.app.session import user_name
 from paislurm.translator.state.job_folder import JobFolder
+from paislurm.translator.files.lock import Lock
+from paislurm.translator.files.shared_files import SharedFiles
 from paislurm.translator.state.journal import read
-from paislurm.translator.state.lock import Lock
 from paislurm.translator.state.records import Cancelled, Ended, Intent, Retry, RetryPolicy, Submitted
-from paislurm.translator.state.shared_files import SharedFiles
 from tests.clock import clock
 
 from ...monitor.jobs import CREATED, INTENT, SUBMITTED, FakeBackend, job_folder, leave_result, observed

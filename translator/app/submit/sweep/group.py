@@ -10,10 +10,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ....errors import PaislurmError
+from ....files.reading import read_end
 from ....monitor.job_status import NEVER_TAKEN
 from ....monitor.poll import open_job
 from ....monitor.reconcile import REFUSED
-from ....state.safe_read import read_end
 from ...jobs.refresh import refresh_all
 from ...jobs.selecting import jobs_of_group
 from ..masking import kept_text

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
+from .private import make_private
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -118,13 +120,6 @@ class SharedFiles:
 
     def remove(self, name: str) -> None:
         (self._folder / name).unlink(missing_ok=True)
-
-
-def make_private(folder: Path) -> None:
-    """Make a folder that only the user can enter, whatever the umask, with its missing parents."""
-    if not folder.parent.exists():
-        make_private(folder.parent)
-    folder.mkdir(mode=0o700, exist_ok=True)
 
 
 def time_written(path: Path) -> int:

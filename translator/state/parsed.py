@@ -1,15 +1,8 @@
-"""Read files that any process may have written: with a size limit, without waiting, with checked types.
-
-The tasks of a job run as its user, so a file in a job folder may be a pipe, a terabyte, or garbage.
-"""
+"""Parse what any process may have written, with checked types: JSON, numbers, ids, and names of nodes."""
 
 from __future__ import annotations
 
-import errno
-import os
 import re
-import stat
-from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -17,8 +10,7 @@ from msgspec import Meta, Struct, ValidationError, convert
 from msgspec.json import Decoder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    pass
 
 Shape = TypeVar("Shape")
 MAX_NUMBER = 1 << 53
@@ -36,49 +28,6 @@ _CLUSTER = re.compile(r"[A-Za-z0-9_-]{1,100}")
 
 class CorruptDataError(ValueError):
     """Report an invalid file or record, with a message for people."""
-
-
-def open_regular(path: Path) -> int:
-    """Open a regular file for reading and return its descriptor. Raises OSError for any other file.
-
-    Check the type before opening: opening some devices has effects. O_NONBLOCK: opening a pipe that replaced the
-    file would wait for a writer.
-    """
-    if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116
-        raise FileNotFoundError(None, "not a regular file", str(path))
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise FileNotFoundError(None, "not a regular file", str(path))
-    return descriptor
-
-
-def read_end(path: Path, limit: int) -> tuple[bytes, bool]:
-    """Return the last `limit` bytes of a file, and whether these are the whole file."""
-    descriptor = open_regular(path)
-    with os.fdopen(descriptor, "rb") as file, _naming(path):
-        size = file.seek(0, os.SEEK_END)
-        file.seek(max(0, size - limit))
-        return file.read(limit), size <= limit
-
-
-@contextmanager
-def _naming(path: Path) -> Iterator[None]:
-    """Add the file's name to errors. A file is stale if another NFS client removed it: report it as missing."""
-    try:
-        yield
-    except OSError as error:
-        number = errno.ENOENT if error.errno == errno.ESTALE else error.errno or 0
-        raise OSError(number, os.strerror(number), str(path)) from error
-
-
-def read_lines(path: Path, limit: int) -> list[bytes]:
-    """Return the complete lines among the last `limit` bytes of a file, [] if it cannot be read."""
-    try:
-        data, whole = read_end(path, limit)
-    except OSError:
-        return []
-    return data.split(b"\n")[0 if whole else 1 : -1]
 
 
 def read_json(data: bytes, shape: type[Shape]) -> Shape:
