@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paislurm.translator.errors import Diagnostic, UnreachableError
+from paislurm.translator.files.private import make_private
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -85,7 +86,7 @@ def _own_folder() -> Path:
 def _fault(folder: Path) -> str:
     """Make a folder unless it exists. Return the reason why it cannot hold sockets, "" if it can."""
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(folder)
         status = folder.lstat()
     except OSError as error:
         return f"cannot make {folder}: {error.strerror}"

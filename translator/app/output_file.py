@@ -31,12 +31,11 @@ def write_output(path: Path, data: bytes, mode: int = 0o600, *, is_named: bool =
 
 
 def _write(path: Path, data: bytes, mode: int, *, is_named: bool) -> None:
-    kind = path.stat().st_mode if path.exists() else stat.S_IFREG
-    if not is_named and (path.is_symlink() or not stat.S_ISREG(kind)):
-        raise _refusal(path, "a link" if path.is_symlink() else "no file")
-    if stat.S_ISREG(kind) and not path.is_symlink():
-        write_durably(path, data)
-        path.chmod(mode)
+    is_link, kind = path.is_symlink(), path.stat().st_mode if path.exists() else stat.S_IFREG
+    if not is_named and (is_link or not stat.S_ISREG(kind)):
+        raise _refusal(path, "a link" if is_link else "no file")
+    if stat.S_ISREG(kind) and not is_link:
+        write_durably(path, data, mode)
     elif stat.S_ISREG(kind) or stat.S_ISCHR(kind) or stat.S_ISFIFO(kind):
         with path.open("wb") as stream:
             stream.write(data)

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from paislurm import __version__
 
 from ..errors import Diagnostic, UsageError
+from ..files.reading import MAX_SCRIPT, read_text
 from ..rendering.provenance import Origin
 from .input.job_input import compile_source
 from .input.source import STDIN
@@ -85,10 +86,10 @@ def _script(session: Session, script: str) -> bytes:
     from ..state.kept_script import read_script
 
     if script == STDIN:
-        return sys.stdin.buffer.read()
+        return sys.stdin.buffer.read(MAX_SCRIPT)
     path = Path(script)
     if path.is_file():
-        return path.read_bytes()
+        return read_text(path).encode(errors="surrogateescape")
     folder = session.store.find(script, user=session.user)
     return read_script(folder, folder.history().attempt)
 

@@ -85,7 +85,11 @@ class Session:
     @property
     def environment(self) -> dict[str, str]:
         """The environment for a child process of this session."""
-        return {**(os.environ if self._environment is None else self._environment), **self._given}
+        found = {**(os.environ if self._environment is None else self._environment), **self._given}
+        if "PYTHONPATH" in found:
+            # An empty entry would be the current folder.
+            found["PYTHONPATH"] = ":".join(filter(None, found["PYTHONPATH"].split(":")))
+        return found
 
     def setting(self, name: str) -> str | None:
         """Return a setting of the session, else the environment variable of that name, else None."""

@@ -10,18 +10,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def make_private(folder: Path) -> None:
-    """Make a folder that only the user can enter, whatever the umask, with its missing parents."""
+def make_private(folder: Path, mode: int = 0o700) -> None:
+    """Make a folder with its missing parents, each with this mode, whatever the umask permits; keep an existing one."""
     if not folder.parent.exists():
-        make_private(folder.parent)
-    folder.mkdir(mode=0o700, exist_ok=True)
+        make_private(folder.parent, mode)
+    folder.mkdir(mode=mode, exist_ok=True)
 
 
-def write_durably(path: Path, data: bytes) -> None:
-    """Write a file atomically and sync it to disk."""
+def write_durably(path: Path, data: bytes, mode: int = 0o600) -> None:
+    """Write a file atomically and sync it to disk. A link of that name is replaced, not followed."""
     new = path.with_name(f".{path.name}.new-{os.urandom(4).hex()}")
     try:
-        write_new(new, data)
+        write_new(new, data, mode)
         new.replace(path)
         sync_folder(path.parent)
     except BaseException:
@@ -29,12 +29,14 @@ def write_durably(path: Path, data: bytes) -> None:
         raise
 
 
-def write_new(path: Path, data: bytes) -> None:
-    """Write a new file and sync it to disk."""
+def write_new(path: Path, data: bytes, mode: int = 0o600) -> None:
+    """Write a new file and sync it to disk; it has its mode once it has its content."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(data)
         file.flush()
+        if mode != 0o600:
+            os.fchmod(descriptor, mode)
         os.fsync(descriptor)
 
 

@@ -61,9 +61,9 @@ SRUN = {
     "job-name": "it is the role's name, which identifies the step in accounting",
     "mpi": "`mpi` under `extras.slurm` sets the plugin",
     **dict.fromkeys(("bcast", "epilog", "interactive", "jobid", "multi-prog", "no-allocate", "preserve-env", "prolog",
-                     "pty", "slurmd-debug", "task-epilog", "task-prolog"),
+                     "pty", "slurmd-debug", "task-epilog", "task-prolog", "debugger-test"),
                     "the script starts the step"),
-    **dict.fromkeys(("het-group", "overlap", "exact", "exclusive", "external-launcher"),
+    **dict.fromkeys(("het-group", "pack-group", "overlap", "exact", "exclusive", "external-launcher", "whole"),
                     "the layout sets the resources that steps share"),
     **dict.fromkeys(("distribution", "nodefile", "nodelist", "exclude", "relative", "spread-job", "use-min-nodes"),
                     _PLACE),
@@ -85,15 +85,15 @@ SRUN = {
     **dict.fromkeys(
         ("cpus-per-gpu", "cpus-per-task", "gpus", "gpus-per-node", "gpus-per-socket", "gpus-per-task", "gres", "mem",
          "mem-per-cpu", "mem-per-gpu", "nodes", "ntasks", "ntasks-per-gpu", "ntasks-per-node", "ntasks-per-tres",
-         "overcommit", "tres-per-task"),
+         "overcommit", "tres-per-job", "tres-per-node", "tres-per-socket", "tres-per-task"),
         _SIZE,
     ),
 }  # fmt: skip
 """Options of srun that job files cannot set, and why."""
 SBATCH_LACKS = (
-    "bcast", "epilog", "exact", "external-launcher", "immediate", "interactive", "jobid", "kill-on-bad-exit", "label",
-    "mpi", "multi-prog", "no-allocate", "overlap", "preserve-env", "prolog", "pty", "quit-on-interrupt", "relative",
-    "slurmd-debug", "task-epilog", "task-prolog", "unbuffered",
+    "bcast", "debugger-test", "epilog", "exact", "external-launcher", "immediate", "interactive", "jobid", "kill-on-bad-exit", "label",
+    "mpi", "multi-prog", "no-allocate", "overlap", "pack-group", "preserve-env", "prolog", "pty", "quit-on-interrupt", "relative",
+    "slurmd-debug", "task-epilog", "task-prolog", "unbuffered", "whole",
 )  # fmt: skip
 SRUN_LACKS = ("array", "batch", "ignore-pbs", "no-requeue", "requeue", "wait-all-nodes", "wrap")
 SBATCH.update({name: f"sbatch has no such option; in srun, {SRUN[name]}" for name in SBATCH_LACKS})

@@ -99,9 +99,9 @@ def _character_error(text: str, match: re.Match[str], file: str, hint: str) -> D
     return Diagnostic(code="E102", message=message, location=location, hint=hint)
 
 
-SECRET_KEYS = ("secrets", "auth")
-"""Keys whose values are never shown. Source: PAI protocol v2, secrets and auth."""
-_NAMES_SECRETS = re.compile(r"(?<![\w$.])(?:secrets|auth)\b|^---")
+SECRET_KEYS = ("secrets", "auth", "secret", "Secrets", "Secret", "SECRETS", "SECRET", "Auth", "AUTH")
+"""Keys whose values are never shown, with mistyped ones. Source: PAI protocol v2, secrets and auth."""
+_NAMES_SECRETS = re.compile(r"(?<![\w$.])(?:secrets?|auth)\b|^---", re.IGNORECASE)
 _ALIAS = re.compile(r"(?:^|[\s\[{,:])\*\w")
 
 

@@ -152,17 +152,24 @@ class JobFolder(Struct, frozen=True, kw_only=True):
         """Return the folder of the logs of a role's tasks."""
         return self.attempt(attempt) / "logs" / role.folder
 
+    def own_journal(self) -> Path:
+        """Return the journal's path. Raises OSError for a link: what is behind it is not followed."""
+        for path in (self.path, self.journal):
+            if path.is_symlink():
+                raise OSError(errno.ELOOP, "it is a symbolic link, which is not followed", str(path))
+        return self.journal
+
     def history(self) -> History:
         """Return the history from the whole journal. Raises OSError if it cannot be read."""
-        return history(read(self.journal).records)
+        return history(read(self.own_journal()).records)
 
     def created(self) -> Created | None:
         """Return the first record of the journal, None if it is damaged. Raises OSError like `history`."""
-        return read_first(self.journal)
+        return read_first(self.own_journal())
 
     def summary(self) -> History:
         """Return the history from the end of the journal."""
-        return history(read_last(self.journal).records)
+        return history(read_last(self.own_journal()).records)
 
 
 class Living(NamedTuple):

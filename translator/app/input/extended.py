@@ -84,9 +84,9 @@ def _refusal(code: str, message: str, above: Document | None, hint: str = "") ->
 
 
 def _is_of_one_cluster(lower: Sequence[Document], upper: Sequence[Document]) -> bool:
-    """Return whether profiles are for the same cluster: the upper ones do not set another."""
+    """Return whether profiles are for the same cluster: the upper ones do not name another."""
     named, known = layered(upper)[0].mapping(()), layered(lower)[0].mapping(())
-    return all(key not in named or named[key] == known.get(key) for key in _ONE_CLUSTER)
+    return all(not named.get(key) or named[key] == known.get(key) for key in _ONE_CLUSTER)
 
 
 def _identity(path: Path) -> str:

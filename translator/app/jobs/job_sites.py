@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...errors import PaislurmError
 from ...files.trust import writable_by_others
 from ...monitor.job_site import JobSite
-from ..input.sites import find_site, profile_option, site_path
+from ..input.sites import find_site, profile_files, profile_option, site_path
 
 if TYPE_CHECKING:
     from ...site.profile import Site
@@ -74,8 +75,14 @@ class JobSites:
                     site = _site_of(self._session, run, known.backend)
                 except PaislurmError as error:
                     problem = error.diagnostics[0].message + INSTEAD
-            self._read[key] = site, _job_site(site, problem)
+            self._read[key] = site, _job_site(site, problem or self._unsafe(site))
         return self._read[key]
+
+    def _unsafe(self, site: Site) -> str:
+        """Return why the notification program is not run: others may have written the profile that names it."""
+        files = profile_files(self._session, None) if site.notifications.notifier is not None else ()
+        texts = (f"the site profile {file} is not safe: {why}" for file in files if (why := writable_by_others(file)))
+        return "".join(f"{text}; no notifications are sent" for text in islice(texts, 1))
 
 
 def missing_profile(session: Session, known: History) -> str:

@@ -142,20 +142,20 @@ def with_run(found: Sequence[JobLine]) -> list[JobLine]:
     from pathlib import Path
 
     from ...state.job_folder import JobFolder
-    from ..results.tail import result_of
+    from ..results.number import Question, numbers, question
 
-    def one(line: JobLine) -> JobLine:
-        if not line.readable:
-            return line
+    def one(line: JobLine) -> tuple[JobLine, Question | None]:
         with suppress(OSError):
             folder = JobFolder(path=Path(line.folder))
-            created = folder.created()
+            created = folder.created() if line.readable else None
             if created is not None and created.run is not None:
-                result = result_of(folder, line.attempt, created.roles, created.run)
-                return replace(line, parameters=created.run.parameters, sweep=created.sweep, result=result)
-        return line
+                line = replace(line, parameters=created.run.parameters, sweep=created.sweep)
+                return line, question(folder, line.attempt, created.roles, created.run)
+        return line, None
 
-    return [one(line) for line in found]
+    rows = [one(line) for line in found]
+    results = numbers([asked for _, asked in rows])
+    return [replace(line, result=result) for (line, _), result in zip(rows, results, strict=True)]
 
 
 def with_sizes(found: Iterable[JobLine]) -> list[JobLine]:

@@ -17,6 +17,7 @@ from paislurm.backends.base import LOCAL
 from paislurm.backends.registry import is_remote
 
 from ...errors import Diagnostic, PaislurmError, UsageError
+from ...files.private import make_private
 from ..jobs.cancelling import cancel_jobs
 from ..jobs.refresh import refresh
 from ..results.tail import open_log
@@ -74,7 +75,7 @@ def rehearse(
 
 def _rehearsed(session: Session, source: Source, fault: Fault, patience: float) -> Rehearsal:
     above = Path(session.store.home, FOLDER)
-    above.mkdir(parents=True, mode=0o700, exist_ok=True)
+    make_private(above)
     place = Path(mkdtemp(prefix=f"{fault}-", dir=above))
     here = place / "work"
     here.mkdir(mode=0o700)

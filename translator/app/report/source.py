@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from ...report.model import RunFacts
 from ...state.kept_script import HEAD, split
-from ..results.tail import open_log, result_of
+from ..results.number import result_of
+from ..results.tail import open_log
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

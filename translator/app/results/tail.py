@@ -1,23 +1,16 @@
-"""Read growing log files: in pieces, without holes, by their last lines, and by the result in them."""
+"""Read growing log files: in pieces, without holes, and by their last lines."""
 
 from __future__ import annotations
 
 import errno
-import math
 import os
-import re
 from typing import TYPE_CHECKING
 
 from ...files.reading import open_regular
-from ...files.shared_files import time_written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from pathlib import Path
-
-    from ...state.job_folder import JobFolder
-    from ...state.records import JobRole
-    from ...state.run_record import RunRecord
 
 CHUNK = 1 << 16
 MAX_END = 1 << 16
@@ -99,28 +92,3 @@ def last_lines(path: Path, count: int, owner: int) -> tuple[str, ...]:
         text = file.read(MAX_END).replace(b"\0", b"").decode("utf-8", errors="replace")
     lines = (line.rstrip("\r").rpartition("\r")[2].rstrip() for line in text.split("\n"))
     return tuple(line[-MAX_LINE:] for line in lines if line)[-count:]
-
-
-def result_of(folder: JobFolder, attempt: int, roles: Sequence[JobRole], run: RunRecord | None) -> float | None:
-    """Return the last match of the pattern that is a number, in the first role whose first task printed one."""
-    if run is None or not run.result_pattern:
-        return None
-    pattern, owner = re.compile(run.result_pattern), folder.path.stat().st_uid
-    for role in roles:
-        logs = folder.logs(attempt, role).glob("0.std*.log")
-        for log in sorted(logs, key=time_written, reverse=True):
-            for line in reversed(last_lines(log, MAX_END, owner)):
-                value = _number(pattern, line)
-                if value is not None:
-                    return value
-    return None
-
-
-def _number(pattern: re.Pattern[str], line: str) -> float | None:
-    """Return the number in a line: the first group, or the whole match of a pattern without groups."""
-    match = pattern.search(line)
-    try:
-        value = float(match[1 if pattern.groups else 0]) if match else math.nan
-    except (TypeError, ValueError):
-        return None
-    return value if math.isfinite(value) else None

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import shlex
+from contextlib import suppress
 from pathlib import Path
-from stat import S_ISREG, S_IWGRP, S_IWOTH
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ...errors import BackendError, Diagnostic, Location, PaislurmError, PlanError, ProtocolError, Severity, SiteError
+from ...files.trust import writable_by_others
 from ...pipeline import compile_job
 from ...plural import counted
 from ...site.differences import differences
@@ -183,14 +183,11 @@ def check_profile(session: Session, layers: Sequence[Document]) -> tuple[tuple[D
 def _writable(layers: Sequence[Document]) -> Iterator[Diagnostic]:
     """Yield a warning for each file that others can change: a profile names programs that users run."""
     for layer in layers:
-        try:
-            status = Path(layer.file).stat()
-        except OSError:
-            continue
-        if S_ISREG(status.st_mode) and status.st_mode & (S_IWGRP | S_IWOTH):
-            message = "others can write to this profile, which names programs that users run"
-            hint = f"chmod go-w {shlex.quote(layer.file)}"
-            yield Diagnostic(code="W466", message=message, location=Location(file=layer.file), hint=hint)
+        with suppress(OSError):
+            if Path(layer.file).is_file() and (why := writable_by_others(Path(layer.file))):
+                message = f"others can change this profile, which names programs that users run: {why}"
+                hint = "let only root or its user own it and write to it, and to each folder above"
+                yield Diagnostic(code="W466", message=message, location=Location(file=layer.file), hint=hint)
 
 
 def _programs(session: Session, site: Site, layers: Sequence[Document]) -> Iterator[Diagnostic]:

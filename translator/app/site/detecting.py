@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import difflib
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from ...errors import Diagnostic, ProtocolError, UsageError
+from ...files.private import make_private, write_durably
 from ...reading.read import read
 from ...site.detection.profile_text import profile_text
 from ..input.sites import read_at_most
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from .ask import ProbeOptions
 
 
-MODE = 0o644
+MODE, FOLDER_MODE = 0o644, 0o755
+"""A site's profile is for all users, and for one of them to write."""
 OLD = ".old"
 
 
@@ -80,8 +81,8 @@ def write_profile(path: Path, text: str, *, force: bool) -> Written:
         return Written(written=False, difference=difference)
     kept = path.with_name(f"{path.name}{OLD}") if old else None
     if kept:
-        shutil.copy(path, kept)
-    path.parent.mkdir(parents=True, exist_ok=True)
+        write_durably(kept, old, MODE)
+    make_private(path.parent, FOLDER_MODE)
     write_output(path, text.encode(), mode=MODE)
     return Written(written=True, difference=difference, kept_as=str(kept or ""))
 

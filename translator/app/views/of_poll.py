@@ -16,7 +16,7 @@ from ...state.task_reports import read_scripts
 from ...times import aware
 from ..places import task_places, web_pages
 from ..results.failure import failure_of
-from ..results.tail import result_of
+from ..results.number import result_of
 from .job import (
     JobChange,
     JobDependency,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from paislurm.translator.app.results.tail import result_of
+from paislurm.translator.app.results.number import result_of
 from paislurm.translator.app.session import user_name
 from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.records import JobRole
