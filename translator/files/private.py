@@ -11,10 +11,16 @@ if TYPE_CHECKING:
 
 
 def make_private(folder: Path, mode: int = 0o700) -> None:
-    """Make a folder with its missing parents, each with this mode, whatever the umask permits; keep an existing one."""
+    """Make a folder with its missing parents, each with this mode, whatever the umask permits; keep an existing one.
+
+    Its default ACL goes: the umask of the script would not apply to what it writes below. Source: acl(5).
+    """
     if not folder.parent.exists():
         make_private(folder.parent, mode)
     folder.mkdir(mode=mode, exist_ok=True)
+    if hasattr(os, "removexattr"):
+        with suppress(OSError):
+            os.removexattr(folder, "system.posix_acl_default")
 
 
 def write_durably(path: Path, data: bytes, mode: int = 0o600) -> None:

@@ -91,9 +91,9 @@ SRUN = {
 }  # fmt: skip
 """Options of srun that job files cannot set, and why."""
 SBATCH_LACKS = (
-    "bcast", "debugger-test", "epilog", "exact", "external-launcher", "immediate", "interactive", "jobid", "kill-on-bad-exit", "label",
-    "mpi", "multi-prog", "no-allocate", "overlap", "pack-group", "preserve-env", "prolog", "pty", "quit-on-interrupt", "relative",
-    "slurmd-debug", "task-epilog", "task-prolog", "unbuffered", "whole",
+    "bcast", "debugger-test", "epilog", "exact", "external-launcher", "immediate", "interactive", "jobid",
+    "kill-on-bad-exit", "label", "mpi", "multi-prog", "no-allocate", "overlap", "pack-group", "preserve-env", "prolog",
+    "pty", "quit-on-interrupt", "relative", "slurmd-debug", "task-epilog", "task-prolog", "unbuffered", "whole",
 )  # fmt: skip
 SRUN_LACKS = ("array", "batch", "ignore-pbs", "no-requeue", "requeue", "wait-all-nodes", "wrap")
 SBATCH.update({name: f"sbatch has no such option; in srun, {SRUN[name]}" for name in SBATCH_LACKS})

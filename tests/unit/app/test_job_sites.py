@@ -137,3 +137,18 @@ def test_default_profiles_are_found_again() -> None:
     known = submitted_with(detected)
     detected.unlink()
     assert missing_profile(Session(), known) == ""
+
+
+def test_no_program_is_run_that_others_may_have_named(tmp_path: Path) -> None:
+    """A profile of the usual search: the folder above it may be one that another user has made or may write to."""
+    own = tmp_path / "config" / "paislurm" / "site.yaml"
+    own.parent.mkdir(parents=True)
+    own.write_text(TEXT)
+    for path in (own, own.parent, own.parent.parent):
+        path.chmod(0o700)
+        assert JobSites(Session()).of(History(job="demo")).notifier
+        path.chmod(0o777)
+        site = JobSites(Session()).of(History(job="demo"))
+        assert (site.notifier, site.poll_interval) == ((), 7)
+        assert site.problem.startswith(f"the site profile {own} is not safe: ")
+        path.chmod(0o700)

@@ -91,6 +91,13 @@ def test_a_named_profile_cannot_override_a_lock(
         find_site(Session(), None)
 
 
+@pytest.mark.parametrize("cluster", ["", "cluster: ''\n", "host: ''\ncluster: ''\n"])
+def test_a_profile_without_a_cluster_is_for_the_one_of_the_system(system: Path, own: Path, cluster: str) -> None:
+    written(system, "cluster: big\n" + SYSTEM)
+    written(own, cluster + "name: mine\n")
+    assert find_site(Session(), None).locked == ("retry.submitWait",)
+
+
 def test_an_environment_variable_cannot_override_a_lock(system: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PAISLURM_TRANSPORT", "fabric")
     for text, wanted in (("transport: ssh\n", "fabric"), ("transport: ssh\nlocked: [transport]\n", "ssh")):
@@ -231,8 +238,14 @@ def test_a_profile_writable_by_others_gets_a_warning(run: Runner, system: Path, 
     system.chmod(0o664)
     said = run("site", "check")
     assert (said.code, said.out) == (0, f"{own}: is valid\n")
-    assert f"{system}\nwarning W466: others can write to this profile" in said.err
-    assert f"hint: chmod go-w {system}" in said.err
+    why = "others can write to it (mode 0664)"
+    assert (
+        f"{system}\nwarning W466: others can change this profile, which names programs that users run: {why}"
+        in said.err
+    )
+    system.chmod(0o644)
+    system.parent.chmod(0o777)
+    assert f"others can write to {system.parent} (mode 0777)" in run("site", "check").err
 
 
 @pytest.mark.usefixtures("silent")

@@ -39,7 +39,7 @@ def test_a_missing_folder_is_reported(tmp_path: Path) -> None:
     [(errno.EACCES, "you cannot write to"), (errno.EROFS, "you cannot write to"), (errno.ENOSPC, "free disk space")],
 )
 def test_the_file_name_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, hint: str) -> None:
-    def refuse(path: Path, _: bytes) -> None:
+    def refuse(path: Path, _: bytes, mode: int) -> None:  # noqa: ARG001 - as the real one
         raise OSError(number, "refused", str(path.with_name(".page.html.new-1234")))
 
     monkeypatch.setattr(output_file, "write_durably", refuse)

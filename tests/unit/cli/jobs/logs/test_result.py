@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from paislurm.translator.app.results.number import result_of
+from paislurm.translator.app.results.number import numbers, result_of
 from paislurm.translator.app.session import user_name
 from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.records import JobRole
@@ -49,6 +49,13 @@ def test_the_result_is_the_last_number_that_matches_the_pattern(
     printed(folder, "1-worker/0.stderr.log", text)
     assert result_of(folder, 0, ROLES, replace(RUN, result_pattern=pattern)) == value
     assert result_of(folder, 0, ROLES, None) is None
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+$", "(x+x+)+y", "(", "("])
+def test_an_expression_that_never_ends_takes_the_results_of_no_other_job(tmp_path: Path, pattern: str) -> None:
+    lines = ("a" * 60 + "!", "x" * 60)
+    good = (PATTERN, ("loss=0.5",))
+    assert numbers([good, (pattern, lines), None, good, (PATTERN, ())]) == [0.5, None, None, 0.5, None]
 
 
 def test_the_result_comes_from_the_newest_log_of_the_first_task(tmp_path: Path) -> None:
