@@ -126,6 +126,7 @@ def test_default_profiles_are_found_again() -> None:
     own.write_text("retry: {maxAttemptsPerHour: 5}\n")
     own.chmod(0o664)
     assert policies(known) == ((), 180, 5, "")
+    own.chmod(0o644)
     sites.SYSTEM.write_text(TEXT)
     known = submitted_with(own, sites.SYSTEM)
     assert policies(known)[1:] == (7, 5, "")

@@ -51,8 +51,8 @@ def test_the_result_is_the_last_number_that_matches_the_pattern(
     assert result_of(folder, 0, ROLES, None) is None
 
 
-@pytest.mark.parametrize("pattern", ["(a+)+$", "(x+x+)+y", "(", "("])
-def test_an_expression_that_never_ends_takes_the_results_of_no_other_job(tmp_path: Path, pattern: str) -> None:
+@pytest.mark.parametrize("pattern", ["(a+)+$", "(x+x+)+y", "("])
+def test_an_expression_that_never_ends_takes_the_results_of_no_other_job(pattern: str) -> None:
     lines = ("a" * 60 + "!", "x" * 60)
     good = (PATTERN, ("loss=0.5",))
     assert numbers([good, (pattern, lines), None, good, (PATTERN, ())]) == [0.5, None, None, 0.5, None]
