@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, NewType, Protocol
 
 from msgspec import Struct
 
+from paislurm.translator.files.names import OF_ATTEMPT
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
@@ -80,7 +82,7 @@ class RunFolder(Struct, frozen=True, kw_only=True):
     job: str
     tag: str
     attempt: int
-    names: tuple[str, ...] = ("claim", "result.json", "slurm.log", "srun", "tasks")
+    names: tuple[str, ...] = OF_ATTEMPT
     tasks: tuple[tuple[str, int], ...] = ()
 
 

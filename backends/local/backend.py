@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from paislurm.translator.errors import Diagnostic, NotFoundError, RejectedError
-from paislurm.translator.files.private import private, write_text
+from paislurm.translator.files.private import make_private, open_private, write_new
 from paislurm.translator.files.reading import read_text
 
 from ..base import JobId, Observation, SharedFolders
@@ -142,11 +142,10 @@ def _write_programs(folder: Path) -> Path:
     Bash inherits exported shell functions, dash does not; `bash -p` ignores them.
     """
     programs = folder / "bin"
-    programs.mkdir(mode=0o700)
+    make_private(programs)
     for program in PROGRAMS:
-        path = programs / program
-        write_text(path, f'#!/bin/bash -p\nexec {shlex.join(_command(program))} "$@"\n')
-        path.chmod(0o700)
+        text = f'#!/bin/bash -p\nexec {shlex.join(_command(program))} "$@"\n'
+        write_new(programs / program, text.encode(), 0o700)
     return programs
 
 
@@ -156,7 +155,7 @@ def _command(module: str) -> list[str]:
 
 def _start(folder: Path, environment: Mapping[str, str]) -> str:
     """Start the job's supervisor and wait for its report. Return the error, "" if none."""
-    with open(folder / "supervisor.log", "wb", opener=private) as log:
+    with open_private(folder / "supervisor.log", "wb") as log:
         supervisor = Popen(
             [*_command("supervisor"), str(folder)],
             stdin=DEVNULL,

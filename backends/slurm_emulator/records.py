@@ -14,7 +14,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
-from paislurm.translator.files.private import make_private, private, write_text
+from paislurm.translator.files.private import make_private, open_private, remove, rename, write_durably, write_new
 from paislurm.translator.files.reading import read_text
 
 if TYPE_CHECKING:
@@ -31,20 +31,12 @@ NUMBER = re.compile(r"[0-9]{1,15}")
 
 def write_json(path: Path, value: dict[str, Any]) -> None:
     """Write a record by rename: readers get the old one or the new one."""
-    new = path.with_name(f"{path.name}.{os.getpid()}")
-    with open(new, "w", encoding="utf-8", opener=private) as file:
-        json.dump(value, file)
-        file.flush()
-        os.fsync(file.fileno())
-    new.replace(path)
+    write_durably(path, json.dumps(value).encode())
 
 
 def reserve(path: Path) -> None:
     """Reserve space for the final record, so that it can be written to a full disk."""
-    with _reserved(path).open("wb") as file:
-        file.write(b" " * ROOM)
-        file.flush()
-        os.fsync(file.fileno())
+    write_new(_reserved(path), b" " * ROOM)
 
 
 def write_reserved(path: Path, value: dict[str, Any]) -> None:
@@ -53,7 +45,7 @@ def write_reserved(path: Path, value: dict[str, Any]) -> None:
         file.write(json.dumps(value).encode().ljust(ROOM))
         file.flush()
         os.fsync(file.fileno())
-    _reserved(path).replace(path)
+    rename(_reserved(path), path)
 
 
 def _reserved(path: Path) -> Path:
@@ -99,13 +91,14 @@ def new_step(job: Path) -> str:
 
 def record_sessions(job: Path, step: str, sessions: list[int]) -> None:
     new = job / "steps" / step / f"{SESSIONS}.new"
-    write_text(new, "".join(f"{session}\n" for session in sessions))
-    new.replace(job / "steps" / step / SESSIONS)
+    with open_private(new, "wb") as file:
+        file.write("".join(f"{session}\n" for session in sessions).encode())
+    rename(new, job / "steps" / step / SESSIONS)
 
 
 def close_step(job: Path, step: str) -> None:
     """Remove the sessions of a step that has ended: the kernel will reuse their numbers."""
-    (job / "steps" / step / SESSIONS).unlink(missing_ok=True)
+    remove(job / "steps" / step / SESSIONS)
 
 
 def sessions_of(job: Path, step: str = "*") -> set[int]:

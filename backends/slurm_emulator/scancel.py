@@ -8,6 +8,8 @@ import signal
 import sys
 from pathlib import Path
 
+from paislurm.translator.files.private import touch
+
 from . import processes, records
 
 
@@ -82,7 +84,7 @@ def _signal_job(job: Path, state: dict[str, object], arguments: argparse.Namespa
 
 def end_job(job: Path, pid: int, started: int) -> None:
     """Request the end of a job from its supervisor; if the supervisor is gone, kill the job's processes."""
-    (job / "cancelled").touch(0o600)
+    touch(job / "cancelled")
     supervisor = processes.process(pid)
     if supervisor is not None and supervisor.started == started:
         processes.send(signal.SIGTERM, [supervisor])

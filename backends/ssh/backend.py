@@ -11,12 +11,13 @@ import time
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from shutil import rmtree
 from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 
 from paislurm.translator.errors import BackendError, UnreachableError
+from paislurm.translator.files.names import BATCH_LOG, SCRIPT, SECRETS
+from paislurm.translator.files.private import make_private, remove, remove_tree, touch
 
 from ..base import RunFolder
 from ..registry import SSH
@@ -45,7 +46,6 @@ SUBMIT_SECONDS = 90.0
 SBATCH_SECONDS = 60
 SHORT = 30.0
 FIRST_PAUSE, MAX_PAUSE = 0.5, 8.0
-SECRETS = "secrets"
 FOLDERS = 50
 """The number of jobs whose folders are open at a time: each uses five of the process's thousand files."""
 _NO_ANSWER, _TOO_LATE = 75, 74
@@ -101,9 +101,9 @@ class SshBackend(SlurmBackend):
         attempt = f"{remote}/attempts/{submission.attempt}"
         moved = replace(
             submission,
-            script=Path(attempt, "job.sbatch"),
+            script=Path(attempt, SCRIPT),
             folder=Path(remote),
-            log=Path(attempt, "slurm.log"),
+            log=Path(attempt, BATCH_LOG),
         )
         argv = commands.sbatch(moved, own_script=submission.script)
         answer = f"{attempt}/sbatch-{submission.tag}"
@@ -138,11 +138,11 @@ class SshBackend(SlurmBackend):
         target = f"{remote}/attempts/{submission.attempt}" if submission.attempt else remote
         files = list(_files(submission))
         if any(path.startswith(f"{SECRETS}/") for _, path in files):
-            _mark(submission.folder).parent.mkdir(mode=0o700, exist_ok=True)
-            _mark(submission.folder).touch(mode=0o600)
+            make_private(_mark(submission.folder).parent)
+            touch(_mark(submission.folder))
         self._retried(until, lambda: upload(self._ssh, self._transport, files, target))
         # Only the remote job needs the secrets.
-        rmtree(submission.folder / SECRETS, ignore_errors=True)
+        remove_tree(submission.folder / SECRETS)
 
     def _call_once(self, argv: Sequence[str], answer: str, until: float) -> Outcome:
         """Call the remote sbatch unless an earlier call arrived. Return how it ended.
@@ -208,7 +208,7 @@ class SshBackend(SlurmBackend):
         if mark.exists():
             name = remote_name(run_folder)
             self._remove(f"{name}/{SECRETS}", f".new-{name}")
-            mark.unlink(missing_ok=True)
+            remove(mark)
 
     def remove_folder(self, run_folder: RunFolder, below: Sequence[str] = ("",)) -> bool:
         """Remove a job's remote folder, or the paths `below` it. Return whether all of it is gone.

@@ -10,6 +10,8 @@ import time
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
+from paislurm.translator.files.names import ATTEMPTS
+
 from . import errors
 from .news import GarbledError, NewsRequest, Seen, answer, question
 from .runner import remote_script
@@ -91,7 +93,7 @@ def mirrored(run_folder: RunFolder) -> Iterator[Mirrored]:
         states = open_folder(THERE, folder)
         lock = os.open("lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600, dir_fd=states)
         stack.callback(os.close, lock)
-        attempt = open_folder(str(run_folder.attempt), open_folder("attempts", folder))
+        attempt = open_folder(str(run_folder.attempt), open_folder(ATTEMPTS, folder))
         yield Mirrored(run_folder, states, attempt, lock)
 
 

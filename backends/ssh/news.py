@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct, field
 
+from paislurm.translator.files.names import LOGS, OF_ATTEMPT
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-
-ALWAYS = ("claim", "result.json", "slurm.log", "srun", "stall.json", "tasks")
-"""Files that decide the state of an attempt; the output of tasks is fetched only when a user wants to read it."""
 
 _COUNT, _TIME = re.compile(r"[0-9]{1,20}"), re.compile(r"-?[0-9]{1,11}(?:\.[0-9]{0,20})?")
 
@@ -39,7 +38,7 @@ class NewsRequest(Struct, frozen=True, kw_only=True):
 
     folder: str
     known: Mapping[str, Seen] = field(default_factory=dict)
-    names: Sequence[str] = ALWAYS
+    names: Sequence[str] = OF_ATTEMPT
     tasks: Sequence[tuple[str, int]] = ()
 
 
@@ -109,7 +108,7 @@ def _piece(folder: str, rest: str, data: bytes, position: int) -> Piece:
 def _is_below(name: str) -> bool:
     """Return whether a name is that of a file below the mirrored folder."""
     parts = name.split("/")
-    return parts[0] in (*ALWAYS, "logs") and not any(part in ("", ".", "..") or "\n" in part for part in parts)
+    return parts[0] in (*OF_ATTEMPT, LOGS) and not any(part in ("", ".", "..") or "\n" in part for part in parts)
 
 
 def _number(text: str) -> float:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paislurm.translator.errors import UnreachableError
+from paislurm.translator.files.private import open_private, remove
 
 from ..bounded_run import TooLongError, run_bounded
 from . import errors
@@ -73,7 +74,7 @@ class ProgramTransport:
         except FileNotFoundError:
             return False
         except subprocess.TimeoutExpired:
-            Path(self._socket).unlink(missing_ok=True)
+            remove(Path(self._socket))
             return False
         return not done.returncode
 
@@ -127,14 +128,14 @@ class ProgramTransport:
         """Open the shared connection unless it exists; a lock lets only one process log in."""
         if self._is_open:
             return
-        with open(socket_path(self._settings, self._address.host) + ".lock", "a") as lock:  # noqa: PTH123 - a str
+        with open_private(Path(socket_path(self._settings, self._address.host) + ".lock"), "ab") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not self.has_master():
                 self._log_in()
         self._is_open = True
 
     def _log_in(self) -> None:
-        Path(self._socket).unlink(missing_ok=True)
+        remove(Path(self._socket))
         argv = ["ssh", "-N", "-f", *self._options(OF_THE_MASTER), self._address.host]
         # A file, not a pipe: the connection stays open and may keep it open.
         with tempfile.TemporaryFile() as output:

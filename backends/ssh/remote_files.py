@@ -9,6 +9,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from paislurm.translator.errors import Diagnostic, RejectedError
+from paislurm.translator.files.private import make_private, open_private
 
 from .runner import remote_script
 from .transport import Sent
@@ -61,9 +62,8 @@ class Removals:
 
     def add(self, *paths: str) -> None:
         """Add paths to the list. Raises OSError if it cannot be written."""
-        self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(self._file.parent)
         with self._locked() as descriptor:
-            os.lseek(descriptor, 0, os.SEEK_END)
             os.write(descriptor, "".join(f"{path}\n" for path in paths).encode())
             os.fsync(descriptor)
 
@@ -78,13 +78,10 @@ class Removals:
         with self._locked() as descriptor:
             left = [path for path in self.due() if path not in paths]
             os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, "".join(f"{path}\n" for path in left).encode(), 0)
+            os.write(descriptor, "".join(f"{path}\n" for path in left).encode())
 
     @contextmanager
     def _locked(self) -> Iterator[int]:
-        descriptor = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            yield descriptor
-        finally:
-            os.close(descriptor)
+        with open_private(self._file, "ab") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield file.fileno()

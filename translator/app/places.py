@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from ..files.names import JOB_FILE
 from ..files.reading import read_end
 from ..state.kept_plan import MAX_BYTES, KeptRole, kept_plan
 from ..state.parsed import host_or_empty, parse_int
@@ -145,7 +146,7 @@ def _port_of_plugin(role: KeptRole | None) -> int | None:
 def _roles_with_http(folder: JobFolder) -> set[str]:
     """Return the roles with ports labelled `http` in the job file; every task has a default one, too."""
     try:
-        text = read_end(folder.path / "job.yaml", MAX_BYTES)[0]
+        text = read_end(folder.path / JOB_FILE, MAX_BYTES)[0]
     except OSError:
         return set()
     return _declaring(text) if _MENTIONS_HTTP.search(text) else set()
@@ -156,7 +157,7 @@ def _declaring(text: bytes) -> set[str]:
     from ..reading.read import read
 
     try:
-        document = read(text, file="job.yaml")
+        document = read(text, file=JOB_FILE)
     except PaislurmError:
         return set()
     roles = ("taskRoles",)

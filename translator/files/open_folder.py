@@ -49,18 +49,31 @@ class OpenFolder:
                 raise OSError(errno.EINVAL, "not a regular file, or too large", name)
             return file.read(limit)
 
-    def unlink(self, name: str) -> None:
+    def drop(self, name: str) -> None:
         """Remove a file if it exists."""
         with suppress(FileNotFoundError, IsADirectoryError):
             os.unlink(name, dir_fd=self.descriptor)
 
-    def rmdir(self, name: str) -> None:
+    def drop_folder(self, name: str) -> None:
         """Remove a folder if it exists and is empty."""
         try:
             os.rmdir(name, dir_fd=self.descriptor)
         except OSError as error:
             if error.errno not in _STAYS:
                 raise
+
+    def make_folder(self, name: str) -> None:
+        """Make a folder unless the name exists."""
+        with suppress(FileExistsError):
+            os.mkdir(name, 0o700, dir_fd=self.descriptor)
+
+    def create(self, name: str) -> bool:
+        """Make an empty file. Return False if the name exists."""
+        try:
+            os.close(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=self.descriptor))
+        except FileExistsError:
+            return False
+        return True
 
     def sync(self) -> None:
         """Sync the names in the folder to disk, if the file system supports it."""
@@ -94,6 +107,6 @@ def replace_file(folder: OpenFolder, name: str, data: bytes) -> None:
             os.fsync(descriptor)
         os.rename(new, name, src_dir_fd=folder.descriptor, dst_dir_fd=folder.descriptor)
     except BaseException:
-        folder.unlink(new)
+        folder.drop(new)
         raise
     folder.sync()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,11 +23,13 @@ def make_private(folder: Path, mode: int = 0o700) -> None:
             os.removexattr(folder, "system.posix_acl_default")
 
 
-def write_durably(path: Path, data: bytes, mode: int = 0o600) -> None:
-    """Write a file atomically and sync it to disk. A link of that name is replaced, not followed."""
+def write_durably(path: Path, data: bytes, mode: int = 0o600, *, at: float | None = None) -> None:
+    """Write a file atomically, with the time `at`, and sync it to disk. A link of that name is replaced."""
     new = path.with_name(f".{path.name}.new-{os.urandom(4).hex()}")
     try:
         write_new(new, data, mode)
+        if at is not None:
+            os.utime(new, (at, at))
         new.replace(path)
         sync_folder(path.parent)
     except BaseException:
@@ -56,12 +58,44 @@ def sync_folder(folder: Path) -> None:
             os.close(descriptor)
 
 
-def private(path: str, flags: int) -> int:
-    """Open a file, as an `opener` for `open`; only the user can access a new file, whatever the umask."""
+def open_private(path: Path, mode: str) -> IO[bytes]:
+    """Open a file to write bytes; only the user can access a new one."""
+    return open(path, mode, opener=_private)
+
+
+def _private(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_CLOEXEC, 0o600)
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a file that only the user can access."""
-    with open(path, "w", encoding="utf-8", opener=private) as file:
-        file.write(text)
+def append(path: Path, data: bytes) -> int:
+    """Append lines by one write. Return the size of the file."""
+    with open_private(path, "ab") as file:
+        os.write(file.fileno(), data)
+        return os.fstat(file.fileno()).st_size
+
+
+def touch(path: Path) -> None:
+    """Set a file's time; make it if it does not exist."""
+    path.touch(mode=0o600)
+
+
+def set_time(path: Path) -> None:
+    """Set the time of an existing file or folder to now."""
+    os.utime(path)
+
+
+def rename(path: Path, new: Path) -> None:
+    """Rename a file; it replaces another one."""
+    path.replace(new)
+
+
+def remove(path: Path) -> None:
+    """Remove a file or a link if it exists."""
+    path.unlink(missing_ok=True)
+
+
+def remove_tree(folder: Path) -> None:
+    """Remove a folder as far as possible."""
+    from shutil import rmtree
+
+    rmtree(folder, ignore_errors=True)

@@ -13,7 +13,7 @@ from paislurm.backends.base import JobId, Submission
 from paislurm.backends.slurm.commands import cluster_of_tag
 
 from ..errors import RejectedError, ThrottledError, UnreachableError
-from ..files.private import sync_folder, write_durably
+from ..files.private import make_private, sync_folder, write_durably
 from ..files.reading import read_end
 from ..state.history import apply
 from ..state.records import Intent, Refused, Submitted
@@ -55,7 +55,7 @@ def prepare(folder: JobFolder, attempt: int, options: Mapping[str, str]) -> None
     `options` are sbatch options that the user changed; they replace the script's.
     """
     path = folder.attempt(attempt)
-    path.mkdir(mode=0o700, exist_ok=True)
+    make_private(path)
     script = folder.script(attempt)
     exists = script.exists()
     if exists and not options:

@@ -14,6 +14,7 @@ from msgspec import Struct
 from paislurm.backends.base import JobId, Observation
 from paislurm.backends.slurm.states import FORGOTTEN, REUSED, Phase, phase
 
+from ..files.names import CLAIM, RESULT
 from ..files.reading import read_end
 from ..state.history import apply
 from ..state.parsed import CorruptDataError, is_job_number
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from ..state.result import Result
     from .poll import View
 
-SIGNS = ("claim", "result.json")
+SIGNS = (CLAIM, RESULT)
 """The names in an attempt's folder that show its start and its end."""
 Stamp: TypeAlias = "tuple[int, int, int] | None"
 

@@ -17,6 +17,7 @@ from paislurm.backends.slurm.states import BY_NOBODY, Phase, phase
 
 from ..errors import BackendError
 from ..exit_codes.table import ExitTable
+from ..files.names import STEPS
 from ..state.history import apply, history
 from ..state.job_folder import JobFolder
 from ..state.journal import read
@@ -281,7 +282,7 @@ def _investigate(
         lost = backend(known.backend).unavailable_nodes(seen.nodes) if ask else {}
     except BackendError as error:
         return None, None, error.words
-    failure = node_failure(folder.attempt(known.attempt) / "srun", lost, begun=has_begun)
+    failure = node_failure(folder.attempt(known.attempt) / STEPS, lost, begun=has_begun)
     if failure is None and was_started_twice(seen, result):
         failure = STARTED_TWICE
     if failure is not None or has_started_tasks:

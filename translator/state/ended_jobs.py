@@ -13,10 +13,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, to_builtins
 
-from paislurm.translator.files.private import write_text
-
 from ..errors import FolderError
-from ..files.private import make_private
+from ..files.private import make_private, write_durably
 from ..files.reading import read_end
 from .parsed import CorruptDataError, Int, read_version
 
@@ -128,16 +126,11 @@ class EndedJobs:
             return
         self._kept = {name: row for name, row in {**self._kept, **self._new}.items() if name in names}
         self._new = {}
-        data = json.dumps(to_builtins(_Kept(VERSION, self._kept)))
+        data = json.dumps(to_builtins(_Kept(VERSION, self._kept))).encode()
         with suppress(OSError, FolderError):
             folder = self._folder()
             make_private(folder)
-            part = folder / f".{FILE}.{os.getpid()}"
-            try:
-                write_text(part, data)
-                part.replace(folder / FILE)
-            finally:
-                part.unlink(missing_ok=True)
+            write_durably(folder / FILE, data)
 
     def _read(self) -> dict[str, tuple[Stamp, EndedJob]]:
         try:

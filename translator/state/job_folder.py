@@ -11,12 +11,26 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct
 
 from ..errors import Diagnostic, NotFoundError
+from ..files.names import (
+    ATTEMPTS,
+    BATCH_LOG,
+    CLAIM,
+    ENVIRONMENT,
+    JOURNAL,
+    LOGS,
+    OWNER,
+    REPORTS,
+    RESULT,
+    SCRIPT,
+    SECRETS,
+    STALL,
+)
 from ..files.open_folder import open_folder
+from ..files.private import set_time
 from .ended_jobs import EndedJobs, stamp_of
 from .history import History, history
 from .journal import append, read, read_first, read_last
 from .records import Ended
-from .submit_environment import ENVIRONMENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,11 +39,6 @@ if TYPE_CHECKING:
     from ..files.open_folder import OpenFolder
     from .ended_jobs import EndedJob, Stamp
     from .records import Created, JobRole, Record
-
-
-JOURNAL = "journal.jsonl"
-SECRETS = "secrets"
-"""The name of the folder with a job's secrets."""
 
 
 class JobFolder(Struct, frozen=True, kw_only=True):
@@ -59,11 +68,11 @@ class JobFolder(Struct, frozen=True, kw_only=True):
         with suppress(OSError), open_folder(self.path) as opened:
             if not self.is_in(opened):
                 return
-            opened.unlink(ENVIRONMENT)
+            opened.drop(ENVIRONMENT)
             with opened.folder(SECRETS) as secrets:
                 for name in secrets.names():
-                    secrets.unlink(name)
-            opened.rmdir(SECRETS)
+                    secrets.drop(name)
+            opened.drop_folder(SECRETS)
 
     @property
     def name(self) -> str:
@@ -80,23 +89,23 @@ class JobFolder(Struct, frozen=True, kw_only=True):
         return self.path / SECRETS
 
     def attempt(self, number: int) -> Path:
-        return self.path / "attempts" / str(number)
+        return self.path / ATTEMPTS / str(number)
 
     def wake_monitor(self, attempt: int) -> None:
         """Change the time of an attempt's folder, for which a monitor looks. Ignore errors: it looks later, too."""
         with suppress(OSError):
-            os.utime(self.attempt(attempt))
+            set_time(self.attempt(attempt))
 
     def script(self, attempt: int) -> Path:
-        return self.attempt(attempt) / "job.sbatch"
+        return self.attempt(attempt) / SCRIPT
 
     def batch_log(self, attempt: int) -> Path:
         """Return the path of the batch script's output."""
-        return self.attempt(attempt) / "slurm.log"
+        return self.attempt(attempt) / BATCH_LOG
 
     def claim(self, attempt: int) -> Path:
         """Return the path of the claim, which holds the id of the job that runs an attempt."""
-        return self.attempt(attempt) / "claim" / "owner"
+        return self.attempt(attempt) / CLAIM / OWNER
 
     def take_claim(self, attempt: int, settled: int) -> bool:
         """Claim an attempt for no job, so that none can run it any more. Return False if a job has the claim.
@@ -107,15 +116,12 @@ class JobFolder(Struct, frozen=True, kw_only=True):
         with open_folder(self.path) as opened:
             if not self.is_in(opened):
                 raise OSError(errno.ESTALE, "the folder belongs to another job now", str(self.path))
-            with opened.folder("attempts") as attempts, attempts.folder(str(attempt)) as own:
-                with suppress(FileExistsError):
-                    os.mkdir("claim", 0o700, dir_fd=own.descriptor)
-                with own.folder("claim") as claim:
-                    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-                    with suppress(FileExistsError):
-                        os.close(os.open("owner", flags, 0o600, dir_fd=claim.descriptor))
+            with opened.folder(ATTEMPTS) as attempts, attempts.folder(str(attempt)) as own:
+                own.make_folder(CLAIM)
+                with own.folder(CLAIM) as claim:
+                    if claim.create(OWNER):
                         return True
-                    owner = claim.status("owner")
+                    owner = claim.status(OWNER)
                     return owner is not None and not owner.st_size and time.time() - owner.st_mtime > settled
 
     def is_here(self) -> bool:
@@ -130,14 +136,14 @@ class JobFolder(Struct, frozen=True, kw_only=True):
         return journal is not None and self.inode in (None, journal.st_ino)
 
     def result(self, attempt: int) -> Path:
-        return self.attempt(attempt) / "result.json"
+        return self.attempt(attempt) / RESULT
 
     def stall(self, attempt: int) -> Path:
-        return self.attempt(attempt) / "stall.json"
+        return self.attempt(attempt) / STALL
 
     def reports(self, attempt: int) -> Path:
         """Return the folder of task reports, one file per node."""
-        return self.attempt(attempt) / "tasks"
+        return self.attempt(attempt) / REPORTS
 
     def scripts(self, attempt: int, role: JobRole) -> Path:
         """Return the folder of the script reports of a role's tasks, one file per task."""
@@ -150,7 +156,7 @@ class JobFolder(Struct, frozen=True, kw_only=True):
 
     def logs(self, attempt: int, role: JobRole) -> Path:
         """Return the folder of the logs of a role's tasks."""
-        return self.attempt(attempt) / "logs" / role.folder
+        return self.attempt(attempt) / LOGS / role.folder
 
     def own_journal(self) -> Path:
         """Return the journal's path. Raises OSError for a link: what is behind it is not followed."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ..files.private import open_private
 from ..files.reading import open_regular, read_end
 from ..plural import counted
 from .parsed import CorruptDataError
@@ -86,14 +87,11 @@ def append_line(journal: Path, text: bytes, *, inode: int | None = None) -> None
 def locked(journal: Path) -> Iterator[int]:
     """Open a file to append to it, and lock it; open it again if another process has replaced it meanwhile."""
     while True:
-        descriptor = os.open(journal, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            _lock(descriptor)
-            if os.fstat(descriptor).st_nlink:
-                yield descriptor
+        with open_private(journal, "a+b") as file:
+            _lock(file.fileno())
+            if os.fstat(file.fileno()).st_nlink:
+                yield file.fileno()
                 return
-        finally:
-            os.close(descriptor)
 
 
 def _lock(descriptor: int) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from ..files.names import PLAN
 from ..files.reading import read_end
 from .parsed import CorruptDataError, Int, read_json
 
@@ -110,7 +111,7 @@ class KeptPlan(Struct, frozen=True):
 def kept_plan(folder: Path) -> KeptPlan:
     """Return the plan of a submitted job, an empty one if it cannot be read."""
     try:
-        data, whole = read_end(folder / "plan.json", MAX_BYTES)
+        data, whole = read_end(folder / PLAN, MAX_BYTES)
         return read_json(data, KeptPlan) if whole else KeptPlan()
     except (OSError, CorruptDataError):
         return KeptPlan()

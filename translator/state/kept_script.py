@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import Diagnostic, FolderError
+from ..files.names import SCRIPT
 from ..files.open_folder import replace_file
 from ..files.private import make_private, write_durably
 from ..files.reading import open_regular, read_end
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from .job_folder import JobFolder
 
 MAX_BYTES = 64 << 20
-SCRIPT, HEAD = "job.sbatch", "job.head"
+HEAD = "job.head"
 _SEAL = re.compile(
     rb"# ---- paislurm runtime \S+, sha256 ([0-9a-f]{64}): [^\n]*\n# ---- head as compiled, sha256 [0-9a-f]{64} ----\n",
     re.ASCII,
@@ -87,11 +88,11 @@ def shrink(attempt: OpenFolder, kept: Path) -> bool:
     if _body(file, time_written(file)) != body:
         return False
     replace_file(attempt, HEAD, head)
-    attempt.unlink(SCRIPT)
+    attempt.drop(SCRIPT)
     for name in attempt.names():
         # Remove partial files of killed or concurrent processes.
         if name.startswith(f".{HEAD}.new-"):
-            attempt.unlink(name)
+            attempt.drop(name)
     return True
 
 

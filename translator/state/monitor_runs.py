@@ -6,13 +6,12 @@ the site forbids processes on its login nodes.
 
 from __future__ import annotations
 
-import os
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, get_args
 
 from msgspec import Struct
 
-from ..files.private import make_private
+from ..files.private import append, make_private, write_durably
 from ..files.reading import read_end
 
 if TYPE_CHECKING:
@@ -41,16 +40,8 @@ def add(folder: Path, found: MonitorRun) -> None:
     """Append a run to the log. Raises OSError."""
     make_private(folder)
     path = folder / FILE
-    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        os.write(descriptor, _line(found))
-        full = os.fstat(descriptor).st_size > MAX_BYTES
-    finally:
-        os.close(descriptor)
-    if full:
-        new = path.with_name(f".{FILE}.new")
-        new.write_bytes(b"".join(map(_line, monitor_runs(folder)[-KEPT:])))
-        new.replace(path)
+    if append(path, _line(found)) > MAX_BYTES:
+        write_durably(path, b"".join(map(_line, monitor_runs(folder)[-KEPT:])))
 
 
 def monitor_runs(folder: Path) -> list[MonitorRun]:

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from ..errors import Diagnostic, FolderError
-from ..files.private import make_private, sync_folder, write_durably, write_new
+from ..files.private import make_private, remove_tree, sync_folder, write_durably, write_new
 from .job_folder import JobFolder
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def stage(store: Store, files: Mapping[str, bytes]) -> Path:
     try:
         write_files(staged, files, staged=True)
     except BaseException:
-        remove(staged)
+        remove_tree(staged)
         raise
     return staged
 
@@ -77,14 +77,7 @@ def _clean_up(jobs: Path) -> None:
     for folder in jobs.glob(".new-*"):
         with suppress(OSError):
             if time.time() - folder.stat().st_mtime > ABANDONED_SECONDS:
-                remove(folder)
-
-
-def remove(folder: Path) -> None:
-    """Remove a folder as far as possible."""
-    from shutil import rmtree
-
-    rmtree(folder, ignore_errors=True)
+                remove_tree(folder)
 
 
 def publish(staged: Path, folder: JobFolder) -> bool:

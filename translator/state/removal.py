@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import Diagnostic, FolderError
+from ..files.names import ATTEMPTS
 from ..files.open_folder import open_folder
 from .publish import RETIRED, mark, move
 
@@ -91,7 +92,7 @@ def hide(folder: JobFolder, known: History) -> list[Path] | None:
         try:
             return [hidden] if move(opened.descriptor, folder.path, hidden) else None
         except OSError:
-            opened.rmdir(RETIRED)
+            opened.drop_folder(RETIRED)
             raise
 
 
@@ -113,7 +114,7 @@ def hide_bulk(folder: JobFolder) -> list[Path] | None:
 
 def bulk(folder: JobFolder) -> list[Path]:
     """Return the working directories and the code of a job's attempts, without symbolic links."""
-    attempts = folder.path / "attempts"
+    attempts = folder.path / ATTEMPTS
     if attempts.is_symlink() or not attempts.is_dir():
         return []
     own = [attempt for attempt in sorted(attempts.iterdir()) if not attempt.is_symlink()]

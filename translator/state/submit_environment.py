@@ -10,6 +10,7 @@ import os
 import threading
 from typing import TYPE_CHECKING
 
+from ..files.names import ENVIRONMENT
 from ..files.reading import read_end
 
 if TYPE_CHECKING:
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
     from .records import Dependency, RetryPolicy
 
-ENVIRONMENT = "environment"
-"""The name of the file, beside the journal."""
 UMASK = "umask"
 """The name of the file with the umask, as the builtin of bash prints it: `0022`."""
 MAX_BYTES = 16 << 20

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from paislurm.backends.registry import is_remote
 
+from ..files.names import ATTEMPTS, BATCH_LOG, CLAIM, JOURNAL, RESULT, SCRIPT
 from ..files.open_folder import open_folder
-from .kept_script import HEAD, SCRIPT, runtimes, shrink
+from .kept_script import HEAD, runtimes, shrink
 from .parsed import CorruptDataError
 from .publish import RETIRED
 from .result import parse_result
@@ -30,7 +31,6 @@ TIDY_AFTER = 3600
 ENDED = "ended"
 """The file in the claim that the script writes last."""
 MAX_RESULT = 64 << 20
-JOURNAL, CLAIM = "journal.jsonl", "claim"
 OF_A_LIVING_JOB = ("submit-dir", "umask", "monitor-call")
 OF_A_LIVING_ATTEMPT = ("env.sh", "peers.sh", "placement.sh", "result.json.new")
 FOLDERS_OF_A_LIVING_ATTEMPT = ("bin", "commands")
@@ -56,7 +56,7 @@ def tidy(folder: JobFolder, known: History, now: int) -> bool:
             return False
         over, is_old = _ended_attempts(known), now - known.ended.happened_at >= TIDY_AFTER
         complete = True
-        with opened.folder("attempts") as attempts:
+        with opened.folder(ATTEMPTS) as attempts:
             for number in reversed(range(known.attempt + 1)):
                 # Tidy the first attempt only after all others: `is_tidy` checks it.
                 if attempts.status(str(number)) is not None and (number or complete):
@@ -64,10 +64,10 @@ def tidy(folder: JobFolder, known: History, now: int) -> bool:
                         complete &= _tidy_attempt(attempt, runtimes(folder.path), over=number in over, is_old=is_old)
         if complete:
             for name in OF_A_LIVING_JOB:
-                opened.unlink(name)
+                opened.drop(name)
         if folder.name != known.full_name:
             # The job is archived and no longer needs its mark.
-            opened.rmdir(RETIRED)
+            opened.drop_folder(RETIRED)
         return complete
     return False
 
@@ -85,7 +85,7 @@ def _tidy_attempt(attempt: OpenFolder, kept: Path, *, over: bool, is_old: bool) 
     if not over and not (complete and (is_old or _script_has_ended(attempt))):
         return False
     for name in OF_A_LIVING_ATTEMPT:
-        attempt.unlink(name)
+        attempt.drop(name)
     for name in FOLDERS_OF_A_LIVING_ATTEMPT:
         _remove_files(attempt, name)
     _remove_files(attempt, "srun", empty=True)
@@ -103,7 +103,7 @@ def _tidy_attempt(attempt: OpenFolder, kept: Path, *, over: bool, is_old: bool) 
 def _complete_result(attempt: OpenFolder) -> Result | None:
     """Return the result if the script has recorded the end of all tasks."""
     try:
-        result = parse_result(attempt.read("result.json", MAX_RESULT))
+        result = parse_result(attempt.read(RESULT, MAX_RESULT))
     except (OSError, CorruptDataError):
         return None
     return result if result.complete else None
@@ -125,8 +125,8 @@ def _remove_files(parent: OpenFolder, name: str, *, suffix: str = "", empty: boo
         for file in folder.names():
             status = folder.status(file)
             if file.endswith(suffix) and status is not None and not (empty and status.st_size):
-                folder.unlink(file)
-    parent.rmdir(name)
+                folder.drop(file)
+    parent.drop_folder(name)
 
 
 def _remove_empty_folders(parent: OpenFolder, *names: str) -> None:
@@ -135,9 +135,9 @@ def _remove_empty_folders(parent: OpenFolder, *names: str) -> None:
             for role in folder.names():
                 with suppress(NotADirectoryError), folder.folder(role) as of_role:
                     for index in of_role.names():
-                        of_role.rmdir(index)
-                folder.rmdir(role)
-        parent.rmdir(name)
+                        of_role.drop_folder(index)
+                folder.drop_folder(role)
+        parent.drop_folder(name)
 
 
 def _remove_empty_logs(attempt: OpenFolder) -> None:
@@ -148,10 +148,10 @@ def _remove_empty_logs(attempt: OpenFolder) -> None:
                 for name in of_role.names():
                     status = of_role.status(name)
                     if ".stdout." not in name and status is not None and not status.st_size:
-                        of_role.unlink(name)
-    slurm = attempt.status("slurm.log")
+                        of_role.drop(name)
+    slurm = attempt.status(BATCH_LOG)
     if slurm is not None and not slurm.st_size:
-        attempt.unlink("slurm.log")
+        attempt.drop(BATCH_LOG)
 
 
 def is_tidied(attempt: Path) -> bool:

@@ -15,6 +15,8 @@ from paislurm.backends.runner import become
 from paislurm.translator.errors import Diagnostic, RejectedError, UnreachableError
 from paislurm.translator.monitor.job_status import JobStatus
 from paislurm.translator.monitor.poll import View, open_job
+from paislurm.translator.files.names import ENVIRONMENT
+from paislurm.translator.monitor.poll import open_job
 from paislurm.translator.monitor.reconcile import Dependencies, reconcile
 from paislurm.translator.monitor.task_status import task_views
 from paislurm.translator.state.history import history
@@ -31,7 +33,7 @@ from paislurm.translator.state.records import (
     dump,
 )
 from paislurm.translator.state.result import parse_result
-from paislurm.translator.state.submit_environment import ENVIRONMENT, as_bytes
+from paislurm.translator.state.submit_environment import as_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paislurm.translator.state.submit_environment import ENVIRONMENT, as_bytes, kept_environment
+from paislurm.translator.files.names import ENVIRONMENT
+from paislurm.translator.state.submit_environment import as_bytes, kept_environment
 
 VALUES = st.binary(max_size=40).map(lambda data: os.fsdecode(data.replace(b"\0", b"")))
 NAMES = st.binary(max_size=20).map(lambda data: os.fsdecode(data.translate(None, b"\0="))).filter(bool)

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from paislurm.backends.base import LOCAL
 
 from ...errors import Diagnostic, Location, PlanError, ProtocolError, Severity
+from ...files.private import make_private
 from ...files.trust import is_private
 from .source import STDIN, Source
 
@@ -173,5 +174,5 @@ def template_folder(session: Session) -> Path | None:
     for each in (above, folder):
         with suppress(OSError):
             if not each.exists() and is_private([each.parent]):
-                each.mkdir(0o700)
+                make_private(each)
     return folder if is_private([above, folder]) else None

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ...errors import BackendError
-from ...files.private import write_durably
+from ...files.private import make_private, write_durably
 from ...site.slurm_version import slurm_version
 from .sites import this_host
 
@@ -55,6 +55,8 @@ def is_of_today(session: Session, file: Path) -> bool:
 
 def _keep(file: Path, version: str) -> None:
     """Cache the version if the home exists; ignore errors of writing."""
+    if not file.parent.parent.is_dir():
+        return
     with suppress(OSError):
-        file.parent.mkdir(mode=0o700, exist_ok=True)
+        make_private(file.parent)
         write_durably(file, f"{version}\n".encode())

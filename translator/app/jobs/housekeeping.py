@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from paislurm.backends.registry import is_remote
 
 from ...errors import PaislurmError
-from ...files.private import make_private
+from ...files.private import make_private, touch
 from ...files.shared_files import time_written
 from ...monitor.poll import open_job
 from ...state.removal import finish_removals
@@ -92,5 +92,5 @@ def is_due(session: Session, name: str, seconds: int) -> bool:
     if session.now() - time_written(file) // 10**9 < seconds:
         return False
     make_private(file.parent)
-    file.touch(mode=0o600)
+    touch(file)
     return True

@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ...errors import FolderError
+from ...files.private import remove
 from ...state.monitor_runs import FILE, MonitorRun, add, monitor_runs, overdue
 from ...times import duration_text
 
@@ -41,7 +42,7 @@ def await_monitor_runs(session: Session) -> None:
 def await_no_monitor_runs(session: Session) -> None:
     """Stop expecting monitor runs: the site now uses another kind of monitor."""
     with suppress(OSError, FolderError):
-        (session.monitor_folder / FILE).unlink(missing_ok=True)
+        remove(session.monitor_folder / FILE)
 
 
 def warn_of_overdue_monitor(session: Session) -> None:

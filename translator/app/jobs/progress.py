@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from ...files.names import STEPS
 from ...files.shared_files import time_written
 from ...monitor.poll import reports_of
 from ...monitor.task_status import task_views
@@ -60,19 +61,19 @@ def progress_of(folder: JobFolder, known: History, tasks: Sequence[TaskView]) ->
 def _stage(folder: JobFolder, known: History) -> int | None:
     """Return the stage of the batch script by the files that it has created; None before its start."""
     attempt = folder.attempt(known.attempt)
-    if any((attempt / "srun" / f"{role.folder}.log").exists() for role in known.roles):
+    if any((attempt / STEPS / f"{role.folder}.log").exists() for role in known.roles):
         return 3
     if (attempt / "code").exists():
         return 2
     with suppress(OSError):
-        if any(name.name.startswith("image-") for name in (attempt / "srun").iterdir()):
+        if any(name.name.startswith("image-") for name in (attempt / STEPS).iterdir()):
             return 1
     return 0 if folder.claim(known.attempt).exists() else None
 
 
 def report_files(folder: JobFolder, attempt: int) -> list[Path]:
     """Return the files that change when a task or a stage of an attempt starts or ends."""
-    found = [folder.attempt(attempt), folder.claim(attempt), folder.attempt(attempt) / "srun", folder.reports(attempt)]
+    found = [folder.attempt(attempt), folder.claim(attempt), folder.attempt(attempt) / STEPS, folder.reports(attempt)]
     with suppress(OSError):
         found += sorted(path for path in folder.reports(attempt).iterdir() if path.suffix == ".log")
     return found

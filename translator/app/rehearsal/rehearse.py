@@ -7,7 +7,6 @@ import re
 import time
 from contextlib import suppress
 from pathlib import Path
-from shutil import rmtree
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, TypeVar
 
@@ -17,7 +16,7 @@ from paislurm.backends.base import LOCAL
 from paislurm.backends.registry import is_remote
 
 from ...errors import Diagnostic, PaislurmError, UsageError
-from ...files.private import make_private
+from ...files.private import make_private, remove_tree
 from ..jobs.cancelling import cancel_jobs
 from ..jobs.refresh import refresh
 from ..results.tail import open_log
@@ -78,7 +77,7 @@ def _rehearsed(session: Session, source: Source, fault: Fault, patience: float) 
     make_private(above)
     place = Path(mkdtemp(prefix=f"{fault}-", dir=above))
     here = place / "work"
-    here.mkdir(mode=0o700)
+    make_private(here)
     own = session.at_home(place / "home")
     try:
         source = replace(source, suffix=f"{source.suffix}-rehearse-{fault}", submit_folder=str(here))
@@ -100,7 +99,7 @@ def _rehearsed(session: Session, source: Source, fault: Fault, patience: float) 
             cancel_jobs(own, [job.folder])
             job.wait()
     finally:
-        rmtree(place, ignore_errors=True)
+        remove_tree(place)
 
 
 class _Job:

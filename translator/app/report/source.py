@@ -6,6 +6,7 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from ...files.names import JOB_FILE
 from ...report.model import RunFacts
 from ...state.kept_script import HEAD, split
 from ..results.number import result_of
@@ -30,7 +31,6 @@ def read_owned(folder: JobFolder, path: Path, limit: int) -> bytes:
 
 
 MAX_BYTES = 4 << 20
-JOB_FILE = "job.yaml"
 
 
 def run_facts(folder: JobFolder, known: History) -> RunFacts:

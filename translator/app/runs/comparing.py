@@ -12,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...errors import Diagnostic, NotFoundError, PaislurmError, UsageError
+from ...files.names import PLAN
 from ...rendering.runtime_bundle import SEAL
 from ...state.kept_script import read_script
 from ..document import plain
@@ -72,7 +73,7 @@ def _recorded(folder: JobFolder) -> tuple[str, list[str], list[str]]:
     """Return the name, the plan and the script of a job's first attempt. Raises UsageError if they cannot be read."""
     try:
         script = read_script(folder, 0).decode(errors="surrogateescape")
-        return folder.name, _plan_lines(read_at_most(folder.path / "plan.json")), _script_lines(script)
+        return folder.name, _plan_lines(read_at_most(folder.path / PLAN)), _script_lines(script)
     except (OSError, ValueError, RecursionError) as error:
         message = f"cannot compare the recorded {folder.name}: {error}"
         raise UsageError(Diagnostic(code="E579", message=message)) from None

@@ -13,6 +13,7 @@ from paislurm import __version__
 from paislurm.backends.base import LOCAL
 
 from ...errors import Diagnostic, FolderError, UsageError
+from ...files.names import JOB_FILE
 from ...protocol.overrides import value_of
 from ...reading.read import read
 from ...state.run_record import HIDDEN, FileDigest, RunRecord
@@ -129,7 +130,7 @@ def file_again(session: Session, folder: JobFolder, run: RunRecord, *, secrets_g
     If the copy lacks secrets, use the original file if unchanged, else the copy with the given secrets. Raises
     FolderError if both have changed, and UsageError if secrets are missing.
     """
-    copy, original = folder.path / "job.yaml", Path(run.job_file.file)
+    copy, original = folder.path / JOB_FILE, Path(run.job_file.file)
     kept = _unchanged(copy, run.kept_sha256)
     if kept is not None and not run.masks_secrets:
         _tell_of_change(session, copy, run)
@@ -149,10 +150,10 @@ def _with_given_secrets(
     session: Session, folder: JobFolder, run: RunRecord, kept: bytes, *, secrets_given: bool
 ) -> bytes:
     """Return the copy without secrets, if `--secrets` can supply all of them."""
-    document = read(kept, file="job.yaml")
+    document = read(kept, file=JOB_FILE)
     auths = [value.get("auth") == HIDDEN for _, value in document.mappings(("prerequisites",))]
     if secrets_given and not any(auths):
-        _tell_of_change(session, folder.path / "job.yaml", run)
+        _tell_of_change(session, folder.path / JOB_FILE, run)
         return kept
     what = "logins of registries" if any(auths) else "secrets"
     message = f"{folder.name} had {what} in {_shown(run)}, which {_fate(run)}; paislurm does not record them"

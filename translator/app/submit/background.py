@@ -7,8 +7,7 @@ from contextlib import suppress
 from subprocess import DEVNULL, Popen
 from typing import TYPE_CHECKING
 
-from paislurm.translator.files.private import private
-
+from ...files.private import open_private, rename
 from ..jobs.monitor_runs import await_monitor_runs, await_no_monitor_runs, warn_of_overdue_monitor
 from ..jobs.refresh import monitor_lock
 from ..session import own_call
@@ -45,7 +44,7 @@ def rotate_log(session: Session) -> None:
     path = session.monitor_folder / LOG
     with suppress(OSError):
         if os.path.samestat(os.fstat(1), path.stat()) and _set_aside(path):
-            with open(path, "ab", opener=private) as log:
+            with open_private(path, "ab") as log:
                 os.dup2(log.fileno(), 1)
                 os.dup2(log.fileno(), 2)
 
@@ -54,7 +53,7 @@ def _set_aside(path: Path) -> bool:
     """Rename a full log; return whether it was full."""
     if path.stat().st_size <= MAX_LOG:
         return False
-    path.replace(path.with_name("monitor.1.log"))
+    rename(path, path.with_name("monitor.1.log"))
     return True
 
 
@@ -62,7 +61,7 @@ def _start(session: Session) -> None:
     path = session.monitor_folder / LOG
     with suppress(FileNotFoundError):
         _set_aside(path)
-    with open(path, "ab", opener=private) as log:
+    with open_private(path, "ab") as log:
         monitor = Popen(
             [*own_call(), "monitor"],
             stdin=DEVNULL,

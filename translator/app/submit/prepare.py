@@ -175,7 +175,7 @@ def _has_profile(session: Session, source: Source, detected: Path) -> bool:
 
 
 def _ask(session: Session, source: Source, path: Path, *, keep: bool) -> Site:
-    from ...files.private import write_durably
+    from ...files.private import make_private, write_durably
     from ...site.detection.profile_text import profile_text
     from ...site.load import load_site
     from ..site.ask import detect_at, detect_from_here
@@ -186,7 +186,7 @@ def _ask(session: Session, source: Source, path: Path, *, keep: bool) -> Site:
     found = load_site(text, file=str(path))
     if keep:
         for folder in (session.store.home, path.parent):
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private(folder)
         write_durably(path, text)
     kept = f" and keeps it for a day in {path}" if keep else ""
     option = f" --host {host}" if host else ""

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ...errors import Diagnostic, FolderError, UnreachableError
 from ...files.open_folder import open_folder
+from ...files.private import remove_tree
 from ...monitor.attempt import SETTLED_SECONDS
 from ...monitor.reconcile import record_news
 from ...state.job_folder import JobFolder
-from ...state.publish import archive, move, publish, remove, restore, writing
+from ...state.publish import archive, move, publish, restore, writing
 from ..jobs.refresh import refresh
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from ...monitor.poll import View
@@ -73,7 +73,7 @@ def put_in_place(
         placed = publish(staged, folder)
     finally:
         if not placed:
-            remove(staged)
+            remove_tree(staged)
             if old is not None:
                 restore(old, folder)
     if not placed:
@@ -94,7 +94,7 @@ def undo(folder: JobFolder, old: JobFolder | None) -> None:
     gone = folder.path.with_name(f".new-{os.urandom(8).hex()}")
     with suppress(OSError), open_folder(folder.path) as opened:
         if folder.is_in(opened) and move(opened.descriptor, folder.path, gone):
-            remove(gone)
+            remove_tree(gone)
             if old is not None:
                 restore(old, folder)
 
@@ -106,28 +106,19 @@ def _retire(session: Session, finished: View) -> JobFolder:
     """
     folder = finished.folder
     try:
-        with _opened(folder.path) as checked:
+        with open_folder(folder.path) as opened:
             if folder.history().tag != finished.history.tag:
                 raise _name_taken(folder)
             with writing(folder.path):
                 view = record_news(finished, session.backend)
             if not view.job_status.ended:
                 raise _not_ended(view)
-            old = archive(folder, checked)
+            old = archive(folder, opened.descriptor)
     except FileNotFoundError:
         raise _name_taken(folder) from None
     if old is None:
         raise _name_taken(folder)
     return old
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[int]:
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
 
 
 def _name_taken(folder: JobFolder) -> FolderError:

@@ -14,11 +14,12 @@ from paislurm.backends.registry import is_remote
 from paislurm.backends.runner import scrubbed
 
 from ...errors import BackendError, Diagnostic, FolderError, InterruptedWaitError, RejectedError, UnreachableError
+from ...files.names import ENVIRONMENT, JOB_FILE, PLAN
 from ...monitor.attempt import cancel_as_asked, new_intent, submit_attempt
 from ...state.history import history
 from ...state.publish import stage, write_files
 from ...state.records import Created, JobRole, dump
-from ...state.submit_environment import ENVIRONMENT, UMASK, as_bytes, current_umask, is_kept
+from ...state.submit_environment import UMASK, as_bytes, current_umask, is_kept
 from ..document import plain
 from ..nodes import ledger, say_avoided
 from ..runs.recording import current_folder, run_record
@@ -212,8 +213,8 @@ def _files(session: Session, prepared: Prepared) -> tuple[dict[str, bytes], Hist
     )
     records: tuple[Record, ...] = (created,) if prepared.after else (created, intent)
     files = {
-        "job.yaml": kept,
-        "plan.json": json.dumps(plain(compiled.plan), indent=2).encode() + b"\n",
+        JOB_FILE: kept,
+        PLAN: json.dumps(plain(compiled.plan), indent=2).encode() + b"\n",
         str(folder.script(0).relative_to(folder.path)): compiled.script.encode(errors="surrogateescape"),
         folder.journal.name: b"".join(dump(record) for record in records),
     }

@@ -5,12 +5,11 @@ Lines are `<time> <program> <CPU seconds> ok|failed|unreached`, appended to a fi
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from ...files.private import make_private
+from ...files.private import append, make_private, rename
 from ...files.reading import read_end
 
 if TYPE_CHECKING:
@@ -57,14 +56,8 @@ class CallLog:
         make_private(self._folder)
         path = self._folder / FILE
         line = f"{call.time:.3f} {call.program} {call.cpu:.4f} {call.end}\n"
-        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            os.write(descriptor, line.encode())
-            full = os.fstat(descriptor).st_size > MAX_BYTES
-        finally:
-            os.close(descriptor)
-        if full:
-            path.replace(self._folder / OLDER_FILE)
+        if append(path, line.encode()) > MAX_BYTES:
+            rename(path, self._folder / OLDER_FILE)
 
     def calls(self, since: float) -> list[Call]:
         """Return the calls since a time, oldest first. Skip invalid lines."""

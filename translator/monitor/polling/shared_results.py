@@ -21,6 +21,7 @@ from paislurm.backends.base import JobId, Observation
 
 from ...errors import PaislurmError, ThrottledError
 from ...files.lock import Lock
+from ...files.private import write_durably
 from ...files.reading import read_end
 from ...files.shared_files import SharedFiles
 from ...state.parsed import CorruptDataError, read_json
@@ -142,12 +143,7 @@ class SharedPollResults:
 
     def _write(self, data: bytes, time: float) -> None:
         """Replace the file by an answer, with its age. The writer holds the lock; a lost answer is polled again."""
-        new = self._file.with_name(f".{FILE}.new")
-        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-        os.utime(new, (time, time))
-        new.replace(self._file)
+        write_durably(self._file, data, at=time)
         self._stamp = _stamp(self._file.stat())
 
     def _of_other(self, max_age: float) -> PollResult:

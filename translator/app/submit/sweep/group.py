@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ....errors import PaislurmError
+from ....files.names import JOB_FILE
 from ....files.reading import read_end
 from ....monitor.job_status import NEVER_TAKEN
 from ....monitor.poll import open_job
@@ -88,7 +89,7 @@ def _never_reached(known: History) -> bool:
 def _has_text(job: Prepared) -> bool:
     """Return whether the existing job of that name has the same job file."""
     with suppress(OSError):
-        data, whole = read_end(job.folder.path / "job.yaml", MAX_TEXT)
+        data, whole = read_end(job.folder.path / JOB_FILE, MAX_TEXT)
         return whole and data == kept_text(job.text, job.compiled.document)
     return False
 
