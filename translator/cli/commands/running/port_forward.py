@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @click.option(
     "--login", metavar="[USER@]HOST[:PORT]", help="The name of the login node on your machine. Default: this machine."
 )
-@click.option("--run", is_flag=True, help="Forward the port to this machine until Ctrl-C.")
+@click.option("--run", is_flag=True, help="Forward the port to this machine, for all its users, until Ctrl-C.")
 @json_option
 @pass_session
 def command(
