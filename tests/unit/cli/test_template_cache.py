@@ -125,6 +125,9 @@ def test_a_cache_folder_writable_by_others_is_not_used(above: Path) -> None:
             assert template_folder(Session()) is None
         place.chmod(0o755)
         assert template_folder(Session()) == folder
+    above.parent.chmod(0o777)
+    assert template_folder(Session()) is None
+    above.parent.chmod(0o700)
     folder.rmdir()
     above.chmod(0o777)
     assert template_folder(Session()) is None

@@ -13,7 +13,7 @@ from paislurm.backends.base import LOCAL
 
 from ...errors import Diagnostic, Location, PlanError, ProtocolError, Severity
 from ...files.private import make_private
-from ...files.trust import is_private
+from ...files.trust import is_private, replaceable
 from .source import STDIN, Source
 
 if TYPE_CHECKING:
@@ -164,15 +164,14 @@ def shown_name(file: str) -> str:
 def template_folder(session: Session) -> Path | None:
     """Return the user's folder for compiled templates, creating it if missing; None if it is not private.
 
-    The cache contains code. So the user must also own the parent folder, because its owner could replace the cache.
-    It belongs to another user if root works with that user's home.
+    The cache contains code, so nobody else may be able to replace it, or a folder above it. The folder above belongs to
+    another user if root works with that user's home.
     """
     above = Path((session.setting("XDG_CACHE_HOME") or "").strip() or session.expanded("~/.cache"))
     if not above.is_absolute():
         return None
     folder = above / "paislurm"
-    for each in (above, folder):
-        with suppress(OSError):
-            if not each.exists() and is_private([each.parent]):
-                make_private(each)
-    return folder if is_private([above, folder]) else None
+    with suppress(OSError):
+        if above.parent.is_dir() and not any(replaceable([folder])):
+            make_private(folder)
+    return folder if is_private([above, folder]) and not any(replaceable([folder])) else None
