@@ -24,26 +24,27 @@ def open_regular(path: Path) -> int:
     Check the type before opening: opening some devices has effects. O_NONBLOCK: opening a pipe that replaced the
     file would wait for a writer.
     """
-    if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116
-        raise FileNotFoundError(None, "not a regular file", str(path))
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+    with naming(path):
+        is_file = stat.S_ISREG(os.stat(path).st_mode)  # noqa: PTH116
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY) if is_file else -1
+    if is_file and stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return descriptor
+    if is_file:
         os.close(descriptor)
-        raise FileNotFoundError(None, "not a regular file", str(path))
-    return descriptor
+    raise FileNotFoundError(None, "not a regular file", str(path))
 
 
 def read_end(path: Path, limit: int) -> tuple[bytes, bool]:
     """Return the last `limit` bytes of a file, and whether these are the whole file."""
     descriptor = open_regular(path)
-    with os.fdopen(descriptor, "rb") as file, _naming(path):
+    with os.fdopen(descriptor, "rb") as file, naming(path):
         size = file.seek(0, os.SEEK_END)
         file.seek(max(0, size - limit))
         return file.read(limit), size <= limit
 
 
 @contextmanager
-def _naming(path: Path) -> Iterator[None]:
+def naming(path: Path) -> Iterator[None]:
     """Add the file's name to errors. A file is stale if another NFS client removed it: report it as missing."""
     try:
         yield
@@ -54,7 +55,7 @@ def _naming(path: Path) -> Iterator[None]:
 
 def read_text(path: Path, limit: int = MAX_SCRIPT) -> str:
     """Return the content of a regular file. Raises OSError for any other file and for more than `limit` bytes."""
-    with os.fdopen(open_regular(path), "rb") as file, _naming(path):
+    with os.fdopen(open_regular(path), "rb") as file, naming(path):
         data = file.read(limit + 1)
     if len(data) > limit:
         raise OSError(None, f"file has more than {limit} bytes", str(path))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct
 
 from .private import make_private
+from .reading import naming
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -102,7 +103,8 @@ class SharedFiles:
     def stamp(self, name: str) -> Stamp | None:
         """Return the stamp of the opened file: opening it queries a file server. Do not wait for a pipe."""
         try:
-            descriptor = os.open(self._folder / name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            with naming(self._folder / name):
+                descriptor = os.open(self._folder / name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except FileNotFoundError:
             return None
         try:
@@ -113,7 +115,8 @@ class SharedFiles:
     def touch(self, name: str, *, at: float | None = None) -> bool:
         """Set the times. Source: utimensat(2), UTIME_NOW: the server's time."""
         try:
-            os.utime(self._folder / name, None if at is None else (at, at))
+            with naming(self._folder / name):
+                os.utime(self._folder / name, None if at is None else (at, at))
         except FileNotFoundError:
             return False
         return True

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paislurm.translator.files.reading import open_regular, read_end
+from paislurm.translator.files.shared_files import SharedFiles
 from paislurm.translator.state import result as result_module
 from paislurm.translator.state import task_reports as reports_module
 from paislurm.translator.state.parsed import CorruptDataError
@@ -232,3 +233,20 @@ def test_invalid_lines_give_no_invalid_ports(lines: list[bytes]) -> None:
     before = dict(found)
     apply_peers(found, [b"start " + b" ".join(lines), b"peer 0 0 9 host 0 " + b"x" * MAX_PEER_LINE])
     assert {key: found[key] for key in before} == before
+@pytest.mark.parametrize("call", ["stat", "open", "utime"])
+def test_a_file_is_missing_that_another_client_has_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    """NFS v3 answers ESTALE for it. Source: nfs(5)."""
+    files = SharedFiles(tmp_path)
+    files.create("lock.1", "me")
+
+    def stale(*_: object, **__: object) -> object:
+        raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
+
+    monkeypatch.setattr(os, call, stale)
+    if call != "utime":
+        with pytest.raises(FileNotFoundError):
+            read_end(tmp_path / "lock.1", 100)
+    if call != "stat":
+        assert (files.stamp("lock.1") if call == "open" else files.touch("lock.1")) in (None, False)
