@@ -15,9 +15,9 @@ from msgspec.structs import replace
 from paislurm.backends.base import JobId
 from paislurm.translator.app.jobs import waiting
 from paislurm.translator.app.session import user_name
-from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.files.lock import Lock
 from paislurm.translator.files.shared_files import SharedFiles
+from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.journal import read
 from paislurm.translator.state.records import Cancelled, Ended, Intent, Retry, RetryPolicy, Submitted
 from tests.clock import clock
