@@ -227,7 +227,7 @@ def test_a_refused_submit_leaves_no_secrets(
     """The folder is out of its name, and cannot be removed any more, as if the process were killed there."""
     slurm.fails = "refuses"
     secrets: list[bool] = []
-    discard = replace_job.remove
+    discard = replace_job.remove_tree
 
     def remove(path: Path) -> None:
         if path == demo.secrets:
@@ -235,6 +235,6 @@ def test_a_refused_submit_leaves_no_secrets(
         else:
             secrets.append((path / "secrets").exists())
 
-    monkeypatch.setattr(replace_job, "remove", remove)
+    monkeypatch.setattr(replace_job, "remove_tree", remove)
     assert run("submit", job_file(tmp_path, USING)).code != 0
     assert (secrets, containing(VALUE, demo.path.parent)) == ([False], [])
