@@ -13,10 +13,9 @@ from msgspec.structs import replace
 from paislurm.backends.base import JobId, Observation
 from paislurm.backends.runner import become
 from paislurm.translator.errors import Diagnostic, RejectedError, UnreachableError
+from paislurm.translator.files.names import ENVIRONMENT
 from paislurm.translator.monitor.job_status import JobStatus
 from paislurm.translator.monitor.poll import View, open_job
-from paislurm.translator.files.names import ENVIRONMENT
-from paislurm.translator.monitor.poll import open_job
 from paislurm.translator.monitor.reconcile import Dependencies, reconcile
 from paislurm.translator.monitor.task_status import task_views
 from paislurm.translator.state.history import history

@@ -13,11 +13,7 @@ from paislurm.translator.exit_codes.advice import advice, lacks_something
 from paislurm.translator.exit_codes.table import ExitTable
 from paislurm.translator.monitor.failure import CommandPlace, Failure, deciding_task, short_cause
 from paislurm.translator.monitor.first_cause import first_cause
-from paislurm.translator.monitor.job_status import JobStatus
 from paislurm.translator.monitor.poll import View
-from paislurm.translator.monitor.task_status import task_views
-from paislurm.translator.state.history import history
-from paislurm.translator.state.job_folder import JobFolder
 from paislurm.translator.state.parsed import CorruptDataError
 from paislurm.translator.state.records import RetryPolicy
 

@@ -20,7 +20,6 @@ from paislurm.translator.state import result as result_module
 from paislurm.translator.state import task_reports as reports_module
 from paislurm.translator.state.parsed import CorruptDataError
 from paislurm.translator.state.result import Result, parse_result, read_result
-from paislurm.translator.state.safe_read import CorruptDataError, open_regular, read_end
 from paislurm.translator.state.task_reports import (
     MAX_PEER_LINE,
     MAX_PORT,
@@ -33,7 +32,6 @@ from paislurm.translator.state.task_reports import (
     read_reports,
     read_scripts,
 )
-from paislurm.translator.state.task_reports import Report, ScriptRun, apply_reports, read_reports, read_scripts
 
 from ..monitor.jobs import result, task
 
@@ -233,6 +231,8 @@ def test_invalid_lines_give_no_invalid_ports(lines: list[bytes]) -> None:
     before = dict(found)
     apply_peers(found, [b"start " + b" ".join(lines), b"peer 0 0 9 host 0 " + b"x" * MAX_PEER_LINE])
     assert {key: found[key] for key in before} == before
+
+
 @pytest.mark.parametrize("call", ["stat", "open", "utime"])
 def test_a_file_is_missing_that_another_client_has_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
