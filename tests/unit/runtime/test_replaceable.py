@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paislurm.translator.app.ownership import replaceable
+from paislurm.translator.files.trust import replaceable
 from tests.cluster.instance import GROUP_ID
 
 from .test_another_user import ALICE, BOB, run_as_alice, shared
