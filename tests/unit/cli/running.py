@@ -99,6 +99,11 @@ class Said:
     out: str
     err: str
 
+    def ends(self, code: int, *words: str) -> None:
+        """Hold that the exit code is this one, and that standard error has these words and no traceback."""
+        missing = [word for word in words if word not in self.err]
+        assert (self.code, missing, "Traceback" in self.err) == (code, [], False), self.err
+
 
 class Runner:
     """Call `main` and collect what it prints."""

@@ -81,16 +81,14 @@ def test_an_invalid_file_exits_with_3_and_reports_all_errors(run: Runner, tmp_pa
 def test_a_job_that_the_site_cannot_run_exits_with_4_and_its_line(run: Runner, tmp_path: Path, profile: Path) -> None:
     assert profile
     job = job_file(tmp_path, JOB + "extras:\n  slurm: {partition: nowhere}\n")
-    said = run("check", job)
-    assert said.code == 4
-    assert "job.yaml:16:11  $.extras.slurm.partition\nerror E402" in said.err
+    run("check", job).ends(4, "job.yaml:16:11  $.extras.slurm.partition\nerror E402")
 
 
 def test_commands_are_checked_with_bash(run: Runner, tmp_path: Path) -> None:
     broken = JOB.replace("      - echo and bye", "      - |\n        true\n        if true; then\n          echo x )")
-    said = run("check", job_file(tmp_path, broken))
-    assert said.code == 3
-    assert "job.yaml:17:1  $.taskRoles.worker.commands\nerror E350: bash cannot read the commands" in said.err
+    run("check", job_file(tmp_path, broken)).ends(
+        3, "job.yaml:17:1  $.taskRoles.worker.commands\nerror E350: bash cannot read the commands"
+    )
     (tmp_path / "job.json").write_text(v1("taskRoles/0/command", "if true"), encoding="utf-8")
     said = run("check", str(tmp_path / "job.json"))
     assert "  $.taskRoles[0].command\nerror E350: bash cannot read the commands" in said.err

@@ -61,9 +61,7 @@ def test_every_command_has_help_with_examples_and_json(run: Runner, name: str) -
     ],
 )
 def test_wrong_usage_exits_with_2(run: Runner, argv: list[str], says: str) -> None:
-    said = run(*argv)
-    assert (said.code, "Traceback" in said.err) == (2, False)
-    assert says in said.err
+    run(*argv).ends(2, says)
 
 
 def test_without_a_command_help_is_shown(run: Runner) -> None:
@@ -88,9 +86,9 @@ def test_the_json_option_of_a_task_command_is_passed_on(run: Runner) -> None:
 
 
 def test_an_unreadable_job_file_exits_with_3(run: Runner, tmp_path: Path) -> None:
-    said = run("check", str(tmp_path / "none.yaml"))
-    assert said.code == 3
-    assert "none.yaml\nerror E100: cannot read the job file: No such file or directory" in said.err
+    run("check", str(tmp_path / "none.yaml")).ends(
+        3, "none.yaml\nerror E100: cannot read the job file: No such file or directory"
+    )
     assert run("check", str(tmp_path)).code == 3
 
 
@@ -99,10 +97,7 @@ def test_an_internal_error_prints_no_traceback(run: Runner, monkeypatch: pytest.
         raise KeyError("x")
 
     monkeypatch.setattr(main_module.cli, "invoke", fails)
-    said = run("list")
-    assert said.code == 70
-    assert "internal error: KeyError: 'x'" in said.err
-    assert "Traceback" not in said.err
+    run("list").ends(70, "internal error: KeyError: 'x'")
     monkeypatch.setenv("PAISLURM_DEBUG", "1")
     assert "Traceback" in run("list").err
 
@@ -226,9 +221,7 @@ def test_command_names_of_other_programs_get_a_hint(run: Runner, typed: str, mea
 
 @pytest.mark.parametrize("typed", HINTS)
 def test_incomplete_command_names_get_a_hint(run: Runner, typed: str) -> None:
-    said = run(typed, "my-job")
-    assert said.code == 2
-    assert f"unknown command '{typed}'; use {HINTS[typed]}" in said.err
+    run(typed, "my-job").ends(2, f"unknown command '{typed}'; use {HINTS[typed]}")
     assert {word.split()[0] for word in HINTS[typed].split("paislurm ")[1:]} <= {*COMMANDS, "--help;", "--version"}
 
 

@@ -48,9 +48,9 @@ def test_a_full_home_is_named(run: Runner, monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr("paislurm.translator.app.nodes.add", full)
     for action in ("add", "remove"):
-        said = run("nodes", action, "n7")
-        assert (said.code, "No space left on device\nhint: free space there" in said.err) == (4, True)
-        assert "error E510: cannot write /" in said.err
+        run("nodes", action, "n7").ends(
+            4, "No space left on device\nhint: free space there", "error E510: cannot write /"
+        )
 
 
 @pytest.mark.parametrize(

@@ -71,11 +71,7 @@ def test_a_full_home_is_reported(
 ) -> None:  # fmt: skip
     shown(monkeypatch, **values)
     for more in ((), ("--dry-run",)):
-        said = run("submit", job, *more)
-        assert said.code == 4
-        assert f"error {code}: " in said.err
-        assert words in said.err
-        assert "but its file system " in said.err
+        run("submit", job, *more).ends(4, f"error {code}: ", words, "but its file system ")
     assert slurm.submissions == []
     assert not surroundings.exists()
 

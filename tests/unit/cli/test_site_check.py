@@ -52,8 +52,7 @@ def test_each_file_prints_a_line_and_the_exit_code_covers_all(run: Runner, tmp_p
     said = run("site", "check", "--site", detected, large, wrong, small)
     assert (said.code, said.out.splitlines()[1]) == (3, f"{wrong}: the job file is wrong")
     assert len(said.out.splitlines()) == 3
-    missing = run("site", "check", "--site", detected, str(tmp_path / "none.yaml"))
-    assert (missing.code, "error E100" in missing.err) == (3, True)
+    run("site", "check", "--site", detected, str(tmp_path / "none.yaml")).ends(3, "error E100")
 
 
 @pytest.mark.usefixtures("answers")
@@ -66,9 +65,9 @@ def test_without_a_profile_slurm_is_queried(run: Runner, tmp_path: Path) -> None
 
 @pytest.mark.usefixtures("silent")
 def test_without_a_profile_and_slurm_the_check_fails(run: Runner, tmp_path: Path) -> None:
-    said = run("site", "check", job_file(tmp_path))
-    assert said.code == 4
-    assert "error E460: no site profile found, and Slurm does not answer: `scontrol` is not on PATH" in said.err
+    run("site", "check", job_file(tmp_path)).ends(
+        4, "error E460: no site profile found, and Slurm does not answer: `scontrol` is not on PATH"
+    )
 
 
 @pytest.mark.usefixtures("answers")

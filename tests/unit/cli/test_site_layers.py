@@ -82,10 +82,9 @@ def test_a_named_profile_cannot_override_a_lock(
 ) -> None:
     written(system, f"retry: {{submitWait: 60}}\nlocked: [{lock}]\n")
     written(named, "retry: {submitWait: 5}\nmonitor: {maxPollInterval: 20}\nworkdir: submit\n")
-    said = run("submit", "--dry-run", "--site", str(named), job_file(tmp_path))
-    assert said.code == 4
-    assert "error E466: " in said.err
-    assert f"is locked by {system}, line 2" in said.err
+    run("submit", "--dry-run", "--site", str(named), job_file(tmp_path)).ends(
+        4, "error E466: ", f"is locked by {system}, line 2"
+    )
     monkeypatch.setenv("PAISLURM_SITE", str(named))
     with pytest.raises(SiteError, match="E466"):
         find_site(Session(), None)

@@ -81,9 +81,7 @@ def test_a_refusal_equals_that_of_submit(run: Runner, tmp_path: Path, job: str, 
     assert job
     answers.answers |= Slurm("refused").answers
     file = job_file(tmp_path, f"{JOB}extras: {{slurm: {{account: nosuch}}}}\n", name="other.yaml")
-    said = run("submit", file, "--test-only")
-    assert said.code == 4
-    assert "$.extras.slurm.account\nerror E503: sbatch refuses --account" in said.err
+    run("submit", file, "--test-only").ends(4, "$.extras.slurm.account\nerror E503: sbatch refuses --account")
     assert [each[0] for each in answers.asked] == ["sbatch"]
 
 
@@ -116,8 +114,7 @@ def test_with_host_the_login_node_is_queried(run: Runner, job: str, monkeypatch:
 
 @pytest.mark.parametrize("option", ["--wait", "--follow", "--dry-run", "--sweep=lr=1,2"])
 def test_incompatible_options_are_refused(run: Runner, job: str, option: str) -> None:
-    said = run("submit", job, "--test-only", option)
-    assert (said.code, "--test-only submits nothing" in said.err) == (2, True)
+    run("submit", job, "--test-only", option).ends(2, "--test-only submits nothing")
 
 
 def test_a_dry_run_suggests_test_only(run: Runner, job: str, slurm: FakeBackend) -> None:

@@ -57,8 +57,7 @@ def test_too_large_code_is_refused(run: Runner, tmp_path: Path, code: Path, word
 def test_the_error_for_a_converted_job_names_its_own_line(run: Runner, tmp_path: Path, code: Path) -> None:
     file = tmp_path / "job.yaml"
     file.write_text(V2.replace("CODE", str(code)))
-    said = run("check", str(file))
-    assert (said.code, "job.yaml:6:32  $.extras.slurm.v1.codeDir\nerror E337" in said.err) == (3, True), said.err
+    run("check", str(file)).ends(3, "job.yaml:6:32  $.extras.slurm.v1.codeDir\nerror E337")
 
 
 def test_code_that_fits_or_is_not_visible_passes_the_check(

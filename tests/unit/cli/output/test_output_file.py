@@ -50,6 +50,4 @@ def test_the_file_name_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_commands_that_write_files_report_write_errors(run: Runner, job: str, tmp_path: Path) -> None:
     path = tmp_path / "nowhere" / "job.sbatch"
-    said = run("script", job, "-o", str(path))
-    assert said.code == 4
-    assert f"error E500: cannot write {path}: No such file or directory" in said.err
+    run("script", job, "-o", str(path)).ends(4, f"error E500: cannot write {path}: No such file or directory")

@@ -88,9 +88,7 @@ def test_again_uses_the_recorded_job_file(
     Path(job).write_text("nonsense", encoding="utf-8")
     if fate == "no longer exists":
         Path(job).unlink()
-    said = run("submit", "--again", "demo")
-    assert said.code == 0
-    assert f"{job} {fate}: using the recorded copy {demo.path / 'job.yaml'}" in said.err
+    run("submit", "--again", "demo").ends(0, f"{job} {fate}: using the recorded copy {demo.path / 'job.yaml'}")
     assert (demo.path / "job.yaml").read_text(encoding="utf-8") == JOB
 
 
@@ -109,9 +107,7 @@ def test_a_changed_copy_of_the_job_file_is_refused(
 def test_secrets_come_from_an_unchanged_job_file(run: Runner, slurm: FakeBackend, jobs: Path, tmp_path: Path) -> None:
     job = job_file(tmp_path, USES_SECRET + f"secrets: {{token: {TOKEN}}}\n")
     assert run("submit", job).code == 0
-    said = run("submit", "--again", "demo", "--suffix", "-2")
-    assert said.code == 0, said.err
-    assert f"using the secrets in {job}, which has not changed" in said.err
+    run("submit", "--again", "demo", "--suffix", "-2").ends(0, f"using the secrets in {job}, which has not changed")
     (secret,) = jobs.glob("*-2/secrets/token")
     assert secret.read_text(encoding="utf-8") == TOKEN
     assert len(slurm.submissions) == 2
@@ -155,9 +151,7 @@ def test_registry_credentials_need_the_job_file(run: Runner, slurm: FakeBackend,
 def test_the_file_of_secrets_is_read_again(run: Runner, slurm: FakeBackend, jobs: Path, tmp_path: Path) -> None:
     secrets = secrets_file(tmp_path)
     assert run("submit", job_file(tmp_path, USES_SECRET), "--secrets", secrets).code == 0
-    said = run("submit", "--again", "demo", "--suffix", "-2")
-    assert said.code == 0, said.err
-    assert f"using the current secrets in {secrets}" in said.err
+    run("submit", "--again", "demo", "--suffix", "-2").ends(0, f"using the current secrets in {secrets}")
     assert [path.read_text() for path in jobs.glob("*-2/secrets/token")] == [TOKEN]
     Path(secrets).unlink()
     refused(run("submit", "--again", "demo", "--suffix", "-3"), "E576", f"were in {secrets}, which no longer exists")
@@ -230,8 +224,7 @@ def test_a_missing_submit_folder_is_reported(
     run("submit", job)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "there").rmdir()
-    said = run("submit", "--again", "demo", "--suffix", "-2")
-    assert (said.code, "no longer exists: using the current folder" in said.err) == (0, True)
+    run("submit", "--again", "demo", "--suffix", "-2").ends(0, "no longer exists: using the current folder")
     (new,) = jobs.glob("*-2")
     assert (new / SUBMIT_DIR).read_text(encoding="utf-8") == str(tmp_path)
 

@@ -36,8 +36,7 @@ def test_a_job_waits_without_a_slurm_job_until_the_other_has_succeeded(
     document = json.loads(run("status", "demo-2", "--json").out)
     assert (document["state"], document["job_id"]) == ("WAITING", None)
     assert document["dependencies"] == [{"name": f"{ME}~demo", "until": "succeeded"}]
-    taken = run("submit", job, "--suffix", "-2")
-    assert (taken.code, f"WAITING, after {ME}~demo has succeeded" in taken.err) == (4, True)
+    run("submit", job, "--suffix", "-2").ends(4, f"WAITING, after {ME}~demo has succeeded")
     finish(demo, slurm)
     assert json.loads(run("status", "demo-2", "--json").out)["job_id"] == "102"
     assert [submission.job for submission in slurm.submissions] == ["demo", "demo-2"]

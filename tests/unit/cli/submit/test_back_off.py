@@ -91,9 +91,7 @@ def test_ctrl_c_interrupts_the_retries(
 
     monkeypatch.setattr(back_off.time, "sleep", interrupt)
     refusing(monkeypatch, slurm, LIMIT, 1)
-    said = run("submit", job)
-    assert said.code == 130
-    assert "waited for a free place in the queue: it was not submitted" in said.err
+    run("submit", job).ends(130, "waited for a free place in the queue: it was not submitted")
     assert slurm.submissions == []
     assert not list(surroundings.iterdir())
 

@@ -67,12 +67,10 @@ def test_auto_uses_no_other_pyslurm_version(installed: Callable[[str], None], se
 
 @pytest.mark.usefixtures("installed")
 def test_a_missing_pyslurm_leaves_no_files(run: Runner, job: str, surroundings: Path) -> None:
-    done = run("submit", job, "--backend", "pyslurm")
-    assert done.code == 6
-    assert "error E509: pyslurm cannot be used: it is not installed for" in done.err
-    assert (
-        "hint: install 'pyslurm==25.11.*', or set PAISLURM_PYSLURM_PYTHON: see docs/how-to/cluster/pyslurm.md"
-        in done.err
+    run("submit", job, "--backend", "pyslurm").ends(
+        6,
+        "error E509: pyslurm cannot be used: it is not installed for",
+        "hint: install 'pyslurm==25.11.*', or set PAISLURM_PYSLURM_PYTHON: see docs/how-to/cluster/pyslurm.md",
     )
     assert not surroundings.exists()
 

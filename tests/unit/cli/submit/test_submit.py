@@ -73,9 +73,7 @@ def test_the_intent_is_recorded_before_the_backend_is_called(
 
 
 def test_a_dry_run_leaves_no_files(run: Runner, job: str, slurm: FakeBackend, surroundings: Path) -> None:
-    said = run("submit", job, "--dry-run")
-    assert said.code == 0
-    assert "would create" in said.err
+    run("submit", job, "--dry-run").ends(0, "would create")
     assert json.loads(run("submit", job, "--dry-run", "--json").out)["job_id"] is None
     assert not slurm.submissions
     assert not surroundings.parent.exists()
@@ -83,9 +81,7 @@ def test_a_dry_run_leaves_no_files(run: Runner, job: str, slurm: FakeBackend, su
 
 def test_a_refusal_leaves_no_files(run: Runner, job: str, slurm: FakeBackend, surroundings: Path) -> None:
     slurm.fails = "refuses"
-    said = run("submit", job)
-    assert said.code == 4
-    assert "error E503: sbatch refuses --qos: no such qos\nhint: ask" in said.err
+    run("submit", job).ends(4, "error E503: sbatch refuses --qos: no such qos\nhint: ask")
     assert list(surroundings.iterdir()) == []
 
 
@@ -111,14 +107,11 @@ def test_a_refusal_restores_the_finished_job(run: Runner, job: str, slurm: FakeB
 def test_without_an_answer_intent_and_name_are_kept(run: Runner, job: str, slurm: FakeBackend, demo: JobFolder) -> None:
     slurm.fails = "away"
     said = run("submit", job)
-    assert said.code == 6
-    assert "error E502: Slurm does not respond: timed out" in said.err
-    assert "run `paislurm status demo` when" in said.err
+    said.ends(6, "error E502: Slurm does not respond: timed out", "run `paislurm status demo` when")
     (tag,) = [record.tag for record in read(demo.journal).records if isinstance(record, Intent)]
     assert tag in said.err
 
-    again = run("submit", job)
-    assert (again.code, "error E513" in again.err) == (6, True)
+    run("submit", job).ends(6, "error E513")
     slurm.fails = ""
     assert run("submit", job).code == 4, "the first one may still be on its way"
     slurm.tags[tag] = JobId("33")
@@ -153,8 +146,7 @@ def test_a_job_id_that_cannot_be_recorded_is_an_error_and_is_found_by_its_tag(
     with monkeypatch.context() as patch:
         patch.setattr("paislurm.translator.state.job_folder.append", fails)
         said = run("submit", job)
-    assert said.code == 4
-    assert f"cannot write {demo.journal}: No space left on device; Slurm accepted job 101" in said.err
+    said.ends(4, f"cannot write {demo.journal}: No space left on device; Slurm accepted job 101")
     assert "job 101" in run("status", "demo").out
     assert len(slurm.submissions) == 1
 
@@ -170,9 +162,9 @@ def test_a_submit_that_stalls_until_another_job_has_its_name_is_an_error(
         return submit(submission)
 
     monkeypatch.setattr(slurm, "submit", stalls)
-    said = run("submit", job)
-    assert said.code == 4
-    assert f"another process has submitted {demo.name} while this submit stalled; job 101 runs nothing" in said.err
+    run("submit", job).ends(
+        4, f"another process has submitted {demo.name} while this submit stalled; job 101 runs nothing"
+    )
     assert slurm.cancelled == ["101"]
 
 
@@ -183,7 +175,5 @@ def test_ctrl_c_during_submit_says_that_the_result_is_unknown(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(slurm, "submit", submit)
-    said = run("submit", job)
-    assert said.code == 130
-    assert "it is unknown whether it was submitted" in said.err
+    run("submit", job).ends(130, "it is unknown whether it was submitted")
     assert demo.journal.exists()

@@ -28,10 +28,7 @@ def test_the_name_of_an_unfinished_job_cannot_be_reused(
 ) -> None:
     run("submit", job)
     before = everything(demo.path.parent)
-    said = run("submit", job)
-    assert said.code == 4
-    assert f"error E511: {demo.name} has not ended yet: WAITING, job 101" in said.err
-    assert "--suffix" in said.err
+    run("submit", job).ends(4, f"error E511: {demo.name} has not ended yet: WAITING, job 101", "--suffix")
     after = everything(demo.path.parent)
     assert {name: data for name, data in after.items() if "journal" not in name} == {
         name: data for name, data in before.items() if "journal" not in name
@@ -55,8 +52,7 @@ def test_a_finished_job_is_archived_for_a_new_one(run: Runner, job: str, slurm: 
 def test_a_folder_that_is_not_a_job_is_not_changed(run: Runner, job: str, slurm: FakeBackend, demo: JobFolder) -> None:
     demo.path.mkdir(parents=True)
     (demo.path / "precious").write_text("x", encoding="utf-8")
-    said = run("submit", job)
-    assert (said.code, "is not a job's folder" in said.err) == (4, True)
+    run("submit", job).ends(4, "is not a job's folder")
     assert (demo.path / "precious").exists()
     assert not slurm.submissions
 
@@ -105,10 +101,7 @@ def test_a_home_without_permission_is_reported(
     closed.mkdir()
     monkeypatch.setattr(Path, "mkdir", denied)
     monkeypatch.setenv("PAISLURM_HOME", str(closed / "home"))
-    said = run("submit", job)
-    assert said.code == 4
-    assert f"error E510: cannot write {closed / 'home'}: Permission denied" in said.err
-    assert "set PAISLURM_HOME" in said.err
+    run("submit", job).ends(4, f"error E510: cannot write {closed / 'home'}: Permission denied", "set PAISLURM_HOME")
 
 
 def denied(path: Path, *_: object, **__: object) -> None:
