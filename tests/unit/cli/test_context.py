@@ -38,9 +38,8 @@ def test_components_are_counted_in_the_script_of_the_job(jobs: Path) -> None:
     assert Session()._components("slurm", JobId("7")) == 1
 
 
-def test_the_backend_asks_for_the_components_of_a_purged_job(
-    jobs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("jobs")
+def test_the_backend_asks_for_the_components_of_a_purged_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     programs = tmp_path / "programs"
     programs.mkdir()
     head = "JobID|JobName|State|ExitCode|Submit|Start|End|NodeList|Comment|Reason"
@@ -49,12 +48,11 @@ def test_the_backend_asks_for_the_components_of_a_purged_job(
         (programs / program).write_text(f"#!/bin/sh\nprintf '%s' '{answer}'\n", encoding="utf-8")
         (programs / program).chmod(0o755)
     monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin")
-    assert jobs.is_dir()
     assert not Session().backend("slurm").observe([JobId("7")])[JobId("7")].final
 
 
-def test_messages_about_a_local_job_do_not_mention_slurm(jobs: Path, run: Runner) -> None:
-    assert jobs.is_dir()
+@pytest.mark.usefixtures("jobs")
+def test_messages_about_a_local_job_do_not_mention_slurm(run: Runner) -> None:
     said = run("status", "alice~here")
     assert "the local backend does not know job 7, and the job left no result" in said.out
     assert "Slurm" not in said.out + said.err

@@ -26,13 +26,12 @@ from tests.needs import works
 from tests.terminal import Terminal
 from tests.unit.inherited import inherit, open_to
 
-from .running import JOB
+from .running import JOB, PROGRAM
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 pytestmark = pytest.mark.root("to be two users")
-PROGRAM = (sys.executable, "-m", "paislurm.translator.cli.main")
 INSTALLED = (str(Path(sys.executable).with_name("paislurm")),)
 ALICE, BOB = USERS["alice"].uid, USERS["bob"].uid
 SLEEP = JOB.replace("instances: 2", "instances: 1").replace("echo and bye", "sleep 600")

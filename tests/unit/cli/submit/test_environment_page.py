@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from ...protocol.jobs import JOB, changed
-from ..running import job_file
+from ..running import PROGRAM, job_file
 
 ROOT = Path(__file__).parents[4]
 PAGES = [ROOT / "docs/how-to/jobs" / name for name in ("code-and-environment.md", "modules.md")]
@@ -21,7 +21,6 @@ EXAMPLES = [
     for page in PAGES
     for example in re.findall(r"```yaml\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
 ]
-PROGRAM = (sys.executable, "-m", "paislurm.translator.cli.main")
 MODULES = Path("/etc/profile.d/modules.sh")
 MODULEFILE = "#%Module\nprepend-path PATH {}\n"
 CONDA = """

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,12 +12,11 @@ import pytest
 
 from tests.cluster.processes import wait_until
 
-from ..running import JOB, job_file
+from ..running import JOB, PROGRAM, job_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-PROGRAM = (sys.executable, "-m", "paislurm.translator.cli.main")
 LOOK = (
     """printf '%s|' "${TOKEN-}" "${OTHER-}" "${MORE-}" "$(type -t module)" "$PAISLURM_SUBMIT_DIR"; """
     """test "$FC_FRAMEWORK_ATTEMPT_ID" = 1"""

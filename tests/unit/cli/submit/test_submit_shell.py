@@ -7,7 +7,6 @@ import re
 import shutil
 import stat
 import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,12 +17,11 @@ from tests.needs import starts_in_c
 
 from ...protocol.jobs import JOB, changed
 from ..ran import script
-from ..running import job_file
+from ..running import PROGRAM, job_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-PROGRAM = (sys.executable, "-m", "paislurm.translator.cli.main")
 VALUE = "s3cr3t-77e2"
 
 

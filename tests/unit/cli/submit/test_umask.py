@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,12 +14,11 @@ from tests.cluster.processes import wait_until
 
 from ...protocol.jobs import JOB, changed
 from ..ran import script
-from ..running import job_file
+from ..running import PROGRAM, job_file
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-PROGRAM = (sys.executable, "-m", "paislurm.translator.cli.main")
 ANOTHER = 0o027
 """The umask of the shell that waits for the job, or runs a command in a task."""
 CONTAINER = """#!/bin/bash -p
