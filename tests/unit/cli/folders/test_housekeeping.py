@@ -41,8 +41,7 @@ def job(surroundings: Path, name: str, age: int, *, ended: bool = True) -> JobFo
     folder = left(surroundings.parent, *records)
     if ended:
         leave_result(folder)
-    folder.path.rename(folder.path.with_name(f"{user_name()}~{name}"))
-    folder = JobFolder(path=folder.path.with_name(f"{user_name()}~{name}"))
+    folder = JobFolder(path=folder.path.rename(folder.path.with_name(f"{user_name()}~{name}")))
     os.utime(folder.journal, (at, at))
     return folder
 
@@ -56,8 +55,7 @@ def age_stamp(name: str, seconds: int) -> None:
 def test_jobs_are_tidied_an_hour_after_their_end_and_checked_hourly(surroundings: Path) -> None:
     old, new = job(surroundings, "old", HOUR + 9), job(surroundings, "new", 9)
     tidy_up(Session(), None, print)
-    assert (old.script(0).exists(), new.script(0).exists()) == (False, True)
-    assert read_script(old, 0) == SCRIPT
+    assert (old.script(0).exists(), new.script(0).exists(), read_script(old, 0)) == (False, True, SCRIPT)
     more = job(surroundings, "more", HOUR + 9)
     tidy_up(Session(), None, print)
     assert more.script(0).exists()
@@ -84,8 +82,7 @@ def test_old_jobs_are_removed_daily(surroundings: Path) -> None:
 def test_jobs_are_removed_only_if_the_site_asks_for_it(surroundings: Path) -> None:
     old = job(surroundings, "old", 9999 * DAY)
     tidy_up(Session(), None, print)
-    assert old.path.exists()
-    assert not (Session().monitor_folder / REMOVED).exists()
+    assert (old.path.exists(), (Session().monitor_folder / REMOVED).exists()) == (True, False)
 
 
 def test_the_recorded_end_counts_and_not_the_file_time(surroundings: Path) -> None:
@@ -117,13 +114,11 @@ def test_interrupted_removals_are_completed(surroundings: Path) -> None:
 def test_status_tidies_a_finished_job(run: Runner, surroundings: Path) -> None:
     folder = job(surroundings, "old", HOUR + 9)
     before = run("logs", "old", "worker-1", "--stderr").out
-    assert run("status", "old").code == 0
-    assert not folder.script(0).exists()
+    assert (run("status", "old").code, folder.script(0).exists()) == (0, False)
     assert run("logs", "old", "worker-1", "--stderr").out == before == "err\n"
     # The log of its errors was empty: what it printed is not shown in its place.
     (folder.attempt(0) / "logs/0-worker/0.stdout.log").write_text("out\n", encoding="utf-8")
-    assert run("logs", "old", "worker-0", "--stderr").out == ""
-    assert run("logs", "old", "worker-0").out == "out\n"
+    assert [run("logs", "old", "worker-0", *more).out for more in (["--stderr"], [])] == ["", "out\n"]
 
 
 def test_a_combined_log_is_shown_after_tidying(run: Runner, surroundings: Path) -> None:
@@ -132,6 +127,5 @@ def test_a_combined_log_is_shown_after_tidying(run: Runner, surroundings: Path) 
     logs = folder.attempt(0) / "logs" / "0-worker"
     (logs / "0.stderr.log").unlink()
     (logs / "0.stdout.log").write_text("both\n", encoding="utf-8")
-    assert run("status", "old").code == 0
-    assert not folder.script(0).exists()
+    assert (run("status", "old").code, folder.script(0).exists()) == (0, False)
     assert run("logs", "old", "worker-0", "--stderr").out == "both\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from typing import TYPE_CHECKING
+from unittest.mock import Mock
 
 import pytest
 from msgspec.structs import replace
@@ -63,12 +64,14 @@ def there(jobs: Path) -> set[str]:
 
 
 def test_a_named_job_is_removed(run: Runner, ended: Callable[..., JobFolder], surroundings: Path) -> None:
-    ended("one")
+    """With its folders that nobody may write to. Without a name nothing is removed."""
+    (ended("one").attempt(0) / "work" / "0-worker" / "0").chmod(0o500)
     ended("two")
+    assert [run("remove", *words).code for words in ([], ["--yes"])] == [2, 2]
+    assert there(surroundings) == {"one", "two"}
     said = run("remove", "one")
     assert (said.code, said.out.startswith(f"removed {ME}~one (")) == (0, True)
-    assert there(surroundings) == {"two"}
-    assert run("status", "one").code == 5
+    assert (there(surroundings), run("status", "one").code) == ({"two"}, 5)
 
 
 def test_an_archived_job_is_removed_by_its_archive_name(
@@ -80,13 +83,6 @@ def test_an_archived_job_is_removed_by_its_archive_name(
     assert there(surroundings) == {"one"}
 
 
-def test_without_a_name_nothing_is_removed(run: Runner, ended: Callable[..., JobFolder], surroundings: Path) -> None:
-    ended("one")
-    assert run("remove").code == 2
-    assert run("remove", "--yes").code == 2
-    assert there(surroundings) == {"one"}
-
-
 @pytest.mark.parametrize("words", [["one", "two"], ["*", "--yes"]])
 def test_an_unfinished_job_is_refused_and_nothing_is_removed(
     run: Runner, ended: Callable[..., JobFolder], surroundings: Path, words: list[str]
@@ -94,10 +90,8 @@ def test_an_unfinished_job_is_refused_and_nothing_is_removed(
     ended("one")
     records = [replace(record, job="two", user=ME, happened_at=clock()) for record in (CREATED, SUBMITTED)]
     job_folder(surroundings, *records, name=f"{ME}~two")
-    said = run("remove", *words)
-    said.ends(4, "E591", "paislurm cancel two")
+    run("remove", *words).ends(4, "E591", "paislurm cancel two", "use `--older-than 1s` to remove only ended jobs")
     assert there(surroundings) == {"one", "two"}
-    assert "use `--older-than 1s` to remove only ended jobs" in said.err
     assert run("remove", "*", "--older-than", "1s", "--yes").code == 0
     assert "two" in there(surroundings)
     assert "--older-than" not in run("remove", "two").err
@@ -115,32 +109,24 @@ def test_without_a_terminal_a_pattern_needs_yes(
     assert there(surroundings) == {"b"}
 
 
-def test_without_a_terminal_a_group_needs_yes(run: Runner, ended: Callable[..., JobFolder], surroundings: Path) -> None:
+@pytest.mark.parametrize("by_name", [True, False])
+def test_without_a_terminal_a_group_needs_yes_and_jobs_that_are_named_do_not(
+    run: Runner, ended: Callable[..., JobFolder], surroundings: Path, *, by_name: bool
+) -> None:
     for name in ("seed10", "seed2"):
         ended(name, group="sweep")
     ended("only", group="alone")
     for words in (["sweep"], ["seed2", "sweep"]):
         run("remove", *words).ends(2, "cannot ask to confirm the removal of 2 jobs: use --yes")
     assert there(surroundings) == {"seed10", "seed2", "only"}
-    shown = run("remove", "sweep", "--dry-run")
-    *rows, total = shown.out.splitlines()
-    assert [line.split()[2] for line in rows] == [f"{ME}~seed2", f"{ME}~seed10"]
-    assert "2 jobs" in total
-    assert run("remove", "alone").code == 0
-    assert run("remove", "sweep", "--yes").code == 0
+    *rows, total = run("remove", "sweep", "--dry-run").out.splitlines()
+    assert ([line.split()[2] for line in rows], "2 jobs" in total) == ([f"{ME}~seed2", f"{ME}~seed10"], True)
+    for words in (["alone"], ["seed10", f"{ME}~seed2"] if by_name else ["sweep", "--yes"]):
+        assert run("remove", *words).code == 0
     assert there(surroundings) == set()
 
 
-def test_jobs_named_individually_do_not_need_yes(
-    run: Runner, ended: Callable[..., JobFolder], surroundings: Path
-) -> None:
-    for name in ("seed10", "seed2"):
-        ended(name, group="sweep")
-    assert run("remove", "seed10", f"{ME}~seed2").code == 0
-    assert there(surroundings) == set()
-
-
-@pytest.mark.parametrize(("answer", "stays"), [("n\n", {"a", "b"}), ("y\n", set())])
+@pytest.mark.parametrize(("answer", "stays"), [("n", {"a", "b"}), ("y", set())])
 def test_on_a_terminal_several_jobs_need_confirmation(
     run: Runner,
     ended: Callable[..., JobFolder],
@@ -152,15 +138,10 @@ def test_on_a_terminal_several_jobs_need_confirmation(
     ended("a")
     ended("b")
     monkeypatch.setattr("paislurm.translator.cli.output.removal.is_terminal", lambda _: True)
-    asked = []
-
-    def confirm(text: str, **_: object) -> bool:
-        asked.append(text)
-        return answer == "y\n"
-
+    confirm = Mock(return_value=answer == "y")
     monkeypatch.setattr("click.confirm", confirm)
     run("remove", "a", "b")
-    assert asked == ["remove these 2 jobs?"]
+    assert confirm.call_args.args == ("remove these 2 jobs?",)
     assert there(surroundings) == stays
 
 
@@ -185,18 +166,15 @@ def test_keep_logs_keeps_logs_and_records(run: Runner, ended: Callable[..., JobF
     assert would["removed"] == done["removed"]
     assert 0 < done["removed"][0]["inodes"] == before.inodes - after.inodes
     assert done["removed"][0]["size_bytes"] == before.size - after.size
-    assert not (folder.attempt(0) / "work").exists()
-    assert run("logs", "one", "worker-0").out == "x\n"
-    assert run("status", "one").code == 0
-    assert there(surroundings) == {"one"}
+    assert ((folder.attempt(0) / "work").exists(), there(surroundings)) == (False, {"one"})
+    assert (run("logs", "one", "worker-0").out, run("status", "one").code) == ("x\n", 0)
 
 
 def test_list_shows_and_sorts_by_the_size_of_folders(run: Runner, ended: Callable[..., JobFolder]) -> None:
     for name, size in (("large", 1 << 20), ("small", 1)):
         (ended(name).path / "data").write_bytes(b"x" * size)
     rows = [line.split() for line in run("list", "--columns", "name,size", "--sort", "-size").out.splitlines()]
-    assert [row[0] for row in rows] == ["name", "large", "small"]
-    assert rows[1][-1] == "MiB"
+    assert ([row[0] for row in rows], rows[1][-1]) == (["name", "large", "small"], "MiB")
     by_size = json.loads(run("list", "--sort", "-size", "--json").out)["jobs"]
     assert [job["size_bytes"] for job in by_size] == [room_taken(job["folder"]).size for job in by_size]
     assert [job["size_bytes"] for job in json.loads(run("list", "--json").out)["jobs"]] == [None, None]
@@ -218,17 +196,8 @@ def test_symbolic_links_are_not_followed(
     folder = ended("one")
     (folder.path / "link").symlink_to(outside)
     (folder.attempt(0) / "code").symlink_to(outside)
-    assert run("remove", "one", "--keep-logs").code == 0
-    assert run("remove", "one").code == 0
-    assert (outside / "precious").exists()
-    assert there(surroundings) == set()
-
-
-def test_read_only_folders_are_removed(run: Runner, ended: Callable[..., JobFolder], surroundings: Path) -> None:
-    work = ended("one").attempt(0) / "work" / "0-worker" / "0"
-    work.chmod(0o500)
-    assert run("remove", "one").code == 0
-    assert there(surroundings) == set()
+    assert [run("remove", "one", *more).code for more in (["--keep-logs"], [])] == [0, 0]
+    assert ((outside / "precious").exists(), there(surroundings)) == (True, set())
 
 
 @pytest.mark.parametrize("odd", ["st_uid", "st_dev"])
@@ -262,10 +231,7 @@ def test_a_mount_in_a_folder_is_refused(
     mounts = tmp_path / "mounts"
     mounts.write_text(f"proc /proc proc rw 0 0\n/dev/sda1 {folder.path}/a\\040b ext4 rw 0 0\n", encoding="utf-8")
     monkeypatch.setattr(removal, "MOUNTS", mounts)
-    said = run("remove", "one", "--json")
-    (diagnostic,) = json.loads(said.out)["diagnostics"]
-    assert (said.code, diagnostic["code"]) == (4, "E592")
-    assert diagnostic["message"] == f"{folder.path}/a b is a mount point"
+    run("remove", "one").ends(4, f"error E592: {folder.path}/a b is a mount point")
     assert there(surroundings) == {"one"}
 
 
@@ -276,10 +242,8 @@ def test_an_interrupted_removal_is_completed_by_the_next_one(
     ended("two")
     with monkeypatch.context() as patched:
         patched.setattr(removing, "delete", lambda _: False)
-        said = run("remove", "one")
-    assert "could not be deleted yet" in said.err
-    (hidden,) = there(surroundings) - {"two"}
-    assert hidden.startswith(removal.HIDDEN)
+        run("remove", "one").ends(0, "could not be deleted yet")
+    assert [name.startswith(removal.HIDDEN) for name in there(surroundings) - {"two"}] == [True]
     assert "\none " not in run("list", "--all").out
     assert run("remove", "two").code == 0
     assert there(surroundings) == set()
@@ -318,19 +282,23 @@ def test_a_submit_during_a_removal_keeps_the_new_job(
 
     monkeypatch.setattr(removing, "refresh_all", replaced)
     run("remove", "one", *options).ends(4, "E593")
-    assert there(surroundings) == {"one", "one.1"}
-    assert (old.attempt(0) / "work").exists()
+    assert (there(surroundings), (old.attempt(0) / "work").exists()) == ({"one", "one.1"}, True)
 
 
-def test_a_job_being_replaced_is_not_removed(run: Runner, ended: Callable[..., JobFolder], surroundings: Path) -> None:
-    (ended("one").path / RETIRED).mkdir()
-    run("remove", "one").ends(4, "E593")
-    assert there(surroundings) == {"one"}
-
-
-def test_an_unreadable_journal_is_an_error(run: Runner, ended: Callable[..., JobFolder], surroundings: Path) -> None:
-    ended("one").journal.unlink()
-    run("remove", "one").ends(5, "E594")
+@pytest.mark.parametrize(
+    ("break_it", "code", "error"),
+    [
+        (lambda folder: (folder.path / RETIRED).mkdir(), 4, "E593"),
+        (lambda folder: folder.journal.unlink(), 5, "E594"),
+    ],
+    ids=["being replaced", "unreadable journal"],
+)
+def test_an_unfit_job_is_not_removed(
+    run: Runner, ended: Callable[..., JobFolder], surroundings: Path, break_it: Callable[[JobFolder], None], code: int,
+    error: str,
+) -> None:  # fmt: skip
+    break_it(ended("one"))
+    run("remove", "one").ends(code, error)
     assert there(surroundings) == {"one"}
 
 
@@ -351,8 +319,7 @@ def test_a_job_that_just_ended_can_be_removed(run: Runner, folder: JobFolder, sl
     """The end is found out by the removal itself."""
     leave_result(folder)
     slurm.observations.clear()
-    assert run("remove", "demo").code == 0
-    assert not folder.path.exists()
+    assert (run("remove", "demo").code, folder.path.exists()) == (0, False)
 
 
 def test_the_total_size_of_a_group_is_reported(
@@ -361,11 +328,9 @@ def test_the_total_size_of_a_group_is_reported(
     ended("one")
     rooms = [room_taken(str(ended(f"train-{number}", group="train").path)) for number in range(3)]
     files, size = sum(room.inodes for room in rooms), size_text(sum(room.size for room in rooms))
-    said = run("remove", "train", "--dry-run")
-    assert said.out.splitlines()[-1] == f"would remove 3 jobs of group train ({size}, {files} files)"
+    shown = run("remove", "train", "--dry-run").out.splitlines()
+    assert shown[-1] == f"would remove 3 jobs of group train ({size}, {files} files)"
     assert len(json.loads(run("remove", "train", "--dry-run", "--json").out)["removed"]) == 3
-    said = run("remove", "train", "one", "--yes")
-    lines = said.out.splitlines()
-    assert (said.code, len(lines)) == (0, 5)
-    assert lines[-1] == f"removed 3 jobs of group train ({size}, {files} files)"
+    lines = run("remove", "train", "one", "--yes").out.splitlines()
+    assert (len(lines), lines[-1]) == (5, f"removed 3 jobs of group train ({size}, {files} files)")
     assert there(surroundings) == set()
