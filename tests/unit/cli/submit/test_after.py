@@ -34,8 +34,8 @@ def test_a_job_waits_without_a_slurm_job_until_the_other_has_succeeded(
     assert f"reason           after {ME}~demo has succeeded\n" in status
     assert "slurm            not submitted\n" in status
     document = json.loads(run("status", "demo-2", "--json").out)
-    assert (document["state"], document["job_id"]) == ("WAITING", None)
-    assert document["dependencies"] == [{"name": f"{ME}~demo", "until": "succeeded"}]
+    dependencies = [{"name": f"{ME}~demo", "until": "succeeded"}]
+    assert [document[key] for key in ("state", "job_id", "dependencies")] == ["WAITING", None, dependencies]
     run("submit", job, "--suffix", "-2").ends(4, f"WAITING, after {ME}~demo has succeeded")
     finish(demo, slurm)
     assert json.loads(run("status", "demo-2", "--json").out)["job_id"] == "102"
@@ -51,18 +51,18 @@ def test_after_ignores_succeeded_jobs_and_refuses_failed_ones(
         created = replace(records[0], job=name)
         job_folder(surroundings, created, *records[1:], replace(ENDED, state=state), name=f"{ME}~{name}")
     assert run("submit", job, "--after", "good", "--after", "bad:ended").out == f"{ME}~demo is job 101\n"
-    said = run("submit", job, "--suffix", "-2", "--after", "good", "--after", "bad")
-    assert (said.code, "E583" in said.err, len(slurm.submissions)) == (4, True, 1)
-    assert run("submit", job, "--suffix", "-2", "--after", "nobody").code == 5
-    assert run("submit", job, "--suffix", "-2", "--after", "good:well").code == 2
+    again = ("submit", job, "--suffix", "-2", "--after", "good")
+    run(*again, "--after", "bad").ends(4, "E583")
+    assert [run(*again, "--after", other).code for other in ("nobody", "good:well")] == [5, 2]
+    assert len(slurm.submissions) == 1
 
 
 def test_jobs_of_other_users_are_refused_as_dependencies(
     run: Runner, job: str, slurm: FakeBackend, surroundings: Path
 ) -> None:
     job_folder(surroundings, replace(CREATED, user="bob"), replace(SUBMITTED, user="bob"), name="bob~theirs")
-    said = run("submit", job, "--after", "bob~theirs")
-    assert (said.code, "E584" in said.err, slurm.submissions) == (4, True, [])
+    run("submit", job, "--after", "bob~theirs").ends(4, "E584")
+    assert slurm.submissions == []
 
 
 def test_a_dry_run_names_the_dependencies(run: Runner, job: str, slurm: FakeBackend) -> None:
@@ -78,5 +78,5 @@ def test_without_a_monitor_submit_says_what_submits_a_waiting_job(
     profile.write_text(profile.read_text().replace("monitor: {background: false}", "monitor: none"))
     assert "--once" in run("submit", job).err
     said = run("submit", job, "--suffix", "-2", "--after", "demo")
-    assert "`paislurm monitor --once`, or a command that shows the job, submits it" in said.err
+    said.ends(0, "`paislurm monitor --once`, or a command that shows the job, submits it")
     assert len(slurm.submissions) == 1

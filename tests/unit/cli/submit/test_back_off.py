@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING
+from unittest.mock import Mock
 
 import pytest
 
@@ -60,11 +61,9 @@ def test_submit_retries_with_growing_pauses_and_submits_once(
 ) -> None:
     refusing(monkeypatch, slurm, LIMIT, 6)
     said = run("submit", job)
-    assert said.code == 0
-    assert pauses == [5, 10, 20, 40, 60, 60]
-    assert len(slurm.submissions) == 1
+    said.ends(0, "next try in 5 s, for at most 600 s; Ctrl-C stops trying")
+    assert (pauses, len(slurm.submissions)) == ([5, 10, 20, 40, 60, 60], 1)
     assert said.err.count("is not submitted yet: sbatch refuses --account or --qos: AssocMaxSubmitJobLimit") == 6
-    assert "next try in 5 s, for at most 600 s; Ctrl-C stops trying" in said.err
     (folder,) = surroundings.iterdir()
     kinds = [json.loads(line)["kind"] for line in (folder / "journal.jsonl").read_text().splitlines()]
     assert kinds == ["created", "intent", "submitted"], "no attempt before has left anything"
@@ -77,23 +76,17 @@ def test_submit_gives_up_after_a_time(
     (tmp_path / "short.yaml").write_text(f"{SITE}retry: {{submitWait: 12}}\n")
     refusing(monkeypatch, slurm, LIMIT, 9)
     said = run("submit", job_file(tmp_path), "--site", str(tmp_path / "short.yaml"))
-    assert (said.code, pauses) == (4, [5, 7])
-    assert "error E508: sbatch refuses --account or --qos: AssocMaxSubmitJobLimit" in said.err
-    assert slurm.submissions == []
-    assert not list(surroundings.iterdir())
+    said.ends(4, "error E508: sbatch refuses --account or --qos: AssocMaxSubmitJobLimit")
+    assert (pauses, slurm.submissions, list(surroundings.iterdir())) == ([5, 7], [], [])
 
 
 def test_ctrl_c_interrupts_the_retries(
     run: Runner, job: str, slurm: FakeBackend, surroundings: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupt(_: float) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(back_off.time, "sleep", interrupt)
+    monkeypatch.setattr(back_off.time, "sleep", Mock(side_effect=KeyboardInterrupt))
     refusing(monkeypatch, slurm, LIMIT, 1)
     run("submit", job).ends(130, "waited for a free place in the queue: it was not submitted")
-    assert slurm.submissions == []
-    assert not list(surroundings.iterdir())
+    assert (slurm.submissions, list(surroundings.iterdir())) == ([], [])
 
 
 def test_other_refusals_are_final_and_list_the_values_of_the_site(
@@ -101,10 +94,8 @@ def test_other_refusals_are_final_and_list_the_values_of_the_site(
 ) -> None:
     monkeypatch.setattr(ask_module, "ask", lambda *_: recorded("24.11"))
     refusing(monkeypatch, slurm, ACCOUNT, 1)
-    said = run("submit", job)
-    assert (said.code, pauses) == (4, [])
-    assert "error E503: sbatch refuses --account" in said.err
-    assert "your accounts are extra, research" in said.err
+    run("submit", job).ends(4, "error E503: sbatch refuses --account", "your accounts are extra, research")
+    assert pauses == []
 
 
 VALUES = load_site(
@@ -149,7 +140,7 @@ def test_only_nodes_of_the_partitions_of_the_job_are_listed() -> None:
 
 def test_unknown_values_are_not_listed() -> None:
     nothing = load_site("name: nothing\n", file="site.yaml")
-    for option in ("account", "qos", "partition", "time", "reservation", "constraint", "gres", "nodes"):
-        assert site_values([option], nothing) == ""
+    options = ("account", "qos", "partition", "time", "reservation", "constraint", "gres", "nodes")
+    assert [option for option in options if site_values([option], nothing)] == []
     assert site_values(["constraint"], load_site("partitions: {a: {nodes: [{count: 1, cpus: 1, memoryMB: 1}]}}\n",
                                                  file="site.yaml")) == ""  # fmt: skip

@@ -6,6 +6,7 @@ import json
 import os
 import time
 from typing import TYPE_CHECKING
+from unittest.mock import Mock
 
 import pytest
 
@@ -23,25 +24,22 @@ if TYPE_CHECKING:
 
     from ..running import Runner
 
+pytestmark = pytest.mark.usefixtures("slurm")
 LINE = "no monitor runs (`monitor: none`): each attempt submits the next one at its end"
 
 
 @pytest.fixture
 def strict(profile: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A site that forbids processes on login nodes: none is started."""
-
-    def start() -> None:
-        raise AssertionError("a monitor was left behind")
-
     profile.write_text(profile.read_text().replace("monitor: {background: false}", "monitor: none"))
-    monkeypatch.setattr(background, "_start", start)
+    monkeypatch.setattr(background, "_start", Mock(side_effect=AssertionError("a monitor was left behind")))
     return profile
 
 
+@pytest.mark.usefixtures("strict")
 def test_submit_starts_no_process_and_says_what_is_needed(
-    run: Runner, job: str, strict: Path, slurm: FakeBackend, demo: JobFolder
+    run: Runner, job: str, slurm: FakeBackend, demo: JobFolder
 ) -> None:
-    assert strict
     said = run("submit", job)
     assert (said.code, len(slurm.submissions)) == (0, 1)
     (line,) = (line for line in said.err.splitlines() if line.startswith(LINE))
@@ -56,70 +54,51 @@ def test_submit_starts_no_process_and_says_what_is_needed(
 
 
 def test_the_monitor_call_contains_program_home_and_profile(
-    run: Runner, job: str, strict: Path, slurm: FakeBackend, demo: JobFolder, monkeypatch: pytest.MonkeyPatch
+    run: Runner, job: str, strict: Path, demo: JobFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert slurm
     monkeypatch.delenv("PAISLURM_SITE")
     monkeypatch.chdir(strict.parent)
     assert run("submit", job, "--site", strict.name).code == 0
     words = (demo.path / "monitor-call").read_bytes().decode().split("\0")
-    assert words == [
-        f"PAISLURM_HOME={os.environ['PAISLURM_HOME']}",
-        f"PAISLURM_SITE={strict}",
-        *own_call(),
-        "monitor",
-        "--once",
-        "--",
-        "",
-    ]
+    home = f"PAISLURM_HOME={os.environ['PAISLURM_HOME']}"
+    assert words == [home, f"PAISLURM_SITE={strict}", *own_call(), "monitor", "--once", "--", ""]
 
 
 @pytest.mark.parametrize("more", ["jobRetryCount: 1\n", "extras: {jobStatusChangeNotification: {failed: true}}\n"])
+@pytest.mark.usefixtures("strict")
 def test_with_notifications_every_end_runs_a_monitor_step(
-    run: Runner, strict: Path, slurm: FakeBackend, demo: JobFolder, tmp_path: Path, more: str
+    run: Runner, demo: JobFolder, tmp_path: Path, more: str
 ) -> None:
-    assert strict and slurm  # noqa: PT018 - they only have to be there
     assert run("submit", job_file(tmp_path, JOB + more)).code == 0
     after = "end" if "Notification" in more else "failure"
     assert f"\nPSL_MONITOR_AFTER='{after}'" in demo.script(0).read_text()
 
 
-def test_scripts_of_other_sites_have_no_monitor_step(
-    run: Runner, job: str, slurm: FakeBackend, demo: JobFolder
-) -> None:
-    assert slurm
-    said = run("submit", job)
-    assert "no process" not in said.err
+def test_scripts_of_other_sites_have_no_monitor_step(run: Runner, job: str, demo: JobFolder) -> None:
+    assert "no process" not in run("submit", job).err
     assert not (demo.path / "monitor-call").exists()
     text = demo.script(0).read_text()
-    assert "\nPSL_MONITOR_AFTER=" not in text
-    assert "take_monitor_step() {" not in text
+    assert [word for word in ("\nPSL_MONITOR_AFTER=", "take_monitor_step() {") if word in text] == []
 
 
 def test_a_monitor_run_counts_even_if_only_a_job_profile_expects_it(
-    run: Runner, job: str, strict: Path, slurm: FakeBackend, monkeypatch: pytest.MonkeyPatch
+    run: Runner, job: str, strict: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Cron calls `monitor --once` without the profile that `submit --site` named."""
-    assert slurm
     monkeypatch.delenv("PAISLURM_SITE")
     assert run("submit", job, "--site", str(strict)).code == 0
     assert run("monitor", "--once").code == 0
     assert [each.who for each in monitor_runs(Session().monitor_folder)][1:] in (["cron"], ["person"], ["scrontab"])
 
 
-def test_a_site_with_a_monitor_again_expects_no_monitor_runs(run: Runner, job: str, slurm: FakeBackend) -> None:
-    assert slurm
+def test_a_site_with_a_monitor_again_expects_no_monitor_runs(run: Runner, job: str) -> None:
     add(Session().monitor_folder, MonitorRun(int(time.time()) - 7300, "cron"))
-    said = run("submit", job).err
-    assert "monitor --once" not in said
+    assert "monitor --once" not in run("submit", job).err
     assert not (Session().monitor_folder / FILE).exists()
 
 
-def test_a_refused_submission_does_not_mention_monitor_runs(
-    run: Runner, job: str, strict: Path, slurm: FakeBackend
-) -> None:
-    assert strict
+@pytest.mark.usefixtures("strict")
+def test_a_refused_submission_does_not_mention_monitor_runs(run: Runner, job: str, slurm: FakeBackend) -> None:
     slurm.fails = "refuses"
     said = run("submit", job)
-    assert said.code != 0
-    assert LINE not in said.err
+    assert (said.code, LINE in said.err) == (4, False)
