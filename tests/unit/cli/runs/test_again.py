@@ -19,15 +19,11 @@ from ..running import JOB, finish, job_file
 from .test_recording import TOKEN, WITH_PARAMETERS, WITH_SECRETS, run_of
 
 if TYPE_CHECKING:
-    from ..running import Runner, Said
+    from ..running import Runner
 
+pytestmark = pytest.mark.usefixtures("slurm", "profile")
+AGAIN = ("submit", "--again", "demo", "--suffix", "-2")
 USES_SECRET = JOB.replace("echo and bye", "echo <% $secrets.token %>")
-
-
-@pytest.fixture
-def jobs(demo: JobFolder, profile: Path) -> Path:
-    assert profile
-    return demo.path.parent
 
 
 def secrets_file(folder: Path, token: str = TOKEN) -> str:
@@ -37,14 +33,8 @@ def secrets_file(folder: Path, token: str = TOKEN) -> str:
     return str(path)
 
 
-def refused(said: Said, code: str, words: str) -> None:
-    assert said.code in (2, 4)
-    assert f"error {code}: " in said.err
-    assert words in said.err
-
-
 def test_again_submits_the_same_job(
-    run: Runner, slurm: FakeBackend, jobs: Path, demo: JobFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Runner, slurm: FakeBackend, demo: JobFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = job_file(tmp_path, WITH_PARAMETERS)
     (tmp_path / "there").mkdir()
@@ -53,9 +43,8 @@ def test_again_submits_the_same_job(
     monkeypatch.chdir(tmp_path)
     finish(demo, slurm)
     said = run("submit", "--again", "demo")
-    assert said.code == 0, said.err
-    assert "has changed" not in said.err
-    old, new = JobFolder(path=jobs / f"{demo.name}.1"), demo
+    assert (said.code, "has changed" in said.err) == (0, False), said.err
+    old, new = JobFolder(path=demo.path.with_name(f"{demo.name}.1")), demo
     assert new.script(0).read_bytes() == old.script(0).read_bytes()
     then, now = run_of(old), run_of(new)
     assert now.argv == ("submit", "--again", "demo")
@@ -63,11 +52,13 @@ def test_again_submits_the_same_job(
     assert (new.path / SUBMIT_DIR).read_text(encoding="utf-8") == str(tmp_path / "there")
 
 
-def test_options_override_those_of_the_earlier_run(run: Runner, slurm: FakeBackend, jobs: Path, tmp_path: Path) -> None:
+def test_options_override_those_of_the_earlier_run(
+    run: Runner, slurm: FakeBackend, surroundings: Path, tmp_path: Path
+) -> None:
     file = job_file(tmp_path, WITH_PARAMETERS)
     assert run("submit", file, "--set", "lr=1", "--set", "epochs=2", "--suffix", "-a").code == 0
     assert run("submit", "--again", "demo-a", "--set", "lr=3", "--suffix", "-b").code == 0
-    (new,) = jobs.glob("*-b")
+    (new,) = surroundings.glob("*-b")
     found = run_of(JobFolder(path=new))
     assert (found.overrides, found.suffix) == ({"lr": "3", "epochs": "2"}, "-b")
     assert len(slurm.submissions) == 2
@@ -80,9 +71,8 @@ def test_a_job_file_and_again_exclude_each_other(run: Runner, words: tuple[str, 
 
 @pytest.mark.parametrize("fate", ["has changed since", "no longer exists"])
 def test_again_uses_the_recorded_job_file(
-    run: Runner, slurm: FakeBackend, jobs: Path, job: str, demo: JobFolder, fate: str
+    run: Runner, slurm: FakeBackend, job: str, demo: JobFolder, fate: str
 ) -> None:
-    assert jobs
     run("submit", job)
     finish(demo, slurm)
     Path(job).write_text("nonsense", encoding="utf-8")
@@ -92,81 +82,62 @@ def test_again_uses_the_recorded_job_file(
     assert (demo.path / "job.yaml").read_text(encoding="utf-8") == JOB
 
 
-def test_a_changed_copy_of_the_job_file_is_refused(
-    run: Runner, slurm: FakeBackend, jobs: Path, job: str, demo: JobFolder
-) -> None:
-    assert jobs
+def test_a_changed_copy_of_the_job_file_is_refused(run: Runner, slurm: FakeBackend, job: str, demo: JobFolder) -> None:
     run("submit", job)
     finish(demo, slurm)
     (demo.path / "job.yaml").write_text("nonsense", encoding="utf-8")
     assert run("submit", "--again", "demo", "--dry-run").code == 0
     Path(job).unlink()
-    refused(run("submit", "--again", "demo"), "E578", "neither")
+    run("submit", "--again", "demo").ends(4, "error E578: ", "neither")
 
 
-def test_secrets_come_from_an_unchanged_job_file(run: Runner, slurm: FakeBackend, jobs: Path, tmp_path: Path) -> None:
+def test_secrets_come_from_an_unchanged_job_file(
+    run: Runner, slurm: FakeBackend, surroundings: Path, tmp_path: Path
+) -> None:
     job = job_file(tmp_path, USES_SECRET + f"secrets: {{token: {TOKEN}}}\n")
     assert run("submit", job).code == 0
-    run("submit", "--again", "demo", "--suffix", "-2").ends(0, f"using the secrets in {job}, which has not changed")
-    (secret,) = jobs.glob("*-2/secrets/token")
-    assert secret.read_text(encoding="utf-8") == TOKEN
+    run(*AGAIN).ends(0, f"using the secrets in {job}, which has not changed")
+    assert [path.read_text() for path in surroundings.glob("*-2/secrets/token")] == [TOKEN]
     assert len(slurm.submissions) == 2
 
 
 def test_secrets_must_be_given_if_the_job_file_changed(
-    run: Runner, slurm: FakeBackend, jobs: Path, tmp_path: Path
+    run: Runner, slurm: FakeBackend, surroundings: Path, tmp_path: Path
 ) -> None:
     job = job_file(tmp_path, USES_SECRET + f"secrets: {{token: {TOKEN}}}\n")
     assert run("submit", job).code == 0
     Path(job).write_text("nonsense", encoding="utf-8")
-    refused(run("submit", "--again", "demo", "--suffix", "-2"), "E576", f"in {job}, which has changed since")
-    said = run("submit", "--again", "demo", "--suffix", "-2", "--secrets", secrets_file(tmp_path, "new"))
-    assert said.code == 0, said.err
-    (secret,) = jobs.glob("*-2/secrets/token")
-    assert secret.read_text(encoding="utf-8") == "new"
-    assert "using the recorded copy" in said.err
+    run(*AGAIN).ends(2, "error E576: ", f"in {job}, which has changed since")
+    run(*AGAIN, "--secrets", secrets_file(tmp_path, "new")).ends(0, "using the recorded copy")
+    assert [path.read_text() for path in surroundings.glob("*-2/secrets/token")] == ["new"]
     assert run("submit", "--again", "demo-2", "--suffix", "-3").code == 0
     assert len(slurm.submissions) == 3
 
 
-def test_registry_credentials_need_the_job_file(run: Runner, slurm: FakeBackend, jobs: Path, tmp_path: Path) -> None:
-    assert slurm
-    assert jobs
+def test_registry_credentials_need_the_job_file(run: Runner, tmp_path: Path) -> None:
     auth = "auth: {username: me, password: <% $secrets.token %>, registryuri: docker.io}"
-    text = USES_SECRET.replace("type: dockerimage", f"type: dockerimage, {auth}")
-    text = (
-        text
-        if "auth" in text
-        else USES_SECRET.replace("    type: dockerimage\n", f"    type: dockerimage\n    {auth}\n")
-    )
-    assert "auth" in text
-    job = job_file(tmp_path, text)
-    secrets = secrets_file(tmp_path)
-    assert run("submit", job, "--secrets", secrets).code == 0
-    assert run("submit", "--again", "demo", "--suffix", "-2").code == 0
+    job = job_file(tmp_path, USES_SECRET.replace("type: dockerimage", f"type: dockerimage, {auth}"))
+    assert run("submit", job, "--secrets", secrets_file(tmp_path)).code == 0
+    assert run(*AGAIN).code == 0
     Path(job).unlink()
-    refused(run("submit", "--again", "demo", "--suffix", "-3"), "E576", "logins of registries")
+    run(*AGAIN[:-1], "-3").ends(2, "error E576: ", "logins of registries")
 
 
-def test_the_file_of_secrets_is_read_again(run: Runner, slurm: FakeBackend, jobs: Path, tmp_path: Path) -> None:
+def test_the_file_of_secrets_is_read_again(run: Runner, slurm: FakeBackend, surroundings: Path, tmp_path: Path) -> None:
     secrets = secrets_file(tmp_path)
     assert run("submit", job_file(tmp_path, USES_SECRET), "--secrets", secrets).code == 0
-    run("submit", "--again", "demo", "--suffix", "-2").ends(0, f"using the current secrets in {secrets}")
-    assert [path.read_text() for path in jobs.glob("*-2/secrets/token")] == [TOKEN]
+    run(*AGAIN).ends(0, f"using the current secrets in {secrets}")
+    assert [path.read_text() for path in surroundings.glob("*-2/secrets/token")] == [TOKEN]
     Path(secrets).unlink()
-    refused(run("submit", "--again", "demo", "--suffix", "-3"), "E576", f"were in {secrets}, which no longer exists")
+    run(*AGAIN[:-1], "-3").ends(2, "error E576: ", f"were in {secrets}, which no longer exists")
     assert len(slurm.submissions) == 2
 
 
-def test_a_secret_in_a_parameter_must_be_given(run: Runner, slurm: FakeBackend, jobs: Path, tmp_path: Path) -> None:
-    assert slurm
-    assert jobs
+def test_a_secret_in_a_parameter_must_be_given(run: Runner, tmp_path: Path) -> None:
     job = job_file(tmp_path, WITH_SECRETS)
     assert run("submit", job, "--set", f"url=a{TOKEN}", "--set", "user=x").code == 0
-    said = run("submit", "--again", "demo", "--suffix", "-2")
-    refused(said, "E577", "the values of url in")
-    assert "--set url=..." in said.err
-    assert run("submit", "--again", "demo", "--suffix", "-2", "--set", "url=b").code == 0
+    run(*AGAIN).ends(2, "error E577: ", "the values of url in", "--set url=...")
+    assert run(*AGAIN, "--set", "url=b").code == 0
 
 
 @pytest.mark.parametrize(
@@ -181,55 +152,41 @@ def test_a_secret_in_a_parameter_must_be_given(run: Runner, slurm: FakeBackend, 
     ],
 )
 def test_again_uses_the_recorded_backend_and_host(
-    run: Runner, slurm: FakeBackend, jobs: Path, job: str, demo: JobFolder,
-    then: str, named: dict[str, str], backend: str, host: str | None,
-) -> None:  # fmt: skip
-    assert slurm
-    assert jobs
+    run: Runner, job: str, demo: JobFolder, then: str, named: dict[str, str], backend: str, host: str | None
+) -> None:
     run("submit", job)
     created = demo.created()
     assert created is not None
-    other = job_folder(jobs, replace(created, backend=then), name=f"{demo.name}-x")
+    other = job_folder(demo.path.parent, replace(created, backend=then), name=f"{demo.name}-x")
     (other.path / "job.yaml").write_text(JOB, encoding="utf-8")
-    options = {"backend": None, "host": None, **named}
-    source = again_module.source_again(
-        Session(), other, Source(file=""), backend=options["backend"], host=options["host"]
-    )
+    options: dict[str, str | None] = {"backend": None, "host": None, **named}
+    source = again_module.source_again(Session(), other, Source(file=""), **options)
     assert (source.backend, source.host, source.text) == (backend, host, JOB.encode())
 
 
 def test_again_reports_what_has_changed_since(
-    run: Runner, slurm: FakeBackend, jobs: Path, job: str, profile: Path, monkeypatch: pytest.MonkeyPatch
+    run: Runner, job: str, profile: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert slurm
-    assert jobs
     assert run("submit", job).code == 0
     profile.write_text(profile.read_text(encoding="utf-8") + "# more\n", encoding="utf-8")
     monkeypatch.setattr(again_module, "__version__", "9.9")
-    said = run("submit", "--again", "demo", "--suffix", "-2")
-    assert f"the site profile {profile} has changed" in said.err
-    assert "this is 9.9" in said.err
+    run(*AGAIN).ends(0, f"the site profile {profile} has changed", "this is 9.9")
     profile.unlink()
     monkeypatch.delenv("PAISLURM_SITE")
-    said = run("submit", "--again", "demo", "--suffix", "-3", "--dry-run")
-    assert f"the site profile was {profile} and is now " in said.err
+    run(*AGAIN[:-1], "-3", "--dry-run").ends(0, f"the site profile was {profile} and is now ")
 
 
 def test_a_missing_submit_folder_is_reported(
-    run: Runner, slurm: FakeBackend, jobs: Path, job: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Runner, surroundings: Path, job: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert slurm
     (tmp_path / "there").mkdir()
     monkeypatch.chdir(tmp_path / "there")
     run("submit", job)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "there").rmdir()
-    run("submit", "--again", "demo", "--suffix", "-2").ends(0, "no longer exists: using the current folder")
-    (new,) = jobs.glob("*-2")
-    assert (new / SUBMIT_DIR).read_text(encoding="utf-8") == str(tmp_path)
+    run(*AGAIN).ends(0, "no longer exists: using the current folder")
+    assert [path.read_text() for path in surroundings.glob(f"*-2/{SUBMIT_DIR}")] == [str(tmp_path)]
 
 
-def test_a_job_without_run_record_is_refused(run: Runner, slurm: FakeBackend, profile: Path, folder: JobFolder) -> None:
-    assert slurm
-    assert profile
-    refused(run("submit", "--again", folder.name), "E575", f"{folder.path}/job.yaml")
+def test_a_job_without_run_record_is_refused(run: Runner, folder: JobFolder) -> None:
+    run("submit", "--again", folder.name).ends(4, "error E575: ", f"{folder.path}/job.yaml")

@@ -16,17 +16,15 @@ if TYPE_CHECKING:
 
     from paislurm.translator.state.job_folder import JobFolder
 
-    from ...monitor.jobs import FakeBackend
     from ..running import Runner
 
+pytestmark = pytest.mark.usefixtures("slurm", "profile")
 USES_LR = WITH_PARAMETERS.replace("echo and bye", "echo <% $parameters.lr %>")
 
 
 @pytest.fixture
-def two(run: Runner, slurm: FakeBackend, profile: Path, demo: JobFolder, tmp_path: Path) -> JobFolder:
+def two(run: Runner, demo: JobFolder, tmp_path: Path) -> JobFolder:
     """Submit a job twice under two names, and with other values; return the folder of the first."""
-    assert slurm
-    assert profile
     job = job_file(tmp_path, USES_LR)
     assert run("submit", job).code == 0
     assert run("submit", job, "--suffix", "-2", "--set", "lr=0.2").code == 0
@@ -35,8 +33,7 @@ def two(run: Runner, slurm: FakeBackend, profile: Path, demo: JobFolder, tmp_pat
 
 def test_two_jobs_are_compared(run: Runner, two: JobFolder) -> None:
     said = run("diff", "demo", "demo-2")
-    assert said.code == 1
-    assert said.out.count(f"--- {two.name}\n+++ {two.name}-2\n") == 2
+    assert (said.code, said.out.count(f"--- {two.name}\n+++ {two.name}-2\n")) == (1, 2)
     assert '-  "job": "demo",\n+  "job": "demo-2",\n' in said.out.replace("  ", " ").replace(' "job"', '  "job"')
     assert "\n-echo 0.1\n+echo 0.2\n" in said.out
     assert "paislurm runtime" not in said.out
@@ -45,8 +42,8 @@ def test_two_jobs_are_compared(run: Runner, two: JobFolder) -> None:
     assert "\n+echo 0.2\n" in document["script_difference"]
 
 
-def test_equal_jobs_have_no_differences(run: Runner, two: JobFolder, tmp_path: Path) -> None:
-    assert two
+@pytest.mark.usefixtures("slurm", "profile", "two")
+def test_equal_jobs_have_no_differences(run: Runner, tmp_path: Path) -> None:
     for other in ("demo", str(tmp_path / "job.yaml")):
         said = run("diff", "demo", other)
         assert (said.code, said.out) == (0, "")
@@ -56,20 +53,17 @@ def test_equal_jobs_have_no_differences(run: Runner, two: JobFolder, tmp_path: P
 def test_a_file_is_compiled_with_the_options_of_the_job(run: Runner, two: JobFolder, tmp_path: Path) -> None:
     file = job_file(tmp_path, USES_LR.replace("instances: 2", "instances: 3"))
     said = run("diff", "demo-2", file)
-    assert said.code == 1
-    assert f"--- {two.name}-2\n+++ {file}\n" in said.out
-    assert re.search(r'^-\s+"instances": 2,$', said.out, re.MULTILINE)
-    assert re.search(r'^\+\s+"instances": 3,$', said.out, re.MULTILINE)
+    assert (said.code, f"--- {two.name}-2\n+++ {file}\n" in said.out) == (1, True)
+    assert re.findall(r'^([-+])\s+"instances": (\d),$', said.out, re.MULTILINE) == [("-", "2"), ("+", "3")]
     assert not re.search("^[-+]echo", said.out, re.MULTILINE)
 
 
 def test_jobs_or_files_that_cannot_be_compared_exit_with_2(run: Runner, two: JobFolder, tmp_path: Path) -> None:
-    assert run("diff", "demo", "none").code == 2
-    assert run("diff", "none", "demo").code == 2
-    assert run("diff", "demo", job_file(tmp_path, "name: [", name="wrong.yaml")).code == 2
+    wrong = job_file(tmp_path, "name: [", name="wrong.yaml")
+    assert [run("diff", *each).code for each in (("demo", "none"), ("none", "demo"), ("demo", wrong))] == [2, 2, 2]
     (two.path / "plan.json").write_text("{", encoding="utf-8")
     said = run("diff", "demo", "demo-2")
-    assert (said.code, said.out) == (2, "")
-    assert "error E579: cannot compare the recorded" in said.err
+    said.ends(2, "error E579: cannot compare the recorded")
+    assert said.out == ""
     (two.path / "plan.json").unlink()
     assert run("diff", "demo-2", "demo", "--json").code == 2

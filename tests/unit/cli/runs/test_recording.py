@@ -19,7 +19,7 @@ from paislurm.translator.app.session import user_name
 from paislurm.translator.state.records import dump, parse
 from paislurm.translator.state.run_record import HIDDEN, FileDigest, RunRecord, parameter
 
-from ...monitor.jobs import CREATED, INTENT, FakeBackend, job_folder
+from ...monitor.jobs import CREATED, INTENT, job_folder
 from ..running import JOB, job_file
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from ..running import Runner
 
+pytestmark = pytest.mark.usefixtures("slurm", "profile")
 TOKEN = "s3cr3t-token"
 WITH_PARAMETERS = JOB + "parameters: {lr: 0.1, epochs: 20, data: {name: mnist}, on: true}\n"
 WITH_SECRETS = JOB + f"parameters: {{url: none, user: none}}\nsecrets: {{token: {TOKEN}, me: bob}}\n"
@@ -44,9 +45,8 @@ def sha(path: Path | str) -> str:
 
 
 def test_the_run_record_contains_all_inputs_of_a_submit(
-    run: Runner, slurm: FakeBackend, demo: JobFolder, profile: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Runner, demo: JobFolder, profile: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert slurm
     file = job_file(tmp_path, WITH_PARAMETERS)
     monkeypatch.chdir(tmp_path)
     words = ("submit", "job.yaml", "--set", "lr=1e-3", "--suffix", "-2")
@@ -71,9 +71,7 @@ def test_the_run_record_contains_all_inputs_of_a_submit(
     assert parameter(None, "lr") is None
 
 
-def test_no_secret_is_recorded(run: Runner, slurm: FakeBackend, demo: JobFolder, profile: Path, tmp_path: Path) -> None:
-    assert slurm
-    assert profile
+def test_no_secret_is_recorded(run: Runner, demo: JobFolder, tmp_path: Path) -> None:
     more = tmp_path / "more.yaml"
     more.write_text("other: another-secret\n", encoding="utf-8")
     more.chmod(0o600)
@@ -81,15 +79,11 @@ def test_no_secret_is_recorded(run: Runner, slurm: FakeBackend, demo: JobFolder,
     urls = f"url=https://me:{TOKEN}@host/another-secret"
     assert run("submit", job, "--set", urls, "--set=user=bob", "--secrets", str(more)).code == 0
     kept = run_of(demo)
-    assert kept.masks_secrets
-    assert kept.secrets_file == str(more)
-    assert kept.overrides == {"url": f"https://me:{HIDDEN}@host/{HIDDEN}", "user": HIDDEN}
-    assert kept.parameters == kept.overrides
+    assert (kept.masks_secrets, kept.secrets_file) == (True, str(more))
+    assert kept.parameters == kept.overrides == {"url": f"https://me:{HIDDEN}@host/{HIDDEN}", "user": HIDDEN}
     assert f"url=https://me:{HIDDEN}@host/{HIDDEN}" in kept.argv
     journal = demo.journal.read_text(encoding="utf-8")
-    assert TOKEN not in journal
-    assert "another-secret" not in journal
-    assert "=bob" not in journal
+    assert [secret for secret in (TOKEN, "another-secret", "=bob") if secret in journal] == []
 
 
 def test_a_recorded_path_is_absolute_and_names_the_same_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,21 +128,17 @@ def test_a_journal_without_created_record_has_no_run_record(tmp_path: Path, text
     assert folder.created() is None
 
 
-def test_status_shows_the_run_record_in_short(run: Runner, slurm: FakeBackend, profile: Path, tmp_path: Path) -> None:
-    assert slurm
-    assert profile
+def test_status_shows_the_run_record_in_short(run: Runner, tmp_path: Path) -> None:
     file = job_file(tmp_path, WITH_PARAMETERS.replace("mnist", f'"\\e[2J{"m" * 100}"'))
     assert run("submit", file, "--set", "epochs=3").code == 0
     out = run("status", "demo").out
     assert re.search(r"^parameters +epochs=3 lr=0.1 data=", out, re.MULTILINE)
-    assert "…" in out
-    assert "\x1b" not in out
+    assert ("…" in out, "\x1b" in out) == (True, False)
     assert re.search(rf"^command +paislurm submit {re.escape(file)} --set epochs=3$", out, re.MULTILINE)
     assert re.search(rf"^from +{user_name()}@", out, re.MULTILINE)
     assert json.loads(run("status", "demo", "--json").out)["run"]["parameters"]["epochs"] == "3"
 
 
-def test_status_of_a_job_without_run_record(run: Runner, slurm: FakeBackend, folder: JobFolder) -> None:
-    assert slurm
+def test_status_of_a_job_without_run_record(run: Runner, folder: JobFolder) -> None:
     assert "\nparameters" not in run("status", folder.name).out
     assert json.loads(run("status", folder.name, "--json").out)["run"] is None
