@@ -8,12 +8,13 @@ import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
+from unittest.mock import Mock
 
 import pytest
 
 from paislurm.translator.state.bad_nodes import BadNode, add
 
-from .running import finish
+from .running import JOB, finish, job_file
 
 if TYPE_CHECKING:
     from paislurm.translator.state.job_folder import JobFolder
@@ -42,10 +43,7 @@ def test_nodes_are_added_listed_and_removed(run: Runner) -> None:
 @pytest.mark.usefixtures("slurm")
 def test_a_full_home_is_named(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
     run("nodes", "add", "n7")
-
-    def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
+    full = Mock(side_effect=OSError(errno.ENOSPC, "No space left on device"))
     monkeypatch.setattr("paislurm.translator.app.nodes.add", full)
     for action in ("add", "remove"):
         run("nodes", action, "n7").ends(
@@ -56,27 +54,32 @@ def test_a_full_home_is_named(run: Runner, monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize(
     ("avoid", "spare", "expected"),
     [
-        ("{for: 1d, atMost: 2}", 8, ("n9", "n8")),
-        ("{atMost: 1}", 8, ("n9",)),
-        ("{atMost: 5}", 3, ("n9",)),
-        ("{atMost: 5}", 2, ()),
-        (None, 8, ()),
+        ("{for: 1d, atMost: 2}", 8, 2),
+        ("{atMost: 1}", 8, 1),
+        ("{atMost: 5}", 3, 1),
+        ("{atMost: 5}", 2, 0),
+        (None, 8, 0),
     ],
 )
 def test_a_job_avoids_bad_nodes_within_the_spare_ones(
-    run: Runner, job: str, profile: Path, slurm: FakeBackend, avoid: str | None, spare: int, expected: tuple[str, ...]
+    run: Runner,
+    job: str,
+    tmp_path: Path,
+    profile: Path,
+    slurm: FakeBackend,
+    avoid: str | None,
+    spare: int,
+    expected: int,
 ) -> None:
     """The job needs two nodes of a partition that has so many."""
     site = "partitions:\n  p:\n    nodes: [{count: COUNT, cpus: 1, memoryMB: 4000}]\ndefaultPartition: p\n"
     profile.write_text(site.replace("COUNT", str(spare)) + "virtualClusters: {default: {partition: p}}\n")
     for node in ("n7", "n8", "n9"):
         run("nodes", "add", node)
-    with open(job, "a", encoding="utf-8") as file:  # noqa: PTH123 - a path as text
-        file.write(f"extras: {{slurm: {{avoidNodes: {avoid}}}}}\n" if avoid else "")
-    said = run("submit", job)
-    assert said.code == 0, said.err
+    job = job_file(tmp_path, JOB + (f"extras: {{slurm: {{avoidNodes: {avoid}}}}}\n" if avoid else ""))
+    run("submit", job).ends(0)
     assert set(slurm.submissions[0].exclude) <= {"n7", "n8", "n9"}
-    assert len(slurm.submissions[0].exclude) == len(expected)
+    assert len(slurm.submissions[0].exclude) == expected
 
 
 @pytest.mark.parametrize(
@@ -84,15 +87,14 @@ def test_a_job_avoids_bad_nodes_within_the_spare_ones(
     [((), "n8, n9", ""), (("n9",), "n8", "n9"), (("n8",), "n9", "n8"), (("n8", "n9"), "", "n8, n9")],
 )
 def test_an_unknown_node_does_not_switch_off_the_avoidance_of_others(
-    run: Runner, job: str, slurm: FakeBackend, absent: tuple[str, ...], avoided: str, warned: str
+    run: Runner, job: str, tmp_path: Path, slurm: FakeBackend, absent: tuple[str, ...], avoided: str, warned: str
 ) -> None:
     """It was there when it was added; the plan, the submit and the status say what is avoided."""
     home = Path(os.environ["PAISLURM_HOME"])
     home.mkdir(mode=0o700)
     now = int(time.time())
     add(home, [BadNode(happened_at=now, cluster="slurm", node=node) for node in ("n8", "n9")])
-    with open(job, "a", encoding="utf-8") as file:  # noqa: PTH123 - a path as text
-        file.write("extras: {slurm: {avoidNodes: {atMost: 5}}}\n")
+    job_file(tmp_path, JOB + "extras: {slurm: {avoidNodes: {atMost: 5}}}\n")
     assert "avoids      n8, n9: see `paislurm nodes`" in run("plan", job).out
     slurm.absent = frozenset(absent)
     said = run("submit", job)
@@ -106,8 +108,8 @@ def test_an_unknown_node_does_not_switch_off_the_avoidance_of_others(
 
 def test_only_nodes_of_the_cluster_can_be_added(run: Runner, slurm: FakeBackend) -> None:
     slurm.absent = frozenset(["n99"])
-    said = run("nodes", "add", "n99")
-    assert (said.code, "E547: slurm has no node 'n99'" in said.err, listed(run)) == (2, True, [])
+    run("nodes", "add", "n99").ends(2, "E547: slurm has no node 'n99'")
+    assert listed(run) == []
     slurm.fails = "away"
     assert (run("nodes", "add", "n7").code, listed(run)) == (6, [])
 
@@ -122,7 +124,6 @@ def test_nodes_at_fault_are_noted_once(run: Runner, job: str, slurm: FakeBackend
     finish(demo, slurm, outcome="failed", **ending)
     for _ in range(2):
         run("status", "demo")
-    (found,) = listed(run)
-    assert found[0] == "n3"
-    assert str(found[2]).startswith("the preflight found bad nodes")
+    ((node, _, reason),) = listed(run)
+    assert (node, str(reason)[:29]) == ("n3", "the preflight found bad nodes")
     assert slurm.submissions[-1].exclude == ("n3",)

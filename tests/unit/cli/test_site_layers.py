@@ -18,7 +18,6 @@ from .runs.test_recording import run_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ..monitor.jobs import FakeBackend
     from .running import Runner
 
 SYSTEM = "name: centre\nretry: {maxTransientRetries: 3, submitWait: 60}\nlocked: [retry.submitWait]\n"
@@ -50,10 +49,16 @@ def test_the_profile_of_a_user_extends_that_of_the_system(run: Runner, system: P
     assert profile_files(Session(), None) == (own, system)
     said = run("site", "show")
     rows = {line.split()[0]: line.split()[1:] for line in said.out.splitlines()}
-    assert rows["name"] == ["system", f"{system}:1", "centre"]
-    assert rows["retry.maxTransientRetries"] == ["user", f"{own}:1", "5"]
-    assert rows["retry.submitWait"] == ["system,", "locked", f"{system}:2", "60"]
-    assert rows["retry.onRootCancel"] == ["default", "stop"]
+    assert (
+        rows
+        | {
+            "name": ["system", f"{system}:1", "centre"],
+            "retry.maxTransientRetries": ["user", f"{own}:1", "5"],
+            "retry.submitWait": ["system,", "locked", f"{system}:2", "60"],
+            "retry.onRootCancel": ["default", "stop"],
+        }
+        == rows
+    )
     assert said.err == f"the profile is {own}, your own; it extends {system}\n"
 
 
@@ -123,7 +128,6 @@ def test_profiles_in_the_system_folder_are_exempt_from_locks(system: Path) -> No
 @pytest.mark.usefixtures("silent")
 def test_site_check_ignores_the_locks_of_the_system(run: Runner, system: Path, named: Path) -> None:
     written(named, "retry: {submitWait: 5}\n")
-    assert system.is_file()
     said = run("site", "check", "--site", str(named))
     assert (said.code, said.out) == (0, f"{named}: is valid\n")
     assert "E466" in run("site", "show", "--site", str(named)).err
@@ -134,16 +138,14 @@ def test_site_check_ignores_the_locks_of_the_system(run: Runner, system: Path, n
     assert rows["retry.submitWait"] == ["system,", "locked", f"{system}:2", "60"]
 
 
-def test_a_named_profile_extends_the_profile_that_it_names(run: Runner, system: Path, tmp_path: Path) -> None:
-    named = written(tmp_path / "my" / "site.yaml", "extends: ../etc/site.yaml\nname: mine\n")
+@pytest.mark.usefixtures("system")
+def test_a_named_profile_extends_the_profile_that_it_names(run: Runner, named: Path, tmp_path: Path) -> None:
+    written(named, "extends: ../etc/site.yaml\nname: mine\n")
     document = json.loads(run("site", "show", "--site", str(named), "--json").out)
-    rows = {each["setting"]: each for each in document["in_force"]}
-    extended = str(tmp_path / "my" / ".." / "etc" / "site.yaml")
-    assert (rows["name"]["origin"], rows["name"]["file"]) == ("named", str(named))
-    assert (rows["retry.submitWait"]["origin"], rows["retry.submitWait"]["file"]) == ("extended", extended)
-    assert (rows["retry.submitWait"]["locked"], rows["name"]["locked"]) == (True, False)
-    assert rows["retry.onRootCancel"]["file"] is None
-    assert system.is_file()
+    rows = {each["setting"]: [each["origin"], each["file"], each["locked"]] for each in document["in_force"]}
+    assert rows["name"] == ["named", str(named), False]
+    assert rows["retry.submitWait"] == ["extended", str(tmp_path / "my" / ".." / "etc" / "site.yaml"), True]
+    assert rows["retry.onRootCancel"] == ["default", None, False]
 
 
 def test_the_system_profile_can_extend_that_of_an_organisation(system: Path, own: Path, tmp_path: Path) -> None:
@@ -217,8 +219,7 @@ def test_an_invalid_base_profile_is_refused(tmp_path: Path, extends: str, messag
     with pytest.raises(SiteError) as caught:
         find_site(Session(), str(path))
     (fault,) = caught.value.diagnostics
-    assert (fault.code, fault.path) == ("E468", "$.extends")
-    assert fault.message == message.format(folder=tmp_path)
+    assert (fault.code, fault.path, fault.message) == ("E468", "$.extends", message.format(folder=tmp_path))
     assert fault.location is not None
     assert fault.location.line == (1 if "other" in extends else 2)
 
@@ -253,20 +254,17 @@ def test_a_profile_writable_by_others_gets_a_warning(run: Runner, system: Path, 
 def test_a_missing_notification_program_gets_a_warning(run: Runner, own: Path, text: str, path: str) -> None:
     written(own, f"notifications: {text}\n")
     said = run("site", "check")
-    assert said.code == 0
-    assert ("warning W467: cannot run /no/such on this machine" in said.err) == bool(path)
+    assert (said.code, "warning W467: cannot run /no/such on this machine" in said.err) == (0, bool(path))
     assert (f"{own}:1:1" in said.err or f"$.notifications.{path}" in said.err) == bool(path)
 
 
+@pytest.mark.usefixtures("slurm")
 def test_all_profiles_of_a_job_are_recorded_and_used_again(
-    run: Runner, slurm: FakeBackend, system: Path, own: Path, tmp_path: Path, surroundings: Path
+    run: Runner, system: Path, own: Path, tmp_path: Path, surroundings: Path
 ) -> None:
-    assert slurm
     written(own, "monitor: {background: false}\n")
     assert run("submit", job_file(tmp_path)).code == 0
     said = run("submit", "--again", "demo", "--suffix", "-2")
-    assert said.code == 0
-    assert "the site profile" not in said.err
+    assert (said.code, "the site profile" in said.err) == (0, False)
     for folder in surroundings.iterdir():
-        run_of_it = run_of(JobFolder(path=folder))
-        assert [each.file for each in run_of_it.site_profiles] == [str(own), str(system)]
+        assert [each.file for each in run_of(JobFolder(path=folder)).site_profiles] == [str(own), str(system)]
