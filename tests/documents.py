@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from itertools import takewhile
 from typing import TYPE_CHECKING
@@ -13,12 +14,14 @@ from paislurm.translator.cli.command_group import ALIASES
 from paislurm.translator.cli.output.documents import COMMANDS, ERROR, output_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 IN_A_TASK = ("exec", "ssh")
 DATA = frozenset({"backend_states", "overrides", "parameters", "ports_by_label", "slurm_options", "states", "sweep"})
 """Objects whose keys are data."""
 TEXTS = ("text", "value")
+ZONED = r"None|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d"
+SINCE_1970 = range(1_000_000_000, 4_000_000_000)
 LINES = "watch"
 """The command that prints a document a line."""
 
@@ -32,7 +35,7 @@ def validator(name: str) -> jsonschema.Draft202012Validator:
 
 def faults(name: str, document: object) -> list[str]:
     """Return what a schema says against a document, one line for each shape that it could have."""
-    said = [f"{name}: {key} is an empty text" for key in sorted(empty(document))]
+    said = [f"{name}: {each}" for each in odd(document)]
     return said + [
         f"{name}: {'.'.join(map(str, inner.absolute_path))}: {inner.message[-300:]}"
         for error in validator(name).iter_errors(document)
@@ -40,14 +43,23 @@ def faults(name: str, document: object) -> list[str]:
     ]
 
 
-def empty(value: object) -> set[str]:
-    """Return the keys of a document that have an empty text where null is meant: not a text as it stands in a file."""
+def odd(value: object, key: str = "") -> Iterator[str]:
+    """Yield what no schema says of a document: null is meant by an empty text, and times have a zone.
+
+    A text may be empty as it stands in a file. A number since 1970 is a time, too.
+    """
     if isinstance(value, list):
-        return {key for each in value for key in empty(each)}
-    if not isinstance(value, dict) or "$schema" in value:  # in a schema a default may be an empty text
-        return set()
-    found = {key for key, each in value.items() if each == "" and key not in TEXTS}
-    return found | {key for name, each in value.items() if name not in DATA for key in empty(each)}
+        for each in value:
+            yield from odd(each, key) if isinstance(each, dict | list) else ()
+    elif isinstance(value, dict) and key not in DATA and "$schema" not in value:  # in a schema a default may be empty
+        for name, each in value.items():
+            yield from odd(each, name)
+    elif value == "" and key not in TEXTS:
+        yield f"{key} is an empty text"
+    elif key.endswith("_at") and not re.fullmatch(ZONED, str(value)):
+        yield f"{key} is no time with a zone: {value}"
+    elif isinstance(value, int) and value in SINCE_1970:
+        yield f"{key} is a number since 1970: {value}"
 
 
 def check_output(words: Sequence[str], output: str) -> None:
