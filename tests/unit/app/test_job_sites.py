@@ -16,6 +16,8 @@ from paislurm.translator.site.profile import Site
 from paislurm.translator.state.history import History
 from paislurm.translator.state.run_record import FileDigest, RunRecord
 
+from ..cli.running import keep_apart
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -37,10 +39,7 @@ def submitted_with(*files: Path) -> History:
 
 @pytest.fixture(autouse=True)
 def no_profiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sites, "SYSTEM", tmp_path / "system.yaml")
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("PAISLURM_HOME", str(tmp_path / "home"))
-    monkeypatch.delenv("PAISLURM_SITE", raising=False)
+    keep_apart(tmp_path, monkeypatch)
 
 
 @pytest.fixture
@@ -79,8 +78,8 @@ def test_possible_changes_by_others_are_ignored(file: Path) -> None:
     file.chmod(0o666)
     assert policies(known)[1:] == (7, 3, ""), "the file is unchanged"
     file.write_text(OTHER)
-    notifier, interval, most, problem = policies(known)
-    assert (notifier, interval, most) == ((), 99, 60)
+    *found, problem = policies(known)
+    assert found == [(), 99, 60]
     why = "has changed since the job was submitted, and others can write to it (mode 0666)"
     assert problem.startswith(f"the site profile {file} {why}; no notifications are sent")
 
@@ -127,6 +126,7 @@ def test_default_profiles_are_found_again() -> None:
     own.chmod(0o664)
     assert policies(known) == ((), 180, 5, "")
     own.chmod(0o644)
+    sites.SYSTEM.parent.mkdir()
     sites.SYSTEM.write_text(TEXT)
     known = submitted_with(own, sites.SYSTEM)
     assert policies(known)[1:] == (7, 5, "")

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from unittest.mock import Mock
 
 import pytest
 import yaml
 from msgspec.structs import replace
 
-from paislurm.translator.app.input import sites
 from paislurm.translator.app.jobs import polling
 from paislurm.translator.app.session import Session, user_name
 from paislurm.translator.app.site import ask as ask_module
-from paislurm.translator.app.submit import background
 from paislurm.translator.errors import Diagnostic, UnreachableError
 from paislurm.translator.state.job_folder import JobFolder
 from tests.clock import clock
@@ -20,7 +19,7 @@ from tests.clock import clock
 from ..monitor.jobs import CREATED, INTENT, SUBMITTED, FakeBackend, job_folder
 from ..protocol.jobs import JOB, changed
 from .ran import Ran
-from .running import ME, SITE, Runner, job_file
+from .running import ME, SITE, Runner, job_file, keep_apart
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,14 +29,8 @@ if TYPE_CHECKING:
 @pytest.fixture(autouse=True)
 def surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Keep the user's own jobs and profiles out of the tests; return the folder of the jobs."""
-    monkeypatch.setenv("PAISLURM_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.delenv("PAISLURM_SITE", raising=False)
     monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setattr(background, "_start", lambda *_: None)
-    monkeypatch.setattr(sites, "SYSTEM", tmp_path / "etc" / "site.yaml")
-    return tmp_path / "home" / "jobs"
+    return keep_apart(tmp_path, monkeypatch) / "jobs"
 
 
 @pytest.fixture
@@ -52,11 +45,8 @@ def slurm(monkeypatch: pytest.MonkeyPatch) -> FakeBackend:
 @pytest.fixture
 def silent(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have no Slurm."""
-
-    def nobody(*_: object) -> object:
-        raise UnreachableError(Diagnostic(code="E501", message="`scontrol` is not on PATH"))
-
-    monkeypatch.setattr(ask_module, "ask", nobody)
+    away = UnreachableError(Diagnostic(code="E501", message="`scontrol` is not on PATH"))
+    monkeypatch.setattr(ask_module, "ask", Mock(side_effect=away))
 
 
 @pytest.fixture
@@ -69,10 +59,9 @@ def profile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def job(tmp_path: Path, profile: Path) -> str:
+def job(profile: Path) -> str:
     """Write a job file, beside the site profile; return its path."""
-    assert profile
-    return job_file(tmp_path)
+    return job_file(profile.parent)
 
 
 @pytest.fixture

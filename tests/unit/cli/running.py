@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from paislurm.backends.base import JobId
+from paislurm.translator.app.input import sites
 from paislurm.translator.app.session import user_name
+from paislurm.translator.app.submit import background
 from paislurm.translator.cli.main import main
 from tests.documents import check_output
 
@@ -50,6 +52,16 @@ taskRoles:
       - echo and bye
 """
 )
+
+
+def keep_apart(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Keep the user's own jobs and profiles, and those of the machine, out of a test; return the home of its jobs."""
+    for name, value in (("PAISLURM_HOME", "home"), ("XDG_CONFIG_HOME", "config"), ("XDG_CACHE_HOME", "cache")):
+        monkeypatch.setenv(name, str(folder / value))
+    monkeypatch.delenv("PAISLURM_SITE", raising=False)
+    monkeypatch.setattr(background, "_start", lambda *_: None)
+    monkeypatch.setattr(sites, "SYSTEM", folder / "etc" / "site.yaml")
+    return folder / "home"
 
 
 def job_file(folder: Path, text: str = JOB, name: str = "job.yaml") -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from paislurm.translator.state import tidy
 
-from ..cli.running import Runner
+from ..cli.running import Runner, keep_apart
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,12 +17,9 @@ if TYPE_CHECKING:
 @pytest.fixture
 def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return the folder of jobs in a new home without site profiles."""
-    folder = tmp_path / "home" / "jobs"
+    folder = keep_apart(tmp_path, monkeypatch) / "jobs"
     folder.mkdir(parents=True, mode=0o700)
     folder.parent.chmod(0o700)
-    monkeypatch.setenv("PAISLURM_HOME", str(folder.parent))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.delenv("PAISLURM_SITE", raising=False)
     # The jobs ended long ago; without this, tidying would delete their files.
     monkeypatch.setattr(tidy, "_tidy_attempt", lambda *_, **__: False)
     monkeypatch.chdir(tmp_path)

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from paislurm.translator.app.input.sites import detected_path
 from paislurm.translator.app.session import Session
 from paislurm.translator.app.site import ask as ask_module
-from paislurm.translator.errors import Diagnostic, UnreachableError
 
 from ...site.detection.answered import recorded
 from ..running import JOB, SITE, job_file
@@ -27,10 +26,8 @@ DAY = 24 * 3600
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Put a Slurm in place that answers as recorded, and count how often it is asked; there is no profile."""
-    monkeypatch.delenv("PAISLURM_SITE", raising=False)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     times: list[str] = []
 
     def answer(*_: object) -> object:
@@ -53,8 +50,7 @@ def test_the_site_is_detected_once_and_used_by_later_plans(run: Runner, tmp_path
     assert HINT in run("plan", file).err
     first = submit(run, file)
     assert (len(asked), first.count(ASKED), HINT in first) == (1, 1, False)
-    assert ASKED not in submit(run, file)
-    assert len(asked) == 1
+    assert (ASKED in submit(run, file), len(asked)) == (False, 1)
     assert HINT not in run("plan", file).err
     assert "detected by `submit`" in run("site", "show").err
     assert detected_path(Session()).stat().st_mode & 0o777 == 0o600
@@ -74,8 +70,7 @@ def test_the_site_is_detected_again_after_a_day(run: Runner, tmp_path: Path, ask
     submit(run, file)
     before = detected_path(Session()).stat().st_mtime - DAY - 2
     os.utime(detected_path(Session()), (before, before))
-    assert ASKED in submit(run, file)
-    assert len(asked) == 2
+    assert (ASKED in submit(run, file), len(asked)) == (True, 2)
 
 
 def test_a_written_profile_overrides_the_detected_one(run: Runner, tmp_path: Path, asked: list[str]) -> None:
@@ -85,8 +80,7 @@ def test_a_written_profile_overrides_the_detected_one(run: Runner, tmp_path: Pat
     (tmp_path / "config/paislurm/site.yaml").write_text(SITE)
     run("submit", job_file(tmp_path), "--dry-run")
     run("submit", job_file(tmp_path), "--backend", "local", "--dry-run")
-    assert asked == []
-    assert not detected_path(Session()).exists()
+    assert (asked, detected_path(Session()).exists()) == ([], False)
 
 
 def test_a_refusal_by_an_old_detected_profile_detects_the_site_again(
@@ -95,9 +89,8 @@ def test_a_refusal_by_an_old_detected_profile_detects_the_site_again(
     """An account, or a reservation, may be an hour old."""
     submit(run, job_file(tmp_path))
     file = job_file(tmp_path, f"{JOB}extras: {{slurm: {{account: new}}}}\n", "new.yaml")
-    refused = run("submit", file)
-    assert (refused.code, len(asked)) == (4, 2)
-    assert "error E407: the site has no account 'new'; it has extra, research" in refused.err
+    run("submit", file).ends(4, "error E407: the site has no account 'new'; it has extra, research")
+    assert len(asked) == 2
     answers = recorded("24.11")
     monkeypatch.setattr(
         ask_module, "ask", lambda *_: replace(answers, accounts=answers.accounts.replace("|extra|", "|new|"))
@@ -114,19 +107,11 @@ def test_a_detected_profile_writable_by_others_is_ignored(
 ) -> None:
     file = job_file(tmp_path)
     submit(run, file)
-    assert asked
     detected_path(Session()).chmod(mode)
-    assert HINT in run("plan", file).err
+    assert (len(asked), HINT in run("plan", file).err) == (1, True)
 
 
-def test_without_an_answer_no_profile_is_saved(
-    run: Runner, tmp_path: Path, asked: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def silent(*_: object) -> object:
-        raise UnreachableError(Diagnostic(code="E501", message="`scontrol` is not on PATH"))
-
-    monkeypatch.setattr(ask_module, "ask", silent)
-    said = run("submit", job_file(tmp_path), "--dry-run")
-    assert (said.code, asked) == (0, [])
-    assert HINT in said.err
+@pytest.mark.usefixtures("silent")
+def test_without_an_answer_no_profile_is_saved(run: Runner, tmp_path: Path) -> None:
+    run("submit", job_file(tmp_path), "--dry-run").ends(0, HINT)
     assert not detected_path(Session()).exists()

@@ -16,6 +16,7 @@ from paislurm.translator.app.input.slurm_version import DAY, installed_version
 from paislurm.translator.app.session import Session
 
 from ...backends.recording import Recording, Replay
+from ..running import job_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,9 +28,10 @@ DANGEROUS = "slurm 24.11.3\n"
 
 
 @pytest.fixture(autouse=True)
-def home_there(surroundings: Path) -> None:
-    """Let a job have been submitted before."""
+def home_there(surroundings: Path, slurm: FakeBackend) -> None:
+    """Let a job have been submitted before, to a Slurm 22.05."""
     surroundings.mkdir(parents=True)
+    slurm.slurm = "slurm 22.05.8"
 
 
 def kept(surroundings: Path) -> list[Path]:
@@ -46,7 +48,6 @@ def test_the_version_is_queried_once(slurm: FakeBackend, surroundings: Path) -> 
 
 
 def test_the_version_is_queried_again_after_a_day(slurm: FakeBackend, surroundings: Path) -> None:
-    slurm.slurm = "slurm 22.05.8"
     installed_version(Session(), "slurm")
     slurm.slurm = "slurm 24.11.5"
     (file,) = kept(surroundings)
@@ -59,43 +60,32 @@ def test_the_version_is_queried_again_after_a_day(slurm: FakeBackend, surroundin
 
 @pytest.mark.parametrize("data", [b"", b"\xff\xfe", b"what?\n", b"24.11\n"])
 def test_an_unreadable_cache_is_replaced(slurm: FakeBackend, surroundings: Path, data: bytes) -> None:
-    slurm.slurm = "slurm 22.05.8"
     installed_version(Session(), "slurm")
     (file,) = kept(surroundings)
     file.write_bytes(data)
-    assert (installed_version(Session(), "slurm"), slurm.asked) == ("22.05.8", 2)
-    assert file.read_text() == "22.05.8\n"
+    assert (installed_version(Session(), "slurm"), slurm.asked, file.read_text()) == ("22.05.8", 2, "22.05.8\n")
 
 
 def test_each_backend_has_its_own_cache(slurm: FakeBackend, surroundings: Path) -> None:
-    slurm.slurm = "slurm 22.05.8"
     installed_version(Session(), "slurm")
     installed_version(Session(), "other")
     assert slurm.asked == len(kept(surroundings)) == 2
 
 
-@pytest.mark.parametrize("fails", ["away", "missing", "refuses"])
+@pytest.mark.parametrize("fails", ["away", "missing", "refuses", ""])
 def test_without_an_answer_no_version_is_assumed_or_cached(slurm: FakeBackend, surroundings: Path, fails: str) -> None:
-    slurm.fails = fails
+    """Nor of an answer without a version."""
+    slurm.fails, slurm.slurm = fails, "welcome\n"
     assert (installed_version(Session(), "slurm"), kept(surroundings)) == ("", [])
 
 
-def test_an_answer_without_a_version_is_not_cached(slurm: FakeBackend, surroundings: Path) -> None:
-    slurm.slurm = "welcome\n"
-    assert (installed_version(Session(), "slurm"), kept(surroundings)) == ("", [])
-
-
-def test_an_unwritable_home_is_not_an_error(
-    slurm: FakeBackend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    slurm.slurm = "slurm 22.05.8"
+def test_an_unwritable_home_is_not_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("PAISLURM_HOME", str(tmp_path / "file"))
     assert installed_version(Session(), "slurm") == "22.05.8"
 
 
-def test_before_the_first_job_no_folder_is_created(slurm: FakeBackend, surroundings: Path) -> None:
-    slurm.slurm = "slurm 22.05.8"
+def test_before_the_first_job_no_folder_is_created(surroundings: Path) -> None:
     surroundings.rmdir()
     surroundings.parent.rmdir()
     assert installed_version(Session(), "slurm") == "22.05.8"
@@ -104,7 +94,8 @@ def test_before_the_first_job_no_folder_is_created(slurm: FakeBackend, surroundi
 
 @pytest.fixture
 def two_roles(tmp_path: Path) -> str:
-    (tmp_path / "two.yaml").write_text(
+    return job_file(
+        tmp_path,
         """\
 protocolVersion: 2
 name: demo
@@ -117,16 +108,14 @@ taskRoles:
     resourcePerInstance: {cpu: 1, memoryMB: 100, gpu: 0}
     commands: ["true"]
   worker: *role
-"""
+""",
     )
-    return str(tmp_path / "two.yaml")
 
 
 @pytest.fixture
 def nodes(tmp_path: Path) -> str:
     partition = "{nodes: [{count: 4, cpus: 16, memoryMB: 100000}]}"
-    (tmp_path / "nodes.yaml").write_text(f"partitions: {{a: {partition}}}\ndefaultPartition: a\nlayout: het\n")
-    return str(tmp_path / "nodes.yaml")
+    return job_file(tmp_path, f"partitions: {{a: {partition}}}\ndefaultPartition: a\nlayout: het\n", "nodes.yaml")
 
 
 def test_submit_chooses_the_layout_by_version(
@@ -156,8 +145,7 @@ def test_the_version_in_the_profile_takes_precedence(
         "slurmVersion: 26.05.5\npartitions: {a: {nodes: [{count: 4, cpus: 16, memoryMB: 100000}]}}\n"
         "defaultPartition: a\n"
     )
-    said = run("submit", two_roles, "--site", str(site), "--dry-run")
-    assert "slurm       26.05.5\n" in said.out
+    assert "slurm       26.05.5\n" in run("submit", two_roles, "--site", str(site), "--dry-run").out
     assert slurm.asked == 0
 
 
