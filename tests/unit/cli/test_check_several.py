@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from .running import job_file
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -36,22 +38,15 @@ parameters: {lr: 0.1}
 def files(tmp_path: Path) -> tuple[str, str]:
     """A good job file, and one with an unknown key, a wrong number and an `if` without its `fi`."""
     bad = GOOD.replace("instances: 1", "instances: two\n    shared: true").replace("        fi\n", "")
-    for name, text in (("good.yaml", GOOD), ("bad.yaml", bad)):
-        (tmp_path / name).write_text(text)
-    return str(tmp_path / "good.yaml"), str(tmp_path / "bad.yaml")
+    return job_file(tmp_path, GOOD, "good.yaml"), job_file(tmp_path, bad, "bad.yaml")
 
 
 def test_bash_errors_are_reported_with_other_errors(files: tuple[str, str], run: Runner) -> None:
-    done = run("check", files[1])
-    assert done.code == 3
-    assert [code for code in ("E201", "E203", "E350") if code in done.err] == ["E201", "E203", "E350"]
-    assert "bad.yaml:15:1" in done.err, "the line of the job file"
+    run("check", files[1]).ends(3, "E201", "E203", "E350", "bad.yaml:15:1")
 
 
 def test_a_file_with_hundreds_of_errors_ends_with_a_note(run: Runner, tmp_path: Path) -> None:
-    bad = tmp_path / "bad.yaml"
-    bad.write_text(GOOD + "".join(f"key{number}: 1\n" for number in range(300)))
-    done = run("check", str(bad))
+    done = run("check", job_file(tmp_path, GOOD + "".join(f"key{number}: 1\n" for number in range(300))))
     assert done.err.count("error E201") == 200
     assert done.err.endswith("\nnote: the first 200 messages are shown; fix these and check again\n")
 
@@ -59,14 +54,10 @@ def test_a_file_with_hundreds_of_errors_ends_with_a_note(run: Runner, tmp_path: 
 def test_invalid_amounts_are_reported_with_other_errors(run: Runner, tmp_path: Path) -> None:
     bad = tmp_path / "none.yaml"
     bad.write_text(GOOD.replace("instances: 1", "instances: two").replace("cpu: 1", "cpu: 0"))
-    said = run("check", str(bad)).err
-    assert "error E203" in said
-    assert "warning W204: `cpu: 0` counts as 1" in said
+    run("check", str(bad)).ends(3, "error E203", "warning W204: `cpu: 0` counts as 1")
     bad.write_text(GOOD.replace("cpu: 1", "cpu: 0").replace("type: job", "type: job\ndefaults: {virtualCluster: none}"))
     (tmp_path / "site.yaml").write_text("name: lab\nversion: 1\nvirtualClusters: {gpu: {partition: gpu}}\n")
-    said = run("check", str(bad), "--site", str(tmp_path / "site.yaml")).err
-    assert "error E401" in said
-    assert "warning W204" in said
+    run("check", str(bad), "--site", str(tmp_path / "site.yaml")).ends(4, "error E401", "warning W204")
 
 
 def test_commands_of_an_invalid_v1_file_are_checked_with_bash(run: Runner, tmp_path: Path) -> None:
@@ -80,30 +71,23 @@ def test_commands_of_an_invalid_v1_file_are_checked_with_bash(run: Runner, tmp_p
 
 
 def test_a_reference_is_not_a_bash_error(run: Runner, tmp_path: Path) -> None:
-    bad = tmp_path / "key.yaml"
-    bad.write_text(GOOD.replace("instances: 1", "instances: two"))
-    assert "E350" not in run("check", str(bad)).err
+    assert "E350" not in run("check", job_file(tmp_path, GOOD.replace("instances: 1", "instances: two"))).err
 
 
 def test_bash_errors_are_reported_with_site_errors(run: Runner, tmp_path: Path) -> None:
     (tmp_path / "site.yaml").write_text("version: 1\nvirtualClusters: {gpu: {partition: gpu}}\n")
     job = tmp_path / "job.yaml"
     job.write_text(GOOD.replace("        fi\n", "") + "defaults: {virtualCluster: none}\n")
-    done = run("check", str(job), "--site", str(tmp_path / "site.yaml"))
-    assert [code for code in ("E401", "E350") if code in done.err] == ["E401", "E350"]
+    run("check", str(job), "--site", str(tmp_path / "site.yaml")).ends(4, "E401", "E350")
 
 
 def test_the_exit_code_of_several_files_is_the_worst_one(files: tuple[str, str], run: Runner) -> None:
     done = run("check", *files)
-    assert done.code == 3
-    assert "good.yaml: job good can be submitted" in done.out
-    assert "bad.yaml" not in done.out
-    assert "E203" in done.err
+    done.ends(3, "E203")
+    assert ("good.yaml: job good can be submitted" in done.out, "bad.yaml" in done.out) == (True, False)
 
 
 def test_several_files_give_one_document(files: tuple[str, str], run: Runner) -> None:
-    done = run("check", "--json", *files)
-    good, bad = json.loads(done.out)["checked"]
-    assert (good["job"], good["exit_status"]) == ("good", 0)
-    assert (bad["job"], bad["exit_status"]) == (None, 3)
+    good, bad = json.loads(run("check", "--json", *files).out)["checked"]
+    assert [(each["job"], each["exit_status"]) for each in (good, bad)] == [("good", 0), (None, 3)]
     assert {"E201", "E203", "E350"} <= {each["code"] for each in bad["diagnostics"]}

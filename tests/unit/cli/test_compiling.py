@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 import paislurm
 from paislurm.translator.app.input.bash_syntax import bash_syntax_errors
@@ -30,13 +31,10 @@ if TYPE_CHECKING:
     from .running import Runner
 
 
-def test_a_valid_file_passes(run: Runner, tmp_path: Path, profile: Path) -> None:
-    assert profile
-    said = run("check", job_file(tmp_path))
-    assert said.code == 0
-    assert "job demo can be submitted" in said.out
-    assert "note: no site profile" not in said.err
-    assert json.loads(run("check", job_file(tmp_path), "--json").out)["job"] == "demo"
+def test_a_valid_file_passes(run: Runner, job: str) -> None:
+    said = run("check", job)
+    assert (said.code, "job demo can be submitted" in said.out, "no site profile" in said.err) == (0, True, False)
+    assert json.loads(run("check", job, "--json").out)["job"] == "demo"
 
 
 def test_without_a_profile_there_is_one_hint(run: Runner, tmp_path: Path) -> None:
@@ -72,14 +70,12 @@ def test_profiles_are_found_in_order_of_precedence(
 def test_an_invalid_file_exits_with_3_and_reports_all_errors(run: Runner, tmp_path: Path) -> None:
     job = job_file(tmp_path, JOB.replace("instances: 2", "instances: two").replace("cpu: 1", "cpu: x"))
     said = run("check", job, "--json")
-    assert said.code == 3
-    diagnostics = json.loads(said.out)["diagnostics"]
-    assert [diagnostic["line"] for diagnostic in diagnostics] == [8, 11]
-    assert said.err.count("error E") == 2
+    assert (said.code, said.err.count("error E")) == (3, 2)
+    assert [diagnostic["line"] for diagnostic in json.loads(said.out)["diagnostics"]] == [8, 11]
 
 
-def test_a_job_that_the_site_cannot_run_exits_with_4_and_its_line(run: Runner, tmp_path: Path, profile: Path) -> None:
-    assert profile
+@pytest.mark.usefixtures("profile")
+def test_a_job_that_the_site_cannot_run_exits_with_4_and_its_line(run: Runner, tmp_path: Path) -> None:
     job = job_file(tmp_path, JOB + "extras:\n  slurm: {partition: nowhere}\n")
     run("check", job).ends(4, "job.yaml:16:11  $.extras.slurm.partition\nerror E402")
 
@@ -89,9 +85,8 @@ def test_commands_are_checked_with_bash(run: Runner, tmp_path: Path) -> None:
     run("check", job_file(tmp_path, broken)).ends(
         3, "job.yaml:17:1  $.taskRoles.worker.commands\nerror E350: bash cannot read the commands"
     )
-    (tmp_path / "job.json").write_text(v1("taskRoles/0/command", "if true"), encoding="utf-8")
-    said = run("check", str(tmp_path / "job.json"))
-    assert "  $.taskRoles[0].command\nerror E350: bash cannot read the commands" in said.err
+    old = job_file(tmp_path, v1("taskRoles/0/command", "if true"), "job.json")
+    run("check", old).ends(3, "  $.taskRoles[0].command\nerror E350: bash cannot read the commands")
 
 
 @pytest.mark.parametrize(
@@ -106,8 +101,6 @@ def test_commands_are_checked_with_bash(run: Runner, tmp_path: Path) -> None:
     ],
 )
 def test_bash_errors_become_diagnostics(commands: str, codes: list[str]) -> None:
-    from msgspec.structs import replace
-
     compiled = paislurm.compile_job(JOB)
     job = compiled.job
     role = replace(job.roles[0], command=replace(job.roles[0].command, text=commands, lines=((0, 14),)))
@@ -123,8 +116,7 @@ def test_checking_does_not_execute_the_commands(run: Runner, tmp_path: Path, mon
     assert not list(tmp_path.glob("evil*"))
 
 
-def test_the_script_is_printed_unchanged(run: Runner, tmp_path: Path, profile: Path) -> None:
-    job = job_file(tmp_path)
+def test_the_script_is_printed_unchanged(run: Runner, tmp_path: Path, job: str, profile: Path) -> None:
     script = paislurm.compile_job(JOB, file="job.yaml", site=paislurm.load_site(SITE, file=str(profile))).script
     assert run("script", job).out == script
     assert json.loads(run("script", job, "--json").out)["text"] == script
@@ -141,8 +133,7 @@ def test_a_job_file_is_read_from_stdin(run: Runner, monkeypatch: pytest.MonkeyPa
 def test_set_and_suffix_change_the_script(run: Runner, tmp_path: Path) -> None:
     text = JOB.replace("type: job", "type: job\nparameters: {lr: 1}").replace("and bye", "<% $parameters.lr %>")
     out = run("script", job_file(tmp_path, text), "--set", "lr=0.5", "--suffix", "-b").out
-    assert "#SBATCH --job-name=demo-b\n" in out
-    assert "\necho 0.5\n" in out
+    assert [line for line in ("#SBATCH --job-name=demo-b\n", "\necho 0.5\n") if line not in out] == []
 
 
 def test_plan_prints_the_plan(run: Runner, tmp_path: Path) -> None:
@@ -198,8 +189,7 @@ IMAGE = 'uri: "python:3.11"}'
 )
 def test_secrets_are_not_saved_with_the_job_file(text: str) -> None:
     kept = kept_text(text.encode(), read(text, file="job.yaml"))
-    assert b"s3cret" not in kept
-    assert b"echo and bye" in kept
+    assert (b"s3cret" in kept, b"echo and bye" in kept) == (False, True)
     hidden = masked(read(text, file="job.yaml").root)
     assert hidden == masked(read(kept, file="job.yaml").root)
     assert hidden["secrets"] in (None, "******")

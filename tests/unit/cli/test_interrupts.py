@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from typing import TYPE_CHECKING
+from unittest.mock import Mock
 
 import pytest
 
@@ -17,18 +18,22 @@ if TYPE_CHECKING:
 
 
 def test_ctrl_c_exits_with_130(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(main_module.cli, "invoke", interrupted)
+    monkeypatch.setattr(main_module.cli, "invoke", Mock(side_effect=KeyboardInterrupt))
     assert (run("list").code, run("list").out) == (130, "")
     said = run("list", "--json")
     assert (said.code, json.loads(said.out)["exit_status"]) == (130, 130)
 
 
-@pytest.mark.parametrize("module", ["click", "paislurm.translator.cli.command_group"])
-def test_ctrl_c_during_imports_prints_no_traceback(module: str) -> None:
-    """The signal comes in the middle of a module: it ends the process, as it does any other program."""
+@pytest.mark.parametrize(
+    ("module", "code", "said"),
+    [
+        ("click", -signal.SIGINT, ""),
+        ("paislurm.translator.cli.command_group", -signal.SIGINT, ""),
+        ("paislurm.translator.cli.commands.showing.list", 130, "interrupted\n"),
+    ],
+)
+def test_ctrl_c_during_imports_prints_no_traceback(module: str, code: int, said: str) -> None:
+    """It ends the process, as it does any other program; while a command loads it is reported."""
     hook = (
         "import os, signal, sys\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # whatever started the tests may ignore it
@@ -41,20 +46,4 @@ def test_ctrl_c_during_imports_prints_no_traceback(module: str) -> None:
         "run()\n"
     )
     done = subprocess.run([sys.executable, "-c", hook], capture_output=True, text=True, check=False, timeout=60)
-    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
-
-
-def test_ctrl_c_while_a_command_loads_is_reported() -> None:
-    hook = (
-        "import os, signal, sys\n"
-        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # whatever started the tests may ignore it
-        "class Interrupt:\n"
-        "    def find_spec(self, name, path=None, target=None):\n"
-        "        if name.endswith('commands.showing.list'): os.kill(os.getpid(), signal.SIGINT)\n"
-        "sys.meta_path.insert(0, Interrupt())\n"
-        "from paislurm.translator.cli.start import run\n"
-        "sys.argv = ['paislurm', 'list']\n"
-        "run()\n"
-    )
-    done = subprocess.run([sys.executable, "-c", hook], capture_output=True, text=True, check=False, timeout=60)
-    assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
+    assert (done.returncode, done.stdout, done.stderr) == (code, "", said)

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
+from unittest.mock import Mock
 
 import click
 import pytest
@@ -91,10 +92,7 @@ def test_an_unreadable_job_file_exits_with_3(run: Runner, tmp_path: Path) -> Non
 
 
 def test_an_internal_error_prints_no_traceback(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(_: object) -> None:
-        raise KeyError("x")
-
-    monkeypatch.setattr(main_module.cli, "invoke", fails)
+    monkeypatch.setattr(main_module.cli, "invoke", Mock(side_effect=KeyError("x")))
     run("list").ends(70, "internal error: KeyError: 'x'")
     monkeypatch.setenv("PAISLURM_DEBUG", "1")
     assert "Traceback" in run("list").err
