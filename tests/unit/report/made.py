@@ -137,6 +137,11 @@ class Made:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8", errors="surrogateescape")
 
+    def ended(self, attempt: int, state: str, code: int, reason: str, began: int, ended: int, tasks: Any) -> None:
+        """Let the job end with this attempt, and with its result."""
+        self.result(attempt, began, ended, state.lower(), code, reason, tasks)
+        self.ends(attempt, state, code, reason, began, ended)
+
     def ends(self, attempt: int, state: str, code: int, reason: str, began: int, ended: int) -> None:
         self.add(
             Ended(
@@ -222,8 +227,7 @@ def failed(jobs: Path, user: str) -> JobFolder:
     made.submitted(0, T, starts=T + 5)
     made.file(0, "logs/0-role/0.stderr.log", "FileNotFoundError: [Errno 2] No such file or directory: 'data.csv'\n")
     rows = [task("worker", 0, "FAILED", 1, "n1", T + 6, T + 60)]
-    made.result(0, T + 5, T + 60, "failed", 1, "task worker-0 failed", rows)
-    made.ends(0, "FAILED", 1, "task worker-0 failed", T + 5, T + 60)
+    made.ended(0, "FAILED", 1, "task worker-0 failed", T + 5, T + 60, rows)
     return made.folder
 
 
@@ -245,9 +249,8 @@ def large(jobs: Path, user: str, count: int = 500) -> JobFolder:
             ]
     made.file(0, "tasks/n.log", "\n".join(lines) + "\n")
     last = max(row["ended_at"] for row in rows)
-    made.result(0, T + 65, last, "succeeded", 0, "all tasks have ended", rows)
     made.file(0, "logs/0-role/7.stderr.log", "did not converge\n")
-    made.ends(0, "SUCCEEDED", 0, "all tasks have ended", T + 65, last)
+    made.ended(0, "SUCCEEDED", 0, "all tasks have ended", T + 65, last, rows)
     return made.folder
 
 
@@ -258,9 +261,8 @@ def hostile(jobs: Path, user: str) -> JobFolder:
     (made.folder.path / "job.yaml").write_text(f"name: hostile\nextra: '{HOSTILE}'\n")
     made.file(0, "job.sbatch", f"#!/bin/bash\n# {HOSTILE}\n")
     rows = [task(role.name, 0, "FAILED", 1, HOSTILE, T + 70, T + 90) for role in made.roles]
-    made.result(0, T + 65, T + 90, "failed", 1, HOSTILE, rows)
     made.file(0, "logs/1-role/0.stderr.log", f"{HOSTILE}\n\x00\x1b]0;title\x07\udcff\ndone\n")
-    made.ends(0, "FAILED", 1, HOSTILE, T + 65, T + 90)
+    made.ended(0, "FAILED", 1, HOSTILE, T + 65, T + 90, rows)
     return made.folder
 
 
@@ -275,10 +277,8 @@ def sweep(jobs: Path, user: str, count: int = 6) -> list[JobFolder]:
         )  # fmt: skip
         began, ended = T + 60 + 50 * number, T + 60 + 50 * number + 700 * (number + 1)
         made.submitted(0, T + 2 + number, starts=began)
-        code = 1 if number == 2 else 0
-        state = "FAILED" if code else "SUCCEEDED"
+        state, code = ("FAILED", 1) if number == 2 else ("SUCCEEDED", 0)
         rows = [task("worker", 0, state, code, "n1", began + 5, ended)]
-        made.result(0, began, ended, "failed" if code else "succeeded", code, f"task worker-0 {state.lower()}", rows)
-        made.ends(0, state, code, f"task worker-0 {state.lower()}", began, ended)
+        made.ended(0, state, code, f"task worker-0 {state.lower()}", began, ended, rows)
         folders.append(made.folder)
     return folders

@@ -26,10 +26,10 @@ def long_reason(jobs: Path, user: str) -> None:
             task("worker", 0, "FAILED", 1, "gpu-rack17-node-0042", at + 12, at + 300),
             task("worker", 1, "STOPPED", -220, "gpu-rack17-node-0042", at + 12, at + 300),
         ]
-        made.result(attempt, at + 9, at + 300, "failed", 1, LONG_REASON, rows)
         if attempt:
-            made.ends(attempt, "FAILED", 1, LONG_REASON, at + 9, at + 300)
+            made.ended(attempt, "FAILED", 1, LONG_REASON, at + 9, at + 300, rows)
             continue
+        made.result(attempt, at + 9, at + 300, "failed", 1, LONG_REASON, rows)
         made.add(
             Retry(
                 happened_at=at + 303, attempt=attempt, exit_code=1, behaviour="transient", reason=LONG_REASON,
@@ -59,9 +59,8 @@ def compared(jobs: Path, user: str, count: int = 12) -> None:
         state, code = ("FAILED", 1) if failed else ("SUCCEEDED", 0)
         rows = [task("worker", index, state, code, f"n{index}", began + 8, ended) for index in range(2)]
         reason = LOST if failed else "all tasks have ended"
-        made.result(0, began, ended, state.lower(), code, reason, rows)
         name, text = (
             ("stderr", "epoch 3\nCUDA out of memory\n") if failed else ("stdout", f"accuracy={0.9 + number / 1000}\n")
         )
         made.file(0, f"logs/0-role/0.{name}.log", text)
-        made.ends(0, state, code, reason, began, ended)
+        made.ended(0, state, code, reason, began, ended, rows)

@@ -23,24 +23,20 @@ if TYPE_CHECKING:
 ROWS = re.compile(r'<th scope="row">(.*?)</th>')
 
 
-def test_jobs_of_a_group_are_sorted_by_parameters(jobs: Path, run: Runner) -> None:
+def section(page: str, name: str) -> str:
+    return page.partition(f'<section id="{name}"')[2].partition("</section>")[0]
+
+
+def test_jobs_of_a_group_are_sorted_by_parameters_and_reasons_grouped(jobs: Path, run: Runner) -> None:
+    """Those of jobs that have not succeeded."""
     compared(jobs, user_name())
     assert run("report", "--group", "resnet").code == 0
     page = Path("resnet.report.html").read_text()
-    table = page.partition('<section id="jobs"')[2].partition("</section>")[0]
+    table, reasons = (section(page, name) for name in ("jobs", "reasons"))
     assert ROWS.findall(table) == [f"resnet-{number}" for number in reversed(range(12))]
-    assert f"{user_name()}~" not in page
-
-
-def test_reasons_are_grouped_and_omit_successful_jobs(jobs: Path, run: Runner) -> None:
-    compared(jobs, user_name())
-    assert run("report", "--group", "resnet").code == 0
-    page = Path("resnet.report.html").read_text()
-    reasons = page.partition('<section id="reasons"')[2].partition("</section>")[0]
     assert "resnet-7, resnet-3" in ROWS.findall(reasons)
-    assert page.count('<div class="more">CUDA out of memory</div>') == 2
-    assert page.count(LOST) == 1
-    assert "all tasks have ended" not in page
+    assert (page.count('<div class="more">CUDA out of memory</div>'), page.count(LOST)) == (2, 1)
+    assert [words for words in (f"{user_name()}~", "all tasks have ended") if words in page] == []
 
 
 def test_a_reason_names_a_limited_number_of_jobs(jobs: Path) -> None:
@@ -48,29 +44,22 @@ def test_a_reason_names_a_limited_number_of_jobs(jobs: Path) -> None:
     for number in range(NAMED + 3):
         made = Made(jobs, user_name(), f"bad-{number}", [("worker", 1)])
         made.submitted(0, T + 2, starts=T + 5)
-        made.result(0, T + 5, T + 50, "failed", 1, LOST, [task("worker", 0, "FAILED", 1, "n1", T + 6, T + 50)])
-        made.ends(0, "FAILED", 1, LOST, T + 5, T + 50)
+        made.ended(0, "FAILED", 1, LOST, T + 5, T + 50, [task("worker", 0, "FAILED", 1, "n1", T + 6, T + 50)])
         folders.append(made.folder)
     page = comparison_page(job_reports(Session(), folders, details=False), "")
-    assert f"bad-{NAMED - 1} and 3 more</th>" in page
-    assert page.count(LOST) == 1
+    assert (f"bad-{NAMED - 1} and 3 more</th>" in page, page.count(LOST)) == (True, 1)
 
 
 def test_a_page_without_failures_has_no_section_of_reasons(jobs: Path) -> None:
     compared(jobs, user_name(), 3)
-    reports = [
-        report
-        for report in job_reports(Session(), folders_of_group(Session(), "resnet"), details=False)
-        if report.ended
-    ]
-    assert 'id="reasons"' not in comparison_page(reports, "resnet")
+    reports = job_reports(Session(), folders_of_group(Session(), "resnet"), details=False)
+    assert 'id="reasons"' not in comparison_page([report for report in reports if report.ended], "resnet")
 
 
 def test_a_running_job_runs_from_the_start_of_its_tasks(jobs: Path) -> None:
     compared(jobs, user_name(), 2)
     done, runs = job_reports(Session(), folders_of_group(Session(), "resnet"), details=False)
-    assert done.ended
-    assert not runs.ended
+    assert (done.ended, runs.ended) == (True, False)
     assert in_phase(runs.attempts[0], "staging") == 100
     assert in_phase(runs.attempts[0], "running") >= 600
     (mark,) = runs_gantt([done, runs]).marks
@@ -81,8 +70,8 @@ def test_a_retry_rule_is_shown_once(jobs: Path, run: Runner) -> None:
     long_reason(jobs, user_name())
     assert run("report", "long-reason").code == 0
     page = Path("long-reason.report.html").read_text()
-    assert '<div class="more">Retried without using the budget</div>' in page
-    assert LONG_REASON in page
+    words = ('<div class="more">Retried without using the budget</div>', LONG_REASON)
+    assert [each for each in words if each not in page] == []
 
 
 @pytest.mark.parametrize(

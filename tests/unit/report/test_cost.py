@@ -24,7 +24,6 @@ from paislurm.translator.report.cost import (
     Work,
     job_cost,
 )
-from paislurm.translator.state.records import Submitted
 
 from ..cli.running import user_name
 from .made import Made, T, retried, task
@@ -66,17 +65,15 @@ def test_staging_and_the_end_are_not_productive() -> None:
 def test_a_failed_attempt_is_lost_after_its_last_checkpoint() -> None:
     assert parts(job_cost([attempt(LOST, both(LOST))]))["lost", LOST.failure] == (160, 640)
     found = parts(job_cost([attempt(LOST, both(LOST), mark=1070)]))
-    assert found["productive", None] == (120, 480)
-    assert found["lost", LOST.failure] == (40, 160)
+    assert [found["productive", None], found["lost", LOST.failure]] == [(120, 480), (40, 160)]
     # A checkpoint of an earlier attempt is no progress of this one.
     assert parts(job_cost([attempt(LOST, both(LOST), mark=900)]))["lost", LOST.failure] == (160, 640)
 
 
 def test_stalls_are_neither_productive_nor_lost() -> None:
     found = parts(job_cost([attempt(LOST, both(LOST), mark=1070, stalls=((1050, 1075),))]))
-    assert found["stalled", None] == (50, 200)
-    assert found["productive", None] == (80, 320)
-    assert found["lost", LOST.failure] == (30, 120)
+    lost = [found[key] for key in (("stalled", None), ("productive", None), ("lost", LOST.failure))]
+    assert lost == [(50, 200), (80, 320), (30, 120)]
 
 
 def test_an_attempt_without_tasks_is_lost_as_a_whole() -> None:
@@ -163,37 +160,28 @@ def test_status_shows_the_cost_by_one_query(jobs: Path, run: Runner, monkeypatch
         "4711||||||1|9|8|node=9|n[1-9]|old",
         f"9999||||||{T}|{T + 9}|9|node=9|n[1-9]|other",
     )
-    assert json.loads(run("status", "resnet-a100", "--json").out)["cost"] is None
-    assert not calls
+    assert (json.loads(run("status", "resnet-a100", "--json").out)["cost"], calls) == (None, [])
     cost = json.loads(run("status", "resnet-a100", "--json", "--cost").out)["cost"]
     assert len(calls) == 1
     assert (cost["node_seconds"], cost["gpu_seconds"]) == (4 * 8260, 6 * 8260)
     assert (cost["allocated_attempts"], cost["attempts_not_in_sacct"]) == (3, 0)
     shown = run("status", "resnet-a100", "--cost").out
-    assert "cost, after 9 min 40 s in the queue:" in shown
-    assert "lost: its node was lost" in shown
-    assert "The allocated time is sacct's." in shown
+    words = ("cost, after 9 min 40 s in the queue:", "lost: its node was lost", "The allocated time is sacct's.")
+    assert [each for each in words if each not in shown] == []
 
 
 def test_several_jobs_have_one_query_and_one_table(jobs: Path, run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(2):
         made = Made(jobs, user_name(), f"job-{number}", [("worker", 1)])
         made.submitted(0, T, starts=T + 10)
-        if number:
-            record = Submitted(
-                happened_at=T, attempt=0, job_id="5000", job="job-1", user=made.user, backend="slurm", task_count=1
-            )
-            text = made.folder.journal.read_text().replace('"4711"', f'"{record.job_id}"')
-            made.folder.journal.write_text(text)
-        made.result(
-            0, T + 10, T + 60, "succeeded", 0, "done", [task("worker", 0, "SUCCEEDED", 0, "n1", T + 12, T + 58)]
-        )
-        made.ends(0, "SUCCEEDED", 0, "done", T + 10, T + 60)
-    calls = answers(monkeypatch, *(f"{number}||||||{T + 10}|{T + 60}|50|node=1|n1|x" for number in (4711, 5000)))
+        journal = made.folder.journal
+        journal.write_text(journal.read_text().replace('"4711"', f'"{4711 + number}"'))
+        rows = [task("worker", 0, "SUCCEEDED", 0, "n1", T + 12, T + 58)]
+        made.ended(0, "SUCCEEDED", 0, "done", T + 10, T + 60, rows)
+    calls = answers(monkeypatch, *(f"{number}||||||{T + 10}|{T + 60}|50|node=1|n1|x" for number in (4711, 4712)))
     shown = run("status", "job-*", "--cost").out
     assert len(calls) == 1
-    assert "cost of 2 jobs, after 20 s in the queue:" in shown
-    assert "GPU" not in shown
+    assert ("cost of 2 jobs, after 20 s in the queue:" in shown, "GPU" in shown) == (True, False)
 
 
 def test_without_accounting_the_records_are_used(jobs: Path, run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,12 +202,15 @@ def test_each_run_of_a_retried_task_counts(jobs: Path, run: Runner, monkeypatch:
         f"start 0 0 0 0 n1 0 {T + 12}\nexit 0 0 0 0 7 7 unknown {T + 40}\nstart 0 0 0 1 n1 0 {T + 45}\n",
     )
     last = {**task("worker", 0, "SUCCEEDED", 0, "n1", T + 45, T + 110), "task_attempt": 1}
-    made.result(0, T + 10, T + 110, "succeeded", 0, "done", [last])
-    made.ends(0, "SUCCEEDED", 0, "done", T + 10, T + 110)
+    made.ended(0, "SUCCEEDED", 0, "done", T + 10, T + 110, [last])
     answers(monkeypatch, f"4711||||||{T + 10}|{T + 110}|100|node=1|n1|again")
     found = json.loads(run("status", "again", "--json", "--cost").out)["cost"]["parts"]
-    seconds = {part["use"]: part["node_seconds"] for part in found}
-    assert seconds == {"productive": 65, "staging": 2, "lost": 28, "idle": 5}
+    assert {part["use"]: part["node_seconds"] for part in found} == {
+        "productive": 65,
+        "staging": 2,
+        "lost": 28,
+        "idle": 5,
+    }
 
 
 def restarted(jobs: Path, at: int, starts: int, ends: int, checkpoint_at: int | None) -> None:
