@@ -58,12 +58,8 @@ def touch(path: Path, text: str = "") -> None:
 def test_stages_are_recognized_by_their_files(waiting: JobFolder) -> None:
     known, attempt = waiting.history(), waiting.attempt(0)
     assert progress_of(waiting, known, ()) == Progress(words="waits for its nodes")
-    marks = (
-        waiting.claim(0),
-        attempt / "srun" / "image-0.log",
-        attempt / "code" / "x",
-        attempt / "srun" / "0-worker.log",
-    )
+    srun = attempt / "srun"
+    marks = (waiting.claim(0), srun / "image-0.log", attempt / "code" / "x", srun / "0-worker.log")
     for step, mark in enumerate(marks):
         touch(mark)
         words = f"staging, step {step + 1} of 4: {STEPS[step]}"
@@ -107,9 +103,7 @@ def test_the_line_is_short_and_control_characters_are_escaped() -> None:
     line = ProgressLine(tty)
     line.show("a\x1b[2J\n" * 100, 3, 4)
     written = tty.written().removeprefix(CLEAR)
-    assert written.isprintable()
-    assert len(written) == 79
-    assert written.startswith("###############..... a\\x1b[2J\\n")
+    assert (written.isprintable(), len(written), written[:31]) == (True, 79, "###############..... a\\x1b[2J\\n")
 
 
 @pytest.mark.parametrize(("name", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])

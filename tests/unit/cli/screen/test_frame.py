@@ -26,8 +26,7 @@ HOSTILE = "a\x1b[2Jb\nc\x07"
 
 def shown(world: World, state: State, width: int = 80, height: int = 24, **options: bool) -> list[str]:
     lines = frame(Session(), world, state, width, height, NOW, **options)
-    assert len(lines) == height
-    assert max(text.cell_len for text in lines) <= width
+    assert (len(lines), max(text.cell_len for text in lines) <= width) == (height, True)
     return [text.plain.rstrip() for text in lines]
 
 
@@ -43,15 +42,13 @@ def test_urgent_jobs_come_first_and_hidden_rows_are_counted() -> None:
 
 def test_the_selected_job_is_visible() -> None:
     rows = shown(World(polled=True, jobs=many_jobs(200)), State(job=f"{user_name()}~sweep-150"))
-    assert sum(row.startswith("> ") for row in rows) == 1
-    assert any(row.startswith("> . sweep-150") for row in rows)
+    assert [row[:13] for row in rows if row.startswith("> ")] == ["> . sweep-150"]
 
 
 def test_only_jobs_that_match_the_filter_are_shown() -> None:
     world = World(polled=True, jobs=(line("bert", "RUNNING"), line("gpt", "FAILED"), line("gpt-2", "RUNNING")))
     rows = shown(world, State(words="gpt runn"))
-    assert rows[0] == "1 job   r 1 running"
-    assert rows[-1].endswith("only: gpt runn")
+    assert (rows[0], rows[-1].endswith("only: gpt runn")) == ("1 job   r 1 running", True)
     assert "no matching job" in shown(world, State(words="nothing"))[0]
 
 
@@ -60,26 +57,12 @@ def test_a_closed_group_has_one_row() -> None:
     world = World(polled=True, jobs=(*swept, line("bert", "RUNNING"), line("alone", "WAITING", group="other")))
     rows = shown(world, State(), 160)
     assert rows[0] == "5 jobs   X 1 failed   r 2 running   . 2 waiting"
-    assert [row.split()[:3] for row in rows[2:5]] == [
-        [">", "X", "group"],
-        ["r", "bert", "RUNNING"],
-        [".", "alone", "WAITING"],
-    ]
-    assert rows[2].split()[3:] == [
-        "lr",
-        "FAILED",
-        "-",
-        "-",
-        "███░░░░░░░",
-        "1/3",
-        "1h",
-        "-",
-        *["1", "failed,", "1", "running,", "1", "waiting"],
-    ]
+    group, *others = (" ".join(row.split()) for row in rows[2:5])
+    assert group == "> X group lr FAILED - - ███░░░░░░░ 1/3 1h - 1 failed, 1 running, 1 waiting"
+    assert [row.split()[:3] for row in others] == [["r", "bert", "RUNNING"], [".", "alone", "WAITING"]]
     rows = shown(world, State(group="lr"))
-    assert rows[0].startswith("3 jobs")
+    assert (rows[0][:6], rows[-1][-11:]) == ("3 jobs", "  group: lr")
     assert [row.split()[1 + (row[0] == ">")] for row in rows[2:5]] == ["lr-0", "lr-1", "lr-2"]
-    assert rows[-1].endswith("  group: lr")
     assert "group" not in "".join(shown(World(polled=True, jobs=swept), State())), "there is nothing else"
 
 
@@ -90,8 +73,7 @@ def test_a_failed_job_shows_its_reason_instead_of_a_bar(width: int) -> None:
     failed, succeeded = shown(World(polled=True, jobs=jobs), State(), width)[2:4]
     assert failed.split()[3:7] == ["FAILED", "255", "1234", "task"]
     assert why in failed or width == 80
-    assert "█" not in failed
-    assert "██████████" in succeeded
+    assert ("█" in failed, "██████████" in succeeded) == (False, True)
 
 
 def test_a_wide_window_shows_run_time_and_time_limit() -> None:
@@ -101,11 +83,8 @@ def test_a_wide_window_shows_run_time_and_time_limit() -> None:
         line("old", "WAITING", started_at=NOW - 61, time_limit=86400),
     )
     world = World(polled=True, jobs=jobs)
-    assert [row[row.index("1h") :].split()[1] for row in shown(world, State(), 160)[2:5]] == [
-        "00:12:34/01:00:00",
-        "00:01:01",
-        "-/1-00:00:00",
-    ]
+    times = [row[row.index("1h") :].split()[1] for row in shown(world, State(), 160)[2:5]]
+    assert times == ["00:12:34/01:00:00", "00:01:01", "-/1-00:00:00"]
     assert shown(world, State(), 80)[1].split()[-1] == "AGE"
     opened = replace(training(), line=jobs[0])
     assert shown(opened, State(page="job", job=JOB))[0].endswith("submitted 1h ago  ran 00:12:34 of 01:00:00")
@@ -131,11 +110,13 @@ def test_every_task_has_a_mark() -> None:
     rows = shown(training(), State(page="job", job=JOB))
     assert rows[0] == "train  RUNNING  job 1234  submitted 1h ago"
     assert "10 of 66 tasks completed, 2 failed" in rows[2]
-    assert rows[3] == "X 2 failed   r 55 running   . 1 waiting   + 8 succeeded"
-    assert rows[4] == "worker-0   rrrrr+rrrr Xrr+rrrrrr r+rrrrrrr+ rrrXrrr+rr rrrrr+rrrr rrr+rrrrrr"
-    assert rows[5] == "worker-60  r+rr"
-    assert rows[6] == "ps-0       r."
-    assert rows[7] == "X failed: worker-33 (code 255 on node5), worker-10"
+    assert rows[3:8] == [
+        "X 2 failed   r 55 running   . 1 waiting   + 8 succeeded",
+        "worker-0   rrrrr+rrrr Xrr+rrrrrr r+rrrrrrr+ rrrXrrr+rr rrrrr+rrrr rrr+rrrrrr",
+        "worker-60  r+rr",
+        "ps-0       r.",
+        "X failed: worker-33 (code 255 on node5), worker-10",
+    ]
     assert rows[8].startswith("── worker-33 X FAILED, stderr ──")
     assert rows[-2] == "RuntimeError: CUDA out of memory"
 
@@ -172,8 +153,10 @@ def test_a_running_attempt_shows_how_the_previous_one_ended() -> None:
     status = replace(now.job_status, reason="")
     again = replace(now, history=replace(now.history, retries=(retry,), attempt=1), job_status=status)
     rows = shown(World(polled=True, view=again), State(page="job", job=JOB))
-    assert rows[0] == "train  RUNNING  job 1234  attempt 1  submitted 1h ago"
-    assert rows[1] == "attempt 0 ended: task worker-1 failed with status 3; retry 1 of 2"
+    assert rows[:2] == [
+        "train  RUNNING  job 1234  attempt 1  submitted 1h ago",
+        "attempt 0 ended: task worker-1 failed with status 3; retry 1 of 2",
+    ]
     rows = shown(World(polled=True, view=replace(now, job_status=status)), State(page="job", job=JOB))
     assert not any("ended" in row for row in rows)
 
@@ -192,8 +175,7 @@ def test_help_is_not_cut(width: int) -> None:
 def test_a_question_is_shown_at_the_bottom() -> None:
     world = World(polled=True, jobs=(line("gpt", "RUNNING"),), problem="Slurm does not respond")
     rows = shown(world, State(job=f"{user_name()}~gpt", question="cancel"))
-    assert rows[-1] == "cancel gpt? y: yes, any other key: no"
-    assert rows[-2] == "states may be old: Slurm does not respond"
+    assert rows[-2:] == ["states may be old: Slurm does not respond", "cancel gpt? y: yes, any other key: no"]
 
 
 @pytest.mark.parametrize("page", ["jobs", "job"])
@@ -220,13 +202,10 @@ def test_without_unicode_all_is_ascii() -> None:
 
 def test_the_selected_task_is_visible_without_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    console = Console(file=io.StringIO(), force_terminal=True, width=80, color_system="standard")
-    assert console.no_color
+    written = io.StringIO()
+    console = Console(file=written, force_terminal=True, width=80, color_system="standard")
     console.print(Text("\n").join(frame(Session(), training(), State(page="job", job=JOB), 80, 24, NOW)))
-    assert isinstance(console.file, io.StringIO)
-    said = console.file.getvalue()
-    assert "\x1b[1;7mX\x1b[0m" in said
-    assert "\x1b[31m" not in said
+    assert [code in written.getvalue() for code in ("\x1b[1;7mX\x1b[0m", "\x1b[31m")] == [True, False]
 
 
 @given(st.binary(max_size=300))
@@ -234,7 +213,9 @@ def test_control_characters_in_a_log_are_removed(data: bytes) -> None:
     assert all(text.isprintable() for text in shown_lines(data))
 
 
-def test_a_progress_bar_in_a_log_shows_its_last_state() -> None:
-    assert shown_lines(b"10%\r50%\r100%\r\nnext\r\n") == ("100%", "next")
-    assert shown_lines(b"a\tb\n\n") == ("a       b", "")
-    assert shown_lines(b"") == ()
+@pytest.mark.parametrize(
+    ("data", "lines"),
+    [(b"10%\r50%\r100%\r\nnext\r\n", ("100%", "next")), (b"a\tb\n\n", ("a       b", "")), (b"", ())],
+)
+def test_a_progress_bar_in_a_log_shows_its_last_state(data: bytes, lines: tuple[str, ...]) -> None:
+    assert shown_lines(data) == lines

@@ -30,10 +30,8 @@ def test_arrows_and_letters_select_jobs(keys: list[str], job: str) -> None:
 
 def test_the_selection_stays_when_new_jobs_appear_above() -> None:
     state, _ = after("down")
-    more = Sight(jobs=("new", "a", "b", "c"))
-    assert after("down", state=state, sight=more)[0].job == "c"
-    gone = Sight(jobs=("a", "c"))
-    assert after("down", state=state, sight=gone)[0].job == "c"
+    for jobs in (("new", "a", "b", "c"), ("a", "c")):
+        assert after("down", state=state, sight=Sight(jobs=jobs))[0].job == "c"
 
 
 @pytest.mark.parametrize(
@@ -88,15 +86,13 @@ def test_cancel_asks_for_confirmation(answer: str, asked: list[Request]) -> None
 
 def test_finished_jobs_are_not_cancelled() -> None:
     state, asked = after("end", "c", "y")
-    assert (state.question, asked) == ("", [])
-    assert after("end", "c")[0].message == "it has already ended"
+    assert (state.question, asked, after("end", "c")[0].message) == ("", [], "it has already ended")
 
 
 def test_the_filter_can_be_typed() -> None:
     state, asked = after("/", "q", "c", "backspace", "x", "enter")
     assert (state.words, state.question, asked) == ("qx", "", [])
-    assert after("escape", state=state)[0].words == ""
-    assert after("/", "z", "escape")[0].words == ""
+    assert after("escape", state=state)[0].words == after("/", "z", "escape")[0].words == ""
 
 
 def test_a_filter_without_matches_can_be_changed() -> None:
@@ -106,9 +102,8 @@ def test_a_filter_without_matches_can_be_changed() -> None:
 
 def test_a_key_switches_to_stderr() -> None:
     state, _ = after("enter", "e")
-    assert state.stream == "stderr"
     errors = Sight(jobs=SIGHT.jobs, tasks=TASKS, stream="stderr")
-    assert after("e", state=state, sight=errors)[0].stream == "stdout"
+    assert [state.stream, after("e", state=state, sight=errors)[0].stream] == ["stderr", "stdout"]
 
 
 @pytest.mark.parametrize("page", ["jobs", "job"])

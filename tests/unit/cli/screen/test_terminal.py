@@ -38,9 +38,9 @@ def silent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         program = programs / name
         program.write_text(f"#!/bin/sh\necho {name} >{pipe}\nexec sleep 1000\n", encoding="utf-8")
         program.chmod(0o700)
-    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
-    monkeypatch.setenv("TERM", "xterm-256color")
-    monkeypatch.setenv("LC_ALL", "C.UTF-8")
+    path = f"{programs}:{os.environ['PATH']}"
+    for variable, value in (("PATH", path), ("TERM", "xterm-256color"), ("LC_ALL", "C.UTF-8")):
+        monkeypatch.setenv(variable, value)
     return pipe
 
 
@@ -55,13 +55,12 @@ def folder(surroundings: Path) -> JobFolder:
 
 
 Start = Callable[..., Terminal]
+pytestmark = pytest.mark.usefixtures("silent", "folder")
 
 
 @pytest.fixture
-def started(silent: Path, folder: JobFolder) -> Iterator[Start]:
-    """Return what starts the screen, beside jobs, where Slurm does not answer."""
-    assert silent
-    assert folder
+def started() -> Iterator[Start]:
+    """Return what starts the screen."""
     terminals: list[Terminal] = []
 
     def start(*argv: str) -> Terminal:
@@ -76,8 +75,7 @@ def started(silent: Path, folder: JobFolder) -> Iterator[Start]:
 def finish(terminal: Terminal) -> tuple[int, bool]:
     """Return the exit code, and whether the terminal is set as it was."""
     terminal.expect(LEFT)
-    code = terminal.ended()
-    return code, terminal.settings() == terminal.before
+    return terminal.ended(), terminal.settings() == terminal.before
 
 
 def test_keys_work_while_slurm_does_not_respond(started: Start, silent: Path, folder: JobFolder) -> None:

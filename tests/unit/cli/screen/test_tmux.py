@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -65,16 +64,12 @@ def training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.fixture
 def tmux(tmp_path: Path) -> Iterator[Callable[..., Tmux]]:
     """Return what opens a window."""
-    yield from (partial(_of_program, window) for window in windows(tmp_path))
-
-
-def _of_program(window: Callable[..., Tmux], width: int, height: int, *argv: str) -> Tmux:
-    return window(width, height, *PROGRAM, *argv)
+    yield from windows(tmp_path)
 
 
 @pytest.mark.usefixtures("training")
 def test_keys_navigate_a_job_and_open_a_shell(tmux: Callable[..., Tmux]) -> None:
-    window = tmux(80, 24, "watch")
+    window = tmux(80, 24, *PROGRAM, "watch")
     window.see("> r training")
     window.press("Enter")
     window.see("worker-7 X FAILED, stderr")
@@ -105,7 +100,7 @@ def test_a_group_can_be_opened_and_cancelled(tmux: Callable[..., Tmux], tmp_path
     file = job_file(tmp_path, text, name="swept.yaml")
     sweep = ("submit", "--backend", "local", file, "--sweep", "lr=1,2")
     subprocess.run([*PROGRAM, *sweep], check=True, capture_output=True, timeout=60)
-    window = tmux(160, 24, "watch")
+    window = tmux(160, 24, *PROGRAM, "watch")
     pane = window.see("3 jobs   r 3 running")
     assert any(line.split()[-3:] == ["-", "2", "running"] for line in pane if " group swept " in line)
     window.press("/", "group", "Enter")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from typing import TYPE_CHECKING
+from unittest.mock import Mock
 
 import pytest
 
@@ -38,7 +39,7 @@ def watching(
     slurm: FakeBackend, folder: JobFolder, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Callable[[State], Watcher]]:
     """Return what watches, beside a job that runs; the clock of looks goes on by a tenth of a second each time."""
-    assert folder
+    write_reports(folder, REPORTS)
     slurm.observations[JobId("7")] = observed("RUNNING")
     monkeypatch.setattr(module, "TICK", 0.01)
     monkeypatch.setattr(module, "REST", 0.0)
@@ -62,7 +63,6 @@ def write_reports(folder: JobFolder, text: str) -> None:
 def test_the_watcher_polls_all_jobs_and_then_the_open_one(
     watching: Callable[[State], Watcher], folder: JobFolder
 ) -> None:
-    write_reports(folder, REPORTS)
     (folder.attempt(0) / "logs" / "0-worker").mkdir(parents=True)
     (folder.attempt(0) / "logs" / "0-worker" / "1.stderr.log").write_text("no such file\n", encoding="utf-8")
     watcher = watching(State())
@@ -70,18 +70,17 @@ def test_the_watcher_polls_all_jobs_and_then_the_open_one(
     assert [(line.name, line.state) for line in watcher.world.jobs] == [(ME, "RUNNING")]
     watcher.aim(State(page="job", job=ME))
     wait_until(lambda: watcher.world.tail.lines, "a log to be read")
-    view, tail = watcher.world.view, watcher.world.tail
+    view, tail, progress = watcher.world.view, watcher.world.tail, watcher.world.progress
     assert view is not None
     assert [task.state for task in view.tasks] == ["RUNNING", "FAILED"]
-    assert watcher.world.progress is not None
-    assert watcher.world.progress.words == "1 of 2 tasks completed, 1 failed"
+    assert progress is not None
+    assert progress.words == "1 of 2 tasks completed, 1 failed"
     assert (tail.task, tail.stream, tail.lines) == ("worker-1", "stderr", ("no such file",))
 
 
 def test_the_list_shows_the_same_state_as_the_page_of_a_job(
     watching: Callable[[State], Watcher], slurm: FakeBackend, folder: JobFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write_reports(folder, REPORTS)
     watcher = watching(State())
     wait_until(lambda: watcher.world.polled, "jobs to be looked at")
     assert [line.state for line in watcher.world.jobs] == ["RUNNING"]
@@ -98,8 +97,7 @@ def test_the_list_shows_the_same_state_as_the_page_of_a_job(
     never_again.set()
 
 
-def test_a_page_is_refreshed_when_it_is_reopened(watching: Callable[[State], Watcher], folder: JobFolder) -> None:
-    write_reports(folder, REPORTS)
+def test_a_page_is_refreshed_when_it_is_reopened(watching: Callable[[State], Watcher]) -> None:
     watcher = watching(State(page="job", job=ME))
     for _ in range(2):
         wait_until(lambda: watcher.world.view, "the job to be looked at")
@@ -112,7 +110,6 @@ def test_a_page_is_refreshed_when_it_is_reopened(watching: Callable[[State], Wat
 def test_a_task_report_is_shown_at_once_without_other_reads(
     watching: Callable[[State], Watcher], slurm: FakeBackend, folder: JobFolder
 ) -> None:
-    write_reports(folder, REPORTS)
     watcher = watching(State(page="job", job=ME))
     wait_until(lambda: watcher.world.view, "the job to be looked at")
     looks = slurm.queries
@@ -180,8 +177,7 @@ def test_usage_is_queried_no_more_often_than_slurm_samples_it(
 def test_errors_are_shown_and_do_not_end_the_watcher(watching: Callable[[State], Watcher], slurm: FakeBackend) -> None:
     slurm.fails = "away"
     watcher = watching(State())
-    wait_until(lambda: watcher.world.problem, "the outage to be seen")
-    assert "does not respond" in watcher.world.problem
+    wait_until(lambda: "does not respond" in watcher.world.problem, "the outage to be seen")
     watcher.aim(State(page="job", job="no-such-job"))
     wait_until(lambda: "no-such-job" in watcher.world.problem, "the missing job to be told")
     assert watcher.error is None
@@ -190,19 +186,14 @@ def test_errors_are_shown_and_do_not_end_the_watcher(watching: Callable[[State],
 def test_an_internal_error_reaches_the_screen_thread(
     watching: Callable[[State], Watcher], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise ZeroDivisionError
-
-    monkeypatch.setattr("paislurm.translator.app.jobs.changes.lines", fail)
+    monkeypatch.setattr("paislurm.translator.app.jobs.changes.lines", Mock(side_effect=ZeroDivisionError))
     watcher = watching(State())
-    wait_until(lambda: watcher.error, "the error to be seen")
-    assert isinstance(watcher.error, ZeroDivisionError)
+    wait_until(lambda: isinstance(watcher.error, ZeroDivisionError), "the error to be seen")
 
 
 def test_logs_are_read_during_a_slurm_query(
     watching: Callable[[State], Watcher], slurm: FakeBackend, folder: JobFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write_reports(folder, REPORTS)
     watcher = watching(State(page="job", job=ME))
     wait_until(lambda: watcher.world.tail.task, "a log to be looked for")
     asked, answer = threading.Event(), threading.Event()
@@ -218,6 +209,5 @@ def test_logs_are_read_during_a_slurm_query(
     watcher.aim(State(page="job", job=ME, task="worker-0"))
     wait_until(lambda: watcher.world.tail.task == "worker-0", "another log to be looked for")
     watcher.run(lambda: "done")
-    wait_until(lambda: watcher.messages, "the work to be done")
-    assert watcher.messages == ["done"]
+    wait_until(lambda: watcher.messages == ["done"], "the work to be done")
     answer.set()
