@@ -11,6 +11,8 @@ from paislurm.translator.app.input import code_size
 from paislurm.translator.app.input.code_size import MAX_CODE_BYTES
 from paislurm.translator.rendering.engine import load
 
+from ..running import job_file
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -39,25 +41,21 @@ def code(tmp_path: Path) -> Path:
 
 def job_of_v1(tmp_path: Path, code: str) -> str:
     role = {"name": "w", "taskNumber": 1, "cpuNumber": 1, "memoryMB": 100, "gpuNumber": 0, "command": "true"}
-    file = tmp_path / "job.json"
-    file.write_text(json.dumps({"jobName": "old", "image": "debian", "taskRoles": [role], "codeDir": code}))
-    return str(file)
+    text = json.dumps({"jobName": "old", "image": "debian", "taskRoles": [role], "codeDir": code})
+    return job_file(tmp_path, text, "job.json")
 
 
 @pytest.mark.parametrize("words", [("check",), ("submit", "--backend", "local"), ("submit", "--dry-run")])
 @pytest.mark.parametrize("form", ["{}", "file://{}", "{}/"])
 def test_too_large_code_is_refused(run: Runner, tmp_path: Path, code: Path, words: tuple[str, ...], form: str) -> None:
-    said = run(*words, job_of_v1(tmp_path, form.format(code)))
-    assert said.code == 3
     size = f"has {MAX_CODE_BYTES + 1} bytes; the limit is {MAX_CODE_BYTES}"
-    assert f"error E337: codeDir {form.format(code).removeprefix('file://')} {size}" in said.err
-    assert "  $.codeDir\n" in said.err
+    told = f"error E337: codeDir {form.format(code).removeprefix('file://')} {size}"
+    run(*words, job_of_v1(tmp_path, form.format(code))).ends(3, told, "  $.codeDir\n")
 
 
 def test_the_error_for_a_converted_job_names_its_own_line(run: Runner, tmp_path: Path, code: Path) -> None:
-    file = tmp_path / "job.yaml"
-    file.write_text(V2.replace("CODE", str(code)))
-    run("check", str(file)).ends(3, "job.yaml:6:32  $.extras.slurm.v1.codeDir\nerror E337")
+    file = job_file(tmp_path, V2.replace("CODE", str(code)))
+    run("check", file).ends(3, "job.yaml:6:32  $.extras.slurm.v1.codeDir\nerror E337")
 
 
 def test_code_that_fits_or_is_not_visible_passes_the_check(

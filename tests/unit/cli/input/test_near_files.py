@@ -55,9 +55,8 @@ def test_a_name_without_a_similar_file_gets_no_suggestion(there: Path, name: str
     assert hint(name) == f"no file in `{there}` has a similar name"
 
 
-def test_an_empty_name_has_a_hint(run: Runner, there: Path) -> None:
-    said = run("check", "")
-    assert (said.code, "the name is empty" in said.err) == (3, True), there
+def test_an_empty_name_has_a_hint(run: Runner) -> None:
+    run("check", "").ends(3, "the name is empty")
 
 
 def test_missing_job_files_profiles_and_secrets_get_the_hint(run: Runner, there: Path) -> None:

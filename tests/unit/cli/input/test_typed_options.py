@@ -54,9 +54,8 @@ def test_errors_name_the_command_line_option(
     assert "protocolVersion" not in shown.err
 
 
-def test_errors_in_the_file_name_the_file(run: Runner, limited: str, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("limited")
+def test_errors_in_the_file_name_the_file(run: Runner, tmp_path: Path) -> None:
     file = job_file(tmp_path, f"{JOB}extras: {{slurm: {{partition: bach}}}}\n")
-    said = run("check", file, "--time", "30").err
-    assert "error E402: the site has no partition 'bach'" in said
-    assert "extras: {slurm: {partition: bach}}" in said
-    assert limited
+    said = ("error E402: the site has no partition 'bach'", "extras: {slurm: {partition: bach}}")
+    run("check", file, "--time", "30").ends(4, *said)

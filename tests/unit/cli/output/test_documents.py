@@ -21,8 +21,6 @@ from ..json_page import FILES, PAGE, documents, kind, page
 if TYPE_CHECKING:
     from ..running import Runner
 
-COMPLETION = {"schemaVersion": SCHEMA_VERSION, "shell": "bash", "text": "1"}
-
 
 def test_every_command_has_a_schema() -> None:
     assert {name.partition(" ")[0] for name in COMMANDS} == {*PROGRAM, "error"}
@@ -66,21 +64,6 @@ def test_document_classes_have_unique_names() -> None:
     assert all(fields(record) for record in documents())
 
 
-@pytest.mark.parametrize(
-    ("document", "why"),
-    [
-        (COMPLETION | {"more": 1}, "more"),
-        ({"schemaVersion": SCHEMA_VERSION, "shell": "bash"}, "text"),
-        ({"shell": "bash", "text": "1"}, "schemaVersion"),
-        (COMPLETION | {"schemaVersion": 2}, f"{SCHEMA_VERSION} was expected"),
-        (COMPLETION | {"text": None}, "None is not of type"),
-    ],
-)
-def test_a_document_that_violates_its_schema_is_refused(document: dict[str, object], why: str) -> None:
-    assert faults("completion", COMPLETION) == []
-    assert any(why in line for line in faults("completion", document))
-
-
 def test_an_error_is_a_document_of_every_command() -> None:
     error = {"schemaVersion": SCHEMA_VERSION, "error": "a", "exit_status": 2, "diagnostics": []}
     assert [name for name in COMMANDS if faults(name, error)] == []
@@ -88,9 +71,8 @@ def test_an_error_is_a_document_of_every_command() -> None:
 
 
 def test_plans_match_their_schema() -> None:
-    plans = [json.loads(document_text(compiled(case).plan)) for case in CASES]
-    assert plans
-    assert [faults("plan", plan) for plan in plans if faults("plan", plan)] == []
+    found = [faults("plan", json.loads(document_text(compiled(case).plan))) for case in CASES]
+    assert found == [[]] * len(CASES) != []
 
 
 @pytest.mark.parametrize(
@@ -103,5 +85,5 @@ def test_plans_match_their_schema() -> None:
 )
 def test_names_without_a_schema_are_wrong_usage(run: Runner, words: list[str], says: str) -> None:
     said = run("schema", *words)
-    assert (said.code, said.out) == (2, "")
-    assert says in said.err
+    said.ends(2, says)
+    assert said.out == ""

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-import pty
-import select
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
+
+from tests.terminal import Terminal
 
 from ...monitor.jobs import CREATED, job_folder
 from ..running import ME as DEMO
@@ -31,37 +30,11 @@ accounts: {lab: {}}
 virtualClusters: {fast: {partition: alpha, qos: high}}
 exitSpec: [{code: 41, phrase: OurOwnCode, behaviour: permanent}]
 """
-SECONDS = 20
 
 
-class Terminal:
-    """A shell that a person types into."""
-
-    def __init__(self, argv: list[str], folder: Path, environment: dict[str, str]) -> None:
-        self.pid, self.terminal = pty.fork()
-        if self.pid == 0:
-            os.chdir(folder)
-            os.execvpe(argv[0], argv, environment)
-        self.seen = ""
-
-    def read_until(self, text: str) -> str:
-        """Return what was shown up to a text; AssertionError if it does not come."""
-        deadline = time.monotonic() + SECONDS
-        while text not in self.seen:
-            ready, _, _ = select.select([self.terminal], [], [], max(0, deadline - time.monotonic()))
-            assert ready, f"{text!r} did not come: {self.seen!r}"
-            self.seen += os.read(self.terminal, 65536).decode(errors="replace")
-        shown, _, self.seen = self.seen.partition(text)
-        return shown
-
-    def type(self, text: str) -> None:
-        """Type something."""
-        os.write(self.terminal, text.encode())
-
-    def close(self) -> None:
-        """End the shell."""
-        os.close(self.terminal)
-        os.waitpid(self.pid, 0)
+def program_of(shell: str) -> str:
+    """Return the program of a shell; without it the test is skipped."""
+    return shutil.which(shell) or pytest.skip(f"{shell} is not installed")
 
 
 @pytest.fixture
@@ -82,6 +55,12 @@ def place(surroundings: Path, tmp_path: Path) -> Path:
     return folder
 
 
+def opened(argv: list[str], folder: Path, environment: dict[str, str]) -> Terminal:
+    """Start a shell in a folder."""
+    variables = [f"{name}={value}" for name, value in environment.items()]
+    return Terminal(["env", "-i", f"--chdir={folder}", *variables, *argv], rows=24, columns=200)
+
+
 @pytest.fixture
 def bash(place: Path, tmp_path: Path) -> Iterator[Terminal]:
     """Start an interactive bash that has read the completion."""
@@ -93,10 +72,10 @@ def bash(place: Path, tmp_path: Path) -> Iterator[Terminal]:
         "PS1": "ready> ",
         "INPUTRC": "/dev/null",
     }
-    shell = Terminal(["bash", "--norc", "--noprofile", "-i"], place, environment)
+    shell = opened(["bash", "--norc", "--noprofile", "-i"], place, environment)
     show_line = r"""bind -x '"\C-t": printf "<%s>\n" "$READLINE_LINE"'"""
     shell.type(f"{show_line}; . <(paislurm completion bash) && printf 'read%s\\n' y\n")
-    shell.read_until("ready\r\nready> ")
+    shell.expect("ready\r\nready> ")
     yield shell
     shell.close()
 
@@ -141,14 +120,11 @@ COMPLETED = [
 @pytest.mark.parametrize(("typed", "completed"), COMPLETED)
 def test_bash_completes(bash: Terminal, typed: str, completed: str) -> None:
     bash.type(f"{typed}\t\x14")
-    bash.read_until("<")
-    assert bash.read_until(">") == completed
+    assert bash.expect("<.*?>") == f"<{completed}>"
 
 
 def test_fish_completes(place: Path, tmp_path: Path) -> None:
-    fish = shutil.which("fish")
-    if fish is None:
-        pytest.skip("fish is not installed")
+    fish = program_of("fish")
     environment = {**os.environ, "PATH": f"{PROGRAM}:{os.environ['PATH']}", "HOME": str(tmp_path), "TERM": "dumb"}
 
     def complete(line: str) -> list[str]:
@@ -159,21 +135,22 @@ def test_fish_completes(place: Path, tmp_path: Path) -> None:
         return [each.partition("\t")[0] for each in done.stdout.splitlines()]
 
     assert "status" in complete("paislurm st")
-    assert complete("paislurm status train-") == ["train-one", "train-two"]
-    assert complete("paislurm check job.yaml --set l") == ["late=", "lr="]
     assert "job.yaml" in complete("paislurm check jo")
-    assert complete("paislurm port-forward wave-1 worker ") == ["http", "metrics", "ssh"]
-    assert complete("paislurm wait wav") == ["waves", "wave-1"]
+    for typed, completed in (
+        ("status train-", ["train-one", "train-two"]),
+        ("check job.yaml --set l", ["late=", "lr="]),
+        ("port-forward wave-1 worker ", ["http", "metrics", "ssh"]),
+        ("wait wav", ["waves", "wave-1"]),
+    ):
+        assert complete(f"paislurm {typed}") == completed
 
 
 def test_zsh_completes(place: Path, tmp_path: Path) -> None:
-    zsh = shutil.which("zsh")
-    if zsh is None:
-        pytest.skip("zsh is not installed")
+    zsh = program_of("zsh")
     environment = {**os.environ, "PATH": f"{PROGRAM}:{os.environ['PATH']}", "HOME": str(tmp_path), "TERM": "dumb"}
-    shell = Terminal([zsh, "-f", "-i"], place, environment | {"PS1": "ready> "})
+    shell = opened([zsh, "-f", "-i"], place, environment | {"PS1": "ready> "})
     shell.type("autoload -Uz compinit; compinit -u -D; . <(paislurm completion zsh); print -r rea''dy\n")
-    shell.read_until("\nready")
+    shell.expect("\nready")
     for typed, completed in [
         ("status oth", "status other "),
         ("check job.yaml --set la", "check job.yaml --set late="),
@@ -181,9 +158,9 @@ def test_zsh_completes(place: Path, tmp_path: Path) -> None:
         ("status waves", "status waves "),
     ]:
         shell.type(f"paislurm {typed}\t")
-        shell.read_until(completed)
+        shell.expect(completed)
         shell.type("\x15\n")
-        shell.read_until("ready> ")
+        shell.expect("ready> ")
     shell.close()
 
 
